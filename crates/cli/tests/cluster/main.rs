@@ -119,7 +119,7 @@ fn a_cluster_gives_the_integers_of_our_pass() {
         // Each takes some seconds: all of them under the tightest bounds, some under the others.
         let some = if bounds == BOUNDS[1] { QUERIES.len() } else { 4 };
         for (index, sql) in QUERIES.iter().enumerate().take(some) {
-            let request = Request::sql(&format!("q{index}"), sql, "epsilon=1,delta=1e-6".parse().unwrap()).unwrap();
+            let request = Request::sql(&format!("q{index}"), sql, &"epsilon=1,delta=1e-6".parse().unwrap()).unwrap();
             // Some bounds refuse some queries.
             if scumble_engine::release::Runner::new(&here).plan(&request).is_err() {
                 continue;

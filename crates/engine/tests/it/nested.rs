@@ -333,7 +333,7 @@ fn child_that_plans_nested_texts() {
         eprintln!("text {index}: {:.200}", text.replace('\n', " "));
         // As a query; and as a condition of a project file, which is parsed in another dialect.
         let planned =
-            Request::sql("nested", text, "epsilon=0.1".parse().unwrap()).and_then(|request| runner.plan(&request));
+            Request::sql("nested", text, &"epsilon=0.1".parse().unwrap()).and_then(|request| runner.plan(&request));
         if let Err(error) = planned {
             assert!(error.to_string().len() < 3_000, "{index}: a sentence of {} bytes", error.to_string().len());
         }

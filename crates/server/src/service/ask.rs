@@ -484,6 +484,6 @@ fn stored_mark(answer: &PaidAnswer) -> String {
 
 /// A question as a release of this name. What is wrong with it is known without data.
 fn planned(runner: &Runner<'_>, name: &str, question: &Question) -> Result<Planned, Refusal> {
-    let request = Request::sql(name, &question.sql, question.cost.parse()?)?;
+    let request = Request::sql(name, &question.sql, &question.cost.parse()?)?;
     Ok(runner.plan(&request)?)
 }

@@ -17,7 +17,7 @@ impl Service {
         allowed(person, Role::Analyst)?;
         let (person, question) = (person.clone(), question.clone());
         self.at_work(move |service| {
-            let request = Request::sql("plan", &question.sql, question.cost.parse()?)?;
+            let request = Request::sql("plan", &question.sql, &question.cost.parse()?)?;
             let planned = service.runner(&person, None).plan(&request)?;
             Ok(planned.columns()?.unwrap_or_default())
         })

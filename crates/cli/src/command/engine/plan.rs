@@ -59,7 +59,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let runner = runner(&project, arguments.project.ledger.as_ref());
     let out = arguments.out.clone().unwrap_or_else(|| project.folder().join("out"));
     if let (Some(name), Some(cost)) = (&arguments.suggest_bounds, &arguments.cost) {
-        let request = Request::bounds(name, cost.parse()?, arguments.rows)?;
+        let request = Request::bounds_of(name, &cost.parse()?, arguments.rows)?;
         return bounds::suggest(&project, &runner, &request, &out, quiet, arguments.json);
     }
     let mut planned = project.releases.iter().map(|request| runner.plan(request)).collect::<Result<Vec<_>, _>>()?;

@@ -57,7 +57,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
             arguments.name.trim()
         )));
     }
-    let request = Request::sql(&arguments.name, &arguments.sql, arguments.cost.parse()?)?;
+    let request = Request::sql(&arguments.name, &arguments.sql, &arguments.cost.parse()?)?;
     let runner = runner(&project, arguments.ledger.as_ref());
     let planned = [runner.plan(&request)?];
     let out = arguments.out.clone().unwrap_or_else(|| project.folder().join("out"));

@@ -74,7 +74,7 @@ fn releases_without_bounds_are_refused() {
     for (name, words) in
         [("base", "each row is one person"), ("curve", "is of kind cdf"), ("bas", "did you mean 'base'")]
     {
-        let request = Request::bounds(name, "epsilon=1".parse().unwrap(), None).unwrap();
+        let request = Request::bounds_of(name, &"epsilon=1".parse().unwrap(), None).unwrap();
         let said = analyse(&request, &project).map(drop).unwrap_err().to_string();
         assert!(said.contains(words), "{said}");
     }

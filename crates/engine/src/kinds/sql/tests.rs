@@ -97,7 +97,7 @@ impl SqlPlan {
 }
 
 fn planned(project: &Project, sql: &str) -> Result<SqlPlan> {
-    let request = Request::sql("test", sql, "epsilon=1,delta=1e-6".parse().unwrap()).unwrap();
+    let request = Request::sql("test", sql, &"epsilon=1,delta=1e-6".parse().unwrap()).unwrap();
     SqlPlan::new(sql, &request, project)
 }
 

@@ -159,12 +159,12 @@ impl Request {
     /// ```
     /// use scumble::quantity::Epsilon;
     /// use scumble_engine::project::{Cost, Request};
-    /// let request = Request::sql("people", "SELECT COUNT(*) FROM people", Cost::epsilon(Epsilon::new(0.5)?)?)?;
+    /// let request = Request::sql("people", "SELECT COUNT(*) FROM people", &Cost::epsilon(Epsilon::new(0.5)?)?)?;
     /// assert_eq!(request.kind, "sql");
     /// # Ok::<(), scumble_engine::Error>(())
     /// ```
-    pub fn sql(name: &str, sql: &str, cost: Cost) -> Result<Self> {
-        of_program(&[("name", name.into()), ("sql", sql.into())], Some(cost))
+    pub fn sql(name: &str, sql: &str, cost: &Cost) -> Result<Self> {
+        of_program(&[("name", name.into()), ("sql", sql.into())], cost)
     }
 
     /// A request of any kind that does not stand in a project file, with the fields that one has there.
@@ -184,22 +184,22 @@ impl Request {
     }
 
     /// A request for the bounds of a release, which looks at this many rows of an owner.
-    pub fn bounds(release: &str, cost: Cost, rows: Option<u64>) -> Result<Self> {
+    pub fn bounds_of(release: &str, cost: &Cost, rows: Option<u64>) -> Result<Self> {
         // A file name, which may not be longer.
         let end = (0..=release.len().min(140)).rev().find(|end| release.is_char_boundary(*end)).unwrap_or(0);
         let name = format!("bounds of {}", &release[..end]);
         let mut fields =
             vec![("name", name.as_str().into()), ("kind", registry::of_bounds().name.into()), ("for", release.into())];
         fields.extend(rows.map(|rows| ("max_rows_per_owner", rows.into())));
-        of_program(&fields, Some(cost))
+        of_program(&fields, cost)
     }
 }
 
 /// A request of values. What its cost says stands among its fields too, as in a project file: charges remember all of them.
-fn of_program(fields: &[(&str, Value)], cost: Option<Cost>) -> Result<Request> {
+fn of_program(fields: &[(&str, Value)], cost: &Cost) -> Result<Request> {
     let mut said: Map<String, Value> = fields.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
-    said.extend(cost.as_ref().map(|cost| ("cost".to_string(), cost.json())));
-    read(&given(&said), cost).map_err(Error::without_place)
+    said.insert("cost".to_string(), cost.json());
+    read(&given(&said), Some(cost.clone())).map_err(Error::without_place)
 }
 
 #[cfg(test)]
@@ -225,7 +225,7 @@ mod tests {
         ] {
             let text = format!("name = \"q\"\nsql = {}\ncost = {text}", toml::Value::from(sql));
             let cost: Cost = flag.parse().unwrap();
-            let (given, read) = (Request::sql("q", sql, cost).unwrap(), file(&text));
+            let (given, read) = (Request::sql("q", sql, &cost).unwrap(), file(&text));
             assert_eq!(given.fields.json()["sql"], read.fields.json()["sql"]);
             let exact =
                 |value: &serde_json::Value| value.as_str().unwrap().parse::<scumble::quantity::Exact>().unwrap();
@@ -235,7 +235,7 @@ mod tests {
             assert_eq!((&given.name, &given.kind, &given.cost), (&read.name, &read.kind, &read.cost));
         }
         let text = "name = \"bounds of x\"\nkind = \"bounds\"\nfor = \"x\"\nmax_rows_per_owner = 7\ncost = { epsilon = \"1\" }";
-        same(Request::bounds("x", "epsilon=1".parse().unwrap(), Some(7)).unwrap(), file(text));
+        same(Request::bounds_of("x", &"epsilon=1".parse().unwrap(), Some(7)).unwrap(), file(text));
         let fields = json!({
             "name": "ages", "kind": "quantiles", "table": "people", "column": "age", "quantiles": [0.5, 1e-9, 1],
             "cost": { "epsilon": 1, "scope": "presence" },

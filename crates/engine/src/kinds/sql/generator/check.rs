@@ -282,7 +282,7 @@ impl Trial<'_> {
 
     /// Draws noise and runs what stands above the aggregate.
     fn answered(&self, bases: &[Integers]) -> Result<(), Failure> {
-        let request = Request::sql("adversarial", &self.sql, "epsilon=1,delta=1e-6".parse().unwrap()).expect("a cost");
+        let request = Request::sql("adversarial", &self.sql, &"epsilon=1,delta=1e-6".parse().unwrap()).expect("a cost");
         // A plan that cannot be made is refused before anything is charged.
         let priced = asked(&self.sql, &request, &self.project, |error| error).and_then(|question| {
             question.plan(question.at(&request.cost)?)?;

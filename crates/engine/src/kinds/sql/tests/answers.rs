@@ -82,7 +82,7 @@ fn quantiles_without_noise_give_the_clamped_answer() {
 fn a_quantile_is_published_with_its_rank_error_and_without_a_standard_error() {
     let (folder, project) = sample();
     let sql = "SELECT sex, MEDIAN(age) AS m, COUNT(*) AS n, MAX(age) - MIN(age) AS spread FROM people GROUP BY sex";
-    let request = Request::sql("test", sql, "epsilon=2".parse().unwrap()).unwrap();
+    let request = Request::sql("test", sql, &"epsilon=2".parse().unwrap()).unwrap();
     let runner = Runner::new(&project);
     let planned = [runner.plan(&request).unwrap()];
     let expected = &planned[0].plan.expected;

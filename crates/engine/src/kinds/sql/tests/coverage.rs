@@ -130,7 +130,7 @@ struct DrawnExpression {
 impl DrawnExpression {
     /// None where the query is refused, or where there is no number without noise.
     fn new(sql: &str, cost: &str, project: &Project, backend: &Backend) -> Option<Self> {
-        let plan = SqlPlan::new(sql, &Request::sql("test", sql, cost.parse().unwrap()).unwrap(), project).ok()?;
+        let plan = SqlPlan::new(sql, &Request::sql("test", sql, &cost.parse().unwrap()).unwrap(), project).ok()?;
         let cut = analyse(sql, Bounding::default(), project, backend).unwrap();
         let exact = integers(&cut, backend, Key(1, 2)).unwrap().cells.remove(0).sums;
         let certain = NoisyCell { sums: exact.clone(), quantiles: Vec::new() };

@@ -25,7 +25,7 @@ fn key_delta(plan: &SqlPlan) -> f64 {
 fn check(project: &str, sql: &'static str, cost: &str, header: &str, rows: &[&str], keys: i32) {
     let tiny = Tiny::new(project, sql);
     let planned = |cost: &str| {
-        let request = Request::sql("test", sql, cost.parse().unwrap()).unwrap();
+        let request = Request::sql("test", sql, &cost.parse().unwrap()).unwrap();
         SqlPlan::new(sql, &request, &tiny.project).unwrap()
     };
     let first = planned(&format!("{cost},delta=0.05"));

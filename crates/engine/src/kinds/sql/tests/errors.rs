@@ -20,7 +20,7 @@ fn intervals_cover() {
                SUM(income) / COUNT(*) AS q, 2 * COUNT(*) - SUM(age) AS l FROM people WHERE sex = 'f'";
     // Costs at which a count has far more than one whole number in its interval: it could not cover 95% otherwise.
     for cost in ["epsilon=0.7", "epsilon=3", "rho=0.02", "rho=0.1"] {
-        let request = Request::sql("test", sql, cost.parse().unwrap()).unwrap();
+        let request = Request::sql("test", sql, &cost.parse().unwrap()).unwrap();
         let plan = SqlPlan::new(sql, &request, &project).unwrap();
         let backend = Backend::with_data(&project, &plan.tables).unwrap();
         let cut = analyse(sql, Bounding::default(), &project, &backend).unwrap();
@@ -62,7 +62,7 @@ fn planned_errors_are_within_two_percent_of_what_a_thousand_runs_show() {
     let (_folder, project) = sample();
     let sql = "SELECT age, disease, COUNT(*) AS n, SUM(income) AS s, COUNT(*) - 2 * SUM(income) AS d FROM people GROUP BY age, disease";
     for cost in ["epsilon=0.5", "epsilon=8", "rho=0.02", "rho=3"] {
-        let request = Request::sql("test", sql, cost.parse().unwrap()).unwrap();
+        let request = Request::sql("test", sql, &cost.parse().unwrap()).unwrap();
         let plan = SqlPlan::new(sql, &request, &project).unwrap();
         let backend = Backend::with_data(&project, &plan.tables).unwrap();
         let cut = analyse(sql, Bounding::default(), &project, &backend).unwrap();
@@ -98,7 +98,7 @@ fn assumed_errors_are_within_two_percent_of_what_runs_on_such_cells_show() {
     write_people(&folder, rows);
     let sql = "SELECT sex, AVG(income) AS a, VAR(income) AS v, STDDEV(income) AS d, SUM(income) / COUNT(*) AS q FROM people GROUP BY sex";
     for cost in ["epsilon=2", "rho=0.5"] {
-        let request = Request::sql("test", sql, cost.parse().unwrap()).unwrap();
+        let request = Request::sql("test", sql, &cost.parse().unwrap()).unwrap();
         let plan = SqlPlan::new(sql, &request, &project).unwrap();
         let backend = Backend::with_data(&project, &plan.tables).unwrap();
         let cut = analyse(sql, Bounding::default(), &project, &backend).unwrap();
@@ -138,7 +138,7 @@ fn errors_stand_beside_their_own_rows_in_large_answers() {
     let text = PROJECT.replace("lower = 0, upper = 120 }", "lower = 0, upper = 9000 }");
     let (folder, project) = sample_with(&text);
     let sql = "SELECT age, COUNT(*) * age AS n FROM people GROUP BY age";
-    let request = Request::sql("test", sql, "epsilon=1".parse().unwrap()).unwrap();
+    let request = Request::sql("test", sql, &"epsilon=1".parse().unwrap()).unwrap();
     let runner = Runner::new(&project);
     let planned = [runner.plan(&request).unwrap()];
     let mut bits = InsecureSeededSource::new(3);

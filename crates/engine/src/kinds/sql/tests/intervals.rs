@@ -30,7 +30,7 @@ fn plan(cost: &str) -> (Folder, SqlPlan) {
     let project = folder.project(text);
     let columns: Vec<String> = COLUMNS.iter().map(|(name, sql, _)| format!("{sql} AS {name}")).collect();
     let sql = format!("SELECT {} FROM t", columns.join(", "));
-    let plan = SqlPlan::new(&sql, &Request::sql("test", &sql, cost.parse().unwrap()).unwrap(), &project).unwrap();
+    let plan = SqlPlan::new(&sql, &Request::sql("test", &sql, &cost.parse().unwrap()).unwrap(), &project).unwrap();
     (folder, plan)
 }
 
@@ -153,7 +153,7 @@ fn intervals_cover_whatever_the_group_and_whatever_is_computed() {
 /// The uncertainty of the only column of the only row.
 fn only(sql: &str, sums: &[i128]) -> Uncertainty {
     let (folder, project) = sample();
-    let plan = SqlPlan::new(sql, &Request::sql("test", sql, "rho=0.02".parse().unwrap()).unwrap(), &project).unwrap();
+    let plan = SqlPlan::new(sql, &Request::sql("test", sql, &"rho=0.02".parse().unwrap()).unwrap(), &project).unwrap();
     let cells = vec![NoisyCell { sums: sums.to_vec(), quantiles: Vec::new() }];
     let noisy = Noisy { keys: vec![Vec::new()], cells };
     assert_eq!(plan.private.noises.len(), sums.len(), "{sql}");
@@ -211,7 +211,7 @@ fn long_chains_have_intervals() {
     check(&format!("SELECT ABS(c) AS c FROM ({})", again_and_again(&rising, 2)), 270.0, 290.0);
     let (_folder, project) = sample();
     let sql = again_and_again(&rising, 11);
-    let request = Request::sql("test", &sql, "rho=0.02".parse().unwrap()).unwrap();
+    let request = Request::sql("test", &sql, &"rho=0.02".parse().unwrap()).unwrap();
     let refused = with_room(|| SqlPlan::new(&sql, &request, &project).map(drop));
     assert!(refused.unwrap_err().to_string().contains("more than 250 operators deep"));
     let deep = format!("{}c{}", "ABS(".repeat(6), ")".repeat(6));
@@ -228,7 +228,7 @@ fn no_error_of_zero_is_planned() {
     let (_folder, project) = sample();
     let expected = |sql: &str| {
         let sql = format!("SELECT {sql} AS c FROM people");
-        SqlPlan::new(&sql, &Request::sql("test", &sql, "epsilon=1".parse().unwrap()).unwrap(), &project)
+        SqlPlan::new(&sql, &Request::sql("test", &sql, &"epsilon=1".parse().unwrap()).unwrap(), &project)
             .unwrap()
             .expected
             .remove(0)
@@ -263,7 +263,7 @@ fn an_error_is_that_of_the_noise_also_where_one_number_has_none() {
         for cost in ["epsilon=100000", "epsilon=3000"] {
             let sql = format!("SELECT {column} AS v FROM t");
             let plan =
-                SqlPlan::new(&sql, &Request::sql("test", &sql, cost.parse().unwrap()).unwrap(), &project).unwrap();
+                SqlPlan::new(&sql, &Request::sql("test", &sql, &cost.parse().unwrap()).unwrap(), &project).unwrap();
             let backend = Backend::with_data(&project, &plan.tables).unwrap();
             let cut = analyse(&sql, Bounding::default(), &project, &backend).unwrap();
             let exact = integers(&cut, &backend, Key(1, 2)).unwrap();
@@ -300,7 +300,7 @@ fn what_is_made_of_owners_holds_given_that_the_key_is_shown() {
     let listed: Vec<String> = columns.iter().enumerate().map(|(place, sql)| format!("{sql} AS c{place}")).collect();
     let sql = format!("SELECT k, {} FROM t GROUP BY k", listed.join(", "));
     for cost in ["epsilon=3,delta=0.01", "rho=0.3,delta=0.01"] {
-        let plan = SqlPlan::new(&sql, &Request::sql("test", &sql, cost.parse().unwrap()).unwrap(), &project).unwrap();
+        let plan = SqlPlan::new(&sql, &Request::sql("test", &sql, &cost.parse().unwrap()).unwrap(), &project).unwrap();
         let (least, owners) = (plan.private.threshold.unwrap(), plan.cut.query.owners().unwrap());
         let mut bits = InsecureSeededSource::new(33);
         for number in [1i128, 2, 3, 5, 8, 12, 20, 40] {
@@ -341,7 +341,7 @@ fn what_passed_a_threshold_is_certain_only_where_luck_is_not_seen() {
     let sql = "SELECT k, CASE WHEN COUNT(DISTINCT o) > 3 THEN 1 ELSE 0 END AS one, CASE WHEN COUNT(DISTINCT o) > 3 AND SUM(x) > -1000000 THEN 1 ELSE 0 END AS two, \
         CASE WHEN COUNT(DISTINCT o) / (SUM(x) + 1000000.0) > 0.000004 THEN 1 ELSE 0 END AS three FROM t GROUP BY k";
     let plan =
-        SqlPlan::new(sql, &Request::sql("test", sql, "epsilon=3,delta=1e-6".parse().unwrap()).unwrap(), &project)
+        SqlPlan::new(sql, &Request::sql("test", sql, &"epsilon=3,delta=1e-6".parse().unwrap()).unwrap(), &project)
             .unwrap();
     let (least, owners) = (i128::from(plan.private.threshold.unwrap()), plan.cut.query.owners().unwrap());
     let Noise::Laplace(noise) = &plan.private.noises[owners] else {

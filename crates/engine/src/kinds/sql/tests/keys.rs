@@ -16,7 +16,7 @@ fn a_key_of_one_owner_with_many_rows_is_not_selected() {
     let request = Request::sql(
         "test",
         "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic",
-        "epsilon=2,delta=1e-6".parse().unwrap(),
+        &"epsilon=2,delta=1e-6".parse().unwrap(),
     )
     .unwrap();
     let runner = Runner::new(&project);
@@ -34,7 +34,7 @@ fn a_key_of_one_owner_with_many_rows_is_not_selected() {
 fn empty_groups_get_independent_noise_and_counts_may_be_negative() {
     let (folder, project) = sample();
     let sql = "SELECT sex, disease, COUNT(*) AS n FROM people WHERE state = 'nowhere' GROUP BY sex, disease";
-    let request = Request::sql("test", sql, "epsilon=0.1".parse().unwrap()).unwrap();
+    let request = Request::sql("test", sql, &"epsilon=0.1".parse().unwrap()).unwrap();
     let runner = Runner::new(&project);
     let planned = [runner.plan(&request).unwrap()];
     let mut bits = InsecureSeededSource::new(3);
@@ -63,7 +63,7 @@ fn an_owner_brings_in_no_more_unknown_keys_than_it_may() {
 fn quantiles_of_empty_groups_are_independent_and_uniform() {
     let (folder, project) = sample();
     let sql = "SELECT sex, disease, MEDIAN(age) AS m FROM people WHERE state = 'nowhere' GROUP BY sex, disease";
-    let request = Request::sql("test", sql, "epsilon=0.1".parse().unwrap()).unwrap();
+    let request = Request::sql("test", sql, &"epsilon=0.1".parse().unwrap()).unwrap();
     let runner = Runner::new(&project);
     let planned = [runner.plan(&request).unwrap()];
     let mut bits = InsecureSeededSource::new(3);

@@ -13,7 +13,7 @@ type Reached = BTreeMap<Scope, f64>;
 /// Compares every pair of the owner's `versions`, beside the rows of others: no measure may move by more than its event says.
 fn check(project: &str, sql: &'static str, header: &str, others: &[&str], versions: &[Vec<String>]) -> Reached {
     let tiny = Tiny::new(project, sql);
-    let request = Request::sql("test", sql, "epsilon=1,delta=0.01".parse().unwrap()).unwrap();
+    let request = Request::sql("test", sql, &"epsilon=1,delta=0.01".parse().unwrap()).unwrap();
     let plan = SqlPlan::new(sql, &request, &tiny.project).unwrap();
     let table = |rows: &Vec<String>| {
         let all: Vec<String> = others.iter().map(|row| row.to_string()).chain(rows.iter().cloned()).collect();
@@ -253,7 +253,7 @@ x = {{ type = "int", lower = -1, upper = 2 }}
         2 * each
     );
     let tiny = Tiny::new(&project, sql);
-    let request = Request::sql("test", sql, "epsilon=4".parse().unwrap()).unwrap();
+    let request = Request::sql("test", sql, &"epsilon=4".parse().unwrap()).unwrap();
     let plan = SqlPlan::new(sql, &request, &tiny.project).unwrap();
     let fillings: &[&[i32]] = if each == 1 { &[&[-1], &[2]] } else { &[&[2], &[-1, -1], &[2, 2]] };
     let mut versions = vec![Vec::new()];

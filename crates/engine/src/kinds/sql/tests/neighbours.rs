@@ -33,7 +33,7 @@ fn check_all_neighbours(
     slack: f64,
 ) {
     let tiny = Tiny::new(project, sql);
-    let request = Request::sql("test", sql, "epsilon=1".parse().unwrap()).unwrap();
+    let request = Request::sql("test", sql, &"epsilon=1".parse().unwrap()).unwrap();
     let plan = SqlPlan::new(sql, &request, &tiny.project).unwrap();
     let columns: Vec<&str> = header.split(',').collect();
     let rest: Vec<String> = vec![rows[0].to_string(), rows[rows.len() / 2].to_string()];
@@ -126,7 +126,7 @@ x = { type = "int", lower = 0, upper = 3 }
 
 fn check_all_owners(project: &str, sql: &'static str, slack: f64) {
     let tiny = Tiny::new(project, sql);
-    let request = Request::sql("test", sql, "epsilon=1".parse().unwrap()).unwrap();
+    let request = Request::sql("test", sql, &"epsilon=1".parse().unwrap()).unwrap();
     let plan = SqlPlan::new(sql, &request, &tiny.project).unwrap();
     let claim = |scope: &Scope| Spent::of(&plan.events, scope).unwrap().epsilon(&Exact::zero()).unwrap().to_f64_up();
     let others = ["2,a,1", "2,b,3", "3,c,2"].map(str::to_string).to_vec();

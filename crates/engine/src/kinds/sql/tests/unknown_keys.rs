@@ -146,7 +146,7 @@ fn delta(pair: &Pair, epsilon: f64) -> f64 {
 /// Compares every pair of the tables that `owned` rows make with `others`: those of one length differ in values only.
 fn check(project: &str, sql: &'static str, cost: &str, header: &str, others: &[&[&str]], owned: &[&[&str]]) {
     let tiny = Tiny::new(project, sql);
-    let request = Request::sql("test", sql, cost.parse().unwrap()).unwrap();
+    let request = Request::sql("test", sql, &cost.parse().unwrap()).unwrap();
     let plan = SqlPlan::new(sql, &request, &tiny.project).unwrap();
     let selects = plan.private.threshold.is_some() || plan.private.selection.is_some();
     assert!(selects, "the keys of {sql} are public");
@@ -265,7 +265,7 @@ fn keys_alone_take_fewer_owners() {
         let tiny = Tiny::new(project, sql);
         for cost in ["epsilon=1,delta=1e-6", "epsilon=0.1,delta=1e-9", "epsilon=3,delta=1e-3"] {
             let priced = |sql: &str| {
-                let request = Request::sql("test", sql, cost.parse().unwrap()).unwrap();
+                let request = Request::sql("test", sql, &cost.parse().unwrap()).unwrap();
                 let query = AnalysedQuery::new(sql, Bounding::default(), 1000, &tiny.project).unwrap();
                 query.at(&request.cost).unwrap()
             };
@@ -275,7 +275,7 @@ fn keys_alone_take_fewer_owners() {
             fewer += usize::from(keys.owners_needed < counted.owners_needed);
         }
         // At a cost in ρ the noise is Gaussian, and keys are those that reach a threshold.
-        let request = Request::sql("test", sql, "rho=0.1,delta=1e-6".parse().unwrap()).unwrap();
+        let request = Request::sql("test", sql, &"rho=0.1,delta=1e-6".parse().unwrap()).unwrap();
         assert!(SqlPlan::new(sql, &request, &tiny.project).unwrap().private.selection.is_none());
     }
     assert!(fewer >= 4, "only {fewer} of 6 costs need fewer owners");
@@ -290,7 +290,7 @@ fn groups_are_within_the_claim() {
     for (cost, exceeds) in
         [("epsilon=5,delta=0.008", true), ("epsilon=1,delta=0.01", false), ("rho=0.2,delta=1e-4", false)]
     {
-        let request = Request::sql("test", sql, cost.parse().unwrap()).unwrap();
+        let request = Request::sql("test", sql, &cost.parse().unwrap()).unwrap();
         let plan = SqlPlan::new(sql, &request, &tiny.project).unwrap();
         let one = Spent::of(&plan.events, &Scope::Presence).unwrap().delta().to_f64();
         let mut beyond = 0.0f64;

@@ -25,7 +25,7 @@ fn folder(bounds: &str) -> (Folder, Project, String) {
 }
 
 fn request(index: usize, sql: &str) -> Request {
-    Request::sql(&format!("q{index}"), sql, "epsilon=1,delta=1e-6".parse().unwrap()).unwrap()
+    Request::sql(&format!("q{index}"), sql, &"epsilon=1,delta=1e-6".parse().unwrap()).unwrap()
 }
 
 /// Writes the jobs for an engine, has them run by `run` (given a folder with tables.sql and job_N.sql, it leaves the results of each in job_N), and compares.
