@@ -3,7 +3,7 @@
 
 use crate::budget::{Budget, Limit, Spent, Sums, one_attribute};
 use crate::error::{Error, Result};
-use crate::ledger::{Charge, State};
+use crate::ledger::{Charge, ChargeState};
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
 use serde::Serialize;
@@ -282,8 +282,8 @@ fn release(charge: &Charge, scopes: &[(Scope, Option<Limit>)], question: &Questi
         release: charge.release.clone(),
         kind: charge.kind.clone(),
         state: match charge.state {
-            State::Committed(_) => "committed",
-            State::Interrupted => "interrupted",
+            ChargeState::Committed(_) => "committed",
+            ChargeState::Reserved | ChargeState::Drawn => "interrupted",
         },
         spent,
     })

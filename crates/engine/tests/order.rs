@@ -5,8 +5,8 @@ use support::Folder;
 mod support;
 use scumble::noise::InsecureSeededSource;
 use scumble_engine::Error;
-use scumble_engine::ledger::{Ledger, State};
-use scumble_engine::release::{Compute, Plan, Planned, Runner};
+use scumble_engine::ledger::{ChargeState, Ledger};
+use scumble_engine::release::{Compute, Plan, PlannedRelease, Runner};
 use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ fn watched(plan: &mut Plan, ledger: PathBuf, wrong: Wrong, begun: Rc<RefCell<Vec
         // Another reader finds the charge, as the last one, interrupted.
         let charges = Ledger::open_existing(&ledger)?.unwrap().charges()?;
         let last = charges.last().unwrap();
-        assert_eq!((last.sequence, &last.state), (charged.sequence(), &State::Interrupted));
+        assert_eq!((last.sequence, &last.state), (charged.sequence(), &ChargeState::Reserved));
         begun.borrow_mut().push(last.sequence);
         match wrong {
             Wrong::Compute => return Err(Error::input("the age 41 does not fit")),
@@ -66,7 +66,7 @@ fn run(wrong: Wrong) -> Option<String> {
     let at = |name: &str| folder.file(name);
     let project = folder.project(PROJECT);
     let (runner, begun) = (Runner::new(&project), Rc::new(RefCell::new(Vec::new())));
-    let planned: Vec<Planned> = project
+    let planned: Vec<PlannedRelease> = project
         .releases
         .iter()
         .map(|request| {
@@ -78,7 +78,7 @@ fn run(wrong: Wrong) -> Option<String> {
         .collect();
     let shown = runner.release(&planned, &at("out"), &mut InsecureSeededSource::new(1), |_| ());
     let charges = runner.charges().unwrap();
-    let states: Vec<bool> = charges.iter().map(|charge| charge.state != State::Interrupted).collect();
+    let states: Vec<bool> = charges.iter().map(|charge| charge.state.output().is_some()).collect();
     let files = || fs::read_dir(at("out")).unwrap().flatten().map(|file| file.file_name().into_string().unwrap());
     match &shown {
         Ok(_) => assert_eq!((states, files().count(), begun.borrow().len()), (vec![true; 3], 9, 3)),

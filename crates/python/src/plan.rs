@@ -6,7 +6,7 @@ use scumble::scope::Scope;
 use scumble_engine::attackers::answer;
 use scumble_engine::budget::{Spent, one_attribute};
 use scumble_engine::project::Project;
-use scumble_engine::release::{Estimates, Expected, Floor, Planned, Runner};
+use scumble_engine::release::{Estimates, Expected, Floor, PlannedRelease, Runner};
 use scumble_engine::summary::ByScope;
 use scumble_wire::event_to_json;
 use serde::Serialize;
@@ -47,7 +47,12 @@ struct PublishedBefore {
 }
 
 /// All that is known of a planned release.
-pub fn told(runner: &Runner<'_>, project: &Project, planned: &Planned, delta: Option<&str>) -> Result<PlanShown> {
+pub fn told(
+    runner: &Runner<'_>,
+    project: &Project,
+    planned: &PlannedRelease,
+    delta: Option<&str>,
+) -> Result<PlanShown> {
     let scopes = scopes(project)?;
     let delta = match delta {
         Some(text) => text.parse::<Exact>()?,
@@ -95,7 +100,7 @@ fn scopes(project: &Project) -> Result<Vec<Scope>> {
 }
 
 /// The budget's smallest δ (1e-9 without one), the release's own where that is larger, or the least at which it has an ε.
-fn usual_delta(project: &Project, planned: &Planned, scopes: &[Scope]) -> Result<Exact> {
+fn usual_delta(project: &Project, planned: &PlannedRelease, scopes: &[Scope]) -> Result<Exact> {
     let usual: Exact = project.budget.smallest_delta().map_or_else(|| "1e-9".parse(), Ok)?;
     let mut delta = planned.request.cost.delta.clone().map_or(usual.clone(), |own| own.max(usual));
     for scope in scopes {

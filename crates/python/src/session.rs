@@ -16,7 +16,7 @@ use scumble::scope::AttributeSet;
 use scumble_engine::kinds::registry::{KINDS, schema};
 use scumble_engine::ledger::{Change, Ledger};
 use scumble_engine::project::{self, Request};
-use scumble_engine::release::{Kept, Outcome, Planned, Runner, published};
+use scumble_engine::release::{KeptRelease, PlannedRelease, ReleaseOutcome, Runner, published};
 use scumble_engine::report::Report;
 use scumble_engine::summary::{LedgerSummary, Question, document, summary, sums_of};
 use scumble_engine::{Batches, Stop, check};
@@ -488,7 +488,7 @@ struct ColumnShown<'a> {
     noisy: bool,
 }
 
-fn outcome_shown(outcome: &Outcome, planned: &Planned) -> ReleaseShown {
+fn outcome_shown(outcome: &ReleaseOutcome, planned: &PlannedRelease) -> ReleaseShown {
     let columns = outcome.answers.columns.iter();
     let columns = columns.map(|column| ColumnShown { name: &column.name, noisy: column.uncertainty.is_some() });
     ReleaseShown {
@@ -508,7 +508,7 @@ fn paths(files: &[PathBuf]) -> Vec<String> {
 }
 
 /// What was published before, as its file has it.
-fn kept_shown(kept: &Kept, planned: &Planned) -> Result<ReleaseShown> {
+fn kept_shown(kept: &KeptRelease, planned: &PlannedRelease) -> Result<ReleaseShown> {
     let path = kept.files.iter().find(|path| path.extension().is_some_and(|end| end == "json"));
     let text = path.and_then(|path| std::fs::read_to_string(path).ok());
     let published: Option<PublishedFile> = text.and_then(|text| serde_json::from_str(&text).ok());

@@ -143,7 +143,7 @@ pub fn serve(options: &Options, started: impl FnOnce(&Started)) -> Result<()> {
             };
             tokio::join!(door.serve(listener, stopping.clone()), second);
         };
-        until_told(serving, signals, || {
+        until_signalled(serving, signals, || {
             service.stop();
             let _ = stop.send(true);
         })
@@ -218,21 +218,21 @@ fn signals() -> Result<Signals> {
 }
 
 /// Serves until a signal comes, tells so, and lets it come to its end until a second one comes.
-async fn until_told(serving: impl Future<Output = ()>, mut signals: Signals, tell: impl FnOnce()) {
+async fn until_signalled(serving: impl Future<Output = ()>, mut signals: Signals, tell: impl FnOnce()) {
     let mut serving = std::pin::pin!(serving);
     tokio::select! {
         () = serving.as_mut() => return,
-        () = told(&mut signals) => {}
+        () = signalled(&mut signals) => {}
     }
     tracing::info!("stopping: what has begun is ended; a second signal stops at once");
     tell();
     tokio::select! {
         () = serving => {}
-        () = told(&mut signals) => {}
+        () = signalled(&mut signals) => {}
     }
 }
 
-async fn told(signals: &mut Signals) {
+async fn signalled(signals: &mut Signals) {
     tokio::select! {
         _ = signals.0.recv() => {}
         _ = signals.1.recv() => {}

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use clap::Args;
 use scumble_engine::project::Project;
-use scumble_engine::release::Book;
+use scumble_engine::release::ChargedLedger;
 use std::path::PathBuf;
 
 /// Which ledger is charged.
@@ -22,16 +22,16 @@ pub struct LedgerArguments {
 
 impl LedgerArguments {
     /// The ledger, if one was named.
-    pub fn book(&self) -> Result<Option<Book>, Failure> {
+    pub fn book(&self) -> Result<Option<ChargedLedger>, Failure> {
         Ok(match (&self.ledger, &self.project) {
-            (Some(ledger), _) => Some(Book::of_ledger(ledger)),
-            (None, Some(file)) => Some(Book::of_project(&Project::open(file)?)),
+            (Some(ledger), _) => Some(ChargedLedger::of_ledger(ledger)),
+            (None, Some(file)) => Some(ChargedLedger::of_project(&Project::open(file)?)),
             (None, None) => None,
         })
     }
 
     /// The ledger, which must be named.
-    pub fn needed(&self) -> Result<Book, Failure> {
+    pub fn needed(&self) -> Result<ChargedLedger, Failure> {
         self.book()?.ok_or_else(|| {
             let sentence =
                 "say which ledger is charged: --ledger FILE, or --project FILE for a project's ledger and budget";

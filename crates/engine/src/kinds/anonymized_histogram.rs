@@ -14,7 +14,7 @@ mod limit;
 mod listed;
 mod shown;
 
-use super::counted::{COLUMN, COLUMNS, Counted, counted};
+use super::counted::{COLUMN, COLUMNS, CountedColumns, counted};
 use crate::budget::Spent;
 use crate::error::{Error, Result};
 use crate::place::Place;
@@ -22,9 +22,9 @@ use crate::project::{Cost, CostScope, Goal, Project, Request, Table};
 use crate::release::estimates::Estimates;
 use crate::release::field::{Field, Word};
 use crate::release::output::Answers;
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::rows::fields::{BOUNDING, TABLE, bounding, private_table, quoted};
+use crate::release::rows::integers::Occurrences;
 use crate::release::{CostAbout, Kind};
 use crate::sql::Cut;
 use crate::sql::analyse::below::Ownership;
@@ -91,16 +91,24 @@ pub(crate) static KIND: Kind = Kind {
     ..Kind::COMMON
 };
 
-fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
-    let elements = Rc::new(Elements::new(request, project)?);
-    Ok(Analysed::new(move |cost| {
-        let (way, events) = elements.at(cost)?;
-        let elements = Rc::clone(&elements);
-        Ok(Priced::new(events, move |events| match way {
-            HistogramWay::Layout(mechanism) => elements.plan(mechanism, events),
-            HistogramWay::Listed(counts) => elements.plan_of_listed(counts, events),
-        }))
-    }))
+fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
+    Ok(AnalysedRequest::new(Elements::new(request, project)?))
+}
+
+impl Analysis for Elements {
+    type Mechanism = HistogramWay;
+
+    fn at(&self, cost: &Cost) -> Result<Price<HistogramWay>> {
+        let (mechanism, events) = self.within(cost)?;
+        Ok(Price { events, mechanism })
+    }
+
+    fn plan(self: Rc<Self>, way: HistogramWay, events: Vec<Event>) -> Result<Plan> {
+        match way {
+            HistogramWay::Layout(mechanism) => self.plan_of_layout(mechanism, events),
+            HistogramWay::Listed(counts) => self.plan_of_listed(counts, events),
+        }
+    }
 }
 
 /// How the counts are noised.
@@ -113,7 +121,7 @@ enum HistogramWay {
 
 /// What has the counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Counting {
+enum CountedElement {
     /// Values, or combinations of them: a cell of the query is one, its count that of rows.
     Values,
     /// Owners: a cell of the query is how many have this many rows.
@@ -124,7 +132,7 @@ enum Counting {
 struct Elements {
     sql: String,
     cut: Rc<Cut>,
-    counting: Counting,
+    counting: CountedElement,
     per_owner: u64,
     attributes: AttributeSet,
     size: Size,
@@ -139,15 +147,15 @@ impl Elements {
     fn new(request: &Request, project: &Project) -> Result<Self> {
         let table = private_table(request, project)?;
         let (sql, cells, place, counting) = match owner(request, table)? {
-            Some(place) => (of_owners(table), of_owners(table), place, Counting::Owners),
+            Some(place) => (of_owners(table), of_owners(table), place, CountedElement::Owners),
             None => {
-                let Counted { names, place, .. } = counted(request, project)?;
+                let CountedColumns { names, place, .. } = counted(request, project)?;
                 // What does not occur has no part in this answer and is never listed.
                 let keys = names.iter().map(|name| format!("CAST({} AS VARCHAR)", quoted(name))).collect::<Vec<_>>();
                 let sql = format!("SELECT COUNT(*) AS count FROM {} GROUP BY {}", quoted(&table.name), keys.join(", "));
                 let own = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
                 let cells = format!("SELECT COUNT(*) AS count FROM {} GROUP BY {own}", quoted(&table.name));
-                (sql, cells, place, Counting::Values)
+                (sql, cells, place, CountedElement::Values)
             }
         };
         let bounding = bounding(request)?;
@@ -164,19 +172,19 @@ impl Elements {
             _ => None,
         };
         let reach = match counting {
-            Counting::Owners => TableReach::of_owners(per_owner, table),
-            Counting::Values => TableReach::of_values(&counted(request, project)?, cut.row_bounds(), at_most),
+            CountedElement::Owners => TableReach::of_owners(per_owner, table),
+            CountedElement::Values => TableReach::of_values(&counted(request, project)?, cut.row_bounds(), at_most),
         };
         Ok(Self { sql, cut: Rc::new(cut), counting, per_owner, attributes, size, layout, reach, listed })
     }
 
-    fn within(&self, cost: &Cost) -> Result<(AnonymizedHistogram, Vec<Event>)> {
+    fn of_layout(&self, cost: &Cost) -> Result<(AnonymizedHistogram, Vec<Event>)> {
         within(cost, self.per_owner, (self.size, self.layout), &self.attributes)
     }
 
     /// The way with the smaller error, from public numbers alone, and its events.
-    fn at(&self, cost: &Cost) -> Result<(HistogramWay, Vec<Event>)> {
-        let (mechanism, events) = self.within(cost)?;
+    fn within(&self, cost: &Cost) -> Result<(HistogramWay, Vec<Event>)> {
+        let (mechanism, events) = self.of_layout(cost)?;
         if let Some(listed) = &self.listed
             && let Some((counts, own)) = listed.within(cost)?
         {
@@ -191,7 +199,7 @@ impl Elements {
         Ok((HistogramWay::Layout(mechanism), events))
     }
 
-    fn plan(&self, mechanism: AnonymizedHistogram, events: Vec<Event>) -> Result<Plan> {
+    fn plan_of_layout(&self, mechanism: AnonymizedHistogram, events: Vec<Event>) -> Result<Plan> {
         let proven = |elements: u64| mechanism.expected_error(elements);
         let limits = match mechanism.size() {
             Size::AtMost(elements) => self.reach.limits(elements, &events, proven(elements)?)?,
@@ -206,21 +214,21 @@ impl Elements {
             notes: Vec::new(),
             limits,
             counted: crate::attackers::Counted::default(),
-            estimates: Estimates::of(cut.row_bounds(), counting == Counting::Values),
+            estimates: Estimates::of(cut.row_bounds(), counting == CountedElement::Values),
             memory: of_layout(&mechanism),
             tables: cut.below.tables.iter().cloned().collect(),
             query: Some(Rc::clone(&cut)),
             compute: Box::new(move |charged| {
                 let partition = match (counting, &cut.below.owner) {
                     // The values are never needed, only how many there are of each count.
-                    (Counting::Values, Ownership::EachRow) => of_runs(charged.occurrences(&cut)?)?,
-                    _ => partition(&cut.query, &charged.integers(&cut)?, counting)?,
+                    (CountedElement::Values, Ownership::EachRow) => of_runs(charged.read(Occurrences(&cut))?)?,
+                    _ => partition(&cut.query, &charged.read(&cut)?, counting)?,
                 };
                 let released = mechanism.release(&partition, charged.bits())?;
                 let elements = shown::elements(&released);
                 let limits = reach.limits(elements, &charged_for, mechanism.expected_error(elements)?)?;
                 let mut answers = answers(&mechanism, &released, limits)?;
-                if counting == Counting::Owners {
+                if counting == CountedElement::Owners {
                     say_owners(&mut answers, per_owner);
                 }
                 Ok(answers)
@@ -241,16 +249,16 @@ impl Elements {
             notes: vec![listed.note(&counts)],
             limits,
             counted: crate::attackers::Counted::default(),
-            estimates: Estimates::of(cut.row_bounds(), counting == Counting::Values),
+            estimates: Estimates::of(cut.row_bounds(), counting == CountedElement::Values),
             memory: crate::release::price::needs::of_query(&cut),
             tables: cut.below.tables.iter().cloned().collect(),
             query: Some(Rc::clone(&cut)),
             events,
             compute: Box::new(move |charged| {
-                let exact = listed.counts(&charged.integers(&cut)?, counts.cells());
+                let exact = listed.counts(&charged.read(&cut)?, counts.cells());
                 let noisy = counts.release(&exact, charged.bits())?;
                 let mut answers = shown::of_cells(&counts, &noisy)?;
-                if counting == Counting::Owners {
+                if counting == CountedElement::Owners {
                     say_owners(&mut answers, per_owner);
                 }
                 Ok(answers)
@@ -350,15 +358,15 @@ fn of_runs(found: BTreeMap<u64, u64>) -> Result<Partition> {
 ///
 /// # Guarantee
 /// Whichever rows of an owner count, they add at most [`AnonymizedHistogram::elements_per_owner`] elements.
-fn partition(query: &Query, exact: &Integers, counting: Counting) -> Result<Partition> {
+fn partition(query: &Query, exact: &Integers, counting: CountedElement) -> Result<Partition> {
     let Some(Computation::Count(rows)) = query.aggregates.first() else {
         return Err(Error::machine("the counting query of an anonymized histogram does not count"));
     };
     let numbers = exact.cells.iter().map(|cell| cell.sums.get(*rows).and_then(|sum| u64::try_from(*sum).ok()));
     let numbers = numbers.map(|number| number.unwrap_or(0));
     Ok(match counting {
-        Counting::Values => Partition::from_counts(numbers)?,
-        Counting::Owners => {
+        CountedElement::Values => Partition::from_counts(numbers)?,
+        CountedElement::Owners => {
             let times = exact.keys.iter().map(|key| match key.first() {
                 Some(ScalarValue::Int64(Some(times))) => u64::try_from(*times).unwrap_or(0),
                 _ => 0,
@@ -443,7 +451,7 @@ mod tests {
         let project = folder.project(&text);
         let request = &project.releases[0];
         let elements = Elements::new(request, &project).unwrap();
-        let (mechanism, events) = elements.within(&request.cost).unwrap();
+        let (mechanism, events) = elements.of_layout(&request.cost).unwrap();
         let backend = Backend::with_data(&project, &["t".to_string()]).unwrap();
         let exact = integers(&elements.cut, &backend, key).unwrap();
         let partition = partition(&elements.cut.query, &exact, elements.counting).unwrap();

@@ -3,16 +3,15 @@
 //! The column's range is cut into public steps (each whole number, or a grid of a float column's range). The backend counts rows per
 //! step; the mechanism of the core does the rest.
 
-use super::ordered::{FIELDS, Ordered, Unit, ordered};
+use super::ordered::{FIELDS, OrderedColumn, OrderedUnit, ordered};
 use crate::attackers::Counted;
 use crate::calendar::SECOND;
 use crate::error::Result;
 use crate::kinds::{wide_cdf, wide_keys};
-use crate::project::{Bounding, Domain, Project, Request};
+use crate::project::{Bounding, Cost, Domain, Project, Request};
 use crate::release::estimates::Estimates;
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, check_names};
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::noise::{Demand, Noise, calibrate, described};
 use crate::release::price::{limits, needs};
 use crate::release::rows::fields::{bounding, quoted};
@@ -34,13 +33,13 @@ const MOST_STEPS: f64 = 10_000.0;
 const FLOAT_STEPS: f64 = 1000.0;
 
 /// A column cut into steps, and how to count them.
-struct Steps {
+struct CdfSteps {
     /// How many rows there are of each.
     query: Rc<Cut>,
     table: String,
     column: String,
     cut: Cutting,
-    unit: Unit,
+    unit: OrderedUnit,
     /// The rows of one owner that count.
     rows: u64,
     has_owner: bool,
@@ -105,10 +104,10 @@ impl Cutting {
     }
 }
 
-impl Steps {
+impl CdfSteps {
     fn new(request: &Request, project: &Project) -> Result<Self> {
         let ordered = ordered(request, project)?;
-        let Ordered { table, name, domain } = ordered;
+        let OrderedColumn { table, name, domain } = ordered;
         let (cut, unit) = (Cutting::of(&ordered.numbers(), domain), ordered.unit());
         let expression = &cut.expression;
         let sql =
@@ -179,14 +178,14 @@ pub(crate) static KIND: Kind = Kind {
     ..Kind::COMMON
 };
 
-fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
-    if let Some(values) = wide_keys::Values::new(request, project)? {
+fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
+    if let Some(values) = wide_keys::KeyedValues::new(request, project)? {
         return wide_cdf::analyse(values, request);
     }
     if let Some(points) = wide_cdf::POINTS.read(request)? {
         return Err(points.error("points goes with keys: a column of numbers lists all of its steps"));
     }
-    let steps = Rc::new(Steps::new(request, project)?);
+    let steps = CdfSteps::new(request, project)?;
     check_names([(steps.column.as_str(), false), ("count", true)], &[])?;
     let trial = Cdf::new(steps.count(), Noise::laplace(Scale::new(1.0)?))?;
     let (levels, by) = (u64::from(trial.levels()), steps.rows as f64);
@@ -197,10 +196,23 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
         person = vec![Shift::new(2 * levels + 1, by)?, Shift::new(levels + 1, by)?];
     }
     let touches = vec![Touch { attributes: steps.attributes()?, shifts: person.clone() }];
-    let moves = [Moves::by_scope(presence, person, touches)];
-    Ok(Analysed::new(move |cost| {
+    let moves = Moves::by_scope(presence, person, touches);
+    Ok(AnalysedRequest::new(CdfAnalysis { steps: Rc::new(steps), moves }))
+}
+
+/// The distribution of a column.
+struct CdfAnalysis {
+    steps: Rc<CdfSteps>,
+    /// How the tree's counts move.
+    moves: Moves,
+}
+
+impl Analysis for CdfAnalysis {
+    type Mechanism = Noise;
+
+    fn at(&self, cost: &Cost) -> Result<Price<Noise>> {
         let demand = Demand {
-            moves: &moves,
+            moves: std::slice::from_ref(&self.moves),
             steps: &[None],
             quantiles: &[],
             selects_keys: false,
@@ -208,12 +220,15 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
             aside: None,
         };
         let noise = calibrate(cost, &demand)?.noises.remove(0);
-        let (steps, events) = (Rc::clone(&steps), vec![noise.event(moves[0].clone())?]);
-        Ok(Priced::new(events, move |events| plan(steps, &noise, events)))
-    }))
+        Ok(Price { events: vec![noise.event(self.moves.clone())?], mechanism: noise })
+    }
+
+    fn plan(self: Rc<Self>, noise: Noise, events: Vec<Event>) -> Result<Plan> {
+        plan(Rc::clone(&self.steps), &noise, events)
+    }
 }
 
-fn plan(steps: Rc<Steps>, noise: &Noise, events: Vec<Event>) -> Result<Plan> {
+fn plan(steps: Rc<CdfSteps>, noise: &Noise, events: Vec<Event>) -> Result<Plan> {
     let cdf = Cdf::new(steps.count(), noise.clone())?;
     let mut rule = steps.rule();
     rule["noise"] = json!(described(noise));
@@ -237,7 +252,7 @@ fn plan(steps: Rc<Steps>, noise: &Noise, events: Vec<Event>) -> Result<Plan> {
         tables: vec![steps.table.clone()],
         query: Some(Rc::clone(&steps.query)),
         compute: Box::new(move |charged| {
-            let counts = steps.counts(&charged.integers(&steps.query)?);
+            let counts = steps.counts(&charged.read(&steps.query)?);
             let below = cdf.release(&counts, charged.bits())?;
             let around = cdf.around(&below, charged.bits())?;
             Ok(answers(&steps, &below, &around))
@@ -259,7 +274,7 @@ fn expected(errors: &[f64]) -> Expected {
     }
 }
 
-fn answers(steps: &Steps, below: &[f64], around: &[Spread]) -> Answers {
+fn answers(steps: &CdfSteps, below: &[f64], around: &[Spread]) -> Answers {
     let uncertainty = below.iter().zip(around).map(|(count, around)| Uncertainty {
         standard_error: around.standard_error,
         low: count - around.half_width,

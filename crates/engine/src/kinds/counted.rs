@@ -14,7 +14,7 @@ pub(crate) const COLUMNS: Field<Option<Vec<Placed<String>>>> =
     Field::new("columns", "instead of column: the columns whose combinations of values are counted");
 
 /// A table of the project, and at least one of its declared columns.
-pub(crate) struct Counted<'a> {
+pub(crate) struct CountedColumns<'a> {
     pub table: &'a Table,
     pub names: Vec<String>,
     /// Where the columns are named.
@@ -22,7 +22,7 @@ pub(crate) struct Counted<'a> {
 }
 
 /// The fields `table` and `column` or `columns`.
-pub(crate) fn counted<'a>(request: &Request, project: &'a Project) -> Result<Counted<'a>> {
+pub(crate) fn counted<'a>(request: &Request, project: &'a Project) -> Result<CountedColumns<'a>> {
     let table = private_table(request, project)?;
     let (columns, place) = match (COLUMN.read(request)?, COLUMNS.read(request)?) {
         (Some(one), None) => (vec![one], COLUMN.place(request)),
@@ -38,7 +38,7 @@ pub(crate) fn counted<'a>(request: &Request, project: &'a Project) -> Result<Cou
     for name in &columns {
         column(table, name)?;
     }
-    Ok(Counted { table, names: columns.into_iter().map(|name| name.value).collect(), place })
+    Ok(CountedColumns { table, names: columns.into_iter().map(|name| name.value).collect(), place })
 }
 
 /// All texts of up to this many bytes, as a public domain.

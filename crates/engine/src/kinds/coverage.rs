@@ -390,14 +390,14 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    fn planned(&self, name: &str) -> crate::release::Planned {
+    fn planned(&self, name: &str) -> crate::release::PlannedRelease {
         let request = self.runner.project().releases.iter().find(|request| request.name == name).unwrap();
         self.runner.plan(request).unwrap_or_else(|error| panic!("{name}, {:?}: {error}", request.kind))
     }
 
     fn draw(
         &self,
-        planned: &crate::release::Planned,
+        planned: &crate::release::PlannedRelease,
         known: Option<&Remembered<'_>>,
         bits: &mut InsecureSeededSource,
     ) -> Answers {

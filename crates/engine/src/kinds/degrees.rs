@@ -5,15 +5,15 @@
 use super::anonymized_histogram::{AT_MOST, LAYOUT, answers, expected, of_layout, within};
 use crate::attackers::Counted;
 use crate::error::Result;
-use crate::project::{Project, Request};
+use crate::project::{Cost, Project, Request};
 use crate::release::output::Answers;
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
 use crate::release::rows::graph::{Edges, FIELDS};
 use crate::release::{CostAbout, Kind};
 use scumble::event::Event;
 use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, LayoutChoice, Partition, Size};
 use scumble::quantity::Epsilon;
+use scumble::scope::AttributeSet;
 use serde_json::json;
 use std::rc::Rc;
 
@@ -27,19 +27,37 @@ pub(crate) static KIND: Kind = Kind {
     ..Kind::COMMON
 };
 
-fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
-    let edges = Rc::new(Edges::new(request, project)?);
+fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
+    let edges = Edges::new(request, project)?;
     let public = project.table(edges.table())?.public_owners.map(|owners| owners.saturating_mul(edges.per_owner()));
     // Two ends of each edge.
     let most = AT_MOST.read(request)?.or(public).map(|edges| edges.saturating_mul(2));
     let size = most.map_or(Size::Private, Size::AtMost);
     let layout = LAYOUT.read(request)?.unwrap_or(LayoutChoice::Automatic);
-    let (elements, attributes) = (edges.per_owner().saturating_mul(2), edges.attributes()?);
-    Ok(Analysed::new(move |cost| {
-        let (mechanism, events) = within(cost, elements, (size, layout), &attributes)?;
-        let edges = Rc::clone(&edges);
-        Ok(Priced::new(events, move |events| plan(edges, mechanism, events)))
-    }))
+    let attributes = edges.attributes()?;
+    Ok(AnalysedRequest::new(DegreesAnalysis { edges: Rc::new(edges), attributes, size, layout }))
+}
+
+/// The degrees of a graph's vertices.
+struct DegreesAnalysis {
+    edges: Rc<Edges>,
+    attributes: AttributeSet,
+    size: Size,
+    layout: LayoutChoice,
+}
+
+impl Analysis for DegreesAnalysis {
+    type Mechanism = AnonymizedHistogram;
+
+    fn at(&self, cost: &Cost) -> Result<Price<AnonymizedHistogram>> {
+        let elements = self.edges.per_owner().saturating_mul(2);
+        let (mechanism, events) = within(cost, elements, (self.size, self.layout), &self.attributes)?;
+        Ok(Price { events, mechanism })
+    }
+
+    fn plan(self: Rc<Self>, mechanism: AnonymizedHistogram, events: Vec<Event>) -> Result<Plan> {
+        plan(Rc::clone(&self.edges), mechanism, events)
+    }
 }
 
 fn plan(edges: Rc<Edges>, mechanism: AnonymizedHistogram, events: Vec<Event>) -> Result<Plan> {
@@ -59,7 +77,7 @@ fn plan(edges: Rc<Edges>, mechanism: AnonymizedHistogram, events: Vec<Event>) ->
         tables: vec![edges.table().to_string()],
         query: None,
         compute: Box::new(move |charged| {
-            let graph = charged.graph(&edges)?;
+            let graph = charged.read(&*edges)?;
             let degrees = Partition::from_counts(graph.degrees().filter(|degree| *degree > 0))?;
             let found = answers(&mechanism, &mechanism.release(&degrees, charged.bits())?, Vec::new())?;
             Ok(of_vertices(found, edges.note()))

@@ -8,12 +8,11 @@
 
 use crate::attackers::{Counted, Finding, answer};
 use crate::error::{Error, Result};
-use crate::project::{Bounding, Project, Request};
+use crate::project::{Bounding, Cost, Project, Request};
 use crate::release::estimates::Estimates;
 use crate::release::field::{Field, Placed};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details};
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::needs;
 use crate::release::rows::condition::one_condition;
 use crate::release::rows::fields::{TABLE, quoted, table};
@@ -56,7 +55,7 @@ pub(crate) static KIND: Kind = Kind {
     ..Kind::COMMON
 };
 
-fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
     if !ACCEPTED.read(request)? {
         return Err(ACCEPTED.error(request, "an exact count is not differentially private and protects only against the declared attacker: set i_accept_assumptions = true if you accept that, or publish the count with noise (kind sql)"));
     }
@@ -79,11 +78,28 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     let counted = Counted::Rows { table: table.name.clone(), statistic: Statistic::Count, noise: AddedNoise::None };
     let learned = guarantee(project, &counted, request)?;
     let events = vec![nothing_promised(&cut)?];
-    let cut = Rc::new(cut);
-    Ok(Analysed::new(move |_no_cost| {
-        let (sql, cut, counted, learned) = (sql.clone(), Rc::clone(&cut), counted.clone(), learned.clone());
-        Ok(Priced::new(events.clone(), move |events| Ok(plan(&sql, cut, counted, learned, events))))
-    }))
+    Ok(AnalysedRequest::new(ExactCountAnalysis { sql, cut: Rc::new(cut), counted, learned, events }))
+}
+
+/// A count without noise.
+struct ExactCountAnalysis {
+    sql: String,
+    cut: Rc<Cut>,
+    counted: Counted,
+    learned: Learned,
+    events: Vec<Event>,
+}
+
+impl Analysis for ExactCountAnalysis {
+    type Mechanism = ();
+
+    fn at(&self, _no_cost: &Cost) -> Result<Price<()>> {
+        Ok(Price { events: self.events.clone(), mechanism: () })
+    }
+
+    fn plan(self: Rc<Self>, (): (), events: Vec<Event>) -> Result<Plan> {
+        Ok(plan(&self.sql, Rc::clone(&self.cut), self.counted.clone(), self.learned.clone(), events))
+    }
 }
 
 /// What the declared attacker learns; without a guarantee there is no release.
@@ -138,7 +154,7 @@ fn plan(sql: &str, cut: Rc<Cut>, counted: Counted, learned: Learned, events: Vec
         query: Some(Rc::clone(&cut)),
         compute: Box::new(move |charged| {
             // Each owner has one row: nothing is left out, whatever the key.
-            let exact = charged.integers(&cut)?;
+            let exact = charged.read(&cut)?;
             let count = exact.cells.first().and_then(|cell| cell.sums.first()).copied();
             let count = count.ok_or_else(|| Error::machine("the backend gave no count"))?;
             contradicted(&learned, count)?;

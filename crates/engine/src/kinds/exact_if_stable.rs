@@ -15,27 +15,27 @@ use super::mode::CHARGED;
 use super::sql::{cell, rows_without_a_key};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
-use crate::project::{Project, Request};
+use crate::project::{Cost, Project, Request};
 use crate::release::estimates::Estimates;
-use crate::release::field::Listed;
+use crate::release::field::ListedField;
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, check_names};
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::fitted::{Fitting, budget_delta};
 use crate::release::price::needs;
 use crate::release::rows::fields::BOUNDING;
 use crate::release::{CostAbout, Kind};
 use crate::sql::execute::integers::Integers;
-use asked::{AT_LEAST, Asked, LARGEST, ROUNDED_TO, Scale};
-use counting::{Counting, SQL, TABLE, WHERE};
+use asked::{AT_LEAST, LARGEST, ROUNDED_TO, Scale, StableQuestion};
+use counting::{CountQuery, SQL, TABLE, WHERE};
 use scumble::event::Event;
 use scumble::mechanism::smooth::Steps;
 use scumble::mechanism::stable_value::{Keys, StableValue, mode};
 use scumble::noise::{BitSource, tape};
+use scumble::quantity::Exact;
 use serde_json::json;
 use std::rc::Rc;
 
-const FIELDS: [Listed; 9] = [
+const FIELDS: [ListedField; 9] = [
     TABLE.listed(),
     WHERE.listed(),
     SQL.listed(),
@@ -62,10 +62,10 @@ const IS_PUBLISHED: &str = "is_published";
 /// With a smaller ε for each key its list of probabilities is too long.
 const MOST_STEPS: f64 = 1e6;
 
-fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
-    let asked = Asked::read(request)?;
-    let counting = Counting::read(request, project)?;
-    if asked == Asked::Largest && counting.keys.is_empty() {
+fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
+    let asked = StableQuestion::read(request)?;
+    let counting = CountQuery::read(request, project)?;
+    if asked == StableQuestion::Largest && counting.keys.is_empty() {
         return Err(
             LARGEST.error(request, "largest is for a query with GROUP BY: without keys there is one count only")
         );
@@ -74,23 +74,38 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     check_names(stability.names().iter().map(|name| (name.as_str(), false)), &[])
         .map_err(|error| error.or_at(SQL.place(request)))?;
     let budget_delta = budget_delta(project);
-    Ok(Analysed::new(move |cost| {
-        let fitting = Fitting::new(KIND.name, cost, budget_delta.as_ref())?;
+    Ok(AnalysedRequest::new(ExactIfStableAnalysis { stability, budget_delta }))
+}
+
+/// A value that is published exactly where it is stable.
+struct ExactIfStableAnalysis {
+    stability: Rc<Stability>,
+    budget_delta: Option<Exact>,
+}
+
+impl Analysis for ExactIfStableAnalysis {
+    type Mechanism = StableValue;
+
+    fn at(&self, cost: &Cost) -> Result<Price<StableValue>> {
+        let fitting = Fitting::new(KIND.name, cost, self.budget_delta.as_ref())?;
         fitting.needs_delta("a value that is published exactly")?;
-        let (stable, events) = stability.priced(&fitting)?;
-        let stability = Rc::clone(&stability);
-        Ok(Priced::new(events, move |events| plan(stability, stable, events)))
-    }))
+        let (mechanism, events) = self.stability.priced(&fitting)?;
+        Ok(Price { events, mechanism })
+    }
+
+    fn plan(self: Rc<Self>, stable: StableValue, events: Vec<Event>) -> Result<Plan> {
+        plan(Rc::clone(&self.stability), stable, events)
+    }
 }
 
 /// Counts, and what is published of them.
 struct Stability {
-    asked: Asked,
-    counting: Counting,
+    asked: StableQuestion,
+    counting: CountQuery,
 }
 
 /// What is published: a line for each key, or one.
-struct Found {
+struct StableAnswer {
     columns: Vec<AnswerColumn>,
     note: String,
 }
@@ -99,7 +114,7 @@ impl Stability {
     /// The mechanism that the cost pays for, and its events.
     fn priced(&self, fitting: &Fitting<'_>) -> Result<(StableValue, Vec<Event>)> {
         let one = Steps::one().reading(self.counting.attributes()?);
-        if self.counting.keys.is_empty() || self.asked == Asked::Largest {
+        if self.counting.keys.is_empty() || self.asked == StableQuestion::Largest {
             return fitting.fit(&one, |step| {
                 let stable = StableValue::new(step.epsilon, step.delta)?;
                 let events = stable.events(&one)?;
@@ -127,8 +142,8 @@ impl Stability {
     fn names(&self) -> Vec<String> {
         let keys = self.counting.keys.iter().map(|key| key.name.clone());
         let scale = match self.asked {
-            Asked::Where(_) => self.asked.names(&self.counting),
-            Asked::Largest => Vec::new(),
+            StableQuestion::Where(_) => self.asked.names(&self.counting),
+            StableQuestion::Largest => Vec::new(),
         };
         keys.chain(scale).chain([IS_PUBLISHED.to_string()]).collect()
     }
@@ -136,8 +151,8 @@ impl Stability {
     /// By how much one owner moves what decides: a count, or the lead of one over another.
     fn per_owner(&self) -> u64 {
         match self.asked {
-            Asked::Where(_) => self.counting.per_owner,
-            Asked::Largest => self.counting.per_owner.saturating_mul(2),
+            StableQuestion::Where(_) => self.counting.per_owner,
+            StableQuestion::Largest => self.counting.per_owner.saturating_mul(2),
         }
     }
 
@@ -163,10 +178,10 @@ impl Stability {
     }
 
     /// What is published of these integers: all that is drawn is drawn here.
-    fn found(&self, exact: &Integers, stable: &StableValue, bits: &mut dyn BitSource) -> Result<Found> {
+    fn found(&self, exact: &Integers, stable: &StableValue, bits: &mut dyn BitSource) -> Result<StableAnswer> {
         let counts = self.counting.counts(exact)?;
         match self.asked {
-            Asked::Where(scale) => {
+            StableQuestion::Where(scale) => {
                 let mut published = Vec::with_capacity(counts.len());
                 for (count, key) in counts.iter().zip(&exact.keys) {
                     // A replay knows a key that is not public again by its name, as it may be one of more or fewer.
@@ -176,7 +191,7 @@ impl Stability {
                 tape::about(bits, || None);
                 Ok(self.each(scale, exact, &published))
             }
-            Asked::Largest => {
+            StableQuestion::Largest => {
                 let (leader, distance) = self.leader(&counts);
                 Ok(self.largest(exact, stable.release(leader, distance, bits)?.flatten()))
             }
@@ -184,7 +199,7 @@ impl Stability {
     }
 
     /// The answer where of these cells this is published.
-    fn each(&self, scale: Scale, exact: &Integers, published: &[Option<u64>]) -> Found {
+    fn each(&self, scale: Scale, exact: &Integers, published: &[Option<u64>]) -> StableAnswer {
         // Of a key that is not public, it is not even said that it occurs.
         let is_shown = |line: &usize| self.counting.lists_keys() || published[*line].is_some();
         let shown: Vec<usize> = (0..published.len()).filter(is_shown).collect();
@@ -193,11 +208,11 @@ impl Stability {
         let mut columns = self.key_columns(exact, &lines);
         columns.extend(scale.columns(&counts));
         columns.push(is_published(counts.iter().map(Option::is_some)));
-        Found { columns, note: scale.note(&counts, &self.counting) }
+        StableAnswer { columns, note: scale.note(&counts, &self.counting) }
     }
 
     /// The answer where this key is published, by its place, or none.
-    fn largest(&self, exact: &Integers, found: Option<usize>) -> Found {
+    fn largest(&self, exact: &Integers, found: Option<usize>) -> StableAnswer {
         let mut columns = self.key_columns(exact, &[found]);
         columns.push(is_published([found.is_some()].into_iter()));
         let unit = self.counting.unit;
@@ -205,7 +220,7 @@ impl Stability {
             Some(_) => format!("This key has the largest number of counted {unit}, exactly; how many is not said."),
             None => format!("Nothing is published: no key may lead by enough {unit}. {CHARGED}"),
         };
-        Found { columns, note }
+        StableAnswer { columns, note }
     }
 
     /// The keys of these lines; nothing where there is none.
@@ -230,13 +245,13 @@ impl Stability {
     fn about(&self, needed: u64) -> String {
         let (unit, start) = (self.counting.unit, "exact or nothing; published with probability 95% if");
         match (self.asked, self.counting.lists_keys()) {
-            (Asked::Where(_), true) => {
+            (StableQuestion::Where(_), true) => {
                 format!("{start} {needed} {unit} or more must come or go until something else is true")
             }
-            (Asked::Where(_), false) => format!(
+            (StableQuestion::Where(_), false) => format!(
                 "{start} {needed} {unit} or more must come or go until something else is true of the key, which must have as many: keys are not public"
             ),
-            (Asked::Largest, _) => format!("{start} it has {needed} {unit} more than any other"),
+            (StableQuestion::Largest, _) => format!("{start} it has {needed} {unit} more than any other"),
         }
     }
 
@@ -244,7 +259,7 @@ impl Stability {
     fn notes(&self, needed: u64) -> Vec<String> {
         let unit = self.counting.unit;
         let mut notes = Vec::new();
-        if let Asked::Where(Scale::Rounded(step)) = self.asked
+        if let StableQuestion::Where(Scale::Rounded(step)) = self.asked
             && step / 2 < needed
         {
             notes.push(format!(
@@ -289,8 +304,8 @@ fn plan(stability: Rc<Stability>, stable: StableValue, events: Vec<Event>) -> Re
         tables: cut.below.tables.iter().cloned().collect(),
         query: Some(cut),
         compute: Box::new(move |charged| {
-            let exact = charged.integers(&stability.counting.cut)?;
-            let Found { columns, note } = stability.found(&exact, &stable, charged.bits())?;
+            let exact = charged.read(&stability.counting.cut)?;
+            let StableAnswer { columns, note } = stability.found(&exact, &stable, charged.bits())?;
             let mut notes = vec![note];
             notes.extend(rows_without_a_key(&stability.counting.cut.query.keys));
             Ok(Answers { columns, notes, details: Details::default() })

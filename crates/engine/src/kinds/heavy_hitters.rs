@@ -7,8 +7,7 @@ use crate::error::{Error, Result};
 use crate::project::{Cost, Goal, Project, Request};
 use crate::release::field::{Field, Placed, Word};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::allowance::{ATTRIBUTE_COSTS, Allowance, Exceptions, any_attribute_as_person};
 use crate::release::price::noise::Noise;
 use crate::release::rows::records;
@@ -67,25 +66,45 @@ pub(crate) static KIND: Kind = Kind {
     ..Kind::COMMON
 };
 
-fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
     let attributes = Attributes::new(request, project, true, &["count", "count_error", "count_interval"])?;
     let sizes = attributes.sizes();
-    let wanted = Wanted::read(request, &sizes)?;
+    let wanted = HeavyHittersRequest::read(request, &sizes)?;
     let exceptions = Exceptions::read(request, attributes.names())?;
-    let (attributes, budget_delta) = (Rc::new(attributes), project.budget.smallest_delta());
-    Ok(Analysed::new(move |cost| {
+    let budget_delta = project.budget.smallest_delta();
+    Ok(AnalysedRequest::new(HeavyHittersAnalysis { attributes: Rc::new(attributes), wanted, exceptions, budget_delta }))
+}
+
+/// The combinations of values that many owners share.
+struct HeavyHittersAnalysis {
+    attributes: Rc<Attributes>,
+    wanted: HeavyHittersRequest,
+    exceptions: Exceptions,
+    budget_delta: Option<Exact>,
+}
+
+impl Analysis for HeavyHittersAnalysis {
+    /// And what each attribute was granted.
+    type Mechanism = (Tree, Value);
+
+    fn at(&self, cost: &Cost) -> Result<Price<Self::Mechanism>> {
+        let Self { attributes, wanted, exceptions, budget_delta } = self;
         let delta = delta_of(cost, budget_delta.clone(), !wanted.unknown.is_empty())?;
-        let (tree, events, granted) = fitted(&wanted, &attributes, cost, KIND.name, delta, &exceptions)?;
+        let (tree, events, granted) = fitted(wanted, attributes, cost, KIND.name, delta, exceptions)?;
         // Unknown domains have a threshold of their own, whatever their size: all else can be checked without data.
+        let sizes = attributes.sizes();
         HeavyHitters::new(tree.clone(), sizes.iter().map(|size| size.unwrap_or(1)).collect())?;
-        let attributes = Rc::clone(&attributes);
-        Ok(Priced::new(events, move |events| plan(attributes, tree, granted, events)))
-    }))
+        Ok(Price { events, mechanism: (tree, granted) })
+    }
+
+    fn plan(self: Rc<Self>, (tree, granted): Self::Mechanism, events: Vec<Event>) -> Result<Plan> {
+        plan(Rc::clone(&self.attributes), tree, granted, events)
+    }
 }
 
 /// The tree with the least noise that the cost allows to a release of `kind`, its events, and what each attribute was granted.
 pub(crate) fn fitted(
-    wanted: &Wanted,
+    wanted: &HeavyHittersRequest,
     attributes: &Attributes,
     cost: &Cost,
     kind: &str,
@@ -119,14 +138,14 @@ fn delta_of(cost: &Cost, budget_delta: Option<Exact>, is_needed: bool) -> Result
 }
 
 /// The tree that a request asks for.
-pub(crate) struct Wanted {
+pub(crate) struct HeavyHittersRequest {
     shape: Shape,
     threshold: i64,
     /// The attributes whose values are not public.
     unknown: Vec<usize>,
 }
 
-impl Wanted {
+impl HeavyHittersRequest {
     fn read(request: &Request, sizes: &[Option<u32>]) -> Result<Self> {
         let number = sizes.len();
         let shape = match SHAPE.read(request)?.unwrap_or(TreeShape::Balanced) {
@@ -164,7 +183,7 @@ struct Design {
 }
 
 impl Design {
-    fn new(wanted: &Wanted, sizes: &[Option<u32>], cost: &Cost, delta: &Exact) -> Result<Self> {
+    fn new(wanted: &HeavyHittersRequest, sizes: &[Option<u32>], cost: &Cost, delta: &Exact) -> Result<Self> {
         // So deep that of all combinations that nobody has, hardly more than one passes at a lowest node; never less than the paper's.
         let most = sizes.iter().flatten().map(|&size| f64::from(size)).fold(1.0, f64::max);
         let candidates = if most > f64::from(MOST_COMBINED) { most } else { most * most };
@@ -250,12 +269,12 @@ fn plan(attributes: Rc<Attributes>, tree: Tree, granted: Value, events: Vec<Even
         tables: vec![attributes.table().to_string()],
         query: None,
         compute: Box::new(move |charged| {
-            let records = charged.records(&attributes)?;
+            let records = charged.read(&*attributes)?;
             let domains =
                 records.values.iter().map(|values| u32::try_from(values.len()).unwrap_or(u32::MAX - 1).max(1));
             let finder = HeavyHitters::new(tree.clone(), domains.collect())?;
             let root = tree.root();
-            let listed = Listed { noise: &noise, threshold: root.threshold, clip: root.clip };
+            let listed = ListingRule { noise: &noise, threshold: root.threshold, clip: root.clip };
             // Codes of values that nobody knows beforehand depend on which there are.
             let (threshold, is_cut, columns) = tape::through_result(
                 charged.bits(),
@@ -308,13 +327,13 @@ fn rule(attributes: &Attributes, tree: &Tree, granted: Value) -> Value {
 }
 
 /// How counts come to be listed: `max(f, threshold − clip) + Z > threshold`.
-struct Listed<'a> {
+struct ListingRule<'a> {
     noise: &'a Noise,
     threshold: i64,
     clip: i64,
 }
 
-impl Listed<'_> {
+impl ListingRule<'_> {
     /// Intervals of the noise given that a combination is listed: of one that few share and that is listed by luck the count is too large. Counts below
     /// the clip are all alike, down to none.
     fn intervals(&self, counts: impl Iterator<Item = i64>) -> Vec<Uncertainty> {
@@ -331,7 +350,7 @@ impl Listed<'_> {
 }
 
 /// One column per attribute, then the counts, the largest first.
-fn columns(names: &[String], records: &Records, found: Found, listed: &Listed<'_>) -> Vec<AnswerColumn> {
+fn columns(names: &[String], records: &Records, found: Found, listed: &ListingRule<'_>) -> Vec<AnswerColumn> {
     let mut strings = found.strings;
     // Sorted by what is released anyway.
     strings.sort_by(|left, right| right.count.cmp(&left.count).then_with(|| left.values.cmp(&right.values)));
@@ -359,7 +378,7 @@ mod tests {
     fn intervals_hold_for_what_is_listed() {
         for (scale, threshold, clip) in [(2.0, 13, 6), (2.0, 40, 40), (5.0, 30, 12), (0.7, 9, 3)] {
             let noise = Noise::laplace(Scale::new(scale).unwrap());
-            let listed = Listed { noise: &noise, threshold, clip };
+            let listed = ListingRule { noise: &noise, threshold, clip };
             let reach = (40.0 * scale) as i64 + threshold;
             let intervals = listed.intervals(threshold + 1..threshold + 3 * reach);
             for people in 0..threshold + 2 * reach / 3 {

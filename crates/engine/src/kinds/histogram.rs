@@ -1,13 +1,13 @@
 //! Kind `histogram`: how many rows there are for each value, or combination of values, of some columns.
 
-use super::counted::{COLUMN, COLUMNS, Counted, MAX_BYTES, counted};
+use super::counted::{COLUMN, COLUMNS, CountedColumns, MAX_BYTES, counted};
 use super::sql::{BOUNDING_REPORT, analysed, queries};
 use crate::error::Result;
 use crate::kinds::huge_histogram;
 use crate::place::Place;
 use crate::project::{Project, Request};
 use crate::release::output::check_names;
-use crate::release::plan::Analysed;
+use crate::release::plan::AnalysedRequest;
 use crate::release::rows::fields::{BOUNDING, TABLE, quoted};
 use crate::release::{CostAbout, Kind};
 
@@ -34,7 +34,7 @@ pub(crate) static KIND: Kind = Kind {
     ..Kind::COMMON
 };
 
-fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
     if MAX_BYTES.read(request)?.is_some() && request.fields.get(BOUNDING_REPORT.name).is_some() {
         return Err(MAX_BYTES.error(request, "max_bytes and bounding_report are not given together: leave one out"));
     }
@@ -52,7 +52,7 @@ pub(crate) fn is_huge(request: &Request) -> Result<bool> {
 
 /// The query that such a release is, and where errors of it are.
 pub(crate) fn query(request: &Request, project: &Project) -> Result<(String, Place)> {
-    let Counted { table, names, place } = counted(request, project)?;
+    let CountedColumns { table, names, place } = counted(request, project)?;
     check_names(names.iter().map(|name| (name.as_str(), false)).chain([("count", true)]), &[])
         .map_err(|error| error.or_at(place.clone()))?;
     let columns = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");

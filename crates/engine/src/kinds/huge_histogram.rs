@@ -3,7 +3,7 @@
 //! Every text gets noise, also those that nobody has; those whose noisy number is below a threshold are left out. What is drawn is exactly that, without walking through the
 //! texts ([`scumble::mechanism::huge_domain`]).
 
-use super::counted::{Counted as Asked, MAX_BYTES};
+use super::counted::{CountedColumns, MAX_BYTES};
 use super::sql::passed::Passed;
 use super::sql::rows_without_a_key;
 use super::top::{BETA, SPURIOUS, texts};
@@ -12,8 +12,7 @@ use crate::error::{Error, Result};
 use crate::project::{Cost, Goal, Project, Request};
 use crate::release::estimates::Estimates;
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::needs;
 use crate::release::price::noise::{Noise, calibrate_runs, described};
 use crate::release::rows::fields::{bounding, quoted};
@@ -21,7 +20,7 @@ use crate::sql::analyse::sensitivity;
 use crate::sql::{Cut, analyse_what_occurs};
 use crate::tables::Backend;
 use datafusion::common::ScalarValue;
-use scumble::event::Moves;
+use scumble::event::{Event, Moves};
 use scumble::mechanism::huge_domain::{HugeDomainHistogram, Texts};
 use scumble::quantity::Beta;
 use serde_json::json;
@@ -30,7 +29,7 @@ use std::rc::Rc;
 const COUNT: &str = "count";
 
 /// The rows of each text.
-struct Counts {
+struct TextCounts {
     cut: Cut,
     name: String,
     texts: Texts,
@@ -38,7 +37,11 @@ struct Counts {
 }
 
 /// The histogram of a request that gives `max_bytes`; none if it does not.
-pub(crate) fn analyse(asked: &Asked<'_>, request: &Request, project: &Project) -> Result<Option<Analysed>> {
+pub(crate) fn analyse(
+    asked: &CountedColumns<'_>,
+    request: &Request,
+    project: &Project,
+) -> Result<Option<AnalysedRequest>> {
     let Some(texts) = texts(request, asked.table, &asked.names)? else { return Ok(None) };
     let name = asked.names[0].clone();
     if name == COUNT {
@@ -51,19 +54,25 @@ pub(crate) fn analyse(asked: &Asked<'_>, request: &Request, project: &Project) -
     let cut = analyse_what_occurs(&sql, bounding(request)?, project, &Backend::without_data(project)?)
         .map_err(|error| error.or_at(asked.place.clone()))?;
     let measure = cut.query.measures.first().ok_or_else(|| Error::machine("a count without a measure"))?;
-    let counts = Rc::new(Counts { moves: sensitivity::moves(measure, &cut.query)?, cut, name, texts });
-    Ok(Some(Analysed::new(move |cost| {
-        let (noise, made) = counts.within(cost)?;
-        let events = vec![noise.event(counts.moves.clone())?];
-        let counts = Rc::clone(&counts);
-        Ok(Priced::new(events, move |events| {
-            let plan = counts.plan(&noise, &made)?;
-            Ok(Plan { events, compute: compute(counts, noise, made), ..plan })
-        }))
-    })))
+    let moves = sensitivity::moves(measure, &cut.query)?;
+    Ok(Some(AnalysedRequest::new(TextCounts { moves, cut, name, texts })))
 }
 
-impl Counts {
+impl Analysis for TextCounts {
+    type Mechanism = (Noise, HugeDomainHistogram);
+
+    fn at(&self, cost: &Cost) -> Result<Price<Self::Mechanism>> {
+        let (noise, made) = self.within(cost)?;
+        Ok(Price { events: vec![noise.event(self.moves.clone())?], mechanism: (noise, made) })
+    }
+
+    fn plan(self: Rc<Self>, (noise, made): Self::Mechanism, events: Vec<Event>) -> Result<Plan> {
+        let plan = self.planned(&noise, &made)?;
+        Ok(Plan { events, compute: compute(self, noise, made), ..plan })
+    }
+}
+
+impl TextCounts {
     /// Laplace noise that the cost pays for, and the threshold that no text of nobody reaches, except with a small probability.
     fn within(&self, cost: &Cost) -> Result<(Noise, HugeDomainHistogram)> {
         if matches!(cost.target, Goal::Rho(_)) {
@@ -79,7 +88,7 @@ impl Counts {
     }
 
     /// All of the plan but its events and what is done with rows.
-    fn plan(&self, noise: &Noise, made: &HugeDomainHistogram) -> Result<Plan> {
+    fn planned(&self, noise: &Noise, made: &HugeDomainHistogram) -> Result<Plan> {
         let shown = made.threshold() as f64 + noise.quantile(2.0 * BETA);
         let threshold = made.threshold();
         let expected = Expected {
@@ -116,9 +125,9 @@ impl Counts {
     }
 }
 
-fn compute(counts: Rc<Counts>, noise: Noise, made: HugeDomainHistogram) -> crate::release::plan::Compute {
+fn compute(counts: Rc<TextCounts>, noise: Noise, made: HugeDomainHistogram) -> crate::release::plan::Compute {
     Box::new(move |charged| {
-        let integers = charged.integers(&counts.cut)?;
+        let integers = charged.read(&counts.cut)?;
         let key = |key: &Vec<ScalarValue>| match &key[..] {
             [ScalarValue::Utf8(Some(text))] => counts.texts.key(text),
             _ => None,

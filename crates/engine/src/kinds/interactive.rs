@@ -7,8 +7,7 @@ use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal, Project, Request};
 use crate::release::field::{Field, Placed};
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::fitted::Fitting;
 use crate::release::price::needs;
 use crate::release::rows::fields::private_table;
@@ -66,7 +65,7 @@ const USUAL_QUESTIONS: u64 = 1000;
 pub(crate) const PUBLISHED: [&str; 3] = ["question", "answer", "how"];
 
 /// What is declared.
-pub(crate) struct Declared {
+pub(crate) struct InteractiveRequest {
     pub universe: Universe,
     pub questions: u64,
     updates: Option<Placed<u64>>,
@@ -74,34 +73,43 @@ pub(crate) struct Declared {
 }
 
 /// What can be asked at a cost.
-pub(crate) struct Opened {
-    pub declared: Rc<Declared>,
+pub(crate) struct OpenedInteractive {
+    pub declared: Rc<InteractiveRequest>,
     pub plan: Interactive,
     /// What a round costs.
     pub round: Vec<Event>,
 }
 
-fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
-    let declared = Rc::new(Declared::read(request, project)?);
-    Ok(Analysed::new(move |cost| {
-        let (plan, events) = declared.fitted(cost)?;
-        let (declared, cost) = (Rc::clone(&declared), cost.clone());
-        Ok(Priced::new(events, move |events| declared.planned(&plan, events, &cost)))
-    }))
+fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
+    Ok(AnalysedRequest::new(InteractiveRequest::read(request, project)?))
+}
+
+impl Analysis for InteractiveRequest {
+    /// And the cost that it was made for.
+    type Mechanism = (Interactive, Cost);
+
+    fn at(&self, cost: &Cost) -> Result<Price<Self::Mechanism>> {
+        let (plan, events) = self.fitted(cost)?;
+        Ok(Price { events, mechanism: (plan, cost.clone()) })
+    }
+
+    fn plan(self: Rc<Self>, (plan, cost): Self::Mechanism, events: Vec<Event>) -> Result<Plan> {
+        self.planned(&plan, events, &cost)
+    }
 }
 
 /// The same, to be asked.
-pub(crate) fn opened(request: &Request, project: &Project) -> Result<Opened> {
+pub(crate) fn opened(request: &Request, project: &Project) -> Result<OpenedInteractive> {
     let read = || {
-        let declared = Rc::new(Declared::read(request, project)?);
+        let declared = Rc::new(InteractiveRequest::read(request, project)?);
         let (plan, _) = declared.fitted(&request.cost)?;
         let round = plan.events_of_round(&declared.universe.read()?)?;
-        Ok(Opened { declared, plan, round })
+        Ok(OpenedInteractive { declared, plan, round })
     };
     read().map_err(|error: Error| error.or_at(request.fields.place()))
 }
 
-impl Declared {
+impl InteractiveRequest {
     fn read(request: &Request, project: &Project) -> Result<Self> {
         let universe = Universe::new(request, project, &PUBLISHED)?;
         let public = private_table(request, project)?.public_owners;

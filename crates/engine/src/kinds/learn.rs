@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal, Project, Request};
 use crate::release::field::{Field, Placed, Word};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details};
-use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::plan::{AnalysedRequest, Expected, Plan};
 use crate::release::price::allowance::ATTRIBUTE_COSTS;
 use crate::release::price::needs;
 use crate::release::price::noise::{Demand, calibrate};
@@ -109,7 +109,7 @@ const BETA: f64 = 0.05;
 const ALPHA: f64 = 0.05;
 
 /// The columns and the label of a request.
-struct Asked {
+struct LearnRequest {
     /// The columns, then the label.
     attributes: Attributes,
     /// The public values of each column; nothing where one is missing.
@@ -118,7 +118,7 @@ struct Asked {
     positive: u32,
 }
 
-impl Asked {
+impl LearnRequest {
     fn read(request: &Request, project: &Project) -> Result<Self> {
         let mut columns = records::COLUMNS.read(request)?;
         if columns.is_empty() {
@@ -195,7 +195,7 @@ impl Asked {
     }
 }
 
-fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
     let concept = CONCEPT.read(request)?;
     if (RULES.read(request)?.is_some()) != (concept == Concept::List) {
         return Err(CONCEPT.error(request, "'rules' are for the concept 'list', which needs them"));
@@ -208,8 +208,8 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
         let sentence = "attribute_costs are for the concept 'robust-halfspace': leave them out";
         return Err(ATTRIBUTE_COSTS.error(request, sentence));
     }
-    let asked = || Asked::read(request, project);
-    let chosen = |class: fn(&Asked, &Request) -> Result<class::Class>| {
+    let asked = || LearnRequest::read(request, project);
+    let chosen = |class: fn(&LearnRequest, &Request) -> Result<class::Class>| {
         let asked = asked()?;
         class::analysed(class(&asked, request)?, asked)
     };
@@ -258,10 +258,10 @@ struct Promise {
 
 /// The plan of one learner: `learn` gives the rule and what a reader should know, or nothing.
 fn plan(
-    asked: Rc<Asked>,
+    asked: Rc<LearnRequest>,
     promise: Promise,
     events: Vec<Event>,
-    learn: impl Fn(&Records, &mut dyn scumble::noise::BitSource) -> Result<Learnt> + 'static,
+    learn: impl Fn(&Records, &mut dyn scumble::noise::BitSource) -> Result<LearntRule> + 'static,
 ) -> Result<Plan> {
     let expected = Expected {
         column: "rule".to_string(),
@@ -289,7 +289,7 @@ fn plan(
         tables: vec![asked.attributes.table().to_string()],
         query: None,
         compute: Box::new(move |charged| {
-            let records = charged.records(&asked.attributes)?;
+            let records = charged.read(&asked.attributes)?;
             let mut learnt = learn(&records, charged.bits())?;
             learnt.notes.extend(promised.clone());
             Ok(answers(&asked, learnt))
@@ -298,13 +298,13 @@ fn plan(
 }
 
 /// What was learnt.
-struct Learnt {
+struct LearntRule {
     /// The condition under which the label is predicted to be 1, as SQL.
     condition: Option<String>,
     notes: Vec<String>,
 }
 
-fn answers(asked: &Asked, learnt: Learnt) -> Answers {
+fn answers(asked: &LearnRequest, learnt: LearntRule) -> Answers {
     let column = |name: &str, cell: Cell| AnswerColumn { name: name.to_string(), cells: vec![cell], uncertainty: None };
     let is_published = learnt.condition.is_some();
     let rule = learnt.condition.map(|condition| format!("CASE WHEN {condition} THEN 1 ELSE 0 END"));

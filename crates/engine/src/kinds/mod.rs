@@ -31,5 +31,5 @@ mod wide_cdf;
 mod wide_keys;
 mod wide_quantiles;
 
-pub use conjunctions::{Looked, lookup};
+pub use conjunctions::{LookupAnswer, lookup};
 pub use sql::{ColumnKind, PublishedColumn, parameters, refuse_too_long};

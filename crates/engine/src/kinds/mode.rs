@@ -2,11 +2,10 @@
 
 use crate::attackers::Counted;
 use crate::error::Result;
-use crate::project::{Project, Request};
+use crate::project::{Cost, Project, Request};
 use crate::release::field::{Field, Placed};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details};
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::fitted::{Fitting, budget_delta};
 use crate::release::rows::records;
 use crate::release::rows::records::{Attributes, Records};
@@ -15,6 +14,7 @@ use scumble::event::Event;
 use scumble::mechanism::smooth::Steps;
 use scumble::mechanism::stable_value::{Keys, StableValue, mode};
 use scumble::noise::BitSource;
+use scumble::quantity::Exact;
 use scumble::scope::AttributeSet;
 use serde_json::json;
 use std::rc::Rc;
@@ -37,24 +37,40 @@ pub(crate) static KIND: Kind = Kind {
     ..Kind::COMMON
 };
 
-fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
     let column = COLUMN.read(request)?;
     let name = column.value.clone();
     let attributes = Rc::new(Attributes::of(vec![column], request, project, true, &["is_published"])?);
     let budget_delta = budget_delta(project);
     // One owner has one record: whoever comes, goes or is replaced is one step, and so are other values of the column.
     let steps = Steps::one().reading(AttributeSet::new([name])?);
-    Ok(Analysed::new(move |cost| {
-        let fitting = Fitting::new(KIND.name, cost, budget_delta.as_ref())?;
+    Ok(AnalysedRequest::new(ModeAnalysis { attributes, steps, budget_delta }))
+}
+
+/// The most common value of a column.
+struct ModeAnalysis {
+    attributes: Rc<Attributes>,
+    steps: Steps,
+    budget_delta: Option<Exact>,
+}
+
+impl Analysis for ModeAnalysis {
+    type Mechanism = StableValue;
+
+    fn at(&self, cost: &Cost) -> Result<Price<StableValue>> {
+        let fitting = Fitting::new(KIND.name, cost, self.budget_delta.as_ref())?;
         fitting.needs_delta("a value that is published exactly")?;
-        let (stable, events) = fitting.fit(&steps, |step| {
+        let (mechanism, events) = fitting.fit(&self.steps, |step| {
             let stable = StableValue::new(step.epsilon, step.delta)?;
-            let events = stable.events(&steps)?;
+            let events = stable.events(&self.steps)?;
             Ok((stable, events))
         })?;
-        let attributes = Rc::clone(&attributes);
-        Ok(Priced::new(events, move |events| plan(attributes, stable, events)))
-    }))
+        Ok(Price { events, mechanism })
+    }
+
+    fn plan(self: Rc<Self>, stable: StableValue, events: Vec<Event>) -> Result<Plan> {
+        plan(Rc::clone(&self.attributes), stable, events)
+    }
 }
 
 fn plan(attributes: Rc<Attributes>, stable: StableValue, events: Vec<Event>) -> Result<Plan> {
@@ -85,7 +101,7 @@ fn plan(attributes: Rc<Attributes>, stable: StableValue, events: Vec<Event>) -> 
         tables: vec![attributes.table().to_string()],
         query: None,
         compute: Box::new(move |charged| {
-            let records = charged.records(&attributes)?;
+            let records = charged.read(&*attributes)?;
             let found = published(&attributes, &records, &stable, charged.bits())?;
             Ok(answers(&attributes, found))
         }),

@@ -3,8 +3,8 @@
 use crate::calendar::{SECOND, shown_day, shown_moment};
 use crate::error::Result;
 use crate::project::{Domain, Project, Request, Table};
-use crate::release::field::{Field, Listed, Placed};
-use crate::release::output::{Cell, Drawn};
+use crate::release::field::{Field, ListedField, Placed};
+use crate::release::output::{Cell, IntervalChart};
 use crate::release::rows::fields::{BOUNDING, TABLE, column, private_table, quoted};
 
 /// The column.
@@ -14,16 +14,16 @@ pub(crate) const COLUMN: Field<Placed<String>> = Field::new(
 );
 
 /// A table, one of its columns, and how many rows of an owner count.
-pub(crate) const FIELDS: [Listed; 3] = [TABLE.listed(), COLUMN.listed(), BOUNDING[0]];
+pub(crate) const FIELDS: [ListedField; 3] = [TABLE.listed(), COLUMN.listed(), BOUNDING[0]];
 
 /// A column whose values are ordered and bounded.
-pub(crate) struct Ordered<'a> {
+pub(crate) struct OrderedColumn<'a> {
     pub table: &'a Table,
     pub name: &'a str,
     pub domain: &'a Domain,
 }
 
-impl Ordered<'_> {
+impl OrderedColumn<'_> {
     /// The column's numbers in SQL: of dates the days since 1970-01-01, of times the seconds.
     pub fn numbers(&self) -> String {
         let column = quoted(self.name);
@@ -35,17 +35,17 @@ impl Ordered<'_> {
     }
 
     /// What these numbers are shown as.
-    pub fn unit(&self) -> Unit {
+    pub fn unit(&self) -> OrderedUnit {
         match self.domain {
-            Domain::Date { .. } => Unit::Days,
-            Domain::Timestamp { .. } => Unit::Seconds,
-            _ => Unit::Plain,
+            Domain::Date { .. } => OrderedUnit::Days,
+            Domain::Timestamp { .. } => OrderedUnit::Seconds,
+            _ => OrderedUnit::Plain,
         }
     }
 }
 
 /// The fields `table` and `column`.
-pub(crate) fn ordered<'a>(request: &Request, project: &'a Project) -> Result<Ordered<'a>> {
+pub(crate) fn ordered<'a>(request: &Request, project: &'a Project) -> Result<OrderedColumn<'a>> {
     let (table, name) = (private_table(request, project)?, COLUMN.read(request)?);
     let column = column(table, &name)?;
     match &column.domain {
@@ -60,12 +60,12 @@ pub(crate) fn ordered<'a>(request: &Request, project: &'a Project) -> Result<Ord
             )));
         }
     }
-    Ok(Ordered { table, name: &column.name, domain: &column.domain })
+    Ok(OrderedColumn { table, name: &column.name, domain: &column.domain })
 }
 
 /// What a column's numbers are shown as.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Unit {
+pub(crate) enum OrderedUnit {
     Plain,
     /// Dates.
     Days,
@@ -73,7 +73,7 @@ pub(crate) enum Unit {
     Seconds,
 }
 
-impl Unit {
+impl OrderedUnit {
     /// A number as it is published.
     pub fn cell(self, value: f64) -> Cell {
         match self {
@@ -90,8 +90,8 @@ pub(crate) fn number(value: f64) -> Cell {
 }
 
 /// The quantiles as bars, each beside its value.
-pub(crate) fn shares() -> Drawn {
-    Drawn {
+pub(crate) fn shares() -> IntervalChart {
+    IntervalChart {
         label: "value".to_string(),
         column: "quantile".to_string(),
         ends: None,

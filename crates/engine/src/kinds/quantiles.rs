@@ -1,20 +1,22 @@
 //! Kind `quantiles`: some quantiles of a bounded column. It is a query for percentiles, its answer laid out in rows.
 
-use super::ordered::{FIELDS as ORDERED_FIELDS, Unit, ordered, shares};
+use super::ordered::{FIELDS as ORDERED_FIELDS, OrderedUnit, ordered, shares};
 use super::sql::{RANK_ERROR, analysed};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::kinds::{smooth_quantiles, wide_keys, wide_quantiles};
-use crate::project::{Project, Request};
+use crate::project::{Cost, Project, Request};
 use crate::release::field::{Field, Word};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details};
-use crate::release::plan::{Analysed, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price, PricedRequest};
 use crate::release::price::smooth_noise;
 use crate::release::price::smooth_noise::FAMILY;
 use crate::release::rows::fields::quoted;
 use crate::release::{CostAbout, Kind};
+use scumble::event::Event;
 use scumble::quantity::Probability;
 use serde_json::json;
+use std::rc::Rc;
 
 const QUANTILES: Field<Vec<Probability>> =
     Field::new("quantiles", "which, from 0 (least) to 1 (largest); 0.5 is the median");
@@ -57,7 +59,7 @@ pub(crate) static KIND: Kind = Kind {
     ..Kind::COMMON
 };
 
-fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
     let fractions: Vec<f64> = QUANTILES.read(request)?.into_iter().map(Probability::get).collect();
     if fractions.is_empty() {
         return Err(QUANTILES.error(request, "give at least one quantile, such as 0.5"));
@@ -65,7 +67,7 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     let method = METHOD.read(request)?;
     // Refused where it would mean nothing.
     smooth_noise::family(request, method == Some(QuantileMethod::Smooth))?;
-    if let Some(values) = wide_keys::Values::new(request, project)? {
+    if let Some(values) = wide_keys::KeyedValues::new(request, project)? {
         return match method {
             Some(QuantileMethod::Smooth) => {
                 Err(METHOD.error(request, "the method 'smooth' is for columns of numbers; leave it out for keys"))
@@ -84,16 +86,37 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
     let here = place.clone();
     let query = analysed(&sql, request, project, move |error| error.or_at(here.clone()))?;
     if method == Some(QuantileMethod::Smooth) {
-        if !matches!(unit, Unit::Plain) {
+        if !matches!(unit, OrderedUnit::Plain) {
             return Err(METHOD.error(request, "the method 'smooth' is for columns of numbers; leave it out for dates"));
         }
         return smooth_quantiles::analyse(&sql, fractions, request, project, query).map_err(|error| error.or_at(place));
     }
-    Ok(query.then(move |plan| of_fractions(plan, fractions.clone(), unit)))
+    Ok(AnalysedRequest::new(QuantilesAnalysis { query, fractions, unit }))
+}
+
+/// Quantiles as a query, in the words of this kind.
+struct QuantilesAnalysis {
+    query: AnalysedRequest,
+    fractions: Vec<f64>,
+    unit: OrderedUnit,
+}
+
+impl Analysis for QuantilesAnalysis {
+    type Mechanism = PricedRequest;
+
+    fn at(&self, cost: &Cost) -> Result<Price<PricedRequest>> {
+        let mechanism = self.query.at(cost)?;
+        Ok(Price { events: mechanism.events().to_vec(), mechanism })
+    }
+
+    /// The query's price has its events.
+    fn plan(self: Rc<Self>, query: PricedRequest, _: Vec<Event>) -> Result<Plan> {
+        Ok(of_fractions(query.plan()?, self.fractions.clone(), self.unit))
+    }
 }
 
 /// The query's plan in the words of this kind.
-fn of_fractions(mut plan: Plan, fractions: Vec<f64>, unit: Unit) -> Plan {
+fn of_fractions(mut plan: Plan, fractions: Vec<f64>, unit: OrderedUnit) -> Plan {
     plan.rule["fractions"] = json!(fractions);
     for (expected, fraction) in plan.expected.iter_mut().zip(&fractions) {
         expected.column = format!("value at {fraction}");
@@ -113,7 +136,7 @@ fn column_of(index: usize) -> String {
 }
 
 /// The columns of the query's one row, one below the other.
-fn in_rows(answers: Answers, fractions: &[f64], unit: Unit) -> Result<Answers> {
+fn in_rows(answers: Answers, fractions: &[f64], unit: OrderedUnit) -> Result<Answers> {
     let found = |name: String| {
         let column = answers.columns.iter().find(|column| column.name == name);
         let value = column.and_then(|column| column.cells.first()).and_then(Cell::number);

@@ -4,11 +4,10 @@
 
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
-use crate::project::{Project, Request};
+use crate::project::{Cost, Project, Request};
 use crate::release::field::{Field, Placed};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::fitted::Fitting;
 use crate::release::price::needs;
 use crate::release::rows::fields::private_table;
@@ -68,7 +67,7 @@ const MOST_PEOPLE: u64 = 1 << 40;
 const NORMAL_95: f64 = 1.959_963_984_540_054;
 
 /// What is asked.
-struct Asked {
+struct SmallTableRequest {
     universe: Universe,
     names: Vec<String>,
     conditions: Vec<Vec<bool>>,
@@ -79,24 +78,32 @@ struct Asked {
 }
 
 /// The table that is drawn, and the noise on the number of owners, if that is not public.
-struct Drawn {
+struct TableDraw {
     table: SmallTable,
     size: u64,
     counting: Option<Scale>,
 }
 
-fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
-    let asked = Rc::new(Asked::read(request, project)?);
-    let steps = Steps::one().reading(asked.universe.read()?);
-    Ok(Analysed::new(move |cost| {
-        let fitting = Fitting::new(KIND.name, cost, None)?;
-        let (drawn, events) = fitting.fit(&steps, |step| asked.drawn(step.epsilon))?;
-        let asked = Rc::clone(&asked);
-        Ok(Priced::new(events, move |events| asked.plan(drawn, events)))
-    }))
+fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
+    Ok(AnalysedRequest::new(SmallTableRequest::read(request, project)?))
 }
 
-impl Asked {
+impl Analysis for SmallTableRequest {
+    type Mechanism = TableDraw;
+
+    fn at(&self, cost: &Cost) -> Result<Price<TableDraw>> {
+        let fitting = Fitting::new(KIND.name, cost, None)?;
+        let steps = Steps::one().reading(self.universe.read()?);
+        let (mechanism, events) = fitting.fit(&steps, |step| self.drawn(step.epsilon))?;
+        Ok(Price { events, mechanism })
+    }
+
+    fn plan(self: Rc<Self>, drawn: TableDraw, events: Vec<Event>) -> Result<Plan> {
+        self.planned(drawn, events)
+    }
+}
+
+impl SmallTableRequest {
     fn read(request: &Request, project: &Project) -> Result<Self> {
         let universe = Universe::new(request, project, &["condition", "estimate"])?;
         let given = CONDITIONS.read(request)?;
@@ -127,7 +134,7 @@ impl Asked {
         Ok(Self { universe, names, conditions, size: SIZE.read(request)?, people, public })
     }
 
-    fn drawn(&self, epsilon: f64) -> Result<(Drawn, Vec<Event>)> {
+    fn drawn(&self, epsilon: f64) -> Result<(TableDraw, Vec<Event>)> {
         let counting = match self.public {
             Some(_) => None,
             None => Some(scale_for_pure(Epsilon::new(epsilon * COUNTING)?, Moved::units(1))?),
@@ -148,18 +155,18 @@ impl Asked {
             let one = vec![Shift::one_cell(1.0)?];
             events.push(Event::new(Word::DiscreteLaplace { scale }, Moves::by_scope(one.clone(), one, Vec::new())));
         }
-        Ok((Drawn { table, size, counting }, events))
+        Ok((TableDraw { table, size, counting }, events))
     }
 
     /// See [`Plan::memory`]: which condition each combination fulfils (twice: by condition and by combination), and how many tables have each distance, which is one of size + 1 for each condition.
-    fn memory(&self, drawn: &Drawn) -> u64 {
+    fn memory(&self, drawn: &TableDraw) -> u64 {
         let (cells, conditions) = (self.universe.domain.cells() as u64, self.conditions.len() as u64);
         let distances = conditions.saturating_mul(drawn.size.saturating_add(1)).min(drawn.table.candidates());
         let held = cells.saturating_mul(2 * conditions + 2 * needs::NUMBER);
         held.saturating_add(distances.saturating_mul(64)).saturating_add(conditions.saturating_mul(needs::LINE))
     }
 
-    fn plan(self: Rc<Self>, drawn: Drawn, events: Vec<Event>) -> Result<Plan> {
+    fn planned(self: Rc<Self>, drawn: TableDraw, events: Vec<Event>) -> Result<Plan> {
         let half = drawn.half_width(self.people)?;
         let expected = Expected {
             column: "estimate".to_string(),
@@ -197,7 +204,7 @@ impl Asked {
             tables: vec![self.universe.attributes.table().to_string()],
             query: None,
             compute: Box::new(move |charged| {
-                let records = charged.records(&self.universe.attributes)?;
+                let records = charged.read(&self.universe.attributes)?;
                 let counts = self.universe.counts(&records)?;
                 let total = match (self.public, drawn.counting) {
                     (Some(public), _) => public,
@@ -213,7 +220,7 @@ impl Asked {
         })
     }
 
-    fn answers(&self, drawn: &Drawn, rows: &[u32], total: u64, records: &Records) -> Result<Answers> {
+    fn answers(&self, drawn: &TableDraw, rows: &[u32], total: u64, records: &Records) -> Result<Answers> {
         let half = drawn.half_width(total)?;
         let estimates = drawn.table.answers(rows, total);
         let uncertainty = estimates.iter().map(|estimate| Uncertainty {
@@ -259,7 +266,7 @@ impl Asked {
     }
 }
 
-impl Drawn {
+impl TableDraw {
     /// How far off any answer is, except with probability 5%, if this is how many owners are declared, or were counted with noise.
     fn half_width(&self, total: u64) -> Result<f64> {
         Ok(match self.counting {

@@ -6,8 +6,7 @@ use crate::error::{Error, Result};
 use crate::project::{Cost, Project, Request};
 use crate::release::estimates::Estimates;
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, six_digits};
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::fitted::{Fitting, Step, budget_delta};
 use crate::release::price::needs;
 use crate::release::price::smooth_noise;
@@ -40,17 +39,33 @@ pub(crate) fn analyse(
     fractions: Vec<f64>,
     request: &Request,
     project: &Project,
-    other: Analysed,
-) -> Result<Analysed> {
+    other: AnalysedRequest,
+) -> Result<AnalysedRequest> {
     let cut = crate::sql::analyse(sql, bounding(request)?, project, &Backend::without_data(project)?)?;
     let family = smooth_noise::family(request, true)?;
-    let quantiles = Rc::new(Quantiles::new(cut, fractions, family, budget_delta(project))?);
-    Ok(Analysed::new(move |cost| {
-        let (noise, events) = quantiles.within(cost)?;
-        let beside = other.at(cost)?.plan()?.expected;
-        let quantiles = Rc::clone(&quantiles);
-        Ok(Priced::new(events, move |events| quantiles.plan(noise, events, &beside)))
-    }))
+    let quantiles = Quantiles::new(cut, fractions, family, budget_delta(project))?;
+    Ok(AnalysedRequest::new(SmoothQuantilesAnalysis { quantiles, other }))
+}
+
+/// Quantiles by smooth noise, and the same by the exponential mechanism.
+struct SmoothQuantilesAnalysis {
+    quantiles: Quantiles,
+    other: AnalysedRequest,
+}
+
+impl Analysis for SmoothQuantilesAnalysis {
+    /// And the errors of the exponential mechanism at the same cost.
+    type Mechanism = (SmoothNoise, Vec<Expected>);
+
+    fn at(&self, cost: &Cost) -> Result<Price<Self::Mechanism>> {
+        let (noise, events) = self.quantiles.within(cost)?;
+        let beside = self.other.at(cost)?.plan()?.expected;
+        Ok(Price { events, mechanism: (noise, beside) })
+    }
+
+    fn plan(self: Rc<Self>, (noise, beside): Self::Mechanism, events: Vec<Event>) -> Result<Plan> {
+        self.quantiles.plan(noise, events, &beside)
+    }
 }
 
 /// Some quantiles of one column.
@@ -146,7 +161,7 @@ impl Quantiles {
             tables: cut.below.tables.iter().cloned().collect(),
             query: Some(Rc::clone(&cut)),
             compute: Box::new(move |charged| {
-                let values = values(&charged.integers(&cut)?);
+                let values = values(&charged.read(&cut)?);
                 let mut found = Vec::new();
                 for quotient in &exact {
                     let bounds = QuantileBounds::new(&values, *quotient, (0, last))?;

@@ -5,8 +5,7 @@ use crate::error::{Error, Result};
 use crate::project::{Cost, Project, Request};
 use crate::release::field::{Field, Placed, Word};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::fitted::{Fitting, Step, budget_delta};
 use crate::release::price::smooth_noise;
 use crate::release::price::smooth_noise::{FAMILY, SmoothNoise};
@@ -76,17 +75,26 @@ pub(crate) static KIND: Kind = Kind {
     ..Kind::COMMON
 };
 
-fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
-    let asked = Rc::new(Asked::new(request, project)?);
-    Ok(Analysed::new(move |cost| {
-        let (mechanism, events) = asked.within(cost)?;
-        let (asked, cost) = (Rc::clone(&asked), cost.clone());
-        Ok(Priced::new(events, move |events| asked.plan(mechanism, events, &cost)))
-    }))
+fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
+    Ok(AnalysedRequest::new(TriangleRequest::new(request, project)?))
+}
+
+impl Analysis for TriangleRequest {
+    /// And the cost that it is compared at.
+    type Mechanism = (Mechanism, Cost);
+
+    fn at(&self, cost: &Cost) -> Result<Price<Self::Mechanism>> {
+        let (mechanism, events) = self.within(cost)?;
+        Ok(Price { events, mechanism: (mechanism, cost.clone()) })
+    }
+
+    fn plan(self: Rc<Self>, (mechanism, cost): Self::Mechanism, events: Vec<Event>) -> Result<Plan> {
+        self.planned(mechanism, events, &cost)
+    }
 }
 
 /// What was asked.
-struct Asked {
+struct TriangleRequest {
     edges: Edges,
     method: TriangleMethod,
     /// Of smooth noise.
@@ -105,7 +113,7 @@ enum Mechanism {
     Propose(ProposeTestRelease),
 }
 
-impl Asked {
+impl TriangleRequest {
     fn new(request: &Request, project: &Project) -> Result<Self> {
         let edges = Edges::new(request, project)?;
         let method = METHOD.read(request)?.unwrap_or(TriangleMethod::Auto);
@@ -193,7 +201,7 @@ impl Asked {
         })
     }
 
-    fn plan(&self, mechanism: Mechanism, events: Vec<Event>, cost: &Cost) -> Result<Plan> {
+    fn planned(&self, mechanism: Mechanism, events: Vec<Event>, cost: &Cost) -> Result<Plan> {
         let notes = vec![self.edges.note(), self.comparison(cost)?];
         let expected = Expected {
             column: "triangles".to_string(),
@@ -218,7 +226,7 @@ impl Asked {
             tables: vec![edges.table().to_string()],
             query: None,
             compute: Box::new(move |charged| {
-                let graph = charged.graph(&edges)?;
+                let graph = charged.read(&edges)?;
                 answers(&mechanism, &graph, edges.note(), charged.bits())
             }),
         })

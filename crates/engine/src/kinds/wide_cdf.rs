@@ -1,15 +1,14 @@
 //! How many rows are at most a value, of columns whose values are no 64-bit numbers: `keys` of the kind `cdf`. A tree of quantiles and a noisy number of rows; the values that are listed are the quantiles.
 
-use super::wide_keys::Values;
+use super::wide_keys::KeyedValues;
 use super::wide_quantiles::{BETA, tree};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
-use crate::project::Request;
+use crate::project::{Cost, Request};
 use crate::release::estimates::Estimates;
 use crate::release::field::{Field, Placed};
-use crate::release::output::{AnswerColumn, Answers, Cell, Details, Drawn, check_names};
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::output::{AnswerColumn, Answers, Cell, Details, IntervalChart, check_names};
+use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::needs;
 use crate::release::price::noise::Noise;
 use scumble::event::{Event, Moves, Shift, Touch};
@@ -29,19 +28,35 @@ const MOST_POINTS: u64 = 1023;
 const COUNT: &str = "count";
 const ENDS: [&str; 2] = ["count_low", "count_high"];
 
-pub(crate) fn analyse(values: Values, request: &Request) -> Result<Analysed> {
+pub(crate) fn analyse(values: KeyedValues, request: &Request) -> Result<AnalysedRequest> {
     check_names([(values.column.as_str(), false), (COUNT, true), (ENDS[0], false), (ENDS[1], false)], &[])?;
     let levels = levels(request)?;
-    let values = Rc::new(values);
     let total = total(&values)?;
-    Ok(Analysed::new(move |cost| {
-        let (tree, mut noises) = tree(cost, &values, levels, std::slice::from_ref(&total))?;
+    Ok(AnalysedRequest::new(WideCdfAnalysis { values: Rc::new(values), levels, total }))
+}
+
+/// The distribution of a column of keys.
+struct WideCdfAnalysis {
+    values: Rc<KeyedValues>,
+    levels: u32,
+    /// How the number of rows moves.
+    total: Moves,
+}
+
+impl Analysis for WideCdfAnalysis {
+    type Mechanism = WideCdfMechanism;
+
+    fn at(&self, cost: &Cost) -> Result<Price<WideCdfMechanism>> {
+        let values = &self.values;
+        let (tree, mut noises) = tree(cost, values, self.levels, std::slice::from_ref(&self.total))?;
         let noise = noises.pop().ok_or_else(|| Error::machine("a number of rows without noise"))?;
-        let way = Way { tree: tree.clone(), counts: ThresholdCounts::new(tree, noise.clone()), noise };
-        let events = way.counts.events_of(values.rows, &values.read)?;
-        let values = Rc::clone(&values);
-        Ok(Priced::new(events, move |events| plan(values, way, events)))
-    }))
+        let way = WideCdfMechanism { tree: tree.clone(), counts: ThresholdCounts::new(tree, noise.clone()), noise };
+        Ok(Price { events: way.counts.events_of(values.rows, &values.read)?, mechanism: way })
+    }
+
+    fn plan(self: Rc<Self>, way: WideCdfMechanism, events: Vec<Event>) -> Result<Plan> {
+        plan(Rc::clone(&self.values), way, events)
+    }
 }
 
 /// The tree's levels.
@@ -54,19 +69,19 @@ fn levels(request: &Request) -> Result<u32> {
 }
 
 /// How the number of rows moves.
-fn total(values: &Values) -> Result<Moves> {
+fn total(values: &KeyedValues) -> Result<Moves> {
     let shift = vec![Shift::one_cell(values.rows as f64)?];
     let touch = Touch { attributes: values.read.clone(), shifts: shift.clone() };
     Ok(Moves::by_scope(shift.clone(), shift, vec![touch]))
 }
 
-struct Way {
+struct WideCdfMechanism {
     tree: QuantileTree,
     counts: ThresholdCounts,
     noise: Noise,
 }
 
-impl Way {
+impl WideCdfMechanism {
     /// How far a quantile's rank, and the number of rows, are off at most, all together except with probability β.
     fn errors(&self) -> Result<(f64, f64)> {
         let half = Beta::new(BETA / 2.0)?;
@@ -74,7 +89,7 @@ impl Way {
     }
 }
 
-fn plan(values: Rc<Values>, way: Way, events: Vec<Event>) -> Result<Plan> {
+fn plan(values: Rc<KeyedValues>, way: WideCdfMechanism, events: Vec<Event>) -> Result<Plan> {
     let (ranks, number) = way.errors()?;
     let points = way.tree.quantiles();
     let about = format!(
@@ -100,7 +115,7 @@ fn plan(values: Rc<Values>, way: Way, events: Vec<Event>) -> Result<Plan> {
         tables: vec![values.table.clone()],
         query: Some(cut),
         compute: Box::new(move |charged| {
-            let all = values.listed(&charged.integers(&values.cut)?);
+            let all = values.listed(&charged.read(&values.cut)?);
             let found = way.counts.release(&all, charged.bits())?;
             Ok(answers(&values, &found, (ranks, number)))
         }),
@@ -108,7 +123,7 @@ fn plan(values: Rc<Values>, way: Way, events: Vec<Event>) -> Result<Plan> {
 }
 
 /// Each listed value once. Of i quantiles up to a value there are at least i parts of the rows up to it, and fewer than i + 1, apart from the errors.
-fn answers(values: &Values, found: &Counts, (ranks, number): (f64, f64)) -> Answers {
+fn answers(values: &KeyedValues, found: &Counts, (ranks, number): (f64, f64)) -> Answers {
     let points = found.points.iter().map(|point| values.keys.shown(*point)).collect();
     let found = Counts { points, total: found.total };
     let mut keys = found.points.clone();
@@ -124,7 +139,7 @@ fn answers(values: &Values, found: &Counts, (ranks, number): (f64, f64)) -> Answ
             .to_string(),
     ];
     notes.extend(values.notes());
-    let drawn = Drawn {
+    let drawn = IntervalChart {
         label: values.column.clone(),
         column: COUNT.to_string(),
         ends: Some(ENDS.map(str::to_string)),

@@ -7,7 +7,7 @@ use super::sql::rows_without_a_key;
 use crate::calendar::shown_moment;
 use crate::error::Result;
 use crate::project::{Bounding, Domain, Project, Request};
-use crate::release::field::{Field, Listed, Placed, Word};
+use crate::release::field::{Field, ListedField, Placed, Word};
 use crate::release::output::{Cell, is_shown_as_it_is};
 use crate::release::rows::fields::{bounding, column, private_table, quoted};
 use crate::sql::execute::integers::Integers;
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-const KEYS: Field<Option<Placed<Asked>>> = Field::new(
+const KEYS: Field<Option<Placed<KeyType>>> = Field::new(
     "keys",
     "for a column that is no number: 'texts' (in the order of a dictionary, as Unicode numbers characters), 'uuids', or 'times' (of a timestamp with bounds, to the nanosecond instead of the second)",
 );
@@ -30,16 +30,16 @@ const MAX_BYTES: Field<Option<Placed<u64>>> = Field::new(
 );
 
 /// What both kinds have for such columns.
-pub(crate) const FIELDS: [Listed; 2] = [KEYS.listed(), MAX_BYTES.listed()];
+pub(crate) const FIELDS: [ListedField; 2] = [KEYS.listed(), MAX_BYTES.listed()];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum KeyType {
     Texts,
     Uuids,
     Times,
 }
 
-impl Word for Asked {
+impl Word for KeyType {
     const WORDS: &'static [(&'static str, Self)] =
         &[("texts", Self::Texts), ("uuids", Self::Uuids), ("times", Self::Times)];
 
@@ -60,12 +60,12 @@ pub(crate) enum Keys {
 }
 
 impl Keys {
-    fn new(asked: &Placed<Asked>, domain: &Domain, bytes: Option<Placed<u64>>) -> Result<Self> {
-        if let (Some(bytes), Asked::Uuids | Asked::Times) = (&bytes, asked.value) {
+    fn new(asked: &Placed<KeyType>, domain: &Domain, bytes: Option<Placed<u64>>) -> Result<Self> {
+        if let (Some(bytes), KeyType::Uuids | KeyType::Times) = (&bytes, asked.value) {
             return Err(bytes.error("max_bytes goes with keys = \"texts\""));
         }
         match (asked.value, domain) {
-            (Asked::Texts, Domain::Category { values: None }) => {
+            (KeyType::Texts, Domain::Category { values: None }) => {
                 let most = bytes.as_ref().map_or(DEFAULT_BYTES, |bytes| bytes.value);
                 let texts = Texts::up_to(usize::try_from(most).unwrap_or(usize::MAX));
                 let wrong = |_| match &bytes {
@@ -74,9 +74,9 @@ impl Keys {
                 };
                 Ok(Self::Texts(texts.map_err(wrong)?))
             }
-            (Asked::Uuids, Domain::Category { values: None }) => Ok(Self::Uuids),
-            (Asked::Times, Domain::Timestamp { bounds: Some((lower, upper)), .. }) => Ok(Self::Times(*lower, *upper)),
-            (Asked::Times, _) => Err(asked.error("keys = \"times\" is for a timestamp with lower and upper")),
+            (KeyType::Uuids, Domain::Category { values: None }) => Ok(Self::Uuids),
+            (KeyType::Times, Domain::Timestamp { bounds: Some((lower, upper)), .. }) => Ok(Self::Times(*lower, *upper)),
+            (KeyType::Times, _) => Err(asked.error("keys = \"times\" is for a timestamp with lower and upper")),
             _ => Err(asked.error("texts and UUIDs are a column of type category whose values are not listed")),
         }
     }
@@ -167,7 +167,7 @@ fn shown_uuid(key: u128) -> String {
 }
 
 /// A column of such values, and how to count them.
-pub(crate) struct Values {
+pub(crate) struct KeyedValues {
     pub cut: Rc<Cut>,
     pub table: String,
     pub column: String,
@@ -178,7 +178,7 @@ pub(crate) struct Values {
     pub read: AttributeSet,
 }
 
-impl Values {
+impl KeyedValues {
     /// The column of a request that gives `keys`; none if it does not.
     pub fn new(request: &Request, project: &Project) -> Result<Option<Self>> {
         let bytes = MAX_BYTES.read(request)?;

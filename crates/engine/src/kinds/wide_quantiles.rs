@@ -3,14 +3,13 @@
 //! The recursion of [`scumble::mechanism::interior_point`] is not among the ways: its noise has no ρ at high orders, so that no budget of ε at δ, or of ρ, could be charged with it.
 
 use super::ordered::shares;
-use super::wide_keys::Values;
+use super::wide_keys::KeyedValues;
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::project::Cost;
 use crate::release::estimates::Estimates;
 use crate::release::output::{AnswerColumn, Answers, Cell, Details};
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::needs;
 use crate::release::price::noise::{Demand, calibrate};
 use scumble::event::{Event, Moves};
@@ -27,26 +26,40 @@ pub(crate) const BETA: f64 = 0.05;
 const MOST_LEVELS: u32 = 6;
 
 /// Some quantiles of a column.
-pub(crate) fn analyse(values: Values, fractions: Vec<f64>) -> Analysed {
-    let (values, fractions) = (Rc::new(values), Rc::new(fractions));
-    Analysed::new(move |cost| {
-        let way = Way::within(cost, &values, &fractions)?;
-        let (values, fractions) = (Rc::clone(&values), Rc::clone(&fractions));
-        Ok(Priced::new(way.events(&values)?, move |events| plan(&values, &fractions, way, events)))
-    })
+pub(crate) fn analyse(values: KeyedValues, fractions: Vec<f64>) -> AnalysedRequest {
+    AnalysedRequest::new(WideQuantilesAnalysis { values, fractions })
+}
+
+/// Some quantiles of a column of keys.
+struct WideQuantilesAnalysis {
+    values: KeyedValues,
+    fractions: Vec<f64>,
+}
+
+impl Analysis for WideQuantilesAnalysis {
+    type Mechanism = WideQuantilesMechanism;
+
+    fn at(&self, cost: &Cost) -> Result<Price<WideQuantilesMechanism>> {
+        let mechanism = WideQuantilesMechanism::within(cost, &self.values, &self.fractions)?;
+        Ok(Price { events: mechanism.events(&self.values)?, mechanism })
+    }
+
+    fn plan(self: Rc<Self>, way: WideQuantilesMechanism, events: Vec<Event>) -> Result<Plan> {
+        plan(self, way, events)
+    }
 }
 
 /// How they are found.
-enum Way {
+enum WideQuantilesMechanism {
     /// Each by itself.
     Each(Vec<Quantile>),
     /// By a tree, of which these are some.
     Tree(QuantileTree, Vec<usize>),
 }
 
-impl Way {
+impl WideQuantilesMechanism {
     /// The one with the smaller error.
-    fn within(cost: &Cost, values: &Values, fractions: &[f64]) -> Result<Self> {
+    fn within(cost: &Cost, values: &KeyedValues, fractions: &[f64]) -> Result<Self> {
         let each = Self::each(cost, values, fractions)?;
         let Some(levels) = levels_of(fractions).filter(|_| fractions.len() > 1) else { return Ok(each) };
         let tree = Self::tree(cost, values, fractions, levels)?;
@@ -54,7 +67,7 @@ impl Way {
         Ok(if largest(&tree)? < largest(&each)? { tree } else { each })
     }
 
-    fn each(cost: &Cost, values: &Values, fractions: &[f64]) -> Result<Self> {
+    fn each(cost: &Cost, values: &KeyedValues, fractions: &[f64]) -> Result<Self> {
         let last = values.keys.last();
         let at = |fraction: f64, epsilon: Epsilon| {
             if fraction == 0.0 {
@@ -74,7 +87,7 @@ impl Way {
         Ok(Self::Each(made.collect::<Result<_>>()?))
     }
 
-    fn tree(cost: &Cost, values: &Values, fractions: &[f64], levels: u32) -> Result<Self> {
+    fn tree(cost: &Cost, values: &KeyedValues, fractions: &[f64], levels: u32) -> Result<Self> {
         let (tree, _) = tree(cost, values, levels, &[])?;
         let place = |fraction: &f64| (fraction * f64::from(1u32 << levels)) as usize - 1;
         Ok(Self::Tree(tree, fractions.iter().map(place).collect()))
@@ -87,7 +100,7 @@ impl Way {
         }
     }
 
-    fn events(&self, values: &Values) -> Result<Vec<Event>> {
+    fn events(&self, values: &KeyedValues) -> Result<Vec<Event>> {
         match self {
             Self::Each(all) => {
                 let events = all.iter().map(|one| Ok(one.events_of(values.rows, &values.read)?));
@@ -142,7 +155,7 @@ fn demand<'a>(moves: &'a [Moves], steps: &'a [Option<f64>], quantiles: &'a [Move
 /// A tree of this many levels, and noise for numbers that move like this, all together at this cost.
 pub(crate) fn tree(
     cost: &Cost,
-    values: &Values,
+    values: &KeyedValues,
     levels: u32,
     moves: &[Moves],
 ) -> Result<(QuantileTree, Vec<crate::release::price::noise::Noise>)> {
@@ -154,7 +167,8 @@ pub(crate) fn tree(
     Ok((QuantileTree::exponential(last, levels, *epsilon)?, found.noises))
 }
 
-fn plan(values: &Rc<Values>, fractions: &Rc<Vec<f64>>, way: Way, events: Vec<Event>) -> Result<Plan> {
+fn plan(analysis: Rc<WideQuantilesAnalysis>, way: WideQuantilesMechanism, events: Vec<Event>) -> Result<Plan> {
+    let WideQuantilesAnalysis { values, fractions } = &*analysis;
     let errors = way.errors()?;
     let expected = fractions.iter().zip(&errors).map(|(fraction, ranks)| Expected {
         column: format!("value at {fraction}"),
@@ -164,10 +178,9 @@ fn plan(values: &Rc<Values>, fractions: &Rc<Vec<f64>>, way: Way, events: Vec<Eve
         about: format!("off by at most {ranks:.1} rows in rank with 95% confidence; in value that depends on the data"),
     });
     let mut rule = values.rule();
-    rule["fractions"] = json!(**fractions);
+    rule["fractions"] = json!(fractions);
     rule["way"] = json!(way.name());
     let cut = Rc::clone(&values.cut);
-    let (own, kept) = (Rc::clone(values), Rc::clone(fractions));
     Ok(Plan {
         events,
         rule,
@@ -180,14 +193,15 @@ fn plan(values: &Rc<Values>, fractions: &Rc<Vec<f64>>, way: Way, events: Vec<Eve
         tables: vec![values.table.clone()],
         query: Some(cut),
         compute: Box::new(move |charged| {
-            let counts = own.counts(&charged.integers(&own.cut)?);
+            let WideQuantilesAnalysis { values, fractions } = &*analysis;
+            let counts = values.counts(&charged.read(&values.cut)?);
             let found = way.release(&counts, charged.bits())?;
-            Ok(answers(&own, &kept, &found, &errors))
+            Ok(answers(values, fractions, &found, &errors))
         }),
     })
 }
 
-fn answers(values: &Values, fractions: &[f64], found: &[u128], errors: &[f64]) -> Answers {
+fn answers(values: &KeyedValues, fractions: &[f64], found: &[u128], errors: &[f64]) -> Answers {
     let column = |name: &str, cells: Vec<Cell>| AnswerColumn { name: name.to_string(), cells, uncertainty: None };
     let mut notes = vec!["With probability 95%, a value is off by at most rank_error rows in rank. Rows without a value have no rank: where nobody has one, or fewer have than rank_error, the values mean nothing.".to_string()];
     notes.extend(values.notes());

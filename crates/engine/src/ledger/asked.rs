@@ -50,12 +50,12 @@ pub struct Remarked {
     /// The digest of the request's own key.
     pub key: Option<String>,
     /// What came of it.
-    pub came: Came,
+    pub came: Outcome,
 }
 
 /// What came of a question that cost nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Came {
+pub enum Outcome {
     /// The answer of this entry, which was paid for before.
     Stored(u64),
     /// A refusal, in this sentence.
@@ -79,16 +79,16 @@ impl Remarked {
     /// The body of the entry; `since` is the head without the remarks at the end.
     pub(super) fn body(&self, time: &str, since: &Head) -> String {
         let (of, why) = match &self.came {
-            Came::Stored(of) => (Some(*of), None),
-            Came::Refused(why) => (None, Some(why)),
-            Came::Planned(of) => (Some(*of), None),
+            Outcome::Stored(of) => (Some(*of), None),
+            Outcome::Refused(why) => (None, Some(why)),
+            Outcome::Planned(of) => (Some(*of), None),
         };
         let since = json!({ "entry": since.entries, "hash": hex(&since.hash) });
         let mut body = json!({
             "entry": WORD, "time": time, "by": self.by, "what": self.what, "cost": self.cost, "key": self.key, "of": of, "why": why,
             "since": since,
         });
-        if let Came::Planned(_) = self.came {
+        if let Outcome::Planned(_) = self.came {
             body["planned"] = json!(true);
         }
         body.to_string()
@@ -117,9 +117,9 @@ pub(super) fn remark(value: &Value, sequence: u64, end: &Head) -> Result<Remark,
     let unknown = || format!("entry {sequence} is of a form that this version does not know");
     let text = |key: &str| value[key].as_str().map(str::to_string);
     let came = match (value["of"].as_u64(), text("why")) {
-        (Some(of), None) if value["planned"] == true => Came::Planned(of),
-        (Some(of), None) => Came::Stored(of),
-        (None, Some(why)) => Came::Refused(why),
+        (Some(of), None) if value["planned"] == true => Outcome::Planned(of),
+        (Some(of), None) => Outcome::Stored(of),
+        (None, Some(why)) => Outcome::Refused(why),
         _ => return Err(unknown()),
     };
     let read = text("time").zip(text("by")).zip(text("what").zip(text("cost")));

@@ -4,7 +4,7 @@ use super::asked::{self, Asked, Remark};
 use super::chain::{self, Head};
 use super::declaration::Declarations;
 use super::life::{Draws, Life};
-use super::standing::Standing;
+use super::standing::LedgerState;
 use scumble::event::Event;
 use scumble::scope::AttributeSet;
 use scumble_wire::{event_to_json, events_at};
@@ -52,7 +52,7 @@ pub struct About {
 impl Proposal {
     /// The body of the reservation; `after` is the ledger's standing with it. The `nonce` is random: a ledger that was reset and is
     /// filled with the same releases has other heads.
-    pub(super) fn body(&self, time: &str, nonce: &str, after: &Standing) -> String {
+    pub(super) fn body(&self, time: &str, nonce: &str, after: &LedgerState) -> String {
         let events: Vec<Value> = self.events.iter().map(event_to_json).collect();
         let mut body = json!({
             "entry": "reserve",
@@ -75,13 +75,32 @@ impl Proposal {
     }
 }
 
-/// What became of a charge. Both are spent.
+/// How far a charge has come. In every state it is spent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
+pub enum ChargeState {
+    /// Nothing of it can have been seen: the process is still at work, failed, or died, and the same release may go on
+    /// with it.
+    Reserved,
+    /// Something of it may have been seen, and nobody knows whether the outputs are in place. Charges of older
+    /// versions, which do not say what was drawn, are here.
+    Drawn,
     /// The outputs are in place; their digests.
     Committed(Output),
-    /// The outputs may or may not have been seen: the process is still at work, failed, or died.
-    Interrupted,
+}
+
+impl ChargeState {
+    /// What was published; none where it is not known that the outputs are in place.
+    pub fn output(&self) -> Option<&Output> {
+        match self {
+            Self::Committed(output) => Some(output),
+            Self::Reserved | Self::Drawn => None,
+        }
+    }
+
+    /// Where a charge is whose outputs are not known to be in place.
+    pub(super) fn uncommitted(life: &Life) -> Self {
+        if life.is_seen() { Self::Drawn } else { Self::Reserved }
+    }
 }
 
 /// One reservation, as read back.
@@ -104,9 +123,7 @@ pub struct Charge {
     /// Who asked for it, where that is known.
     pub asked: Option<Asked>,
     /// What became of it.
-    pub state: State,
-    /// Whether somebody may have seen what was drawn; true where an older version has not written that down.
-    pub is_drawn: bool,
+    pub state: ChargeState,
 }
 
 /// What was published, as its digests (SHA-256, hexadecimal).
@@ -156,7 +173,7 @@ pub(super) struct History {
     pub(super) charges: Vec<Charge>,
     /// What was asked and cost nothing.
     pub(super) remarks: Vec<Remark>,
-    pub(super) standing: Standing,
+    pub(super) standing: LedgerState,
 }
 
 impl History {
@@ -164,7 +181,7 @@ impl History {
     /// is never skipped.
     pub(super) fn of(bodies: &[String]) -> Result<Self, String> {
         let (mut charges, mut lives): (BTreeMap<u64, Charge>, BTreeMap<u64, Life>) = Default::default();
-        let (mut standing, mut remarks, mut since) = (Standing::nothing(), Vec::new(), Head::empty());
+        let (mut standing, mut remarks, mut since) = (LedgerState::nothing(), Vec::new(), Head::empty());
         for (body, link) in bodies.iter().zip(chain::heads(bodies).skip(1)) {
             let sequence = link.entries;
             let value = parsed(body, sequence)?;
@@ -187,9 +204,10 @@ impl History {
                     if !life.follow(&value) {
                         return Err(out_of_order(word, sequence));
                     }
-                    charge.is_drawn = life.is_seen();
                     if word == "commit" {
-                        charge.state = State::Committed(committed(&value, sequence)?.1);
+                        charge.state = ChargeState::Committed(committed(&value, sequence)?.1);
+                    } else if charge.state.output().is_none() {
+                        charge.state = ChargeState::uncommitted(life);
                     }
                 }
                 _ => standing.note(&value, link)?,
@@ -216,7 +234,7 @@ pub(super) fn out_of_order(word: &str, sequence: u64) -> String {
 
 /// The sums that stand in an entry must be those of the entries so far. Those that another rule counted are left alone.
 fn compared(
-    standing: &mut Standing,
+    standing: &mut LedgerState,
     after: &Value,
     sequence: u64,
     charges: &BTreeMap<u64, Charge>,
@@ -260,8 +278,7 @@ pub(super) fn reservation(sequence: u64, value: &Value) -> Result<Charge, String
         rule: value["rule"].clone(),
         request: value["request"].as_str().map(str::to_string),
         asked: Asked::from_json(&value["asked"], sequence)?,
-        state: State::Interrupted,
-        is_drawn: Life::of(value).is_seen(),
+        state: ChargeState::uncommitted(&Life::of(value)),
     })
 }
 

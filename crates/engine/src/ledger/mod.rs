@@ -2,7 +2,7 @@
 //!
 //! A release asks three times: [`Ledger::reserve`] before any row is read, [`Ledger::drawn`] before anything that was drawn leaves the process,
 //! [`Ledger::commit`] when the outputs are in place. Each needs the proof that the one before it gave ([`Receipt`], [`Pass`]). There is no way to take a charge back; one that stopped before the second may be gone on with.
-//! What a reservation costs in time does not depend on how many there are ([`Standing`]).
+//! What a reservation costs in time does not depend on how many there are ([`LedgerState`]).
 
 mod anchor;
 mod asked;
@@ -17,15 +17,15 @@ mod standing;
 mod store;
 
 pub use anchor::Anchor;
-pub use asked::{Asked, Came, Remark, Remarked};
+pub use asked::{Asked, Outcome, Remark, Remarked};
 pub use chain::{GENESIS, Head};
 pub(crate) use declaration::joined;
 pub use declaration::{Declaration, Declarations};
-pub use entry::{About, Charge, Output, Proposal, State};
+pub use entry::{About, Charge, ChargeState, Output, Proposal};
 pub use life::Draws;
 pub use mark::Key;
 pub use receipt::{Pass, Receipt};
-pub use standing::Standing;
+pub use standing::LedgerState;
 
 use crate::budget::{Budget, Sums};
 use crate::error::{Error, Result};
@@ -194,7 +194,7 @@ impl Ledger {
     }
 
     /// What the charges add up to, with a sum for each of `sets`, and the head.
-    pub fn standing(&self, sets: &[AttributeSet]) -> Result<(Standing, Head)> {
+    pub fn standing(&self, sets: &[AttributeSet]) -> Result<(LedgerState, Head)> {
         self.read(|connection| store::standing(connection, sets))
     }
 
@@ -260,7 +260,7 @@ impl Ledger {
     /// A request's own key is charged for once at most. When this returns a receipt, the charge survives a crash of the process and of the machine, and no other process has charged
     /// anything between what `admit` saw and this charge. When it returns an error, nothing was charged, or it was charged to a
     /// file that somebody has put away since.
-    pub fn reserve(&mut self, proposal: &Proposal, admit: impl FnOnce(&Standing) -> Result<()>) -> Result<Receipt> {
+    pub fn reserve(&mut self, proposal: &Proposal, admit: impl FnOnce(&LedgerState) -> Result<()>) -> Result<Receipt> {
         let folder = self.path.parent().unwrap_or(Path::new("/")).to_path_buf();
         let (nonce, time) = (format!("{:016x}", SecureSource::new()?.next_u64()), time::now());
         let head = self.append(|entries| {
@@ -382,7 +382,7 @@ impl Ledger {
     /// # Guarantee
     /// From here on the limits change by an entry with a reason alone, whether or not anything is ever charged under these.
     pub fn first_budget(&mut self, budget: &Budget) -> Result<Option<Head>> {
-        let is_none = |standing: &Standing| standing.budget.at.is_none();
+        let is_none = |standing: &LedgerState| standing.budget.at.is_none();
         if *budget == Budget::default() || !is_none(&self.standing(&[])?.0) {
             return Ok(None);
         }
@@ -459,6 +459,13 @@ impl Ledger {
         if file::identity(&self.path) == self.identity { Ok(()) } else { Err(replaced(&self.path)) }
     }
 
+    /// Whether a path leads to the file that is open here, which may be believed: then nobody need open it again to see
+    /// what others have written.
+    pub fn is_open_at(&self, path: &Path) -> bool {
+        let leads_here = path::resolved(path).is_ok_and(|path| path == self.path);
+        leads_here && !self.doubtful && self.identity.is_some() && self.in_place().is_ok()
+    }
+
     fn explain(&self, error: Trouble) -> Error {
         match error {
             Trouble::Store(error) => trouble(&self.path, &error),
@@ -497,7 +504,7 @@ fn in_transaction(
 fn noted(
     entries: &Connection,
     mut head: Head,
-    standing: &mut Standing,
+    standing: &mut LedgerState,
     proposal: &Proposal,
     folder: &Path,
 ) -> std::result::Result<Head, Trouble> {

@@ -30,34 +30,34 @@ use std::collections::BTreeMap;
 
 /// The state of a ledger after some entry.
 #[derive(Debug, Clone)]
-pub struct Standing {
+pub struct LedgerState {
     kinds: BTreeMap<String, u64>,
     /// None if there is an event that no budget can count.
     sums: Option<Sums>,
-    pub(super) declared: Noted<Declarations>,
+    pub(super) declared: InForce<Declarations>,
     /// The marks of the tables' files as they were read last, which have passed the check.
-    pub(super) data: Noted<BTreeMap<String, String>>,
-    pub(super) budget: Noted<Value>,
+    pub(super) data: InForce<BTreeMap<String, String>>,
+    pub(super) budget: InForce<Value>,
     /// What was charged for whoever asks, where somebody is named; no entry holds it.
     pub(super) own: Option<Sums>,
 }
 
 /// What the last entry of some kind says, and which one that is.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Noted<T> {
+pub(super) struct InForce<T> {
     pub(super) value: T,
     pub(super) at: Option<Head>,
 }
 
-impl Standing {
+impl LedgerState {
     /// Nothing yet.
     pub fn nothing() -> Self {
         Self {
             kinds: BTreeMap::new(),
             sums: Some(Sums::nothing()),
-            declared: Noted::default(),
-            data: Noted::default(),
-            budget: Noted::default(),
+            declared: InForce::default(),
+            data: InForce::default(),
+            budget: InForce::default(),
             own: None,
         }
     }
@@ -209,14 +209,14 @@ impl Standing {
         match body["entry"].as_str() {
             Some("declaration") => {
                 let value = declaration::from_json(&body["tables"]).ok_or_else(unknown)?;
-                self.declared = Noted { value, at: Some(at) };
+                self.declared = InForce { value, at: Some(at) };
             }
             Some("data") => {
                 let tables = body["tables"].as_object().ok_or_else(unknown)?.iter();
                 let value = tables.map(|(name, mark)| Some((name.clone(), mark.as_str()?.to_string())));
-                self.data = Noted { value: value.collect::<Option<_>>().ok_or_else(unknown)?, at: Some(at) };
+                self.data = InForce { value: value.collect::<Option<_>>().ok_or_else(unknown)?, at: Some(at) };
             }
-            Some("budget") => self.budget = Noted { value: body["limits"].clone(), at: Some(at) },
+            Some("budget") => self.budget = InForce { value: body["limits"].clone(), at: Some(at) },
             _ => return Err(unknown()),
         }
         Ok(())

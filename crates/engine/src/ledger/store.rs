@@ -2,16 +2,16 @@
 
 use super::asked;
 use super::chain::{self, GENESIS, Head};
-use super::entry::{Charge, History, Output, State, committed, out_of_order, parsed, reservation};
+use super::entry::{Charge, ChargeState, History, Output, committed, out_of_order, parsed, reservation};
 use super::life::Life;
-use super::standing::Standing;
+use super::standing::LedgerState;
 use crate::budget::Sums;
 use crate::digest::unhex;
 use crate::error::Error;
 use rusqlite::{Connection, OptionalExtension};
 use scumble::scope::AttributeSet;
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What can go wrong in a transaction.
 pub(super) enum Trouble {
@@ -56,7 +56,7 @@ pub(super) fn history(connection: &Connection) -> Result<(History, Head)> {
 }
 
 /// The standing of the ledger with a sum for each of `sets`: from the last entries where they tell it, and from all otherwise.
-pub(super) fn standing(connection: &Connection, sets: &[AttributeSet]) -> Result<(Standing, Head)> {
+pub(super) fn standing(connection: &Connection, sets: &[AttributeSet]) -> Result<(LedgerState, Head)> {
     if let (Some(standing), head) = tail(connection)?
         && standing.knows(sets)
     {
@@ -69,14 +69,14 @@ pub(super) fn standing(connection: &Connection, sets: &[AttributeSet]) -> Result
 }
 
 /// The standing that the last reservation tells, and the head; none if it tells none, or one that is counted by another rule.
-fn tail(connection: &Connection) -> Result<(Option<Standing>, Head)> {
+fn tail(connection: &Connection) -> Result<(Option<LedgerState>, Head)> {
     let head = end(connection)?;
     let (mut found, mut since) = (None, Vec::new());
     downwards(connection, &head, |at, value| {
         match value["entry"].as_str() {
             Some("reserve") => {
                 let noted = |at: &Head| Ok::<_, Trouble>(linked(connection, at)?.0);
-                found = Standing::from_json(&value["after"], noted)?;
+                found = LedgerState::from_json(&value["after"], noted)?;
                 return Ok(false);
             }
             Some("commit" | "drawn" | "reading") => {}
@@ -90,21 +90,23 @@ fn tail(connection: &Connection) -> Result<(Option<Standing>, Head)> {
         since.into_iter().rev().try_for_each(|(value, at)| standing.note(&value, at))?;
     }
     if head.entries == 0 {
-        found = Some(Standing::nothing());
+        found = Some(LedgerState::nothing());
     }
     Ok((found, head))
 }
 
 /// The last charges, oldest first.
 pub(super) fn recent(connection: &Connection, number: usize) -> Result<Vec<Charge>> {
-    let (mut charges, mut outputs) = (Vec::new(), HashMap::new());
+    let (mut charges, mut outputs, mut drawn) = (Vec::new(), HashMap::new(), HashSet::new());
     downwards(connection, &end(connection)?, |at, value| {
         let sequence = at.entries;
         match value["entry"].as_str() {
             Some("reserve") => {
                 let mut charge: Charge = reservation(sequence, &value)?;
                 if let Some(output) = outputs.remove(&sequence) {
-                    (charge.state, charge.is_drawn) = (State::Committed(output), true);
+                    charge.state = ChargeState::Committed(output);
+                } else if drawn.contains(&sequence) {
+                    charge.state = ChargeState::Drawn;
                 }
                 charges.push(charge);
             }
@@ -113,6 +115,7 @@ pub(super) fn recent(connection: &Connection, number: usize) -> Result<Vec<Charg
                 // From the newest down: the last commit of a reservation counts.
                 outputs.entry(of).or_insert(output);
             }
+            Some("drawn") => drawn.extend(value["of"].as_u64()),
             _ => {}
         }
         Ok(charges.len() < number)
@@ -143,7 +146,7 @@ fn newest(connection: &Connection, text: &str, is_meant: impl Fn(&Value) -> bool
             && newest.as_ref().is_none_or(|(last, ..)| *last < committed)
         {
             let charge = reservation(at.entries, &value)?;
-            newest = Some((committed, Charge { state: State::Committed(output), is_drawn: true, ..charge }, value));
+            newest = Some((committed, Charge { state: ChargeState::Committed(output), ..charge }, value));
         }
     }
     Ok(newest.map(|(_, charge, value)| (charge, value)))
@@ -329,9 +332,11 @@ pub(super) fn keyed(connection: &Connection, key: &str) -> Result<Option<Charge>
 /// A charge with what became of it.
 fn charge_at(connection: &Connection, at: &Head) -> Result<Charge> {
     let charge = reservation(at.entries, &linked(connection, at)?.0)?;
-    let state = output_of(connection, at.entries)?.map_or(State::Interrupted, |(_, output)| State::Committed(output));
-    let is_drawn = life(connection, at)?.is_seen();
-    Ok(Charge { state, is_drawn, ..charge })
+    let state = match output_of(connection, at.entries)? {
+        Some((_, output)) => ChargeState::Committed(output),
+        None => ChargeState::uncommitted(&life(connection, at)?),
+    };
+    Ok(Charge { state, ..charge })
 }
 
 /// An entry by its number.

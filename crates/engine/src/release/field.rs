@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 
 /// One field of a release in the project file, as it is listed.
 #[derive(Debug, Clone, Copy)]
-pub struct Listed {
+pub struct ListedField {
     /// The key.
     pub name: &'static str,
     /// What stands there: a text, a number, a list …
@@ -21,7 +21,7 @@ pub struct Listed {
     schema: fn() -> Value,
 }
 
-impl Listed {
+impl ListedField {
     /// Its JSON schema.
     pub fn schema(&self) -> Value {
         let mut schema = (self.schema)();
@@ -43,8 +43,8 @@ impl<T: Form> Field<T> {
     }
 
     /// As it is listed.
-    pub const fn listed(&self) -> Listed {
-        Listed { name: self.name, form: T::NAME, required: T::REQUIRED, about: self.about, schema: T::schema }
+    pub const fn listed(&self) -> ListedField {
+        ListedField { name: self.name, form: T::NAME, required: T::REQUIRED, about: self.about, schema: T::schema }
     }
 
     /// What a request says.

@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::project::{Project, Request};
-use crate::release::field::Listed;
-use crate::release::plan::Analysed;
+use crate::release::field::ListedField;
+use crate::release::plan::AnalysedRequest;
 use crate::sql::Cut;
 use std::rc::Rc;
 
@@ -18,11 +18,11 @@ pub struct Kind {
     /// What it publishes, in one sentence.
     pub about: &'static str,
     /// Its fields, besides name, kind and cost.
-    pub fields: &'static [Listed],
+    pub fields: &'static [ListedField],
     /// Whom a cost may be about.
     pub cost_about: CostAbout,
     /// Reads and analyses a request, without touching data.
-    pub analyse: fn(&Request, &Project) -> Result<Analysed>,
+    pub analyse: fn(&Request, &Project) -> Result<AnalysedRequest>,
     /// The queries whose integers are all that a request reads, in the order in which it reads them: these can be computed elsewhere. None where rows
     /// are needed.
     pub(crate) queries: fn(&Request, &Project) -> Queries,

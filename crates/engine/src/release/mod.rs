@@ -1,9 +1,10 @@
 //! A named thing to publish: data in; answers with error bars, and events, out.
 //!
-//! Each algorithm is a [`Kind`] in one registry ([`crate::kinds::registry`]), and a kind is one function: it reads and analyses a request without touching
-//! data ([`Analysed`]). That prices the request at any cost, which gives its events; and of the cost that is taken it makes the [`Plan`],
-//! a record of all that is public about the release. The order is fixed by types: [`Plan::compute`] is given a [`Charged`], which is
-//! made of the ledger's receipt, and only through that can rows be read and noise be drawn.
+//! Each algorithm is a [`Kind`] in one registry ([`crate::kinds::registry`]). A kind reads and analyses a request without
+//! touching data, as an `Analysis` of its own: that prices the request at any cost, which gives its events, and of the
+//! cost that is taken it makes the [`Plan`], a record of all that is public about the release. The order is fixed by
+//! types: [`Plan::compute`] is given a [`Charged`], which is made of the ledger's receipt, and only through that can rows
+//! be read and noise be drawn.
 
 pub(crate) mod estimates;
 pub(crate) mod field;
@@ -16,19 +17,19 @@ pub(crate) mod rows;
 pub(crate) mod run;
 
 pub use estimates::Estimates;
-pub use field::Listed;
+pub use field::ListedField;
 pub use floor::Floor;
 pub use kind::{Company, CostAbout, DigestOf, Grouping, Kind, Publication};
 pub use output::parquet::arrow;
-pub use output::{AnswerColumn, Answers, BandedCurve, Cell, Details, Drawn, Long, UNBOUNDED, Uncertainty};
-pub use plan::{Analysed, Assumed, Charged, Compute, Expected, Plan};
-pub use run::ask::{Answered, Asking, How};
+pub use output::{AnswerColumn, Answers, BandedCurve, Cell, Details, IntervalChart, Long, UNBOUNDED, Uncertainty};
+pub use plan::{AnalysedRequest, Assumed, Charged, Compute, Expected, Plan};
+pub use run::ask::{AnswerSource, InteractiveAnswer, InteractiveSession};
 pub use run::asker::Asker;
-pub use run::external_charge::{Book, Outputs, Outside, Paid};
+pub use run::external_charge::{ChargedLedger, ExternalCharge, OutputPlaces, PaidCharge};
 #[cfg(feature = "generator")]
 pub use run::job::integers_of_both;
-pub use run::kept::{Kept, again};
-pub use run::published::{MOST_ROWS, Published, Unshown, published, published_file, stored};
-pub use run::{Outcome, Planned, Runner};
+pub use run::kept::{KeptRelease, again};
+pub use run::published::{MOST_ROWS, PublishedRelease, UnshownCharge, published, published_file, stored};
+pub use run::{PlannedRelease, ReleaseOutcome, Runner};
 
 pub use crate::sql::text::Engine;

@@ -37,12 +37,12 @@ pub struct Details {
     /// All rows, where they are too many to be held.
     pub long: Option<Long>,
     /// What is drawn where an interval stands in columns of its own, and no standard error says as much.
-    pub drawn: Option<Drawn>,
+    pub drawn: Option<IntervalChart>,
 }
 
 /// Columns by their names that are drawn together: what is said of each bar, its number, and the ends of its interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Drawn {
+pub struct IntervalChart {
     /// What stands beside a bar.
     pub label: String,
     /// The number.

@@ -7,60 +7,59 @@ use crate::project::Cost;
 use crate::release::estimates::Estimates;
 use crate::release::floor::Floor;
 use crate::release::output::Answers;
-use crate::release::rows::graph::Edges;
-use crate::release::rows::records::{Attributes, Records};
+use crate::release::rows::read::{PrivateRows, ReadRows};
 use crate::remote::IntegerSource;
 use crate::sql::Cut;
-use crate::sql::execute::cell::Cell as IntegerCell;
-use crate::sql::execute::integers::{Integers, contributions, integers, integers_beside, occurrences};
 use crate::tables::Backend;
-use crate::tables::bounding::{Bounds, Contribution};
 use crate::tables::hash::Key;
 use scumble::event::Event;
-use scumble::mechanism::triangles::Graph;
 use scumble::noise::BitSource;
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// A request of which all is known that does not depend on its cost.
-pub struct Analysed(Box<Price>);
+/// What a kind knows of a request that does not depend on its cost: it is read and analysed once, priced at as many
+/// costs as are looked at, and planned once.
+pub(crate) trait Analysis: 'static {
+    /// What a cost decides: mechanisms with their noise.
+    type Mechanism: 'static;
 
-type Price = dyn Fn(&Cost) -> Result<Priced>;
+    /// What it does to the data if it may cost this.
+    fn at(&self, cost: &Cost) -> Result<Price<Self::Mechanism>>;
 
-impl Analysed {
-    pub(crate) fn new(price: impl Fn(&Cost) -> Result<Priced> + 'static) -> Self {
-        Self(Box::new(price))
+    /// The whole plan, with a mechanism that [`at`](Self::at) gave, and its events.
+    fn plan(self: Rc<Self>, mechanism: Self::Mechanism, events: Vec<Event>) -> Result<Plan>;
+}
+
+/// What a request does to the data at one cost.
+pub(crate) struct Price<M> {
+    /// The charge.
+    pub events: Vec<Event>,
+    /// What the cost pays for.
+    pub mechanism: M,
+}
+
+/// A request of any kind, analysed.
+pub struct AnalysedRequest(Rc<dyn AnyAnalysis>);
+
+impl AnalysedRequest {
+    pub(crate) fn new(analysis: impl Analysis) -> Self {
+        Self(Rc::new(analysis))
     }
 
     /// What it does to the data if it may cost this.
-    pub(crate) fn at(&self, cost: &Cost) -> Result<Priced> {
-        (self.0)(cost)
-    }
-
-    /// The same, with another last step of each plan.
-    pub(crate) fn then(self, last: impl Fn(Plan) -> Plan + 'static) -> Self {
-        let last = Rc::new(last);
-        Self::new(move |cost| {
-            let (Priced { events, plan }, last) = (self.at(cost)?, Rc::clone(&last));
-            Ok(Priced { events, plan: Box::new(move |events| plan(events).map(|plan| last(plan))) })
-        })
+    pub(crate) fn at(&self, cost: &Cost) -> Result<PricedRequest> {
+        Rc::clone(&self.0).at_cost(cost)
     }
 }
 
-/// A request at one cost: its events are known, and the rest of its plan is made where it is wanted.
-pub(crate) struct Priced {
+/// A request of any kind at one cost: its events are known, and the rest of its plan is made where it is wanted.
+pub(crate) struct PricedRequest {
     events: Vec<Event>,
-    plan: Box<dyn FnOnce(Vec<Event>) -> Result<Plan>>,
+    chosen: Box<dyn AnyMechanism>,
 }
 
-impl Priced {
-    /// `plan` is given the events.
-    pub fn new(events: Vec<Event>, plan: impl FnOnce(Vec<Event>) -> Result<Plan> + 'static) -> Self {
-        Self { events, plan: Box::new(plan) }
-    }
-
+impl PricedRequest {
     /// The charge.
     pub fn events(&self) -> &[Event] {
         &self.events
@@ -68,7 +67,37 @@ impl Priced {
 
     /// The whole plan.
     pub fn plan(self) -> Result<Plan> {
-        (self.plan)(self.events)
+        self.chosen.plan(self.events)
+    }
+}
+
+/// An [`Analysis`] of which nobody knows the mechanism.
+trait AnyAnalysis {
+    fn at_cost(self: Rc<Self>, cost: &Cost) -> Result<PricedRequest>;
+}
+
+impl<A: Analysis> AnyAnalysis for A {
+    fn at_cost(self: Rc<Self>, cost: &Cost) -> Result<PricedRequest> {
+        let Price { events, mechanism } = self.at(cost)?;
+        Ok(PricedRequest { events, chosen: Box::new(ChosenMechanism { analysis: self, mechanism }) })
+    }
+}
+
+/// An analysis with the mechanism that one cost pays for.
+struct ChosenMechanism<A: Analysis> {
+    analysis: Rc<A>,
+    mechanism: A::Mechanism,
+}
+
+/// A [`ChosenMechanism`] of any kind.
+trait AnyMechanism {
+    fn plan(self: Box<Self>, events: Vec<Event>) -> Result<Plan>;
+}
+
+impl<A: Analysis> AnyMechanism for ChosenMechanism<A> {
+    fn plan(self: Box<Self>, events: Vec<Event>) -> Result<Plan> {
+        let Self { analysis, mechanism } = *self;
+        analysis.plan(mechanism, events)
     }
 }
 
@@ -105,28 +134,24 @@ pub type Compute = Box<dyn Fn(&mut Charged<'_>) -> Result<Answers>>;
 /// to draw noise for a release.
 pub struct Charged<'a> {
     receipt: &'a Receipt,
-    backend: &'a Backend,
-    /// Where integers come from, if not from rows that we read.
-    source: Option<&'a dyn IntegerSource>,
-    /// Decides which of an owner's rows count.
-    key: Key,
+    rows: PrivateRows<'a>,
     bits: &'a mut dyn BitSource,
 }
 
 impl<'a> Charged<'a> {
     pub(crate) fn new(receipt: &'a Receipt, backend: &'a Backend, bits: &'a mut dyn BitSource) -> Self {
         let key = Key(bits.next_u64(), bits.next_u64());
-        Self { receipt, backend, source: None, key, bits }
+        Self::with_key(receipt, backend, key, bits)
     }
 
     /// The same with integers from source.
     pub(crate) fn with(self, source: Option<&'a dyn IntegerSource>) -> Self {
-        Self { source, ..self }
+        Self { rows: PrivateRows { source, ..self.rows }, ..self }
     }
 
     /// The same with the key of an earlier part of the same release.
     pub(crate) fn with_key(receipt: &'a Receipt, backend: &'a Backend, key: Key, bits: &'a mut dyn BitSource) -> Self {
-        Self { receipt, backend, source: None, key, bits }
+        Self { receipt, rows: PrivateRows { backend, source: None, key }, bits }
     }
 
     /// The charge's place in the ledger.
@@ -134,42 +159,9 @@ impl<'a> Charged<'a> {
         self.receipt.sequence()
     }
 
-    /// The exact integers of a query.
-    pub(crate) fn integers(&self, query: &Cut) -> Result<Integers> {
-        match self.source {
-            Some(source) => source.integers(query),
-            None => integers(query, self.backend, self.key),
-        }
-    }
-
-    /// The same, with what wider bounds keep beside each cell; `visit` is given what each owner has.
-    pub(crate) fn integers_beside(
-        &self,
-        query: &Cut,
-        wide: Bounds,
-        visit: impl FnMut(Contribution<'_>),
-    ) -> Result<(Integers, Vec<IntegerCell>)> {
-        integers_beside(query, self.backend, self.key, wide, visit)
-    }
-
-    /// How many keys of a counting query have how many rows, where each row is one person.
-    pub(crate) fn occurrences(&self, query: &Cut) -> Result<BTreeMap<u64, u64>> {
-        occurrences(query, self.backend, self.key)
-    }
-
-    /// Gives `visit` what each owner has in a query's groups, of at most this many groups.
-    pub(crate) fn contributions(&self, query: &Cut, groups: u64, visit: impl FnMut(Contribution<'_>)) -> Result<()> {
-        contributions(query, self.backend, self.key, groups, visit)
-    }
-
-    /// One record for each owner.
-    pub(crate) fn records(&self, attributes: &Attributes) -> Result<Records> {
-        attributes.read(self.backend, self.key)
-    }
-
-    /// The graph of a table of edges.
-    pub(crate) fn graph(&self, edges: &Edges) -> Result<Graph> {
-        edges.read(self.backend, self.key)
+    /// What is computed from rows.
+    pub(crate) fn read<R: ReadRows>(&self, what: R) -> Result<R::Found> {
+        what.found_in(&self.rows)
     }
 
     /// Where noise comes from.

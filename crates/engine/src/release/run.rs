@@ -3,24 +3,21 @@
 use crate::budget::{Budget, Sums, rounded_down};
 use crate::error::{Error, Result};
 use crate::file::real;
-use crate::guarded::{caught, guarded};
+use crate::guarded::guarded;
 use crate::kinds::sql::PublishedColumn;
 use crate::kinds::{registry, sql};
-use crate::ledger::{
-    self, About, Charge, Declaration, Declarations, Draws, Head, Ledger, Pass, Proposal, Receipt, Standing,
-};
+use crate::ledger::{self, About, Charge, Declaration, Declarations, Draws, Head, Ledger, LedgerState};
 use crate::project::file_names;
 use crate::project::{Cost, Goal, Project, Request};
 use crate::release::Publication;
 use crate::release::output::Answers;
-use crate::release::plan::{Analysed, Charged, Plan};
+use crate::release::plan::{AnalysedRequest, Plan};
 use crate::release::price::needs;
 use crate::release::run::asker::Asker;
-use crate::release::run::kept::request_digest;
+use crate::release::run::charge::ReleaseSources;
+use crate::release::run::open_ledger::OpenLedger;
 use crate::release::run::publish::Places;
-use crate::release::run::published::release_document;
-use crate::release::run::waiting::Work;
-use crate::remote::{IntegerSource, OWN_HASH, RemoteSource, backend_of};
+use crate::remote::{IntegerSource, RemoteSource, backend_of};
 use crate::room::with_room;
 use crate::sql::preflight;
 use crate::tables::check;
@@ -29,21 +26,22 @@ use crate::tables::memory::Memory;
 use crate::tables::{Backend, Watch};
 use scumble::noise::BitSource;
 use scumble::quantity::Exact;
+use std::cell::Ref;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A request that has been planned.
-pub struct Planned {
+pub struct PlannedRelease {
     /// What was asked.
     pub request: Request,
     /// How it will be done.
     pub plan: Plan,
     /// What it would be at another cost.
-    analysed: Analysed,
+    analysed: AnalysedRequest,
 }
 
-impl Planned {
+impl PlannedRelease {
     /// The columns that it will publish, where it is a query; none for other kinds.
     pub fn columns(&self) -> Result<Option<Vec<PublishedColumn>>> {
         let is_result = self.request.definition()?.publishes == Publication::QueryResult;
@@ -54,7 +52,7 @@ impl Planned {
 
 /// A release that has been published.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct ReleaseOutcome {
     /// Its name.
     pub name: String,
     /// What was published.
@@ -73,7 +71,7 @@ pub(super) type Marks = BTreeMap<String, String>;
 /// Plans and runs the releases of one project.
 pub struct Runner<'a> {
     project: &'a Project,
-    ledger: PathBuf,
+    ledger: OpenLedger,
     asker: Option<Asker>,
     /// Whether nothing is charged: releases go on with charges of which nothing was seen.
     is_going_on: bool,
@@ -93,7 +91,7 @@ impl<'a> Runner<'a> {
     pub fn with_ledger(project: &'a Project, ledger: PathBuf) -> Self {
         Self {
             project,
-            ledger,
+            ledger: OpenLedger::at(ledger),
             asker: None,
             is_going_on: false,
             watch: Arc::default(),
@@ -119,7 +117,12 @@ impl<'a> Runner<'a> {
 
     /// Where the ledger is.
     pub fn ledger(&self) -> &Path {
-        &self.ledger
+        self.ledger.path()
+    }
+
+    /// The ledger as it is now, if there is one. Nothing is made.
+    pub fn existing_ledger(&self) -> Result<Option<Ref<'_, Ledger>>> {
+        self.ledger.existing()
     }
 
     /// Who asks, where that is known.
@@ -133,14 +136,14 @@ impl<'a> Runner<'a> {
     }
 
     /// Plans a request; touches no data.
-    pub fn plan(&self, request: &Request) -> Result<Planned> {
+    pub fn plan(&self, request: &Request) -> Result<PlannedRelease> {
         let analyse = registry::find(&request.kind)?.analyse;
         // What is above an aggregate is put together, copied and run here, as deep as its sub-queries make it.
         let planned = with_room(|| {
             analyse(request, self.project).and_then(|analysed| {
                 let mut plan = analysed.at(&request.cost)?.plan()?;
                 plan.notes.extend(needs::note(plan.memory));
-                Ok(Planned { request: request.clone(), plan, analysed })
+                Ok(PlannedRelease { request: request.clone(), plan, analysed })
             })
         });
         // Where no field is to blame, the release is.
@@ -149,19 +152,19 @@ impl<'a> Runner<'a> {
 
     /// What has been charged so far, all of it.
     pub fn charges(&self) -> Result<Vec<Charge>> {
-        Ledger::open_existing(&self.ledger)?.map_or(Ok(Vec::new()), |ledger| ledger.charges())
+        self.existing_ledger()?.map_or(Ok(Vec::new()), |ledger| ledger.charges())
     }
 
     /// The last charges, and what all of them add up to.
-    pub fn recent(&self, number: usize) -> Result<(Vec<Charge>, Standing)> {
-        let Some(ledger) = Ledger::open_existing(&self.ledger)? else { return Ok((Vec::new(), Standing::nothing())) };
+    pub fn recent(&self, number: usize) -> Result<(Vec<Charge>, LedgerState)> {
+        let Some(ledger) = self.existing_ledger()? else { return Ok((Vec::new(), LedgerState::nothing())) };
         Ok((ledger.recent(number)?, ledger.standing(&self.project.sensitive_pairs()?)?.0))
     }
 
     /// Writes the project's first budget into a ledger that began without one, so that it is in force from now on: whether a release fits it, is kept or fails. A
     /// ledger that is not there yet has nothing to limit, and its first charge writes the budget.
     pub fn hold_budget(&self) -> Result<()> {
-        match Ledger::open_existing(&self.ledger)? {
+        match self.ledger.existing_to_write()? {
             Some(mut ledger) => ledger.first_budget(&self.project.budget).map(drop),
             None => Ok(()),
         }
@@ -169,16 +172,16 @@ impl<'a> Runner<'a> {
 
     /// Whether all of these may be released together, on top of what has been charged: the tables are what they were, nothing that
     /// must stand alone has company, and the budget holds. Charges nothing.
-    pub fn admit<'p>(&self, releases: impl IntoIterator<Item = &'p Planned>) -> Result<()> {
+    pub fn admit<'p>(&self, releases: impl IntoIterator<Item = &'p PlannedRelease>) -> Result<()> {
         self.admitted(releases).map(drop)
     }
 
     /// The same; gives the ledger's standing before these releases.
-    fn admitted<'p>(&self, releases: impl IntoIterator<Item = &'p Planned>) -> Result<Standing> {
-        let ledger = Ledger::open_existing(&self.ledger)?;
+    fn admitted<'p>(&self, releases: impl IntoIterator<Item = &'p PlannedRelease>) -> Result<LedgerState> {
+        let ledger = self.existing_ledger()?;
         let before = match &ledger {
             Some(ledger) => ledger.standing(&[])?.0,
-            None => Standing::nothing(),
+            None => LedgerState::nothing(),
         };
         let before = match (self.limited(), &ledger) {
             (Some(asker), Some(ledger)) => before.with_own(ledger.charged_to(&asker.by)?),
@@ -187,16 +190,18 @@ impl<'a> Runner<'a> {
         };
         before.agrees(&self.project.budget.in_force(), &self.project.path.display().to_string())?;
         let mut standing = before.clone();
-        let folder = ledger::folder(&self.ledger)?;
+        let folder = ledger::folder(self.ledger())?;
         let mut declared = standing.declared().clone();
         for planned in releases {
             let tables = self.declared(planned, &folder)?;
             if let Some(all) = ledger::joined(&declared, &tables, &folder)? {
                 declared = all;
             }
-            exclusivity::among_ledgers(self.project, planned, &tables, &self.ledger)?;
+            exclusivity::among_ledgers(self.project, planned, &tables, self.ledger())?;
             // What was charged for it is there already.
-            if self.waiting(planned)?.is_some() {
+            if let Some(ledger) = &ledger
+                && self.waiting(planned, ledger)?.is_some()
+            {
                 continue;
             }
             self.fits(planned, &standing)?;
@@ -211,13 +216,13 @@ impl<'a> Runner<'a> {
     }
 
     /// The declarations of the tables that a release reads.
-    pub(super) fn declared(&self, planned: &Planned, folder: &Path) -> Result<Declarations> {
+    pub(super) fn declared(&self, planned: &PlannedRelease, folder: &Path) -> Result<Declarations> {
         let tables = planned.plan.tables.iter();
         tables.map(|name| Ok((name.clone(), Declaration::of(self.project.table(name)?, folder)))).collect()
     }
 
     /// One release on top of what has been charged: fine, or the sentence that says why not and what would fit.
-    pub(super) fn fits(&self, planned: &Planned, before: &Standing) -> Result<()> {
+    pub(super) fn fits(&self, planned: &PlannedRelease, before: &LedgerState) -> Result<()> {
         exclusivity::in_ledger(planned, before)?;
         if self.project.budget != Budget::default() {
             within(&self.project.budget, planned, before.sums()?)?;
@@ -238,11 +243,11 @@ impl<'a> Runner<'a> {
     /// about a failure depends on the release's name alone.
     pub fn release(
         &self,
-        releases: &[Planned],
+        releases: &[PlannedRelease],
         out: &Path,
         bits: &mut dyn BitSource,
         mut tell: impl FnMut(&str),
-    ) -> Result<(Vec<Outcome>, Head)> {
+    ) -> Result<(Vec<ReleaseOutcome>, Head)> {
         if let Some(planned) = releases.iter().find(|planned| planned.request.is_asked()) {
             return Err(Error::input(format!(
                 "release '{name}' is interactive: it is asked one question after the other, with scumble ask '{name}' \"…\"",
@@ -258,14 +263,17 @@ impl<'a> Runner<'a> {
         self.refuse_own_files(out, releases)?;
         self.project.stop.here();
         // All places are tried before anything is charged, and held for one release at a time: a process may not have many open files.
-        releases.iter().try_for_each(|planned| places(out, planned, &self.ledger).map(drop))?;
-        let mut ledger = Ledger::open_or_create(&self.ledger)?;
+        let open = self.existing_ledger()?;
+        releases.iter().try_for_each(|planned| places(out, planned, open.as_deref()).map(drop))?;
+        drop(open);
+        let mut ledger = self.ledger.created()?;
         let run = releases.iter().map(|planned| {
             tell(&format!("releasing '{}'", planned.request.name));
             let served = self.served(planned, bits)?;
             let elsewhere = served.as_ref().map(|served| served as &dyn IntegerSource);
-            let read = Read { marks: &marks, backend: &backend, elsewhere };
-            self.publish(planned, &read, places(out, planned, &self.ledger)?, bits, &mut ledger)
+            let sources = ReleaseSources { marks: &marks, backend: &backend, elsewhere };
+            let places = places(out, planned, Some(&ledger))?;
+            self.publish(planned, &sources, places, bits, &mut ledger)
         });
         let outcomes = run.collect::<Result<Vec<_>>>();
         // Its threads may still be at work on rows after a failure.
@@ -283,12 +291,12 @@ impl<'a> Runner<'a> {
     /// most once. That the integers are those of the job's statements is for whoever ran it to know.
     pub fn release_given(
         &self,
-        planned: &Planned,
+        planned: &PlannedRelease,
         folder: &Path,
         out: &Path,
         bits: &mut dyn BitSource,
         mut tell: impl FnMut(&str),
-    ) -> Result<(Vec<Outcome>, Head)> {
+    ) -> Result<(Vec<ReleaseOutcome>, Head)> {
         self.hold_budget()?;
         self.admitted([planned])?;
         needs::refuse_too_large(
@@ -299,16 +307,16 @@ impl<'a> Runner<'a> {
         )?;
         let given = self.imported(planned, folder)?;
         self.refuse_own_files(out, std::slice::from_ref(planned))?;
-        let places = places(out, planned, &self.ledger)?;
-        let mut ledger = Ledger::open_or_create(&self.ledger)?;
+        let places = places(out, planned, self.existing_ledger()?.as_deref())?;
+        let mut ledger = self.ledger.created()?;
         tell(&format!("releasing '{}'", planned.request.name));
-        let read = Read { marks: &Marks::new(), backend: Backend::empty()?, elsewhere: Some(&given) };
-        let outcome = self.publish(planned, &read, places, bits, &mut ledger)?;
+        let sources = ReleaseSources { marks: &Marks::new(), backend: Backend::empty()?, elsewhere: Some(&given) };
+        let outcome = self.publish(planned, &sources, places, bits, &mut ledger)?;
         Ok((vec![outcome], ledger.head()?))
     }
 
     /// The place that computes a release's integers, logged in and ready; none where its tables are files that are read here.
-    fn served(&self, planned: &Planned, bits: &mut dyn BitSource) -> Result<Option<RemoteSource<'a>>> {
+    fn served(&self, planned: &PlannedRelease, bits: &mut dyn BitSource) -> Result<Option<RemoteSource<'a>>> {
         let Some(place) = backend_of(&planned.request, &planned.plan.tables, self.project)? else { return Ok(None) };
         let queries = job::queries(&planned.request, self.project)?;
         RemoteSource::new(&planned.request, &queries, place, self.project, bits).map(Some)
@@ -316,8 +324,8 @@ impl<'a> Runner<'a> {
 
     /// Outputs never take the place of the ledger, of the project file or of a table's file, nor become rows of a table that is a
     /// folder: a charge in a ledger that was written over is none.
-    pub(super) fn refuse_own_files(&self, out: &Path, releases: &[Planned]) -> Result<()> {
-        let ledger = real(&self.ledger);
+    pub(super) fn refuse_own_files(&self, out: &Path, releases: &[PlannedRelease]) -> Result<()> {
+        let ledger = real(self.ledger());
         let beside = ["", "-wal", "-shm", "-journal", ".key", ".access"].map(|end| {
             let mut name = ledger.file_name().unwrap_or_default().to_os_string();
             name.push(end);
@@ -342,7 +350,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Opens what the releases read and looks whether its columns fit; no value is looked at.
-    pub(super) fn preflight(&self, releases: &[Planned]) -> Result<Backend> {
+    pub(super) fn preflight(&self, releases: &[PlannedRelease]) -> Result<Backend> {
         let mut backend = Backend::with_data(self.project, &self.files_of(releases))?;
         backend.watch = self.watch();
         #[cfg(test)]
@@ -370,9 +378,9 @@ impl<'a> Runner<'a> {
     /// # Guarantee
     /// What this says about a table depends on its files and its declaration alone, and is the same for every release that reads it. Which
     /// tables are looked at is known from the releases' texts. So nothing can be asked by a query that fails here.
-    pub(super) fn checked(&self, releases: &[Planned], before: &Standing) -> Result<Marks> {
+    pub(super) fn checked(&self, releases: &[PlannedRelease], before: &LedgerState) -> Result<Marks> {
         let states = check::state(self.project, &self.files_of(releases))?;
-        let key = ledger::Key::existing(&self.ledger)?;
+        let key = ledger::Key::existing(self.ledger())?;
         let passed = |state: &TableState| {
             let mark = key.as_ref().map(|key| key.mark(&state.fingerprint));
             mark.is_some_and(|mark| before.mark(&state.table) == Some(&mark))
@@ -380,12 +388,12 @@ impl<'a> Runner<'a> {
         let unchecked: Vec<String> =
             states.iter().filter(|state| !passed(state)).map(|state| state.table.clone()).collect();
         check::check(self.project, &unchecked)?;
-        let key = key.map_or_else(|| ledger::Key::of(&self.ledger), Ok)?;
+        let key = key.map_or_else(|| ledger::Key::of(self.ledger()), Ok)?;
         Ok(states.into_iter().map(|state| (state.table, key.mark(&state.fingerprint))).collect())
     }
 
     /// The tables that some release reads and that are files which are read here.
-    pub(super) fn files_of(&self, releases: &[Planned]) -> Vec<String> {
+    pub(super) fn files_of(&self, releases: &[PlannedRelease]) -> Vec<String> {
         let tables: BTreeSet<&String> = releases.iter().flat_map(|planned| &planned.plan.tables).collect();
         let is_file =
             |name: &&String| self.project.tables.get(*name).is_none_or(|table| self.project.is_read_here(table));
@@ -393,8 +401,8 @@ impl<'a> Runner<'a> {
     }
 
     /// What a release runs under.
-    pub(super) fn about(&self, planned: &Planned, marks: &Marks) -> Result<About> {
-        let tables = self.declared(planned, &ledger::folder(&self.ledger)?)?;
+    pub(super) fn about(&self, planned: &PlannedRelease, marks: &Marks) -> Result<About> {
+        let tables = self.declared(planned, &ledger::folder(self.ledger())?)?;
         let data = marks.iter().filter(|(table, _)| tables.contains_key(*table));
         Ok(About {
             data: data.map(|(table, mark)| (table.clone(), mark.clone())).collect(),
@@ -408,103 +416,15 @@ impl<'a> Runner<'a> {
     }
 
     /// What is read for a release, in words.
-    fn reading(&self, planned: &Planned) -> String {
+    fn reading(&self, planned: &PlannedRelease) -> String {
         let sources = planned.plan.tables.iter().filter_map(|name| self.project.tables.get(name));
         let sources: Vec<String> = sources.map(|table| table.source.display().to_string()).collect();
         format!("release '{}' reads {}", planned.request.name, sources.join(", "))
     }
-
-    fn publish(
-        &self,
-        planned: &Planned,
-        read: &Read<'_>,
-        places: Places,
-        bits: &mut dyn BitSource,
-        ledger: &mut Ledger,
-    ) -> Result<Outcome> {
-        let request = &planned.request;
-        let mut rule = planned.plan.rule.clone();
-        rule["hash"] = serde_json::json!(OWN_HASH);
-        read.elsewhere.iter().for_each(|elsewhere| elsewhere.note(&mut rule));
-        if !bits.is_secure() {
-            rule["insecure"] = serde_json::json!("noise from a seed: nothing here is private");
-        }
-        let proposal = Proposal {
-            release: request.name.clone(),
-            kind: request.kind.clone(),
-            project: Some(self.project.digest.clone()),
-            request: Some(request_digest(self.project, planned)?),
-            events: planned.plan.events.clone(),
-            rule,
-            about: self.about(planned, read.marks)?,
-        };
-        let is_own = bits.is_secure() && proposal.rule["job"].is_null();
-        let waiting = if is_own { self.waiting(planned)? } else { None };
-        // From the charge on, whatever ends this early leaves an interrupted one.
-        self.project.stop.here();
-        let (receipt, _at_work) = match waiting {
-            Some(waiting) => (ledger.resumed(&waiting.at)?, waiting.work),
-            None if self.is_going_on => return Err(overtaken(&request.name)),
-            None => {
-                let receipt = ledger.reserve(&proposal, |standing| {
-                    read.elsewhere.map_or(Ok(()), |elsewhere| elsewhere.admit(standing))?;
-                    self.fits(planned, standing)
-                })?;
-                let work = Work::on(&self.ledger, receipt.sequence());
-                (receipt, work)
-            }
-        };
-        let answers = guarded(|| {
-            // Another ledger may have charged something since: whoever comes second sees the first, and both see both.
-            exclusivity::among_ledgers(self.project, planned, &proposal.about.tables, &self.ledger)?;
-            self.answers(planned, &receipt, read, bits)
-        });
-        self.watch.ends();
-        let failed = if is_own { unseen } else { interrupted };
-        let answers = answers.ok_or_else(|| failed(&request.name))?;
-        let pass = ledger.drawn(receipt).map_err(|error| unnoted(&request.name, &error, is_own))?;
-        let pass = pass.ok_or_else(|| overtaken(&request.name))?;
-        // From here on nothing is made from anything but what may be published.
-        let made = caught(|| {
-            let (answers, document) = documented(planned, answers, &pass);
-            // A charge in a ledger that is gone is none.
-            ledger.in_place()?;
-            let (files, output) = places.put_answers(&pass, &answers, &document)?;
-            Ok((answers, files, output))
-        });
-        let made = made.ok_or_else(|| interrupted(&request.name))?;
-        let (answers, files, output) = made.map_err(|error| unwritten(&request.name, &error))?;
-        let (sequence, time) = (pass.sequence(), pass.time().to_string());
-        ledger.commit(pass, output).map_err(|_| uncommitted(&request.name))?;
-        Ok(Outcome { name: request.name.clone(), answers, sequence, time, files })
-    }
-
-    /// From rows to answers. Whatever goes wrong here may depend on the data.
-    fn answers(
-        &self,
-        planned: &Planned,
-        receipt: &Receipt,
-        read: &Read<'_>,
-        bits: &mut dyn BitSource,
-    ) -> Result<Answers> {
-        let mut charged = Charged::new(receipt, read.backend, bits).with(read.elsewhere);
-        let mut answers = with_room(|| (planned.plan.compute)(&mut charged))?;
-        planned.plan.estimates.iter().for_each(|estimates| estimates.say_in(&mut answers));
-        Ok(answers)
-    }
-}
-
-/// What a release reads.
-struct Read<'a> {
-    /// The marks of its tables' files, where it reads files.
-    marks: &'a Marks,
-    backend: &'a Backend,
-    /// Where integers come from, if not from rows that we read.
-    elsewhere: Option<&'a dyn IntegerSource>,
 }
 
 /// Within these limits on top of what was charged: fine, or the sentence that says why not and what would fit.
-fn within(limits: &Budget, planned: &Planned, charged: &Sums) -> Result<()> {
+fn within(limits: &Budget, planned: &PlannedRelease, charged: &Sums) -> Result<()> {
     match limits.first_refusal(charged, &planned.plan.events)? {
         None => Ok(()),
         Some(refusal) => Err(refusal.error(&planned.request.name, &largest(limits, planned, charged)?)),
@@ -520,7 +440,7 @@ fn of_own(by: &str, error: Error) -> Error {
 }
 
 /// The largest cost of the same form that would fit these limits, in words.
-fn largest(limits: &Budget, planned: &Planned, charged: &Sums) -> Result<String> {
+fn largest(limits: &Budget, planned: &PlannedRelease, charged: &Sums) -> Result<String> {
     let asked = &planned.request.cost;
     let (word, most) = match &asked.target {
         Goal::Epsilon(epsilon) => ("epsilon", epsilon.to_f64()),
@@ -550,83 +470,27 @@ fn largest(limits: &Budget, planned: &Planned, charged: &Sums) -> Result<String>
     })
 }
 
-/// The JSON document of answers, with the head of the ledger that lets them be seen.
-fn documented(planned: &Planned, mut answers: Answers, pass: &Pass) -> (Answers, serde_json::Value) {
-    let known = std::mem::take(&mut answers.details.limits);
-    let limits = if known.is_empty() { &planned.plan.limits } else { &known };
-    let document = release_document(&planned.request, pass, &answers, limits, &planned.plan.counted);
-    (answers, document)
-}
-
-/// What was drawn for a charge is seen once, and somebody else was first.
-fn overtaken(name: &str) -> Error {
-    Error::machine(format!(
-        "release '{name}' was not published by this run: another process went on with its charge, and was first; nothing more was charged, and its files are the other's"
-    ))
-}
-
-/// The one sentence for everything that can fail after a charge and before anything leaves the process: it depends on no value and on no cause.
-pub(super) fn unseen(name: &str) -> Error {
-    Error::machine(format!(
-        "release '{name}' failed after it was charged: nothing of it was published, and its charge stays in the ledger as interrupted; the same release goes on with that charge and pays nothing more, unless its files change; why is not said, because that may depend on the data (look at the files with 'scumble check', and keep the query clear of values that do not fit)"
-    ))
-}
-
-/// The one sentence for everything that can fail after that.
-pub(super) fn interrupted(name: &str) -> Error {
-    Error::machine(format!(
-        "release '{name}' failed after it was charged: nothing of it was published, and its charge stays in the ledger as interrupted; why is not said, because that may depend on the data (look at the files with 'scumble check', keep the query clear of values that do not fit, and release it under a new charge)"
-    ))
-}
-
-/// Nothing was seen yet, and the ledger cannot write down that it is about to be.
-fn unnoted(name: &str, error: &Error, is_own: bool) -> Error {
-    let next = match is_own {
-        true => "the same release goes on with that charge and pays nothing more, unless its files change",
-        false => "release it under a new charge",
-    };
-    Error::machine(format!(
-        "release '{name}' failed after it was charged: {error}; nothing of it was published, and its charge stays in the ledger as interrupted; {next}"
-    ))
-}
-
-/// The outputs could not be written: that depends on what may be published alone, so that it can be said.
-fn unwritten(name: &str, error: &Error) -> Error {
-    Error::machine(format!(
-        "release '{name}' failed after its noise was drawn: {error}; nothing of it was published, and its charge stays in the ledger as interrupted: mend that, and release it under a new charge"
-    ))
-}
-
-/// The outputs are there, and the ledger does not know.
-pub(super) fn uncommitted(name: &str) -> Error {
-    Error::machine(format!(
-        "release '{name}' was charged and published, but the ledger could not write down that it is complete: it stays interrupted there, at the same cost"
-    ))
-}
-
 /// A decimal text of a positive number.
 fn decimal(number: f64) -> String {
     format!("{number:.9}").trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
-/// The places of a release's files.
-pub(super) fn places(out: &Path, planned: &Planned, ledger: &Path) -> Result<Places> {
+/// The places of a release's files. `ledger` is where what they replace was charged.
+fn places(out: &Path, planned: &PlannedRelease, ledger: Option<&Ledger>) -> Result<Places> {
     let name = &planned.request.name;
     let places = Places::claim(out, &file_names(name))?;
-    // The rounds of an interactive release stand in one file, all of them.
-    if planned.request.is_asked() {
-        return Ok(places);
-    }
-    let before = Ledger::open_existing(ledger)?.map_or(Ok(None), |ledger| ledger.last_committed(name))?;
+    let before = ledger.map_or(Ok(None), |ledger| ledger.last_committed(name))?;
     places.keeping_earlier(before.as_ref().map(|(charge, _)| charge))
 }
 
 pub(crate) mod ask;
 pub(crate) mod asker;
+mod charge;
 pub(crate) mod exclusivity;
 pub(crate) mod external_charge;
 pub(crate) mod job;
 pub(crate) mod kept;
+mod open_ledger;
 pub(crate) mod publish;
 pub(crate) mod published;
 pub(crate) mod request;

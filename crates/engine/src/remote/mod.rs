@@ -14,7 +14,7 @@ pub(crate) use served::BackendKind;
 pub(crate) use served::{RemoteSource, backend_of};
 
 use crate::error::{Error, Result};
-use crate::ledger::Standing;
+use crate::ledger::LedgerState;
 use crate::sql::Cut;
 use crate::sql::execute::integers::Integers;
 use datafusion::common::DataFusionError;
@@ -34,7 +34,7 @@ pub(crate) trait IntegerSource {
     fn note(&self, rule: &mut Value);
 
     /// Refuses the charge, if what stands in the ledger speaks against it.
-    fn admit(&self, _: &Standing) -> Result<()> {
+    fn admit(&self, _: &LedgerState) -> Result<()> {
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! The charts of releases: bars with their intervals, lines with their bands.
 
 use super::format::shown;
-use crate::release::output::{AnswerColumn, Answers, BandedCurve, Cell, Drawn};
+use crate::release::output::{AnswerColumn, Answers, BandedCurve, Cell, IntervalChart};
 use scumble_chart::{Axis, Band, Bar, BarChart, Chart, Series, Size};
 
 /// Bars that a chart can hold.
@@ -85,7 +85,7 @@ fn drawing(answers: &Answers, column: &AnswerColumn) -> Option<Drawing> {
 }
 
 /// Bars whose intervals stand in columns of their own, or that have none.
-fn of_columns(answers: &Answers, drawn: &Drawn) -> Option<Drawing> {
+fn of_columns(answers: &Answers, drawn: &IntervalChart) -> Option<Drawing> {
     let column = |name: &str| answers.columns.iter().find(|column| column.name == name);
     let (labels, numbers) = (column(&drawn.label)?, column(&drawn.column)?);
     let ends = match &drawn.ends {

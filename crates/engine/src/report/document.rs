@@ -6,7 +6,7 @@ use super::reading::Readings;
 use super::{Curve, Report, attackers, could, front, limits, reading, text};
 use crate::error::Result;
 use crate::ledger::Charge;
-use crate::release::run::published::{Published, Unshown};
+use crate::release::run::published::{PublishedRelease, UnshownCharge};
 use crate::summary::LedgerSummary;
 use serde::Serialize;
 use serde_json::Value;
@@ -120,7 +120,7 @@ impl Report<'_> {
     }
 }
 
-fn published(one: &Published) -> ReportedRelease<'_> {
+fn published(one: &PublishedRelease) -> ReportedRelease<'_> {
     let is_left_out = one.is_synthetic() || one.rows > EMBEDDED_ROWS;
     let Charge { release, kind, sequence, time, rule, .. } = &one.charge;
     ReportedRelease {
@@ -139,7 +139,7 @@ fn published(one: &Published) -> ReportedRelease<'_> {
     }
 }
 
-fn unshown(one: &Unshown) -> UnshownDocument<'_> {
+fn unshown(one: &UnshownCharge) -> UnshownDocument<'_> {
     let Charge { release, kind, sequence, time, .. } = &one.charge;
     UnshownDocument { name: release, kind, sequence: *sequence, time, why: &one.why }
 }

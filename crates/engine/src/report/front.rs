@@ -4,7 +4,6 @@ use super::format::escaped;
 use super::{Report, reading, scope_name};
 use crate::budget::{Limit, limit_words, rounded_down, rounded_up};
 use crate::error::Result;
-use crate::ledger::State;
 use scumble::scope::Scope;
 use std::fmt::Write;
 
@@ -38,7 +37,7 @@ pub(super) fn moment(time: &str) -> String {
 /// The verdict: what the numbers below mean, in sentences.
 pub(super) fn verdict(report: &Report<'_>) -> Result<Vec<String>> {
     let releases = report.standing.releases();
-    let interrupted = report.charges.iter().filter(|charge| matches!(charge.state, State::Interrupted)).count();
+    let interrupted = report.charges.iter().filter(|charge| charge.state.output().is_none()).count();
     let together = match (releases, interrupted) {
         (1, 0) => "the one published statistic lets".to_string(),
         (number, 0) => format!("all {number} published statistics together let"),

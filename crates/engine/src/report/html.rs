@@ -8,7 +8,7 @@ use super::{Report, front, limits, reading, scope_name, text};
 use crate::budget::{Spent, rounded_up, shown_delta};
 use crate::error::Result;
 use crate::release::output::{Answers, UNBOUNDED};
-use crate::release::run::published::Published;
+use crate::release::run::published::PublishedRelease;
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
 use scumble_chart::{Axis, Chart, Series};
@@ -84,7 +84,7 @@ fn summary(report: &Report<'_>, sections: &[(&str, &str)]) -> Result<String> {
     Ok(text)
 }
 
-fn release(one: &Published) -> String {
+fn release(one: &PublishedRelease) -> String {
     let (answers, charge) = (&one.answers, &one.charge);
     let mut text = format!(
         "<section id=\"entry-{}\"><h2>{}</h2><p class=\"soft\">published {}, kind {}, entry {} of the ledger{}</p>",

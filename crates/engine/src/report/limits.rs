@@ -3,7 +3,7 @@
 use super::Report;
 use super::format::{digits, escaped};
 use crate::release::floor::Floor;
-use crate::release::run::published::Published;
+use crate::release::run::published::PublishedRelease;
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -18,7 +18,7 @@ pub(super) struct ReleaseLimit<'a> {
 /// The limits of all releases as JSON.
 pub(super) fn json<'a>(report: &'a Report<'_>) -> Vec<ReleaseLimit<'a>> {
     let of_release =
-        |one: &'a Published| one.limits.iter().map(|limit| ReleaseLimit { release: &one.charge.release, limit });
+        |one: &'a PublishedRelease| one.limits.iter().map(|limit| ReleaseLimit { release: &one.charge.release, limit });
     report.published.iter().flat_map(of_release).collect()
 }
 

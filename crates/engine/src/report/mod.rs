@@ -15,10 +15,10 @@ pub use format::digits;
 
 use crate::budget::{Spent, one_attribute};
 use crate::error::{Error, Result};
-use crate::ledger::{Charge, Head, Standing};
+use crate::ledger::{Charge, Head, LedgerState};
 use crate::project::Project;
 use crate::release::run::publish::{free, sweep, written};
-use crate::release::run::published::{Published, Unshown};
+use crate::release::run::published::{PublishedRelease, UnshownCharge};
 use crate::summary::{LedgerSummary, Question, delta_for, summary};
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
@@ -32,11 +32,11 @@ pub struct Report<'a> {
     /// The last charges of the ledger: they are shown one by one.
     pub charges: &'a [Charge],
     /// What all charges add up to.
-    pub standing: &'a Standing,
+    pub standing: &'a LedgerState,
     /// All that was published and is there, newest first.
-    pub published: &'a [Published],
+    pub published: &'a [PublishedRelease],
     /// What was charged, and is not there.
-    pub unshown: &'a [Unshown],
+    pub unshown: &'a [UnshownCharge],
     /// When it is written (UTC).
     pub time: String,
     /// The ledger's head.

@@ -8,7 +8,7 @@ use crate::project::Project;
 use crate::release::estimates::Estimates;
 use crate::release::floor::Floor;
 use crate::release::plan::Expected;
-use crate::release::run::Planned;
+use crate::release::run::PlannedRelease;
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
 use serde::Serialize;
@@ -29,7 +29,7 @@ pub fn usual_delta(project: &Project) -> Result<Exact> {
 }
 
 /// The δ at which a release is shown where nobody asked for one: the usual one, or that of its cost, or the least at which it has an ε.
-pub fn delta_of(planned: &Planned, scopes: &[Scope], usual: &Exact) -> Result<Exact> {
+pub fn delta_of(planned: &PlannedRelease, scopes: &[Scope], usual: &Exact) -> Result<Exact> {
     let mut delta = planned.request.cost.delta.clone().map_or_else(|| usual.clone(), |own| own.max(usual.clone()));
     for scope in scopes {
         delta = Spent::of(&planned.plan.events, scope)?.least_delta().map_or(delta.clone(), |least| delta.max(least));
@@ -38,7 +38,7 @@ pub fn delta_of(planned: &Planned, scopes: &[Scope], usual: &Exact) -> Result<Ex
 }
 
 /// Why there is no ε in some scope, and what to do.
-pub fn without_epsilon(planned: &Planned, scopes: &[Scope], delta: &Exact) -> Result<Option<String>> {
+pub fn without_epsilon(planned: &PlannedRelease, scopes: &[Scope], delta: &Exact) -> Result<Option<String>> {
     let mut least = None;
     for scope in scopes {
         let spent = Spent::of(&planned.plan.events, scope)?;
@@ -51,7 +51,7 @@ pub fn without_epsilon(planned: &Planned, scopes: &[Scope], delta: &Exact) -> Re
 }
 
 /// The ε of a release in a scope; none where there is none at this δ.
-pub fn cost(planned: &Planned, scope: &Scope, delta: &Exact) -> Result<Option<f64>> {
+pub fn cost(planned: &PlannedRelease, scope: &Scope, delta: &Exact) -> Result<Option<f64>> {
     Ok(Spent::of(&planned.plan.events, scope)?.epsilon(delta).map(|epsilon| epsilon.to_f64_up()))
 }
 
@@ -89,7 +89,12 @@ pub struct ReleaseForecast {
 }
 
 /// What is known of a planned release.
-pub fn forecast(planned: &Planned, project: &Project, scopes: &[Scope], delta: &Exact) -> Result<ReleaseForecast> {
+pub fn forecast(
+    planned: &PlannedRelease,
+    project: &Project,
+    scopes: &[Scope],
+    delta: &Exact,
+) -> Result<ReleaseForecast> {
     let mut costs = ByScope::default();
     for scope in scopes {
         let epsilon = cost(planned, scope, delta)?;

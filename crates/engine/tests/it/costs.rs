@@ -12,7 +12,7 @@ use scumble::scope::{AttributeSet, Scope};
 use scumble_engine::budget::Spent;
 use scumble_engine::kinds::registry::KINDS;
 use scumble_engine::project::Project;
-use scumble_engine::release::{Planned, Runner};
+use scumble_engine::release::{PlannedRelease, Runner};
 use std::collections::BTreeSet;
 
 /// Rows that are persons, owners of several rows and groups, and owners of one row.
@@ -424,7 +424,7 @@ pub const ROBUST: Case = Case {
 pub const BASE: &str = "[[release]]\nname = \"base\"\nsql = \"SELECT day, COUNT(*) AS n FROM visits GROUP BY day\"\ncost = { epsilon = 1 }\n";
 
 /// A plan of one release, made without data.
-fn planned(fields: &str, kind: &str, cost: &str) -> Planned {
+fn planned(fields: &str, kind: &str, cost: &str) -> PlannedRelease {
     let release = format!("[[release]]\nname = \"r\"\nkind = \"{kind}\"\n{fields}\n{cost}\n");
     let project = Project::parse(std::path::Path::new("scumble.toml"), &format!("{TABLES}{release}{BASE}")).unwrap();
     let runner = Runner::new(&project);

@@ -2,10 +2,10 @@
 
 use crate::support::{Folder, effort};
 use scumble_engine::project::Project;
-use scumble_engine::release::{Floor, Planned, Runner};
+use scumble_engine::release::{Floor, PlannedRelease, Runner};
 use std::path::Path;
 
-fn planned(text: &str, release: usize) -> Option<Planned> {
+fn planned(text: &str, release: usize) -> Option<PlannedRelease> {
     let project = Project::parse(Path::new("scumble.toml"), text).unwrap();
     Runner::new(&project).plan(&project.releases[release]).ok()
 }

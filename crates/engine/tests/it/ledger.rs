@@ -6,7 +6,7 @@ use scumble::quantity::{Exact, Scale};
 use scumble::scope::{AttributeSet, Scope};
 use scumble_engine::budget::{Budget, Limit, Spent, Sums, one_attribute};
 use scumble_engine::ledger::{
-    About, Anchor, Asked, Came, Declaration, Head, Ledger, Proposal, Receipt, Remarked, Standing, State,
+    About, Anchor, Asked, ChargeState, Declaration, Head, Ledger, LedgerState, Outcome, Proposal, Receipt, Remarked,
 };
 use scumble_engine::project::Project;
 use scumble_engine::summary::{Question, document, summary, sums_of};
@@ -30,11 +30,11 @@ fn proposal(name: &str) -> Proposal {
     }
 }
 
-fn anything(_: &Standing) -> Result<()> {
+fn anything(_: &LedgerState) -> Result<()> {
     Ok(())
 }
 
-fn within(budget: &Budget, asked: &Proposal) -> impl Fn(&Standing) -> Result<()> {
+fn within(budget: &Budget, asked: &Proposal) -> impl Fn(&LedgerState) -> Result<()> {
     let (budget, events) = (budget.clone(), asked.events.clone());
     move |standing| match budget.first_refusal(standing.sums()?, &events)? {
         Some(refusal) => Err(refusal.error("test", "nothing fits")),
@@ -63,11 +63,11 @@ fn what_was_reserved_is_read_back_as_it_was() {
     let path = folder.path().join("ledger");
     let mut ledger = Ledger::open_or_create(&path).unwrap();
     let receipt = ledger.reserve(&proposal("first"), anything).unwrap();
-    assert_eq!(ledger.charges().unwrap()[0].state, State::Interrupted);
+    assert_eq!(ledger.charges().unwrap()[0].state, ChargeState::Reserved);
     let head = committed(&mut ledger, receipt, "abcd");
     let charges = Ledger::open_existing(&path).unwrap().unwrap().charges().unwrap();
     assert_eq!(charges.len(), 1);
-    assert_eq!(charges[0].state, State::Committed("abcd".into()));
+    assert_eq!(charges[0].state, ChargeState::Committed("abcd".into()));
     assert_eq!(charges[0].events, proposal("first").events);
     assert_eq!(ledger.verify().unwrap(), head);
     assert!(ledger.knows_head(&head.hex()).unwrap());
@@ -329,7 +329,7 @@ fn sums_that_are_not_those_of_the_chain_are_detected() {
 fn remarks_are_in_the_chain_and_cost_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger");
-    let remarked = |came: Came| Remarked {
+    let remarked = |came: Outcome| Remarked {
         by: "ada".to_string(),
         what: "SELECT \"by\":\"ada\"".to_string(),
         cost: "epsilon=1".to_string(),
@@ -338,23 +338,23 @@ fn remarks_are_in_the_chain_and_cost_nothing() {
     };
     // Before anything was charged, between charges, and many of them.
     let mut ledger = Ledger::open_or_create(&path).unwrap();
-    ledger.remark(&remarked(Came::Refused("too much".to_string()))).unwrap();
+    ledger.remark(&remarked(Outcome::Refused("too much".to_string()))).unwrap();
     let asked = |by: &str| Asked { by: by.to_string(), question: format!("question of {by}"), key: None };
     for by in ["ada", "bob", "ada"] {
         let about = About { asked: Some(asked(by)), ..About::default() };
         let receipt = ledger.reserve(&Proposal { about, ..proposal(by) }, anything).unwrap();
         for _ in 0..20 {
-            ledger.remark(&remarked(Came::Stored(receipt.sequence()))).unwrap();
+            ledger.remark(&remarked(Outcome::Stored(receipt.sequence()))).unwrap();
         }
         committed(&mut ledger, receipt, "00ff");
-        ledger.remark(&remarked(Came::Refused("too much".to_string()))).unwrap();
+        ledger.remark(&remarked(Outcome::Refused("too much".to_string()))).unwrap();
     }
     let head = ledger.verify().unwrap();
     assert_eq!(head.entries, 1 + 3 * (1 + 20 + 2 + 1));
     let (charges, remarks) = ledger.history().unwrap();
     assert_eq!((charges.len(), remarks.len()), (3, 64));
     assert_eq!(charges[1].asked, Some(asked("bob")));
-    assert_eq!(remarks[1].remarked, remarked(Came::Stored(2)));
+    assert_eq!(remarks[1].remarked, remarked(Outcome::Stored(2)));
     assert_eq!(ledger.recent(2).unwrap().len(), 2);
     // Whose charges are whose.
     let spent = |sums: &Sums| sums.spent(&Scope::Person).unwrap().pure_sum().map(|sum| sum.to_string());
@@ -426,7 +426,7 @@ fn an_unknown_entry_is_refused_and_so_is_a_rule_that_is_not_ours() {
     assert_ne!(other[3], by_another, "so does the sum");
     rewritten(&path, &other);
     let mut ledger = Ledger::open_existing(&path).unwrap().unwrap();
-    let spent = |standing: &Standing| standing.sums().unwrap().spent(&Scope::Person).unwrap().clone();
+    let spent = |standing: &LedgerState| standing.sums().unwrap().spent(&Scope::Person).unwrap().clone();
     let right = Spent::of(&[proposal("a").events, proposal("b").events].concat(), &Scope::Person).unwrap();
     assert_eq!(spent(&ledger.standing(&[]).unwrap().0), right);
     ledger.reserve(&proposal("x"), anything).unwrap();
@@ -443,11 +443,11 @@ fn a_ledger_of_version_1_costs_what_it_cost() {
     let head = ledger.verify().unwrap();
     assert_eq!(head.hex(), "ccc5ed00aec7222b4e3bd3f362c9c89f7b57941948f33a22ba0a1ebb6e4e8b21");
     // As version 1 wrote them.
-    let rho = |standing: &Standing, scope: &Scope| {
+    let rho = |standing: &LedgerState, scope: &Scope| {
         let spent = standing.sums().unwrap().spent(scope).unwrap().clone();
         spent.rho(&"1e-6".parse().unwrap()).unwrap().to_f64_up()
     };
-    let shown = |standing: &Standing| {
+    let shown = |standing: &LedgerState| {
         for (scope, truth) in [
             (Scope::Presence, 0.036740363363673936),
             (Scope::Person, 0.0668140600606812),

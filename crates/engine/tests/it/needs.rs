@@ -4,7 +4,7 @@ use crate::support::Folder;
 use scumble::noise::InsecureSeededSource;
 use scumble_engine::kinds::registry::KINDS;
 use scumble_engine::project::Project;
-use scumble_engine::release::{Planned, Runner};
+use scumble_engine::release::{PlannedRelease, Runner};
 use std::path::Path;
 
 /// Graphs of 2^30 vertices ended the process after the charge: memory for the vertices alone could not be had, and the charge was lost. Now nothing is charged, and the ledger is not even made.
@@ -87,7 +87,7 @@ const RELEASES: &[(&str, &str, u64)] = &[
     ("bounds", "for = \"base\"", 300),
 ];
 
-fn plan_of(kind: &str, fields: &str) -> Result<Planned, String> {
+fn plan_of(kind: &str, fields: &str) -> Result<PlannedRelease, String> {
     let base = "[[release]]\nname = \"base\"\nsql = \"SELECT COUNT(*) AS k FROM o\"\ncost = { epsilon = 1 }\n";
     let release =
         format!("[[release]]\nname = \"r\"\nkind = \"{kind}\"\n{fields}\ncost = {{ epsilon = 1, delta = 1e-6 }}\n");

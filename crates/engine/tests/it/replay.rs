@@ -21,7 +21,7 @@ use scumble::scope::{AttributeSet, Scope};
 use scumble_engine::budget::Spent;
 use scumble_engine::kinds::registry::KINDS;
 use scumble_engine::project::Project;
-use scumble_engine::release::{Planned, Runner};
+use scumble_engine::release::{PlannedRelease, Runner};
 use std::collections::BTreeSet;
 use std::fs;
 use tables::{DECLARED, Table, tables};
@@ -109,7 +109,7 @@ struct Audit<'a> {
 
 impl Audit<'_> {
     /// Runs the release on these tables, with a ledger and outputs of its own.
-    fn run(&self, planned: &[Planned], table: &Table, bits: &mut TapedSource) -> Left {
+    fn run(&self, planned: &[PlannedRelease], table: &Table, bits: &mut TapedSource) -> Left {
         self.begin(table);
         let (runner, out) = (Runner::with_ledger(self.project, self.place("ledger.db")), self.place("out"));
         Left::of_release(&runner, planned, &out, bits)
@@ -156,7 +156,7 @@ fn costs(case: &Case) -> Vec<(String, Scope)> {
 }
 
 /// What the events cost is at most what was asked.
-fn within(what: &str, cost: &str, scope: &Scope, planned: &Planned) -> Option<String> {
+fn within(what: &str, cost: &str, scope: &Scope, planned: &PlannedRelease) -> Option<String> {
     let number = |name: &str| -> Option<Exact> {
         let at = cost.find(&format!("{name} = "))? + name.len() + 3;
         cost[at..].split([',', ' ']).next()?.parse().ok()

@@ -4,7 +4,7 @@
 
 use scumble::noise::InsecureSeededSource;
 use scumble_engine::project::Project;
-use scumble_engine::release::{Outcome, Planned, Runner};
+use scumble_engine::release::{PlannedRelease, ReleaseOutcome, Runner};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -43,9 +43,10 @@ impl Folder {
     }
 
     /// All releases of a project, with the noise of a seed; the outputs are in `out`.
-    pub fn release(&self, project: &Project, seed: u64) -> (Vec<Planned>, Vec<Outcome>) {
+    pub fn release(&self, project: &Project, seed: u64) -> (Vec<PlannedRelease>, Vec<ReleaseOutcome>) {
         let runner = Runner::new(project);
-        let planned: Vec<Planned> = project.releases.iter().map(|request| runner.plan(request).unwrap()).collect();
+        let planned: Vec<PlannedRelease> =
+            project.releases.iter().map(|request| runner.plan(request).unwrap()).collect();
         let mut bits = InsecureSeededSource::new(seed);
         let (outcomes, _) = runner.release(&planned, &self.file("out"), &mut bits, |_| ()).unwrap();
         (planned, outcomes)

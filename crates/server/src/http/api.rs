@@ -8,7 +8,7 @@ use super::call::Call;
 use super::{App, SESSION, cookie, openapi, problem, rest};
 use crate::access;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::service::{Form, Question};
+use crate::service::{DownloadForm, QueryRequest};
 use axum::body::Body;
 use axum::http::header::{
     ACCEPT, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, SET_COOKIE, X_FRAME_OPTIONS,
@@ -55,11 +55,11 @@ pub(super) async fn query(app: Arc<App>, call: Call) -> Reply {
     let person = call.person()?.clone();
     let service = Arc::clone(&app.service);
     let work = async move { Ok(document(&service.ask(&person, &question).await?.document())?) };
-    told(app, &call.headers, "answer", work).await
+    respond(app, &call.headers, "answer", work).await
 }
 
 /// What comes of work: as it is, or, for whoever accepts events, after events that say that it goes on.
-async fn told<W>(app: Arc<App>, headers: &HeaderMap, last: &'static str, work: W) -> Reply
+async fn respond<W>(app: Arc<App>, headers: &HeaderMap, last: &'static str, work: W) -> Reply
 where
     W: Future<Output = Result<Value, Refusal>> + Send + 'static,
 {
@@ -67,7 +67,7 @@ where
         return shown(&work.await?);
     }
     let (sender, receiver) = mpsc::channel::<String>(4);
-    tokio::spawn(goes_on(sender, last, at_a_rounded_time(app, work)));
+    tokio::spawn(stream_progress(sender, last, at_a_rounded_time(app, work)));
     let events = unfold(receiver, |mut receiver| async move {
         receiver.recv().await.map(|event| (Ok::<_, Infallible>(event), receiver))
     });
@@ -88,7 +88,11 @@ async fn at_a_rounded_time(
 }
 
 /// Sends an event each second until the work is done, and then what came of it.
-async fn goes_on(sender: mpsc::Sender<String>, last: &'static str, work: impl Future<Output = Result<Value, Refusal>>) {
+async fn stream_progress(
+    sender: mpsc::Sender<String>,
+    last: &'static str,
+    work: impl Future<Output = Result<Value, Refusal>>,
+) {
     tokio::pin!(work);
     let mut seconds = 0u64;
     let done = loop {
@@ -119,7 +123,7 @@ pub(super) async fn release(app: Arc<App>, call: Call) -> Reply {
     let person = call.person()?.clone();
     let service = Arc::clone(&app.service);
     let work = async move { Ok(document(&service.release(&person, only, again).await?)?) };
-    told(app, &call.headers, "released", work).await
+    respond(app, &call.headers, "released", work).await
 }
 
 pub(super) async fn answers(app: Arc<App>, call: Call) -> Reply {
@@ -131,7 +135,7 @@ pub(super) async fn answer(app: Arc<App>, call: Call) -> Reply {
     let form = form(&call)?;
     let bytes = app.service.answer(call.person()?, sequence, form).await?;
     let mut response = typed(form.words().1, bytes);
-    if form != Form::Json {
+    if form != DownloadForm::Json {
         let name = format!("attachment; filename=\"answer-{sequence}.{}\"", form.words().0);
         let value = HeaderValue::from_str(&name).map_err(|_| Refusal::input("this answer has no file name"))?;
         response.headers_mut().insert(CONTENT_DISPOSITION, value);
@@ -147,14 +151,15 @@ pub(super) fn sequence(call: &Call) -> Result<u64, Refusal> {
 }
 
 /// The form that is asked for: behind the question mark, or in what is accepted.
-fn form(call: &Call) -> Result<Form, Refusal> {
+fn form(call: &Call) -> Result<DownloadForm, Refusal> {
     if let Some(word) = call.query.get("format") {
-        let found = Form::ALL.into_iter().find(|form| form.words().0 == word);
+        let found = DownloadForm::ALL.into_iter().find(|form| form.words().0 == word);
         return found.ok_or_else(|| Refusal::input("the format is json, csv, parquet or arrow"));
     }
-    let accepted =
-        Form::ALL.into_iter().find(|form| accepts(&call.headers, form.words().1.split(';').next().unwrap_or("")));
-    Ok(accepted.unwrap_or(Form::Json))
+    let accepted = DownloadForm::ALL
+        .into_iter()
+        .find(|form| accepts(&call.headers, form.words().1.split(';').next().unwrap_or("")));
+    Ok(accepted.unwrap_or(DownloadForm::Json))
 }
 
 fn accepts(headers: &HeaderMap, kind: &str) -> bool {
@@ -289,7 +294,7 @@ fn set_cookie(app: &App, response: &mut Response, value: &str, seconds: u64) -> 
 }
 
 /// The question in the body of a call.
-fn question(call: &Call) -> Result<Question, Refusal> {
+fn question(call: &Call) -> Result<QueryRequest, Refusal> {
     let body = call.body::<QuestionBody>()?;
     let key = match call.headers.get("idempotency-key") {
         None => None,

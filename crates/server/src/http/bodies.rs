@@ -2,7 +2,7 @@
 
 use crate::access::Role;
 use crate::refusal::Refusal;
-use crate::service::{Question, TableShown};
+use crate::service::{QueryRequest, TableShown};
 use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
@@ -82,7 +82,7 @@ impl RequestBody for QuestionBody {
 
 impl QuestionBody {
     /// The question, with the request's own key.
-    pub fn question(self, key: Option<String>) -> Result<Question, Refusal> {
+    pub fn question(self, key: Option<String>) -> Result<QueryRequest, Refusal> {
         let Value::String(sql) = self.sql else { return Err(Refusal::input("'sql' must be a text: the query")) };
         let fresh = match self.fresh {
             Value::Null => false,
@@ -94,7 +94,7 @@ impl QuestionBody {
                 "'cost' must be like {\"epsilon\": 0.1}, {\"rho\": 0.05} or {\"epsilon\": 1, \"delta\": 1e-9}",
             )
         })?;
-        Ok(Question { sql, cost, fresh, key })
+        Ok(QueryRequest { sql, cost, fresh, key })
     }
 }
 

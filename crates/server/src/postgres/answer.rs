@@ -8,7 +8,7 @@ use super::shown;
 use super::statement::{Asked, Question};
 use super::value::{PgType, Value};
 use crate::access::Person;
-use crate::service::{Forecast, HeldRows, PaidAnswer, Question as ServiceQuestion, Service, TableShown};
+use crate::service::{Forecast, HeldRows, PaidAnswer, QueryRequest, Service, TableShown};
 use scumble_engine::kinds::PublishedColumn;
 use scumble_engine::release::{Answers, Cell};
 use sqlparser::ast::Statement;
@@ -66,7 +66,7 @@ impl Asker {
     async fn planned_columns(&self, question: &Question, settings: &Settings) -> Result<Vec<ResultColumn>, Refused> {
         // Which columns there are does not depend on the cost.
         let cost = settings.cost().map_or_else(|_| "epsilon=1".to_string(), |(cost, _)| cost);
-        let asked = ServiceQuestion { sql: text(question)?, cost, fresh: false, key: None };
+        let asked = QueryRequest { sql: text(question)?, cost, fresh: false, key: None };
         let columns = self.service.columns(&self.person, &asked).await;
         let columns = columns.map_err(|refusal| Refused::of(refusal, question.text.as_deref()))?;
         Ok(columns.into_iter().map(|PublishedColumn { name, kind }| ResultColumn::new(name, kind.into())).collect())
@@ -140,7 +140,7 @@ impl Asker {
 
     async fn forecast(&self, question: &Question, settings: &Settings) -> Result<Forecast, Refused> {
         let (cost, fresh) = settings.cost()?;
-        let asked = ServiceQuestion { sql: text(question)?, cost, fresh, key: None };
+        let asked = QueryRequest { sql: text(question)?, cost, fresh, key: None };
         let forecast = self.service.plan(&self.person, &asked).await;
         forecast.map_err(|refusal| Refused::of(refusal, question.text.as_deref()))
     }
@@ -148,7 +148,7 @@ impl Asker {
     async fn paid(&self, question: &Question, settings: &Settings) -> Result<Outcome, Refused> {
         let (cost, fresh) = settings.cost()?;
         let columns = self.planned_columns(question, settings).await?;
-        let asked = ServiceQuestion { sql: text(question)?, cost, fresh, key: None };
+        let asked = QueryRequest { sql: text(question)?, cost, fresh, key: None };
         let answer = self.service.ask(&self.person, &asked).await;
         let answer = answer.map_err(|refusal| Refused::of(refusal, question.text.as_deref()))?;
         let table = Table { rows: rows(&answer.answers, &columns)?, columns };

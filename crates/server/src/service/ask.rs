@@ -4,9 +4,9 @@ use super::{Service, allowed, key_digest};
 use crate::access::{Person, Role};
 use crate::refusal::{Refusal, RefusalKind};
 use scumble::noise::{BitSource, SecureSource};
-use scumble_engine::ledger::{Came, Charge, Ledger, Remarked, Standing, State};
+use scumble_engine::ledger::{Charge, ChargeState, Ledger, LedgerState, Outcome, Remarked};
 use scumble_engine::project::Request;
-use scumble_engine::release::{Answers, Planned, Runner, stored};
+use scumble_engine::release::{Answers, PlannedRelease, Runner, stored};
 use scumble_engine::summary::planned::{ReleaseForecast, delta_of, forecast, scopes, usual_delta};
 use scumble_engine::summary::{ByScope, Question as LedgerQuestion, ScopeLeft, summary};
 use scumble_engine::{Error, digest};
@@ -25,7 +25,7 @@ const WAIT: Duration = Duration::from_millis(50);
 
 /// A question as somebody asks it.
 #[derive(Debug, Clone)]
-pub struct Question {
+pub struct QueryRequest {
     /// The query.
     pub sql: String,
     /// What it may cost: `epsilon=0.1`, `rho=0.05`, or `epsilon=1,delta=1e-9`.
@@ -36,13 +36,16 @@ pub struct Question {
     pub key: Option<String>,
 }
 
-/// What is found for a question that may have been paid for.
-enum Found {
-    Answer(PaidAnswer),
+/// How far the charge for a question has come, as far as whoever asks it must know.
+enum QuestionState {
+    /// Nothing was charged for it that could be gone on with.
+    Unpaid,
     /// Charged, and nothing of it was seen: the release that goes on with the charge.
-    Waiting(Box<Planned>),
+    Reserved(Box<PlannedRelease>),
     /// Charged, and not published: lost, or another server is at work on it.
     Unfinished(Refusal),
+    /// Charged, and published.
+    Committed(PaidAnswer),
 }
 
 /// One paid answer.
@@ -118,7 +121,11 @@ const PAID: &str = "it was paid for: asking again costs nothing";
 const CHARGED: &str = "it was charged, and nothing of it was seen: asking again goes on with that charge";
 
 /// The question under the name of a release that was charged for it, if it can go on with that charge.
-fn going_on(runner: &Runner<'_>, release: &str, question: &Question) -> Result<Option<Box<Planned>>, Refusal> {
+fn going_on(
+    runner: &Runner<'_>,
+    release: &str,
+    question: &QueryRequest,
+) -> Result<Option<Box<PlannedRelease>>, Refusal> {
     let planned = planned(runner, release, question)?;
     Ok(runner.goes_on_with(&planned)?.map(|_| Box::new(planned)))
 }
@@ -129,8 +136,8 @@ fn unanswered(
     ledger: &Ledger,
     digest: &str,
     person: &Person,
-    question: &Question,
-) -> Result<Option<Box<Planned>>, Refusal> {
+    question: &QueryRequest,
+) -> Result<Option<Box<PlannedRelease>>, Refusal> {
     for release in ledger.unanswered(digest, &person.name)? {
         if let Some(planned) = going_on(runner, &release, question)? {
             return Ok(Some(planned));
@@ -141,7 +148,7 @@ fn unanswered(
 
 impl Service {
     /// What a question would cost whom, and the error to expect. Charges nothing and touches no data.
-    pub async fn plan(self: &Arc<Self>, person: &Person, question: &Question) -> Result<Forecast, Refusal> {
+    pub async fn plan(self: &Arc<Self>, person: &Person, question: &QueryRequest) -> Result<Forecast, Refusal> {
         allowed(person, Role::Analyst)?;
         let (person, question) = (person.clone(), question.clone());
         self.at_work(move |service| {
@@ -151,7 +158,7 @@ impl Service {
         .await
     }
 
-    fn forecast(&self, person: &Person, question: &Question) -> Result<Forecast, Refusal> {
+    fn forecast(&self, person: &Person, question: &QueryRequest) -> Result<Forecast, Refusal> {
         let runner = self.runner(person, None);
         let planned = planned(&runner, "plan", question)?;
         let fits = runner.admit([&planned]);
@@ -163,10 +170,10 @@ impl Service {
         let (scopes, usual) = (scopes(&self.project)?, usual_delta(&self.project)?);
         let delta = delta_of(&planned, &scopes, &usual)?;
         let release = forecast(&planned, &self.project, &scopes, &delta)?;
-        let ledger = Ledger::open_existing(&self.ledger)?;
+        let ledger = runner.existing_ledger()?;
         let stored = ledger.as_ref().map(|ledger| ledger.answered(&runner.question(&planned)?)).transpose()?.flatten();
         let standing =
-            ledger.as_ref().map_or(Ok(Standing::nothing()), |ledger| Ok::<_, Error>(ledger.standing(&[])?.0))?;
+            ledger.as_ref().map_or(Ok(LedgerState::nothing()), |ledger| Ok::<_, Error>(ledger.standing(&[])?.0))?;
         if let Some(charge) = &stored {
             self.remark_planned(person, question, charge)?;
         }
@@ -202,7 +209,7 @@ impl Service {
     /// # Guarantee
     /// One charge at a time is begun by this process, and none that does not fit when it is written. A question that is dropped while it waits costs nothing;
     /// one that has begun is brought to its end, and its answer is there for whoever asks again.
-    pub async fn ask(self: &Arc<Self>, person: &Person, question: &Question) -> Result<PaidAnswer, Refusal> {
+    pub async fn ask(self: &Arc<Self>, person: &Person, question: &QueryRequest) -> Result<PaidAnswer, Refusal> {
         allowed(person, Role::Analyst)?;
         if let Some(key) = &question.key
             && (key.is_empty() || key.len() > 255 || !key.chars().all(|letter| letter.is_ascii_graphic()))
@@ -227,25 +234,27 @@ impl Service {
     }
 
     /// Of a charge without an answer nobody can tell whether its server died when its files were being written or is still at work: we wait a little, without the turn, before we call it lost.
-    fn answered(&self, person: &Person, question: &Question) -> Result<PaidAnswer, Refusal> {
+    fn answered(&self, person: &Person, question: &QueryRequest) -> Result<PaidAnswer, Refusal> {
         let mut waits = WAITS;
         loop {
             match self.answered_now(person, question)? {
-                Found::Answer(answer) => return Ok(answer),
-                Found::Unfinished(refusal) if waits == 0 => return Err(refusal),
-                Found::Unfinished(_) | Found::Waiting(_) => waits = waits.saturating_sub(1),
+                QuestionState::Committed(answer) => return Ok(answer),
+                QuestionState::Unfinished(refusal) if waits == 0 => return Err(refusal),
+                QuestionState::Unfinished(_) | QuestionState::Reserved(_) | QuestionState::Unpaid => {
+                    waits = waits.saturating_sub(1);
+                }
             }
             std::thread::sleep(WAIT);
         }
     }
 
-    fn answered_now(&self, person: &Person, question: &Question) -> Result<Found, Refusal> {
+    fn answered_now(&self, person: &Person, question: &QueryRequest) -> Result<QuestionState, Refusal> {
         let key = question.key.as_ref().map(|key| key_digest(person, key));
         let runner = self.runner(person, key.clone());
         let name = format!("ask-{:016x}", SecureSource::new().map_err(Error::from)?.next_u64());
         let planned = planned(&runner, &name, question);
         // Held until the work is done, whether or not anybody waits for it.
-        let _turn = self.turn()?;
+        let _charge_lock = self.charge_lock()?;
         let planned = match planned {
             Ok(planned) => planned,
             Err(refusal) => {
@@ -257,9 +266,9 @@ impl Service {
             }
         };
         let (runner, planned, goes_on) = match self.paid_before(&runner, &planned, person, question, key.as_deref())? {
-            None => (runner, [planned], false),
-            Some(Found::Waiting(planned)) => (runner.going_on(), [*planned], true),
-            Some(found) => return Ok(found),
+            QuestionState::Unpaid => (runner, [planned], false),
+            QuestionState::Reserved(planned) => (runner.going_on(), [*planned], true),
+            ended @ (QuestionState::Unfinished(_) | QuestionState::Committed(_)) => return Ok(ended),
         };
         let name = planned[0].request.name.clone();
         let mut bits = SecureSource::new().map_err(Error::from)?;
@@ -280,14 +289,14 @@ impl Service {
                 if goes_on && let Some(key) = key {
                     self.remembers_key(person, question, key, &answer)?;
                 }
-                Ok(Found::Answer(answer))
+                Ok(QuestionState::Committed(answer))
             }
             Err(error) => {
                 // Another process may have charged for the same key, or gone on with the same charge, meanwhile: then its answer is the answer.
                 if goes_on || (key.is_some() && !runner.is_charged(&name)?) {
                     match self.paid_before(&runner, &planned[0], person, question, key.as_deref())? {
-                        None | Some(Found::Waiting(_)) => {}
-                        Some(found) => return Ok(found),
+                        QuestionState::Unpaid | QuestionState::Reserved(_) => {}
+                        ended @ (QuestionState::Unfinished(_) | QuestionState::Committed(_)) => return Ok(ended),
                     }
                 }
                 Err(self.not_released(&runner, person, question, &name, error)?)
@@ -295,60 +304,53 @@ impl Service {
         }
     }
 
-    /// The answer to the same question, or to a request with the same key, if it was paid for.
+    /// How far the same question, or a request with the same key, has come. What was paid for before is counted.
     fn paid_before(
         &self,
         runner: &Runner<'_>,
-        planned: &Planned,
+        planned: &PlannedRelease,
         person: &Person,
-        question: &Question,
+        question: &QueryRequest,
         key: Option<&str>,
-    ) -> Result<Option<Found>, Refusal> {
-        let Some(ledger) = Ledger::open_existing(&self.ledger)? else { return Ok(None) };
+    ) -> Result<QuestionState, Refusal> {
+        let Some(ledger) = runner.existing_ledger()? else { return Ok(QuestionState::Unpaid) };
         let digest = runner.question(planned)?;
         if let Some(charge) = key.map(|key| ledger.keyed(key)).transpose()?.flatten() {
             if charge.asked.as_ref().is_none_or(|asked| asked.question != digest) {
                 let sentence = "this Idempotency-Key belongs to another question: give each question a key of its own";
                 return Err(Refusal::new(RefusalKind::Conflict, sentence));
             }
-            let waiting = if charge.is_drawn { None } else { going_on(runner, &charge.release, question)? };
-            let found = match (self.read(&ledger, &charge), &charge.state, waiting) {
-                (Err(_), State::Interrupted, Some(planned)) => Found::Waiting(planned),
-                (Err(refusal), State::Interrupted, None) => Found::Unfinished(refusal),
-                (read, ..) => Found::Answer(read?),
-            };
-            return Ok(Some(self.known(found)));
+            return Ok(match &charge.state {
+                ChargeState::Reserved => match going_on(runner, &charge.release, question)? {
+                    Some(planned) => QuestionState::Reserved(planned),
+                    None => QuestionState::Unfinished(unpublished(&charge)),
+                },
+                ChargeState::Drawn => QuestionState::Unfinished(unpublished(&charge)),
+                ChargeState::Committed(_) => {
+                    let answer = self.read(&ledger, &charge)?;
+                    self.metrics.stored();
+                    QuestionState::Committed(answer)
+                }
+            });
         }
         if question.fresh {
-            return Ok(None);
+            return Ok(QuestionState::Unpaid);
         }
         let Some(charge) = ledger.answered(&digest)? else {
-            return Ok(unanswered(runner, &ledger, &digest, person, question)?.map(Found::Waiting));
+            let unanswered = unanswered(runner, &ledger, &digest, person, question)?;
+            return Ok(unanswered.map_or(QuestionState::Unpaid, QuestionState::Reserved));
         };
         let answer = self.read(&ledger, &charge)?;
         self.memory.put(question, &answer);
         self.remark_stored(person, question, &answer)?;
-        Ok(Some(self.known(Found::Answer(answer))))
-    }
-
-    /// Counts what was paid for before.
-    fn known(&self, found: Found) -> Found {
-        if let Found::Answer(_) = found {
-            self.metrics.stored();
-        }
-        found
+        self.metrics.stored();
+        Ok(QuestionState::Committed(answer))
     }
 
     /// What a charge has published.
     pub(super) fn read(&self, ledger: &Ledger, charge: &Charge) -> Result<PaidAnswer, Refusal> {
-        if charge.state == State::Interrupted {
-            return Err(Refusal::new(
-                RefusalKind::Lost,
-                format!(
-                    "this was charged (entry {}), and its answer is not published: the server that charged for it stopped while it wrote the answer, or is still at work, or the tables have changed since; nothing more was charged; ask again later, or with another Idempotency-Key, or without one, to pay for an answer",
-                    charge.sequence
-                ),
-            ));
+        if charge.state.output().is_none() {
+            return Err(unpublished(charge));
         }
         let (answers, shown) = stored(&self.out, charge).map_err(|why| {
             Refusal::new(
@@ -376,7 +378,7 @@ impl Service {
         &self,
         runner: &Runner<'_>,
         person: &Person,
-        question: &Question,
+        question: &QueryRequest,
         name: &str,
         error: Error,
     ) -> Result<Refusal, Refusal> {
@@ -400,20 +402,20 @@ impl Service {
         })
     }
 
-    fn remark_stored(&self, person: &Person, question: &Question, answer: &PaidAnswer) -> Result<(), Refusal> {
+    fn remark_stored(&self, person: &Person, question: &QueryRequest, answer: &PaidAnswer) -> Result<(), Refusal> {
         let mark = stored_mark(answer);
         let key = question.key.as_ref().map(|key| key_digest(person, key));
         // A key is remembered each time: what comes again with it gets this answer, whatever was paid for meanwhile.
         if key.is_none() && self.is_known_remark(person, &mark) {
             return Ok(());
         }
-        self.remark(person, question, key, Came::Stored(answer.sequence))?;
+        self.remark(person, question, key, Outcome::Stored(answer.sequence))?;
         self.remembers_remark(person, mark);
         Ok(())
     }
 
     /// A plan that tells that a colleague's question is stored tells something about the colleague: that is written down, once for each person and answer.
-    fn remark_planned(&self, person: &Person, question: &Question, charge: &Charge) -> Result<(), Refusal> {
+    fn remark_planned(&self, person: &Person, question: &QueryRequest, charge: &Charge) -> Result<(), Refusal> {
         let mark = format!("planned {}", charge.sequence);
         let is_known = || {
             self.is_known_remark(person, &mark) || self.is_known_remark(person, &format!("entry {}", charge.sequence))
@@ -421,7 +423,7 @@ impl Service {
         if self.may_see(person, charge, is_known) {
             return Ok(());
         }
-        self.remark(person, question, None, Came::Planned(charge.sequence))?;
+        self.remark(person, question, None, Outcome::Planned(charge.sequence))?;
         self.remembers_remark(person, mark);
         Ok(())
     }
@@ -430,28 +432,34 @@ impl Service {
     fn remembers_key(
         &self,
         person: &Person,
-        question: &Question,
+        question: &QueryRequest,
         key: String,
         answer: &PaidAnswer,
     ) -> Result<(), Refusal> {
         let Some(ledger) = Ledger::open_existing(&self.ledger)? else { return Ok(()) };
         match ledger.keyed(&key)? {
             Some(_) => Ok(()),
-            None => self.remark(person, question, Some(key), Came::Stored(answer.sequence)),
+            None => self.remark(person, question, Some(key), Outcome::Stored(answer.sequence)),
         }
     }
 
-    fn remark_refused(&self, person: &Person, question: &Question, refusal: &Refusal) -> Result<(), Refusal> {
+    fn remark_refused(&self, person: &Person, question: &QueryRequest, refusal: &Refusal) -> Result<(), Refusal> {
         let mark = digest(format!("{}\n{}\n{}", question.cost, question.sql, refusal.sentence).as_bytes());
         if self.is_known_remark(person, &mark) {
             return Ok(());
         }
-        self.remark(person, question, None, Came::Refused(refusal.to_string()))?;
+        self.remark(person, question, None, Outcome::Refused(refusal.to_string()))?;
         self.remembers_remark(person, mark);
         Ok(())
     }
 
-    fn remark(&self, person: &Person, question: &Question, key: Option<String>, came: Came) -> Result<(), Refusal> {
+    fn remark(
+        &self,
+        person: &Person,
+        question: &QueryRequest,
+        key: Option<String>,
+        came: Outcome,
+    ) -> Result<(), Refusal> {
         let what: String = question.sql.chars().take(REMARKED).collect();
         let cost: String = question.cost.chars().take(200).collect();
         let remarked = Remarked { by: person.name.clone(), what, cost, key, came };
@@ -478,12 +486,23 @@ pub(super) fn columns(answers: &Answers) -> Vec<&str> {
     answers.columns.iter().map(|column| column.name.as_str()).collect()
 }
 
+/// Of a charge whose answer is not known to be in place.
+fn unpublished(charge: &Charge) -> Refusal {
+    Refusal::new(
+        RefusalKind::Lost,
+        format!(
+            "this was charged (entry {}), and its answer is not published: the server that charged for it stopped while it wrote the answer, or is still at work, or the tables have changed since; nothing more was charged; ask again later, or with another Idempotency-Key, or without one, to pay for an answer",
+            charge.sequence
+        ),
+    )
+}
+
 fn stored_mark(answer: &PaidAnswer) -> String {
     format!("entry {}", answer.sequence)
 }
 
 /// A question as a release of this name. What is wrong with it is known without data.
-fn planned(runner: &Runner<'_>, name: &str, question: &Question) -> Result<Planned, Refusal> {
+fn planned(runner: &Runner<'_>, name: &str, question: &QueryRequest) -> Result<PlannedRelease, Refusal> {
     let request = Request::sql(name, &question.sql, &question.cost.parse()?)?;
     Ok(runner.plan(&request)?)
 }

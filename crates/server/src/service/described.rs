@@ -1,6 +1,6 @@
 //! What a question's answer will look like, for those who must know it before they ask.
 
-use super::{Question, Service, allowed};
+use super::{QueryRequest, Service, allowed};
 use crate::access::{Person, Role};
 use crate::refusal::Refusal;
 use scumble_engine::kinds::{ColumnKind, PublishedColumn, parameters};
@@ -12,7 +12,7 @@ impl Service {
     pub(crate) async fn columns(
         self: &Arc<Self>,
         person: &Person,
-        question: &Question,
+        question: &QueryRequest,
     ) -> Result<Vec<PublishedColumn>, Refusal> {
         allowed(person, Role::Analyst)?;
         let (person, question) = (person.clone(), question.clone());

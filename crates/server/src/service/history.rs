@@ -15,7 +15,7 @@ const OLDEST: Duration = Duration::from_secs(60);
 /// The ledger as it was read last.
 pub(super) struct Histories {
     /// Whoever holds it reads.
-    turn: Arc<Semaphore>,
+    permit: Arc<Semaphore>,
     last: Mutex<Option<(Instant, Arc<History>)>>,
 }
 
@@ -30,15 +30,15 @@ pub(super) struct History {
 
 impl Default for Histories {
     fn default() -> Self {
-        Self { turn: Arc::new(Semaphore::new(1)), last: Mutex::default() }
+        Self { permit: Arc::new(Semaphore::new(1)), last: Mutex::default() }
     }
 }
 
 impl Service {
     /// The whole ledger as it is now.
     pub(super) async fn whole(self: &Arc<Self>) -> Result<Arc<History>, Refusal> {
-        let turn = Arc::clone(&self.histories.turn);
-        self.with(&turn, Self::whole_now).await
+        let permit = Arc::clone(&self.histories.permit);
+        self.with(&permit, Self::whole_now).await
     }
 
     /// The same, on a thread that may wait.
@@ -67,7 +67,7 @@ impl Service {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Question;
+    use super::super::QueryRequest;
     use super::*;
     use crate::access::{Person, Role};
     use scumble_engine::project::Project;
@@ -89,7 +89,7 @@ mod tests {
         let ann = Person { name: "ann".to_string(), role: Role::Analyst };
         let nothing = service.whole().await.unwrap();
         assert!(nothing.charges.is_empty() && Arc::ptr_eq(&nothing, &service.whole().await.unwrap()));
-        let asked = Question {
+        let asked = QueryRequest {
             sql: "SELECT COUNT(*) AS n FROM people".to_string(),
             cost: "epsilon=0.1".to_string(),
             fresh: false,
@@ -99,14 +99,14 @@ mod tests {
         let one = service.whole().await.unwrap();
         assert_eq!((one.charges.len(), one.remarks.len()), (1, 0));
         // All who look meanwhile, with no place at work left, see the same.
-        let hands = service.hands.available_permits();
-        let all = Arc::clone(&service.hands).acquire_many_owned(hands as u32).await.unwrap();
+        let worker_permits = service.worker_permits.available_permits();
+        let all = Arc::clone(&service.worker_permits).acquire_many_owned(worker_permits as u32).await.unwrap();
         assert!(Arc::ptr_eq(&one, &service.whole().await.unwrap()));
         drop(all);
         let shown = service.history(&ann).await.unwrap();
         assert_eq!(shown.releases.len(), 1);
         // Another charge is seen at once.
-        service.ask(&ann, &Question { fresh: true, ..asked }).await.unwrap();
+        service.ask(&ann, &QueryRequest { fresh: true, ..asked }).await.unwrap();
         let two = service.whole().await.unwrap();
         assert!(two.charges.len() == 2 && !Arc::ptr_eq(&one, &two));
         assert_eq!(service.answers(&ann).await.unwrap().answers.len(), 2);

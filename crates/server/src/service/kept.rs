@@ -1,6 +1,6 @@
 //! Answers that were given lately, in memory: asking again takes no planning and no file. What was forgotten is read from its files again.
 
-use super::{PaidAnswer, Question};
+use super::{PaidAnswer, QueryRequest};
 use scumble_engine::digest;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,30 +10,30 @@ const MOST_CELLS: usize = 200_000;
 
 /// The answers by the text of their question.
 #[derive(Default)]
-pub(super) struct Memory(Mutex<Held>);
+pub(super) struct AnswerCache(Mutex<CachedAnswers>);
 
 #[derive(Default)]
-struct Held {
+struct CachedAnswers {
     cells: usize,
     answers: HashMap<String, PaidAnswer>,
 }
 
-impl Memory {
+impl AnswerCache {
     /// The answer to this text at this cost, if it is here.
-    pub fn get(&self, question: &Question) -> Option<PaidAnswer> {
+    pub fn get(&self, question: &QueryRequest) -> Option<PaidAnswer> {
         let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         held.answers.get(&text(question)).cloned()
     }
 
     /// Remembers an answer as the one to be given from now on.
-    pub fn put(&self, question: &Question, answer: &PaidAnswer) {
+    pub fn put(&self, question: &QueryRequest, answer: &PaidAnswer) {
         let cells = size(answer);
         if cells > MOST_CELLS / 4 {
             return;
         }
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if held.cells + cells > MOST_CELLS {
-            *held = Held::default();
+            *held = CachedAnswers::default();
         }
         held.cells += cells;
         let before = held.answers.insert(text(question), PaidAnswer { stored: true, ..answer.clone() });
@@ -47,6 +47,6 @@ fn size(answer: &PaidAnswer) -> usize {
 }
 
 /// Two questions of one text are one question, as long as the server runs: its project does not change.
-fn text(question: &Question) -> String {
+fn text(question: &QueryRequest) -> String {
     digest(format!("{}\n{}", question.cost, question.sql).as_bytes())
 }

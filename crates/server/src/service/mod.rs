@@ -1,6 +1,7 @@
 //! The project as everybody sees it, whatever door they come through: who they are, what something would cost, answers, what is left.
 //!
-//! What is paid for is paid for one after the other (`turn`), and each charge is one transaction of the ledger, which excludes other processes too: what
+//! What is paid for is paid for one after the other (`charge_lock`), and each charge is one transaction of the ledger,
+//! which excludes other processes too: what
 //! holds for one release at a terminal holds here, however many ask at once; so does the memory that the project file allows a release. All that is done with tables or with the ledger is done on threads that may wait.
 
 mod ask;
@@ -11,9 +12,9 @@ mod kept;
 mod reports;
 mod shown;
 
-pub use ask::{Forecast, PaidAnswer, Question};
+pub use ask::{Forecast, PaidAnswer, QueryRequest};
 pub(crate) use held::HeldRows;
-pub(crate) use shown::Form;
+pub(crate) use shown::DownloadForm;
 #[cfg(test)]
 pub(crate) use shown::HeadShown;
 pub use shown::{BudgetShown, BudgetState, ColumnShown, TableShown};
@@ -25,7 +26,7 @@ use crate::session::Bearer;
 use crate::slow::Slow;
 use held::Holding;
 use history::Histories;
-use kept::Memory;
+use kept::AnswerCache;
 use reports::Reports;
 use scumble_engine::ledger::{Ledger, beside};
 use scumble_engine::project::Project;
@@ -40,7 +41,7 @@ use std::time::SystemTime;
 use tokio::sync::Semaphore;
 
 /// More is worked on at once than there are cores: some of it waits for the disk.
-const SPARE_HANDS: usize = 2;
+const SPARE_WORKERS: usize = 2;
 
 /// What is served, and to whom.
 pub struct Service {
@@ -48,21 +49,21 @@ pub struct Service {
     ledger: PathBuf,
     out: PathBuf,
     /// Whoever holds it may pay.
-    turn: Mutex<()>,
+    charge_lock: Mutex<()>,
     /// So much is worked on at once, so that memory is bounded however many ask.
-    hands: Arc<Semaphore>,
+    worker_permits: Arc<Semaphore>,
     /// This many questions are planned or wait for their turn on a thread; the others wait without one, in the order in which they came.
-    askers: Arc<Semaphore>,
+    planner_permits: Arc<Semaphore>,
     /// A place for those who look whether the server is well.
     watch: Arc<Semaphore>,
     reports: Reports,
     histories: Histories,
     /// The rows that wait for their readers.
     holding: Holding,
-    memory: Memory,
+    memory: AnswerCache,
     /// Which answers to whom the ledger has a remark of: one for each person and answer, or refused question.
     remarked: Mutex<HashSet<(String, String)>>,
-    access: Mutex<Seen>,
+    access: Mutex<AccessFile>,
     slow: Slow,
     pub(crate) metrics: Metrics,
     stopping: AtomicBool,
@@ -70,7 +71,7 @@ pub struct Service {
 
 /// The file of those who may ask, as it was read last.
 #[derive(Default)]
-struct Seen {
+struct AccessFile {
     stamp: Option<Stamp>,
     access: Access,
 }
@@ -98,14 +99,14 @@ impl Service {
             project: Arc::new(project),
             ledger,
             out,
-            turn: Mutex::default(),
-            hands: Arc::new(Semaphore::new(cores + SPARE_HANDS)),
-            askers: Arc::new(Semaphore::new(cores + 1)),
+            charge_lock: Mutex::default(),
+            worker_permits: Arc::new(Semaphore::new(cores + SPARE_WORKERS)),
+            planner_permits: Arc::new(Semaphore::new(cores + 1)),
             watch: Arc::new(Semaphore::new(1)),
             reports: Reports::default(),
             histories: Histories::default(),
             holding: Holding::default(),
-            memory: Memory::default(),
+            memory: AnswerCache::default(),
             remarked: Mutex::default(),
             access: Mutex::default(),
             slow: Slow::default(),
@@ -188,7 +189,7 @@ impl Service {
         let mut seen = self.access.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.stamp != stamp || stamp.is_none() {
             // Nobody is let in by what was read before, if the file cannot be read now.
-            *seen = Seen::default();
+            *seen = AccessFile::default();
             seen.access = Access::read(&self.ledger).map_err(hidden)?;
             seen.stamp = stamp;
         }
@@ -208,7 +209,7 @@ impl Service {
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        self.with(&self.hands, work).await
+        self.with(&self.worker_permits, work).await
     }
 
     /// The right to hold so many bytes of rows for somebody, until their client has read them.
@@ -216,19 +217,20 @@ impl Service {
         self.holding.reserve(&person.name, bytes).await
     }
 
-    /// Does work that is paid for. It takes its [`turn`](Self::turn) itself, when it has planned what it will do.
+    /// Does work that is paid for. It takes its [`charge_lock`](Self::charge_lock) itself, when it has planned what it
+    /// will do.
     async fn paying<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        self.with(&self.askers, work).await
+        self.with(&self.planner_permits, work).await
     }
 
     /// Waits until it may pay, and for a server that is not about to stop.
-    fn turn(&self) -> Result<MutexGuard<'_, ()>, Refusal> {
-        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+    fn charge_lock(&self) -> Result<MutexGuard<'_, ()>, Refusal> {
+        let charge_lock = self.charge_lock.lock().unwrap_or_else(PoisonError::into_inner);
         match self.stopping.load(Ordering::SeqCst) {
-            false => Ok(turn),
+            false => Ok(charge_lock),
             true => {
                 Err(Refusal::new(RefusalKind::Busy, "the server is about to stop: nothing was charged; ask again soon"))
             }

@@ -4,9 +4,9 @@ use super::Service;
 use crate::access::{Person, Role};
 use crate::refusal::Refusal;
 use scumble_engine::Error;
-use scumble_engine::ledger::{Charge, Head, Ledger, Standing};
+use scumble_engine::ledger::{Charge, Head, Ledger, LedgerState};
 use scumble_engine::project::Project;
-use scumble_engine::release::{Published, Unshown, published};
+use scumble_engine::release::{PublishedRelease, UnshownCharge, published};
 use scumble_engine::report::Report;
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
@@ -27,25 +27,25 @@ pub(crate) type Texts = Arc<[String; 2]>;
 /// Reports that were made.
 pub(super) struct Reports {
     /// Whoever holds it makes one.
-    turn: Arc<Semaphore>,
-    held: Mutex<VecDeque<Made>>,
+    permit: Arc<Semaphore>,
+    held: Mutex<VecDeque<HeldReport>>,
 }
 
-struct Made {
-    of: Shown,
+struct HeldReport {
+    of: ReportKey,
     at: Instant,
     texts: Texts,
 }
 
 /// What a report depends on, beside the project, which does not change while the server runs: the ledger, and what somebody may see in it.
 #[derive(Clone, PartialEq, Eq)]
-struct Shown {
+struct ReportKey {
     head: Head,
-    to: Seen,
+    to: ReportReader,
 }
 
 #[derive(Clone, PartialEq, Eq)]
-enum Seen {
+enum ReportReader {
     Declared,
     Own(String),
     All,
@@ -53,22 +53,22 @@ enum Seen {
 
 impl Default for Reports {
     fn default() -> Self {
-        Self { turn: Arc::new(Semaphore::new(1)), held: Mutex::default() }
+        Self { permit: Arc::new(Semaphore::new(1)), held: Mutex::default() }
     }
 }
 
 impl Reports {
-    fn get(&self, of: &Shown) -> Option<Texts> {
+    fn get(&self, of: &ReportKey) -> Option<Texts> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let found = held.iter().find(|made| made.of == *of && made.at.elapsed() < OLDEST);
         found.map(|made| Arc::clone(&made.texts))
     }
 
-    fn put(&self, of: Shown, texts: &Texts) {
+    fn put(&self, of: ReportKey, texts: &Texts) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.retain(|made| made.of.to != of.to);
         held.truncate(MOST - 1);
-        held.push_front(Made { of, at: Instant::now(), texts: Arc::clone(texts) });
+        held.push_front(HeldReport { of, at: Instant::now(), texts: Arc::clone(texts) });
     }
 }
 
@@ -80,8 +80,8 @@ impl Service {
         if let Some(texts) = held {
             return Ok(texts);
         }
-        let (turn, person) = (Arc::clone(&self.reports.turn), person.clone());
-        self.with(&turn, move |service| {
+        let (permit, person) = (Arc::clone(&self.reports.permit), person.clone());
+        self.with(&permit, move |service| {
             // Whoever waited gets what the one before them has made.
             let of = service.shown_to(&person)?;
             if let Some(texts) = service.reports.get(&of) {
@@ -97,14 +97,14 @@ impl Service {
         .await
     }
 
-    fn shown_to(&self, person: &Person) -> Result<Shown, Refusal> {
+    fn shown_to(&self, person: &Person) -> Result<ReportKey, Refusal> {
         let head = Ledger::open_existing(&self.ledger)?.map_or(Ok(Head::empty()), |ledger| ledger.head())?;
         let to = match person.role {
-            Role::Viewer => Seen::Declared,
-            Role::Analyst => Seen::Own(person.name.clone()),
-            Role::Curator => Seen::All,
+            Role::Viewer => ReportReader::Declared,
+            Role::Analyst => ReportReader::Own(person.name.clone()),
+            Role::Curator => ReportReader::All,
         };
-        Ok(Shown { head, to })
+        Ok(ReportKey { head, to })
     }
 
     fn made_report(&self, person: &Person) -> Result<[String; 2], Refusal> {
@@ -122,9 +122,9 @@ fn texts(
     project: &Project,
     ledger: &Path,
     charges: &[Charge],
-    standing: &Standing,
-    published: &[Published],
-    unshown: &[Unshown],
+    standing: &LedgerState,
+    published: &[PublishedRelease],
+    unshown: &[UnshownCharge],
 ) -> Result<[String; 2], Error> {
     let head = Ledger::open_existing(ledger)?.map_or(Ok(Head::empty()), |ledger| ledger.head())?;
     Report { project, charges, standing, published, unshown, time: Report::now(), head }.texts()
@@ -153,7 +153,7 @@ mod tests {
         let service = service(folder.path());
         let (ann, ben, vic) = (person("ann", Role::Analyst), person("ben", Role::Analyst), person("vic", Role::Viewer));
         // While one is made, all who want the same wait for it.
-        let turn = Arc::clone(&service.reports.turn).acquire_owned().await.unwrap();
+        let permit = Arc::clone(&service.reports.permit).acquire_owned().await.unwrap();
         let waiting: Vec<_> = (0..8)
             .map(|_| {
                 let (service, vic) = (Arc::clone(&service), vic.clone());
@@ -163,7 +163,7 @@ mod tests {
         tokio::time::sleep(Duration::from_millis(100)).await;
         assert!(waiting.iter().all(|one| !one.is_finished()));
         assert!(tokio::time::timeout(Duration::from_secs(60), service.is_healthy()).await.unwrap());
-        drop(turn);
+        drop(permit);
         let mut made = Vec::new();
         for one in waiting {
             made.push(one.await.unwrap());
@@ -175,8 +175,8 @@ mod tests {
         assert!(!Arc::ptr_eq(&first, &second) && !Arc::ptr_eq(&first, &made[0]), "what analysts see is their own");
         assert!(Arc::ptr_eq(&first, &service.report(&ann).await.unwrap()));
         // All other places taken, the server says that it is well.
-        let hands = service.hands.available_permits();
-        let _all = Arc::clone(&service.hands).acquire_many_owned(hands as u32).await.unwrap();
+        let worker_permits = service.worker_permits.available_permits();
+        let _all = Arc::clone(&service.worker_permits).acquire_many_owned(worker_permits as u32).await.unwrap();
         assert!(tokio::time::timeout(Duration::from_secs(60), service.is_healthy()).await.unwrap());
     }
 
@@ -187,7 +187,7 @@ mod tests {
         let vic = person("vic", Role::Viewer);
         let before = service.report(&vic).await.unwrap();
         let ann = person("ann", Role::Analyst);
-        let asked = super::super::Question {
+        let asked = super::super::QueryRequest {
             sql: "SELECT COUNT(*) AS n FROM people".to_string(),
             cost: "epsilon=0.1".to_string(),
             fresh: false,

@@ -7,9 +7,9 @@ use crate::access::{Person, Role};
 use crate::refusal::{Refusal, RefusalKind};
 use scumble::noise::SecureSource;
 use scumble_engine::budget::{Budget, Sums};
-use scumble_engine::ledger::{Came, Charge, Head, Ledger, Remark, Standing, State};
+use scumble_engine::ledger::{Charge, Head, Ledger, LedgerState, Outcome, Remark};
 use scumble_engine::project::{Column, Domain, Project, Request};
-use scumble_engine::release::{Kept, arrow, published_file, stored};
+use scumble_engine::release::{KeptRelease, arrow, published_file, stored};
 use scumble_engine::report::Report;
 use scumble_engine::summary::{
     ByScope, ChargeCost, LedgerSummary, Question, RULE, ScopeCost, ScopeLeft, document, summary,
@@ -187,14 +187,14 @@ struct StoredAnswer<'a> {
 
 /// The form in which an answer is downloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum DownloadForm {
     Json,
     Csv,
     Parquet,
     Arrow,
 }
 
-impl Form {
+impl DownloadForm {
     pub const ALL: [Self; 4] = [Self::Json, Self::Csv, Self::Parquet, Self::Arrow];
 
     /// Its word, and its type on the wire.
@@ -226,7 +226,7 @@ impl Service {
         self.at_work(move |service| {
             let ledger = Ledger::open_existing(&service.ledger)?;
             let (standing, head) =
-                ledger.as_ref().map_or(Ok((Standing::nothing(), Head::empty())), |ledger| ledger.standing(&[]))?;
+                ledger.as_ref().map_or(Ok((LedgerState::nothing(), Head::empty())), |ledger| ledger.standing(&[]))?;
             let budget = standing.budget().unwrap_or_else(|| service.project.budget.clone());
             let told = |sums: &Sums, budget: &Budget| -> Result<BudgetState, Error> {
                 let attributes = service.project.attributes();
@@ -294,7 +294,7 @@ impl Service {
         let (person, whole) = (person.clone(), self.whole().await?);
         self.at_work(move |service| {
             let charges = service.visible(&whole, &person);
-            let seen = charges.iter().rev().filter(|charge| charge.state != State::Interrupted);
+            let seen = charges.iter().rev().filter(|charge| charge.state.output().is_some());
             let shown = seen.map(|charge| {
                 let by = charge
                     .asked
@@ -320,7 +320,7 @@ impl Service {
         self: &Arc<Self>,
         person: &Person,
         sequence: u64,
-        form: Form,
+        form: DownloadForm,
     ) -> Result<Vec<u8>, Refusal> {
         let (person, whole) = (person.clone(), self.whole().await?);
         self.at_work(move |service| {
@@ -329,17 +329,17 @@ impl Service {
             let found = charges.into_iter().find(|charge| charge.sequence == sequence);
             let missing =
                 || Refusal::new(RefusalKind::NotFound, format!("there is no answer {sequence} that you may see"));
-            let charge = found.filter(|charge| charge.state != State::Interrupted).ok_or_else(missing)?;
+            let charge = found.filter(|charge| charge.state.output().is_some()).ok_or_else(missing)?;
             let gone =
                 |why: String| Refusal::new(RefusalKind::Lost, format!("answer {sequence} was paid for, and {why}"));
             match form {
-                Form::Json => {
+                DownloadForm::Json => {
                     let (answers, shown) = stored(&service.out, charge).map_err(gone)?;
                     let (columns, release) = (columns(&answers), charge.release.as_str());
                     let shown = document(&StoredAnswer { shown: &shown, columns, release, sequence })?;
                     Ok(format!("{shown:#}\n").into_bytes())
                 }
-                Form::Arrow => {
+                DownloadForm::Arrow => {
                     let (answers, shown) = stored(&service.out, charge).map_err(gone)?;
                     match shown["row_count"].as_u64() {
                         Some(rows) => Err(Refusal::new(
@@ -349,7 +349,7 @@ impl Service {
                         None => Ok(arrow(&answers)?),
                     }
                 }
-                Form::Csv | Form::Parquet => published_file(&service.out, charge, form.words().0).map_err(gone),
+                DownloadForm::Csv | DownloadForm::Parquet => published_file(&service.out, charge, form.words().0).map_err(gone),
             }
         })
         .await
@@ -360,8 +360,8 @@ impl Service {
         let told = whole.remarks.iter().filter(|remark| remark.remarked.by == person.name);
         let told: BTreeSet<u64> = told
             .filter_map(|remark| match remark.remarked.came {
-                Came::Stored(of) => Some(of),
-                Came::Planned(_) | Came::Refused(_) => None,
+                Outcome::Stored(of) => Some(of),
+                Outcome::Planned(_) | Outcome::Refused(_) => None,
             })
             .collect();
         let seen = |charge: &&Charge| self.may_see(person, charge, || told.contains(&charge.sequence));
@@ -392,7 +392,7 @@ impl Service {
         let person = person.clone();
         self.paying(move |service| {
             // Held until the work is done, whether or not anybody waits for it.
-            let _turn = service.turn()?;
+            let _charge_lock = service.charge_lock()?;
             service.released(&person, &only, &again)
         })
         .await
@@ -417,7 +417,7 @@ impl Service {
         let (mut paid, mut shown) = (Vec::new(), Vec::new());
         for (planned, kept) in planned.into_iter().zip(kept) {
             match kept {
-                Some(Kept { name, sequence, time, .. }) => {
+                Some(KeptRelease { name, sequence, time, .. }) => {
                     shown.push(ReleaseOutcome { name, kept: true, sequence, published: Some(time), answers: None });
                 }
                 None => paid.push(planned),
@@ -459,9 +459,9 @@ fn known(project: &Project, name: &str) -> Result<(), Refusal> {
 fn remark_shown(remark: &Remark) -> RemarkShown {
     let Remark { sequence, time, remarked } = remark;
     let (of, why, planned) = match &remarked.came {
-        Came::Stored(of) => (Some(*of), None, None),
-        Came::Refused(why) => (None, Some(why), None),
-        Came::Planned(of) => (None, None, Some(*of)),
+        Outcome::Stored(of) => (Some(*of), None, None),
+        Outcome::Refused(why) => (None, Some(why), None),
+        Outcome::Planned(of) => (None, None, Some(*of)),
     };
     RemarkShown {
         sequence: *sequence,

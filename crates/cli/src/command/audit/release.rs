@@ -17,7 +17,7 @@ use scumble::quantity::{Delta, Exact, rounded_down, rounded_up};
 use scumble::scope::Scope;
 use scumble_engine::budget::{Spent, one_attribute};
 use scumble_engine::project::{Column, Domain, Layout, Project, Request, Table};
-use scumble_engine::release::{Answers, Cell, Planned, Runner};
+use scumble_engine::release::{Answers, Cell, PlannedRelease, Runner};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -367,7 +367,7 @@ impl<'a> Bench<'a> {
     }
 
     /// One run, with a ledger of its own.
-    fn once(&self, planned: &[Planned], bits: &mut SecureSource) -> Result<BTreeMap<String, f64>, Failure> {
+    fn once(&self, planned: &[PlannedRelease], bits: &mut SecureSource) -> Result<BTreeMap<String, f64>, Failure> {
         let run = tempfile::tempdir_in(self.folder.path())?;
         let runner = Runner::with_ledger(&self.project, run.path().join("ledger"));
         let (outcomes, _) = runner.release(planned, &run.path().join("out"), bits, |_| ())?;

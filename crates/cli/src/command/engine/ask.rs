@@ -7,7 +7,7 @@ use clap::Args;
 use scumble::noise::SecureSource;
 use scumble_engine::nearest;
 use scumble_engine::project::{Project, Request};
-use scumble_engine::release::{Answered, Asking};
+use scumble_engine::release::{InteractiveAnswer, InteractiveSession};
 use serde_json::{Value, json};
 use std::io::BufRead;
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
 }
 
 fn answer(
-    asking: &mut Asking<'_>,
+    asking: &mut InteractiveSession<'_>,
     question: &str,
     bits: &mut SecureSource,
     quiet: bool,
@@ -94,7 +94,7 @@ fn answer(
     print(&format!("{}{within} ({})\n", answered.answer, answered.how.words()))
 }
 
-fn shown(answered: &Answered) -> Value {
+fn shown(answered: &InteractiveAnswer) -> Value {
     let interval = answered.within.map(|within| {
         let (answer, within) = (i128::from(answered.answer), i128::from(within));
         [(answer - within) as f64, (answer + within) as f64]

@@ -20,7 +20,7 @@ use clap::Args;
 use scumble::noise::SecureSource;
 use scumble_engine::ledger::{Head, Ledger};
 use scumble_engine::project::Project;
-use scumble_engine::release::{Outcome, Planned, Runner, published};
+use scumble_engine::release::{PlannedRelease, ReleaseOutcome, Runner, published};
 use scumble_engine::report::Report;
 use std::path::{Path, PathBuf};
 
@@ -63,10 +63,10 @@ const RECENT: usize = 200;
 pub fn run_and_report(
     project: &Project,
     runner: &Runner<'_>,
-    planned: &[Planned],
+    planned: &[PlannedRelease],
     out: &Path,
     quiet: bool,
-) -> Result<(Vec<Outcome>, Head, PathBuf), Failure> {
+) -> Result<(Vec<ReleaseOutcome>, Head, PathBuf), Failure> {
     run_given_and_report(project, runner, planned, None, out, quiet)
 }
 
@@ -74,11 +74,11 @@ pub fn run_and_report(
 pub fn run_given_and_report(
     project: &Project,
     runner: &Runner<'_>,
-    planned: &[Planned],
+    planned: &[PlannedRelease],
     integers: Option<&Path>,
     out: &Path,
     quiet: bool,
-) -> Result<(Vec<Outcome>, Head, PathBuf), Failure> {
+) -> Result<(Vec<ReleaseOutcome>, Head, PathBuf), Failure> {
     Report::places(out)?;
     let mut bits = SecureSource::new()?;
     // After the releases comes the report.

@@ -12,7 +12,7 @@ use scumble::scope::Scope;
 use scumble_engine::attackers::answer;
 use scumble_engine::budget::{rounded_up, shown_delta};
 use scumble_engine::project::{Project, Request};
-use scumble_engine::release::{Planned, Runner, again};
+use scumble_engine::release::{PlannedRelease, Runner, again};
 use scumble_engine::report::digits;
 use scumble_engine::summary::document;
 use scumble_engine::summary::planned::{
@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
         let mut releases = Vec::new();
         for (planned, before) in planned.iter().zip(before) {
             let delta = asked.clone().map_or_else(|| delta_of(planned, &scopes, &usual), Ok)?;
-            releases.push(PlannedRelease {
+            releases.push(PlanOfRelease {
                 forecast: forecast(planned, &project, &scopes, &delta)?,
                 published: before,
                 goes_on_with: runner.goes_on_with(planned)?,
@@ -125,7 +125,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
 struct PlanShown {
     /// The δ at which it is shown.
     delta: f64,
-    releases: Vec<PlannedRelease>,
+    releases: Vec<PlanOfRelease>,
     /// Whether what is not published yet fits the budget together.
     fits: bool,
     /// The same in words.
@@ -134,7 +134,7 @@ struct PlanShown {
 
 /// A release of it.
 #[derive(Serialize)]
-struct PlannedRelease {
+struct PlanOfRelease {
     #[serde(flatten)]
     forecast: ReleaseForecast,
     published: Option<Before>,
@@ -152,7 +152,7 @@ struct Before {
     lost: Option<String>,
 }
 
-fn before(runner: &Runner<'_>, planned: &Planned, out: &Path) -> Result<Option<Before>, Failure> {
+fn before(runner: &Runner<'_>, planned: &PlannedRelease, out: &Path) -> Result<Option<Before>, Failure> {
     let Some((entry, time)) = runner.published_before(planned)? else { return Ok(None) };
     Ok(Some(Before { entry, time, lost: runner.lost_file(&planned.request.name, out)? }))
 }
@@ -172,7 +172,7 @@ impl Before {
 }
 
 /// An interactive release costs what its rounds cost that are still to open.
-fn rounds_left(runner: &Runner<'_>, planned: &mut Planned) -> Result<(), Failure> {
+fn rounds_left(runner: &Runner<'_>, planned: &mut PlannedRelease) -> Result<(), Failure> {
     let Some((charged, all)) = runner.rounds(planned)?.filter(|(charged, _)| *charged > 0) else { return Ok(()) };
     let left = all.saturating_sub(charged);
     let events = planned.plan.events.drain(..).filter(|_| left > 0);
@@ -182,7 +182,7 @@ fn rounds_left(runner: &Runner<'_>, planned: &mut Planned) -> Result<(), Failure
 }
 
 /// One line, and what somebody has to know before all else.
-fn short_text(planned: &Planned, project: &Project, delta: &Exact) -> Result<String, Failure> {
+fn short_text(planned: &PlannedRelease, project: &Project, delta: &Exact) -> Result<String, Failure> {
     let mut text = line::line(planned, project, delta)?;
     let is_urgent =
         |note: &&String| ["Warning", "Hardly any", "Recommended"].iter().any(|start| note.starts_with(start));
@@ -192,7 +192,12 @@ fn short_text(planned: &Planned, project: &Project, delta: &Exact) -> Result<Str
     Ok(text)
 }
 
-fn release_text(planned: &Planned, project: &Project, scopes: &[Scope], delta: &Exact) -> Result<String, Failure> {
+fn release_text(
+    planned: &PlannedRelease,
+    project: &Project,
+    scopes: &[Scope],
+    delta: &Exact,
+) -> Result<String, Failure> {
     let mut text = format!("{} ({})\n", planned.request.name, planned.request.kind);
     let mut rows = Vec::new();
     for scope in scopes {

@@ -6,7 +6,7 @@ use crate::output::print;
 use clap::Args;
 use scumble_engine::nearest;
 use scumble_engine::project::{Project, Request};
-use scumble_engine::release::{Kept, Outcome, Planned, Runner};
+use scumble_engine::release::{KeptRelease, PlannedRelease, ReleaseOutcome, Runner};
 use scumble_engine::summary::document;
 use serde::Serialize;
 use serde_json::Value;
@@ -133,7 +133,7 @@ fn named(arguments: &Arguments) -> impl Iterator<Item = (&'static str, &String)>
 }
 
 /// What somebody should know who pays for a name a second time: a charge is never taken back.
-fn paid_again(runner: &Runner<'_>, planned: &Planned) -> Result<Vec<String>, Failure> {
+fn paid_again(runner: &Runner<'_>, planned: &PlannedRelease) -> Result<Vec<String>, Failure> {
     let name = &planned.request.name;
     let otherwise = runner.published_otherwise(planned)?.map(|entry| {
         format!("{name} was published with another declaration before (ledger entry {entry}): this was another release, and was paid for")
@@ -166,7 +166,7 @@ fn known<'a>(project: &'a Project, name: &str) -> Result<&'a Request, Failure> {
     Err(Failure::Input(format!("there is no release '{name}' in {}{hint}", project.path.display())))
 }
 
-fn outcome_words(outcome: &Outcome) -> String {
+fn outcome_words(outcome: &ReleaseOutcome) -> String {
     let rows = counted(outcome.answers.all_rows(), "row");
     format!("{}: {rows} in {}", outcome.name, outcome.files[0].display())
 }
@@ -200,7 +200,7 @@ struct KeptBefore<'a> {
     data_changed: Option<bool>,
 }
 
-fn outcome_shown(outcome: &Outcome) -> ReleaseShown<'_> {
+fn outcome_shown(outcome: &ReleaseOutcome) -> ReleaseShown<'_> {
     ReleaseShown {
         name: &outcome.name,
         sequence: outcome.sequence,
@@ -212,7 +212,7 @@ fn outcome_shown(outcome: &Outcome) -> ReleaseShown<'_> {
 }
 
 /// What is kept, with its answers as they were published.
-fn kept_shown(kept: &Kept) -> Result<ReleaseShown<'_>, Failure> {
+fn kept_shown(kept: &KeptRelease) -> Result<ReleaseShown<'_>, Failure> {
     let mut published = crate::input::json(&kept.files[2])?;
     Ok(ReleaseShown {
         name: &kept.name,

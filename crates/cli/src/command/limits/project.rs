@@ -8,7 +8,7 @@ use scumble::quantity::{Delta, Epsilon, Exact, rounded_down, rounded_up};
 use scumble::scope::Scope;
 use scumble_engine::budget::Spent;
 use scumble_engine::project::Project;
-use scumble_engine::release::{Floor, Planned, Runner};
+use scumble_engine::release::{Floor, PlannedRelease, Runner};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -55,7 +55,7 @@ struct Beside {
 }
 
 impl Beside {
-    fn of(planned: Planned) -> Result<Self, Failure> {
+    fn of(planned: PlannedRelease) -> Result<Self, Failure> {
         let spent = Spent::of(&planned.plan.events, &Scope::Person)?;
         let own = planned.request.cost.delta.clone().unwrap_or_else(Exact::zero);
         // Without an ε at its own δ: at the least δ where it has one, or where many look.

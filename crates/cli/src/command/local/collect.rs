@@ -15,7 +15,7 @@ use scumble::parties::local::mean::Mean;
 use scumble::parties::local::{Frequency, FrequencyOracle};
 use scumble::quantity::{Beta, Delta, Epsilon, rounded_up};
 use scumble::{AttributeSet, Loss, Scope};
-use scumble_engine::release::Outside;
+use scumble_engine::release::ExternalCharge;
 use scumble_wire::event_to_json;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -118,7 +118,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// What the owners of these reports have paid, for a ledger that knows the same people.
-fn charge_of(arguments: &Arguments, asked: &Asked, attributes: &AttributeSet) -> Result<Outside, Failure> {
+fn charge_of(arguments: &Arguments, asked: &Asked, attributes: &AttributeSet) -> Result<ExternalCharge, Failure> {
     if arguments.attribute.is_empty() {
         let sentence = "a ledger counts by attribute: say what the value is with --attribute NAME";
         return Err(Failure::Input(sentence.to_string()));
@@ -133,7 +133,7 @@ fn charge_of(arguments: &Arguments, asked: &Asked, attributes: &AttributeSet) ->
     };
     let events = counted(presence, arguments.question.epsilon, attributes)?;
     let events_as_json: Vec<Value> = events.iter().map(event_to_json).collect();
-    Ok(Outside {
+    Ok(ExternalCharge {
         release: arguments.name.clone(),
         kind: "local",
         plan: scumble_engine::digest(json!([arguments.name, about, events_as_json]).to_string().as_bytes()),

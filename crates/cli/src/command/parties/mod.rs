@@ -10,7 +10,7 @@ mod serve;
 use crate::command::book::LedgerArguments;
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
-use scumble_engine::release::Outside;
+use scumble_engine::release::ExternalCharge;
 use scumble_parties::{Key, Plan};
 use serde_json::json;
 use std::net::TcpListener;
@@ -82,9 +82,9 @@ impl PartArguments {
 }
 
 /// What a sum that is opened costs the owners, as whoever has this role writes it down.
-fn charge_of(plan: &Plan, role: &str) -> Result<Outside, Failure> {
+fn charge_of(plan: &Plan, role: &str) -> Result<ExternalCharge, Failure> {
     let trust = plan.sum().trust();
-    Ok(Outside {
+    Ok(ExternalCharge {
         release: plan.name().to_string(),
         kind: "parties",
         plan: hex(plan.digest()),

@@ -9,7 +9,7 @@ use crate::output::print;
 use clap::Args;
 use scumble::noise::SecureSource;
 use scumble::quantity::rounded_up;
-use scumble_engine::release::{Outside, Paid};
+use scumble_engine::release::{ExternalCharge, PaidCharge};
 use scumble_parties::product::{First, ProductPlan, Role, Second};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -59,9 +59,9 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     }
 }
 
-fn charge_of(plan: &ProductPlan, role: Role) -> Result<Outside, Failure> {
+fn charge_of(plan: &ProductPlan, role: Role) -> Result<ExternalCharge, Failure> {
     let role_name = if role == Role::First { "first" } else { "second" };
-    Ok(Outside {
+    Ok(ExternalCharge {
         release: plan.name().to_string(),
         kind: "product",
         plan: hex(plan.digest()),
@@ -88,7 +88,7 @@ fn bits(path: &Path, owners: usize) -> Result<Vec<bool>, Failure> {
     Ok(bits)
 }
 
-fn estimated(plan: &ProductPlan, answer: i64, paid: Paid, as_json: bool) -> Result<(), Failure> {
+fn estimated(plan: &ProductPlan, answer: i64, paid: PaidCharge, as_json: bool) -> Result<(), Failure> {
     let (estimate, within) = (plan.product().estimate(answer), plan.product().error(0.05, plan.owners() as u64)?);
     let (entry, cost) = (paid.sequence(), plan.product().epsilon_first());
     let head = paid.commit(&scumble_engine::digest(answer.to_string().as_bytes()))?;
@@ -105,7 +105,7 @@ fn estimated(plan: &ProductPlan, answer: i64, paid: Paid, as_json: bool) -> Resu
     ))
 }
 
-fn answered(plan: &ProductPlan, paid: Paid, as_json: bool) -> Result<(), Failure> {
+fn answered(plan: &ProductPlan, paid: PaidCharge, as_json: bool) -> Result<(), Failure> {
     let (entry, cost) = (paid.sequence(), plan.product().epsilon_second());
     let head = paid.commit(&scumble_engine::digest(plan.digest()))?;
     if as_json {

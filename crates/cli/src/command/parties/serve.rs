@@ -6,7 +6,7 @@ use crate::command::engine::{head_line, table};
 use crate::failure::{Failure, say};
 use crate::output::{print, quoted};
 use clap::Args;
-use scumble_engine::release::{Book, Outputs, Outside, Paid};
+use scumble_engine::release::{ChargedLedger, ExternalCharge, OutputPlaces, PaidCharge};
 use scumble_parties::{Error, Opened, Plan, Step, Watch, serve};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let own = own.ok_or_else(|| Failure::Input("this key is no server's of the plan".to_string()))?;
     let (book, again) = (part.ledger.needed()?, part.ledger.again);
     charge_of(&plan, &[])?.admitted(&book, again)?;
-    let outputs = Outputs::claim(&arguments.out, plan.name(), &book)?;
+    let outputs = OutputPlaces::claim(&arguments.out, plan.name(), &book)?;
     let address = arguments.listen.as_ref().unwrap_or(&plan.servers()[own].address);
     let listener = listen(address)?;
     let mut watching =
@@ -53,11 +53,11 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
 struct Watching<'a> {
     plan: &'a Plan,
     address: &'a str,
-    book: &'a Book,
+    book: &'a ChargedLedger,
     again: bool,
     quiet: bool,
     stored: usize,
-    paid: Option<Paid>,
+    paid: Option<PaidCharge>,
     /// Why the ledger refused.
     failure: Option<Failure>,
 }
@@ -77,7 +77,7 @@ impl Watch for Watching<'_> {
             }
             Step::Agreed(parties) => format!("all servers have the shares of the same {parties} parties"),
             Step::Charged => {
-                let entry = self.paid.as_ref().map_or(0, Paid::sequence);
+                let entry = self.paid.as_ref().map_or(0, PaidCharge::sequence);
                 format!("charged: entry {entry} of {}", self.book.ledger().display())
             }
             Step::Told => "sent the own sum to the other servers".to_string(),
@@ -108,7 +108,7 @@ fn names<'a>(plan: &'a Plan, answered: &[usize], is_in: bool) -> Vec<&'a str> {
     parties.map(|(_, party)| party.name.as_str()).collect()
 }
 
-fn charge_of(plan: &Plan, answered: &[usize]) -> Result<Outside, Failure> {
+fn charge_of(plan: &Plan, answered: &[usize]) -> Result<ExternalCharge, Failure> {
     let (mut charge, sum) = (super::charge_of(plan, "server")?, plan.sum());
     charge.rule["answered"] = json!(names(plan, answered, true));
     charge.rule["cells"] = json!(sum.cells());
@@ -121,7 +121,7 @@ fn answers(opened: &Opened) -> Answers {
     answered..=answered
 }
 
-fn shown(plan: &Plan, opened: &Opened, paid: &Paid) -> Result<Value, Failure> {
+fn shown(plan: &Plan, opened: &Opened, paid: &PaidCharge) -> Result<Value, Failure> {
     let mut shown = promised(plan, &answers(opened))?;
     let cells = plan.cells().iter().zip(&opened.totals);
     shown["release"] = json!(plan.name());

@@ -2,7 +2,7 @@
 
 use crate::budget::{Spent, rounded_up};
 use crate::error::Result;
-use crate::kinds::counted::Counted;
+use crate::kinds::counted::CountedColumns;
 use crate::project::{Column, Domain, Table};
 use crate::release::floor::Floor;
 use crate::tables::bounding::Bounds;
@@ -28,7 +28,7 @@ pub(crate) struct TableReach {
 
 impl TableReach {
     /// Of values: as many as the declared domains have, and an owner's rows within their bounds.
-    pub fn of_values(counted: &Counted<'_>, bounds: Option<Bounds>, at_most: Option<u64>) -> Self {
+    pub fn of_values(counted: &CountedColumns<'_>, bounds: Option<Bounds>, at_most: Option<u64>) -> Self {
         let columns: Vec<&Column> =
             counted.table.columns.iter().filter(|column| counted.names.contains(&column.name)).collect();
         let values = columns.iter().map(|column| number_of(&column.domain)).fold(1u64, u64::saturating_mul);

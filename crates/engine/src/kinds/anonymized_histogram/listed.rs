@@ -4,7 +4,7 @@
 //! The cells are all that can occur, from the declarations alone, and each gets noise, whether it occurs or not. Their moves are those of the query that counts them
 //! ([`crate::sql::analyse::sensitivity`]); sorting is post-processing.
 
-use super::Counting;
+use super::CountedElement;
 use crate::error::Result;
 use crate::project::{Bounding, Cost, Project};
 use crate::release::plan::Expected;
@@ -31,12 +31,12 @@ pub(crate) struct FewCells {
     /// Which cell is whose.
     places: HashMap<Vec<ScalarValue>, usize>,
     cells: u64,
-    counting: Counting,
+    counting: CountedElement,
 }
 
 impl FewCells {
     /// The cells of a counting query; none where they are not public, or many.
-    pub fn new(sql: &str, bounding: Bounding, project: &Project, counting: Counting) -> Result<Option<Self>> {
+    pub fn new(sql: &str, bounding: Bounding, project: &Project, counting: CountedElement) -> Result<Option<Self>> {
         // What cannot be listed is counted in the other way, which says what is wrong with the request.
         let Ok(cut) = crate::sql::analyse(sql, bounding, project, &Backend::without_data(project)?) else {
             return Ok(None);
@@ -53,11 +53,11 @@ impl FewCells {
         let keys = cut.query.public.as_ref().map(|public| public.all()).unwrap_or_default();
         // Of owners the cells are the numbers of rows from 1 on.
         let place = |(place, key): (usize, Vec<ScalarValue>)| match (counting, key.as_slice()) {
-            (Counting::Values, _) => Some((key, place)),
-            (Counting::Owners, [ScalarValue::Int64(Some(times))]) => {
+            (CountedElement::Values, _) => Some((key, place)),
+            (CountedElement::Owners, [ScalarValue::Int64(Some(times))]) => {
                 Some((key.clone(), usize::try_from(*times - 1).ok()?))
             }
-            (Counting::Owners, _) => None,
+            (CountedElement::Owners, _) => None,
         };
         let places: Option<HashMap<Vec<ScalarValue>, usize>> = keys.into_iter().enumerate().map(place).collect();
         let Some(places) = places.filter(|places| is_whole(places, cells)) else { return Ok(None) };
@@ -77,8 +77,8 @@ impl FewCells {
         let noise = calibrate(&Cost { delta: None, ..cost.clone() }, &demand)?.noises.into_iter().next();
         let Some(Noise::Laplace(laplace)) = &noise else { return Ok(None) };
         let what = match self.counting {
-            Counting::Values => CellsOf::Values,
-            Counting::Owners => CellsOf::Tally,
+            CountedElement::Values => CellsOf::Values,
+            CountedElement::Owners => CellsOf::Tally,
         };
         let counts = ListedCounts::new(what, self.cells, laplace.scale())?;
         let events = vec![counts.noise().event(self.moves[0].clone())?];
@@ -117,8 +117,8 @@ impl FewCells {
     /// Which way was chosen, in words.
     pub fn note(&self, counts: &ListedCounts) -> String {
         let cells = match self.counting {
-            Counting::Values => format!("Only {} values can occur", counts.cells()),
-            Counting::Owners => format!("Owners have at most {} rows that count", counts.cells()),
+            CountedElement::Values => format!("Only {} values can occur", counts.cells()),
+            CountedElement::Owners => format!("Owners have at most {} rows that count", counts.cells()),
         };
         format!(
             "{cells}: each count gets noise as in kind histogram ({}), and they are sorted, which is more exact here than a layout; layout = \"rows-and-columns\" or another one takes that instead.",

@@ -18,7 +18,7 @@
 mod table;
 
 use super::histogram;
-use super::sql::{self, AnalysedQuery, Question, SQL, asked, within_file};
+use super::sql::{self, AnalysedQuery, SQL, SqlRequest, asked, within_file};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
 use crate::place::suggestion;
@@ -26,19 +26,19 @@ use crate::project::{Cost, Project, Request};
 use crate::release::estimates::Estimates;
 use crate::release::field::{Field, Placed};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::needs;
 use crate::release::price::noise::{Aside, Demand, Noise, calibrate, described};
 use crate::release::rows::fields::{BOUNDING, bounding};
+use crate::release::rows::integers::Contributions;
 use crate::release::{CostAbout, DigestOf, Kind};
 use crate::sql::analyse::sensitivity;
-use crate::tables::bounding::Bounds;
+use crate::tables::bounding::{Bounds, Contribution};
 use scumble::event::{Event, Moves};
 use scumble::quantity::Exact;
 use serde_json::{Value, json};
 use std::rc::Rc;
-use table::{Levels, Pair, Table};
+use table::{BoundsPair, LevelTable, Levels};
 
 /// The word in project files and in the ledger.
 pub(crate) const NAME: &str = "bounds";
@@ -65,7 +65,7 @@ const WIDEST_SUGGESTED: f64 = 0.5;
 /// The share of the cost that counts the owners who have more.
 const SHARE_BEYOND: &str = "0.1";
 
-fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
     let wanted = FOR.read(request)?;
     let Some(target) = project.releases.iter().find(|other| other.name == wanted.value) else {
         let hint = suggestion(&wanted.value, project.releases.iter().map(|other| other.name.as_str()));
@@ -92,16 +92,24 @@ fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
         );
         return Err(wanted.error(sentence));
     }
-    let looked = Rc::new(Looking::new(request, query, target)?);
-    Ok(Analysed::new(move |cost| {
-        let noises = looked.at(cost)?;
-        let (looked, events) = (Rc::clone(&looked), looked.events(&noises)?);
-        Ok(Priced::new(events, move |events| looked.plan(noises, events)))
-    }))
+    Ok(AnalysedRequest::new(BoundsSearch::new(request, query, target)?))
+}
+
+impl Analysis for BoundsSearch {
+    type Mechanism = Noises;
+
+    fn at(&self, cost: &Cost) -> Result<Price<Noises>> {
+        let mechanism = self.noises(cost)?;
+        Ok(Price { events: self.events(&mechanism)?, mechanism })
+    }
+
+    fn plan(self: Rc<Self>, noises: Noises, events: Vec<Event>) -> Result<Plan> {
+        self.planned(noises, events)
+    }
 }
 
 /// The release whose bounds are looked for, and how much of an owner is looked at.
-struct Looking {
+struct BoundsSearch {
     target: String,
     query: AnalysedQuery,
     /// What the release may cost.
@@ -118,7 +126,7 @@ struct Noises {
     beyond: Noise,
 }
 
-impl Looking {
+impl BoundsSearch {
     fn new(request: &Request, query: AnalysedQuery, target: &Request) -> Result<Self> {
         let own = bounding(request)?;
         let rows = own.rows.unwrap_or(ROWS);
@@ -133,7 +141,7 @@ impl Looking {
         Ok(Self { target: target.name.clone(), query, cost: target.cost.clone(), most, levels, moves })
     }
 
-    fn at(&self, cost: &Cost) -> Result<Noises> {
+    fn noises(&self, cost: &Cost) -> Result<Noises> {
         let share: Exact = SHARE_BEYOND.parse()?;
         let demand = Demand {
             moves: &self.moves[..1],
@@ -153,7 +161,7 @@ impl Looking {
         Ok(vec![noises.cells.event(cells.clone())?, noises.beyond.event(beyond.clone())?])
     }
 
-    fn plan(self: Rc<Self>, noises: Noises, events: Vec<Event>) -> Result<Plan> {
+    fn planned(self: Rc<Self>, noises: Noises, events: Vec<Event>) -> Result<Plan> {
         let query = Rc::clone(&self.query.cut);
         let line = |column: &str, noise: &Noise, about: String| Expected {
             column: column.to_string(),
@@ -178,8 +186,12 @@ impl Looking {
             tables: query.below.tables.iter().cloned().collect(),
             query: Some(Rc::clone(&query)),
             compute: Box::new(move |charged| {
-                let mut exact = Table::new(self.levels.clone());
-                charged.contributions(&query, self.most.groups.saturating_add(1), |owner| exact.add(owner))?;
+                let mut exact = LevelTable::new(self.levels.clone());
+                charged.read(Contributions {
+                    query: &query,
+                    groups: self.most.groups.saturating_add(1),
+                    visit: |owner: Contribution<'_>| exact.add(owner),
+                })?;
                 let table = exact.noised(&noises.cells, &noises.beyond, charged.bits());
                 self.answers(&table, &noises)
             }),
@@ -202,7 +214,7 @@ impl Looking {
     }
 
     /// All pairs of bounds, what each would do, and the one with the smallest error.
-    fn answers(&self, table: &Table, noises: &Noises) -> Result<Answers> {
+    fn answers(&self, table: &LevelTable, noises: &Noises) -> Result<Answers> {
         let pairs = table.pairs(&noises.cells);
         let rows = self.rows_of_a_cell(&pairs, noises);
         let mut lines = Vec::new();
@@ -256,7 +268,7 @@ impl Looking {
     }
 
     /// About how many rows a cell may have: all rows, with the noise of their sum, over all cells, where these are public; otherwise what the release expects.
-    fn rows_of_a_cell(&self, pairs: &[Pair], noises: &Noises) -> f64 {
+    fn rows_of_a_cell(&self, pairs: &[BoundsPair], noises: &Noises) -> f64 {
         let all = pairs.first().map_or(0.0, |pair| pair.cut.cut + pair.cut.kept).max(0.0)
             + 2.0 * noises.cells.standard_deviation() * (self.levels.cells() as f64).sqrt();
         match self.query.cut.query.cells() {
@@ -267,7 +279,7 @@ impl Looking {
 
     /// The lines for the project file.
     fn suggested(&self, best: &Line) -> Value {
-        let Pair { groups, rows_per_group, cut, .. } = &best.pair;
+        let BoundsPair { groups, rows_per_group, cut, .. } = &best.pair;
         let grouped = !self.query.cut.query.keys.is_empty();
         let mut shown = json!({ "max_rows_per_owner": groups.saturating_mul(*rows_per_group), "share_cut": cut.share, "share_cut_interval": [cut.low, cut.high] });
         if grouped {
@@ -280,7 +292,7 @@ impl Looking {
 
 /// One pair of bounds: what it cuts off, the noise of a count under it, and both together.
 struct Line {
-    pair: Pair,
+    pair: BoundsPair,
     noise: Option<f64>,
     error: Option<f64>,
 }
@@ -337,8 +349,8 @@ fn of_release(request: &Request, project: &Project) -> Result<Option<AnalysedQue
         _ => return Ok(None),
     };
     match asked(&sql, request, project, |error| within_file(error, place.clone()))? {
-        Question::One(query) => Ok(Some(*query)),
-        Question::Union(_) => Err(Error::input(format!(
+        SqlRequest::One(query) => Ok(Some(*query)),
+        SqlRequest::Union(_) => Err(Error::input(format!(
             "release '{}' is a UNION ALL of several queries: choose the bounds of each by itself",
             request.name
         ))),

@@ -31,7 +31,7 @@ impl Levels {
 
 /// The table, exact or with noise: group ranges one after the other, row ranges in each.
 #[derive(Debug, Clone)]
-pub(crate) struct Table {
+pub(crate) struct LevelTable {
     levels: Levels,
     cells: Vec<i128>,
     /// How many owners have more than is looked at.
@@ -41,7 +41,7 @@ pub(crate) struct Table {
 
 /// What bounds of this many groups and rows would do.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Pair {
+pub(crate) struct BoundsPair {
     pub groups: u64,
     pub rows_per_group: u64,
     pub cut: ShareCut,
@@ -50,7 +50,7 @@ pub(crate) struct Pair {
     pub rows: i128,
 }
 
-impl Table {
+impl LevelTable {
     pub fn new(levels: Levels) -> Self {
         Self { cells: vec![0; levels.cells()], levels, beyond: 0.0, exactly_beyond: 0 }
     }
@@ -96,7 +96,7 @@ impl Table {
     }
 
     /// Each pair of bounds: the cells within it are kept, all others are cut off.
-    pub fn pairs(&self, noise: &Noise) -> Vec<Pair> {
+    pub fn pairs(&self, noise: &Noise) -> Vec<BoundsPair> {
         let rows = self.levels.rows.len();
         let mut pairs = Vec::new();
         for (group_level, groups) in self.levels.groups.iter().enumerate() {
@@ -112,7 +112,7 @@ impl Table {
                 let cells_cut = self.cells.len() - cells_kept;
                 let (kept, cut) = (kept as f64, cut as f64);
                 let share = ShareCut::within(cut, width(noise, cells_cut), kept, width(noise, cells_kept));
-                pairs.push(Pair {
+                pairs.push(BoundsPair {
                     groups: *groups,
                     rows_per_group: *rows_per_group,
                     standard_error: standard_error(&share, noise, cells_cut, cells_kept),
@@ -170,8 +170,8 @@ mod tests {
         all
     }
 
-    fn table_of(owner: &[(u64, u64)]) -> Table {
-        let mut table = Table::new(Levels::new(MOST));
+    fn table_of(owner: &[(u64, u64)]) -> LevelTable {
+        let mut table = LevelTable::new(Levels::new(MOST));
         table.add(Contribution::of(&RANKS, owner));
         table
     }

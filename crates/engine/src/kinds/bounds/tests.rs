@@ -17,7 +17,7 @@ fn no_neighbour_moves_the_table_further_than_its_events_say() {
     let folder = Folder::with(&[]);
     let project = folder.project(&format!("{PROJECT}{releases}"));
     let query = of_release(&project.releases[0], &project).unwrap().unwrap();
-    let looking = Looking::new(&project.releases[1], query, &project.releases[0]).unwrap();
+    let looking = BoundsSearch::new(&project.releases[1], query, &project.releases[0]).unwrap();
     let header = "o,k,u,f,x";
     let (others, mut versions) = versions(&["1,a,p,1,-1", "1,a,p,1,3", "1,b,q,1,3", "1,c,q,1,3", "1,a,p,0,3"], 3);
     // Six rows in one group, in three and in two; seven; and rows in four groups.
@@ -26,13 +26,13 @@ fn no_neighbour_moves_the_table_further_than_its_events_say() {
     let exact = |own: &Vec<String>| {
         folder.write("t.csv", &format!("{header}\n{}\n", [others.clone(), own.clone()].concat().join("\n")));
         let backend = Backend::with_data(&project, &["t".to_string()]).unwrap();
-        let mut table = Table::new(looking.levels.clone());
+        let mut table = LevelTable::new(looking.levels.clone());
         contributions(&looking.query.cut, &backend, Key(3, 4), looking.most.groups + 1, |owner| table.add(owner))
             .unwrap();
         table.exact()
     };
     let tables: Vec<(Vec<i128>, i128)> = versions.iter().map(exact).collect();
-    let events = looking.events(&looking.at(&project.releases[1].cost).unwrap()).unwrap();
+    let events = looking.events(&looking.noises(&project.releases[1].cost).unwrap()).unwrap();
     let mut reached: BTreeMap<Scope, [f64; 2]> = BTreeMap::new();
     for (left, here) in versions.iter().zip(&tables) {
         for (right, there) in versions.iter().zip(&tables) {

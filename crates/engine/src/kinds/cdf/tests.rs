@@ -178,7 +178,7 @@ fn every_neighbour_of_a_cdf_is_within_its_claim() {
             widths.iter().map(moved).sum::<i64>() as f64 / scale.get()
         };
         let exact = |project: &Project, backend: &Backend| {
-            let steps = Steps::new(&project.releases[0], project).unwrap();
+            let steps = CdfSteps::new(&project.releases[0], project).unwrap();
             steps.counts(&integers(&steps.query, backend, Key(1, 2)).unwrap())
         };
         enumerated(owner, header, release, &exact, &loss).check(0.6);

@@ -24,7 +24,7 @@ pub(crate) fn fact(asked: &Conjunctions, plan: &conjunctions::Plan, summary: &Su
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Looked {
+pub struct LookupAnswer {
     /// The conjunction, in the words of the release.
     pub conjunction: String,
     /// About how many satisfy it.
@@ -35,7 +35,7 @@ pub struct Looked {
     pub note: Option<String>,
 }
 
-impl Looked {
+impl LookupAnswer {
     /// In one sentence.
     pub fn words(&self) -> String {
         let ConjunctionEstimate { estimate, standard_error, bias, most_bias, half_width } = self.answer;
@@ -71,7 +71,7 @@ impl Looked {
 /// What the release of this name, published in this folder, says about a conjunction such as `smoker AND NOT insured`.
 ///
 /// Reads what was published and nothing else, so that it costs nothing. `projected` asks for the same after the projection of all parities on what a table of people can nearly have.
-pub fn lookup(folder: &Path, release: &str, text: &str, projected: bool) -> Result<Looked> {
+pub fn lookup(folder: &Path, release: &str, text: &str, projected: bool) -> Result<LookupAnswer> {
     let [.., name] = file_names(release);
     let path = folder.join(name);
     let bytes = std::fs::read(&path).map_err(|error| {
@@ -87,7 +87,7 @@ pub fn lookup(folder: &Path, release: &str, text: &str, projected: bool) -> Resu
             KIND.name
         ))
     };
-    let document: File = serde_json::from_slice(&bytes).map_err(|_| wrong())?;
+    let document: LookupFile = serde_json::from_slice(&bytes).map_err(|_| wrong())?;
     let (labels, summary, note) = summary(&document).ok_or_else(wrong)?;
     let tests: Vec<Test> = labels.iter().map(|label| Test::parse(label)).collect();
     let Understood { literals, turned } = conjunction(text, &tests)?;
@@ -101,7 +101,7 @@ pub fn lookup(folder: &Path, release: &str, text: &str, projected: bool) -> Resu
         }
         false => None,
     };
-    Ok(Looked {
+    Ok(LookupAnswer {
         note: with_turned(note, turned.iter().map(|(asked, literal)| (asked.as_str(), words(literal), literal.1))),
         projected,
         conjunction: literals.iter().map(words).collect::<Vec<_>>().join(" AND "),
@@ -120,7 +120,7 @@ fn with_turned<'a>(note: Option<String>, turned: impl Iterator<Item = (&'a str, 
 }
 
 /// The columns, what was released about them, and what to know about it.
-fn summary(document: &File) -> Option<(Vec<String>, Summary, Option<String>)> {
+fn summary(document: &LookupFile) -> Option<(Vec<String>, Summary, Option<String>)> {
     let fact = document.facts.get(FACT)?;
     let texts = |key: &str| -> Option<Vec<String>> {
         fact[key].as_array()?.iter().map(|text| text.as_str().map(str::to_string)).collect()
@@ -155,45 +155,45 @@ fn known(width: usize, degree: usize) -> Option<Vec<Polynomial>> {
 
 /// The parts of a release's JSON file that are needed.
 #[derive(Default)]
-struct File {
+struct LookupFile {
     facts: Map<String, Value>,
-    rows: Vec<Row>,
+    rows: Vec<LookupRow>,
 }
 
 /// A noisy number, and what its column is called.
-struct Row {
+struct LookupRow {
     name: &'static str,
     number: i64,
 }
 
-impl<'de> serde::Deserialize<'de> for File {
+impl<'de> serde::Deserialize<'de> for LookupFile {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        deserializer.deserialize_map(Fields { is_inside: false })
+        deserializer.deserialize_map(LookupFields { is_inside: false })
     }
 }
 
 /// Reads the field `answers` of the file, and there the rows apart from the facts.
-struct Fields {
+struct LookupFields {
     is_inside: bool,
 }
 
-impl<'de> serde::de::DeserializeSeed<'de> for Fields {
-    type Value = File;
+impl<'de> serde::de::DeserializeSeed<'de> for LookupFields {
+    type Value = LookupFile;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<File, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<LookupFile, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
-impl<'de> Visitor<'de> for Fields {
-    type Value = File;
+impl<'de> Visitor<'de> for LookupFields {
+    type Value = LookupFile;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the JSON file of a release")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<File, A::Error> {
-        let mut file = File::default();
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<LookupFile, A::Error> {
+        let mut file = LookupFile::default();
         while let Some(key) = map.next_key::<String>()? {
             match (self.is_inside, key.as_str()) {
                 (false, "answers") => file = map.next_value_seed(Self { is_inside: true })?,
@@ -206,7 +206,7 @@ impl<'de> Visitor<'de> for Fields {
     }
 }
 
-impl<'de> serde::Deserialize<'de> for Row {
+impl<'de> serde::Deserialize<'de> for LookupRow {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         deserializer.deserialize_map(OfRow)
     }
@@ -215,17 +215,17 @@ impl<'de> serde::Deserialize<'de> for Row {
 struct OfRow;
 
 impl<'de> Visitor<'de> for OfRow {
-    type Value = Row;
+    type Value = LookupRow;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a row with a count or a balance")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Row, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<LookupRow, A::Error> {
         let mut row = None;
         while let Some(key) = map.next_key::<String>()? {
             match Measure::ALL.map(number_name).into_iter().find(|name| *name == key) {
-                Some(name) => row = Some(Row { name, number: map.next_value()? }),
+                Some(name) => row = Some(LookupRow { name, number: map.next_value()? }),
                 None => drop(map.next_value::<serde::de::IgnoredAny>()?),
             }
         }

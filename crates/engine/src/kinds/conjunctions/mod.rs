@@ -12,8 +12,7 @@ use crate::place::Place;
 use crate::project::{Cost, Project, Request};
 use crate::release::field::{Field, Placed, Word};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::allowance::{
     ATTRIBUTE_COSTS, Allowance, Exceptions, any_attribute_as_person, delta_of_gaussian,
 };
@@ -31,7 +30,7 @@ use scumble::workload::{Bits, sets};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
-pub use lookup::{Looked, lookup};
+pub use lookup::{LookupAnswer, lookup};
 
 const COLUMNS: Field<Vec<Placed<String>>> = Field::new(
     "columns",
@@ -87,13 +86,22 @@ pub(crate) static KIND: Kind = Kind {
 /// More numbers fill the memory of a small machine when they are written.
 const MOST_NUMBERS: u64 = 2_000_000;
 
-fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
-    let asked = Rc::new(Conjunctions::new(request, project)?);
-    Ok(Analysed::new(move |cost| {
-        let (chosen, events, granted) = asked.at(cost)?;
-        let asked = Rc::clone(&asked);
-        Ok(Priced::new(events, move |events| plan(asked, chosen, granted, events)))
-    }))
+fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
+    Ok(AnalysedRequest::new(Conjunctions::new(request, project)?))
+}
+
+impl Analysis for Conjunctions {
+    /// And what each attribute was granted.
+    type Mechanism = (ChosenConjunctions, Value);
+
+    fn at(&self, cost: &Cost) -> Result<Price<Self::Mechanism>> {
+        let (chosen, events, granted) = self.within(cost)?;
+        Ok(Price { events, mechanism: (chosen, granted) })
+    }
+
+    fn plan(self: Rc<Self>, (chosen, granted): Self::Mechanism, events: Vec<Event>) -> Result<Plan> {
+        plan(self, chosen, granted, events)
+    }
 }
 
 /// What is asked for.
@@ -114,7 +122,7 @@ struct Conjunctions {
 }
 
 /// The best way, and why.
-struct Chosen {
+struct ChosenConjunctions {
     plan: conjunctions::Plan,
     why: String,
 }
@@ -160,7 +168,7 @@ impl Conjunctions {
     }
 
     /// The best way that this cost pays for, its events, and what each attribute pays of what it was granted.
-    fn at(&self, cost: &Cost) -> Result<(Chosen, Vec<Event>, Value)> {
+    fn within(&self, cost: &Cost) -> Result<(ChosenConjunctions, Vec<Event>, Value)> {
         let names = self.attributes.names();
         let delta = delta_of_gaussian(cost, self.budget_delta.as_ref(), "conjunctions")?;
         let allowance = Allowance::of(cost, KIND.name, names, delta, &self.exceptions)?;
@@ -180,14 +188,14 @@ impl Conjunctions {
         Ok((chosen, events, granted))
     }
 
-    fn choose(&self, limits: &Limits) -> Result<Chosen> {
+    fn choose(&self, limits: &Limits) -> Result<ChosenConjunctions> {
         let found = conjunctions::candidates(&self.shape, self.width, self.bias, self.people, &self.measures, limits);
         let mut found = found.map_err(|error| Error::from(error).or_at(self.place.clone()))?;
         let smallest = found.iter().map(|candidate| candidate.plan.numbers()).min().unwrap_or(0);
         found.retain(|candidate| candidate.plan.numbers() <= MOST_NUMBERS);
         let why = why(&found, self.bias, self.people);
         match found.into_iter().next() {
-            Some(best) => Ok(Chosen { plan: best.plan, why }),
+            Some(best) => Ok(ChosenConjunctions { plan: best.plan, why }),
             None => Err(Error::at(
                 self.place.clone(),
                 format!(
@@ -265,8 +273,8 @@ fn width(request: &Request, columns: usize) -> Result<usize> {
     }
 }
 
-fn plan(asked: Rc<Conjunctions>, chosen: Chosen, granted: Value, events: Vec<Event>) -> Result<Plan> {
-    let Chosen { plan, why } = chosen;
+fn plan(asked: Rc<Conjunctions>, chosen: ChosenConjunctions, granted: Value, events: Vec<Event>) -> Result<Plan> {
+    let ChosenConjunctions { plan, why } = chosen;
     let labels: Vec<String> = asked.tests.iter().map(ToString::to_string).collect();
     let rule = json!({
         "records": asked.attributes.rule(), "columns": labels, "width": asked.width, "degree": plan.polynomial().degree(), "bias": plan.polynomial().bias(),
@@ -284,7 +292,7 @@ fn plan(asked: Rc<Conjunctions>, chosen: Chosen, granted: Value, events: Vec<Eve
         tables: vec![asked.attributes.table().to_string()],
         query: None,
         compute: Box::new(move |charged| {
-            let records = charged.records(&asked.attributes)?;
+            let records = charged.read(&asked.attributes)?;
             let summary = plan.release(&asked.columns(&records)?, charged.bits())?;
             Ok(answers(&asked, &plan, &summary, &labels))
         }),

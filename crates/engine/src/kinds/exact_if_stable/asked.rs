@@ -1,6 +1,6 @@
 //! What is published of counts, and how far they are from something else.
 
-use super::{CHARGED, Counting};
+use super::{CHARGED, CountQuery};
 use crate::error::Result;
 use crate::project::Request;
 use crate::release::field::{Field, Placed};
@@ -19,7 +19,7 @@ pub(crate) const LARGEST: Field<Option<Placed<bool>>> = Field::new(
 
 /// What is published of counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum StableQuestion {
     /// Of each count, where it stands.
     Where(Scale),
     /// Whose count is the largest.
@@ -33,7 +33,7 @@ pub(crate) enum Scale {
     Rounded(u64),
 }
 
-impl Asked {
+impl StableQuestion {
     pub fn read(request: &Request) -> Result<Self> {
         let largest = LARGEST.read(request)?.filter(|largest| largest.value);
         match (AT_LEAST.read(request)?, ROUNDED_TO.read(request)?, largest) {
@@ -53,7 +53,7 @@ impl Asked {
     }
 
     /// The names of the columns that are exact or empty.
-    pub fn names(self, counting: &Counting) -> Vec<String> {
+    pub fn names(self, counting: &CountQuery) -> Vec<String> {
         match self {
             Self::Where(scale) => scale.columns(&[]).into_iter().map(|column| column.name).collect(),
             Self::Largest => counting.keys.iter().map(|key| key.name.clone()).collect(),
@@ -97,7 +97,7 @@ impl Scale {
     }
 
     /// What is said beside these answers.
-    pub fn note(self, counts: &[Option<u64>], counting: &Counting) -> String {
+    pub fn note(self, counts: &[Option<u64>], counting: &CountQuery) -> String {
         let unit = counting.unit;
         let silent = counts.iter().filter(|count| count.is_none()).count();
         match (counting.keys.is_empty(), counting.lists_keys()) {

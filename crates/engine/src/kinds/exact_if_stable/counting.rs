@@ -34,13 +34,13 @@ const ONE_GROUPING: &str =
 const ALL_KEYS: &str = "SELECT must name every column of GROUP BY, by itself: each answer says which key it is about";
 
 /// A count, for each key if there are some.
-pub(crate) struct Counting {
+pub(crate) struct CountQuery {
     pub sql: String,
     pub cut: Rc<Cut>,
     /// Which measure it is.
     count: usize,
     /// The columns of the keys, as the query selects them.
-    pub keys: Vec<KeyColumn>,
+    pub keys: Vec<StableKeyColumn>,
     /// By how much one owner moves a count at most, in any scope.
     pub per_owner: u64,
     /// Of how many keys one owner moves the count, in each scope.
@@ -50,13 +50,13 @@ pub(crate) struct Counting {
 }
 
 /// A column of keys.
-pub(crate) struct KeyColumn {
+pub(crate) struct StableKeyColumn {
     pub name: String,
     /// Which column of the GROUP BY it is.
     pub place: usize,
 }
 
-impl Counting {
+impl CountQuery {
     /// What a request counts.
     pub fn read(request: &Request, project: &Project) -> Result<Self> {
         match (SQL.read(request)?, TABLE.read(request)?, WHERE.read(request)?) {
@@ -95,7 +95,7 @@ impl Counting {
         Self::new(sql.value.clone(), cut, count, keys)
     }
 
-    fn new(sql: String, cut: Cut, count: usize, keys: Vec<KeyColumn>) -> Result<Self> {
+    fn new(sql: String, cut: Cut, count: usize, keys: Vec<StableKeyColumn>) -> Result<Self> {
         let measure = &cut.query.measures[count];
         let per_owner = largest_move(&sensitivity::moves(measure, &cut.query)?);
         let moved = sensitivity::of_each_cell(measure, &cut.query)?;
@@ -136,7 +136,7 @@ fn largest_move(moves: &Moves) -> u64 {
 }
 
 /// The one count of a query that does nothing else, and its keys.
-fn plain_count(cut: &Cut, place: &Place) -> Result<(usize, Vec<KeyColumn>)> {
+fn plain_count(cut: &Cut, place: &Place) -> Result<(usize, Vec<StableKeyColumn>)> {
     let refused = |sentence: &str| Err(Error::at(place.clone(), sentence));
     if !cut.sets.is_empty() {
         return refused(ONE_GROUPING);
@@ -145,12 +145,12 @@ fn plain_count(cut: &Cut, place: &Place) -> Result<(usize, Vec<KeyColumn>)> {
     if !selects_alone(&cut.plan) {
         return refused(NOTHING_ABOVE);
     }
-    let mut keys: Vec<KeyColumn> = Vec::new();
+    let mut keys: Vec<StableKeyColumn> = Vec::new();
     for output in above::outputs(&cut.plan, &cut.aggregate)? {
         let Expr::Column(column) = &output.expression else { return refused(AS_IT_STANDS) };
         let key = cut.aggregate.schema.maybe_index_of_column(column).filter(|place| *place < cut.query.keys.len());
         match (key, output.direct) {
-            (Some(place), _) => keys.push(KeyColumn { name: output.name, place }),
+            (Some(place), _) => keys.push(StableKeyColumn { name: output.name, place }),
             (None, Some(_)) => {}
             (None, None) => return refused(AS_IT_STANDS),
         }

@@ -1,16 +1,17 @@
 //! Finite classes of rules, by the exponential mechanism over their mistakes.
 
-use super::{ALPHA, Asked, BETA, Learnt, Promise, equals, fitted, plan};
+use super::{ALPHA, BETA, LearnRequest, LearntRule, Promise, equals, fitted, plan};
 use crate::error::{Error, Result};
-use crate::project::Request;
+use crate::project::{Cost, Request};
 use crate::release::output::Cell;
-use crate::release::plan::Analysed;
-use crate::release::plan::Priced;
+use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
 use crate::release::rows::fields::quoted;
 use crate::release::rows::records;
 use crate::release::rows::records::Records;
+use scumble::event::Event;
 use scumble::learn::generic::Generic;
 use scumble::learn::halfspace;
+use scumble::scope::AttributeSet;
 use serde_json::json;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -43,7 +44,7 @@ pub(super) const MOST_BOOLS: usize = 6;
 const MOST_EVALUATIONS: usize = 1_000_000_000;
 
 /// The combinations of values of the columns, missing ones included.
-pub(crate) fn sizes(asked: &Asked, request: &Request, most: usize) -> Result<(Vec<usize>, usize)> {
+pub(crate) fn sizes(asked: &LearnRequest, request: &Request, most: usize) -> Result<(Vec<usize>, usize)> {
     let sizes: Vec<usize> = asked.domain.iter().map(Vec::len).collect();
     let cells = sizes.iter().try_fold(1usize, |cells, size| cells.checked_mul(*size)).filter(|cells| *cells <= most);
     let cells = cells.ok_or_else(|| {
@@ -64,7 +65,7 @@ pub(crate) fn digits(sizes: &[usize], mut cell: usize) -> Vec<usize> {
     digits
 }
 
-pub(crate) fn counts(asked: &Asked, records: &Records, sizes: &[usize]) -> Counts {
+pub(crate) fn counts(asked: &LearnRequest, records: &Records, sizes: &[usize]) -> Counts {
     let mut counts = vec![[0; 2]; sizes.iter().product()];
     for record in 0..records.number() {
         let cell =
@@ -75,7 +76,7 @@ pub(crate) fn counts(asked: &Asked, records: &Records, sizes: &[usize]) -> Count
 }
 
 /// All points of the domain, and the rule that is never true.
-pub(crate) fn points(asked: &Asked, request: &Request) -> Result<Class> {
+pub(crate) fn points(asked: &LearnRequest, request: &Request) -> Result<Class> {
     let (sizes, cells) = sizes(asked, request, MOST_CELLS)?;
     let (columns, domain) = (asked.columns().to_vec(), asked.domain.clone());
     // A missing value is nobody's point.
@@ -107,7 +108,7 @@ pub(crate) fn points(asked: &Asked, request: &Request) -> Result<Class> {
 }
 
 /// At least, or below, each number of one column; never and always among them.
-pub(crate) fn thresholds(asked: &Asked, request: &Request) -> Result<Class> {
+pub(crate) fn thresholds(asked: &LearnRequest, request: &Request) -> Result<Class> {
     let (sizes, _) = sizes(asked, request, MOST_CELLS)?;
     let numbers: Vec<i128> = match &asked.domain[..] {
         [values] => values.iter().filter_map(|cell| if let Cell::Whole(n) = cell { Some(*n) } else { None }).collect(),
@@ -146,7 +147,7 @@ pub(crate) fn thresholds(asked: &Asked, request: &Request) -> Result<Class> {
 }
 
 /// Weighted sums of bool columns (1 if true, else −1) and a constant, with whole weights whose sizes add up to one more than there are columns; of rules that agree everywhere one.
-pub(crate) fn halfspaces(asked: &Asked, request: &Request) -> Result<Class> {
+pub(crate) fn halfspaces(asked: &LearnRequest, request: &Request) -> Result<Class> {
     asked.only_bools(request, "halfspace")?;
     let columns: Vec<String> = asked.columns().iter().map(|name| quoted(name)).collect();
     let dimension = columns.len();
@@ -204,38 +205,53 @@ pub(crate) fn of_tables(
 }
 
 /// One rule of a class.
-pub(crate) fn analysed(class: Class, asked: Asked) -> Result<Analysed> {
+pub(crate) fn analysed(class: Class, asked: LearnRequest) -> Result<AnalysedRequest> {
     let all = asked.all()?;
-    let (class, asked) = (Rc::new(class), Rc::new(asked));
-    Ok(Analysed::new(move |cost| {
-        let moves = Generic::new(1.0)?.events(Some(&all))?.remove(0).moves().clone();
+    Ok(AnalysedRequest::new(ClassAnalysis { class: Rc::new(class), asked: Rc::new(asked), all }))
+}
+
+/// One rule of a class.
+struct ClassAnalysis {
+    class: Rc<Class>,
+    asked: Rc<LearnRequest>,
+    /// What is read.
+    all: AttributeSet,
+}
+
+impl Analysis for ClassAnalysis {
+    type Mechanism = Generic;
+
+    fn at(&self, cost: &Cost) -> Result<Price<Self::Mechanism>> {
+        let moves = Generic::new(1.0)?.events(Some(&self.all))?.remove(0).moves().clone();
         let coefficient = fitted(cost, &moves, true)?.quantiles[0];
         let learner =
             Generic::new(coefficient).map_err(|_| Error::input("no rule can be learnt within this cost: raise it"))?;
-        let events = learner.events(Some(&all))?;
-        let (class, asked) = (Rc::clone(&class), Rc::clone(&asked));
-        Ok(Priced::new(events, move |events| {
-            let more = learner.error(BETA, class.rules as u64)?.floor();
-            let owners = learner.rows_needed(ALPHA, BETA, class.rules as u64)?.ceil();
-            let (rules, called) = (class.rules, class.called.clone());
-            let about = format!(
-                "one of {rules} {called}; with probability 95% it makes at most {more} mistakes more than the best of them"
-            );
-            let said = format!(
-                "One of {rules} {called}. With probability 95% it makes at most {more} mistakes more than the best of them; how many that makes is not said."
-            );
-            let promise = Promise {
-                about,
-                notes: vec![format!(
-                    "If one of the rules is always right, {owners} owners are enough to learn one that errs on at most 5% of the people they were drawn from, with probability 90%."
-                )],
-                rule: json!({ "concept": called, "rules": rules, "coefficient": learner.coefficient().get(), "mistakes_above_best": more, "owners_for_5_percent": owners }),
-            };
-            plan(asked.clone(), promise, events, move |records, bits| {
-                let mistakes = (class.mistakes)(&counts(&asked, records, &class.sizes));
-                let chosen = learner.release(&mistakes, bits)?;
-                Ok(Learnt { condition: Some((class.condition)(chosen)), notes: vec![said.clone()] })
-            })
-        }))
-    }))
+        let events = learner.events(Some(&self.all))?;
+        Ok(Price { events, mechanism: learner })
+    }
+
+    fn plan(self: Rc<Self>, learner: Generic, events: Vec<Event>) -> Result<Plan> {
+        let (class, asked) = (Rc::clone(&self.class), Rc::clone(&self.asked));
+        let more = learner.error(BETA, class.rules as u64)?.floor();
+        let owners = learner.rows_needed(ALPHA, BETA, class.rules as u64)?.ceil();
+        let (rules, called) = (class.rules, class.called.clone());
+        let about = format!(
+            "one of {rules} {called}; with probability 95% it makes at most {more} mistakes more than the best of them"
+        );
+        let said = format!(
+            "One of {rules} {called}. With probability 95% it makes at most {more} mistakes more than the best of them; how many that makes is not said."
+        );
+        let promise = Promise {
+            about,
+            notes: vec![format!(
+                "If one of the rules is always right, {owners} owners are enough to learn one that errs on at most 5% of the people they were drawn from, with probability 90%."
+            )],
+            rule: json!({ "concept": called, "rules": rules, "coefficient": learner.coefficient().get(), "mistakes_above_best": more, "owners_for_5_percent": owners }),
+        };
+        plan(asked.clone(), promise, events, move |records, bits| {
+            let mistakes = (class.mistakes)(&counts(&asked, records, &class.sizes));
+            let chosen = learner.release(&mistakes, bits)?;
+            Ok(LearntRule { condition: Some((class.condition)(chosen)), notes: vec![said.clone()] })
+        })
+    }
 }

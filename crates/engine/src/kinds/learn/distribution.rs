@@ -8,14 +8,13 @@ use super::class::digits;
 use super::{ALPHA, BETA, LABEL, POSITIVE};
 use crate::attackers::Counted;
 use crate::error::Result;
-use crate::project::{Project, Request};
+use crate::project::{Cost, Project, Request};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details};
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::needs;
 use crate::release::rows::fields::private_table;
 use crate::release::rows::records::{Attributes, Records};
-use counting::{Counting, Noisy, Places};
+use counting::{DistributionMechanism, KeyPlaces, NoisyDistribution};
 use scumble::event::Event;
 use scumble::learn::distribution::nearest;
 use scumble::quantity::rounded_up;
@@ -30,7 +29,7 @@ const PUBLISHED: [&str; 2] = ["probability", "within"];
 const DIGITS: usize = 3;
 
 /// The columns, and how many combinations of values they have.
-struct Domain {
+struct DistributionDomain {
     attributes: Attributes,
     sizes: Vec<usize>,
     /// May be infinite.
@@ -38,7 +37,7 @@ struct Domain {
     public_owners: Option<u64>,
 }
 
-impl Domain {
+impl DistributionDomain {
     fn read(request: &Request, project: &Project) -> Result<Self> {
         let attributes = Attributes::new(request, project, false, &PUBLISHED)?;
         let sizes: Vec<usize> = attributes.sizes().iter().map(|size| size.unwrap_or(1) as usize).collect();
@@ -72,7 +71,7 @@ impl Domain {
     }
 }
 
-pub(crate) fn analysed(request: &Request, project: &Project) -> Result<Analysed> {
+pub(crate) fn analysed(request: &Request, project: &Project) -> Result<AnalysedRequest> {
     if LABEL.read(request)?.is_some() {
         let sentence = "a distribution predicts no label: leave 'label' out, or list its column among 'columns'";
         return Err(LABEL.error(request, sentence));
@@ -80,15 +79,23 @@ pub(crate) fn analysed(request: &Request, project: &Project) -> Result<Analysed>
     if POSITIVE.read(request)?.is_some() {
         return Err(POSITIVE.error(request, "'positive' is for a label, and a distribution has none: leave it out"));
     }
-    let domain = Rc::new(Domain::read(request, project)?);
-    Ok(Analysed::new(move |cost| {
-        let counting = Counting::within(cost, &domain)?;
-        let (domain, events) = (Rc::clone(&domain), counting.events.clone());
-        Ok(Priced::new(events, move |events| plan(domain, counting, events)))
-    }))
+    Ok(AnalysedRequest::new(DistributionDomain::read(request, project)?))
 }
 
-fn plan(domain: Rc<Domain>, counting: Counting, events: Vec<Event>) -> Result<Plan> {
+impl Analysis for DistributionDomain {
+    type Mechanism = DistributionMechanism;
+
+    fn at(&self, cost: &Cost) -> Result<Price<DistributionMechanism>> {
+        let mechanism = DistributionMechanism::within(cost, self)?;
+        Ok(Price { events: mechanism.events.clone(), mechanism })
+    }
+
+    fn plan(self: Rc<Self>, counting: DistributionMechanism, events: Vec<Event>) -> Result<Plan> {
+        plan(self, counting, events)
+    }
+}
+
+fn plan(domain: Rc<DistributionDomain>, counting: DistributionMechanism, events: Vec<Event>) -> Result<Plan> {
     let enough = counting.off.people_needed(ALPHA, BETA)?;
     let wide = rounded_up(counting.off.above + counting.off.below + counting.off.people, DIGITS);
     let condition = counting.condition();
@@ -128,9 +135,9 @@ fn plan(domain: Rc<Domain>, counting: Counting, events: Vec<Event>) -> Result<Pl
         tables: vec![domain.attributes.table().to_string()],
         query: None,
         compute: Box::new(move |charged| {
-            let records = charged.records(&domain.attributes)?;
+            let records = charged.read(&domain.attributes)?;
             let noisy = counting.count(&domain, &records, charged.bits())?;
-            let learnt = Learnt::of(&domain, &counting, &noisy);
+            let learnt = LearntDistribution::of(&domain, &counting, &noisy);
             Ok(learnt.answers(&domain, &counting, &records.values, notes.clone()))
         }),
     })
@@ -138,7 +145,7 @@ fn plan(domain: Rc<Domain>, counting: Counting, events: Vec<Event>) -> Result<Pl
 
 /// The distribution, and what is promised of it.
 #[derive(Debug, PartialEq)]
-struct Learnt {
+struct LearntDistribution {
     /// The combinations that are listed, the likeliest first.
     listed: Vec<(Vec<usize>, f64)>,
     /// The probability of each other one.
@@ -151,13 +158,13 @@ struct Learnt {
     is_cut: bool,
 }
 
-impl Learnt {
+impl LearntDistribution {
     /// A function of noisy numbers and of what is public.
-    fn of(domain: &Domain, counting: &Counting, noisy: &Noisy) -> Self {
+    fn of(domain: &DistributionDomain, counting: &DistributionMechanism, noisy: &NoisyDistribution) -> Self {
         let (probabilities, other) = nearest(&noisy.counts, noisy.owners, domain.combinations);
         let codes = |place: usize| match &noisy.places {
-            Places::All => digits(&domain.sizes, place),
-            Places::Listed(listed) => listed[place].clone(),
+            KeyPlaces::All => digits(&domain.sizes, place),
+            KeyPlaces::Listed(listed) => listed[place].clone(),
         };
         let likely = probabilities.into_iter().enumerate().filter(|(_, probability)| *probability > 0.0);
         let mut listed: Vec<(Vec<usize>, f64)> =
@@ -172,7 +179,13 @@ impl Learnt {
         Self { listed, other, owners: noisy.owners, within, squared, is_cut: noisy.is_cut }
     }
 
-    fn answers(self, domain: &Domain, counting: &Counting, values: &[Vec<Cell>], promised: Vec<String>) -> Answers {
+    fn answers(
+        self,
+        domain: &DistributionDomain,
+        counting: &DistributionMechanism,
+        values: &[Vec<Cell>],
+        promised: Vec<String>,
+    ) -> Answers {
         let column = |name: &str, cells: Vec<Cell>| AnswerColumn { name: name.to_string(), cells, uncertainty: None };
         let named = |(attribute, name): (usize, &String)| {
             let cell = |codes: &Vec<usize>| values[attribute].get(codes[attribute]).cloned().unwrap_or(Cell::Null);
@@ -195,7 +208,7 @@ impl Learnt {
     }
 
     /// What a reader should know.
-    fn said(&self, domain: &Domain, counting: &Counting) -> Vec<String> {
+    fn said(&self, domain: &DistributionDomain, counting: &DistributionMechanism) -> Vec<String> {
         let (within, squared, owners, condition) = (self.within, self.squared, self.owners, counting.condition());
         let other = rounded_up(self.other, DIGITS);
         let mut said = vec![format!(

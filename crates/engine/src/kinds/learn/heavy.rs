@@ -3,21 +3,22 @@
 //! [GKMS23], Theorem 31, with one change: the rule is made of what was found and of nothing else. (The paper compares counts with the number of owners, which
 //! is not public here.) So the cost is that of the tree of heavy hitters, in every scope.
 
-use super::{ALPHA, Asked, BETA, Learnt, Promise, equals, plan};
+use super::{ALPHA, BETA, LearnRequest, LearntRule, Promise, equals, plan};
 use crate::error::Result;
-use crate::kinds::heavy_hitters::{Wanted, fitted, found_from};
+use crate::kinds::heavy_hitters::{HeavyHittersRequest, fitted, found_from};
+use crate::project::Cost;
 use crate::release::output::Cell;
-use crate::release::plan::Analysed;
-use crate::release::plan::Priced;
+use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
 use crate::release::price::allowance::Exceptions;
 use crate::release::price::noise::Noise;
+use scumble::event::Event;
 use scumble::mechanism::heavy_hitters::{Found, HeavyHitters, MOST_CANDIDATES, Tree};
 use scumble::quantity::Beta;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::rc::Rc;
 
 /// The rule of the point that has most owners of label 1 beyond those of label 0, as far as both were found.
-fn best(asked: &Asked, found: &Found) -> Option<Vec<u32>> {
+fn best(asked: &LearnRequest, found: &Found) -> Option<Vec<u32>> {
     let columns = asked.domain.len();
     let is_whole = |values: &[u32]| {
         values
@@ -60,57 +61,71 @@ fn owners_needed(mistakes: f64, ln_points: f64, alpha: f64, beta: f64) -> f64 {
 /// As many owners as promises here are for.
 const MANY_OWNERS: u64 = 1_000_000;
 
-pub(crate) fn analysed(asked: Asked) -> Result<Analysed> {
-    let sizes = asked.attributes.sizes();
-    let wanted = Wanted::balanced(&sizes)?;
-    let none = Exceptions::none();
-    let asked = Rc::new(asked);
-    Ok(Analysed::new(move |cost| {
+pub(crate) fn analysed(asked: LearnRequest) -> Result<AnalysedRequest> {
+    let wanted = HeavyHittersRequest::balanced(&asked.attributes.sizes())?;
+    Ok(AnalysedRequest::new(PointAnalysis { asked: Rc::new(asked), wanted }))
+}
+
+/// A point among those that many owners share.
+struct PointAnalysis {
+    asked: Rc<LearnRequest>,
+    wanted: HeavyHittersRequest,
+}
+
+impl Analysis for PointAnalysis {
+    /// And what each attribute was granted.
+    type Mechanism = (HeavyHitters, Tree, Value);
+
+    fn at(&self, cost: &Cost) -> Result<Price<Self::Mechanism>> {
+        let attributes = &self.asked.attributes;
         let delta = cost.delta.clone().unwrap_or_else(scumble::quantity::Exact::zero);
-        let (tree, events, granted) = fitted(&wanted, &asked.attributes, cost, super::KIND.name, delta, &none)?;
-        let domains: Vec<u32> = sizes.iter().map(|size| size.unwrap_or(1)).collect();
+        let (tree, events, granted) =
+            fitted(&self.wanted, attributes, cost, super::KIND.name, delta, &Exceptions::none())?;
+        let domains: Vec<u32> = attributes.sizes().iter().map(|size| size.unwrap_or(1)).collect();
         let finder = HeavyHitters::new(tree.clone(), domains)?;
-        let asked = Rc::clone(&asked);
-        Ok(Priced::new(events, move |events| {
-            let enough = found_from(&tree)?;
-            let about = format!(
-                "a point that {enough} or more owners with label 1 share, of up to a million owners, is considered with probability 95%"
-            );
-            let labels = finder.domains().last().map_or(2.0, |labels| f64::from(*labels));
-            // And the rule that is never true.
-            let points: f64 = asked.domain.iter().map(|values| (values.len() as f64).ln()).sum::<f64>() + 2f64.ln();
-            let owners = owners_needed(most_mistakes(&tree, labels, BETA)?, points, ALPHA, BETA);
-            let promise = Promise {
-                about: about.clone(),
-                notes: vec![match owners <= MANY_OWNERS as f64 {
-                    true => format!(
-                        "If some point is always right, {owners} owners (up to a million) are enough to learn one that errs on at most 5% of the people they were drawn from, with probability 90%."
-                    ),
-                    false => "At this cost no number of owners up to a million is known to be enough for a point that errs on at most 5% of the people they were drawn from.".to_string(),
-                }],
-                rule: json!({ "concept": "points", "by": "heavy hitters", "threshold": tree.root().threshold, "scale": tree.root().scale.get(), "owners_for_5_percent": owners, "granted": granted }),
-            };
-            let said = format!(
-                "The point with most owners of label 1 beyond those of label 0 among the combinations that were found, or never if there is none: {about}."
-            );
-            plan(asked.clone(), promise, events, move |records, bits| {
-                let found = finder.release(&records.columns, bits)?;
-                let condition = match best(&asked, &found) {
-                    None => "FALSE".to_string(),
-                    Some(point) => {
-                        let parts = point.iter().zip(asked.columns()).zip(&asked.domain);
-                        let parts = parts.map(|((code, name), values)| equals(name, values, &values[*code as usize]));
-                        parts.collect::<Vec<_>>().join(" AND ")
-                    }
-                };
-                let mut notes = vec![said.clone()];
-                if found.is_cut {
-                    notes.push("So many combinations are shared by many owners that a list of them was cut: the rule is one of those that were left, and no number of owners is said to be enough.".to_string());
+        Ok(Price { events, mechanism: (finder, tree, granted) })
+    }
+
+    fn plan(self: Rc<Self>, (finder, tree, granted): Self::Mechanism, events: Vec<Event>) -> Result<Plan> {
+        let asked = Rc::clone(&self.asked);
+        let enough = found_from(&tree)?;
+        let about = format!(
+            "a point that {enough} or more owners with label 1 share, of up to a million owners, is considered with probability 95%"
+        );
+        let labels = finder.domains().last().map_or(2.0, |labels| f64::from(*labels));
+        // And the rule that is never true.
+        let points: f64 = asked.domain.iter().map(|values| (values.len() as f64).ln()).sum::<f64>() + 2f64.ln();
+        let owners = owners_needed(most_mistakes(&tree, labels, BETA)?, points, ALPHA, BETA);
+        let promise = Promise {
+            about: about.clone(),
+            notes: vec![match owners <= MANY_OWNERS as f64 {
+                true => format!(
+                    "If some point is always right, {owners} owners (up to a million) are enough to learn one that errs on at most 5% of the people they were drawn from, with probability 90%."
+                ),
+                false => "At this cost no number of owners up to a million is known to be enough for a point that errs on at most 5% of the people they were drawn from.".to_string(),
+            }],
+            rule: json!({ "concept": "points", "by": "heavy hitters", "threshold": tree.root().threshold, "scale": tree.root().scale.get(), "owners_for_5_percent": owners, "granted": granted }),
+        };
+        let said = format!(
+            "The point with most owners of label 1 beyond those of label 0 among the combinations that were found, or never if there is none: {about}."
+        );
+        plan(asked.clone(), promise, events, move |records, bits| {
+            let found = finder.release(&records.columns, bits)?;
+            let condition = match best(&asked, &found) {
+                None => "FALSE".to_string(),
+                Some(point) => {
+                    let parts = point.iter().zip(asked.columns()).zip(&asked.domain);
+                    let parts = parts.map(|((code, name), values)| equals(name, values, &values[*code as usize]));
+                    parts.collect::<Vec<_>>().join(" AND ")
                 }
-                Ok(Learnt { condition: Some(condition), notes })
-            })
-        }))
-    }))
+            };
+            let mut notes = vec![said.clone()];
+            if found.is_cut {
+                notes.push("So many combinations are shared by many owners that a list of them was cut: the rule is one of those that were left, and no number of owners is said to be enough.".to_string());
+            }
+            Ok(LearntRule { condition: Some(condition), notes })
+        })
+    }
 }
 
 #[cfg(test)]
@@ -146,7 +161,7 @@ mod tests {
         let fields = "concept = \"point\"\ncolumns = [\"town\", \"member\", \"age\"]\nmissing = \"never\"\n";
         let (asked, request) = asked_at(cost, fields);
         let sizes = asked.attributes.sizes();
-        let wanted = Wanted::balanced(&sizes).unwrap();
+        let wanted = HeavyHittersRequest::balanced(&sizes).unwrap();
         let none = scumble::quantity::Exact::zero();
         let (tree, ..) = fitted(&wanted, &asked.attributes, &request.cost, "learn", none, &Exceptions::none()).unwrap();
         let mistakes = most_mistakes(&tree, 2.0, BETA).unwrap();
@@ -192,7 +207,7 @@ mod tests {
     }
 
     /// Which rule each outcome of the four combinations is published as: a value of the column, or 2 for never.
-    fn rules(asked: &Asked, root: &Node) -> Vec<usize> {
+    fn rules(asked: &LearnRequest, root: &Node) -> Vec<usize> {
         let rule = |mut outcome: usize| {
             let mut strings = Vec::new();
             for values in COMBINATIONS {
@@ -226,7 +241,7 @@ mod tests {
     fn the_rule_costs_what_is_charged_and_one_percent_less_is_too_little() {
         let cost = "cost = { epsilon = 40, scope = \"attribute\" }";
         let (asked, request) = asked_at(cost, "concept = \"point\"\ncolumns = [\"member\"]\nmissing = \"never\"\n");
-        let wanted = Wanted::balanced(&asked.attributes.sizes()).unwrap();
+        let wanted = HeavyHittersRequest::balanced(&asked.attributes.sizes()).unwrap();
         let none = scumble::quantity::Exact::zero();
         let (tree, events, _) =
             fitted(&wanted, &asked.attributes, &request.cost, "learn", none, &Exceptions::none()).unwrap();

@@ -1,6 +1,6 @@
 //! Rules that somebody lists as conditions in SQL: each is tried out on every combination of public values, before any row is read.
 
-use super::Asked;
+use super::LearnRequest;
 use super::class::{Class, of_tables, sizes};
 use crate::error::Result;
 use crate::project::{Project, Request};
@@ -15,7 +15,12 @@ const MOST_RULES: usize = 1_000;
 /// The class of the listed rules, in their order.
 ///
 /// What may stand in a rule is what may stand in a query's WHERE ([`Universe::fulfilling`]): of any size that can be read, and without anything that fails on some value.
-pub(crate) fn class(asked: &Asked, rules: &[Placed<String>], request: &Request, project: &Project) -> Result<Class> {
+pub(crate) fn class(
+    asked: &LearnRequest,
+    rules: &[Placed<String>],
+    request: &Request,
+    project: &Project,
+) -> Result<Class> {
     if rules.is_empty() || rules.len() > MOST_RULES {
         return Err(super::RULES.error(request, format!("list 1 to {MOST_RULES} rules")));
     }

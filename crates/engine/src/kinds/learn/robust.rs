@@ -4,11 +4,10 @@
 //! spent by different mechanisms, and a column costs a fraction of what a whole person does. It pays where owners lie far from the boundary (docs/learning.md has numbers).
 
 use super::class::{MOST_BOOLS, digits, weighted};
-use super::{ALPHA, Asked, BETA, FLIPS, KIND, Learnt, Promise, plan};
+use super::{ALPHA, BETA, FLIPS, KIND, LearnRequest, LearntRule, Promise, plan};
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal, Request};
-use crate::release::Analysed;
-use crate::release::plan::Priced;
+use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
 use crate::release::price::allowance::Allowance;
 use crate::release::price::allowance::Exceptions;
 use crate::release::rows::fields::quoted;
@@ -53,7 +52,7 @@ fn candidates(columns: usize) -> Result<Vec<Vec<i32>>> {
 /// # Guarantee
 /// Each column and the label cost at most what they may, by the ledger's own rule.
 fn fitted(
-    asked: &Asked,
+    asked: &LearnRequest,
     cost: &Cost,
     exceptions: &Exceptions,
     flips: u32,
@@ -103,7 +102,7 @@ fn promise(learner: &Learner, rules: usize, flips: u32, granted: &Value) -> Resu
     })
 }
 
-pub(super) fn analysed(asked: Asked, request: &Request) -> Result<Analysed> {
+pub(super) fn analysed(asked: LearnRequest, request: &Request) -> Result<AnalysedRequest> {
     asked.only_bools(request, "robust halfspace")?;
     let dimension = asked.columns().len();
     if dimension > MOST_BOOLS {
@@ -118,25 +117,43 @@ pub(super) fn analysed(asked: Asked, request: &Request) -> Result<Analysed> {
     }
     let flips = flips(request, dimension)?;
     let exceptions = Exceptions::read(request, asked.attributes.names())?;
-    let (candidates, asked) = (candidates(dimension)?, Rc::new(asked));
-    Ok(Analysed::new(move |cost| {
-        let (learner, events, granted) = fitted(&asked, cost, &exceptions, flips, &candidates)?;
-        let (asked, rules) = (Rc::clone(&asked), candidates.len());
-        Ok(Priced::new(events, move |events| {
-            let promise = promise(&learner, rules, flips, &granted)?;
-            let said = format!("Chosen is {}.", promise.about);
-            plan(asked.clone(), promise, events, move |records, bits| {
-                let (points, labels) = signs(&asked, records);
-                let weights = learner.learn(&points, &labels, bits)?;
-                let columns: Vec<String> = asked.columns().iter().map(|name| quoted(name)).collect();
-                Ok(Learnt { condition: Some(weighted(&columns, &weights)), notes: vec![said.clone()] })
-            })
-        }))
-    }))
+    let candidates = candidates(dimension)?;
+    Ok(AnalysedRequest::new(RobustAnalysis { asked: Rc::new(asked), exceptions, flips, candidates }))
+}
+
+/// A halfspace that few owners can change.
+struct RobustAnalysis {
+    asked: Rc<LearnRequest>,
+    exceptions: Exceptions,
+    flips: u32,
+    candidates: Vec<Vec<i32>>,
+}
+
+impl Analysis for RobustAnalysis {
+    /// And what each attribute was granted.
+    type Mechanism = (Learner, Value);
+
+    fn at(&self, cost: &Cost) -> Result<Price<Self::Mechanism>> {
+        let Self { asked, exceptions, flips, candidates } = self;
+        let (learner, events, granted) = fitted(asked, cost, exceptions, *flips, candidates)?;
+        Ok(Price { events, mechanism: (learner, granted) })
+    }
+
+    fn plan(self: Rc<Self>, (learner, granted): Self::Mechanism, events: Vec<Event>) -> Result<Plan> {
+        let promise = promise(&learner, self.candidates.len(), self.flips, &granted)?;
+        let said = format!("Chosen is {}.", promise.about);
+        let asked = Rc::clone(&self.asked);
+        plan(Rc::clone(&asked), promise, events, move |records, bits| {
+            let (points, labels) = signs(&asked, records);
+            let weights = learner.learn(&points, &labels, bits)?;
+            let columns: Vec<String> = asked.columns().iter().map(|name| quoted(name)).collect();
+            Ok(LearntRule { condition: Some(weighted(&columns, &weights)), notes: vec![said.clone()] })
+        })
+    }
 }
 
 /// Each record as signs, 1 for true: what is missing is not true.
-fn signs(asked: &Asked, records: &Records) -> (Vec<Vec<i8>>, Vec<i8>) {
+fn signs(asked: &LearnRequest, records: &Records) -> (Vec<Vec<i8>>, Vec<i8>) {
     let sign = |is_one: bool| if is_one { 1 } else { -1 };
     let columns = &records.columns[..asked.domain.len()];
     let point = |record: usize| columns.iter().map(|column| sign(column[record] == 1)).collect();

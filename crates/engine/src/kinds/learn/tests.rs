@@ -25,12 +25,12 @@ fn project(fields: &str) -> Project {
     Project::parse(Path::new("scumble.toml"), &format!("{PROJECT}{fields}")).unwrap()
 }
 
-pub(crate) fn asked(fields: &str) -> (Asked, Request) {
+pub(crate) fn asked(fields: &str) -> (LearnRequest, Request) {
     read(&project(fields))
 }
 
 /// The same at another cost.
-pub(crate) fn asked_at(cost: &str, fields: &str) -> (Asked, Request) {
+pub(crate) fn asked_at(cost: &str, fields: &str) -> (LearnRequest, Request) {
     let text = format!("{}{fields}", PROJECT.replace("cost = { epsilon = 1 }", cost));
     read(&Project::parse(Path::new("scumble.toml"), &text).unwrap())
 }
@@ -42,14 +42,14 @@ pub(crate) fn request_of(text: &str) -> (Project, Request) {
     (project, request)
 }
 
-fn read(project: &Project) -> (Asked, Request) {
+fn read(project: &Project) -> (LearnRequest, Request) {
     let request = project.releases[0].clone();
     assert_eq!(kinds::find(&request.kind).unwrap().name, "learn");
-    (Asked::read(&request, project).unwrap(), request)
+    (LearnRequest::read(&request, project).unwrap(), request)
 }
 
 /// Every record, by its codes, the label last.
-fn universe(asked: &Asked) -> Vec<Vec<u32>> {
+fn universe(asked: &LearnRequest) -> Vec<Vec<u32>> {
     let sizes: Vec<usize> = asked.attributes.sizes().iter().map(|size| size.unwrap() as usize).collect();
     let cells: usize = sizes.iter().product();
     (0..cells).map(|cell| class::digits(&sizes, cell).into_iter().map(|code| code as u32).collect()).collect()

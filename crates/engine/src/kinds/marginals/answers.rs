@@ -1,8 +1,8 @@
 //! What is published: tables in long form, or rows.
 
 use super::pairs;
-use super::published::{Bar, ESTIMATE, FITTED, Labels, Published};
-use super::work::{Choice, Fitted, Work};
+use super::published::{Bar, ESTIMATE, FITTED, Labels, MarginalsForm};
+use super::work::{FittedMarginals, MarginalsMethod, MethodChoice};
 use crate::error::{Error, Result};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use crate::release::plan::Expected;
@@ -29,16 +29,16 @@ pub(crate) fn refuse_noise_alone(limits: &Limits) -> Result<()> {
 
 /// The published columns.
 pub(crate) fn answers(
-    work: &Work,
-    fitted: &Fitted,
+    work: &MarginalsMethod,
+    fitted: &FittedMarginals,
     labels: &Labels<'_>,
     tables: &[Subset],
-    published: Published,
+    published: MarginalsForm,
     mut notes: Vec<String>,
 ) -> Result<Answers> {
     let mut details = Details::default();
     let columns = match (published, &fitted.model) {
-        (Published::Rows, Some(model)) => {
+        (MarginalsForm::Rows, Some(model)) => {
             let (model, scaled) = publishable(model, tables)?;
             notes.extend(scaled);
             rows(&model, labels)
@@ -62,24 +62,24 @@ pub(crate) fn answers(
     Ok(Answers { columns, notes: first, details })
 }
 
-fn note(work: &Work, published: Published) -> &'static str {
+fn note(work: &MarginalsMethod, published: MarginalsForm) -> &'static str {
     match (published, work) {
-        (Published::Rows, _) => {
+        (MarginalsForm::Rows, _) => {
             "The rows are made up: they are a table of counts that was fitted to noisy numbers, and no row is anybody's. Their counts have no error bar: small ones are too large on average, others too small, so that means of the rows are biased where people are few for the noise."
         }
-        (Published::Tables, Work::Residual(_)) => {
+        (MarginalsForm::Tables, MarginalsMethod::Residual(_)) => {
             "`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and all tables agree with each other. `fitted` is the likeliest table of counts that are not negative: it has no error bar (the one of `estimate` is not its own), and small counts are too large in it on average, others too small, so that means and shares from it are biased."
         }
-        (Published::UnbiasedTables, Work::Residual(_)) => {
+        (MarginalsForm::UnbiasedTables, MarginalsMethod::Residual(_)) => {
             "`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and all tables agree with each other."
         }
-        (Published::Tables, Work::Projection(..)) => {
+        (MarginalsForm::Tables, MarginalsMethod::Projection(..)) => {
             "`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and tables agree with each other only within their noise. `fitted` is the nearest consistent table: it has no error bar (the one of `estimate` is not its own), and small counts are too large in it on average, so that means and shares from it are biased."
         }
-        (Published::UnbiasedTables, _) => {
+        (MarginalsForm::UnbiasedTables, _) => {
             "`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and tables agree with each other only within their noise."
         }
-        (Published::FittedTables, _) | (_, Work::Mwem { .. } | Work::Pairs(_)) => {
+        (MarginalsForm::FittedTables, _) | (_, MarginalsMethod::Mwem { .. } | MarginalsMethod::Pairs(_)) => {
             "`fitted` is one consistent table of counts that are not negative; its error depends on the data, so that it has no error bar, and small counts are too large in it on average, so that means and shares from it are biased."
         }
     }
@@ -88,8 +88,8 @@ fn note(work: &Work, published: Published) -> &'static str {
 /// One column per attribute, empty where a table does not contain it; then `estimate` with its error bars, and `fitted`, as far as there are any. And
 /// what the bars of a chart are called.
 fn long_form(
-    work: &Work,
-    fitted: &Fitted,
+    work: &MarginalsMethod,
+    fitted: &FittedMarginals,
     labels: &Labels<'_>,
     tables: &[Subset],
 ) -> Result<(Vec<AnswerColumn>, Option<Vec<String>>)> {
@@ -121,7 +121,7 @@ fn long_form(
 }
 
 /// The unbiased estimates with their error bars.
-fn estimated(work: &Work, tables: &[Subset], estimates: &[Vec<f64>]) -> AnswerColumn {
+fn estimated(work: &MarginalsMethod, tables: &[Subset], estimates: &[Vec<f64>]) -> AnswerColumn {
     let (mut cells, mut uncertainty) = (Vec::new(), Vec::new());
     for (&table, estimates) in tables.iter().zip(estimates) {
         let bar = work.bar(table).unwrap_or(Bar { standard_error: f64::NAN, half_width: f64::INFINITY });
@@ -161,8 +161,13 @@ fn rows(model: &Model, labels: &Labels<'_>) -> Vec<AnswerColumn> {
 }
 
 /// The error to expect of the tables of each size: of the unbiased estimates that of the noise, of all that is fitted none.
-pub(crate) fn expected(work: &Work, tables: &[Subset], published: Published, choice: &Choice) -> Vec<Expected> {
-    if let Work::Pairs(pairs) = work {
+pub(crate) fn expected(
+    work: &MarginalsMethod,
+    tables: &[Subset],
+    published: MarginalsForm,
+    choice: &MethodChoice,
+) -> Vec<Expected> {
+    if let MarginalsMethod::Pairs(pairs) = work {
         return pairs::expected(pairs, published, choice);
     }
     let largest = tables.iter().map(|table| table.len()).max().unwrap_or(0);
@@ -173,20 +178,20 @@ pub(crate) fn expected(work: &Work, tables: &[Subset], published: Published, cho
     for size in 1..=largest {
         let error = mean_error(work, tables, size);
         match (published, error) {
-            (Published::Rows, Some(error)) => {
+            (MarginalsForm::Rows, Some(error)) => {
                 let about = format!(
                     "tables of {size}: no error bar; the rows are fitted to unbiased tables with a standard error of {error:.4}"
                 );
                 tell("counts of rows", None, about);
             }
-            (Published::Rows, None) => tell("counts of rows", None, format!("tables of {size}: no error bar")),
+            (MarginalsForm::Rows, None) => tell("counts of rows", None, format!("tables of {size}: no error bar")),
             (published, Some(_)) if published.has_estimates() => {
                 tell(ESTIMATE, error, format!("tables of {size}: root mean square over their cells"));
             }
             _ => {}
         }
     }
-    if published != Published::Rows && published.has_model() {
+    if published != MarginalsForm::Rows && published.has_model() {
         tell(FITTED, None, "no error bar: depends on the data".to_string());
     }
     if let Some(last) = expected.last_mut() {
@@ -196,7 +201,7 @@ pub(crate) fn expected(work: &Work, tables: &[Subset], published: Published, cho
 }
 
 /// The root of the mean variance of a cell of the unbiased tables of this size.
-fn mean_error(work: &Work, tables: &[Subset], size: usize) -> Option<f64> {
+fn mean_error(work: &MarginalsMethod, tables: &[Subset], size: usize) -> Option<f64> {
     let domain = work.domain()?;
     let (mut sum, mut cells) = (0.0, 0.0);
     for &table in tables.iter().filter(|table| table.len() == size) {

@@ -18,8 +18,7 @@ use crate::place::Place;
 use crate::project::{Cost, Project, Request};
 use crate::release::field::{Field, Placed, Word};
 use crate::release::floor::Floor;
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
 use crate::release::price::allowance::{
     ATTRIBUTE_COSTS, Allowance, Exceptions, any_attribute_as_person, delta_of_gaussian,
 };
@@ -30,14 +29,14 @@ use crate::release::rows::fields::private_table;
 use crate::release::rows::records;
 use crate::release::rows::records::Attributes;
 use crate::release::{CostAbout, Kind, Publication};
-use published::Published;
+use published::MarginalsForm;
 use scumble::event::Event;
 use scumble::quantity::Exact;
 use scumble::workload::planner::{Limits, Promise};
 use scumble::workload::{Domain, Subset};
 use serde_json::{Value, json};
 use std::rc::Rc;
-use work::{Choice, MethodWish, Space, Wishes, Work};
+use work::{MarginalsMethod, MethodChoice, MethodWish, Space, Wishes};
 
 const METHOD: Field<Option<MethodWish>> = Field::new(
     "method",
@@ -101,11 +100,11 @@ pub(crate) static MARGINALS: Kind = Kind {
     ..Kind::COMMON
 };
 
-fn analyse_marginals(request: &Request, project: &Project) -> Result<Analysed> {
+fn analyse_marginals(request: &Request, project: &Project) -> Result<AnalysedRequest> {
     let published = match ESTIMATES.read(request)?.unwrap_or(Estimates::Both) {
-        Estimates::Both => Published::Tables,
-        Estimates::Model => Published::FittedTables,
-        Estimates::Unbiased => Published::UnbiasedTables,
+        Estimates::Both => MarginalsForm::Tables,
+        Estimates::Model => MarginalsForm::FittedTables,
+        Estimates::Unbiased => MarginalsForm::UnbiasedTables,
     };
     match wide::analysed(request, project, published)? {
         Some(analysed) => Ok(analysed),
@@ -138,10 +137,10 @@ pub(crate) static SYNTHETIC: Kind = Kind {
     ..Kind::COMMON
 };
 
-fn analyse_synthetic(request: &Request, project: &Project) -> Result<Analysed> {
-    match wide::analysed(request, project, Published::Rows)? {
+fn analyse_synthetic(request: &Request, project: &Project) -> Result<AnalysedRequest> {
+    match wide::analysed(request, project, MarginalsForm::Rows)? {
         Some(analysed) => Ok(analysed),
-        None => Ok(Marginals::new(request, project, Published::Rows)?.analysed()),
+        None => Ok(Marginals::new(request, project, MarginalsForm::Rows)?.analysed()),
     }
 }
 
@@ -161,13 +160,13 @@ struct Marginals {
     budget_delta: Option<Exact>,
     /// How many people there are, if the table declares that as public.
     public_people: Option<u64>,
-    published: Published,
+    published: MarginalsForm,
     /// Where estimates are asked for.
     estimates: Place,
 }
 
 impl Marginals {
-    fn new(request: &Request, project: &Project, published: Published) -> Result<Self> {
+    fn new(request: &Request, project: &Project, published: MarginalsForm) -> Result<Self> {
         let attributes = Attributes::new(request, project, false, published.columns())?;
         let wishes = Wishes::read(request)?;
         let order = order(request, attributes.names().len())?;
@@ -190,7 +189,7 @@ impl Marginals {
             )));
         }
         // How many there are is public: what could not be published is refused before anything is charged.
-        if let (Published::Rows, Some(people)) = (published, public_people)
+        if let (MarginalsForm::Rows, Some(people)) = (published, public_people)
             && people > answers::MOST_ROWS as u64
         {
             return Err(Error::input(format!(
@@ -200,7 +199,7 @@ impl Marginals {
             )));
         }
         Ok(Self {
-            kind: if matches!(published, Published::Rows) { SYNTHETIC.name } else { MARGINALS.name },
+            kind: if matches!(published, MarginalsForm::Rows) { SYNTHETIC.name } else { MARGINALS.name },
             tables: domain.as_ref().map_or_else(Vec::new, |domain| {
                 (1..=order).flat_map(|size| Subset::all_of_size(domain.attributes(), size)).collect()
             }),
@@ -217,30 +216,22 @@ impl Marginals {
         })
     }
 
-    fn analysed(self) -> Analysed {
-        let asked = Rc::new(self);
-        Analysed::new(move |cost| {
-            let (work, choice, events, granted) = asked.at(cost)?;
-            let asked = Rc::clone(&asked);
-            Ok(Priced::new(events, move |events| {
-                let rule = asked.rule(&work, &choice, granted);
-                plan(asked, work, &choice, rule, events)
-            }))
-        })
+    fn analysed(self) -> AnalysedRequest {
+        AnalysedRequest::new(self)
     }
 
     /// The method that this cost pays for, its events, and what each attribute pays of what it was granted.
-    fn at(&self, cost: &Cost) -> Result<(Work, Choice, Vec<Event>, Value)> {
+    fn within(&self, cost: &Cost) -> Result<(MarginalsMethod, MethodChoice, Vec<Event>, Value)> {
         let names = self.attributes.names();
         let allowance = Allowance::of(cost, self.kind, names, self.delta(cost)?, &self.exceptions)?;
         let limits = Limits { public_people: self.public_people, ..allowance.in_rho(names)? };
-        if matches!(self.published, Published::Rows) {
+        if matches!(self.published, MarginalsForm::Rows) {
             answers::refuse_noise_alone(&limits)?;
         }
         let space =
             Space { domain: self.domain.as_ref(), order: self.order, pairs: self.may_be_pairs.then_some(names.len()) };
-        let (work, choice) = Work::choose(&self.wishes, &space, &limits, cost.scope)?;
-        if matches!((self.published, &work), (Published::UnbiasedTables, Work::Mwem { .. })) {
+        let (work, choice) = MarginalsMethod::choose(&self.wishes, &space, &limits, cost.scope)?;
+        if matches!((self.published, &work), (MarginalsForm::UnbiasedTables, MarginalsMethod::Mwem { .. })) {
             return Err(Error::at(self.estimates.clone(), "the method 'mwem' has no unbiased estimates"));
         }
         let mut events = work.events(names)?;
@@ -263,17 +254,17 @@ impl Marginals {
             return (self.attributes.names().len() as u64).pow(2).saturating_mul(8 * needs::NUMBER + 4 * needs::LINE);
         };
         let lines = self.tables.iter().map(|table| domain.table_cells(*table) as u64).fold(0, u64::saturating_add);
-        let lines = if matches!(self.published, Published::Rows) { 0 } else { lines.saturating_mul(needs::LINE) };
+        let lines = if matches!(self.published, MarginalsForm::Rows) { 0 } else { lines.saturating_mul(needs::LINE) };
         (domain.cells() as u64).saturating_mul(5 * needs::NUMBER).saturating_add(lines)
     }
 
     fn delta(&self, cost: &Cost) -> Result<Exact> {
-        let what = if matches!(self.published, Published::Rows) { "synthetic rows" } else { "marginals" };
+        let what = if matches!(self.published, MarginalsForm::Rows) { "synthetic rows" } else { "marginals" };
         delta_of_gaussian(cost, self.budget_delta.as_ref(), what)
     }
 
     /// What nobody could beat: in tables of this order there are those of each column by itself.
-    fn limits(&self, work: &Work, events: &[Event]) -> Result<Vec<Floor>> {
+    fn limits(&self, work: &MarginalsMethod, events: &[Event]) -> Result<Vec<Floor>> {
         let sizes: Option<Vec<u32>> = self.attributes.sizes().into_iter().collect();
         let Some(sizes) = sizes else { return Ok(Vec::new()) };
         let unbiased = self.published.has_estimates();
@@ -284,7 +275,7 @@ impl Marginals {
             &AllTables {
                 sizes: &sizes,
                 people: work.public_people(),
-                column: self.published.counts(matches!(work, Work::Mwem { .. } | Work::Pairs(_))),
+                column: self.published.counts(matches!(work, MarginalsMethod::Mwem { .. } | MarginalsMethod::Pairs(_))),
                 single_errors: self.domain.as_ref().and_then(|_| single()),
                 largest_error: &|beta| self.largest_error(&error, beta),
             },
@@ -303,7 +294,7 @@ impl Marginals {
         Some(worst * (2.0 * (2.0 * cells / beta).ln()).sqrt())
     }
 
-    fn rule(&self, work: &Work, choice: &Choice, granted: Value) -> Value {
+    fn rule(&self, work: &MarginalsMethod, choice: &MethodChoice, granted: Value) -> Value {
         let promise = |promise: &Promise| json!({ "method": promise.method.name(), "error": promise.error });
         json!({
             "records": self.attributes.rule(), "tables": work.tables().unwrap_or(self.tables.len() as u64), "method": choice.method.name(), "why": choice.why,
@@ -313,7 +304,28 @@ impl Marginals {
     }
 }
 
-fn plan(asked: Rc<Marginals>, work: Work, choice: &Choice, rule: Value, events: Vec<Event>) -> Result<Plan> {
+impl Analysis for Marginals {
+    /// The method, why it was chosen, and what each attribute was granted.
+    type Mechanism = (MarginalsMethod, MethodChoice, Value);
+
+    fn at(&self, cost: &Cost) -> Result<Price<Self::Mechanism>> {
+        let (work, choice, events, granted) = self.within(cost)?;
+        Ok(Price { events, mechanism: (work, choice, granted) })
+    }
+
+    fn plan(self: Rc<Self>, (work, choice, granted): Self::Mechanism, events: Vec<Event>) -> Result<Plan> {
+        let rule = self.rule(&work, &choice, granted);
+        plan(self, work, &choice, rule, events)
+    }
+}
+
+fn plan(
+    asked: Rc<Marginals>,
+    work: MarginalsMethod,
+    choice: &MethodChoice,
+    rule: Value,
+    events: Vec<Event>,
+) -> Result<Plan> {
     let limits = asked.limits(&work, &events)?;
     Ok(Plan {
         events,
@@ -328,10 +340,10 @@ fn plan(asked: Rc<Marginals>, work: Work, choice: &Choice, rule: Value, events: 
         query: None,
         compute: Box::new(move |charged| {
             let Marginals { attributes, tables, published, .. } = &*asked;
-            let records = charged.records(attributes)?;
+            let records = charged.read(attributes)?;
             let labels = published::Labels { names: attributes.names(), values: &records.values };
             let notes = attributes.note().into_iter().collect();
-            if let Work::Pairs(pairs) = &work {
+            if let MarginalsMethod::Pairs(pairs) = &work {
                 return pairs::answers(pairs, &records.columns, &labels, *published, notes, charged.bits());
             }
             let counts =

@@ -2,8 +2,8 @@
 //!
 //! So many tables have a layout of their own: two columns and their values, and not a column for each attribute.
 
-use super::published::{ESTIMATE, FITTED, Labels, Published};
-use super::work::Choice;
+use super::published::{ESTIMATE, FITTED, Labels, MarginalsForm};
+use super::work::MethodChoice;
 use crate::error::Result;
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use crate::release::plan::Expected;
@@ -13,9 +13,9 @@ use scumble::workload::Bits;
 use scumble::workload::psd::{Literal, MOST_COLUMNS, MeasuredPairs, Pairs, ProjectedPairs};
 
 /// Why the method cannot make these tables, in a sentence; none where it can.
-pub(crate) fn refusal(attributes: &Attributes, order: usize, published: Published) -> Option<String> {
+pub(crate) fn refusal(attributes: &Attributes, order: usize, published: MarginalsForm) -> Option<String> {
     let columns = attributes.names().len();
-    if published == Published::Rows {
+    if published == MarginalsForm::Rows {
         return Some("the method 'psd' makes tables of two columns, of which no rows can be made".to_string());
     }
     if order != 2 {
@@ -33,7 +33,7 @@ pub(crate) fn refusal(attributes: &Attributes, order: usize, published: Publishe
 }
 
 /// What to expect of the tables.
-pub(crate) fn expected(pairs: &Pairs, published: Published, choice: &Choice) -> Vec<Expected> {
+pub(crate) fn expected(pairs: &Pairs, published: MarginalsForm, choice: &MethodChoice) -> Vec<Expected> {
     let tell = |column: &str, standard_error: Option<f64>, about: String| Expected {
         column: column.to_string(),
         standard_error,
@@ -64,14 +64,14 @@ pub(crate) fn answers(
     pairs: &Pairs,
     columns: &[Vec<u32>],
     labels: &Labels<'_>,
-    published: Published,
+    published: MarginalsForm,
     mut notes: Vec<String>,
     bits: &mut dyn BitSource,
 ) -> Result<Answers> {
     let truths: Vec<Vec<bool>> = columns.iter().map(|column| column.iter().map(|code| *code == 1).collect()).collect();
     let measured = pairs.release(&Bits::new(&truths)?, bits)?;
     let projected = published.has_model().then(|| measured.projected()).transpose()?;
-    let mut table = Table::new(pairs, &measured, projected.as_ref(), labels, published);
+    let mut table = PairTable::new(pairs, &measured, projected.as_ref(), labels, published);
     for column in 0..labels.names.len() {
         [false, true].into_iter().for_each(|value| table.add((column, value), None));
     }
@@ -89,7 +89,7 @@ pub(crate) fn answers(
     Ok(table.answers(notes))
 }
 
-fn note(published: Published, projected: Option<&ProjectedPairs>) -> String {
+fn note(published: MarginalsForm, projected: Option<&ProjectedPairs>) -> String {
     let mut note = String::new();
     if published.has_estimates() {
         note += "`estimate` is unbiased, and its error bar holds for every cell; it may be negative, and all tables agree with each other.";
@@ -105,7 +105,7 @@ fn note(published: Published, projected: Option<&ProjectedPairs>) -> String {
 }
 
 /// The cells of all tables, one after the other.
-struct Table<'a> {
+struct PairTable<'a> {
     pairs: &'a Pairs,
     measured: &'a MeasuredPairs,
     projected: Option<&'a ProjectedPairs>,
@@ -115,13 +115,13 @@ struct Table<'a> {
     fitted: Option<Vec<Cell>>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> PairTable<'a> {
     fn new(
         pairs: &'a Pairs,
         measured: &'a MeasuredPairs,
         projected: Option<&'a ProjectedPairs>,
         labels: &'a Labels<'a>,
-        published: Published,
+        published: MarginalsForm,
     ) -> Self {
         let estimates = published.has_estimates().then(|| (Vec::new(), Vec::new()));
         let fitted = projected.map(|_| Vec::new());

@@ -4,7 +4,7 @@ use crate::release::Cell;
 
 /// What is published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Published {
+pub(crate) enum MarginalsForm {
     /// Tables: unbiased estimates with their error bars, and beside them those of the fitted model, which have none.
     Tables,
     /// Tables of unbiased estimates alone.
@@ -15,7 +15,7 @@ pub(crate) enum Published {
     Rows,
 }
 
-impl Published {
+impl MarginalsForm {
     /// The columns that are published beside the attributes.
     pub fn columns(self) -> &'static [&'static str] {
         match self {

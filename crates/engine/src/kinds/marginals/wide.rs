@@ -6,7 +6,7 @@
 mod tables;
 
 use super::answers::refuse_noise_alone;
-use super::published::Published;
+use super::published::MarginalsForm;
 use super::work::MethodWish;
 use super::{METHOD, ORDER};
 use crate::attackers::Counted;
@@ -14,8 +14,7 @@ use crate::error::{Error, Result};
 use crate::project::{Cost, Project, Request};
 use crate::release::field::{Field, Placed};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details};
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::allowance::{Allowance, Exceptions, any_attribute_as_person, delta_of_gaussian};
 use crate::release::price::needs;
 use crate::release::rows::fields::private_table;
@@ -51,14 +50,14 @@ const MOST_ROWS: usize = 10_000_000;
 const FITTED_ORDER: usize = 2;
 
 /// What is asked for.
-struct Asked {
+struct WideMarginals {
     attributes: Attributes,
     sizes: Vec<u32>,
     order: usize,
     exceptions: Exceptions,
     budget_delta: Option<Exact>,
     public_people: Option<u64>,
-    published: Published,
+    published: MarginalsForm,
     never: Vec<Never>,
     linked: Vec<Vec<usize>>,
     rows: Option<usize>,
@@ -66,14 +65,18 @@ struct Asked {
 }
 
 /// What is done.
-enum Work {
+enum WideMethod {
     Marginals(marginals::Plan),
     Rows(synthetic::Plan),
 }
 
 /// The analysis of a request that is meant this way; none where a model of all combinations is.
-pub(crate) fn analysed(request: &Request, project: &Project, published: Published) -> Result<Option<Analysed>> {
-    let is_rows = published == Published::Rows;
+pub(crate) fn analysed(
+    request: &Request,
+    project: &Project,
+    published: MarginalsForm,
+) -> Result<Option<AnalysedRequest>> {
+    let is_rows = published == MarginalsForm::Rows;
     let attributes = match is_rows {
         true => Attributes::with_steps(request, project, published.columns())?,
         false => Attributes::new(request, project, false, published.columns())?,
@@ -120,7 +123,7 @@ pub(crate) fn analysed(request: &Request, project: &Project, published: Publishe
     if public_people.is_some_and(|people| people >= super::MOST_PEOPLE) {
         return Err(Error::input(format!("public_owners of the table '{}' must be below 2^40", attributes.table())));
     }
-    let asked = Asked {
+    let asked = WideMarginals {
         order: order(request, &sizes, is_rows)?,
         exceptions: Exceptions::read(request, attributes.names())?,
         budget_delta: project.budget.smallest_delta(),
@@ -140,12 +143,21 @@ pub(crate) fn analysed(request: &Request, project: &Project, published: Publishe
         let plan = plan.with_never(asked.never.clone()).map_err(|error| NEVER.error(request, error.to_string()))?;
         plan.with_linked(&asked.linked).map_err(|error| LINKED.error(request, error.to_string()))?;
     }
-    let asked = Rc::new(asked);
-    Ok(Some(Analysed::new(move |cost| {
-        let (work, events, granted) = asked.at(cost)?;
-        let asked = Rc::clone(&asked);
-        Ok(Priced::new(events, move |events| Ok(plan(asked, work, granted, events))))
-    })))
+    Ok(Some(AnalysedRequest::new(asked)))
+}
+
+impl Analysis for WideMarginals {
+    /// The method, and what each attribute was granted.
+    type Mechanism = (WideMethod, Value);
+
+    fn at(&self, cost: &Cost) -> Result<Price<Self::Mechanism>> {
+        let (work, events, granted) = self.within(cost)?;
+        Ok(Price { events, mechanism: (work, granted) })
+    }
+
+    fn plan(self: Rc<Self>, (work, granted): Self::Mechanism, events: Vec<Event>) -> Result<Plan> {
+        Ok(plan(self, work, granted, events))
+    }
 }
 
 /// How many rows the request asks for, if it does.
@@ -193,11 +205,11 @@ fn read_linked(names: Vec<Placed<String>>, attributes: &Attributes) -> Result<Ve
     Ok(if group.is_empty() { Vec::new() } else { vec![group] })
 }
 
-impl Asked {
-    fn at(&self, cost: &Cost) -> Result<(Work, Vec<Event>, Value)> {
+impl WideMarginals {
+    fn within(&self, cost: &Cost) -> Result<(WideMethod, Vec<Event>, Value)> {
         let names = self.attributes.names();
         let (kind, what) = match self.published {
-            Published::Rows => (super::SYNTHETIC.name, "synthetic rows"),
+            MarginalsForm::Rows => (super::SYNTHETIC.name, "synthetic rows"),
             _ => (super::MARGINALS.name, "marginals"),
         };
         let allowance = Allowance::of(
@@ -209,18 +221,18 @@ impl Asked {
         )?;
         let limits = Limits { public_people: self.public_people, ..allowance.in_rho(names)? };
         let work = match self.published {
-            Published::Rows => {
+            MarginalsForm::Rows => {
                 if self.rows.is_none() {
                     refuse_noise_alone(&limits)?;
                 }
                 let plan = synthetic::Plan::new(&self.sizes, &limits)?;
-                Work::Rows(plan.with_never(self.never.clone())?.with_linked(&self.linked)?.with_rows(self.rows))
+                WideMethod::Rows(plan.with_never(self.never.clone())?.with_linked(&self.linked)?.with_rows(self.rows))
             }
-            _ => Work::Marginals(marginals::Plan::new(&self.sizes, self.order, &limits)?),
+            _ => WideMethod::Marginals(marginals::Plan::new(&self.sizes, self.order, &limits)?),
         };
         let mut events = match &work {
-            Work::Rows(plan) => plan.events(names)?,
-            Work::Marginals(plan) => plan.events(names)?,
+            WideMethod::Rows(plan) => plan.events(names)?,
+            WideMethod::Marginals(plan) => plan.events(names)?,
         };
         if self.attributes.move_together() {
             events = any_attribute_as_person(&events, names)?;
@@ -238,7 +250,7 @@ impl Asked {
     fn memory(&self) -> u64 {
         let values: u64 = self.sizes.iter().map(|size| u64::from(*size)).sum();
         let held = match self.published {
-            Published::Rows => {
+            MarginalsForm::Rows => {
                 let rows = self.rows.map(|rows| rows as u64).or(self.public_people).unwrap_or(0).min(MOST_ROWS as u64);
                 rows.saturating_mul(self.sizes.len() as u64).saturating_mul(2 * needs::NUMBER)
             }
@@ -259,13 +271,13 @@ impl Asked {
     }
 }
 
-fn plan(asked: Rc<Asked>, work: Work, granted: Value, events: Vec<Event>) -> Plan {
+fn plan(asked: Rc<WideMarginals>, work: WideMethod, granted: Value, events: Vec<Event>) -> Plan {
     let (method, parameters) = match &work {
-        Work::Rows(plan) => (
+        WideMethod::Rows(plan) => (
             "chosen",
             json!({ "rho_presence": plan.rho_presence(), "rho_person": plan.rho_person(), "never": asked.never.len(), "linked": asked.linked, "rows": asked.rows }),
         ),
-        Work::Marginals(plan) => {
+        WideMethod::Marginals(plan) => {
             ("residual", json!({ "residuals_by_sizes": by_sizes(plan), "public_people": plan.public_people() }))
         }
     };
@@ -284,11 +296,15 @@ fn plan(asked: Rc<Asked>, work: Work, granted: Value, events: Vec<Event>) -> Pla
         tables: vec![asked.attributes.table().to_string()],
         query: None,
         compute: Box::new(move |charged| {
-            let records = charged.records(&asked.attributes)?;
+            let records = charged.read(&asked.attributes)?;
             let people = Records::new(asked.sizes.clone(), records.columns)?;
             let mut answers = match &work {
-                Work::Rows(plan) => made(&asked, &plan.release(&people, MOST_ROWS, charged.bits())?, &records.values),
-                Work::Marginals(plan) => tables::published(&asked, plan, &people, records.values, charged.bits())?,
+                WideMethod::Rows(plan) => {
+                    made(&asked, &plan.release(&people, MOST_ROWS, charged.bits())?, &records.values)
+                }
+                WideMethod::Marginals(plan) => {
+                    tables::published(&asked, plan, &people, records.values, charged.bits())?
+                }
             };
             answers.notes.extend(asked.attributes.note());
             Ok(answers)
@@ -313,7 +329,7 @@ fn by_sizes(plan: &marginals::Plan) -> Vec<Value> {
 }
 
 /// The error to expect, from public numbers alone.
-fn expected(asked: &Asked, work: &Work, method: &str) -> Vec<Expected> {
+fn expected(asked: &WideMarginals, work: &WideMethod, method: &str) -> Vec<Expected> {
     let tell = |column: &str, standard_error: Option<f64>, about: String| Expected {
         column: column.to_string(),
         standard_error,
@@ -323,13 +339,13 @@ fn expected(asked: &Asked, work: &Work, method: &str) -> Vec<Expected> {
     };
     let mut expected = Vec::new();
     match work {
-        Work::Rows(_) => {
+        WideMethod::Rows(_) => {
             let pairs = asked.sizes.len() * asked.sizes.len().saturating_sub(1) / 2;
             expected.push(tell("counts of rows", None, format!(
                 "no error bar: which of {pairs} pairs of columns, and of triples where there are few, are measured is chosen privately, and the report says which and how well"
             )));
         }
-        Work::Marginals(plan) => {
+        WideMethod::Marginals(plan) => {
             for size in (1..=asked.order).filter(|_| asked.published.has_estimates()) {
                 let (mut sum, mut cells) = (0.0, 0.0);
                 for table in sets_of_size(asked.sizes.len(), size) {
@@ -356,7 +372,7 @@ fn column(name: impl Into<String>, cells: Vec<Cell>) -> AnswerColumn {
 }
 
 /// Rows, and what they were made of.
-fn made(asked: &Asked, made: &Made, values: &[Vec<Cell>]) -> Answers {
+fn made(asked: &WideMarginals, made: &Made, values: &[Vec<Cell>]) -> Answers {
     let names = asked.attributes.names();
     let of = |(place, name): (usize, &String)| {
         column(name, made.columns[place].iter().map(|&code| values[place][code as usize].clone()).collect())

@@ -1,6 +1,6 @@
 //! The methods, and which one it is.
 
-use super::published::{Bar, Published};
+use super::published::{Bar, MarginalsForm};
 use super::{METHOD, PEOPLE, QUERIES, ROUNDS};
 use crate::error::{Error, Result};
 use crate::project::{CostScope, Request};
@@ -21,7 +21,7 @@ const USUAL_ROUNDS: u32 = 10;
 
 /// A method that has been planned.
 #[derive(Clone)]
-pub(crate) enum Work {
+pub(crate) enum MarginalsMethod {
     Residual(Plan),
     Projection(Projection, People),
     Mwem { mwem: Mwem, people: People, rounds: u32, queries: usize },
@@ -38,7 +38,7 @@ pub(crate) struct Space<'a> {
 }
 
 /// Which method, and why.
-pub(crate) struct Choice {
+pub(crate) struct MethodChoice {
     pub method: Approach,
     pub why: String,
     /// What each method promises, best first; nothing where that was not asked.
@@ -46,7 +46,7 @@ pub(crate) struct Choice {
 }
 
 /// What a release has measured and fitted.
-pub(crate) struct Fitted {
+pub(crate) struct FittedMarginals {
     /// The fitted table, where it is wanted.
     pub model: Option<Model>,
     /// The unbiased estimates of each table, where they are wanted and there are any.
@@ -113,10 +113,16 @@ impl Wishes {
     }
 }
 
-impl Work {
+impl MarginalsMethod {
     /// Plans the method that is wished for, or the best.
-    pub fn choose(wishes: &Wishes, space: &Space<'_>, limits: &Limits, scope: CostScope) -> Result<(Self, Choice)> {
-        let asked = |method| Choice { method, why: "the project file asks for it".to_string(), promises: Vec::new() };
+    pub fn choose(
+        wishes: &Wishes,
+        space: &Space<'_>,
+        limits: &Limits,
+        scope: CostScope,
+    ) -> Result<(Self, MethodChoice)> {
+        let asked =
+            |method| MethodChoice { method, why: "the project file asks for it".to_string(), promises: Vec::new() };
         let choice = match wishes.method {
             MethodWish::This(method) => asked(method),
             // 'chosen' never comes here.
@@ -231,9 +237,9 @@ impl Work {
         &self,
         counts: &[u64],
         people: u64,
-        (tables, published): (&[Subset], Published),
+        (tables, published): (&[Subset], MarginalsForm),
         bits: &mut dyn BitSource,
-    ) -> Result<Fitted> {
+    ) -> Result<FittedMarginals> {
         let model = |domain: &Domain, cells: Vec<f64>| Model::new(domain.clone(), cells, tables.to_vec());
         match self {
             Self::Residual(plan) => {
@@ -241,7 +247,7 @@ impl Work {
                 let estimates = || tables.iter().map(|&table| measured.marginal(table)).collect();
                 let model = published.has_model().then(|| measured.model()).transpose()?;
                 let estimates = published.has_estimates().then(estimates).transpose()?;
-                Ok(Fitted { model, estimates, distance: None })
+                Ok(FittedMarginals { model, estimates, distance: None })
             }
             Self::Projection(projection, noisy) => {
                 let people = noisy.release(people, bits);
@@ -250,15 +256,19 @@ impl Work {
                 let estimates = || tables.iter().map(|&table| projection.marginal(&projected.noisy, table)).collect();
                 let estimates = published.has_estimates().then(estimates).flatten();
                 let model = model(projection.queries().domain(), projected.cells)?;
-                Ok(Fitted { model: Some(model).filter(|_| published.has_model()), estimates, distance })
+                Ok(FittedMarginals { model: Some(model).filter(|_| published.has_model()), estimates, distance })
             }
             Self::Mwem { mwem, people: noisy, .. } => {
                 let people = noisy.release(people, bits);
                 let cells = mwem.release(counts, people, bits)?;
-                Ok(Fitted { model: Some(model(mwem.queries().domain(), cells)?), estimates: None, distance: None })
+                Ok(FittedMarginals {
+                    model: Some(model(mwem.queries().domain(), cells)?),
+                    estimates: None,
+                    distance: None,
+                })
             }
             // Has columns of bits, and no table of counts: `pairs`.
-            Self::Pairs(_) => Ok(Fitted { model: None, estimates: None, distance: None }),
+            Self::Pairs(_) => Ok(FittedMarginals { model: None, estimates: None, distance: None }),
         }
     }
 
@@ -283,14 +293,14 @@ impl Work {
 }
 
 /// The method that promises the smallest error.
-fn best(space: &Space<'_>, people: Option<u64>, limits: &Limits) -> Result<Choice> {
+fn best(space: &Space<'_>, people: Option<u64>, limits: &Limits) -> Result<MethodChoice> {
     let Some(domain) = space.domain else {
         let why = "the columns have too many combinations of values for the other methods";
-        return Ok(Choice { method: Approach::Psd, why: why.to_string(), promises: Vec::new() });
+        return Ok(MethodChoice { method: Approach::Psd, why: why.to_string(), promises: Vec::new() });
     };
     let Some(people) = people else {
         let why = "its error is known whatever the data; with 'people' = about how many there are, the others would be looked at too";
-        return Ok(Choice { method: Approach::Residual, why: why.to_string(), promises: Vec::new() });
+        return Ok(MethodChoice { method: Approach::Residual, why: why.to_string(), promises: Vec::new() });
     };
     let mut promises = planner::promises(domain, space.order, people, limits)?;
     if let Some(columns) = space.pairs {
@@ -305,5 +315,5 @@ fn best(space: &Space<'_>, people: Option<u64>, limits: &Limits) -> Result<Choic
     let method = promises.first().map_or(Approach::Residual, |promise| promise.method);
     let why =
         format!("it promises the smallest error of a count of {people} people (root mean square): {}", all.join(", "));
-    Ok(Choice { method, why, promises })
+    Ok(MethodChoice { method, why, promises })
 }

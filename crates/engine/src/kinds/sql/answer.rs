@@ -26,7 +26,7 @@ use scumble::noise::{BitSource, tape};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-/// Where randomness enters. Only tests have another than [`Drawn`].
+/// Where randomness enters. Only tests have another than [`DrawnNoise`].
 pub(crate) trait Chance {
     /// The exact number with its noise.
     fn noised(&mut self, noise: &Noise, exact: i128) -> i128;
@@ -41,9 +41,9 @@ pub(crate) trait Chance {
 }
 
 /// Randomness from a source of bits.
-pub(crate) struct Drawn<'a>(pub &'a mut dyn BitSource);
+pub(crate) struct DrawnNoise<'a>(pub &'a mut dyn BitSource);
 
-impl Chance for Drawn<'_> {
+impl Chance for DrawnNoise<'_> {
     fn noised(&mut self, noise: &Noise, exact: i128) -> i128 {
         noise.add_to_wide(exact, self.0)
     }

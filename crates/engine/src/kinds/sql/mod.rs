@@ -31,22 +31,22 @@ use crate::place::{Origin, Place};
 use crate::project::Bounding;
 use crate::project::{Cost, Goal, Project, Request};
 use crate::release::estimates::Estimates;
-use crate::release::field::{Field, Listed};
+use crate::release::field::{Field, ListedField};
 use crate::release::output::{ENDS, check_names};
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
 use crate::release::price::noise::{Calibrated, Demand, Noise, calibrate, described, threshold};
 use crate::release::price::{limits, needs};
 use crate::release::rows::fields::{BOUNDING, bounding};
+use crate::release::rows::integers::IntegersBeside;
 use crate::release::{CostAbout, Kind, Publication};
 use crate::sql::analyse::query::{Computation, QuantileOf, Query, Rank, What};
 use crate::sql::analyse::sensitivity;
 use crate::sql::analyse::sets::Set;
 use crate::sql::{Asked, Cut, above, text as window};
 use crate::tables::Backend;
-use crate::tables::bounding::Bounds;
-use answer::{Drawn, answers_of_rows, noised};
-use bounding::{BoundingReport, Looked, Tally};
+use crate::tables::bounding::{Bounds, Contribution};
+use answer::{DrawnNoise, answers_of_rows, noised};
+use bounding::{BoundingLook, BoundingReport, Tally};
 use joint::{Joint, Sharing};
 use passed::Passed;
 use scumble::event::{Event, Moves, Word};
@@ -61,7 +61,7 @@ pub(crate) const SQL: Field<String> =
     Field::new("sql", "the query: aggregates over the project's tables, of their rows or of one row for each owner");
 
 /// The field `bounding_report`, for kinds that are a query of counts.
-pub(crate) const BOUNDING_REPORT: Listed = bounding::REPORT.listed();
+pub(crate) const BOUNDING_REPORT: ListedField = bounding::REPORT.listed();
 
 /// The kind `sql`.
 pub(crate) static KIND: Kind = Kind {
@@ -83,7 +83,7 @@ pub(crate) static KIND: Kind = Kind {
     ..Kind::COMMON
 };
 
-fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
+fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
     let place = SQL.place(request);
     analysed(&SQL.read(request)?, request, project, move |error| within_file(error, place.clone()))
 }
@@ -94,23 +94,38 @@ pub(crate) fn analysed(
     request: &Request,
     project: &Project,
     placed: impl Fn(Error) -> Error + 'static,
-) -> Result<Analysed> {
-    let query = Rc::new(asked(sql, request, project, &placed)?);
-    let placed = Rc::new(placed);
-    Ok(Analysed::new(move |cost| {
-        let priced = query.at(cost).map_err(&*placed)?;
-        let (query, placed) = (Rc::clone(&query), Rc::clone(&placed));
-        Ok(Priced::new(priced.events.clone(), move |_| query.plan(priced).map_err(&*placed)))
-    }))
+) -> Result<AnalysedRequest> {
+    let query = asked(sql, request, project, &placed)?;
+    Ok(AnalysedRequest::new(SqlAnalysis { query, placed }))
+}
+
+/// A query, and where in the request something is wrong with it.
+struct SqlAnalysis<P> {
+    query: SqlRequest,
+    placed: P,
+}
+
+impl<P: Fn(Error) -> Error + 'static> Analysis for SqlAnalysis<P> {
+    type Mechanism = PricedQuery;
+
+    fn at(&self, cost: &Cost) -> Result<Price<PricedQuery>> {
+        let mechanism = self.query.at(cost).map_err(&self.placed)?;
+        Ok(Price { events: mechanism.events.clone(), mechanism })
+    }
+
+    /// The query's price has its events.
+    fn plan(self: Rc<Self>, priced: PricedQuery, _: Vec<Event>) -> Result<Plan> {
+        self.query.plan(priced).map_err(&self.placed)
+    }
 }
 
 /// What a request asks for.
-pub(crate) enum Question {
+pub(crate) enum SqlRequest {
     One(Box<AnalysedQuery>),
     Union(UnionQuery),
 }
 
-impl Question {
+impl SqlRequest {
     fn at(&self, cost: &Cost) -> Result<PricedQuery> {
         match self {
             Self::One(query) => query.at(cost),
@@ -132,7 +147,7 @@ pub(crate) fn asked(
     request: &Request,
     project: &Project,
     placed: impl Fn(Error) -> Error,
-) -> Result<Question> {
+) -> Result<SqlRequest> {
     let (bounding, rows) = (bounding(request)?, expected::rows(request)?);
     // A kind that is a query and does not list this field counts one thing only.
     let sharing = joint::NOISE.read(request)?.unwrap_or(Sharing::Auto);
@@ -147,7 +162,7 @@ pub(crate) fn asked(
                 Some(wish) => query.with_report(&wish, &request.cost.target)?,
                 None => query,
             };
-            Ok(Question::One(Box::new(reported)))
+            Ok(SqlRequest::One(Box::new(reported)))
         }
         Asked::Several(_) if report.is_some() => Err(Error::input(
             "bounding_report is given for one query, and this is a UNION ALL of several: release the one that you need it for by itself",
@@ -155,7 +170,7 @@ pub(crate) fn asked(
         Asked::Several(_) if sharing == Sharing::Joint => Err(Error::input(
             "joint noise is for one query, and this is a UNION ALL of several; write noise = \"each\", or release each by itself",
         )),
-        Asked::Several(union) => UnionQuery::new(sql, union, rows, project).map(Question::Union).map_err(placed),
+        Asked::Several(union) => UnionQuery::new(sql, union, rows, project).map(SqlRequest::Union).map_err(placed),
     }
 }
 
@@ -163,14 +178,14 @@ pub(crate) fn asked(
 pub(crate) fn queries(sql: &str, place: Place, request: &Request, project: &Project) -> Result<Vec<Rc<Cut>>> {
     let name = &request.name;
     Ok(match asked(sql, request, project, |error| within_file(error, place.clone()))? {
-        Question::One(query) if query.report.is_some() => {
+        SqlRequest::One(query) if query.report.is_some() => {
             return Err(Error::input(format!(
                 "release '{name}' has a bounding_report, which needs all rows: leave it out where integers are computed elsewhere"
             )));
         }
-        Question::One(query) if query.parts.is_empty() => vec![query.cut],
-        Question::One(query) => query.parts.into_iter().map(|part| part.cut).collect(),
-        Question::Union(union) => union.noised().map(|query| Rc::clone(&query.cut)).collect(),
+        SqlRequest::One(query) if query.parts.is_empty() => vec![query.cut],
+        SqlRequest::One(query) => query.parts.into_iter().map(|part| part.cut).collect(),
+        SqlRequest::Union(union) => union.noised().map(|query| Rc::clone(&query.cut)).collect(),
     })
 }
 
@@ -416,16 +431,20 @@ impl AnalysedQuery {
             events,
             compute: Box::new(move |charged| {
                 let Some(report) = &report else {
-                    let noisy = noised(&cut, charged.integers(&cut)?, &private, &mut Drawn(charged.bits()));
+                    let noisy = noised(&cut, charged.read(&cut)?, &private, &mut DrawnNoise(charged.bits()));
                     return Ok(answers_of_rows(&cut, &noisy, &private)?.0);
                 };
                 let mut tally = Tally::default();
                 let (bounds, wide) = (report.bounds, report.wide);
-                let (integers, beside) = charged.integers_beside(&cut, wide, |owner| tally.add(owner, bounds, wide))?;
-                let looked = Looked::new(report, tally, &integers, beside);
-                let noisy = noised(&cut, integers, &private, &mut Drawn(charged.bits()));
+                let (integers, beside) = charged.read(IntegersBeside {
+                    query: &cut,
+                    wide,
+                    visit: |owner: Contribution<'_>| tally.add(owner, bounds, wide),
+                })?;
+                let looked = BoundingLook::new(report, tally, &integers, beside);
+                let noisy = noised(&cut, integers, &private, &mut DrawnNoise(charged.bits()));
                 let (mut answers, rows) = answers_of_rows(&cut, &noisy, &private)?;
-                let drawn = &mut Drawn(charged.bits());
+                let drawn = &mut DrawnNoise(charged.bits());
                 report.say(&looked, (&mut answers, &rows), (&noisy, &private), drawn, &cut)?;
                 Ok(answers)
             }),

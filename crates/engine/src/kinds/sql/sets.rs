@@ -1,6 +1,6 @@
 //! A query of several groupings (ROLLUP, CUBE, GROUPING SETS): each has its own noise, and its share of the cost.
 
-use super::answer::{Drawn, Part, answers_of_parts, noised};
+use super::answer::{DrawnNoise, Part, answers_of_parts, noised};
 use super::expected::{expected_of, made_up_key};
 use super::noisy::Noisy;
 use super::{AnalysedQuery, Calibrated, Demand, Estimates, Plan, PricedQuery, Private, calibrate, selection};
@@ -107,7 +107,7 @@ pub(crate) fn expected_of_set(
 /// The released cells of each grouping, with the keys of the whole query.
 pub(crate) fn drawn(cut: &Cut, privates: &[Private], charged: &mut Charged<'_>) -> Result<Vec<Noisy>> {
     let noisy = |(set, private): (&Set, &Private)| {
-        let noisy = noised(&set.cut, charged.integers(&set.cut)?, private, &mut Drawn(charged.bits()));
+        let noisy = noised(&set.cut, charged.read(&set.cut)?, private, &mut DrawnNoise(charged.bits()));
         in_whole(set, noisy, cut)
     };
     cut.sets.iter().zip(privates).map(noisy).collect()

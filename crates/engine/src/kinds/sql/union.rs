@@ -2,7 +2,7 @@
 
 #[cfg(any(test, feature = "generator"))]
 use super::answer::Chance;
-use super::answer::{Drawn, Part, answers_of_union, noised};
+use super::answer::{DrawnNoise, Part, answers_of_union, noised};
 use super::expected::{expected, made_up_key};
 use super::noisy::{Noisy, NoisyCell};
 use super::sets::{self, drawn, expected_of_set};
@@ -27,11 +27,11 @@ use std::rc::Rc;
 pub(crate) struct UnionQuery {
     sql: String,
     plan: Rc<LogicalPlan>,
-    branches: Vec<Branch>,
+    branches: Vec<NoisedBranch>,
 }
 
 /// One of its queries.
-struct Branch {
+struct NoisedBranch {
     query: AnalysedQuery,
     /// What it gives to the union.
     part: Rc<LogicalPlan>,
@@ -39,15 +39,16 @@ struct Branch {
 
 impl UnionQuery {
     pub fn new(sql: &str, united: United, rows: u64, project: &Project) -> Result<Self> {
-        let branch =
-            |(cut, part)| Ok(Branch { query: AnalysedQuery::of_cut(sql, cut, rows, project)?, part: Rc::new(part) });
+        let branch = |(cut, part)| {
+            Ok(NoisedBranch { query: AnalysedQuery::of_cut(sql, cut, rows, project)?, part: Rc::new(part) })
+        };
         let branches = united.branches.into_iter().map(branch).collect::<Result<Vec<_>>>()?;
         Ok(Self { sql: sql.to_string(), plan: Rc::new(united.plan), branches })
     }
 
     /// The queries that are noised: of a branch with several groupings each of these.
     pub fn noised(&self) -> impl Iterator<Item = &AnalysedQuery> + Clone {
-        self.branches.iter().flat_map(Branch::noised)
+        self.branches.iter().flat_map(NoisedBranch::noised)
     }
 
     /// The noise that a cost pays for: each measure of each branch has an equal share, as those of several groupings have.
@@ -134,7 +135,7 @@ impl UnionQuery {
 
     /// The name, the bounds and whether there are groups, of each query in which not all rows of an owner may count.
     fn bounded(&self) -> Vec<(String, Option<Bounds>, bool)> {
-        let of = |(index, branch): (usize, &Branch)| {
+        let of = |(index, branch): (usize, &NoisedBranch)| {
             let noised = branch.noised().map(move |query| {
                 (format!("in part {}", index + 1), query.cut.row_bounds(), !query.cut.row_keys().is_empty())
             });
@@ -154,7 +155,7 @@ impl UnionQuery {
     }
 }
 
-impl Branch {
+impl NoisedBranch {
     fn noised(&self) -> impl Iterator<Item = &AnalysedQuery> + Clone {
         let whole = self.query.parts.is_empty().then_some(&self.query);
         whole.into_iter().chain(&self.query.parts)
@@ -195,8 +196,8 @@ impl Ready {
         if !self.cut.sets.is_empty() {
             return drawn(&self.cut, &self.privates, charged);
         }
-        let integers = charged.integers(&self.cut)?;
-        Ok(vec![noised(&self.cut, integers, &self.privates[0], &mut Drawn(charged.bits()))])
+        let integers = charged.read(&self.cut)?;
+        Ok(vec![noised(&self.cut, integers, &self.privates[0], &mut DrawnNoise(charged.bits()))])
     }
 
     /// One cell of each grouping, of which all numbers are 0.

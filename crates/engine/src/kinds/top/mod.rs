@@ -2,16 +2,16 @@
 
 mod way;
 
-use super::counted::{COLUMN, COLUMNS, Counted as Asked, MAX_BYTES, counted};
+use super::counted::{COLUMN, COLUMNS, CountedColumns, MAX_BYTES, counted};
 use super::sql::{cell, rows_without_a_key};
 use crate::attackers::Counted;
 use crate::error::{Error, Result};
+use crate::place::Place;
 use crate::project::{Bounding, Cost, Domain, Project, Request, Table};
 use crate::release::estimates::Estimates;
-use crate::release::field::{Field, Listed, Placed, Word};
+use crate::release::field::{Field, ListedField, Placed, Word};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, check_names};
-use crate::release::plan::Priced;
-use crate::release::plan::{Analysed, Expected, Plan};
+use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
 use crate::release::price::needs;
 use crate::release::price::noise::described;
 use crate::release::rows::fields::{BOUNDING, TABLE, bounding, private_table, quoted};
@@ -27,7 +27,7 @@ use scumble::scope::AttributeSet;
 use serde_json::{Value, json};
 use std::rc::Rc;
 pub(crate) use way::SPURIOUS;
-use way::Way;
+use way::TopMechanism;
 
 const NUMBER: Field<Option<Placed<u64>>> = Field::new("number", "how many values: this or lead");
 const LEAD: Field<Option<Placed<u64>>> = Field::new(
@@ -54,7 +54,7 @@ pub(crate) static KIND: Kind = Kind {
     ..Kind::COMMON
 };
 
-const FIELDS: [Listed; 9] = [
+const FIELDS: [ListedField; 9] = [
     TABLE.listed(),
     COLUMN.listed(),
     COLUMNS.listed(),
@@ -84,7 +84,7 @@ impl Word for TopMethod {
 
 /// How many values.
 #[derive(Debug, Clone, Copy)]
-enum Wanted {
+enum TopWanted {
     Number(u64),
     /// As many as stand out by this lead.
     Lead(u64),
@@ -92,7 +92,7 @@ enum Wanted {
 
 /// What can occur.
 #[derive(Debug, Clone)]
-enum Values {
+enum TopValues {
     /// This many, all of them public.
     Listed(u64),
     Unknown,
@@ -104,7 +104,7 @@ struct Scores {
     cut: Rc<Cut>,
     table: String,
     names: Vec<String>,
-    values: Values,
+    values: TopValues,
     /// How far the numbers move, each by at most 1.
     moves: Moves,
     /// How many values one owner may have.
@@ -114,20 +114,37 @@ struct Scores {
     default_delta: Option<Exact>,
 }
 
-fn analyse(request: &Request, project: &Project) -> Result<Analysed> {
-    let scores = Rc::new(Scores::new(request, project)?);
+fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
+    let scores = Scores::new(request, project)?;
     let (wanted, method) = (wanted(request, &scores)?, METHOD.read(request)?.unwrap_or(TopMethod::Auto));
     let place = counted(request, project)?.place;
-    Ok(Analysed::new(move |cost| {
-        let way = scores.within(cost, wanted, method)?;
-        let columns = scores.names.iter().map(|name| (name.as_str(), false));
-        check_names(columns.chain([(way.column(), true)]), &[]).map_err(|error| error.or_at(place.clone()))?;
-        let scores = Rc::clone(&scores);
-        Ok(Priced::new(way.events.clone(), move |events| scores.plan(way, events)))
-    }))
+    Ok(AnalysedRequest::new(TopAnalysis { scores, wanted, method, place }))
 }
 
-fn wanted(request: &Request, scores: &Scores) -> Result<Wanted> {
+/// The most frequent values of a column.
+struct TopAnalysis {
+    scores: Scores,
+    wanted: TopWanted,
+    method: TopMethod,
+    place: Place,
+}
+
+impl Analysis for TopAnalysis {
+    type Mechanism = TopMechanism;
+
+    fn at(&self, cost: &Cost) -> Result<Price<TopMechanism>> {
+        let way = self.scores.within(cost, self.wanted, self.method)?;
+        let columns = self.scores.names.iter().map(|name| (name.as_str(), false));
+        check_names(columns.chain([(way.column(), true)]), &[]).map_err(|error| error.or_at(self.place.clone()))?;
+        Ok(Price { events: way.events.clone(), mechanism: way })
+    }
+
+    fn plan(self: Rc<Self>, way: TopMechanism, events: Vec<Event>) -> Result<Plan> {
+        self.scores.plan(way, events)
+    }
+}
+
+fn wanted(request: &Request, scores: &Scores) -> Result<TopWanted> {
     match (NUMBER.read(request)?, LEAD.read(request)?) {
         (Some(number), None) if number.value > MOST => {
             Err(number.error(format!("number may be at most {MOST}, not {}", number.value)))
@@ -138,9 +155,9 @@ fn wanted(request: &Request, scores: &Scores) -> Result<Wanted> {
             number.value,
             scores.most().max(1)
         ))),
-        (Some(number), None) => Ok(Wanted::Number(number.value)),
+        (Some(number), None) => Ok(TopWanted::Number(number.value)),
         (None, Some(lead)) if scores.most() == 0 => Err(lead.error("there is only one value, so there is no choice")),
-        (None, Some(lead)) => Ok(Wanted::Lead(lead.value)),
+        (None, Some(lead)) => Ok(TopWanted::Lead(lead.value)),
         (Some(_), Some(lead)) => Err(lead.error("give number or lead, not both")),
         (None, None) => Err(request
             .fields
@@ -151,7 +168,7 @@ fn wanted(request: &Request, scores: &Scores) -> Result<Wanted> {
 impl Scores {
     fn new(request: &Request, project: &Project) -> Result<Self> {
         let table = private_table(request, project)?;
-        let Asked { names, place, .. } = counted(request, project)?;
+        let CountedColumns { names, place, .. } = counted(request, project)?;
         let texts = texts(request, table, &names)?;
         let columns = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
         let owners = table.owner.as_ref().map_or("*".to_string(), |owner| format!("DISTINCT {}", quoted(owner)));
@@ -169,9 +186,9 @@ impl Scores {
         let query = &cut.query;
         let measure = query.measures.first().ok_or_else(|| Error::machine("a count without a measure"))?;
         let values = match (texts, query.cells()) {
-            (Some(texts), _) => Values::Texts(texts),
-            (None, Some(cells)) => Values::Listed(cells),
-            (None, None) => Values::Unknown,
+            (Some(texts), _) => TopValues::Texts(texts),
+            (None, Some(cells)) => TopValues::Listed(cells),
+            (None, None) => TopValues::Unknown,
         };
         Ok(Self {
             moves: sensitivity::moves(measure, query)?,
@@ -188,16 +205,16 @@ impl Scores {
     /// The largest number that leaves something out.
     fn most(&self) -> u64 {
         match self.values {
-            Values::Listed(values) => values.saturating_sub(1).min(MOST),
+            TopValues::Listed(values) => values.saturating_sub(1).min(MOST),
             _ => MOST,
         }
     }
 
     /// The way that the cost pays for.
-    fn within(&self, cost: &Cost, wanted: Wanted, method: TopMethod) -> Result<Way> {
+    fn within(&self, cost: &Cost, wanted: TopWanted, method: TopMethod) -> Result<TopMechanism> {
         let lead = match wanted {
-            Wanted::Number(number) => return self.way(cost, number, method),
-            Wanted::Lead(lead) => lead as f64,
+            TopWanted::Number(number) => return self.way(cost, number, method),
+            TopWanted::Lead(lead) => lead as f64,
         };
         // More values need a longer lead: the most that this one is enough for, by public numbers alone.
         let mut best = self.way(cost, 1, method)?;
@@ -220,19 +237,19 @@ impl Scores {
         Ok(best)
     }
 
-    fn way(&self, cost: &Cost, number: u64, method: TopMethod) -> Result<Way> {
+    fn way(&self, cost: &Cost, number: u64, method: TopMethod) -> Result<TopMechanism> {
         match method {
-            TopMethod::Counts => Way::counts(self, cost, number),
-            TopMethod::Gap => Way::gap(self, cost, number),
+            TopMethod::Counts => TopMechanism::counts(self, cost, number),
+            TopMethod::Gap => TopMechanism::gap(self, cost, number),
             TopMethod::Auto => {
-                let (counts, gap) = (Way::counts(self, cost, number)?, Way::gap(self, cost, number)?);
+                let (counts, gap) = (TopMechanism::counts(self, cost, number)?, TopMechanism::gap(self, cost, number)?);
                 let is_better = gap.noise.standard_deviation() < counts.noise.standard_deviation();
                 Ok(if is_better { gap } else { counts })
             }
         }
     }
 
-    fn plan(&self, way: Way, events: Vec<Event>) -> Result<Plan> {
+    fn plan(&self, way: TopMechanism, events: Vec<Event>) -> Result<Plan> {
         let (cut, names) = (Rc::clone(&self.cut), self.names.clone());
         let values = self.values.clone();
         let number = Expected {
@@ -261,7 +278,7 @@ impl Scores {
             query: Some(Rc::clone(&cut)),
             events,
             compute: Box::new(move |charged| {
-                let integers = charged.integers(&cut)?;
+                let integers = charged.read(&cut)?;
                 let owners = integers.cells.iter().map(|cell| i64::try_from(cell.sums[0]).unwrap_or(i64::MAX));
                 let scored: Vec<(Vec<ScalarValue>, i64)> = integers.keys.into_iter().zip(owners).collect();
                 let found = way.release(&values, &scored, charged.bits())?;
@@ -270,7 +287,7 @@ impl Scores {
         })
     }
 
-    fn note(&self, way: &Way) -> String {
+    fn note(&self, way: &TopMechanism) -> String {
         let which = match way.method {
             TopMethod::Gap => format!(
                 "The noise is on what each of the best {} leads the next value by, and pays for {} values.",
@@ -284,15 +301,15 @@ impl Scores {
         format!("{which} {}.", way.promise())
     }
 
-    fn rule(&self, way: &Way) -> Value {
+    fn rule(&self, way: &TopMechanism) -> Value {
         let bounds = self.cut.row_bounds();
         let needed = way.threshold.map(|_| way.needed.json());
         json!({
             "table": self.table, "columns": self.names, "method": way.name(), "number": way.number,
             "values": match &self.values {
-                Values::Listed(values) => json!(values),
-                Values::Unknown => json!("unknown"),
-                Values::Texts(texts) => json!({ "texts": (texts.last() + 1).to_string() }),
+                TopValues::Listed(values) => json!(values),
+                TopValues::Unknown => json!("unknown"),
+                TopValues::Texts(texts) => json!({ "texts": (texts.last() + 1).to_string() }),
             },
             "noise": described(&way.noise), "threshold": way.threshold, "delta": way.delta, "keys": needed,
             "bounding": bounds.map(|bounds| json!({ "groups_per_owner": bounds.groups, "rows_per_owner": bounds.rows })),
@@ -321,7 +338,7 @@ pub(crate) fn texts(request: &Request, table: &Table, names: &[String]) -> Resul
     Ok(Some(texts.map_err(|_| bytes.error(format!("max_bytes must be 1 to 17, not {}", bytes.value)))?))
 }
 
-fn answers(names: &[String], way: &Way, cut: &Cut, found: Vec<(Vec<Cell>, i64)>) -> Answers {
+fn answers(names: &[String], way: &TopMechanism, cut: &Cut, found: Vec<(Vec<Cell>, i64)>) -> Answers {
     let value = |(index, name): (usize, &String)| AnswerColumn {
         name: name.clone(),
         cells: found.iter().map(|(key, _)| key[index].clone()).collect(),

@@ -1,6 +1,6 @@
 //! The ways to find the most frequent values: which noise on what, and what it takes to be found.
 
-use super::{BETA, Scores, TopMethod, Values, cell};
+use super::{BETA, Scores, TopMethod, TopValues, cell};
 use crate::error::{Error, Result};
 use crate::project::{Cost, Goal};
 use crate::release::output::Cell;
@@ -22,7 +22,7 @@ pub(crate) const SPURIOUS: f64 = 0.01;
 
 /// One way, at one cost.
 #[derive(Debug, Clone)]
-pub(crate) struct Way {
+pub(crate) struct TopMechanism {
     pub method: TopMethod,
     pub number: u64,
     pub noise: Noise,
@@ -60,13 +60,13 @@ impl Needed {
     }
 }
 
-impl Way {
+impl TopMechanism {
     /// Noise on every value's number of owners: whoever comes or goes moves as many as it has values.
     pub fn counts(scores: &Scores, cost: &Cost, number: u64) -> Result<Self> {
         let (noise, delta) = noise(scores, cost, &scores.moves, 1)?;
         let event = noise.event(scores.moves.clone())?;
         let (threshold, event) = match (&scores.values, delta) {
-            (Values::Unknown, Some(delta)) => {
+            (TopValues::Unknown, Some(delta)) => {
                 let keys = few(scores.keys)?;
                 let made = StabilityHistogram::new(noise.clone(), Contribution::new(keys, 1)?, Delta::new(delta)?)?;
                 (Some(made.threshold()), event.for_new_keys(delta, scores.keys)?)
@@ -75,7 +75,7 @@ impl Way {
         };
         let needed = match (threshold, &scores.values) {
             (Some(threshold), _) => Needed::Owners(threshold as f64 + noise.maximum(number as f64, BETA)),
-            (None, Values::Listed(values)) => Needed::Lead(2.0 * noise.maximum(*values as f64, BETA) + 1.0),
+            (None, TopValues::Listed(values)) => Needed::Lead(2.0 * noise.maximum(*values as f64, BETA) + 1.0),
             (None, _) => return Err(Error::machine("values that are not listed have a threshold")),
         };
         Ok(Self::new(scores, TopMethod::Counts, number, noise, (threshold, delta), vec![event], needed))
@@ -86,7 +86,7 @@ impl Way {
         let moves = moves_of_a_pair(Change::Monotone, vec![scores.read.clone()])?;
         let (noise, delta) = noise(scores, cost, &moves, number as usize)?;
         let (threshold, events) = match (&scores.values, delta) {
-            (Values::Unknown, Some(delta)) => {
+            (TopValues::Unknown, Some(delta)) => {
                 let made = UnknownTop::new(number as usize, noise.clone(), delta)?;
                 (Some(made.threshold()), made.events_touching(vec![scores.read.clone()])?)
             }
@@ -94,7 +94,7 @@ impl Way {
         };
         let needed = Needed::Lead(match (threshold, &scores.values) {
             (Some(threshold), _) => threshold as f64 + noise.maximum(number as f64, BETA),
-            (None, Values::Listed(values)) => 2.0 * noise.maximum(*values as f64, BETA) + 1.0,
+            (None, TopValues::Listed(values)) => 2.0 * noise.maximum(*values as f64, BETA) + 1.0,
             (None, _) => return Err(Error::machine("values that are not listed have a threshold")),
         });
         Ok(Self::new(scores, TopMethod::Gap, number, noise, (threshold, delta), events, needed))
@@ -110,7 +110,7 @@ impl Way {
         needed: Needed,
     ) -> Self {
         let most_off = match scores.values {
-            Values::Listed(values) => Some(noise.maximum(values as f64, BETA)),
+            TopValues::Listed(values) => Some(noise.maximum(values as f64, BETA)),
             _ => None,
         };
         Self { method, number, noise, threshold, delta, events, needed, most_off }
@@ -119,28 +119,28 @@ impl Way {
     /// The values with their noisy numbers, largest first. `scored` are all that are listed, or that occur.
     ///
     /// # Guarantee
-    /// As accounting says of [`Way::events`], for owners who add at most 1 to the number of each value.
+    /// As accounting says of [`TopMechanism::events`], for owners who add at most 1 to the number of each value.
     pub fn release(
         &self,
-        values: &Values,
+        values: &TopValues,
         scored: &[(Vec<ScalarValue>, i64)],
         bits: &mut dyn BitSource,
     ) -> Result<Vec<(Vec<Cell>, i64)>> {
         let number = self.number as usize;
         let shown = |key: &Vec<ScalarValue>| key.iter().map(cell).collect::<Vec<Cell>>();
         let mut found: Vec<(Vec<Cell>, i64)> = match (values, self.method) {
-            (Values::Listed(_), TopMethod::Gap) => {
+            (TopValues::Listed(_), TopMethod::Gap) => {
                 let counts: Vec<i64> = scored.iter().map(|(_, owners)| *owners).collect();
                 let made = GeneralizedHistogram::new(number, self.noise.clone(), Change::Monotone)?;
                 let best = made.release_leads(&counts, bits)?;
                 best.into_iter().map(|(index, lead)| (shown(&scored[index].0), lead)).collect()
             }
-            (Values::Listed(_), _) => {
+            (TopValues::Listed(_), _) => {
                 let mut counts: Vec<i64> = scored.iter().map(|(_, owners)| *owners).collect();
                 self.noise.add_to_all(&mut counts, bits);
                 scored.iter().zip(counts).map(|((key, _), noisy)| (shown(key), noisy)).collect()
             }
-            (Values::Unknown, method) => {
+            (TopValues::Unknown, method) => {
                 let delta = self.delta.ok_or_else(|| Error::machine("unknown values without a delta"))?;
                 let said = || {
                     let noised = if method == TopMethod::Gap { leads(scored, number) } else { scored.to_vec() };
@@ -155,7 +155,7 @@ impl Way {
                     Ok::<_, Error>(found.into_iter().map(|(key, noisy)| (shown(&key), noisy)).collect::<Vec<_>>())
                 })?
             }
-            (Values::Texts(texts), method) => {
+            (TopValues::Texts(texts), method) => {
                 let key = |(key, owners): &(Vec<ScalarValue>, i64)| match &key[..] {
                     [ScalarValue::Utf8(Some(text))] => Some((texts.key(text)?, *owners)),
                     _ => None,
@@ -242,16 +242,16 @@ impl Way {
 /// The noise of this many runs, and the δ of values that only one owner has where they are unknown.
 fn noise(scores: &Scores, cost: &Cost, moves: &scumble::event::Moves, runs: usize) -> Result<(Noise, Option<f64>)> {
     match (&scores.values, &cost.target) {
-        (Values::Unknown, _) => {
+        (TopValues::Unknown, _) => {
             let delta = delta_of_keys(cost, scores.default_delta.as_ref())?;
             Ok((calibrate_runs(cost, moves, runs)?, Some(delta)))
         }
-        (Values::Texts(_), Goal::Rho(_)) => Err(Error::input(
+        (TopValues::Texts(_), Goal::Rho(_)) => Err(Error::input(
             "texts of up to some bytes are counted with Laplace noise, which has a pure epsilon: write cost = { epsilon = … }",
         )),
         // All of it is pure: a δ would buy Gaussian noise, whose tail is not drawn here.
-        (Values::Texts(_), _) => Ok((calibrate_runs(&Cost { delta: None, ..cost.clone() }, moves, runs)?, None)),
-        (Values::Listed(_), _) => Ok((calibrate_runs(cost, moves, runs)?, None)),
+        (TopValues::Texts(_), _) => Ok((calibrate_runs(&Cost { delta: None, ..cost.clone() }, moves, runs)?, None)),
+        (TopValues::Listed(_), _) => Ok((calibrate_runs(cost, moves, runs)?, None)),
     }
 }
 
@@ -260,8 +260,8 @@ fn few(keys: u64) -> Result<u32> {
 }
 
 /// The threshold that no absent text reaches, except with a small probability; none where all values are listed.
-fn spurious(values: &Values, noise: &Noise) -> Result<Option<i64>> {
-    let Values::Texts(texts) = values else { return Ok(None) };
+fn spurious(values: &TopValues, noise: &Noise) -> Result<Option<i64>> {
+    let TopValues::Texts(texts) = values else { return Ok(None) };
     let made = HugeDomainHistogram::new(texts.last(), scale(noise)?, Beta::new(SPURIOUS)?)?;
     Ok(Some(made.threshold()))
 }

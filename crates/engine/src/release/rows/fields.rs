@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::place::suggestion;
 use crate::project::{Bounding, Column, Project, Request, Table, within_reason};
-use crate::release::field::{Field, Listed, Placed};
+use crate::release::field::{Field, ListedField, Placed};
 
 /// The table.
 pub(crate) const TABLE: Field<String> = Field::new("table", "the table");
@@ -16,7 +16,7 @@ const ROWS_PER_GROUP: Field<Option<u64>> =
     Field::new("max_rows_per_group", "how many rows of one owner may count in one group");
 
 /// All three, as they are listed; the first alone is for kinds without groups.
-pub(crate) const BOUNDING: [Listed; 3] = [ROWS.listed(), GROUPS.listed(), ROWS_PER_GROUP.listed()];
+pub(crate) const BOUNDING: [ListedField; 3] = [ROWS.listed(), GROUPS.listed(), ROWS_PER_GROUP.listed()];
 
 /// The contribution bounds that a request gives.
 pub(crate) fn bounding(request: &Request) -> Result<Bounding> {

@@ -7,8 +7,9 @@ use super::records::{Owner, owners, unexpected};
 use crate::error::Result;
 use crate::project::{Graph as Declared, Project, Request};
 use crate::release::estimates::Estimates;
-use crate::release::field::Listed;
+use crate::release::field::ListedField;
 use crate::release::rows::fields::{BOUNDING, TABLE, bounding, private_table, quoted};
+use crate::release::rows::read::{PrivateRows, ReadRows};
 use crate::tables::hash::{Key, SipHasher};
 use crate::tables::{Backend, failed_on_data};
 use datafusion::arrow::array::{AsArray, RecordBatch};
@@ -23,7 +24,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 
 /// The fields that say which graph is meant.
-pub(crate) const FIELDS: [Listed; 2] = [TABLE.listed(), BOUNDING[0]];
+pub(crate) const FIELDS: [ListedField; 2] = [TABLE.listed(), BOUNDING[0]];
 
 /// The edges of a table, and how many of one owner count.
 #[derive(Debug, Clone)]
@@ -138,7 +139,7 @@ impl Edges {
             .wait(state.create_logical_plan(&sql))
             .and_then(|plan| backend.with_sources(plan))
             .map_err(|error| failed_on_data(&error))?;
-        let mut found = Found::new(self, key);
+        let mut found = FoundEdges::new(self, key);
         backend
             .wait(async {
                 let mut stream = DataFrame::new(state, plan).execute_stream().await?;
@@ -152,10 +153,19 @@ impl Edges {
     }
 }
 
+/// The graph of a table of edges.
+impl ReadRows for &Edges {
+    type Found = Graph;
+
+    fn found_in(self, rows: &PrivateRows<'_>) -> Result<Graph> {
+        self.read(rows.backend, rows.key)
+    }
+}
+
 type Edge = (u32, u32);
 
 /// Takes in rows.
-struct Found<'a> {
+struct FoundEdges<'a> {
     of: &'a Edges,
     key: Key,
     edges: Vec<Edge>,
@@ -163,7 +173,7 @@ struct Found<'a> {
     owned: HashMap<Owner, Vec<(u64, Edge)>>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> FoundEdges<'a> {
     fn new(of: &'a Edges, key: Key) -> Self {
         Self { of, key, edges: Vec::new(), owned: HashMap::new() }
     }

@@ -3,5 +3,7 @@
 pub(crate) mod condition;
 pub(crate) mod fields;
 pub(crate) mod graph;
+pub(crate) mod integers;
+pub(crate) mod read;
 pub(crate) mod records;
 pub(crate) mod universe;

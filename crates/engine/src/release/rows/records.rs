@@ -15,9 +15,10 @@
 use crate::error::{Error, Result};
 use crate::project::{Column, Domain, Project, Request};
 use crate::release::estimates::Estimates;
-use crate::release::field::{Field, Listed, Placed, Word};
+use crate::release::field::{Field, ListedField, Placed, Word};
 use crate::release::output::Cell;
 use crate::release::rows::fields::{BOUNDING, TABLE, bounding, column, private_table, quoted};
+use crate::release::rows::read::{PrivateRows, ReadRows};
 use crate::tables::bounding::{Lost, Owned};
 use crate::tables::hash::{Key, SipHasher};
 use crate::tables::intern::Name;
@@ -36,7 +37,7 @@ mod steps;
 
 use steps::Steps;
 
-type Outcome<T> = std::result::Result<T, DataFusionError>;
+type RowsResult<T> = std::result::Result<T, DataFusionError>;
 
 pub(crate) const COLUMNS: Field<Vec<Placed<String>>> =
     Field::new("columns", "the attributes: columns of type category, bool, or int with bounds");
@@ -46,7 +47,7 @@ const MISSING_FIELD: Field<Option<Missing>> = Field::new(
 );
 
 /// The fields that say which records are meant.
-pub(crate) const FIELDS: [Listed; 4] = [TABLE.listed(), COLUMNS.listed(), MISSING_FIELD.listed(), BOUNDING[0]];
+pub(crate) const FIELDS: [ListedField; 4] = [TABLE.listed(), COLUMNS.listed(), MISSING_FIELD.listed(), BOUNDING[0]];
 
 /// How a missing value of its own is shown.
 pub(crate) const MISSING_TEXT: &str = "(missing)";
@@ -361,7 +362,7 @@ impl Attributes {
             .wait(state.create_logical_plan(&sql))
             .and_then(|plan| backend.with_sources(plan))
             .map_err(|error| failed_on_data(&error))?;
-        let mut reader = Reader::new(self, key, backend)?;
+        let mut reader = RecordsReader::new(self, key, backend)?;
         backend
             .wait(async {
                 let (plan, task) = backend.physical(&DataFrame::new(state, plan), 1.0).await?;
@@ -373,6 +374,15 @@ impl Attributes {
             })
             .map_err(|error| failed_on_data(&error))?;
         reader.finish()
+    }
+}
+
+/// One record for each owner.
+impl ReadRows for &Attributes {
+    type Found = Records;
+
+    fn found_in(self, rows: &PrivateRows<'_>) -> Result<Records> {
+        self.read(rows.backend, rows.key)
     }
 }
 
@@ -443,7 +453,7 @@ fn hash_into(hasher: &mut SipHasher, owner: Name<'_>) {
 }
 
 /// Takes in rows.
-struct Reader<'a> {
+struct RecordsReader<'a> {
     attributes: &'a Attributes,
     key: Key,
     /// The codes of texts, by attribute.
@@ -456,7 +466,7 @@ struct Reader<'a> {
     owned: Option<Owned>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> RecordsReader<'a> {
     fn new(attributes: &'a Attributes, key: Key, backend: &Backend) -> Result<Self> {
         let known = |values: &Values| match values {
             Values::Texts(texts) => texts.iter().cloned().zip(0..).collect(),
@@ -477,7 +487,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn add(&mut self, batch: &RecordBatch) -> Outcome<()> {
+    fn add(&mut self, batch: &RecordBatch) -> RowsResult<()> {
         let first = usize::from(self.attributes.owners != Owners::Rows);
         let mut rows: Vec<Vec<u32>> = Vec::with_capacity(self.columns.len());
         for (attribute, array) in batch.columns()[first..].iter().enumerate() {
@@ -499,7 +509,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn encoded(&mut self, attribute: usize, array: &ArrayRef) -> Outcome<Vec<u32>> {
+    fn encoded(&mut self, attribute: usize, array: &ArrayRef) -> RowsResult<Vec<u32>> {
         let (codes, found) = (&mut self.codes[attribute], &mut self.found[attribute]);
         let missing = match self.attributes.missing {
             Missing::Value => MISSING,
@@ -637,7 +647,7 @@ fn logarithm(rank: u64, copies: u64) -> f64 {
     number.ln() / copies as f64
 }
 
-pub(crate) fn owners(column: &ArrayRef) -> Outcome<Vec<Option<Owner>>> {
+pub(crate) fn owners(column: &ArrayRef) -> RowsResult<Vec<Option<Owner>>> {
     if let Some(numbers) = column.as_primitive_opt::<Int64Type>() {
         return Ok(numbers.iter().map(|number| number.map(Owner::Number)).collect());
     }
@@ -645,7 +655,7 @@ pub(crate) fn owners(column: &ArrayRef) -> Outcome<Vec<Option<Owner>>> {
 }
 
 /// The same, as they stand in the column.
-fn names(column: &ArrayRef) -> Outcome<Vec<Option<Name<'_>>>> {
+fn names(column: &ArrayRef) -> RowsResult<Vec<Option<Name<'_>>>> {
     if let Some(numbers) = column.as_primitive_opt::<Int64Type>() {
         return Ok(numbers.iter().map(|number| number.map(Name::Number)).collect());
     }
@@ -653,7 +663,7 @@ fn names(column: &ArrayRef) -> Outcome<Vec<Option<Name<'_>>>> {
 }
 
 /// The texts of a column, in whichever form they are held.
-fn texts(column: &ArrayRef) -> Outcome<Vec<Option<&str>>> {
+fn texts(column: &ArrayRef) -> RowsResult<Vec<Option<&str>>> {
     match column.data_type() {
         DataType::Utf8 => Ok(column.as_string::<i32>().iter().collect()),
         DataType::LargeUtf8 => Ok(column.as_string::<i64>().iter().collect()),

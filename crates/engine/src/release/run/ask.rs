@@ -19,29 +19,30 @@
 
 mod state;
 
-pub use state::How;
+pub use state::AnswerSource;
 
 use super::kept::request_digest;
 use super::publish::Places;
 use crate::error::{Error, Result};
 use crate::guarded::guarded;
 use crate::kinds::interactive;
-use crate::kinds::interactive::Opened;
-use crate::ledger::{self, About, Draws, Ledger, Pass, Proposal, Receipt, Reservation, Standing};
+use crate::kinds::interactive::OpenedInteractive;
+use crate::ledger::{self, About, Draws, Ledger, LedgerState, Pass, Proposal, Receipt, Reservation};
 use crate::place::{Origin, Place};
-use crate::project::Request;
+use crate::project::{Request, file_names};
 use crate::release::field::Placed;
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use crate::release::plan::Charged;
+use crate::release::run::Marks;
+use crate::release::run::charge::{interrupted, uncommitted};
 use crate::release::run::published::release_document;
-use crate::release::run::{Marks, interrupted, places, uncommitted};
-use crate::release::run::{Planned, Runner};
+use crate::release::run::{PlannedRelease, Runner};
 use crate::remote::backend_of;
 use crate::tables::Backend;
 use scumble::mechanism::sparse_vector::Round;
 use scumble::noise::BitSource;
 use scumble::workload::interactive::{Question, Reply, Weights};
-use state::{Given, Kept, Open, State};
+use state::{GivenAnswer, OpenRound, RoundState, StateFile};
 use std::path::{Path, PathBuf};
 
 /// Half of a 95% interval in standard errors.
@@ -49,7 +50,7 @@ const NORMAL_95: f64 = 1.959_963_984_540_054;
 
 /// An answer, as it is shown.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answered {
+pub struct InteractiveAnswer {
     /// The condition.
     pub question: String,
     /// About how many owners fulfil it.
@@ -57,7 +58,7 @@ pub struct Answered {
     /// The answer is within this; none where nobody has looked.
     pub within: Option<u64>,
     /// Where it comes from.
-    pub how: How,
+    pub how: AnswerSource,
     /// The entry of the round that was charged for it, if one was.
     pub charged: Option<u64>,
     /// How many rounds were charged so far, and how many there may be.
@@ -67,15 +68,15 @@ pub struct Answered {
 }
 
 /// A release that is being asked: nobody else asks it meanwhile.
-pub struct Asking<'a> {
+pub struct InteractiveSession<'a> {
     runner: &'a Runner<'a>,
-    opened: Opened,
+    opened: OpenedInteractive,
     /// A round of it, as a release.
-    round: Planned,
+    round: PlannedRelease,
     request: String,
     out: PathBuf,
-    kept: Kept,
-    state: State,
+    kept: StateFile,
+    state: RoundState,
     /// The digest of the state, where the ledger has it.
     known: Option<String>,
     model: Weights,
@@ -88,7 +89,7 @@ pub struct Asking<'a> {
 
 impl Runner<'_> {
     /// Prepares for questions to an interactive release, which write their answers into the folder `out`. Charges nothing, and looks at no value except to check the files.
-    pub fn asking<'a>(&'a self, request: &Request, out: &Path) -> Result<Asking<'a>> {
+    pub fn asking<'a>(&'a self, request: &Request, out: &Path) -> Result<InteractiveSession<'a>> {
         if !request.is_asked() {
             return Err(Error::input(format!(
                 "release '{}' is of kind {}, which is published by 'scumble release'; only releases of kind interactive are asked",
@@ -111,16 +112,16 @@ impl Runner<'_> {
         let backend = self.preflight(one)?;
         let marks = self.checked(one, &before)?;
         self.refuse_own_files(out, one)?;
-        drop(places(out, &round, self.ledger())?);
-        let kept = Kept::hold(self.ledger(), &request.name)?;
+        drop(places(out, &round)?);
+        let kept = StateFile::hold(self.ledger(), &request.name)?;
         let rounds = self.charged_rounds(&request.name, &digest)?;
         let is_known = |seal: &String| rounds.iter().any(|round| round.life.states().contains(seal));
         let found = kept.read().filter(|(state, seal)| state.request == digest && is_known(seal));
         let (state, known) = found.map_or_else(
-            || (State { request: digest.clone(), ..State::default() }, None),
+            || (RoundState { request: digest.clone(), ..RoundState::default() }, None),
             |(state, seal)| (state, Some(seal)),
         );
-        let mut asking = Asking {
+        let mut asking = InteractiveSession {
             runner: self,
             model: Weights::uniform(opened.declared.universe.domain.cells()),
             opened,
@@ -140,7 +141,7 @@ impl Runner<'_> {
     }
 
     /// How many rounds of an interactive release were charged, and how many there may be; none for other kinds.
-    pub fn rounds(&self, planned: &Planned) -> Result<Option<(u64, u64)>> {
+    pub fn rounds(&self, planned: &PlannedRelease) -> Result<Option<(u64, u64)>> {
         if !planned.request.is_asked() {
             return Ok(None);
         }
@@ -151,15 +152,15 @@ impl Runner<'_> {
 
     /// The rounds of a release that were charged under a declaration, in order.
     fn charged_rounds(&self, name: &str, request: &str) -> Result<Vec<Reservation>> {
-        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(Vec::new()) };
+        let Some(ledger) = self.existing_ledger()? else { return Ok(Vec::new()) };
         Ok(ledger.reservations(name)?.into_iter().filter(|one| one.request == request).collect())
     }
 
     /// The standing of the ledger, with which the budget and the tables of a release must agree.
-    fn agreed(&self, planned: &Planned) -> Result<Standing> {
-        let before = match Ledger::open_existing(self.ledger())? {
+    fn agreed(&self, planned: &PlannedRelease) -> Result<LedgerState> {
+        let before = match self.existing_ledger()? {
             Some(ledger) => ledger.standing(&[])?.0,
-            None => Standing::nothing(),
+            None => LedgerState::nothing(),
         };
         before.agrees(&self.project().budget.in_force(), &self.project().path.display().to_string())?;
         let folder = ledger::folder(self.ledger())?;
@@ -179,7 +180,7 @@ struct Grant {
     is_new: bool,
 }
 
-impl Asking<'_> {
+impl InteractiveSession<'_> {
     /// Of which combinations a question is true; what is wrong with it is said here, and nothing is charged.
     pub fn understood(&self, question: &str) -> Result<Question> {
         let place = Place { origin: Origin::CommandLine, line: 1, column: 1 };
@@ -192,23 +193,24 @@ impl Asking<'_> {
     ///
     /// # Guarantee
     /// As the module says.
-    pub fn ask(&mut self, question: &str, bits: &mut dyn BitSource) -> Result<Answered> {
+    pub fn ask(&mut self, question: &str, bits: &mut dyn BitSource) -> Result<InteractiveAnswer> {
         let understood = self.understood(question)?;
-        let places = places(&self.out, &self.round, self.runner.ledger())?;
-        let (mut ledger, mut notes) = (Ledger::open_or_create(self.runner.ledger())?, Vec::new());
+        let places = places(&self.out, &self.round)?;
+        let (runner, mut notes) = (self.runner, Vec::new());
+        let mut ledger = runner.ledger.created()?;
         let grant = self.granted(&mut ledger, &mut notes, bits)?;
         // Whatever ends this early leaves a round that is over.
         self.known = None;
         let charged = grant.is_new.then_some(grant.receipt.sequence());
         let given = self.given(&grant, question, &understood, bits)?;
         let pass = self.settled(grant, &given, &mut ledger)?;
-        if given.how == How::Measured {
+        if given.how == AnswerSource::Measured {
             self.model.update(&understood, self.opened.plan.step(given.answer, given.expected));
         }
         self.published(places, pass, &mut ledger)?;
         let rounds = (self.charged(&ledger)?.len() as u64, self.opened.plan.updates());
-        let Given { question, how, answer, .. } = given;
-        Ok(Answered { question, answer, within: self.within(how), how, charged, rounds, notes })
+        let GivenAnswer { question, how, answer, .. } = given;
+        Ok(InteractiveAnswer { question, answer, within: self.within(how), how, charged, rounds, notes })
     }
 
     /// The rounds that were charged under this declaration.
@@ -224,7 +226,7 @@ impl Asking<'_> {
         self.forgotten = asked.saturating_sub(self.state.answers.len() as u64);
         notes.extend(self.said_of_forgotten());
         let open = self.state.open.take();
-        let Opened { plan, declared, .. } = &self.opened;
+        let OpenedInteractive { plan, declared, .. } = &self.opened;
         if asked >= declared.questions {
             let why = format!("All {} questions that were planned for are asked", declared.questions);
             return model_alone(ledger, &rounds, notes, (&why, ""));
@@ -290,21 +292,21 @@ impl Asking<'_> {
         question: &str,
         understood: &Question,
         bits: &mut dyn BitSource,
-    ) -> Result<Given> {
+    ) -> Result<GivenAnswer> {
         let (how, answer, expected) = match grant.secret {
             None => {
                 let expected = self.opened.plan.expected(self.model.answer(understood));
-                (How::NotChecked, expected as i64, expected)
+                (AnswerSource::NotChecked, expected as i64, expected)
             }
             Some(secret) => {
                 let drawn = guarded(|| self.drawn(&grant.receipt, secret, understood, bits));
                 match drawn.ok_or_else(|| interrupted(&self.round.request.name))? {
-                    (Reply::Model(_), expected) => (How::Model, expected as i64, expected),
-                    (Reply::Measured(noisy), expected) => (How::Measured, noisy, expected),
+                    (Reply::Model(_), expected) => (AnswerSource::Model, expected as i64, expected),
+                    (Reply::Measured(noisy), expected) => (AnswerSource::Measured, noisy, expected),
                 }
             }
         };
-        Ok(Given { question: question.to_string(), how, answer, expected })
+        Ok(GivenAnswer { question: question.to_string(), how, answer, expected })
     }
 
     /// From rows to an answer, and what the model expected. Whatever goes wrong here may depend on the data.
@@ -320,7 +322,7 @@ impl Asking<'_> {
         let universe = &self.opened.declared.universe;
         let counts = match self.counts.take() {
             Some(counts) => counts,
-            None => universe.counts(&charged.records(&universe.attributes)?)?,
+            None => universe.counts(&charged.read(&universe.attributes)?)?,
         };
         let (count, share) = self.model.look(question, &counts);
         let expected = self.opened.plan.expected(share);
@@ -330,11 +332,11 @@ impl Asking<'_> {
     }
 
     /// Writes down that an answer may be seen, and then the state that it leaves: the round goes on after one of the model that was checked, and is over after any other.
-    fn settled(&mut self, grant: Grant, given: &Given, ledger: &mut Ledger) -> Result<Pass> {
+    fn settled(&mut self, grant: Grant, given: &GivenAnswer, ledger: &mut Ledger) -> Result<Pass> {
         let Grant { receipt, number, secret, .. } = grant;
-        let open = secret.filter(|_| given.how == How::Model);
-        let open = open.map(|secret| Open { head: receipt.head().clone(), secret });
-        let mut next = State { open, ..self.state.clone() };
+        let open = secret.filter(|_| given.how == AnswerSource::Model);
+        let open = open.map(|secret| OpenRound { head: receipt.head().clone(), secret });
+        let mut next = RoundState { open, ..self.state.clone() };
         next.answers.push(given.clone());
         let sealed = next.sealed()?;
         let pass = ledger.drawn_answer(receipt, number, &sealed.digest);
@@ -351,7 +353,7 @@ impl Asking<'_> {
         let name = &self.round.request.name;
         let mut answers = self.answers();
         self.round.plan.estimates.iter().for_each(|estimates| estimates.say_in(&mut answers));
-        let Planned { request, plan, .. } = &self.round;
+        let PlannedRelease { request, plan, .. } = &self.round;
         let document = release_document(request, &pass, &answers, &plan.limits, &plan.counted);
         ledger.in_place()?;
         let (_, output) = places.put_answers(&pass, &answers, &document)?;
@@ -370,10 +372,8 @@ impl Asking<'_> {
             None => Uncertainty { standard_error: f64::INFINITY, low: f64::NEG_INFINITY, high: f64::INFINITY },
         });
         let uncertainty: Vec<Uncertainty> = uncertainty.collect();
-        let column = |name: &str, cell: &dyn Fn(&Given) -> Cell, uncertainty: Option<Vec<Uncertainty>>| AnswerColumn {
-            name: name.to_string(),
-            cells: given.iter().map(cell).collect(),
-            uncertainty,
+        let column = |name: &str, cell: &dyn Fn(&GivenAnswer) -> Cell, uncertainty: Option<Vec<Uncertainty>>| {
+            AnswerColumn { name: name.to_string(), cells: given.iter().map(cell).collect(), uncertainty }
         };
         let [question, answer, how] = interactive::PUBLISHED;
         let mut notes = vec![
@@ -406,25 +406,30 @@ impl Asking<'_> {
         })
     }
 
-    fn within(&self, how: How) -> Option<u64> {
+    fn within(&self, how: AnswerSource) -> Option<u64> {
         let promise = self.opened.plan.promise();
         match how {
-            How::Measured => Some(promise.slack_answer),
-            How::Model => Some(promise.error),
-            How::NotChecked => None,
+            AnswerSource::Measured => Some(promise.slack_answer),
+            AnswerSource::Model => Some(promise.error),
+            AnswerSource::NotChecked => None,
         }
     }
 
     /// The model as it was left: from the answers that were measured.
     fn learn_again(&mut self) -> Result<()> {
-        let measured: Vec<Given> =
-            self.state.answers.iter().filter(|given| given.how == How::Measured).cloned().collect();
+        let measured: Vec<GivenAnswer> =
+            self.state.answers.iter().filter(|given| given.how == AnswerSource::Measured).cloned().collect();
         for given in measured {
             let question = self.understood(&given.question)?;
             self.model.update(&question, self.opened.plan.step(given.answer, given.expected));
         }
         Ok(())
     }
+}
+
+/// The places of the files of all rounds, which replace those of the rounds before: nothing of them is kept apart.
+fn places(out: &Path, round: &PlannedRelease) -> Result<Places> {
+    Places::claim(out, &file_names(&round.request.name))
 }
 
 fn lost(entry: u64) -> String {

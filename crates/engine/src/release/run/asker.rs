@@ -1,10 +1,10 @@
 //! Who asks: a name for the ledger, and limits of their own inside the project's.
 
 use super::kept::question_digest;
-use super::{Planned, Runner};
+use super::{PlannedRelease, Runner};
 use crate::budget::Budget;
 use crate::error::Result;
-use crate::ledger::{Asked, Ledger};
+use crate::ledger::Asked;
 use crate::project::Project;
 
 /// Somebody who asks for releases.
@@ -19,14 +19,14 @@ pub struct Asker {
 }
 
 impl Asker {
-    pub(crate) fn asked(&self, project: &Project, planned: &Planned) -> Result<Asked> {
+    pub(crate) fn asked(&self, project: &Project, planned: &PlannedRelease) -> Result<Asked> {
         Ok(Asked { by: self.by.clone(), question: question_digest(project, planned)?, key: self.key.clone() })
     }
 }
 
 impl Runner<'_> {
     /// The digest of what a request asks, whatever it is called: two with the same one are the same question, at the same cost.
-    pub fn question(&self, planned: &Planned) -> Result<String> {
+    pub fn question(&self, planned: &PlannedRelease) -> Result<String> {
         question_digest(self.project(), planned)
     }
 
@@ -37,7 +37,7 @@ impl Runner<'_> {
 
     /// Whether a release of this name stands in the ledger as charged, whatever became of it.
     pub fn is_charged(&self, release: &str) -> Result<bool> {
-        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(false) };
+        let Some(ledger) = self.existing_ledger()? else { return Ok(false) };
         Ok(!ledger.reservations(release)?.is_empty())
     }
 }

@@ -6,15 +6,15 @@
 
 use crate::error::{Error, Result};
 use crate::kinds::registry;
-use crate::ledger::{Declarations, Ledger, Standing, folder};
+use crate::ledger::{Declarations, Ledger, LedgerState, folder};
 use crate::project::Project;
 use crate::release::Company;
-use crate::release::run::Planned;
+use crate::release::run::PlannedRelease;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Nothing comes before a count without noise or after it, in one ledger or in one run. `before` are the releases before this one.
-pub(crate) fn in_ledger(planned: &Planned, before: &Standing) -> Result<()> {
+pub(crate) fn in_ledger(planned: &PlannedRelease, before: &LedgerState) -> Result<()> {
     let name = &planned.request.name;
     if holds_lonely(before) {
         return Err(refused(
@@ -42,7 +42,7 @@ fn is_lonely(kind: &str) -> bool {
 }
 
 /// Whether a ledger holds a release beside which nothing may stand.
-pub(super) fn holds_lonely(before: &Standing) -> bool {
+pub(super) fn holds_lonely(before: &LedgerState) -> bool {
     lonely().any(|kind| before.holds(kind))
 }
 
@@ -55,7 +55,12 @@ fn refused(name: &str, why: &str) -> Error {
 }
 
 /// The same for other ledgers that have answered about one of these tables. `here` is the ledger that is in use.
-pub(crate) fn among_ledgers(project: &Project, planned: &Planned, tables: &Declarations, here: &Path) -> Result<()> {
+pub(crate) fn among_ledgers(
+    project: &Project,
+    planned: &PlannedRelease,
+    tables: &Declarations,
+    here: &Path,
+) -> Result<()> {
     let exact = is_lonely(&planned.request.kind);
     let home = folder(here)?;
     for path in others(project, here) {

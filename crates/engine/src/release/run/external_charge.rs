@@ -8,7 +8,7 @@ use super::publish::Places;
 use crate::budget::{Budget, Spent};
 use crate::error::{Error, Result};
 use crate::file::real;
-use crate::ledger::{About, Head, Ledger, Output, Pass, Proposal, Standing};
+use crate::ledger::{About, Head, Ledger, LedgerState, Output, Pass, Proposal};
 use crate::project::Project;
 use scumble::Scope;
 use scumble::event::Event;
@@ -19,12 +19,12 @@ use std::path::{Path, PathBuf};
 
 /// A ledger, and the limits that a project file gives it; without one those that are in force.
 #[derive(Debug, Clone)]
-pub struct Book {
+pub struct ChargedLedger {
     ledger: PathBuf,
     budget: Option<Budget>,
 }
 
-impl Book {
+impl ChargedLedger {
     /// The ledger and the budget of a project.
     pub fn of_project(project: &Project) -> Self {
         Self { ledger: project.ledger(), budget: Some(project.budget.clone()) }
@@ -43,7 +43,7 @@ impl Book {
 
 /// What is to be charged.
 #[derive(Debug, Clone)]
-pub struct Outside {
+pub struct ExternalCharge {
     /// Its name in the ledger, and that of its outputs.
     pub release: String,
     /// Its kind in the ledger.
@@ -57,16 +57,16 @@ pub struct Outside {
 }
 
 /// A charge that is durable, and so is the entry that something drawn for it may be seen.
-pub struct Paid {
+pub struct PaidCharge {
     ledger: Ledger,
     pass: Pass,
 }
 
-impl Outside {
+impl ExternalCharge {
     /// Whether the ledger would take the charge now. Charges nothing and makes nothing.
-    pub fn admitted(&self, book: &Book, again: bool) -> Result<()> {
+    pub fn admitted(&self, book: &ChargedLedger, again: bool) -> Result<()> {
         let Some(ledger) = Ledger::open_existing(&book.ledger)? else {
-            return self.fits(&Standing::nothing(), book);
+            return self.fits(&LedgerState::nothing(), book);
         };
         self.once(&ledger, again)?;
         let standing = ledger.standing(&[])?.0;
@@ -75,7 +75,7 @@ impl Outside {
     }
 
     /// Charges, durably, and writes down that something may be seen from here on.
-    pub fn charge(&self, book: &Book, again: bool) -> Result<Paid> {
+    pub fn charge(&self, book: &ChargedLedger, again: bool) -> Result<PaidCharge> {
         let mut ledger = Ledger::open_or_create(&book.ledger)?;
         self.once(&ledger, again)?;
         let budget = self.limits(&ledger.standing(&[])?.0, book)?;
@@ -90,11 +90,11 @@ impl Outside {
         };
         let receipt = ledger.reserve(&proposal, |standing| self.fits(standing, book))?;
         let pass = ledger.drawn(receipt)?.ok_or_else(|| Error::machine("a charge was drawn for by somebody else"))?;
-        Ok(Paid { ledger, pass })
+        Ok(PaidCharge { ledger, pass })
     }
 
     /// The limits that the charge is made under.
-    fn limits(&self, standing: &Standing, book: &Book) -> Result<Value> {
+    fn limits(&self, standing: &LedgerState, book: &ChargedLedger) -> Result<Value> {
         let Some(budget) = &book.budget else { return Ok(standing.limits()) };
         let limits = budget.in_force();
         standing.agrees(&limits, "the project file")?;
@@ -124,7 +124,7 @@ impl Outside {
         })
     }
 
-    fn fits(&self, before: &Standing, book: &Book) -> Result<()> {
+    fn fits(&self, before: &LedgerState, book: &ChargedLedger) -> Result<()> {
         if holds_lonely(before) {
             return Err(Error::Budget(format!(
                 "'{}' was refused and nothing was charged: the ledger holds a count without noise, which protects somebody only while nothing else about them is published",
@@ -142,7 +142,7 @@ impl Outside {
     }
 }
 
-impl Paid {
+impl PaidCharge {
     /// The charge's place in the ledger.
     pub fn sequence(&self) -> u64 {
         self.pass.sequence()
@@ -159,7 +159,7 @@ impl Paid {
     }
 
     /// Puts the files `release.csv` and `release.json` into their places, both or none, and writes that down.
-    pub fn publish(mut self, places: Outputs, csv: &[u8], json: &[u8]) -> Result<(Vec<PathBuf>, Head)> {
+    pub fn publish(mut self, places: OutputPlaces, csv: &[u8], json: &[u8]) -> Result<(Vec<PathBuf>, Head)> {
         self.ledger.in_place()?;
         let files = places.0.put(&[csv, json])?;
         let digests = [("csv", csv), ("json", json)].map(|(end, content)| (end.to_string(), crate::digest(content)));
@@ -169,11 +169,11 @@ impl Paid {
 }
 
 /// The places of the outputs, which can be written: looked at before anything is charged.
-pub struct Outputs(Places);
+pub struct OutputPlaces(Places);
 
-impl Outputs {
+impl OutputPlaces {
     /// The places for `release.csv` and `release.json` in a folder.
-    pub fn claim(folder: &Path, release: &str, book: &Book) -> Result<Self> {
+    pub fn claim(folder: &Path, release: &str, book: &ChargedLedger) -> Result<Self> {
         let names = ["csv", "json"].map(|end| format!("{release}.{end}"));
         if let Some(taken) =
             names.iter().map(|name| real(&folder.join(name))).find(|place| *place == real(&book.ledger))

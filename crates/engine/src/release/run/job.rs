@@ -1,6 +1,6 @@
 //! Releases whose integers are computed elsewhere: the statements that are printed, and what they gave.
 
-use super::{Planned, Runner};
+use super::{PlannedRelease, Runner};
 use crate::error::{Error, Result};
 use crate::kinds::registry;
 use crate::project::{Project, Request};
@@ -20,12 +20,13 @@ impl Runner<'_> {
     }
 
     /// What a job gave, from the files of a folder.
-    pub(super) fn imported(&self, planned: &Planned, folder: &Path) -> Result<ImportedIntegers> {
+    pub(super) fn imported(&self, planned: &PlannedRelease, folder: &Path) -> Result<ImportedIntegers> {
         self.standing_job(&planned.request)?.imported(&planned.request, self.project(), folder)
     }
 
     fn standing_job(&self, request: &Request) -> Result<Job> {
-        Job::standing(request, queries(request, self.project())?, self.project(), self.ledger())
+        let ledger = self.existing_ledger()?;
+        Job::standing(request, queries(request, self.project())?, self.project(), ledger.as_deref(), self.ledger())
     }
 }
 

@@ -10,10 +10,10 @@
 use crate::attackers::declared;
 use crate::digest::digest_of;
 use crate::error::{Error, Result};
-use crate::ledger::{self, Charge, Ledger, Output, State};
+use crate::ledger::{self, Charge, Output};
 use crate::project::file_names;
 use crate::project::{Bounding, Graph, Project, Request, Table};
-use crate::release::run::{Planned, Runner};
+use crate::release::run::{PlannedRelease, Runner};
 use crate::release::{DigestOf, Publication};
 use crate::tables::check;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ const MOST_CHARGES: usize = 1000;
 
 /// A release that was published before and is not paid for again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct KeptRelease {
     /// Its name.
     pub name: String,
     /// Its kind.
@@ -40,7 +40,7 @@ pub struct Kept {
     pub data_changed: Option<bool>,
 }
 
-impl Kept {
+impl KeptRelease {
     /// In one line.
     pub fn words(&self) -> String {
         let Self { name, sequence, .. } = self;
@@ -57,8 +57,8 @@ impl Runner<'_> {
     /// For each release what is kept of it; none where it is new, was declared otherwise, was never completed, or is named in `again`. Charges nothing.
     ///
     /// Where a release was published and its files in `out` are gone or changed, that is an error: whether it is paid for again is for somebody to say.
-    pub fn kept(&self, releases: &[Planned], out: &Path, again: &[String]) -> Result<Vec<Option<Kept>>> {
-        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(vec![None; releases.len()]) };
+    pub fn kept(&self, releases: &[PlannedRelease], out: &Path, again: &[String]) -> Result<Vec<Option<KeptRelease>>> {
+        let Some(ledger) = self.existing_ledger()? else { return Ok(vec![None; releases.len()]) };
         let (mut kept, mut gone) = (Vec::new(), Vec::new());
         let (standing, folder) = (ledger.standing(&[])?.0, ledger::folder(self.ledger())?);
         for planned in releases {
@@ -85,18 +85,18 @@ impl Runner<'_> {
     }
 
     /// The entry of what was published under a release's name, if it was declared otherwise: a new run pays for it anew, and replaces it.
-    pub fn published_otherwise(&self, planned: &Planned) -> Result<Option<u64>> {
-        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(None) };
+    pub fn published_otherwise(&self, planned: &PlannedRelease) -> Result<Option<u64>> {
+        let Some(ledger) = self.existing_ledger()? else { return Ok(None) };
         let Some((charge, _)) = ledger.last_committed(&planned.request.name)? else { return Ok(None) };
         Ok((!is_same(self.project(), planned, &charge)?).then_some(charge.sequence))
     }
 
     /// The name and the entry of what was published with the same declaration under a name that no release has any more: whoever renames a release pays for it anew.
-    pub fn published_as(&self, planned: &Planned) -> Result<Option<(String, u64)>> {
-        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(None) };
+    pub fn published_as(&self, planned: &PlannedRelease) -> Result<Option<(String, u64)>> {
+        let Some(ledger) = self.existing_ledger()? else { return Ok(None) };
         let is_gone = |charge: &Charge| self.project().releases.iter().all(|request| request.name != charge.release);
         for charge in ledger.recent(MOST_CHARGES)?.into_iter().rev() {
-            let is_candidate = matches!(charge.state, State::Committed(_)) && charge.kind == planned.request.kind;
+            let is_candidate = charge.state.output().is_some() && charge.kind == planned.request.kind;
             if is_candidate
                 && is_gone(&charge)
                 && charge.request == Some(digest_as(self.project(), planned, &charge.release)?)
@@ -109,25 +109,25 @@ impl Runner<'_> {
 
     /// The entries of charges of a release that published nothing: whoever made them was interrupted, or is still at work. They stay.
     pub fn interrupted(&self, name: &str) -> Result<Vec<u64>> {
-        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(Vec::new()) };
+        let Some(ledger) = self.existing_ledger()? else { return Ok(Vec::new()) };
         let charges = ledger.reservations(name)?.into_iter().filter(|charge| charge.life.commits() == 0);
         Ok(charges.map(|charge| charge.head.entries).collect())
     }
 
     /// The entry and the time of a release that is published as it is declared, whatever became of its files. Looks at the ledger alone.
-    pub fn published_before(&self, planned: &Planned) -> Result<Option<(u64, String)>> {
+    pub fn published_before(&self, planned: &PlannedRelease) -> Result<Option<(u64, String)>> {
         // Of an interactive release there is always more to ask.
         if planned.request.definition()?.publishes == Publication::Rounds {
             return Ok(None);
         }
-        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(None) };
+        let Some(ledger) = self.existing_ledger()? else { return Ok(None) };
         let Some((charge, _)) = ledger.last_committed(&planned.request.name)? else { return Ok(None) };
         Ok(is_same(self.project(), planned, &charge)?.then_some((charge.sequence, charge.time)))
     }
 
     /// What is wrong with the files in `out` of what was last published under a release's name, in words; none where they are as they were.
     pub fn lost_file(&self, name: &str, out: &Path) -> Result<Option<String>> {
-        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(None) };
+        let Some(ledger) = self.existing_ledger()? else { return Ok(None) };
         Ok(ledger.last_committed(name)?.and_then(|(charge, _)| changed_file(out, &charge)))
     }
 
@@ -137,12 +137,12 @@ impl Runner<'_> {
         tables: &[String],
         marks: &BTreeMap<String, String>,
         out: &Path,
-    ) -> Result<Kept> {
+    ) -> Result<KeptRelease> {
         let data_changed =
             self.marks_now(tables)?.map(|now| now.iter().any(|(table, mark)| marks.get(table) != Some(mark)));
         let files = file_names(&charge.release).map(|name| out.join(name)).to_vec();
         let Charge { release: name, kind, sequence, time, .. } = charge;
-        Ok(Kept { name, kind, sequence, time, files, data_changed: data_changed.filter(|_| !marks.is_empty()) })
+        Ok(KeptRelease { name, kind, sequence, time, files, data_changed: data_changed.filter(|_| !marks.is_empty()) })
     }
 
     /// The marks of the tables' files as they are; none where there is no key, or where the files cannot be read, which is no matter for what is published.
@@ -155,12 +155,12 @@ impl Runner<'_> {
 
 /// The digest of what a release declares, as charges have it from now on: without what no answer depends on, a query in the words of its statement, and without bounds that
 /// are the table's own.
-pub(crate) fn request_digest(project: &Project, planned: &Planned) -> Result<String> {
+pub(crate) fn request_digest(project: &Project, planned: &PlannedRelease) -> Result<String> {
     digest_as(project, planned, &planned.request.name)
 }
 
 /// The same, as if the release had this name.
-fn digest_as(project: &Project, planned: &Planned, name: &str) -> Result<String> {
+fn digest_as(project: &Project, planned: &PlannedRelease, name: &str) -> Result<String> {
     let mut said = normal(project, planned);
     if let Some(fields) = said.as_object_mut() {
         own_bounds(project, planned).iter().for_each(|name| drop(fields.remove(*name)));
@@ -171,7 +171,7 @@ fn digest_as(project: &Project, planned: &Planned, name: &str) -> Result<String>
 
 /// The fields of a release that say of its one table what that says itself. A table that is joined with itself has other bounds than its own, and kind `bounds` looks at more
 /// than the table lets count.
-fn own_bounds(project: &Project, planned: &Planned) -> Vec<&'static str> {
+fn own_bounds(project: &Project, planned: &PlannedRelease) -> Vec<&'static str> {
     let fields = planned.request.fields.json();
     let is_joined = fields["sql"].as_str().is_some_and(|sql| sql.to_lowercase().contains("join"));
     let is_of_another = matches!(decided_by(&planned.request), DigestOf::OtherRelease(_));
@@ -189,7 +189,7 @@ fn own_bounds(project: &Project, planned: &Planned) -> Vec<&'static str> {
 }
 
 /// The same as charges had it before, with all bounds that were said.
-fn digest_with_bounds(project: &Project, planned: &Planned) -> Result<String> {
+fn digest_with_bounds(project: &Project, planned: &PlannedRelease) -> Result<String> {
     declared_digest(project, planned, normal(project, planned))
 }
 
@@ -199,7 +199,7 @@ fn decided_by(request: &Request) -> DigestOf {
 }
 
 /// What a release declares, without what no answer depends on.
-fn normal(project: &Project, planned: &Planned) -> Value {
+fn normal(project: &Project, planned: &PlannedRelease) -> Value {
     let mut said = fields(&planned.request, project);
     if let Some(fields) = said.as_object_mut() {
         fields.remove("expected_rows");
@@ -214,12 +214,12 @@ fn normal(project: &Project, planned: &Planned) -> Value {
 }
 
 /// The same as the first charges had it.
-fn plain_digest(project: &Project, planned: &Planned) -> Result<String> {
+fn plain_digest(project: &Project, planned: &PlannedRelease) -> Result<String> {
     declared_digest(project, planned, fields(&planned.request, project))
 }
 
-fn declared_digest(project: &Project, planned: &Planned, fields: Value) -> Result<String> {
-    let Planned { request, plan, .. } = planned;
+fn declared_digest(project: &Project, planned: &PlannedRelease, fields: Value) -> Result<String> {
+    let PlannedRelease { request, plan, .. } = planned;
     let tables = plan.tables.iter().filter_map(|name| project.tables.get(name));
     let tables: Value = tables.map(|table| (table.name.clone(), of_table(table))).collect();
     let mut said = json!({ "fields": fields, "kind": request.kind, "tables": tables });
@@ -231,8 +231,8 @@ fn declared_digest(project: &Project, planned: &Planned, fields: Value) -> Resul
 
 /// The digest of what is asked, whatever the release is called: a query in the words of its statement, so that neither spaces, comments nor the case of keywords make it
 /// another one, and the plan that it becomes.
-pub(crate) fn question_digest(project: &Project, planned: &Planned) -> Result<String> {
-    let Planned { request, plan, .. } = planned;
+pub(crate) fn question_digest(project: &Project, planned: &PlannedRelease) -> Result<String> {
+    let PlannedRelease { request, plan, .. } = planned;
     let tables = plan.tables.iter().filter_map(|name| project.tables.get(name));
     let tables: Value = tables.map(|table| (table.name.clone(), of_table(table))).collect();
     let mut fields = fields(request, project);
@@ -277,7 +277,7 @@ fn one_line(sql: &str) -> String {
 }
 
 /// Whether a charge was for what is declared now. A ledger of version 2 or before does not say; the events and the rule tell as much.
-fn is_same(project: &Project, planned: &Planned, charge: &Charge) -> Result<bool> {
+fn is_same(project: &Project, planned: &PlannedRelease, charge: &Charge) -> Result<bool> {
     Ok(match &charge.request {
         Some(request) => {
             let accepted = [request_digest, digest_with_bounds, plain_digest];
@@ -306,7 +306,7 @@ fn told(rule: &Value) -> Value {
 
 /// What is wrong with the files of a charge, if they are not there as they were published.
 fn changed_file(out: &Path, charge: &Charge) -> Option<String> {
-    let State::Committed(output) = &charge.state else { return Some("it was not completed".to_string()) };
+    let Some(output) = charge.state.output() else { return Some("it was not completed".to_string()) };
     file_names(&charge.release).into_iter().find_map(|name| {
         let path = out.join(&name);
         match digest_of(&path) {

@@ -7,7 +7,7 @@
 use super::kept::is_published;
 use crate::digest::{Digesting, digest_of};
 use crate::error::{Error, Result};
-use crate::ledger::{Charge, Output, Pass, State};
+use crate::ledger::{Charge, Output, Pass};
 use crate::project::FILE_ENDS;
 use crate::release::output::Answers;
 use scumble::noise::{BitSource, SecureSource};
@@ -140,7 +140,7 @@ const EARLIER: &str = "earlier";
 /// Where a charge's file is kept once another has its place: the files of one release have one name. Ledgers that share a folder count their entries each for
 /// itself, and are told apart by the digest of the JSON file, which holds the ledger's head.
 pub(crate) fn earlier(folder: &Path, name: &str, charge: &Charge) -> Option<PathBuf> {
-    let State::Committed(output) = &charge.state else { return None };
+    let output = charge.state.output()?;
     let digest = output.files.get("json").unwrap_or(&output.values);
     let (stem, end) = name.rsplit_once('.')?;
     Some(folder.join(EARLIER).join(format!("{stem}-entry-{}-{}.{end}", charge.sequence, digest.get(..8)?)))
@@ -161,8 +161,7 @@ fn keep(folder: &Path, place: &Path, charge: Option<&Charge>) -> std::result::Re
         read => read.map_err(|error| (place.to_path_buf(), error))?,
     };
     let inner = folder.join(EARLIER);
-    let of_charge =
-        |charge: &&Charge| matches!(&charge.state, State::Committed(output) if is_published(output, name, &digest));
+    let of_charge = |charge: &&Charge| charge.state.output().is_some_and(|output| is_published(output, name, &digest));
     let kept = charge.filter(of_charge).and_then(|charge| earlier(folder, name, charge));
     let kept = kept.unwrap_or_else(|| unknown_earlier(folder, name, &digest));
     second_name(place, &inner, &kept).map_err(|error| (inner, error))

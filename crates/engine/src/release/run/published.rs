@@ -12,11 +12,11 @@ use super::kept::is_published;
 use super::publish::{earlier, unknown_earlier};
 use crate::attackers::Counted;
 use crate::kinds::registry;
-use crate::ledger::{Charge, State};
+use crate::ledger::Charge;
 use crate::project::file_names;
 use crate::release::Publication;
 use crate::release::floor::Floor;
-use crate::release::output::{AnswerColumn, Answers, Cell, Details, Drawn, UNBOUNDED, Uncertainty};
+use crate::release::output::{AnswerColumn, Answers, Cell, Details, IntervalChart, UNBOUNDED, Uncertainty};
 use crate::release::run::published::document::Document;
 use crate::release::run::published::report_part::{ColumnPart, ReportPart};
 use scumble::event::Event;
@@ -30,7 +30,7 @@ pub const MOST_ROWS: usize = 10_000;
 
 /// A release whose numbers are there.
 #[derive(Debug)]
-pub struct Published {
+pub struct PublishedRelease {
     /// Its charge.
     pub charge: Charge,
     /// What was done for its numbers: of an interactive release by all of its rounds, whose answers stand in one file.
@@ -49,7 +49,7 @@ pub struct Published {
     pub is_replaced: bool,
 }
 
-impl Published {
+impl PublishedRelease {
     /// Whether its rows are made up: they are for programs, and no reader wants them in a report.
     pub fn is_synthetic(&self) -> bool {
         publishes(&self.charge, Publication::SyntheticRows)
@@ -58,7 +58,7 @@ impl Published {
 
 /// A charge whose numbers are not shown.
 #[derive(Debug)]
-pub struct Unshown {
+pub struct UnshownCharge {
     /// The charge.
     pub charge: Charge,
     /// Why not, in words.
@@ -66,18 +66,18 @@ pub struct Unshown {
 }
 
 /// What is there of these charges in a folder, newest first, and what is not.
-pub fn published(out: &Path, charges: &[Charge]) -> (Vec<Published>, Vec<Unshown>) {
+pub fn published(out: &Path, charges: &[Charge]) -> (Vec<PublishedRelease>, Vec<UnshownCharge>) {
     let (mut shown, mut unshown, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
     for charge in charges.iter().rev().cloned() {
-        let is_newest = matches!(charge.state, State::Interrupted) || seen.insert(charge.release.clone());
+        let is_newest = charge.state.output().is_none() || seen.insert(charge.release.clone());
         let read = match is_newest || is_kept_by_itself(&charge) {
             true => read(out, &charge, charges),
             false => Err(replaced(&charge)),
         };
         match read {
-            Ok(published) => shown.push(Published { is_replaced: !is_newest, ..published }),
-            Err(why) if is_newest => unshown.push(Unshown { charge, why }),
-            Err(_) => unshown.push(Unshown { why: replaced(&charge), charge }),
+            Ok(published) => shown.push(PublishedRelease { is_replaced: !is_newest, ..published }),
+            Err(why) if is_newest => unshown.push(UnshownCharge { charge, why }),
+            Err(_) => unshown.push(UnshownCharge { why: replaced(&charge), charge }),
         }
     }
     (shown, unshown)
@@ -86,7 +86,7 @@ pub fn published(out: &Path, charges: &[Charge]) -> (Vec<Published>, Vec<Unshown
 /// Whether the numbers of an older charge of a name can be told from those of a newer one: rounds stand in one file, and the first ledgers had no digests of the JSON.
 fn is_kept_by_itself(charge: &Charge) -> bool {
     !publishes(charge, Publication::Rounds)
-        && matches!(&charge.state, State::Committed(output) if output.files.contains_key("json"))
+        && charge.state.output().is_some_and(|output| output.files.contains_key("json"))
 }
 
 /// Whether a charge is of a kind that publishes this.
@@ -103,14 +103,23 @@ fn replaced(charge: &Charge) -> String {
     why.to_string()
 }
 
-fn read(out: &Path, charge: &Charge, charges: &[Charge]) -> Result<Published, String> {
+fn read(out: &Path, charge: &Charge, charges: &[Charge]) -> Result<PublishedRelease, String> {
     let (here, bytes) = found(out, charge, "json")?;
     let document: Document = serde_json::from_slice(&bytes).map_err(|_| UNREADABLE.to_string())?;
     let (answers, limits, counted) = of_document(&document).ok_or(ANOTHER_VERSION)?;
     let kept = kept_place(out, charge, "csv").filter(|_| !here);
     let file = kept.or_else(|| Some(out.join(name(charge, "csv")?))).ok_or(UNREADABLE)?;
     let (charge, events) = (charge.clone(), events(charge, charges)?);
-    Ok(Published { charge, events, answers, rows: document.all_rows(), limits, counted, file, is_replaced: false })
+    Ok(PublishedRelease {
+        charge,
+        events,
+        answers,
+        rows: document.all_rows(),
+        limits,
+        counted,
+        file,
+        is_replaced: false,
+    })
 }
 
 /// What was done for the numbers of a charge's files. The rounds of an interactive release are alike and counted; the last one of them has the largest number, whether it was completed or not.
@@ -146,7 +155,7 @@ pub fn published_file(out: &Path, charge: &Charge, end: &str) -> Result<Vec<u8>,
 
 /// The same, and whether they are in their place, not among the earlier files.
 fn found(out: &Path, charge: &Charge, end: &str) -> Result<(bool, Vec<u8>), String> {
-    let State::Committed(output) = &charge.state else { return Err("charged, and not completed".to_string()) };
+    let output = charge.state.output().ok_or("charged, and not completed")?;
     let name = name(charge, end).ok_or_else(|| format!("there is no file .{end} of an answer"))?;
     let is_right = |bytes: &Vec<u8>| is_published(output, &name, &crate::digest(bytes));
     let here = std::fs::read(out.join(&name));
@@ -166,7 +175,7 @@ fn name(charge: &Charge, end: &str) -> Option<String> {
 
 /// Where a charge's file is once another has its place.
 fn kept_place(out: &Path, charge: &Charge, end: &str) -> Option<PathBuf> {
-    let State::Committed(output) = &charge.state else { return None };
+    let output = charge.state.output()?;
     let (name, digest) =
         (name(charge, end)?, output.files.get(end).or_else(|| Some(&output.values).filter(|_| end == "csv"))?);
     let by_digest = unknown_earlier(out, &name, digest);
@@ -189,7 +198,7 @@ fn of_document(document: &Document) -> Option<(Answers, Vec<Floor>, Counted)> {
         limits: Vec::new(),
         intervals: report.intervals,
         long: None,
-        drawn: report.drawn.map(Drawn::from),
+        drawn: report.drawn.map(IntervalChart::from),
     };
     Some((Answers { columns: columns.collect(), notes, details }, report.limits, report.counted))
 }

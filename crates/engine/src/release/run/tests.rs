@@ -1,7 +1,8 @@
 //! What is published does not depend on the machine: neither on its memory nor on its processors, and a full disk is a failure like others.
 
 use super::*;
-use crate::ledger::State;
+use crate::ledger::ChargeState;
+use crate::release::run::charge::interrupted;
 use crate::support::{Folder, effort};
 use scumble::noise::InsecureSeededSource;
 
@@ -154,7 +155,7 @@ fn a_full_disk_is_a_failure_behind_the_charge() {
     assert!(is_clean(&folder) && !folder.file("0-3000-2/sums.csv").exists());
     let ledger = folder.file("0-3000-2.ledger");
     let charges = Runner::with_ledger(&project, ledger).charges().unwrap();
-    assert!(charges.len() == 1 && charges[0].release == "sums" && matches!(charges[0].state, State::Interrupted));
+    assert!(charges.len() == 1 && charges[0].release == "sums" && charges[0].state == ChargeState::Reserved);
     // There was something to write, and with room for it there is an answer.
     let machine = Machine { disk: 3_000_000, ..machine };
     assert_eq!(released(&folder, &project, machine).unwrap().len(), project.releases.len());

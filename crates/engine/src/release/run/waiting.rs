@@ -9,7 +9,7 @@
 use super::kept::request_digest;
 use crate::error::Result;
 use crate::ledger::{Charge, Head, Ledger, Undrawn, beside};
-use crate::release::run::{Planned, Runner};
+use crate::release::run::{PlannedRelease, Runner};
 use crate::remote::{HASH, OWN_HASH, backend_of};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -19,12 +19,12 @@ use std::path::{Path, PathBuf};
 /// A charge that somebody is at work on: a file beside the ledger that is locked until they are done or dead, so that nobody else goes on with it meanwhile.
 ///
 /// That is good manners, not what the guarantee rests on: where no file can be locked, two may be at work, and one of them is told that it was too late.
-pub(crate) struct Work {
+pub(crate) struct ChargeLock {
     file: Option<File>,
     path: PathBuf,
 }
 
-impl Work {
+impl ChargeLock {
     /// On a charge of our own.
     pub fn on(ledger: &Path, sequence: u64) -> Self {
         let nobody = || Self { file: None, path: PathBuf::new() };
@@ -49,7 +49,7 @@ impl Work {
     }
 }
 
-impl Drop for Work {
+impl Drop for ChargeLock {
     /// The file goes first, and then its lock: nobody finds a file that is not locked of a charge that is at work.
     fn drop(&mut self) {
         if self.file.is_some() {
@@ -60,37 +60,37 @@ impl Drop for Work {
 }
 
 /// A charge to go on with, held until it is dropped.
-pub(crate) struct Waiting {
+pub(crate) struct WaitingCharge {
     /// Where it stands.
     pub at: Head,
     /// That nobody else is at work on it.
-    pub work: Work,
+    pub work: ChargeLock,
 }
 
 impl Runner<'_> {
     /// The entry of the charge that a release goes on with, and pays nothing more; none where it pays.
-    pub fn goes_on_with(&self, planned: &Planned) -> Result<Option<u64>> {
-        Ok(self.waiting(planned)?.map(|waiting| waiting.at.entries))
+    pub fn goes_on_with(&self, planned: &PlannedRelease) -> Result<Option<u64>> {
+        let Some(ledger) = self.existing_ledger()? else { return Ok(None) };
+        Ok(self.waiting(planned, &ledger)?.map(|waiting| waiting.at.entries))
     }
 
     /// That charge. Looks at the ledger, and at files if there is one.
-    pub(crate) fn waiting(&self, planned: &Planned) -> Result<Option<Waiting>> {
-        let Some(ledger) = Ledger::open_existing(self.ledger())? else { return Ok(None) };
+    pub(super) fn waiting(&self, planned: &PlannedRelease, ledger: &Ledger) -> Result<Option<WaitingCharge>> {
         for Undrawn { charge, marks, at } in ledger.undrawn(&planned.request.name)? {
             if self.is_for(planned, &charge)?
                 && self.is_unchanged(planned, &marks)?
-                && let Some(work) = Work::alone_on(self.ledger(), at.entries)?
+                && let Some(work) = ChargeLock::alone_on(self.ledger(), at.entries)?
                 // Whoever was at work may have ended between the first look and the lock.
                 && ledger.undrawn(&planned.request.name)?.iter().any(|one| one.at == at)
             {
-                return Ok(Some(Waiting { at, work }));
+                return Ok(Some(WaitingCharge { at, work }));
             }
         }
         Ok(None)
     }
 
     /// Whether a release's files are those of the marks. Of tables that are elsewhere there are none.
-    fn is_unchanged(&self, planned: &Planned, marks: &BTreeMap<String, String>) -> Result<bool> {
+    fn is_unchanged(&self, planned: &PlannedRelease, marks: &BTreeMap<String, String>) -> Result<bool> {
         let files = self.files_of(std::slice::from_ref(planned));
         if files.is_empty() {
             return Ok(true);
@@ -100,7 +100,7 @@ impl Runner<'_> {
     }
 
     /// Whether a charge is for exactly this, of whoever asks now.
-    fn is_for(&self, planned: &Planned, charge: &Charge) -> Result<bool> {
+    fn is_for(&self, planned: &PlannedRelease, charge: &Charge) -> Result<bool> {
         let place = backend_of(&planned.request, &planned.plan.tables, self.project())?;
         let hash = if place.is_some() { HASH } else { OWN_HASH };
         let by = charge.asked.as_ref().map(|asked| asked.by.as_str());

@@ -18,7 +18,7 @@ mod sheet;
 use super::{HASH, IntegerSource, unwritten};
 use crate::digest;
 use crate::error::{Error, Result};
-use crate::ledger::{self, Ledger, Standing};
+use crate::ledger::{self, Ledger, LedgerState};
 use crate::project::{Domain, Project, Request, Table};
 use crate::sql::Cut;
 use crate::sql::execute::integers::Integers;
@@ -62,7 +62,7 @@ impl IntegerSource for ImportedIntegers {
     }
 
     /// Nobody has charged anything since the numbers were looked up.
-    fn admit(&self, standing: &Standing) -> Result<()> {
+    fn admit(&self, standing: &LedgerState) -> Result<()> {
         match standing.releases() == self.charges {
             true => Ok(()),
             false => Err(Error::machine(
@@ -73,8 +73,14 @@ impl IntegerSource for ImportedIntegers {
 }
 
 impl Job {
-    /// The job of a release's queries as the ledger has it now.
-    pub fn standing(request: &Request, queries: Vec<Rc<Cut>>, project: &Project, ledger: &Path) -> Result<Self> {
+    /// The job of a release's queries as the ledger has it now. `path` is where that is, or would be.
+    pub fn standing(
+        request: &Request,
+        queries: Vec<Rc<Cut>>,
+        project: &Project,
+        ledger: Option<&Ledger>,
+        path: &Path,
+    ) -> Result<Self> {
         let mut said = vec![request.name.clone()];
         for query in &queries {
             let texts = text::statements(query, project);
@@ -82,11 +88,11 @@ impl Job {
         }
         let digest = digest(json!(said).to_string().as_bytes());
         // First the number of charges, then the charged jobs: whoever charges in between is noticed.
-        let (charges, before) = match Ledger::open_existing(ledger)? {
+        let (charges, before) = match ledger {
             Some(ledger) => (ledger.standing(&[])?.0.releases(), ledger.jobs(&digest)?),
             None => (0, Vec::new()),
         };
-        let key = ledger::Key::of(ledger)?;
+        let key = ledger::Key::of(path)?;
         let nth = before.len() as u64;
         let number = key.derived("the number of a job", &digest, nth)[..32].to_string();
         let secret = key.derived("the secret of a job", &digest, nth);

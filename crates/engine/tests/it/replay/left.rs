@@ -1,8 +1,8 @@
 //! What leaves the process, as far as anybody outside can see it.
 
 use scumble::noise::tape::TapedSource;
-use scumble_engine::ledger::Charge;
-use scumble_engine::release::{Planned, Runner};
+use scumble_engine::ledger::{Charge, ChargeState};
+use scumble_engine::release::{PlannedRelease, Runner};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -57,7 +57,7 @@ pub fn differs(before: &Left, after: &Left) -> Option<String> {
 
 impl Left {
     /// A release, with what it says on its way.
-    pub fn of_release(runner: &Runner<'_>, planned: &[Planned], out: &Path, bits: &mut TapedSource) -> Self {
+    pub fn of_release(runner: &Runner<'_>, planned: &[PlannedRelease], out: &Path, bits: &mut TapedSource) -> Self {
         let mut told = Vec::new();
         let outcome = runner.release(planned, out, bits, |said| told.push(said.to_string()));
         let answers = outcome.map(|(all, _)| all.into_iter().map(|one| one.answers).collect::<Vec<_>>());
@@ -77,7 +77,14 @@ impl Left {
         };
         let place = out.parent().unwrap_or(out).display().to_string();
         let entry = |charge: &Charge| {
-            format!("{} {} {:?} {} drawn {}", charge.release, charge.kind, charge.events, charge.rule, charge.is_drawn)
+            format!(
+                "{} {} {:?} {} drawn {}",
+                charge.release,
+                charge.kind,
+                charge.events,
+                charge.rule,
+                charge.state != ChargeState::Reserved
+            )
         };
         let ledger =
             runner.charges().map_or_else(|error| vec![error.to_string()], |all| all.iter().map(entry).collect());

@@ -115,7 +115,7 @@ pub(super) async fn answers(app: Arc<App>, call: Call) -> Reply {
 
 pub(super) async fn answer(app: Arc<App>, call: Call) -> Reply {
     let (person, sequence) = (call.person()?, sequence(&call)?);
-    let bytes = app.service.answer(person, sequence, crate::service::Form::Json).await?;
+    let bytes = app.service.answer(person, sequence, crate::service::DownloadForm::Json).await?;
     let answer: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     Ok(page(person, "/answers", "Answer", &views::answer(sequence, &answer)))
 }

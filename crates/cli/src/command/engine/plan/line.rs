@@ -6,7 +6,7 @@ use scumble::quantity::Exact;
 use scumble::scope::Scope;
 use scumble_engine::budget::{Spent, rounded_up, shown_delta};
 use scumble_engine::project::Project;
-use scumble_engine::release::{Expected, Planned};
+use scumble_engine::release::{Expected, PlannedRelease};
 use scumble_engine::report::digits;
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 const COLUMNS: usize = 4;
 
 /// The line of a release, at a δ.
-pub fn line(planned: &Planned, project: &Project, delta: &Exact) -> Result<String, Failure> {
+pub fn line(planned: &PlannedRelease, project: &Project, delta: &Exact) -> Result<String, Failure> {
     let plan = &planned.plan;
     let parts = [
         Some(costs(planned, project, delta)?),
@@ -27,7 +27,7 @@ pub fn line(planned: &Planned, project: &Project, delta: &Exact) -> Result<Strin
 }
 
 /// What it costs a person, and the one whose budget it takes the largest part of.
-fn costs(planned: &Planned, project: &Project, delta: &Exact) -> Result<String, Failure> {
+fn costs(planned: &PlannedRelease, project: &Project, delta: &Exact) -> Result<String, Failure> {
     let events = &planned.plan.events;
     let person = Spent::of(events, &Scope::Person)?;
     let Some(epsilon) = person.epsilon(delta) else {

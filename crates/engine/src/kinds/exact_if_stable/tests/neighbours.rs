@@ -42,8 +42,8 @@ impl Whole {
         let project = Project::parse(&folder.path().join("scumble.toml"), &release).unwrap();
         std::fs::write(folder.path().join("wards.csv"), "town,is_large\na,true\nb,false\n").unwrap();
         let request = &project.releases[0];
-        let asked = Asked::read(request).unwrap();
-        let stability = Stability { asked, counting: Counting::read(request, &project).unwrap() };
+        let asked = StableQuestion::read(request).unwrap();
+        let stability = Stability { asked, counting: CountQuery::read(request, &project).unwrap() };
         let fitting = Fitting::new(KIND.name, &request.cost, None).unwrap();
         let (stable, events) = stability.priced(&fitting).unwrap();
         Self { folder, stability, stable, events, project, known: RefCell::default() }
@@ -65,12 +65,12 @@ impl Whole {
         let exact = self.counted(table);
         let counts = self.stability.counting.counts(&exact).unwrap();
         let mut law = Law::new();
-        let mut add = |found: Found, chance: f64| {
+        let mut add = |found: StableAnswer, chance: f64| {
             let answers = Answers { columns: found.columns, notes: vec![found.note], details: Details::default() };
             *law.entry(answers.json().to_string()).or_insert(0.0) += chance;
         };
         match self.stability.asked {
-            Asked::Where(scale) => {
+            StableQuestion::Where(scale) => {
                 for chosen in 0..1u32 << counts.len() {
                     let is_chosen = |place: usize| chosen >> place & 1 == 1;
                     let chance = |(place, count): (usize, &u64)| {
@@ -82,7 +82,7 @@ impl Whole {
                     add(self.stability.each(scale, &exact, &published.collect::<Vec<_>>()), all);
                 }
             }
-            Asked::Largest => {
+            StableQuestion::Largest => {
                 let (leader, distance) = self.stability.leader(&counts);
                 let chance = self.stable.probability(distance);
                 add(self.stability.largest(&exact, leader), chance);

@@ -4,9 +4,9 @@
 //! ([`scumble::mechanism::huge_domain`]). For a cost per attribute there is the tree of heavy hitters too, which grows with the logarithm of the number of columns, and not with that of the number of
 //! combinations: it is taken where it promises less error, from about fifty columns of two values on.
 
-use super::Domain;
+use super::DistributionDomain;
 use crate::error::{Error, Result};
-use crate::kinds::heavy_hitters::{Wanted, fitted};
+use crate::kinds::heavy_hitters::{HeavyHittersRequest, fitted};
 use crate::kinds::learn::{BETA, KIND};
 use crate::project::{Cost, CostScope, Goal};
 use crate::release::price::allowance::Exceptions;
@@ -32,8 +32,8 @@ const FOR_OWNERS: &str = "0.1";
 const MANY_OWNERS: u64 = 1_000_000;
 
 /// How combinations and owners are counted, what that costs, and how far off it may be.
-pub(crate) struct Counting {
-    way: Way,
+pub(crate) struct DistributionMechanism {
+    way: CountingMethod,
     /// The noise of the number of owners; none where it is public.
     owners: Option<Noise>,
     pub(crate) events: Vec<Event>,
@@ -44,33 +44,33 @@ pub(crate) struct Counting {
     granted: Value,
 }
 
-enum Way {
+enum CountingMethod {
     All(Noise),
     Listed(Noise, HugeDomainHistogram),
     Tree(HeavyHitters),
 }
 
 /// What was counted, with its noise.
-pub(crate) struct Noisy {
+pub(crate) struct NoisyDistribution {
     pub(crate) counts: Vec<i64>,
     /// Which combinations they are of.
-    pub(crate) places: Places,
+    pub(crate) places: KeyPlaces,
     /// At least one.
     pub(crate) owners: f64,
     /// Whether a list was cut, so that nothing is known of what is not listed.
     pub(crate) is_cut: bool,
 }
 
-pub(crate) enum Places {
+pub(crate) enum KeyPlaces {
     /// All in their order.
     All,
     /// These, by their codes.
     Listed(Vec<Vec<usize>>),
 }
 
-impl Counting {
+impl DistributionMechanism {
     /// With the least noise that the cost allows.
-    pub(crate) fn within(cost: &Cost, domain: &Domain) -> Result<Self> {
+    pub(crate) fn within(cost: &Cost, domain: &DistributionDomain) -> Result<Self> {
         if matches!(cost.target, Goal::Accuracy { .. }) {
             return Err(Error::input("the accuracy of a distribution cannot be asked for: give epsilon or rho"));
         }
@@ -98,17 +98,17 @@ impl Counting {
     }
 
     /// Noise on every combination.
-    pub(crate) fn all(cost: &Cost, domain: &Domain) -> Result<Self> {
+    pub(crate) fn all(cost: &Cost, domain: &DistributionDomain) -> Result<Self> {
         let (noise, owners, events) = noises(cost, domain)?;
         let beta = if owners.is_some() { BETA / 2.0 } else { BETA };
         let most = noise.maximum(domain.combinations, beta);
         let people = owners.as_ref().map_or(0.0, |owners| owners.quantile(beta));
         let off = Off { above: most, below: most, people, strings: domain.combinations };
-        Ok(Self { way: Way::All(noise), owners, events, off, most_owners: None, granted: Value::Null })
+        Ok(Self { way: CountingMethod::All(noise), owners, events, off, most_owners: None, granted: Value::Null })
     }
 
     /// The same, where only what no noise by itself reaches is listed.
-    pub(crate) fn listed(cost: &Cost, domain: &Domain, keys: u128) -> Result<Self> {
+    pub(crate) fn listed(cost: &Cost, domain: &DistributionDomain, keys: u128) -> Result<Self> {
         // All of it is pure, whatever δ there is.
         let (noise, owners, events) = noises(&Cost { delta: None, ..cost.clone() }, domain)?;
         let Noise::Laplace(laplace) = &noise else { return Err(Error::machine("pure noise is Laplace noise")) };
@@ -118,14 +118,14 @@ impl Counting {
         // What is not listed has a noisy count of at most `most`, and so at most twice that many owners.
         let histogram = HugeDomainHistogram::with_threshold(keys - 1, laplace.scale(), most as i64 + 1)?;
         let off = Off { above: most, below: 2.0 * most, people, strings: f64::INFINITY };
-        let way = Way::Listed(noise, histogram);
+        let way = CountingMethod::Listed(noise, histogram);
         Ok(Self { way, owners, events, off, most_owners: None, granted: Value::Null })
     }
 
     /// A tree of heavy hitters, in which an attribute pays for few nodes; no attribute pays for the number of owners.
-    pub(crate) fn tree(cost: &Cost, domain: &Domain) -> Result<Self> {
+    pub(crate) fn tree(cost: &Cost, domain: &DistributionDomain) -> Result<Self> {
         let sizes = domain.attributes.sizes();
-        let wanted = Wanted::balanced(&sizes)?;
+        let wanted = HeavyHittersRequest::balanced(&sizes)?;
         let delta = cost.delta.clone().unwrap_or_else(Exact::zero);
         let (tree, mut events, granted) =
             fitted(&wanted, &domain.attributes, cost, KIND.name, delta, &Exceptions::none())?;
@@ -145,15 +145,15 @@ impl Counting {
             strings: f64::INFINITY,
         };
         let finder = HeavyHitters::new(tree, sizes.iter().map(|size| size.unwrap_or(1)).collect())?;
-        Ok(Self { way: Way::Tree(finder), owners, events, off, most_owners: Some(most_owners), granted })
+        Ok(Self { way: CountingMethod::Tree(finder), owners, events, off, most_owners: Some(most_owners), granted })
     }
 
     /// How they are counted, for people.
     pub(crate) fn called(&self) -> &'static str {
         match self.way {
-            Way::All(_) => "each with noise of its own",
-            Way::Listed(..) => "of which those are listed that more owners share than noise can make up",
-            Way::Tree(_) => "of which those are listed that many owners share (heavy hitters)",
+            CountingMethod::All(_) => "each with noise of its own",
+            CountingMethod::Listed(..) => "of which those are listed that more owners share than noise can make up",
+            CountingMethod::Tree(_) => "of which those are listed that many owners share (heavy hitters)",
         }
     }
 
@@ -165,11 +165,11 @@ impl Counting {
     /// For the ledger.
     pub(crate) fn tell(&self, rule: &mut Value) {
         rule["by"] = match &self.way {
-            Way::All(noise) => json!({ "noise": described(noise) }),
-            Way::Listed(noise, histogram) => {
+            CountingMethod::All(noise) => json!({ "noise": described(noise) }),
+            CountingMethod::Listed(noise, histogram) => {
                 json!({ "noise": described(noise), "threshold": histogram.threshold() })
             }
-            Way::Tree(finder) => {
+            CountingMethod::Tree(finder) => {
                 let root = finder.tree().root();
                 json!({ "heavy_hitters": { "threshold": root.threshold, "scale": root.scale.get() }, "granted": self.granted })
             }
@@ -181,34 +181,43 @@ impl Counting {
     ///
     /// # Guarantee
     /// Before: each owner has one record. After: what the events say of it.
-    pub(crate) fn count(&self, domain: &Domain, records: &Records, bits: &mut dyn BitSource) -> Result<Noisy> {
+    pub(crate) fn count(
+        &self,
+        domain: &DistributionDomain,
+        records: &Records,
+        bits: &mut dyn BitSource,
+    ) -> Result<NoisyDistribution> {
         let (counts, places, is_cut) = match &self.way {
-            Way::All(noise) => {
+            CountingMethod::All(noise) => {
                 let mut counts = vec![0i64; domain.combinations as usize];
                 (0..records.number()).for_each(|record| counts[domain.key(records, record) as usize] += 1);
                 noise.add_to_all(&mut counts, bits);
-                (counts, Places::All, false)
+                (counts, KeyPlaces::All, false)
             }
-            Way::Listed(_, histogram) => {
+            CountingMethod::Listed(_, histogram) => {
                 let mut counts: HashMap<u128, i64> = HashMap::new();
                 (0..records.number()).for_each(|record| *counts.entry(domain.key(records, record)).or_default() += 1);
                 let found = histogram.release(&counts.into_iter().collect::<Vec<_>>(), bits)?;
                 let (keys, counts): (Vec<u128>, Vec<i64>) = found.into_iter().unzip();
-                (counts, Places::Listed(keys.into_iter().map(|key| wide_digits(&domain.sizes, key)).collect()), false)
+                (
+                    counts,
+                    KeyPlaces::Listed(keys.into_iter().map(|key| wide_digits(&domain.sizes, key)).collect()),
+                    false,
+                )
             }
-            Way::Tree(finder) => {
+            CountingMethod::Tree(finder) => {
                 let found = finder.release(&records.columns, bits)?;
                 let codes = |values: Vec<u32>| values.into_iter().map(|code| code as usize).collect();
                 let strings = found.strings.into_iter().map(|string| (codes(string.values), string.count));
                 let (places, counts): (Vec<Vec<usize>>, Vec<i64>) = strings.unzip();
-                (counts, Places::Listed(places), found.is_cut)
+                (counts, KeyPlaces::Listed(places), found.is_cut)
             }
         };
         let owners = match (&self.owners, domain.public_owners) {
             (Some(noise), _) => noise.add_to_wide(records.number() as i128, bits) as f64,
             (None, public) => public.unwrap_or(1) as f64,
         };
-        Ok(Noisy { counts, places, owners: owners.max(1.0), is_cut })
+        Ok(NoisyDistribution { counts, places, owners: owners.max(1.0), is_cut })
     }
 }
 
@@ -227,7 +236,7 @@ fn wide_digits(sizes: &[usize], mut key: u128) -> Vec<usize> {
 /// An owner is counted in one combination and in the number of owners. Who comes or goes moves both by 1; who is replaced moves two combinations, or one and the number, if by nobody; another value of an
 /// attribute moves two combinations, and not the number. So for persons and attributes, where two numbers of the same noise move whatever happens, one event says it all; for presence the number has
 /// noise of its own, and a smaller part of the cost.
-fn noises(cost: &Cost, domain: &Domain) -> Result<(Noise, Option<Noise>, Vec<Event>)> {
+fn noises(cost: &Cost, domain: &DistributionDomain) -> Result<(Noise, Option<Noise>, Vec<Event>)> {
     let all = AttributeSet::new(domain.attributes.names().iter().map(String::as_str))?;
     let two = vec![Shift::new(2, 1.0)?];
     let touch = Touch { attributes: all, shifts: two.clone() };

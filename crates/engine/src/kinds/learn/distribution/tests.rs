@@ -10,13 +10,13 @@ use scumble::scope::{AttributeSet, Scope};
 use std::collections::BTreeMap;
 
 /// The columns a0, a1, … of type bool, none of them missing.
-fn domain(columns: usize, cost: &str, public_owners: &str) -> (Domain, Cost) {
+fn domain(columns: usize, cost: &str, public_owners: &str) -> (DistributionDomain, Cost) {
     let names: Vec<String> = (0..columns).map(|column| format!("a{column}")).collect();
     let declared: String = names.iter().map(|name| format!("{name} = {{ type = \"bool\" }}\n")).collect();
     let (project, request) = request_of(&format!(
         "[dataset.t]\nsource = \"t.csv\"\n{public_owners}\n[dataset.t.columns]\n{declared}[[release]]\nname = \"r\"\nkind = \"learn\"\ntable = \"t\"\nconcept = \"distribution\"\nmissing = \"never\"\ncolumns = {names:?}\ncost = {cost}\n"
     ));
-    (Domain::read(&request, &project).unwrap(), request.cost)
+    (DistributionDomain::read(&request, &project).unwrap(), request.cost)
 }
 
 fn charged(events: &[Event], scope: &Scope) -> f64 {
@@ -35,7 +35,7 @@ fn law(noise: &Noise) -> Vec<(i64, f64)> {
 }
 
 /// The noise of the combinations and of the number of owners, as the events have it.
-fn noises(counting: &Counting) -> (Noise, Option<Noise>) {
+fn noises(counting: &DistributionMechanism) -> (Noise, Option<Noise>) {
     let of = |event: &Event| match event.word() {
         Word::DiscreteLaplace { scale } => Noise::laplace(*scale),
         word => panic!("{word:?}"),
@@ -46,7 +46,12 @@ fn noises(counting: &Counting) -> (Noise, Option<Noise>) {
 
 /// The law of all that is published of two combinations with this many owners: every noise of each, and of the number of owners. What is as far apart as the noises that are tried out is left out: of
 /// such a difference not all ways are seen that it can come about.
-fn published(domain: &Domain, counting: &Counting, exact: [i64; 2], listed_from: Option<i64>) -> BTreeMap<String, f64> {
+fn published(
+    domain: &DistributionDomain,
+    counting: &DistributionMechanism,
+    exact: [i64; 2],
+    listed_from: Option<i64>,
+) -> BTreeMap<String, f64> {
     let (noise, owners) = noises(counting);
     let (of_counts, of_owners) = (law(&noise), owners.map_or(vec![(0, 1.0)], |noise| law(&noise)));
     let pairs = of_counts.iter().flat_map(|first| of_counts.iter().map(move |second| (first, second)));
@@ -57,19 +62,19 @@ fn published(domain: &Domain, counting: &Counting, exact: [i64; 2], listed_from:
             let owners = domain.public_owners.map_or(exact.iter().sum::<i64>() + more, |owners| owners as i64);
             let listed = (0..2).filter(|place| listed_from.is_none_or(|from| noisy[*place] >= from));
             let places = match listed_from {
-                None => Places::All,
-                Some(_) => Places::Listed(listed.clone().map(|place| vec![place]).collect()),
+                None => KeyPlaces::All,
+                Some(_) => KeyPlaces::Listed(listed.clone().map(|place| vec![place]).collect()),
             };
             let counts = listed.map(|place| noisy[place]).collect();
-            let noisy = Noisy { counts, places, owners: (owners as f64).max(1.0), is_cut: false };
-            *found.entry(format!("{:?}", Learnt::of(domain, counting, &noisy))).or_insert(0.0) += p * q * r;
+            let noisy = NoisyDistribution { counts, places, owners: (owners as f64).max(1.0), is_cut: false };
+            *found.entry(format!("{:?}", LearntDistribution::of(domain, counting, &noisy))).or_insert(0.0) += p * q * r;
         }
     }
     found
 }
 
 /// How well anybody can tell who comes or goes, another value of the column, and who is replaced, at most, from tables of two combinations.
-fn told(domain: &Domain, counting: &Counting, listed_from: Option<i64>) -> [f64; 3] {
+fn told(domain: &DistributionDomain, counting: &DistributionMechanism, listed_from: Option<i64>) -> [f64; 3] {
     let base = listed_from.unwrap_or(0);
     let tables = [[30, 30], [base + 1, 30], [base + 2, base]];
     let mut worst = [0.0f64; 3];
@@ -100,8 +105,8 @@ fn what_is_published_costs_what_is_charged() {
     ];
     for (cost, public, least) in cases {
         let (domain, cost) = domain(1, cost, public);
-        let all = Counting::within(&cost, &domain).unwrap();
-        let listed = Counting::listed(&cost, &domain, 2).unwrap();
+        let all = DistributionMechanism::within(&cost, &domain).unwrap();
+        let listed = DistributionMechanism::listed(&cost, &domain, 2).unwrap();
         let from = listed.off.above as i64 + 1;
         for (counting, from) in [(&all, None), (&listed, Some(from))] {
             let worst = told(&domain, counting, from);
@@ -127,9 +132,9 @@ fn the_promise_is_kept() {
     let (large, _) = domain(24, "{ epsilon = 1 }", "");
     let (wide, per_attribute) = domain(70, "{ epsilon = 4, scope = \"attribute\" }", "");
     let ways = [
-        (&small, Counting::all(&cost, &small).unwrap(), 3, 2000, 300),
-        (&large, Counting::listed(&cost, &large, large.keys().unwrap()).unwrap(), 24, 2000, 300),
-        (&wide, Counting::tree(&per_attribute, &wide).unwrap(), 70, 2000, 20),
+        (&small, DistributionMechanism::all(&cost, &small).unwrap(), 3, 2000, 300),
+        (&large, DistributionMechanism::listed(&cost, &large, large.keys().unwrap()).unwrap(), 24, 2000, 300),
+        (&wide, DistributionMechanism::tree(&per_attribute, &wide).unwrap(), 70, 2000, 20),
     ];
     for (seed, (domain, counting, columns, rows, runs)) in ways.into_iter().enumerate() {
         // Half have one combination, a third another, and the others are spread.
@@ -148,7 +153,7 @@ fn the_promise_is_kept() {
         let mut broken = 0;
         for _ in 0..runs {
             let noisy = counting.count(domain, &records, &mut bits).unwrap();
-            let learnt = Learnt::of(domain, &counting, &noisy);
+            let learnt = LearntDistribution::of(domain, &counting, &noisy);
             assert!(learnt.within < 0.35 && learnt.squared < 0.35, "{}: {learnt:?}", counting.called());
             let found: BTreeMap<&Vec<usize>, f64> = learnt.listed.iter().map(|(codes, p)| (codes, *p)).collect();
             let of_listed = found.iter().map(|(codes, p)| (p - exact.get(*codes).unwrap_or(&0.0)).abs());
@@ -167,7 +172,7 @@ fn the_promise_is_kept() {
 fn the_way_follows_from_public_numbers() {
     let of = |columns: usize, cost: &str| {
         let (domain, cost) = domain(columns, cost, "");
-        Counting::within(&cost, &domain)
+        DistributionMechanism::within(&cost, &domain)
     };
     let attribute_cost = "{ epsilon = 1, scope = \"attribute\" }";
     for (columns, cost, scope, called) in [
@@ -192,14 +197,18 @@ fn the_way_follows_from_public_numbers() {
 #[test]
 fn nothing_is_promised_where_nothing_is_known() {
     let (domain, cost) = domain(2, "{ epsilon = 1 }", "");
-    let counting = Counting::all(&cost, &domain).unwrap();
-    let noisy =
-        |is_cut: bool, owners: f64| Noisy { counts: vec![3000, 1000, 0, -4], places: Places::All, owners, is_cut };
-    let cut = Learnt::of(&domain, &counting, &noisy(true, 4000.0));
+    let counting = DistributionMechanism::all(&cost, &domain).unwrap();
+    let noisy = |is_cut: bool, owners: f64| NoisyDistribution {
+        counts: vec![3000, 1000, 0, -4],
+        places: KeyPlaces::All,
+        owners,
+        is_cut,
+    };
+    let cut = LearntDistribution::of(&domain, &counting, &noisy(true, 4000.0));
     assert!(cut.within == 1.0 && cut.said(&domain, &counting)[1].contains("was cut"));
-    let few = Learnt::of(&domain, &counting, &noisy(false, 1.0));
+    let few = LearntDistribution::of(&domain, &counting, &noisy(false, 1.0));
     assert!(few.within == 1.0 && few.said(&domain, &counting)[1].contains("too few"));
-    let whole = Learnt::of(&domain, &counting, &noisy(false, 4000.0));
+    let whole = LearntDistribution::of(&domain, &counting, &noisy(false, 4000.0));
     assert_eq!(whole.listed, [(vec![0, 0], 0.75), (vec![0, 1], 0.25)]);
     assert!(whole.within < 0.02 && whole.said(&domain, &counting)[1].contains("no probability is more than 0.0"));
 }

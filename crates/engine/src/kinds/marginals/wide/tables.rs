@@ -1,6 +1,6 @@
 //! The published tables of wide releases, one row a cell: held where they are few, else made and written a part at a time.
 
-use super::{Asked, column};
+use super::{WideMarginals, column};
 use crate::error::Result;
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Long, Uncertainty};
 use scumble::noise::BitSource;
@@ -15,7 +15,7 @@ const PART_CELLS: usize = 1 << 17;
 
 /// Tables in long form: the columns of each table and their values, side by side.
 pub(crate) fn published(
-    asked: &Asked,
+    asked: &WideMarginals,
     plan: &marginals::Plan,
     people: &Records,
     values: Vec<Vec<Cell>>,

@@ -34,7 +34,7 @@ mod said;
 
 use computed::Computed;
 pub(crate) use said::ShareCut;
-pub(crate) use said::{Looked, Tally};
+pub(crate) use said::{BoundingLook, Tally};
 
 use super::Private;
 use crate::error::{Error, Result};

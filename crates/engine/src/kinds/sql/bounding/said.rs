@@ -54,20 +54,20 @@ impl Tally {
 }
 
 /// What was looked at, exactly: it waits for its noise.
-pub(crate) struct Looked {
+pub(crate) struct BoundingLook {
     tally: Tally,
     beside: HashMap<Vec<ScalarValue>, Vec<i128>>,
 }
 
 /// The numbers of a report, with noise.
-struct Drawn {
+struct DrawnBounding {
     /// Of the whole table, with their noise.
     whole: Vec<(Number, i128, Noise)>,
     /// Beside each released cell.
     beside: Vec<Vec<i128>>,
 }
 
-impl Looked {
+impl BoundingLook {
     /// The cells of a release and what stands beside them, in their order.
     pub fn new(report: &BoundingReport, tally: Tally, integers: &Integers, beside: Vec<Cell>) -> Self {
         let numbers = |cell: Cell| report.measures.iter().map(|measure| cell.sums[*measure]).collect();
@@ -80,7 +80,7 @@ impl BoundingReport {
     /// Draws the report's noise and says it in the answers; `rows` are the released cells that the answers' rows come from.
     pub fn say(
         &self,
-        looked: &Looked,
+        looked: &BoundingLook,
         (answers, rows): (&mut Answers, &[usize]),
         (noisy, private): (&Noisy, &Private),
         chance: &mut dyn Chance,
@@ -126,7 +126,13 @@ impl BoundingReport {
         }
     }
 
-    fn drawn(&self, looked: &Looked, noisy: &Noisy, noises: &[Noise], chance: &mut dyn Chance) -> Result<Drawn> {
+    fn drawn(
+        &self,
+        looked: &BoundingLook,
+        noisy: &Noisy,
+        noises: &[Noise],
+        chance: &mut dyn Chance,
+    ) -> Result<DrawnBounding> {
         if noises.len() != self.numbers.len() + self.measures.len() {
             return Err(mistaken());
         }
@@ -140,11 +146,11 @@ impl BoundingReport {
             let exact = looked.beside.get(key).ok_or_else(mistaken)?;
             beside.push(exact.iter().zip(of_cells).map(|(exact, noise)| chance.noised(noise, *exact)).collect());
         }
-        Ok(Drawn { whole, beside })
+        Ok(DrawnBounding { whole, beside })
     }
 
     /// The report's part of an answer's JSON and notes.
-    fn tell(&self, drawn: &Drawn, answers: &mut Answers) {
+    fn tell(&self, drawn: &DrawnBounding, answers: &mut Answers) {
         let least = drawn.least_beyond();
         // Of what is known to be missing nobody knows how much it is: up to all rows.
         let opened = |cut: ShareCut| if least > 0.0 { ShareCut { high: 1.0, ..cut } } else { cut };
@@ -190,7 +196,7 @@ impl BoundingReport {
     }
 
     /// Which part was cut off.
-    fn share_cut(&self, drawn: &Drawn, cut: Number, kept: Number) -> Option<ShareCut> {
+    fn share_cut(&self, drawn: &DrawnBounding, cut: Number, kept: Number) -> Option<ShareCut> {
         Some(ShareCut::new(drawn.get(cut)?, drawn.get(kept)?))
     }
 
@@ -228,7 +234,7 @@ impl BoundingReport {
     }
 }
 
-impl Drawn {
+impl DrawnBounding {
     /// How many owners certainly have more than is looked at, with 95% confidence.
     fn least_beyond(&self) -> f64 {
         self.get(Number::Beyond).map_or(0.0, |(found, noise)| (found - noise.quantile(0.1)).max(0.0))

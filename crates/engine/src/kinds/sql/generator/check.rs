@@ -6,10 +6,10 @@ use super::neighbours::Neighbour;
 use super::query::RandomQuery;
 use super::windows;
 use super::world::{Rows, World};
-use crate::kinds::sql::answer::{Drawn, Part, answers, answers_of_parts, noised};
+use crate::kinds::sql::answer::{DrawnNoise, Part, answers, answers_of_parts, noised};
 use crate::kinds::sql::bounding::{Number, Tally};
 use crate::kinds::sql::sets::in_whole;
-use crate::kinds::sql::{PricedQuery, Private, Question, asked};
+use crate::kinds::sql::{PricedQuery, Private, SqlRequest, asked};
 use crate::project::{Bounding, Project, Request};
 use crate::release::output::Answers;
 use crate::sql::analyse::sensitivity::of_owners;
@@ -282,7 +282,8 @@ impl Trial<'_> {
 
     /// Draws noise and runs what stands above the aggregate.
     fn answered(&self, bases: &[Integers]) -> Result<(), Failure> {
-        let request = Request::sql("adversarial", &self.sql, &"epsilon=1,delta=1e-6".parse().unwrap()).expect("a cost");
+        let request =
+            Request::sql("adversarial", &self.sql, &"epsilon=1,delta=1e-6".parse().expect("a cost")).expect("a cost");
         // A plan that cannot be made is refused before anything is charged.
         let priced = asked(&self.sql, &request, &self.project, |error| error).and_then(|question| {
             question.plan(question.at(&request.cost)?)?;
@@ -291,8 +292,8 @@ impl Trial<'_> {
         let Ok((priced, question)) = priced else { return Ok(()) };
         let mut bits = InsecureSeededSource::new(self.case.key.0);
         let answers = match &question {
-            Question::One(query) => answered(&query.cut, bases, &priced, &mut bits),
-            Question::Union(union) => union.noised_and_answered(bases, &priced, &mut Drawn(&mut bits)),
+            SqlRequest::One(query) => answered(&query.cut, bases, &priced, &mut bits),
+            SqlRequest::Union(union) => union.noised_and_answered(bases, &priced, &mut DrawnNoise(&mut bits)),
         };
         let answers = answers.map_err(|error| Failure::new(Class::Above, error.to_string()))?;
         let lengths: HashSet<usize> = answers.columns.iter().map(|column| column.cells.len()).collect();
@@ -311,7 +312,7 @@ fn answered(
     bits: &mut InsecureSeededSource,
 ) -> crate::Result<Answers> {
     let mut noise =
-        |cut: &Cut, base: &Integers, private: &Private| noised(cut, base.clone(), private, &mut Drawn(&mut *bits));
+        |cut: &Cut, base: &Integers, private: &Private| noised(cut, base.clone(), private, &mut DrawnNoise(&mut *bits));
     if cut.sets.is_empty() {
         return answers(cut, &noise(cut, &bases[0], &priced.private), &priced.private);
     }

@@ -296,13 +296,13 @@ fn coverage(sql: &str, cost: &str) -> BTreeMap<String, (f64, f64)> {
             crate::sql::execute::integers::integers_beside(&query.cut, &backend, Key(key, 1), report.wide, add)
                 .unwrap();
         for _ in 0..runs / 10 {
-            let looked = Looked::new(report, tally, &own, beside.clone());
-            let noisy = noised(&query.cut, own.clone(), &priced.private, &mut Drawn(&mut bits));
+            let looked = BoundingLook::new(report, tally, &own, beside.clone());
+            let noisy = noised(&query.cut, own.clone(), &priced.private, &mut DrawnNoise(&mut bits));
             let (mut answers, rows) = in_order(&query.cut, &noisy, &priced.private);
             for (name, share) in holds(&answers, &truth) {
                 held.entry(name).or_default().0 += share / f64::from(runs);
             }
-            let drawn = &mut Drawn(&mut bits);
+            let drawn = &mut DrawnNoise(&mut bits);
             report.say(&looked, (&mut answers, &rows), (&noisy, &priced.private), drawn, &query.cut).unwrap();
             for (name, share) in holds(&answers, &truth) {
                 held.entry(name).or_default().1 += share / f64::from(runs);

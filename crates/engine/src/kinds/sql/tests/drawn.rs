@@ -45,7 +45,7 @@ fn check(project: &str, sql: &'static str, cost: &str, header: &str, rows: &[&st
     assert_eq!(integers.keys.len(), keys as usize);
     let mut bits = InsecureSeededSource::new(31);
     let shown = (0..DRAWS)
-        .filter(|_| !noised(&cut, integers.clone(), &plan.private, &mut Drawn(&mut bits)).cells.is_empty())
+        .filter(|_| !noised(&cut, integers.clone(), &plan.private, &mut DrawnNoise(&mut bits)).cells.is_empty())
         .count();
     frequency(&format!("{sql} at {cost}"), shown, DRAWS, claimed);
     // Whoever is published is published with a noisy number from the threshold on.

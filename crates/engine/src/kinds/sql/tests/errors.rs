@@ -31,7 +31,7 @@ fn intervals_cover() {
         // All runs as the rows of one answer.
         let mut all = Noisy { keys: Vec::new(), cells: Vec::new() };
         for _ in 0..runs {
-            let noisy = noised(&cut, exact.clone(), &plan.private, &mut Drawn(&mut bits));
+            let noisy = noised(&cut, exact.clone(), &plan.private, &mut DrawnNoise(&mut bits));
             all.keys.extend(noisy.keys);
             all.cells.extend(noisy.cells);
         }
@@ -71,7 +71,7 @@ fn planned_errors_are_within_two_percent_of_what_a_thousand_runs_show() {
         let mut squares = [0.0f64; 3];
         let runs = 1000;
         for _ in 0..runs {
-            let noisy = noised(&cut, exact.clone(), &plan.private, &mut Drawn(&mut bits));
+            let noisy = noised(&cut, exact.clone(), &plan.private, &mut DrawnNoise(&mut bits));
             for (cell, truth) in noisy.cells.iter().zip(&exact.cells) {
                 let off = |index: usize| (cell.sums[index] - truth.sums[index]) as f64;
                 let (count, sum) = (off(0), 0.5 * off(1));
@@ -115,7 +115,7 @@ fn assumed_errors_are_within_two_percent_of_what_runs_on_such_cells_show() {
         assert_eq!((columns, cut.query.aggregates.len()), (4, 5));
         let mut squares = [0.0f64; 4];
         for _ in 0..runs {
-            let noisy = noised(&cut, exact.clone(), &plan.private, &mut Drawn(&mut bits));
+            let noisy = noised(&cut, exact.clone(), &plan.private, &mut DrawnNoise(&mut bits));
             for (cell, truth) in noisy.cells.iter().zip(&exact.cells) {
                 let off = numbers(&cell.sums).into_iter().zip(numbers(&truth.sums));
                 squares.iter_mut().zip(off).for_each(|(square, (found, truth))| *square += (found - truth).powi(2));

@@ -270,7 +270,7 @@ fn an_error_is_that_of_the_noise_also_where_one_number_has_none() {
             let mut bits = InsecureSeededSource::new(5);
             let (mut values, mut errors) = (Vec::new(), Vec::new());
             for _ in 0..400 {
-                let noisy = noised(&cut, exact.clone(), &plan.private, &mut Drawn(&mut bits));
+                let noisy = noised(&cut, exact.clone(), &plan.private, &mut DrawnNoise(&mut bits));
                 let found = answers(&cut, &noisy, &plan.private).unwrap().columns.remove(0);
                 values.push(found.cells[0].number().unwrap());
                 errors.push(found.uncertainty.unwrap()[0].standard_error);

@@ -1,7 +1,7 @@
 //! Numbers with fractions, dates and times as attributes: public steps of equal width between the declared bounds. Whoever counts them may join neighbouring steps to bins of about
 //! equal mass by their noisy counts, which are private quantiles.
 
-use super::{Cell, Outcome, unexpected};
+use super::{Cell, RowsResult, unexpected};
 use crate::calendar::{shown_day, shown_moment};
 use crate::project::Domain;
 use datafusion::arrow::array::{ArrayRef, AsArray};
@@ -70,7 +70,7 @@ impl Steps {
     }
 
     /// The step of each value of a column.
-    pub fn codes(&self, array: &ArrayRef, missing: u32) -> Outcome<Vec<u32>> {
+    pub fn codes(&self, array: &ArrayRef, missing: u32) -> RowsResult<Vec<u32>> {
         match self.of {
             Of::Fractions { lower, width, shown } => {
                 let numbers = array.as_primitive_opt::<Float64Type>().ok_or_else(|| unexpected(array))?;
@@ -86,7 +86,7 @@ impl Steps {
         }
     }
 
-    fn whole_codes<T: ArrowPrimitiveType>(&self, array: &ArrayRef, missing: u32) -> Outcome<Vec<u32>>
+    fn whole_codes<T: ArrowPrimitiveType>(&self, array: &ArrayRef, missing: u32) -> RowsResult<Vec<u32>>
     where
         T::Native: Into<i128>,
     {

@@ -27,24 +27,24 @@ const LONGEST: u64 = 1 << 30;
 
 /// What is kept of one release.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct State {
+pub(crate) struct RoundState {
     /// The declaration that it is for.
     pub request: String,
     /// Which of an owner's rows count: the same in all rounds.
     pub key: Option<(u64, u64)>,
-    pub open: Option<Open>,
-    pub answers: Vec<Given>,
+    pub open: Option<OpenRound>,
+    pub answers: Vec<GivenAnswer>,
 }
 
 /// An open round.
 #[derive(Clone, PartialEq)]
-pub(crate) struct Open {
+pub(crate) struct OpenRound {
     /// The head of the ledger after its reservation.
     pub head: Head,
     pub secret: i128,
 }
 
-impl std::fmt::Debug for Open {
+impl std::fmt::Debug for OpenRound {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Open({})", self.head.entries)
     }
@@ -52,9 +52,9 @@ impl std::fmt::Debug for Open {
 
 /// An answer that was given.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Given {
+pub(crate) struct GivenAnswer {
     pub question: String,
-    pub how: How,
+    pub how: AnswerSource,
     pub answer: i64,
     /// What the model expected.
     pub expected: u64,
@@ -62,7 +62,7 @@ pub(crate) struct Given {
 
 /// Where an answer comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum AnswerSource {
     /// The count, with noise.
     Measured,
     /// The model, which was found to be near.
@@ -71,7 +71,7 @@ pub enum How {
     NotChecked,
 }
 
-impl How {
+impl AnswerSource {
     const ALL: [Self; 3] = [Self::Measured, Self::Model, Self::NotChecked];
 
     /// In words.
@@ -84,7 +84,7 @@ impl How {
     }
 }
 
-impl State {
+impl RoundState {
     /// Which of an owner's rows count; drawn once.
     pub fn key(&mut self, bits: &mut dyn BitSource) -> Key {
         let (one, other) = *self.key.get_or_insert_with(|| (bits.next_u64(), bits.next_u64()));
@@ -92,13 +92,13 @@ impl State {
     }
 
     /// The state as it is kept: with a new salt, and with the digest that the ledger holds of it.
-    pub fn sealed(&self) -> Result<Sealed> {
+    pub fn sealed(&self) -> Result<SealedState> {
         let mut random = SecureSource::new()?;
         let salt: String = (0..4).map(|_| format!("{:016x}", random.next_u64())).collect();
         let mut kept = self.json();
         kept["salt"] = salt.into();
         let text = format!("{kept:#}\n");
-        Ok(Sealed { digest: digest(text.as_bytes()), text })
+        Ok(SealedState { digest: digest(text.as_bytes()), text })
     }
 
     fn json(&self) -> Value {
@@ -125,16 +125,16 @@ impl State {
         let open = &value["open"];
         let open = match open.is_null() {
             true => None,
-            false => Some(Open {
+            false => Some(OpenRound {
                 head: Head { entries: open["entry"].as_u64()?, hash: unhex(open["hash"].as_str()?)? },
                 secret: open["secret"].as_str()?.parse().ok()?,
             }),
         };
         let given = |value: &Value| {
             let how = value["how"].as_str()?;
-            Some(Given {
+            Some(GivenAnswer {
                 question: value["question"].as_str()?.to_string(),
-                how: How::ALL.into_iter().find(|one| one.words() == how)?,
+                how: AnswerSource::ALL.into_iter().find(|one| one.words() == how)?,
                 answer: value["answer"].as_i64()?,
                 expected: value["expected"].as_u64()?,
             })
@@ -149,20 +149,20 @@ impl State {
 }
 
 /// A state as it is kept.
-pub(crate) struct Sealed {
+pub(crate) struct SealedState {
     text: String,
     /// SHA-256 of all of it, hexadecimal.
     pub digest: String,
 }
 
 /// The file of a release's state, held by one process at a time.
-pub(crate) struct Kept {
+pub(crate) struct StateFile {
     path: PathBuf,
     /// While it lives, nobody else asks.
     _lock: File,
 }
 
-impl Kept {
+impl StateFile {
     /// Waits until nobody else is asking the same release.
     pub fn hold(ledger: &Path, release: &str) -> Result<Self> {
         let path = beside(ledger, &format!(".{}.state", file_stem(release)))?;
@@ -187,17 +187,17 @@ impl Kept {
     }
 
     /// What is kept, with its digest; none if there is nothing, or nothing of that form. Whether it is believed is for the ledger to say.
-    pub fn read(&self) -> Option<(State, String)> {
+    pub fn read(&self) -> Option<(RoundState, String)> {
         let found = fs::symlink_metadata(&self.path).ok()?;
         if !found.is_file() || found.len() > LONGEST || is_open_to_others(&found) {
             return None;
         }
         let text = fs::read_to_string(&self.path).ok()?;
-        Some((State::from_json(&serde_json::from_str(&text).ok()?)?, digest(text.as_bytes())))
+        Some((RoundState::from_json(&serde_json::from_str(&text).ok()?)?, digest(text.as_bytes())))
     }
 
     /// Replaces what is kept: all of it or nothing, and on the disk when this returns.
-    pub fn write(&self, state: &Sealed) -> Result<()> {
+    pub fn write(&self, state: &SealedState) -> Result<()> {
         self.replaced(state).map_err(|error| {
             Error::machine(format!(
                 "{} cannot be written ({error}): the round is lost, and stays charged",
@@ -206,7 +206,7 @@ impl Kept {
         })
     }
 
-    fn replaced(&self, state: &Sealed) -> io::Result<()> {
+    fn replaced(&self, state: &SealedState) -> io::Result<()> {
         let random = SecureSource::new().map_err(|error| io::Error::other(error.to_string()))?.next_u64();
         let temporary = self.path.with_file_name(format!(".scumble-{random:016x}.tmp"));
         let written = private(OpenOptions::new().write(true).create_new(true)).open(&temporary).and_then(|mut file| {

@@ -246,6 +246,6 @@ fn postgresql_gives_the_integers_of_our_pass() {
     }
 }
 
-fn server_of<'a>(planned: &Planned, project: &'a Project) -> BackendKind<'a> {
+fn server_of<'a>(planned: &PlannedRelease, project: &'a Project) -> BackendKind<'a> {
     backend_of(&planned.request, &planned.plan.tables, project).unwrap().unwrap()
 }

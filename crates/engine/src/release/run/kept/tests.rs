@@ -1,7 +1,7 @@
 //! Whatever of a declaration changes an answer is in the digest of the request, or stands in the ledger, which then refuses the change.
 
 use super::*;
-use crate::ledger::{Declaration, Declarations, joined};
+use crate::ledger::{ChargeState, Declaration, Declarations, joined};
 use crate::project::keys::{OF_ATTACKER, OF_GRAPH, OF_LAYOUT, OF_TABLE, TYPES, of_column};
 use std::collections::BTreeSet;
 
@@ -321,8 +321,7 @@ fn digests_of_earlier_versions_are_accepted() {
             rule: Value::Null,
             request: Some(digest),
             asked: None,
-            is_drawn: true,
-            state: State::Interrupted,
+            state: ChargeState::Drawn,
         };
         assert!(is_same(&with, &said, &charge).unwrap());
     }

@@ -27,13 +27,13 @@ impl Document {
 
 impl<'de> Deserialize<'de> for Document {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Whole)
+        deserializer.deserialize_map(DocumentSeed)
     }
 }
 
-struct Whole;
+struct DocumentSeed;
 
-impl<'de> Visitor<'de> for Whole {
+impl<'de> Visitor<'de> for DocumentSeed {
     type Value = Document;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -45,7 +45,7 @@ impl<'de> Visitor<'de> for Whole {
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 "answers" => {
-                    let Answered { rows, facts } = map.next_value()?;
+                    let AnswerFields { rows, facts } = map.next_value()?;
                     (document.first, document.rows, document.facts) = (rows.first, rows.number, facts);
                 }
                 "report" => document.report = map.next_value()?,
@@ -57,28 +57,28 @@ impl<'de> Visitor<'de> for Whole {
 }
 
 /// The field `answers`.
-struct Answered {
-    rows: Rows,
+struct AnswerFields {
+    rows: DocumentRows,
     facts: Map<String, Value>,
 }
 
-impl<'de> Deserialize<'de> for Answered {
+impl<'de> Deserialize<'de> for AnswerFields {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Fields)
+        deserializer.deserialize_map(DocumentFields)
     }
 }
 
-struct Fields;
+struct DocumentFields;
 
-impl<'de> Visitor<'de> for Fields {
-    type Value = Answered;
+impl<'de> Visitor<'de> for DocumentFields {
+    type Value = AnswerFields;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the answers of a release")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Answered, A::Error> {
-        let mut answered = Answered { rows: Rows::default(), facts: Map::new() };
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<AnswerFields, A::Error> {
+        let mut answered = AnswerFields { rows: DocumentRows::default(), facts: Map::new() };
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 "rows" => answered.rows = map.next_value()?,
@@ -91,12 +91,12 @@ impl<'de> Visitor<'de> for Fields {
 
 /// The first rows, and how many there are.
 #[derive(Default)]
-struct Rows {
+struct DocumentRows {
     first: Vec<Value>,
     number: usize,
 }
 
-impl<'de> Deserialize<'de> for Rows {
+impl<'de> Deserialize<'de> for DocumentRows {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_seq(List)
     }
@@ -105,14 +105,14 @@ impl<'de> Deserialize<'de> for Rows {
 struct List;
 
 impl<'de> Visitor<'de> for List {
-    type Value = Rows;
+    type Value = DocumentRows;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list of rows")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Rows, A::Error> {
-        let mut rows = Rows::default();
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<DocumentRows, A::Error> {
+        let mut rows = DocumentRows::default();
         while rows.first.len() < MOST_ROWS
             && let Some(row) = list.next_element()?
         {

@@ -4,7 +4,7 @@ use crate::attackers::Counted;
 use crate::ledger::Pass;
 use crate::project::Request;
 use crate::release::floor::Floor;
-use crate::release::output::{AnswerColumn, Answers, BandedCurve, Drawn};
+use crate::release::output::{AnswerColumn, Answers, BandedCurve, IntervalChart};
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -36,13 +36,13 @@ pub(crate) struct ColumnPart {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DrawnPart(String, String, String, Option<[String; 2]>);
 
-impl From<Drawn> for DrawnPart {
-    fn from(Drawn { label, column, ends, title }: Drawn) -> Self {
+impl From<IntervalChart> for DrawnPart {
+    fn from(IntervalChart { label, column, ends, title }: IntervalChart) -> Self {
         Self(label, column, title, ends)
     }
 }
 
-impl From<DrawnPart> for Drawn {
+impl From<DrawnPart> for IntervalChart {
     fn from(DrawnPart(label, column, title, ends): DrawnPart) -> Self {
         Self { label, column, ends, title }
     }

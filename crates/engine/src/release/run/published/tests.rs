@@ -30,7 +30,7 @@ fn a_release_is_read_back_as_it_was_written() {
         limits: Vec::new(),
         intervals: vec!["n".to_string()],
         long: None,
-        drawn: Some(Drawn {
+        drawn: Some(IntervalChart {
             column: "n".to_string(),
             label: "l".to_string(),
             ends: Some(["z".to_string(), "n".to_string()]),

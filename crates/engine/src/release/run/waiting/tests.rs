@@ -1,7 +1,7 @@
 //! A charge of which nothing was seen is gone on with, once, and by nobody but the same release of the same rows.
 
 use super::*;
-use crate::ledger::State;
+use crate::ledger::ChargeState;
 use crate::project::Project;
 use crate::release::run::asker::Asker;
 use crate::release::run::tests::Machine;
@@ -77,7 +77,7 @@ fn what_failed_goes_on_with_its_charge() {
     failed(&folder, &project);
     failed(&folder, &project);
     let before = charges(&project);
-    assert!(before.len() == 1 && !before[0].is_drawn && before[0].state == State::Interrupted);
+    assert!(before.len() == 1 && before[0].state == ChargeState::Reserved);
     let refused = |what: Try, project: &Project| {
         let error = what.release(&folder, project).unwrap_err();
         assert!(error.to_string().contains("budget"), "{error}");
@@ -98,7 +98,7 @@ fn what_failed_goes_on_with_its_charge() {
     );
     assert_eq!(Try::default().release(&folder, &project).unwrap(), before[0].sequence);
     let after = charges(&project);
-    assert!(after.len() == 1 && after[0].is_drawn && matches!(after[0].state, State::Committed(_)));
+    assert!(after.len() == 1 && matches!(after[0].state, ChargeState::Committed(_)));
     refused(Try::default(), &project);
 }
 
@@ -111,12 +111,12 @@ fn one_draw_of_a_charge_is_seen() {
     let open = || Ledger::open_existing(&project.ledger()).unwrap().unwrap();
     let (mut one, mut two) = (open(), open());
     let planned = Runner::new(&project).plan(&project.releases[0]).unwrap();
-    let at = Runner::new(&project).waiting(&planned).unwrap().unwrap().at;
+    let at = Runner::new(&project).waiting(&planned, &open()).unwrap().unwrap().at;
     let (first, second) = (one.resumed(&at).unwrap(), two.resumed(&at).unwrap());
     let third = one.resumed(&at).unwrap();
     let pass = one.drawn(first).unwrap().unwrap();
     assert!(two.drawn(second).unwrap().is_none() && one.drawn(third).unwrap().is_none());
-    assert!(Runner::new(&project).waiting(&planned).unwrap().is_none(), "it may have been seen");
+    assert!(Runner::new(&project).waiting(&planned, &open()).unwrap().is_none(), "it may have been seen");
     one.commit(pass, "00").unwrap();
     assert_eq!(charges(&project).len(), 1);
 }
@@ -128,7 +128,7 @@ fn whoever_is_at_work_is_left_alone() {
     let project = folder.project(PROJECT);
     failed(&folder, &project);
     let at = charges(&project)[0].sequence;
-    let work = Work::on(&project.ledger(), at);
+    let work = ChargeLock::on(&project.ledger(), at);
     let error = Try::default().release(&folder, &project).unwrap_err().to_string();
     assert!(error.contains("budget"), "{error}");
     drop(work);

@@ -3,7 +3,7 @@
 use super::*;
 use scumble::noise::InsecureSeededSource;
 use scumble_engine::project::Project;
-use scumble_engine::release::{How, Runner};
+use scumble_engine::release::{AnswerSource, Runner};
 
 /// Tables of one row: it fulfils the condition or not. With a noisy number N of owners, of whom 9 do, that it does weighs e^{−ε|9 − N|/2} against e^{−9ε/2}.
 #[test]
@@ -40,7 +40,7 @@ fn interactive() {
     let mut drawn = Vec::new();
     for request in &project.releases {
         let answered = runner.asking(request, &folder.file("out")).unwrap().ask("x > 6", &mut bits).unwrap();
-        assert_eq!(answered.how, How::Measured, "{answered:?}");
+        assert_eq!(answered.how, AnswerSource::Measured, "{answered:?}");
         drawn.push(answered.answer - 900);
     }
     as_said("interactive", &drawn, &events[1], 0.2);

@@ -1,0 +1,235 @@
+//! The life of a release's charge in one run: unpaid → reserved → drawn → committed.
+//!
+//! # Guarantee
+//! No row is read and no noise is drawn before the charge is durable, nothing leaves the process before the entry
+//! `drawn` is, and the commit comes last. Each step takes the proof that
+//! the one before it gave ([`Receipt`], [`Pass`]), so that no other order compiles. Whatever ends this early may lose
+//! an answer, and never a charge.
+
+use super::exclusivity;
+use super::kept::request_digest;
+use super::publish::Places;
+use super::published::release_document;
+use super::waiting::ChargeLock;
+use super::{Marks, PlannedRelease, ReleaseOutcome, Runner};
+use crate::error::{Error, Result};
+use crate::guarded::{caught, guarded};
+use crate::ledger::{Ledger, Pass, Proposal, Receipt};
+use crate::release::output::Answers;
+use crate::release::plan::Charged;
+use crate::remote::{IntegerSource, OWN_HASH};
+use crate::room::with_room;
+use crate::tables::Backend;
+use scumble::noise::BitSource;
+use serde_json::json;
+
+/// How far the charge of a release has come in this run, with what proves it.
+enum ChargeStep {
+    /// Nothing is charged.
+    Unpaid { places: Places },
+    /// The charge is durable: rows may be read and noise may be drawn, in memory.
+    Reserved { places: Places, receipt: Receipt, work: ChargeLock },
+    /// The entry `drawn` is durable: what was drawn may leave the process.
+    Drawn { places: Places, pass: Pass, answers: Answers, _work: ChargeLock },
+    /// The files are in their places, and the ledger says so.
+    Committed(ReleaseOutcome),
+}
+
+/// What a release reads.
+pub(super) struct ReleaseSources<'a> {
+    /// The marks of its tables' files, where it reads files.
+    pub marks: &'a Marks,
+    pub backend: &'a Backend,
+    /// Where integers come from, if not from rows that we read.
+    pub elsewhere: Option<&'a dyn IntegerSource>,
+}
+
+/// A release that is about to be charged.
+struct ReleaseCharge<'a> {
+    runner: &'a Runner<'a>,
+    planned: &'a PlannedRelease,
+    sources: &'a ReleaseSources<'a>,
+    proposal: Proposal,
+    /// Whether the same release may go on with its charge: its noise is secure, and its integers do not come from files
+    /// that somebody has brought.
+    may_go_on: bool,
+}
+
+impl Runner<'_> {
+    /// Takes one release through the life of its charge.
+    pub(super) fn publish(
+        &self,
+        planned: &PlannedRelease,
+        sources: &ReleaseSources<'_>,
+        places: Places,
+        bits: &mut dyn BitSource,
+        ledger: &mut Ledger,
+    ) -> Result<ReleaseOutcome> {
+        let charge = ReleaseCharge::of(self, planned, sources, bits.is_secure())?;
+        let mut step = ChargeStep::Unpaid { places };
+        loop {
+            step = match step {
+                ChargeStep::Unpaid { places } => charge.reserve(places, ledger)?,
+                ChargeStep::Reserved { places, receipt, work } => charge.draw(places, receipt, work, bits, ledger)?,
+                ChargeStep::Drawn { places, pass, answers, _work } => charge.commit(places, pass, answers, ledger)?,
+                ChargeStep::Committed(outcome) => return Ok(outcome),
+            }
+        }
+    }
+}
+
+impl<'a> ReleaseCharge<'a> {
+    fn of(
+        runner: &'a Runner<'a>,
+        planned: &'a PlannedRelease,
+        sources: &'a ReleaseSources<'a>,
+        is_secure: bool,
+    ) -> Result<Self> {
+        let mut rule = planned.plan.rule.clone();
+        rule["hash"] = json!(OWN_HASH);
+        sources.elsewhere.iter().for_each(|elsewhere| elsewhere.note(&mut rule));
+        if !is_secure {
+            rule["insecure"] = json!("noise from a seed: nothing here is private");
+        }
+        let may_go_on = is_secure && rule["job"].is_null();
+        let proposal = Proposal {
+            release: planned.request.name.clone(),
+            kind: planned.request.kind.clone(),
+            project: Some(runner.project().digest.clone()),
+            request: Some(request_digest(runner.project(), planned)?),
+            events: planned.plan.events.clone(),
+            rule,
+            about: runner.about(planned, sources.marks)?,
+        };
+        Ok(Self { runner, planned, sources, proposal, may_go_on })
+    }
+
+    fn name(&self) -> &str {
+        &self.planned.request.name
+    }
+
+    /// Charges, durably; or goes on with a charge of which nothing was seen.
+    fn reserve(&self, places: Places, ledger: &mut Ledger) -> Result<ChargeStep> {
+        let waiting = if self.may_go_on { self.runner.waiting(self.planned, ledger)? } else { None };
+        // From the charge on, whatever ends this early leaves an interrupted one.
+        self.runner.project().stop.here();
+        let (receipt, work) = match waiting {
+            Some(waiting) => (ledger.resumed(&waiting.at)?, waiting.work),
+            None if self.runner.is_going_on => return Err(overtaken(self.name())),
+            None => {
+                let receipt = ledger.reserve(&self.proposal, |standing| {
+                    self.sources.elsewhere.map_or(Ok(()), |elsewhere| elsewhere.admit(standing))?;
+                    self.runner.fits(self.planned, standing)
+                })?;
+                let work = ChargeLock::on(self.runner.ledger(), receipt.sequence());
+                (receipt, work)
+            }
+        };
+        Ok(ChargeStep::Reserved { places, receipt, work })
+    }
+
+    /// Reads rows and draws noise, in memory; then writes down that something is about to leave.
+    fn draw(
+        &self,
+        places: Places,
+        receipt: Receipt,
+        work: ChargeLock,
+        bits: &mut dyn BitSource,
+        ledger: &mut Ledger,
+    ) -> Result<ChargeStep> {
+        let (runner, name) = (self.runner, self.name());
+        let answers = guarded(|| {
+            // Another ledger may have charged something since: whoever comes second sees the first, and both see both.
+            let tables = &self.proposal.about.tables;
+            exclusivity::among_ledgers(runner.project(), self.planned, tables, runner.ledger())?;
+            self.answers(&receipt, bits)
+        });
+        runner.watch.ends();
+        let failed = if self.may_go_on { unseen } else { interrupted };
+        let answers = answers.ok_or_else(|| failed(name))?;
+        let pass = ledger.drawn(receipt).map_err(|error| unnoted(name, &error, self.may_go_on))?;
+        let pass = pass.ok_or_else(|| overtaken(name))?;
+        Ok(ChargeStep::Drawn { places, pass, answers, _work: work })
+    }
+
+    /// Puts the files in their places, and writes that down. Nothing is made from anything but what may be published.
+    fn commit(&self, places: Places, pass: Pass, answers: Answers, ledger: &mut Ledger) -> Result<ChargeStep> {
+        let name = self.name();
+        let made = caught(|| {
+            let (answers, document) = documented(self.planned, answers, &pass);
+            // A charge in a ledger that is gone is none.
+            ledger.in_place()?;
+            let (files, output) = places.put_answers(&pass, &answers, &document)?;
+            Ok((answers, files, output))
+        });
+        let made = made.ok_or_else(|| interrupted(name))?;
+        let (answers, files, output) = made.map_err(|error| unwritten(name, &error))?;
+        let (sequence, time) = (pass.sequence(), pass.time().to_string());
+        ledger.commit(pass, output).map_err(|_| uncommitted(name))?;
+        Ok(ChargeStep::Committed(ReleaseOutcome { name: name.to_string(), answers, sequence, time, files }))
+    }
+
+    /// From rows to answers. Whatever goes wrong here may depend on the data.
+    fn answers(&self, receipt: &Receipt, bits: &mut dyn BitSource) -> Result<Answers> {
+        let plan = &self.planned.plan;
+        let mut charged = Charged::new(receipt, self.sources.backend, bits).with(self.sources.elsewhere);
+        let mut answers = with_room(|| (plan.compute)(&mut charged))?;
+        plan.estimates.iter().for_each(|estimates| estimates.say_in(&mut answers));
+        Ok(answers)
+    }
+}
+
+/// The JSON document of answers, with the head of the ledger that lets them be seen.
+fn documented(planned: &PlannedRelease, mut answers: Answers, pass: &Pass) -> (Answers, serde_json::Value) {
+    let known = std::mem::take(&mut answers.details.limits);
+    let limits = if known.is_empty() { &planned.plan.limits } else { &known };
+    let document = release_document(&planned.request, pass, &answers, limits, &planned.plan.counted);
+    (answers, document)
+}
+
+/// What was drawn for a charge is seen once, and somebody else was first.
+fn overtaken(name: &str) -> Error {
+    Error::machine(format!(
+        "release '{name}' was not published by this run: another process went on with its charge, and was first; nothing more was charged, and its files are the other's"
+    ))
+}
+
+/// The one sentence for everything that can fail after a charge and before anything leaves the process: it depends on
+/// no value and on no cause.
+pub(super) fn unseen(name: &str) -> Error {
+    Error::machine(format!(
+        "release '{name}' failed after it was charged: nothing of it was published, and its charge stays in the ledger as interrupted; the same release goes on with that charge and pays nothing more, unless its files change; why is not said, because that may depend on the data (look at the files with 'scumble check', and keep the query clear of values that do not fit)"
+    ))
+}
+
+/// The one sentence for everything that can fail after that.
+pub(super) fn interrupted(name: &str) -> Error {
+    Error::machine(format!(
+        "release '{name}' failed after it was charged: nothing of it was published, and its charge stays in the ledger as interrupted; why is not said, because that may depend on the data (look at the files with 'scumble check', keep the query clear of values that do not fit, and release it under a new charge)"
+    ))
+}
+
+/// Nothing was seen yet, and the ledger cannot write down that it is about to be.
+fn unnoted(name: &str, error: &Error, is_own: bool) -> Error {
+    let next = match is_own {
+        true => "the same release goes on with that charge and pays nothing more, unless its files change",
+        false => "release it under a new charge",
+    };
+    Error::machine(format!(
+        "release '{name}' failed after it was charged: {error}; nothing of it was published, and its charge stays in the ledger as interrupted; {next}"
+    ))
+}
+
+/// The outputs could not be written: that depends on what may be published alone, so that it can be said.
+fn unwritten(name: &str, error: &Error) -> Error {
+    Error::machine(format!(
+        "release '{name}' failed after its noise was drawn: {error}; nothing of it was published, and its charge stays in the ledger as interrupted: mend that, and release it under a new charge"
+    ))
+}
+
+/// The outputs are there, and the ledger does not know.
+pub(super) fn uncommitted(name: &str) -> Error {
+    Error::machine(format!(
+        "release '{name}' was charged and published, but the ledger could not write down that it is complete: it stays interrupted there, at the same cost"
+    ))
+}
