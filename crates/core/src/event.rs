@@ -17,18 +17,22 @@ use crate::error::{Error, Result};
 use crate::quantity::{Delta, Epsilon, Omega, Rate, Rho, Scale, Sigma, checked};
 use std::num::NonZeroU64;
 
+mod argument;
 mod charges;
 mod moves;
 mod new_keys;
 mod parity;
 mod smooth_noise;
+mod vocabulary;
 mod word;
 
+pub use argument::{ArgumentReader, Parameter, ParameterForm, ParameterValue};
 pub use charges::{Charge, charged_by_scope, charged_where_seen};
 pub use moves::{Moves, Shift, Touch};
 pub use new_keys::NewKeys;
 pub use parity::Parity;
 pub use smooth_noise::{Family, Quotient, SmoothNoise};
+pub use vocabulary::{WORDS, WordEntry, word_entry};
 pub use word::{Choices, Pair, Path, Word};
 
 /// Something that was done to the data, perhaps several times, perhaps on a sample.

@@ -4,7 +4,7 @@
 //! no other. Nothing here looks at data: everything follows from the project file and the plan.
 
 use crate::budget::{Budget, rounded_up};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::project::{Attacker, Project};
 use crate::sql::PrivateQuery;
 use crate::sql::analyse::query::What;
@@ -14,6 +14,7 @@ use scumble::attacker::{
 use scumble::mechanism::additive::Noise;
 use scumble::quantity::{Delta, Exact, Rate, Scale, Sigma};
 use scumble_wire::{AttackerQuestion, verdict_to_json};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -21,7 +22,8 @@ use std::borrow::Cow;
 const USUAL_DELTA: f64 = 1e-9;
 
 /// A release as the analysis of partial knowledge sees it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "CountedDocument", into = "CountedDocument")]
 pub enum Counted {
     /// Numbers of rows of one table, with this noise on each.
     Rows {
@@ -42,45 +44,57 @@ impl Default for Counted {
     }
 }
 
-impl Counted {
-    /// As JSON.
-    pub(crate) fn json(&self) -> Value {
-        let Self::Rows { table, statistic, noise } = self else {
-            let Self::Other(why) = self else { return Value::Null };
-            return json!({ "why_not": why });
+/// How it is stored.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum CountedDocument {
+    Other { why_not: Cow<'static, str> },
+    Rows { table: String, categories: Option<u64>, noise: Cow<'static, str>, size: Option<f64> },
+}
+
+impl From<Counted> for CountedDocument {
+    fn from(counted: Counted) -> Self {
+        let (table, statistic, noise) = match counted {
+            Counted::Rows { table, statistic, noise } => (table, statistic, noise),
+            Counted::Other(why_not) => return Self::Other { why_not },
         };
         let categories = match statistic {
             Statistic::Count => None,
             Statistic::Histogram(categories) => Some(categories),
         };
-        let (law, size) = match noise {
+        let (noise, size) = match noise {
             AddedNoise::None => ("none", None),
             AddedNoise::Geometric(ratio) => ("geometric", Some(ratio.get())),
             AddedNoise::Laplace(scale) => ("laplace", Some(scale.get())),
             AddedNoise::Gaussian(sigma) => ("gaussian", Some(sigma.get())),
             AddedNoise::DiscreteGaussian(sigma) => ("discrete-gaussian", Some(sigma.get())),
         };
-        json!({ "table": table, "categories": categories, "noise": law, "size": size })
+        Self::Rows { table, categories, noise: noise.into(), size }
     }
+}
 
-    /// What [`Counted::json`] wrote.
-    pub(crate) fn from_json(shown: &Value) -> Option<Self> {
-        if let Some(why) = shown["why_not"].as_str() {
-            return Some(Self::Other(why.to_string().into()));
-        }
-        let size = || shown["size"].as_f64();
-        let noise = match shown["noise"].as_str()? {
-            "none" => AddedNoise::None,
-            "geometric" => AddedNoise::Geometric(Ratio::new(size()?).ok()?),
-            "laplace" => AddedNoise::Laplace(Scale::new(size()?).ok()?),
-            "gaussian" => AddedNoise::Gaussian(Sigma::new(size()?).ok()?),
-            "discrete-gaussian" => AddedNoise::DiscreteGaussian(Sigma::new(size()?).ok()?),
-            _ => return None,
+impl TryFrom<CountedDocument> for Counted {
+    type Error = Error;
+
+    fn try_from(document: CountedDocument) -> Result<Self> {
+        let (table, categories, noise, size) = match document {
+            CountedDocument::Rows { table, categories, noise, size } => (table, categories, noise, size),
+            CountedDocument::Other { why_not } => return Ok(Self::Other(why_not)),
         };
-        let statistic = shown["categories"].as_u64().map_or(Statistic::Count, Statistic::Histogram);
-        Some(Self::Rows { table: shown["table"].as_str()?.to_string(), statistic, noise })
+        let size = || size.ok_or_else(|| Error::input(format!("noise of the law {noise} has a size")));
+        let noise = match &*noise {
+            "none" => AddedNoise::None,
+            "geometric" => AddedNoise::Geometric(Ratio::new(size()?)?),
+            "laplace" => AddedNoise::Laplace(Scale::new(size()?)?),
+            "gaussian" => AddedNoise::Gaussian(Sigma::new(size()?)?),
+            "discrete-gaussian" => AddedNoise::DiscreteGaussian(Sigma::new(size()?)?),
+            other => return Err(Error::input(format!("there is no noise of the law {other}"))),
+        };
+        Ok(Self::Rows { table, statistic: categories.map_or(Statistic::Count, Statistic::Histogram), noise })
     }
+}
 
+impl Counted {
     /// A query that counts the rows of one table, in all or over public categories, is analysed; others are not.
     pub(crate) fn of_query(cut: &PrivateQuery, noises: &[Noise]) -> Result<Self> {
         let query = &cut.query;

@@ -1,12 +1,14 @@
-//! What a ledger adds up to, as JSON: spent and left in every scope, by release.
+//! What a ledger adds up to: spent and left in every scope, by release. The types here are what leaves the program as JSON, with these names;
+//! `serde_json::Value` puts the fields into the order of their names.
 
 use crate::budget::{Budget, Limit, Spent, Sums, one_attribute};
 use crate::error::{Error, Result};
 use crate::ledger::{Charge, ChargeState};
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
-use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
 pub mod planned;
@@ -41,41 +43,159 @@ pub fn sums_of(charges: &[Charge], sets: &[AttributeSet]) -> Result<Sums> {
     Ok(sums)
 }
 
-/// The summary: `presence`, `person`, `attributes`, `releases`, `remaining`, and `groups` if they are asked for. `sums` are those of
-/// all charges, with the question's sets; `charges` are those to be shown one by one, which for groups must be all.
-pub fn summary(charges: &[Charge], sums: &Sums, question: &Question<'_>) -> Result<Value> {
+/// What is said of presence, of a person and of each attribute or set of attributes, as far as something is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ByScope<T> {
+    /// About an owner who is there or not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub presence: Option<T>,
+    /// About an owner who is replaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub person: Option<T>,
+    /// About attributes, by their names with commas between them.
+    pub attributes: BTreeMap<String, T>,
+}
+
+impl<T> Default for ByScope<T> {
+    fn default() -> Self {
+        Self { presence: None, person: None, attributes: BTreeMap::new() }
+    }
+}
+
+impl<T> ByScope<T> {
+    /// Says something about a scope; about a group, what is true of its members.
+    pub fn insert(&mut self, scope: &Scope, said: T) {
+        match scope.members().0 {
+            Scope::Presence => self.presence = Some(said),
+            Scope::Person => self.person = Some(said),
+            Scope::Attributes(set) => {
+                self.attributes.insert(set.iter().collect::<Vec<_>>().join(","), said);
+            }
+            Scope::Group(..) => unreachable!("members() has opened the group"),
+        }
+    }
+
+    /// Presence and person by their names, as far as something is said of them.
+    pub fn whole(&self) -> impl Iterator<Item = (&'static str, &T)> {
+        [("presence", &self.presence), ("person", &self.person)]
+            .into_iter()
+            .filter_map(|(name, said)| said.as_ref().map(|said| (name, said)))
+    }
+}
+
+/// What something costs in one scope.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ScopeCost {
+    /// ε; none where there is none at this δ.
+    pub epsilon: Option<f64>,
+    /// The δ at which it holds.
+    pub delta: f64,
+    /// ρ of zCDP, where it holds without a δ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rho: Option<f64>,
+    /// ρ that holds except with probability δ: beside key selection. That is no zCDP, and is not called so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approximate_zcdp: Option<ApproximateZcdp>,
+}
+
+/// A ρ that holds except with probability δ.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ApproximateZcdp {
+    /// ρ.
+    pub rho: f64,
+    /// δ.
+    pub delta: f64,
+}
+
+/// What is left of a limit, in its own unit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ScopeLeft {
+    /// ε that is left, where the limit is one of ε.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epsilon: Option<f64>,
+    /// ρ that is left, where the limit is one of ρ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rho: Option<f64>,
+    /// The limit's δ.
+    pub delta: f64,
+    /// The limit's ω.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub omega: Option<f64>,
+    /// The limit's order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<f64>,
+}
+
+/// What a ledger adds up to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LedgerSummary {
+    /// What was spent.
+    #[serde(flatten)]
+    pub spent: ByScope<ScopeCost>,
+    /// The charges one by one.
+    pub releases: Vec<ChargeCost>,
+    /// What is left, where there is a limit.
+    pub remaining: ByScope<ScopeLeft>,
+    /// By which rule it was added up.
+    pub rule: &'static str,
+    /// What was spent about several owners at once, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<GroupCosts>,
+}
+
+/// One charge.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChargeCost {
+    /// Its entry.
+    pub sequence: u64,
+    /// When it was charged.
+    pub time: String,
+    /// The release.
+    pub release: String,
+    /// Its kind.
+    pub kind: String,
+    /// `committed` or `interrupted`.
+    pub state: &'static str,
+    /// What it cost.
+    #[serde(flatten)]
+    pub spent: ByScope<ScopeCost>,
+}
+
+/// What was spent about several owners at once.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GroupCosts {
+    /// How many.
+    pub size: NonZeroU32,
+    /// What was spent.
+    #[serde(flatten)]
+    pub spent: ByScope<ScopeCost>,
+}
+
+/// What leaves the program as JSON: the fields in the order of their names.
+pub fn document(shown: &impl Serialize) -> Result<Value> {
+    serde_json::to_value(shown).map_err(|error| Error::machine(format!("this cannot be written as JSON ({error})")))
+}
+
+/// The summary. `sums` are those of all charges, with the question's sets; `charges` are those to be shown one by one, which for groups
+/// must be all.
+pub fn summary(charges: &[Charge], sums: &Sums, question: &Question<'_>) -> Result<LedgerSummary> {
     let scopes = scopes(sums, question)?;
-    let mut whole = Map::new();
-    let mut attributes = Map::new();
-    let mut remaining = Map::new();
-    let mut remaining_attributes = Map::new();
+    let (mut whole, mut remaining) = (ByScope::default(), ByScope::default());
     for (scope, limit) in &scopes {
         let spent =
             sums.spent(scope).ok_or_else(|| Error::machine(format!("there is no sum for the scope {scope}")))?;
-        let shown = cost(spent, limit.as_ref(), question);
-        let left = limit.as_ref().map(|limit| left(spent, limit));
-        match scope {
-            Scope::Attributes(set) => {
-                let name = set.iter().collect::<Vec<_>>().join(",");
-                remaining_attributes.extend(left.map(|left| (name.clone(), left)));
-                attributes.insert(name, shown);
-            }
-            scope => {
-                remaining.extend(left.map(|left| (scope.to_string(), left)));
-                whole.insert(scope.to_string(), shown);
-            }
+        whole.insert(scope, cost(spent, limit.as_ref(), question));
+        if let Some(limit) = limit {
+            remaining.insert(scope, left(spent, limit));
         }
     }
-    let releases = charges.iter().map(|charge| release(charge, &scopes, question)).collect::<Result<Vec<_>>>()?;
-    remaining.insert("attributes".into(), Value::Object(remaining_attributes));
-    whole.insert("attributes".into(), Value::Object(attributes));
-    whole.insert("releases".into(), Value::Array(releases));
-    whole.insert("remaining".into(), Value::Object(remaining));
-    whole.insert("rule".into(), json!(RULE));
-    if let Some(size) = question.group {
-        whole.insert("groups".into(), groups(charges, &scopes, size, question)?);
-    }
-    Ok(Value::Object(whole))
+    Ok(LedgerSummary {
+        spent: whole,
+        releases: charges.iter().map(|charge| release(charge, &scopes, question)).collect::<Result<_>>()?,
+        remaining,
+        rule: RULE,
+        groups: question.group.map(|size| groups(charges, &scopes, size, question)).transpose()?,
+    })
 }
 
 /// What was spent about `size` owners at once, in each scope.
@@ -84,22 +204,16 @@ fn groups(
     scopes: &[(Scope, Option<Limit>)],
     size: NonZeroU32,
     question: &Question<'_>,
-) -> Result<Value> {
-    let mut shown = json!({ "size": size });
-    let mut attributes = Map::new();
+) -> Result<GroupCosts> {
+    let mut shown = ByScope::default();
     for (scope, limit) in scopes {
         let (mut spent, group) = (Spent::nothing(), scope.clone().group(size));
         for charge in charges {
             spent.add_all(&whole::for_groups(charge, scope)?, &group)?;
         }
-        let cost = cost(&spent, limit.as_ref(), question);
-        match scope {
-            Scope::Attributes(set) => drop(attributes.insert(set.iter().collect::<Vec<_>>().join(","), cost)),
-            scope => shown[scope.to_string()] = cost,
-        }
+        shown.insert(scope, cost(&spent, limit.as_ref(), question));
     }
-    shown["attributes"] = Value::Object(attributes);
-    Ok(shown)
+    Ok(GroupCosts { size, spent: shown })
 }
 
 /// Presence, person, each attribute and each set asked for, with its limit if there is one.
@@ -125,53 +239,52 @@ pub fn delta_for(limit: Option<&Limit>, question: &Question<'_>) -> Exact {
     question.delta.clone().or_else(|| own.cloned()).or_else(|| question.budget.smallest_delta()).unwrap_or_else(usual)
 }
 
-fn cost(spent: &Spent, limit: Option<&Limit>, question: &Question<'_>) -> Value {
+fn cost(spent: &Spent, limit: Option<&Limit>, question: &Question<'_>) -> ScopeCost {
     let mut delta = delta_for(limit, question);
     // Where nobody named a δ, it is one at which there is an ε.
     if let (None, None, Some(least)) = (limit, &question.delta, spent.least_delta()) {
         delta = delta.max(least);
     }
-    let mut shown =
-        json!({ "epsilon": spent.epsilon(&delta).map(|epsilon| epsilon.to_f64_up()), "delta": delta.to_f64() });
-    // A ρ beside key selection holds except with probability δ: it is no zCDP, and is not called so.
-    match spent.rho(&delta).map(|rho| rho.to_f64_up()) {
-        Some(rho) if *spent.delta() == Exact::zero() => shown["rho"] = json!(rho),
-        Some(rho) => shown["approximate_zcdp"] = json!({ "rho": rho, "delta": spent.delta().to_f64_up() }),
-        None => {}
+    let rho = spent.rho(&delta).map(|rho| rho.to_f64_up());
+    let is_zcdp = *spent.delta() == Exact::zero();
+    let approximate = |rho: f64| ApproximateZcdp { rho, delta: spent.delta().to_f64_up() };
+    ScopeCost {
+        epsilon: spent.epsilon(&delta).map(|epsilon| epsilon.to_f64_up()),
+        delta: delta.to_f64(),
+        rho: rho.filter(|_| is_zcdp),
+        approximate_zcdp: rho.filter(|_| !is_zcdp).map(approximate),
     }
-    shown
 }
 
-fn left(spent: &Spent, limit: &Limit) -> Value {
+fn left(spent: &Spent, limit: &Limit) -> ScopeLeft {
     let left = limit.measure(spent).map(|spent| {
         let left = limit.most().clone() - spent;
         if left.is_negative() { 0.0 } else { left.to_f64_down() }
     });
-    let mut shown = json!({ limit.word(): left.unwrap_or(0.0), "delta": limit.delta().to_f64() });
+    let left = left.unwrap_or(0.0);
+    let whole = ScopeLeft { epsilon: None, rho: None, delta: limit.delta().to_f64(), omega: None, order: None };
     match limit {
-        Limit::Tcdp { omega, .. } => shown["omega"] = json!(omega.to_f64()),
-        Limit::Renyi { order, .. } => shown["order"] = json!(order.to_f64()),
-        Limit::Approximate { .. } | Limit::Zcdp { .. } => {}
+        Limit::Approximate { .. } => ScopeLeft { epsilon: Some(left), ..whole },
+        Limit::Zcdp { .. } => ScopeLeft { rho: Some(left), ..whole },
+        Limit::Tcdp { omega, .. } => ScopeLeft { rho: Some(left), omega: Some(omega.to_f64()), ..whole },
+        Limit::Renyi { order, .. } => ScopeLeft { epsilon: Some(left), order: Some(order.to_f64()), ..whole },
     }
-    shown
 }
 
-fn release(charge: &Charge, scopes: &[(Scope, Option<Limit>)], question: &Question<'_>) -> Result<Value> {
-    let mut attributes = Map::new();
-    let mut shown = json!({
-        "sequence": charge.sequence,
-        "time": charge.time,
-        "release": charge.release,
-        "kind": charge.kind,
-        "state": match charge.state { ChargeState::Committed(_) => "committed", ChargeState::Reserved | ChargeState::Drawn => "interrupted" },
-    });
+fn release(charge: &Charge, scopes: &[(Scope, Option<Limit>)], question: &Question<'_>) -> Result<ChargeCost> {
+    let mut spent = ByScope::default();
     for (scope, limit) in scopes {
-        let cost = cost(&Spent::of(&charge.events, scope)?, limit.as_ref(), question);
-        match scope {
-            Scope::Attributes(set) => drop(attributes.insert(set.iter().collect::<Vec<_>>().join(","), cost)),
-            scope => shown[scope.to_string()] = cost,
-        }
+        spent.insert(scope, cost(&Spent::of(&charge.events, scope)?, limit.as_ref(), question));
     }
-    shown["attributes"] = Value::Object(attributes);
-    Ok(shown)
+    Ok(ChargeCost {
+        sequence: charge.sequence,
+        time: charge.time.clone(),
+        release: charge.release.clone(),
+        kind: charge.kind.clone(),
+        state: match charge.state {
+            ChargeState::Committed(_) => "committed",
+            ChargeState::Reserved | ChargeState::Drawn => "interrupted",
+        },
+        spent,
+    })
 }

@@ -1,6 +1,6 @@
 //! The native half of the Python package `scumble`: texts and bytes in, texts and bytes out.
 //!
-//! The classes that people use are in `python/scumble`, in Python. What crosses the border is JSON and TOML, rows in Arrow's IPC format, and
+//! The classes that people use are in `python/scumble`, in Python. What crosses the border is JSON, the TOML of a project, rows in Arrow's IPC format, and
 //! integers that are copied into an array of Python's: so that no reference into memory that Python may change is held while the interpreter is free to run, and no
 //! `unsafe` is needed. Nothing is computed here that the engine or the core does not compute for the program too.
 

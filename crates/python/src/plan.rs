@@ -7,27 +7,62 @@ use scumble_engine::attackers::answer;
 use scumble_engine::budget::{Spent, one_attribute};
 use scumble_engine::project::Project;
 use scumble_engine::release::{Estimates, Expected, Floor, PlannedRelease, Runner};
+use scumble_engine::summary::ByScope;
 use scumble_wire::event_to_json;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 type Result<T> = std::result::Result<T, Failure>;
 
 /// Costs in every scope, errors, limits, notes; whether it fits the budget; whether it is published already.
-pub fn told(runner: &Runner<'_>, project: &Project, planned: &PlannedRelease, delta: Option<&str>) -> Result<Value> {
+#[derive(Serialize)]
+pub struct PlanShown {
+    /// The digest of the project that it was planned in.
+    project: String,
+    name: String,
+    kind: String,
+    /// The δ at which the costs are shown.
+    delta: f64,
+    /// ε in each scope; none where there is none.
+    costs: ByScope<Option<f64>>,
+    errors: Vec<Expected>,
+    limits: Vec<Floor>,
+    notes: Vec<String>,
+    memory_bytes: u64,
+    rule: Value,
+    tables: Vec<String>,
+    estimates: Option<Estimates>,
+    attacker: Option<Value>,
+    events: Vec<Value>,
+    published: Option<PublishedBefore>,
+    /// Why the budget refuses it.
+    refused: Option<String>,
+}
+
+/// The entry of what was published before with the same declaration.
+#[derive(Serialize)]
+struct PublishedBefore {
+    sequence: u64,
+    time: String,
+}
+
+/// All that is known of a planned release.
+pub fn told(
+    runner: &Runner<'_>,
+    project: &Project,
+    planned: &PlannedRelease,
+    delta: Option<&str>,
+) -> Result<PlanShown> {
     let scopes = scopes(project)?;
     let delta = match delta {
         Some(text) => text.parse::<Exact>()?,
         None => usual_delta(project, planned, &scopes)?,
     };
-    let (mut whole, mut attributes) = (Map::new(), Map::new());
+    let mut costs = ByScope::default();
     for scope in &scopes {
-        let epsilon = Spent::of(&planned.plan.events, scope)?.epsilon(&delta).map(|epsilon| epsilon.to_f64_up());
-        match scope {
-            Scope::Attributes(set) => attributes.insert(set.iter().collect::<Vec<_>>().join(","), json!(epsilon)),
-            scope => whole.insert(scope.to_string(), json!(epsilon)),
-        };
+        let epsilon = Spent::of(&planned.plan.events, scope)?.epsilon(&delta);
+        costs.insert(scope, epsilon.map(|epsilon| epsilon.to_f64_up()));
     }
-    whole.insert("attributes".to_string(), Value::Object(attributes));
     let before = runner.published_before(planned)?;
     // What is published already is kept, and costs nothing more.
     let refused = match if before.is_some() { Ok(()) } else { runner.admit([planned]) } {
@@ -36,17 +71,24 @@ pub fn told(runner: &Runner<'_>, project: &Project, planned: &PlannedRelease, de
         Err(error) => return Err(error.into()),
     };
     let plan = &planned.plan;
-    Ok(json!({
-        "project": project.digest, "name": planned.request.name, "kind": planned.request.kind, "delta": delta.to_f64(), "costs": whole,
-        "errors": plan.expected.iter().map(Expected::json).collect::<Vec<_>>(),
-        "limits": plan.limits.iter().map(Floor::json).collect::<Vec<_>>(),
-        "notes": plan.notes, "memory_bytes": plan.memory, "rule": plan.rule, "tables": plan.tables,
-        "estimates": plan.estimates.as_ref().map(Estimates::json),
-        "attacker": answer(project, &plan.counted)?.map(|answer| answer.json()),
-        "events": plan.events.iter().map(event_to_json).collect::<Vec<_>>(),
-        "published": before.map(|(sequence, time)| json!({ "sequence": sequence, "time": time })),
-        "refused": refused,
-    }))
+    Ok(PlanShown {
+        project: project.digest.clone(),
+        name: planned.request.name.clone(),
+        kind: planned.request.kind.clone(),
+        delta: delta.to_f64(),
+        costs,
+        errors: plan.expected.clone(),
+        limits: plan.limits.clone(),
+        notes: plan.notes.clone(),
+        memory_bytes: plan.memory,
+        rule: plan.rule.clone(),
+        tables: plan.tables.clone(),
+        estimates: plan.estimates.clone(),
+        attacker: answer(project, &plan.counted)?.map(|answer| answer.json()),
+        events: plan.events.iter().map(event_to_json).collect(),
+        published: before.map(|(sequence, time)| PublishedBefore { sequence, time }),
+        refused,
+    })
 }
 
 fn scopes(project: &Project) -> Result<Vec<Scope>> {

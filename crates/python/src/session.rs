@@ -4,7 +4,7 @@
 //! could not cross threads.
 
 use crate::failure::Failure;
-use crate::plan::told;
+use crate::plan::{PlanShown, told};
 use crate::work::{charged, computed};
 use bytes::Bytes;
 use pyo3::prelude::*;
@@ -18,8 +18,10 @@ use scumble_engine::ledger::{Change, Ledger};
 use scumble_engine::project::{self, Request};
 use scumble_engine::release::{KeptRelease, PlannedRelease, ReleaseOutcome, Runner, published};
 use scumble_engine::report::Report;
-use scumble_engine::summary::{Question, summary, sums_of};
+use scumble_engine::summary::{LedgerSummary, Question, document, summary, sums_of};
 use scumble_engine::{Batches, Stop, check};
+use scumble_wire::parse;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -75,7 +77,7 @@ struct Desk {
 enum Asked {
     /// One of the project file, by its name.
     Named(String),
-    /// One that is written as in a project file.
+    /// One of no project file: its fields, as JSON.
     Written(String),
 }
 
@@ -106,7 +108,7 @@ impl Project {
     /// Tables, budget and releases, as JSON.
     fn described(&self, py: Python<'_>) -> PyResult<String> {
         let desk = self.0.clone();
-        computed(py, move || Ok(desk.described(&desk.project()?).to_string()))
+        computed(py, move || Ok(desk.described(&desk.project()?)?.to_string()))
     }
 
     /// Whether the tables are what is declared.
@@ -126,11 +128,11 @@ impl Project {
         computed(py, move || {
             let project = desk.project()?;
             let runner = desk.runner(&project);
-            let priced = || -> Result<Value> {
+            let priced = || -> Result<PlanShown> {
                 let planned = runner.plan(&asked.request(&project)?)?;
                 told(&runner, &project, &planned, delta.as_deref())
             };
-            Ok(priced().map_err(|failure| desk.said(failure))?.to_string())
+            Ok(document(&priced().map_err(|failure| desk.said(failure))?)?.to_string())
         })
     }
 
@@ -239,7 +241,9 @@ impl Asked {
                 })
             }
             Self::Written(text) => {
-                let request = Request::of_text(text)?;
+                let fields = parse(text)?;
+                let fields = fields.as_object().ok_or_else(|| Failure::input("a request is an object of fields"))?;
+                let request = Request::of_fields(fields)?;
                 match project.releases.iter().any(|other| other.name.trim() == request.name.trim()) {
                     false => Ok(request),
                     true => Err(Failure::input(format!(
@@ -289,11 +293,15 @@ impl Desk {
         let mut answers = Vec::new();
         for question in questions {
             let answered = asking.ask(question, &mut bits)?;
-            answers.push(json!({
-                "question": answered.question, "answer": answered.answer, "within": answered.within,
-                "how": answered.how.words(), "charged": answered.charged, "rounds": [answered.rounds.0, answered.rounds.1],
-                "notes": answered.notes,
-            }));
+            answers.push(document(&QuestionShown {
+                question: answered.question,
+                answer: answered.answer,
+                within: answered.within,
+                how: answered.how.words(),
+                charged: answered.charged,
+                rounds: answered.rounds,
+                notes: answered.notes,
+            })?);
         }
         Ok(answers)
     }
@@ -319,22 +327,18 @@ impl Desk {
         self.out.clone().unwrap_or_else(|| project.folder().join("out"))
     }
 
-    fn described(&self, project: &project::Project) -> Value {
-        let tables: Value = project
-            .tables
-            .values()
-            .map(|table| {
-                let columns: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
-                let shown = json!({ "owner": table.owner, "public": table.public, "columns": columns });
-                (table.name.clone(), shown)
-            })
-            .collect();
-        let releases: Vec<Value> =
-            project.releases.iter().map(|request| json!({ "name": request.name, "kind": request.kind })).collect();
-        json!({
-            "tables": tables, "releases": releases,
-            "ledger": self.runner(project).ledger().display().to_string(), "out": self.out(project).display().to_string(),
-        })
+    fn described(&self, project: &project::Project) -> Result<Value> {
+        let table = |table: &project::Table| {
+            let columns = table.columns.iter().map(|column| column.name.clone()).collect();
+            (table.name.clone(), TableShown { owner: table.owner.clone(), public: table.public, columns })
+        };
+        let release = |request: &Request| RequestShown { name: request.name.clone(), kind: request.kind.clone() };
+        Ok(document(&ProjectShown {
+            tables: project.tables.values().map(table).collect(),
+            releases: project.releases.iter().map(release).collect(),
+            ledger: self.runner(project).ledger().display().to_string(),
+            out: self.out(project).display().to_string(),
+        })?)
     }
 
     fn release(&self, asked: &Asked, again: bool, planned: &str) -> Result<Value> {
@@ -346,14 +350,13 @@ impl Desk {
         let again = if again { vec![planned[0].request.name.clone()] } else { Vec::new() };
         let kept = runner.kept(&planned, &out, &again)?.into_iter().flatten().next();
         match kept {
-            Some(kept) => kept_json(&kept, &planned[0]),
+            Some(kept) => Ok(document(&kept_shown(&kept, &planned[0])?)?),
             None => {
                 let mut bits = SecureSource::new()?;
                 let (outcomes, head) = runner.release(&planned, &out, &mut bits, |_| ())?;
                 let outcome = outcomes.first().ok_or_else(|| Failure::machine("a release without an outcome"))?;
-                let mut shown = outcome_json(outcome, &planned[0]);
-                shown["ledger_head"] = json!(head.hex());
-                Ok(shown)
+                let ledger_head = Some(head.hex());
+                Ok(document(&ReleaseShown { ledger_head, ..outcome_shown(outcome, &planned[0]) })?)
             }
         }
     }
@@ -379,12 +382,14 @@ impl Desk {
         let in_force = ledger.as_ref().map(|ledger| ledger.standing(&[])).transpose()?;
         let budget = in_force.and_then(|(standing, _)| standing.budget()).unwrap_or_else(|| project.budget.clone());
         let question = Question { budget: &budget, attributes: &known, delta, sets: &sets, group };
-        let mut shown = summary(&charges, &sums_of(&charges, &sets)?, &question)?;
+        let summary = summary(&charges, &sums_of(&charges, &sets)?, &question)?;
         let head = ledger.as_ref().map(Ledger::head).transpose()?;
-        shown["head"] = json!(head.as_ref().map(|head| head.hex()));
-        shown["entries"] = json!(head.map_or(0, |head| head.entries));
-        shown["path"] = json!(path.display().to_string());
-        Ok(shown)
+        Ok(document(&LedgerShown {
+            summary,
+            head: head.as_ref().map(|head| head.hex()),
+            entries: head.map_or(0, |head| head.entries),
+            path: path.display().to_string(),
+        })?)
     }
 
     fn report(&self) -> Result<PathBuf> {
@@ -410,32 +415,129 @@ impl Desk {
     }
 }
 
-fn outcome_json(outcome: &ReleaseOutcome, planned: &PlannedRelease) -> Value {
-    json!({
-        "name": outcome.name, "kind": planned.request.kind, "kept": Value::Null, "sequence": outcome.sequence, "files": paths(&outcome.files),
-        "columns": columns(&outcome.answers.columns), "answers": outcome.answers.json(),
-    })
+/// A project: what may be asked about, and where its files are.
+#[derive(Serialize)]
+struct ProjectShown {
+    tables: BTreeMap<String, TableShown>,
+    releases: Vec<RequestShown>,
+    ledger: String,
+    out: String,
+}
+
+#[derive(Serialize)]
+struct TableShown {
+    owner: Option<String>,
+    public: bool,
+    columns: Vec<String>,
+}
+
+/// A release of the project file.
+#[derive(Serialize)]
+struct RequestShown {
+    name: String,
+    kind: String,
+}
+
+/// What a ledger adds up to, and where it is.
+#[derive(Serialize)]
+struct LedgerShown {
+    #[serde(flatten)]
+    summary: LedgerSummary,
+    head: Option<String>,
+    entries: u64,
+    path: String,
+}
+
+/// An answer to one question.
+#[derive(Serialize)]
+struct QuestionShown {
+    question: String,
+    answer: i64,
+    within: Option<u64>,
+    how: &'static str,
+    charged: Option<u64>,
+    rounds: (u64, u64),
+    notes: Vec<String>,
+}
+
+/// What was published.
+#[derive(Serialize)]
+struct ReleaseShown {
+    name: String,
+    kind: String,
+    /// When it was paid for, if that was before.
+    kept: Option<KeptBefore>,
+    sequence: u64,
+    files: Vec<String>,
+    /// The columns in their order.
+    columns: Value,
+    answers: Value,
+    ledger_head: Option<String>,
+}
+
+#[derive(Serialize)]
+struct KeptBefore {
+    time: String,
+    data_changed: Option<bool>,
+}
+
+/// The name of an answer's column, and whether it has an error beside it.
+#[derive(Serialize)]
+struct ColumnShown<'a> {
+    name: &'a str,
+    noisy: bool,
+}
+
+fn outcome_shown(outcome: &ReleaseOutcome, planned: &PlannedRelease) -> ReleaseShown {
+    let columns = outcome.answers.columns.iter();
+    let columns = columns.map(|column| ColumnShown { name: &column.name, noisy: column.uncertainty.is_some() });
+    ReleaseShown {
+        name: outcome.name.clone(),
+        kind: planned.request.kind.clone(),
+        kept: None,
+        sequence: outcome.sequence,
+        files: paths(&outcome.files),
+        columns: json!(columns.collect::<Vec<_>>()),
+        answers: outcome.answers.json(),
+        ledger_head: None,
+    }
 }
 
 fn paths(files: &[PathBuf]) -> Vec<String> {
     files.iter().map(|path| path.display().to_string()).collect()
 }
 
-/// The names of an answer's columns in their order, and whether each has an error beside it.
-fn columns(columns: &[scumble_engine::release::AnswerColumn]) -> Value {
-    columns.iter().map(|column| json!({ "name": column.name, "noisy": column.uncertainty.is_some() })).collect()
-}
-
 /// What was published before, as its file has it.
-fn kept_json(kept: &KeptRelease, planned: &PlannedRelease) -> Result<Value> {
+fn kept_shown(kept: &KeptRelease, planned: &PlannedRelease) -> Result<ReleaseShown> {
     let path = kept.files.iter().find(|path| path.extension().is_some_and(|end| end == "json"));
     let text = path.and_then(|path| std::fs::read_to_string(path).ok());
-    let shown: Option<Value> = text.and_then(|text| serde_json::from_str(&text).ok());
-    let shown =
-        shown.ok_or_else(|| Failure::machine(format!("what was published as '{}' cannot be read", kept.name)))?;
-    Ok(json!({
-        "name": kept.name, "kind": planned.request.kind, "kept": { "time": kept.time, "data_changed": kept.data_changed },
-        "sequence": kept.sequence, "files": paths(&kept.files), "columns": shown["report"]["columns"], "answers": shown["answers"],
-        "ledger_head": shown["ledger_head"],
-    }))
+    let published: Option<PublishedFile> = text.and_then(|text| serde_json::from_str(&text).ok());
+    let published =
+        published.ok_or_else(|| Failure::machine(format!("what was published as '{}' cannot be read", kept.name)))?;
+    Ok(ReleaseShown {
+        name: kept.name.clone(),
+        kind: planned.request.kind.clone(),
+        kept: Some(KeptBefore { time: kept.time.clone(), data_changed: kept.data_changed }),
+        sequence: kept.sequence,
+        files: paths(&kept.files),
+        columns: published.report.columns,
+        answers: published.answers,
+        ledger_head: published.ledger_head,
+    })
+}
+
+/// The file of a release, as far as it is shown again.
+#[derive(Deserialize)]
+struct PublishedFile {
+    #[serde(default)]
+    answers: Value,
+    #[serde(default)]
+    report: PublishedReport,
+    ledger_head: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct PublishedReport {
+    #[serde(default)]
+    columns: Value,
 }

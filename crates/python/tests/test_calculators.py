@@ -57,6 +57,27 @@ def test_events_are_what_the_ledger_says() -> None:
         assert "\n" not in str(caught.value)
 
 
+def test_every_word_has_a_class() -> None:
+    """Each class makes an event that is read back as itself; the Rust tests compare the classes with the core's table."""
+    values: dict[str, Any] = {
+        "sigma": 2.0, "scale": 2.0, "a": 4.0, "epsilon": 0.5, "delta": 1e-9, "rho": 0.1, "omega": 3.0, "values": 3, "clip": 5, "rise": 2,
+        "keys": 2, "family": "cauchy4", "gamma": "9/8", "alpha": "1/3", "keep": "1/2", "give_up": "1/3", "p": (0.75, 0.25), "q": (0.25, 0.75),
+        "noise": sc.DiscreteLaplace(8.0), "levels": 7,
+    }
+    known = [word for word in sc.Event._known.values() if word._word]
+    assert len(known) >= 16
+    for word in known:
+        assert getattr(sc, word.__name__) is word and word.__doc__
+        said = {name: values[name] for name in word._parameters}
+        event = word(**said)
+        assert type(sc.Event.from_dict(event.to_dict())) is word and sc.Event.from_dict(event.to_dict()) == event
+        assert event == word(*said.values()) and set(word._parameters) <= set(event.to_dict())
+        assert sc.account(event, delta=1e-6).epsilon > 0
+    assert sc.NewKeys({"mechanism": "discrete-laplace", "scale": 8}, 1e-9, 2) == sc.NewKeys(sc.DiscreteLaplace(8.0), 1e-9, 2)
+    with pytest.raises(sc.InputError, match="say times of the event around it"):
+        sc.NewKeys(sc.DiscreteLaplace(8.0, times=3), 1e-9, 2)
+
+
 def test_pure_bounds_and_deltas() -> None:
     assert sc.account(sc.Gaussian(1.0), delta=0).epsilon == math.inf
     assert 2.5 <= sc.account(sc.Laplace(4.0, times=10), delta=0).epsilon < 2.500001

@@ -1,8 +1,10 @@
 //! Events as JSON, both ways.
 
 use crate::place::{Located, WireError};
-use scumble::event::{Choices, Event, Moves, NewKeys, Pair, Parity, Path, Sampling, Shift, SmoothNoise, Touch, Word};
-use scumble::quantity::{Delta, Epsilon, Omega, Rate, Rho, Scale, Sigma};
+use scumble::event::{
+    ArgumentReader, Event, Moves, ParameterValue, Sampling, Shift, Touch, WORDS, Word, WordEntry, word_entry,
+};
+use scumble::quantity::{Probability, Rate};
 use scumble::scope::AttributeSet;
 use serde_json::{Map, Value, json};
 
@@ -10,26 +12,6 @@ type Result<T> = std::result::Result<T, WireError>;
 
 /// What every event may have besides its mechanism's parameters.
 const COMMON: [&str; 6] = ["mechanism", "sensitivity", "cells", "moves", "times", "sampling"];
-
-/// Each word with its parameters.
-const WORDS: [(&str, &[&str]); 16] = [
-    ("gaussian", &["sigma"]),
-    ("discrete-gaussian", &["sigma"]),
-    ("laplace", &["scale"]),
-    ("discrete-laplace", &["scale"]),
-    ("sinh-normal", &["sigma", "a"]),
-    ("randomized-response", &["epsilon", "values"]),
-    ("exponential", &["epsilon"]),
-    ("pure", &["epsilon"]),
-    ("approximate", &["epsilon", "delta"]),
-    ("zcdp", &["rho"]),
-    ("tcdp", &["rho", "omega"]),
-    ("heavy-hitters", &["scale", "clip", "rise", "levels"]),
-    ("new-keys", &["noise", "delta", "keys"]),
-    ("smooth-noise", &["family", "gamma", "alpha", "levels"]),
-    ("parity", &["keep", "give_up"]),
-    ("pair", &["p", "q"]),
-];
 
 /// The event that `value` describes.
 pub fn event_from_json(value: &Value) -> Result<Event> {
@@ -49,8 +31,8 @@ pub fn event_at(place: &Located<'_>) -> Result<Event> {
 /// The event at a place; with `free`, that parameter may be missing and gets the value given.
 pub(crate) fn event_with(place: &Located<'_>, free: Option<(&str, f64)>) -> Result<Event> {
     let mechanism = place.field("mechanism")?;
-    place.only(&[&COMMON, parameters_of(&mechanism)?].concat())?;
-    let word = word(place, mechanism.text()?, free)?;
+    place.only(&[COMMON.to_vec(), names(entry_of(&mechanism)?)].concat())?;
+    let word = Arguments { place, free }.word(&mechanism)?;
     let moves = moves(place, &word)?;
     let mut event = Event::new(word, moves);
     if let Some(times) = place.get("times")? {
@@ -62,22 +44,23 @@ pub(crate) fn event_with(place: &Located<'_>, free: Option<(&str, f64)>) -> Resu
     }
 }
 
-/// The parameters of the mechanism that `word` names.
-fn parameters_of(word: &Located<'_>) -> Result<&'static [&'static str]> {
+/// The row of the mechanism that `word` names.
+fn entry_of(word: &Located<'_>) -> Result<&'static WordEntry> {
     let name = word.text()?;
-    if let Some((_, parameters)) = WORDS.iter().find(|(known, _)| *known == name) {
-        return Ok(parameters);
-    }
-    let known: Vec<&str> = WORDS.iter().map(|(known, _)| *known).collect();
-    Err(word.refuse(format!("there is no mechanism {name:?}; those that are: {}", known.join(", "))))
+    word_entry(name).ok_or_else(|| {
+        let known: Vec<&str> = WORDS.iter().map(|entry| entry.name).collect();
+        word.refuse(format!("there is no mechanism {name:?}; those that are: {}", known.join(", ")))
+    })
+}
+
+fn names(entry: &WordEntry) -> Vec<&'static str> {
+    entry.parameters.iter().map(|parameter| parameter.name).collect()
 }
 
 /// The parameters of the mechanism at `place` that are missing (for calibration).
 pub(crate) fn missing_parameters(place: &Located<'_>) -> Result<Vec<&'static str>> {
-    let name = place.field("mechanism")?.text()?;
-    let parameters = WORDS.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, parameters)| *parameters);
     let mut missing = Vec::new();
-    for &parameter in parameters {
+    for parameter in word_entry(place.field("mechanism")?.text()?).map_or_else(Vec::new, names) {
         if place.get(parameter)?.is_none() {
             missing.push(parameter);
         }
@@ -85,100 +68,57 @@ pub(crate) fn missing_parameters(place: &Located<'_>) -> Result<Vec<&'static str
     Ok(missing)
 }
 
-fn word(place: &Located<'_>, name: &str, free: Option<(&str, f64)>) -> Result<Word> {
-    let number = |parameter: &str| -> Result<(Located<'_>, f64)> {
-        match (place.get(parameter)?, free) {
-            (Some(field), _) => field.number().map(|value| (field, value)),
-            (None, Some((missing, value))) if missing == parameter => Ok((place.clone(), value)),
-            (None, _) => Err(place.field(parameter).err().unwrap_or_else(|| place.refuse("a parameter is missing"))),
-        }
-    };
-    let epsilon = || number("epsilon").and_then(|(at, value)| at.core(Epsilon::new(value)));
-    let sigma = || number("sigma").and_then(|(at, value)| at.core(Sigma::new(value)));
-    let scale = |word: &str| number(word).and_then(|(at, value)| at.core(Scale::new(value)));
-    let rho = || number("rho").and_then(|(at, value)| at.core(Rho::new(value)));
-    Ok(match name {
-        "gaussian" => Word::Gaussian { sigma: sigma()? },
-        "discrete-gaussian" => Word::DiscreteGaussian { sigma: sigma()? },
-        "laplace" => Word::Laplace { scale: scale("scale")? },
-        "discrete-laplace" => Word::DiscreteLaplace { scale: scale("scale")? },
-        "sinh-normal" => Word::SinhNormal { sigma: sigma()?, a: scale("a")? },
-        "randomized-response" => {
-            let field = place.field("values")?;
-            let values = field.core(Choices::new(field.whole()?))?;
-            Word::RandomizedResponse { epsilon: epsilon()?, values }
-        }
-        "exponential" => Word::Exponential { epsilon: epsilon()? },
-        "pure" => Word::Pure { epsilon: epsilon()? },
-        "approximate" => Word::Approximate { epsilon: epsilon()?, delta: place.field("delta")?.quantity(Delta::new)? },
-        "zcdp" => Word::Zcdp { rho: rho()? },
-        "tcdp" => Word::Tcdp { rho: rho()?, omega: place.field("omega")?.quantity(Omega::new)? },
-        "heavy-hitters" => {
-            let whole = |name: &str| -> Result<u32> {
-                let field = place.field(name)?;
-                match u32::try_from(field.whole()?) {
-                    Ok(number) if number > 0 => Ok(number),
-                    _ => Err(field.refuse(format!("{name} must be a whole number from 1 to 4294967295"))),
-                }
-            };
-            let (clip, rise, levels) = (whole("clip")?, whole("rise")?, whole("levels")?);
-            let path = place.core(Path::new(clip, rise, levels))?;
-            Word::HeavyHitters { scale: scale("scale")?, path }
-        }
-        "new-keys" => new_keys(place)?,
-        "smooth-noise" => smooth_noise(place)?,
-        "parity" => {
-            let fraction = |name: &str| place.field(name).and_then(|field| field.core(field.text()?.parse()));
-            place.core(Parity::new(fraction("keep")?, fraction("give_up")?)).map(Word::Parity)?
-        }
-        _ => pair(place)?,
-    })
+/// An object with a word's parameters, of which one may be missing and has the value given.
+struct Arguments<'a> {
+    place: &'a Located<'a>,
+    free: Option<(&'a str, f64)>,
 }
 
-fn new_keys(place: &Located<'_>) -> Result<Word> {
-    let noise = place.field("noise")?;
-    let mechanism = noise.field("mechanism")?;
-    if mechanism.text()? == "new-keys" {
-        return Err(mechanism.refuse("the noise of new keys must be another mechanism"));
+impl Arguments<'_> {
+    /// The word that `mechanism` names, with its parameters.
+    fn word(&self, mechanism: &Located<'_>) -> Result<Word> {
+        Word::read(entry_of(mechanism)?.name, self)
+            .unwrap_or_else(|| Err(mechanism.refuse("there is no such mechanism")))
     }
-    noise.only(&[&["mechanism"], parameters_of(&mechanism)?].concat())?;
-    let keys = place.field("keys")?;
-    let delta = place.field("delta")?.quantity(Delta::new)?;
-    if keys.whole()? == 0 {
-        return Err(keys.refuse("an owner has at least 1 key, not 0"));
-    }
-    noise.core(NewKeys::new(word(&noise, mechanism.text()?, None)?, delta, keys.whole()?)).map(Word::NewKeys)
 }
 
-fn smooth_noise(place: &Located<'_>) -> Result<Word> {
-    let fraction = |name: &str| place.field(name).and_then(|field| field.core(field.text()?.parse()));
-    let family = place.field("family")?;
-    let family = family.core(family.text()?.parse())?;
-    let field = place.field("levels")?;
-    let levels = u32::try_from(field.whole()?).map_err(|_| field.refuse("levels must be a whole number below 2^32"))?;
-    place.core(SmoothNoise::new(family, fraction("gamma")?, fraction("alpha")?, levels)).map(Word::SmoothNoise)
-}
+impl ArgumentReader for Arguments<'_> {
+    type Refusal = WireError;
 
-fn pair(place: &Located<'_>) -> Result<Word> {
-    let masses = |name: &str| -> Result<Vec<f64>> {
-        let field = place.field(name)?;
-        let list = field.list()?;
-        let mut masses = Vec::with_capacity(list.len());
-        for element in &list {
-            masses.push(element.quantity(scumble::quantity::Probability::new)?.get());
+    fn number(&self, name: &str) -> Result<f64> {
+        match (self.place.get(name)?, self.free) {
+            (None, Some((missing, value))) if missing == name => Ok(value),
+            _ => self.place.field(name)?.number(),
         }
-        let sum: f64 = masses.iter().sum();
-        if (sum - 1.0).abs() > 1e-9 {
-            return Err(field.refuse(format!("probabilities must sum to 1, not {sum}")));
-        }
-        Ok(masses)
-    };
-    let (p, q) = (masses("p")?, masses("q")?);
-    if p.len() != q.len() {
-        let message = format!("p and q must have the same length, not {} and {}", p.len(), q.len());
-        return Err(place.field("q")?.refuse(message));
     }
-    place.core(Pair::new(p, q)).map(Word::Pair)
+
+    fn whole(&self, name: &str) -> Result<u64> {
+        self.place.field(name)?.whole()
+    }
+
+    fn text(&self, name: &str) -> Result<&str> {
+        self.place.field(name)?.text()
+    }
+
+    fn probabilities(&self, name: &str) -> Result<Vec<f64>> {
+        let list = self.place.field(name)?.list()?;
+        list.iter().map(|element| element.quantity(Probability::new).map(Probability::get)).collect()
+    }
+
+    fn noise(&self, name: &str, outer: &str) -> Result<Word> {
+        let noise = self.place.field(name)?;
+        let mechanism = noise.field("mechanism")?;
+        if mechanism.text()? == outer {
+            return Err(mechanism.refuse("the noise of new keys must be another mechanism"));
+        }
+        noise.only(&[vec!["mechanism"], names(entry_of(&mechanism)?)].concat())?;
+        Arguments { place: &noise, free: None }.word(&mechanism)
+    }
+
+    fn refusal(&self, name: Option<&str>, error: scumble::Error) -> WireError {
+        let place = name.and_then(|name| self.place.field(name).ok());
+        place.as_ref().unwrap_or(self.place).refuse(error.to_string())
+    }
 }
 
 fn moves(place: &Located<'_>, word: &Word) -> Result<Moves> {
@@ -261,56 +201,16 @@ pub fn event_to_json(event: &Event) -> Value {
 fn word_to_json(word: &Word) -> Map<String, Value> {
     let mut object = Map::new();
     object.insert("mechanism".to_string(), json!(word.name()));
-    let mut put = |name: &str, value: Value| object.insert(name.to_string(), value);
-    match word {
-        Word::Gaussian { sigma } | Word::DiscreteGaussian { sigma } => put("sigma", json!(sigma.get())),
-        Word::Laplace { scale } | Word::DiscreteLaplace { scale } => put("scale", json!(scale.get())),
-        Word::SinhNormal { sigma, a } => {
-            put("sigma", json!(sigma.get()));
-            put("a", json!(a.get()))
-        }
-        Word::RandomizedResponse { epsilon, values } => {
-            put("epsilon", json!(epsilon.get()));
-            put("values", json!(values.get()))
-        }
-        Word::Exponential { epsilon } | Word::Pure { epsilon } => put("epsilon", json!(epsilon.get())),
-        Word::Approximate { epsilon, delta } => {
-            put("epsilon", json!(epsilon.get()));
-            put("delta", json!(delta.get()))
-        }
-        Word::Zcdp { rho } => put("rho", json!(rho.get())),
-        Word::Tcdp { rho, omega } => {
-            put("rho", json!(rho.get()));
-            put("omega", json!(omega.get()))
-        }
-        Word::HeavyHitters { scale, path } => {
-            put("scale", json!(scale.get()));
-            put("clip", json!(path.clip()));
-            put("rise", json!(path.rise()));
-            put("levels", json!(path.levels()))
-        }
-        Word::NewKeys(keys) => {
-            put("noise", Value::Object(word_to_json(keys.noise())));
-            put("delta", json!(keys.delta().get()));
-            put("keys", json!(keys.keys()))
-        }
-        Word::Parity(parity) => {
-            put("keep", json!(parity.keep().to_string()));
-            put("give_up", json!(parity.give_up().to_string()))
-        }
-        Word::SmoothNoise(noise) => {
-            put("family", json!(noise.family().name()));
-            put("gamma", json!(noise.gamma().to_string()));
-            put("alpha", json!(noise.alpha().to_string()));
-            put("levels", json!(noise.levels()))
-        }
-        Word::Pair(pair) => {
-            put("p", json!(pair.p()));
-            put("q", json!(pair.q()))
-        }
-        // A word without a form here would be read as one without parameters, which is refused; a test reads every word back.
-        _ => None,
-    };
+    for (name, value) in word.arguments() {
+        let value = match value {
+            ParameterValue::Number(number) => json!(number),
+            ParameterValue::Whole(number) => json!(number),
+            ParameterValue::Text(text) => json!(text),
+            ParameterValue::Probabilities(numbers) => json!(numbers),
+            ParameterValue::Noise(noise) => Value::Object(word_to_json(noise)),
+        };
+        object.insert(name.to_string(), value);
+    }
     object
 }
 

@@ -1,5 +1,6 @@
-//! Every word of `docs/events.md`, written and read again to the last bit, by this crate's own features alone.
+//! Every word of the core's table, written and read again to the last bit, by this crate's own features alone.
 
+use scumble::event::WORDS;
 use scumble_wire::{account_from_json, event_from_json, event_to_json, parse};
 use serde_json::{Value, json};
 
@@ -25,24 +26,14 @@ fn value(parameter: &str, at: usize) -> Value {
     }
 }
 
-/// The words and their parameters, from the table in the documentation.
-fn words() -> Vec<(String, Vec<String>)> {
-    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/events.md")).unwrap();
-    let table = text.split("## The words").nth(1).unwrap().split("\n\n").nth(1).unwrap();
-    let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_string).collect::<Vec<_>>();
-    let rows = table.lines().skip(2).map(|line| line.split('|').collect::<Vec<_>>());
-    rows.map(|cells| (names(cells[1])[0].clone(), names(cells[2]))).collect()
-}
-
 #[test]
 fn every_word_is_read_back_as_it_was() {
-    let words = words();
-    assert_eq!(words.len(), 16, "{words:?}");
-    for (word, parameters) in words {
+    assert!(WORDS.len() >= 16);
+    for entry in WORDS {
         for at in 0..200 {
-            let mut event = json!({ "mechanism": word, "times": at + 1 });
-            for (index, parameter) in parameters.iter().enumerate() {
-                event[parameter] = value(parameter, 7 * at + index);
+            let mut event = json!({ "mechanism": entry.name, "times": at + 1 });
+            for (index, parameter) in entry.parameters.iter().enumerate() {
+                event[parameter.name] = value(parameter.name, 7 * at + index);
             }
             let by = value("by", at);
             event["moves"] = json!({
@@ -140,4 +131,39 @@ fn parities_that_cannot_be_are_refused_at_their_place() {
     check(read(json!(0.5), json!("1/3")), "$.keep: a text is expected");
     check(read(json!("2/2"), json!("1/3")), "$: keep of a parity must be a fraction below 1");
     check(read(json!("1/2"), json!("0/3")), "$.give_up: a fraction here is of two positive");
+}
+
+/// A parameter that is missing, or none of its quantity, is refused at its own place; so is what does not fit together.
+#[test]
+fn parameters_are_refused_at_their_place() {
+    for entry in WORDS {
+        for left_out in entry.parameters {
+            let mut event = json!({ "mechanism": entry.name, "sensitivity": 1 });
+            for (index, parameter) in entry.parameters.iter().enumerate().filter(|(_, one)| *one != left_out) {
+                event[parameter.name] = value(parameter.name, index);
+            }
+            let name = left_out.name;
+            let missing = event_from_json(&event).unwrap_err().to_string();
+            assert_eq!(missing, format!("$.{name}: {name} is missing"), "{}", entry.name);
+            event[name] = json!({});
+            let wrong = event_from_json(&event).unwrap_err().to_string();
+            assert!(wrong.starts_with(&format!("$.{name}")), "{}: {wrong}", entry.name);
+        }
+    }
+    let refused = |event: Value| event_from_json(&event).unwrap_err().to_string();
+    let pair = |p: Value, q: Value| refused(json!({ "mechanism": "pair", "p": p, "q": q }));
+    assert_eq!(pair(json!([0.5, 0.4]), json!([1.0])), "$.p: probabilities must sum to 1, not 0.9");
+    assert_eq!(pair(json!([0.5, 0.5]), json!([1.0])), "$.q: p and q must have the same length, not 2 and 1");
+    assert_eq!(pair(json!([1.5]), json!([1.0])), "$.p[0]: probability must be a number in [0, 1], not 1.5");
+    let path = json!({ "mechanism": "heavy-hitters", "scale": 2, "clip": 0, "rise": 1, "levels": 1 });
+    assert_eq!(refused(path), "$.clip: clip must be a whole number from 1 to 4294967295");
+    let keys = |noise: Value, keys: u64| {
+        refused(json!({ "mechanism": "new-keys", "noise": noise, "delta": 1e-9, "keys": keys, "sensitivity": 1 }))
+    };
+    let laplace = json!({ "mechanism": "laplace", "scale": 2 });
+    assert_eq!(keys(laplace, 0), "$.keys: an owner has at least 1 key, not 0");
+    let pure = json!({ "mechanism": "pure", "epsilon": 2 });
+    assert!(keys(pure, 1).starts_with("$.noise: new keys are published by their noisy numbers: pure"));
+    let again = json!({ "mechanism": "new-keys" });
+    assert_eq!(keys(again, 1), "$.noise.mechanism: the noise of new keys must be another mechanism");
 }

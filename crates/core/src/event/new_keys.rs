@@ -26,7 +26,21 @@ use std::num::NonZeroU64;
 pub struct NewKeys {
     noise: Box<Word>,
     delta: Delta,
-    keys: NonZeroU64,
+    keys: KeysPerOwner,
+}
+
+/// How many keys one owner can have: at least 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct KeysPerOwner(NonZeroU64);
+
+impl KeysPerOwner {
+    pub(super) fn new(keys: u64) -> Result<Self> {
+        NonZeroU64::new(keys).map(Self).ok_or_else(|| Error::refused("an owner has at least 1 key, not 0"))
+    }
+
+    pub(super) fn get(self) -> u64 {
+        self.0.get()
+    }
 }
 
 impl NewKeys {
@@ -39,8 +53,7 @@ impl NewKeys {
                 noise.name()
             )));
         }
-        let keys = NonZeroU64::new(keys).ok_or_else(|| Error::refused("an owner has at least 1 key, not 0"))?;
-        Ok(Self { noise: Box::new(noise), delta, keys })
+        Ok(Self { noise: Box::new(noise), delta, keys: KeysPerOwner::new(keys)? })
     }
 
     /// The noise on each key's number.

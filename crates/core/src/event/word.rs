@@ -4,7 +4,7 @@ use super::{NewKeys, Parity, SmoothNoise};
 use crate::error::{Error, Result};
 use crate::quantity::{Delta, Epsilon, Omega, Rho, Scale, Sigma};
 
-/// The vocabulary. `docs/events.md` gives each word's name, parameters, meaning and the version that introduced it.
+/// The vocabulary. [`WORDS`](super::WORDS) has each word's name, parameters and meaning; a variant needs a row there.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Word {
@@ -88,43 +88,6 @@ pub enum Word {
     SmoothNoise(SmoothNoise),
     /// A dominating pair of finite distributions over the same outcomes.
     Pair(Pair),
-}
-
-impl Word {
-    /// The word in files and flags.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Gaussian { .. } => "gaussian",
-            Self::DiscreteGaussian { .. } => "discrete-gaussian",
-            Self::Laplace { .. } => "laplace",
-            Self::DiscreteLaplace { .. } => "discrete-laplace",
-            Self::SinhNormal { .. } => "sinh-normal",
-            Self::RandomizedResponse { .. } => "randomized-response",
-            Self::Exponential { .. } => "exponential",
-            Self::Pure { .. } => "pure",
-            Self::Approximate { .. } => "approximate",
-            Self::Zcdp { .. } => "zcdp",
-            Self::Tcdp { .. } => "tcdp",
-            Self::HeavyHitters { .. } => "heavy-hitters",
-            Self::NewKeys(_) => "new-keys",
-            Self::Parity(_) => "parity",
-            Self::SmoothNoise(_) => "smooth-noise",
-            Self::Pair(_) => "pair",
-        }
-    }
-
-    /// Whether noise is added to a number, so that a move has a size; otherwise a move of `by` counts as `by` owners.
-    pub fn is_additive(&self) -> bool {
-        match self {
-            Self::Gaussian { .. }
-            | Self::DiscreteGaussian { .. }
-            | Self::Laplace { .. }
-            | Self::DiscreteLaplace { .. }
-            | Self::SinhNormal { .. } => true,
-            Self::NewKeys(keys) => keys.noise().is_additive(),
-            _ => false,
-        }
-    }
 }
 
 /// How many answers randomized response chooses from: at least 2.
@@ -216,11 +179,7 @@ impl Pair {
     /// Two lists of probabilities of the same length, each of which sums to 1 up to the rounding of decimal input.
     pub fn new(p: Vec<f64>, q: Vec<f64>) -> Result<Self> {
         if p.is_empty() || p.len() != q.len() {
-            return Err(Error::refused(format!(
-                "a pair needs two lists of the same length, not {} and {}",
-                p.len(),
-                q.len()
-            )));
+            return Err(Error::refused(format!("p and q must have the same length, not {} and {}", p.len(), q.len())));
         }
         for (name, masses) in [("p", &p), ("q", &q)] {
             if let Some(mass) = masses.iter().find(|mass| !(0.0..=1.0).contains(*mass)) {

@@ -5,6 +5,7 @@
 
 mod cluster;
 mod column;
+mod cost;
 mod declaration;
 mod graph;
 mod kept;
@@ -12,22 +13,24 @@ mod layout;
 mod memory;
 mod read;
 mod recoding;
-mod requested_cost;
 mod section;
 mod server;
 
 pub use crate::calendar::Zone;
 pub use cluster::Cluster;
+pub use cost::{Cost, CostScope, Goal};
 pub use graph::Graph;
 pub use layout::Layout;
 pub use recoding::{Edges, Recoding};
-pub use requested_cost::RequestedCost;
 pub use server::Server;
 
+pub(crate) use cost::cost;
 pub use read::is_name;
-pub(crate) use read::{accuracy, cost, project, within_reason};
+pub(crate) use read::{project, within_reason};
 pub(crate) use recoding::with_recoded;
-pub(crate) use section::{FieldValue, Section, Spot, parse};
+#[cfg(test)]
+pub(crate) use section::parse;
+pub(crate) use section::{Section, Spot, given};
 
 /// Every key that a project file may have about tables and attackers, for tests that look at each.
 #[cfg(test)]
@@ -43,7 +46,7 @@ use crate::error::{Error, Result};
 use crate::memory::Batches;
 use crate::place::{Place, suggestion};
 use crate::stop::Stop;
-use scumble::quantity::{Delta, Exact};
+use scumble::quantity::Delta;
 use scumble::scope::AttributeSet;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -232,52 +235,6 @@ pub struct Request {
     pub(crate) label: Option<String>,
     /// The fields of its kind.
     pub(crate) fields: Section,
-}
-
-/// What a release may cost, or how good it must be. The cost is that in the scope `person`, the largest of all scopes, unless
-/// `scope` says otherwise.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Cost {
-    /// The number that decides the noise.
-    pub target: Goal,
-    /// δ, where the release needs one.
-    pub delta: Option<Exact>,
-    /// Who the number is about.
-    pub scope: CostScope,
-}
-
-impl Cost {
-    /// What stands in the request of a kind that takes no cost; no plan of such a kind looks at it.
-    pub(crate) fn nothing() -> Self {
-        Self { target: Goal::Epsilon(Exact::zero()), delta: None, scope: CostScope::Person }
-    }
-}
-
-/// The number that decides the noise.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Goal {
-    /// ε: discrete Laplace noise, or Gaussian where δ is given and that is better.
-    Epsilon(Exact),
-    /// ρ: discrete Gaussian noise.
-    Rho(Exact),
-    /// The noise of each number is at most `within`, with probability `confidence`; the cost is what that costs.
-    Accuracy {
-        /// How far off, in the unit of the column.
-        within: f64,
-        /// With which probability.
-        confidence: f64,
-    },
-}
-
-/// Whom a cost is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CostScope {
-    /// One owner replaced: the largest cost of all scopes.
-    Person,
-    /// One owner added or removed.
-    Presence,
-    /// One value of one attribute of one owner replaced, whichever attribute: for kinds that know what an attribute costs.
-    Attribute,
 }
 
 impl Project {

@@ -5,11 +5,11 @@ use super::column::column;
 use super::graph;
 use super::layout::{self, Layout};
 use super::memory::memory;
-use super::section::{Section, Spot, parse, positive};
+use super::section::{Section, Spot, parse};
 use super::server::Server;
-use super::{Attacker, Bounding, Column, Cost, CostScope, Domain, Goal, Project, Request, Table};
+use super::{Attacker, Bounding, Column, Domain, Project, Request, Table};
 use crate::budget::{Budget, Limit};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::place::Origin;
 use crate::stop::Stop;
 use scumble::quantity::{Delta, Epsilon, Exact, Omega, Order, Rho};
@@ -328,38 +328,5 @@ fn one_of<'a>(section: &'a Section, key: &str, words: [&str; 2]) -> Result<Optio
     match spot.text()? {
         word if words.contains(&word) => Ok(Some(word)),
         word => Err(spot.error(format!("{key} must be '{}' or '{}', not '{word}'", words[0], words[1]))),
-    }
-}
-
-/// `{ epsilon = …, delta = … }`, `{ rho = … }` or `{ accuracy = { within = …, confidence = … } }`.
-pub(crate) fn cost(section: &Section) -> Result<Cost> {
-    section.only(&["epsilon", "delta", "rho", "accuracy", "scope"])?;
-    let delta = section.get("delta").map(delta).transpose()?.filter(|delta| *delta > Exact::zero());
-    let above_zero = |spot: &Spot, number: Exact| match number > Exact::zero() {
-        true => Ok(number),
-        false => Err(spot.error("a release that may cost nothing can publish nothing: give more than 0")),
-    };
-    let target = match (section.get("epsilon"), section.get("rho"), section.get("accuracy")) {
-        (Some(spot), None, None) => Goal::Epsilon(above_zero(spot, epsilon(spot)?)?),
-        (None, Some(spot), None) => Goal::Rho(above_zero(spot, rho(spot)?)?),
-        (None, None, Some(spot)) => accuracy(spot.section()?)?,
-        _ => return Err(section.error("a cost has exactly one of epsilon, rho and accuracy")),
-    };
-    let scope = match section.get("scope").map(|spot| Ok::<_, Error>((spot, spot.text()?))).transpose()? {
-        None | Some((_, "person")) => CostScope::Person,
-        Some((_, "presence")) => CostScope::Presence,
-        Some((_, "attribute")) => CostScope::Attribute,
-        Some((spot, _)) => return Err(spot.error("the scope of a cost is 'person', 'presence' or 'attribute'")),
-    };
-    Ok(Cost { target, delta, scope })
-}
-
-pub(crate) fn accuracy(section: &Section) -> Result<Goal> {
-    section.only(&["within", "confidence"])?;
-    let within = positive(section.need("within")?)?;
-    let spot = section.need("confidence")?;
-    match spot.number()? {
-        confidence if confidence > 0.0 && confidence < 1.0 => Ok(Goal::Accuracy { within, confidence }),
-        _ => Err(spot.error("confidence must be a number in (0, 1)")),
     }
 }

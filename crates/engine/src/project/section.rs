@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::place::{Origin, Place, suggestion};
 use scumble::quantity::Exact;
+use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 
@@ -41,37 +42,6 @@ pub(crate) struct Section {
     text: Arc<Text>,
 }
 
-/// What a program gives as the value of a key, without a text in which it stands.
-#[derive(Debug, Clone)]
-pub(crate) enum FieldValue {
-    /// A text; a number as its decimal text, where all digits count.
-    Text(String),
-    /// A whole number.
-    Whole(u64),
-    /// A table.
-    Table(Vec<(&'static str, FieldValue)>),
-}
-
-impl Section {
-    /// Fields that stand in no text: nobody has a place in front of them, and none is said.
-    pub fn of_fields(fields: Vec<(&'static str, FieldValue)>) -> Self {
-        let text = Arc::new(Text { origin: Origin::CommandLine, content: String::new() });
-        Self::given("the file", fields, &text)
-    }
-
-    fn given(name: &str, fields: Vec<(&'static str, FieldValue)>, text: &Arc<Text>) -> Self {
-        let entries = fields.into_iter().map(|(key, value)| {
-            let value = match value {
-                FieldValue::Text(text) => Value::Text(text),
-                FieldValue::Whole(number) => Value::Number { decimal: number.to_string(), whole: true },
-                FieldValue::Table(fields) => Value::Table(Self::given(&format!("'{key}' in {name}"), fields, text)),
-            };
-            (key.to_string(), 0, Spot { value, offset: 0, text: Arc::clone(text) })
-        });
-        Self { name: name.to_string(), entries: entries.collect(), offset: 0, text: Arc::clone(text) }
-    }
-}
-
 /// Parses a TOML text.
 pub(crate) fn parse(origin: Origin, content: &str) -> Result<Section> {
     let text = Arc::new(Text { origin, content: content.to_string() });
@@ -80,8 +50,11 @@ pub(crate) fn parse(origin: Origin, content: &str) -> Result<Section> {
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
         Error::at(place, format!("this is not TOML ({message})"))
     })?;
-    Ok(section("the file", table.get_ref(), table.span().start, &text))
+    Ok(section(WHOLE, table.get_ref(), table.span().start, &text))
 }
+
+/// What the outermost section is called in messages.
+const WHOLE: &str = "the file";
 
 fn section(name: &str, table: &DeTable<'_>, offset: usize, text: &Arc<Text>) -> Section {
     let mut entries: Vec<(String, usize, Spot)> = table
@@ -111,6 +84,32 @@ fn spot(name: &str, value: &DeValue<'_>, offset: usize, text: &Arc<Text>) -> Spo
         _ => Value::Other,
     };
     Spot { value, offset, text: Arc::clone(text) }
+}
+
+/// A section of values that a program gives: they stand in no text, so that no refusal of them has a place.
+pub(crate) fn given(fields: &Map<String, Json>) -> Section {
+    let text = Arc::new(Text { origin: Origin::CommandLine, content: String::new() });
+    given_section(WHOLE, fields, &text)
+}
+
+fn given_section(name: &str, fields: &Map<String, Json>, text: &Arc<Text>) -> Section {
+    let entry =
+        |(key, value): (&String, &Json)| (key.clone(), 0, given_spot(&format!("'{key}' in {name}"), value, text));
+    Section { name: name.to_string(), entries: fields.iter().map(entry).collect(), offset: 0, text: Arc::clone(text) }
+}
+
+fn given_spot(name: &str, value: &Json, text: &Arc<Text>) -> Spot {
+    let value = match value {
+        Json::String(string) => Value::Text(string.clone()),
+        Json::Number(number) => {
+            Value::Number { decimal: number.to_string(), whole: number.is_i64() || number.is_u64() }
+        }
+        Json::Bool(truth) => Value::Bool(*truth),
+        Json::Array(items) => Value::List(items.iter().map(|item| given_spot(name, item, text)).collect()),
+        Json::Object(fields) => Value::Table(given_section(name, fields, text)),
+        Json::Null => Value::Other,
+    };
+    Spot { value, offset: 0, text: Arc::clone(text) }
 }
 
 impl Section {
@@ -148,7 +147,7 @@ impl Section {
     }
 
     /// What stands here, whatever the order of the keys and however numbers are written: for telling whether two sections say the same.
-    pub fn json(&self) -> serde_json::Value {
+    pub fn json(&self) -> Json {
         self.iter().map(|(key, spot)| (key.to_string(), spot.json())).collect()
     }
 
@@ -160,7 +159,7 @@ impl Section {
 
 impl Spot {
     /// The same for a value.
-    fn json(&self) -> serde_json::Value {
+    fn json(&self) -> Json {
         match &self.value {
             Value::Text(text) => text.as_str().into(),
             Value::Number { decimal, .. } => match decimal.parse::<Exact>() {
@@ -170,7 +169,7 @@ impl Spot {
             Value::Bool(truth) => (*truth).into(),
             Value::List(items) => items.iter().map(Self::json).collect(),
             Value::Table(section) => section.json(),
-            Value::Other => serde_json::Value::Null,
+            Value::Other => Json::Null,
         }
     }
 

@@ -2,14 +2,44 @@
 
 use crate::release::output::Answers;
 use crate::tables::bounding::Bounds;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 /// What the numbers of a release are about: a bounded table, which is not the whole one where owners have more than counts.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Estimates {
+    of: &'static str,
     words: String,
-    bounds: Value,
+    bounds: BoundsShown,
 }
+
+/// How much of an owner counts, or how much for each of several groupings.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+enum BoundsShown {
+    One(OwnerBounds),
+    Several(Vec<OwnerBounds>),
+}
+
+/// How much of an owner counts.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+struct OwnerBounds {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    groups_per_owner: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows_per_group: Option<u64>,
+    rows_per_owner: u64,
+}
+
+impl OwnerBounds {
+    /// Of an owner's rows, and of no groups.
+    fn rows(rows_per_owner: u64) -> Self {
+        Self { groups_per_owner: None, rows_per_group: None, rows_per_owner }
+    }
+}
+
+/// What the numbers are about.
+const OF: &str = "the bounded table";
 
 /// What becomes of the rest.
 const CUT_OFF: &str = "What an owner has beyond that is cut off: it is in no number";
@@ -23,7 +53,7 @@ impl Estimates {
         let counted = counted(bounds, grouped);
         let verb = if counted == "at most 1 row" { "counts" } else { "count" };
         let words = format!("Of the bounded table: of each owner {counted} {verb}, chosen at random. {CUT_OFF}");
-        Some(Self { words: format!("{words}{UNCOVERED}"), bounds: listed(bounds) })
+        Some(Self { of: OF, words: format!("{words}{UNCOVERED}"), bounds: BoundsShown::One(listed(bounds)) })
     }
 
     /// The numbers of several groupings: the name, the bounds and whether there are groups, of each.
@@ -40,13 +70,13 @@ impl Estimates {
             "Of the bounded table: of each owner count, chosen at random for each grouping, {}. {CUT_OFF}{UNCOVERED}",
             counted.join("; ")
         );
-        Some(Self { words, bounds: bounds.into_iter().map(listed).collect() })
+        Some(Self { of: OF, words, bounds: BoundsShown::Several(bounds.into_iter().map(listed).collect()) })
     }
 
     /// The numbers of one record for each owner.
     pub(crate) fn of_records(which: &str) -> Self {
         let words = format!("Of the bounded table: {which}. {CUT_OFF}{UNCOVERED}");
-        Self { words, bounds: json!({ "rows_per_owner": 1 }) }
+        Self { of: OF, words, bounds: BoundsShown::One(OwnerBounds::rows(1)) }
     }
 
     /// The numbers of a graph to which each owner adds at most this many edges.
@@ -55,7 +85,7 @@ impl Estimates {
             "Of the bounded table: of each owner at most {} count, chosen at random. {CUT_OFF}{UNCOVERED}",
             number(most, "edge")
         );
-        Self { words, bounds: json!({ "rows_per_owner": most }) }
+        Self { of: OF, words, bounds: BoundsShown::One(OwnerBounds::rows(most)) }
     }
 
     /// The same where the answers say more about the rest.
@@ -69,14 +99,9 @@ impl Estimates {
         &self.words
     }
 
-    /// As JSON.
-    pub fn json(&self) -> Value {
-        json!({ "of": "the bounded table", "bounds": self.bounds, "words": self.words })
-    }
-
     /// Says it in the answers, before all else.
     pub(crate) fn say_in(&self, answers: &mut Answers) {
-        answers.details.facts.insert("estimates".to_string(), self.json());
+        answers.details.facts.insert("estimates".to_string(), json!(self));
         answers.notes.insert(0, self.words.clone());
     }
 }
@@ -93,8 +118,8 @@ fn counted(Bounds { groups, rows_per_group, rows }: Bounds, grouped: bool) -> St
     }
 }
 
-fn listed(Bounds { groups, rows_per_group, rows }: Bounds) -> Value {
-    json!({ "groups_per_owner": groups, "rows_per_group": rows_per_group, "rows_per_owner": rows })
+fn listed(Bounds { groups, rows_per_group, rows }: Bounds) -> OwnerBounds {
+    OwnerBounds { groups_per_owner: Some(groups), rows_per_group: Some(rows_per_group), rows_per_owner: rows }
 }
 
 pub(crate) fn number(number: u64, what: &str) -> String {

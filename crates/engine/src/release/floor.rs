@@ -1,10 +1,11 @@
 //! An expected error beside the least that anybody could promise: as it is printed, stored and read again.
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// An expected error and the least that anybody could promise.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "FloorDocument", into = "FloorDocument")]
 pub struct Floor {
     /// The column.
     pub column: String,
@@ -30,25 +31,31 @@ impl Floor {
             |other: &&Self| other.column == self.column && other.error == self.error && other.least > self.least;
         !all.iter().any(|other| stronger(&other))
     }
+}
 
-    /// As JSON.
-    pub fn json(&self) -> Value {
-        json!({
-            "column": self.column, "error": self.error, "expected": self.expected, "least_possible": self.least,
-            "factor": self.factor(), "about": self.about,
-        })
+/// How it is stored: a number that is infinite is none.
+#[derive(Serialize, Deserialize)]
+struct FloorDocument {
+    column: String,
+    error: Cow<'static, str>,
+    expected: Option<f64>,
+    least_possible: Option<f64>,
+    factor: Option<f64>,
+    about: String,
+}
+
+impl From<Floor> for FloorDocument {
+    fn from(floor: Floor) -> Self {
+        let factor = floor.factor();
+        let Floor { column, error, expected, least, about } = floor;
+        Self { column, error, expected: Some(expected), least_possible: Some(least), factor, about }
     }
+}
 
-    /// What [`Floor::json`] wrote.
-    pub(crate) fn from_json(shown: &Value) -> Option<Self> {
-        let text = |key: &str| shown[key].as_str().map(str::to_string);
-        let number = |key: &str| Some(shown[key].as_f64().unwrap_or(f64::INFINITY));
-        Some(Self {
-            column: text("column")?,
-            error: text("error")?.into(),
-            expected: number("expected")?,
-            least: number("least_possible")?,
-            about: text("about")?,
-        })
+impl From<FloorDocument> for Floor {
+    fn from(document: FloorDocument) -> Self {
+        let FloorDocument { column, error, expected, least_possible, about, .. } = document;
+        let number = |number: Option<f64>| number.unwrap_or(f64::INFINITY);
+        Self { column, error, expected: number(expected), least: number(least_possible), about }
     }
 }

@@ -6,6 +6,7 @@ mod long;
 use crate::error::{Error, Result};
 use crate::release::floor::Floor;
 pub use long::Long;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -57,7 +58,7 @@ pub struct IntervalChart {
 }
 
 /// A falling curve of counts on logarithmic axes, with a band.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BandedCurve {
     /// What it shows.
     pub title: String,
@@ -189,14 +190,26 @@ impl Answers {
                 Value::Object(fields)
             })
             .collect();
-        let mut whole = self.details.facts.clone();
-        if let Some(long) = &self.details.long {
-            whole.insert("row_count".to_string(), json!(long.rows));
-        }
-        whole.insert("rows".to_string(), Value::Array(rows));
-        whole.insert("notes".to_string(), json!(self.notes));
-        Value::Object(whole)
+        json!(AnswersDocument {
+            facts: &self.details.facts,
+            row_count: self.details.long.as_ref().map(|long| long.rows),
+            rows,
+            notes: &self.notes,
+        })
     }
+}
+
+/// Answers as JSON.
+#[derive(Serialize)]
+struct AnswersDocument<'a> {
+    /// What the kind says beside its table.
+    #[serde(flatten)]
+    facts: &'a Map<String, Value>,
+    /// How many rows there are, where not all are held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row_count: Option<u64>,
+    rows: Vec<Value>,
+    notes: &'a [String],
 }
 
 /// The ends of the names of an interval's two columns.

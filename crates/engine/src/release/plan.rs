@@ -14,7 +14,8 @@ use crate::tables::Backend;
 use crate::tables::hash::Key;
 use scumble::event::Event;
 use scumble::noise::BitSource;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::rc::Rc;
 
 /// What a kind knows of a request that does not depend on its cost: it is read and analysed once, priced at as many
@@ -170,13 +171,14 @@ impl<'a> Charged<'a> {
 }
 
 /// The error to expect of one published column.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Expected {
     /// The column.
     pub column: String,
     /// The standard error of each cell, or of the worst one where they differ; none where it depends on the data.
     pub standard_error: Option<f64>,
     /// The standard errors of all cells, where they differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<f64>,
     /// Where it depends on the data: what it is if a cell is as assumed.
     pub assumed: Option<Assumed>,
@@ -185,7 +187,7 @@ pub struct Expected {
 }
 
 /// The standard error of a cell about which something is assumed, from public knowledge.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Assumed {
     /// How many rows it has.
     pub rows: u64,
@@ -203,21 +205,5 @@ impl Assumed {
         format!(
             "for a cell of {rows} rows with values spread evenly over their bounds ({least:.4} to {most:.4} otherwise); expected_rows says another number"
         )
-    }
-}
-
-impl Expected {
-    /// As JSON.
-    pub fn json(&self) -> Value {
-        let assumed = self.assumed.as_ref().map(|assumed| {
-            json!({
-                "rows": assumed.rows, "standard_error": assumed.standard_error, "least": assumed.least, "most": assumed.most,
-            })
-        });
-        let mut shown = json!({ "column": self.column, "standard_error": self.standard_error, "assumed": assumed, "about": self.about });
-        if !self.cells.is_empty() {
-            shown["cells"] = json!(self.cells);
-        }
-        shown
     }
 }

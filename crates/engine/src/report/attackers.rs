@@ -9,7 +9,8 @@ use crate::project::Attacker;
 use maud::{Markup, html};
 use scumble::attacker::{Guarantee, Verdict, brittleness};
 use scumble::scope::Scope;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 /// What the project's attacker learns from one release, beside what the release gives away without assumptions.
 pub(super) struct Against {
@@ -20,6 +21,27 @@ pub(super) struct Against {
     delta: f64,
     /// What else the ledger holds.
     others: usize,
+}
+
+/// The same as JSON.
+#[derive(Serialize)]
+pub(super) struct AgainstDocument<'a> {
+    /// What `scumble attacker` prints.
+    #[serde(flatten)]
+    answer: Value,
+    release: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epsilon: Option<f64>,
+    without_assumptions: WithoutAssumptions,
+    other_releases: usize,
+}
+
+/// What the release gives away to everybody.
+#[derive(Serialize)]
+struct WithoutAssumptions {
+    scope: &'static str,
+    epsilon: Option<f64>,
+    delta: f64,
 }
 
 impl Report<'_> {
@@ -44,15 +66,14 @@ impl Report<'_> {
 }
 
 impl Against {
-    pub(super) fn json(&self) -> Value {
-        let mut shown = self.answer.json();
-        shown["release"] = json!(self.release);
-        if let Some(epsilon) = self.epsilon() {
-            shown["epsilon"] = json!(epsilon);
+    pub(super) fn document(&self) -> AgainstDocument<'_> {
+        AgainstDocument {
+            answer: self.answer.json(),
+            release: &self.release,
+            epsilon: self.epsilon(),
+            without_assumptions: WithoutAssumptions { scope: "person", epsilon: self.unassuming, delta: self.delta },
+            other_releases: self.others,
         }
-        shown["without_assumptions"] = json!({ "scope": "person", "epsilon": self.unassuming, "delta": self.delta });
-        shown["other_releases"] = json!(self.others);
-        shown
     }
 
     /// ε against this attacker.

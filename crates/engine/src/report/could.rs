@@ -11,7 +11,7 @@ use scumble::limits::neighbours::success_at_most;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Delta, Epsilon};
 use scumble::scope::Scope;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 /// This many coins are tossed for each question, or fewer where each takes many numbers.
 const COINS: u32 = 10_000;
@@ -31,6 +31,25 @@ pub(super) struct Tried {
     at_least: Option<f64>,
     /// The part of the coins that nobody can expect more of, by the release's ε and δ in this scope.
     at_most: f64,
+}
+
+/// The same as JSON.
+#[derive(Serialize)]
+pub(super) struct TriedDocument<'a> {
+    release: &'a str,
+    scope: String,
+    could_somebody_tell: String,
+    at_most: f64,
+    #[serde(flatten)]
+    outcome: OutcomeDocument,
+}
+
+/// What came of an attack, or why there was none.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum OutcomeDocument {
+    Guessed { attack: &'static str, right: u32, of: u32, expected_at_least: Option<f64> },
+    NotTried { not_tried: Option<String> },
 }
 
 impl Report<'_> {
@@ -107,21 +126,23 @@ impl Tried {
         self.at_least.map(|at_least| (at_least.min(self.at_most), at_least > self.at_most))
     }
 
-    pub(super) fn json(&self) -> Value {
-        let mut shown = json!({
-            "release": self.release, "scope": scope_name(&self.scope), "could_somebody_tell": self.question(),
-            "at_most": self.at_most,
-        });
-        match (self.outcome, self.untried()) {
-            (Outcome::Guessed { right, coins }, _) => {
-                shown["attack"] = json!("the likelier of two neighbours, by somebody who knows everything else");
-                shown["right"] = json!(right);
-                shown["of"] = json!(coins);
-                shown["expected_at_least"] = json!(self.expected().map(|(part, _)| part));
-            }
-            (_, why) => shown["not_tried"] = json!(why),
+    pub(super) fn document(&self) -> TriedDocument<'_> {
+        let outcome = match (self.outcome, self.untried()) {
+            (Outcome::Guessed { right, coins }, _) => OutcomeDocument::Guessed {
+                attack: "the likelier of two neighbours, by somebody who knows everything else",
+                right,
+                of: coins,
+                expected_at_least: self.expected().map(|(part, _)| part),
+            },
+            (_, not_tried) => OutcomeDocument::NotTried { not_tried },
+        };
+        TriedDocument {
+            release: &self.release,
+            scope: scope_name(&self.scope),
+            could_somebody_tell: self.question(),
+            at_most: self.at_most,
+            outcome,
         }
-        shown
     }
 }
 
@@ -184,6 +205,11 @@ fn row(one: &Tried) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::{Value, json};
+
+    fn expected_in_json(tried: &Tried) -> Value {
+        json!(tried.document())["expected_at_least"].clone()
+    }
 
     fn tried(right: u32, at_most: f64) -> Tried {
         let outcome = Outcome::Guessed { right, coins: 10_000 };
@@ -195,11 +221,11 @@ mod tests {
     #[test]
     fn what_is_expected_is_never_shown_above_what_anybody_can_expect() {
         let usual = tried(6_300, 0.6225);
-        assert!(usual.json()["expected_at_least"].as_f64().unwrap() < 0.6125);
+        assert!(expected_in_json(&usual).as_f64().unwrap() < 0.6125);
         let page = section(&[usual]).into_string();
         assert!(page.contains("<td>6300 of 10\u{202f}000 coins</td><td>61.1%</td><td>62.3%</td>"), "{page}");
         let unlikely = tried(6_600, 0.6225);
-        assert_eq!(unlikely.json()["expected_at_least"], json!(0.6225));
+        assert_eq!(expected_in_json(&unlikely), json!(0.6225));
         let page = section(&[unlikely]).into_string();
         assert!(
             page.contains(

@@ -3,19 +3,23 @@
 use super::Report;
 use super::format::{digits, table};
 use crate::release::floor::Floor;
+use crate::release::run::published::PublishedRelease;
 use maud::{Markup, html};
-use serde_json::{Value, json};
+use serde::Serialize;
+
+/// A limit as JSON, with its release.
+#[derive(Serialize)]
+pub(super) struct ReleaseLimit<'a> {
+    release: &'a str,
+    #[serde(flatten)]
+    limit: &'a Floor,
+}
 
 /// The limits of all releases as JSON.
-pub(super) fn json(report: &Report<'_>) -> Value {
-    let of_release = |name: &str, limit: &Floor| {
-        let mut shown = limit.json();
-        shown["release"] = json!(name);
-        shown
-    };
-    let all =
-        report.published.iter().flat_map(|one| one.limits.iter().map(|limit| of_release(&one.charge.release, limit)));
-    Value::Array(all.collect())
+pub(super) fn json<'a>(report: &'a Report<'_>) -> Vec<ReleaseLimit<'a>> {
+    let of_release =
+        |one: &'a PublishedRelease| one.limits.iter().map(|limit| ReleaseLimit { release: &one.charge.release, limit });
+    report.published.iter().flat_map(of_release).collect()
 }
 
 /// The section of the page; nothing if no limit is known for any release.

@@ -3,6 +3,7 @@
 mod attackers;
 mod charts;
 mod could;
+mod document;
 mod format;
 mod front;
 mod html;
@@ -18,10 +19,10 @@ use crate::ledger::{Charge, Head, LedgerState};
 use crate::project::Project;
 use crate::release::run::publish::{free, sweep, written};
 use crate::release::run::published::{PublishedRelease, UnshownCharge};
-use crate::summary::{Question, delta_for, summary};
+use crate::summary::{LedgerSummary, Question, delta_for, summary};
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Everything that a report tells.
@@ -43,9 +44,12 @@ pub struct Report<'a> {
 }
 
 /// The curve δ ↦ ε of one scope.
+#[derive(Serialize)]
 pub(crate) struct Curve {
+    #[serde(rename = "scope")]
     pub name: String,
     /// (ε, δ)
+    #[serde(rename = "epsilon_delta")]
     pub points: Vec<(f64, f64)>,
 }
 
@@ -72,46 +76,12 @@ impl Report<'_> {
     pub fn texts(&self) -> Result<[String; 2]> {
         // Once for both: for millions of owners this takes a moment.
         let (against, tried) = (self.against()?, self.tried()?);
-        let json = format!("{:#}\n", self.json(&against, &tried)?);
+        let json = format!("{:#}\n", crate::summary::document(&self.document(&against, &tried)?)?);
         Ok([html::page(self, &against, &tried)?, json])
     }
 
-    /// The same as JSON.
-    fn json(&self, against: &[attackers::Against], tried: &[could::Tried]) -> Result<Value> {
-        let curves: Vec<Value> = self
-            .curves()?
-            .into_iter()
-            .map(|curve| json!({ "scope": curve.name, "epsilon_delta": curve.points }))
-            .collect();
-        let rules: Vec<Value> = self
-            .charges
-            .iter()
-            .map(|charge| json!({ "release": charge.release, "sequence": charge.sequence, "rule": charge.rule }))
-            .collect();
-        Ok(json!({
-            "engine": crate::ENGINE,
-            "written": self.time,
-            "verdict": front::verdict(self)?,
-            "project": self.project.path.display().to_string(),
-            "project_digest": self.project.digest,
-            "ledger_head": self.head.hex(),
-            "ledger_entries": self.head.entries,
-            "earlier_releases": self.earlier(),
-            "summary": self.summary()?,
-            "curves": curves,
-            "readings": reading::json(self)?,
-            "releases": self.published.iter().map(published_json).collect::<Vec<_>>(),
-            "not_shown": self.unshown.iter().map(unshown_json).collect::<Vec<_>>(),
-            "attackers": against.iter().map(attackers::Against::json).collect::<Vec<_>>(),
-            "could_somebody": tried.iter().map(could::Tried::json).collect::<Vec<_>>(),
-            "limits": limits::json(self),
-            "rules": rules,
-            "assumptions": text::assumptions(self.project),
-        }))
-    }
-
     /// What the ledger adds up to.
-    pub(crate) fn summary(&self) -> Result<Value> {
+    pub(crate) fn summary(&self) -> Result<LedgerSummary> {
         summary(self.charges, self.standing.sums()?, &self.question(&self.project.attributes(), &self.pairs()?))
     }
 
@@ -182,27 +152,6 @@ pub(crate) fn scope_name(scope: &Scope) -> String {
         Scope::Attributes(set) => set.iter().collect::<Vec<_>>().join(" + "),
         other => other.to_string(),
     }
-}
-
-/// A longer table is in its files alone.
-const EMBEDDED_ROWS: usize = 1000;
-
-fn published_json(one: &PublishedRelease) -> Value {
-    let mut answers = one.answers.json();
-    if one.is_synthetic() || one.rows > EMBEDDED_ROWS {
-        answers["rows"] = Value::Null;
-    }
-    answers["row_count"] = json!(one.rows);
-    let Charge { release, kind, sequence, time, rule, .. } = &one.charge;
-    json!({
-        "name": release, "kind": kind, "sequence": sequence, "time": time, "sql": rule["sql"], "file": one.file.file_name().map(|name| name.to_string_lossy()), "replaced": one.is_replaced,
-        "answers": answers,
-    })
-}
-
-fn unshown_json(one: &UnshownCharge) -> Value {
-    let Charge { release, kind, sequence, time, .. } = &one.charge;
-    json!({ "name": release, "kind": kind, "sequence": sequence, "time": time, "why": one.why })
 }
 
 #[cfg(test)]

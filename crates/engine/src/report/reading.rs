@@ -6,7 +6,8 @@ use crate::project::Domain;
 use scumble::loss::reading::{CAVEATS, Reading};
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
-use serde_json::{Value, json};
+use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What each number says, and what it assumes; in the order of the columns.
 pub(super) const FIELDS: [(&str, &str); 5] = [
@@ -85,18 +86,32 @@ fn combinations(report: &Report<'_>, scope: &Scope) -> f64 {
     columns.filter(|column| set.contains(&column.name)).map(|column| of(&column.domain) + 1.0).product()
 }
 
+/// The readings in the report's JSON: what each number is, and what it assumes.
+#[derive(Serialize)]
+pub(super) struct Readings {
+    rows: Vec<ReadingRow>,
+    meanings: BTreeMap<&'static str, &'static str>,
+    caveats: [&'static str; 3],
+}
+
+/// The readings of one scope.
+#[derive(Serialize)]
+struct ReadingRow {
+    scope: String,
+    #[serde(flatten)]
+    numbers: BTreeMap<&'static str, Option<f64>>,
+}
+
+/// What the numbers are called in JSON, in the order of [`FIELDS`].
+const KEYS: [&str; 5] =
+    ["posterior_odds_factor", "bit_guess", "prior_to_posterior", "with_or_without", "mutual_information_bits"];
+
 /// For the report's JSON.
-pub(super) fn json(report: &Report<'_>) -> Result<Value> {
-    let keys =
-        ["posterior_odds_factor", "bit_guess", "prior_to_posterior", "with_or_without", "mutual_information_bits"];
-    let row = |row: Row| {
-        let mut shown = json!({ "scope": row.name });
-        keys.iter().zip(row.numbers).for_each(|(key, number)| shown[*key] = json!(number));
-        shown
-    };
-    let meanings: Value =
-        keys.iter().zip(FIELDS).map(|(key, (_, meaning))| (key.to_string(), json!(meaning))).collect();
-    Ok(
-        json!({ "rows": rows(report)?.into_iter().map(row).collect::<Vec<_>>(), "meanings": meanings, "caveats": CAVEAT_LINES }),
-    )
+pub(super) fn readings(report: &Report<'_>) -> Result<Readings> {
+    let row = |Row { name, numbers }: Row| ReadingRow { scope: name, numbers: KEYS.into_iter().zip(numbers).collect() };
+    Ok(Readings {
+        rows: rows(report)?.into_iter().map(row).collect(),
+        meanings: KEYS.into_iter().zip(FIELDS.map(|(_, meaning)| meaning)).collect(),
+        caveats: CAVEAT_LINES,
+    })
 }

@@ -1,5 +1,6 @@
-//! What a planned release would cost in every scope, and the error to expect, as JSON: the same wherever it is asked.
+//! What a planned release would cost in every scope, and the error to expect: the same wherever it is asked.
 
+use super::{ByScope, ScopeCost};
 use crate::attackers::answer;
 use crate::budget::{Spent, one_attribute};
 use crate::error::Result;
@@ -10,7 +11,8 @@ use crate::release::plan::Expected;
 use crate::release::run::PlannedRelease;
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 /// The scopes that a plan tells about: presence, person and each attribute.
 pub fn scopes(project: &Project) -> Result<Vec<Scope>> {
@@ -61,26 +63,56 @@ pub fn short(scope: &Scope) -> String {
     }
 }
 
-/// All about a planned release.
-pub fn release_json(planned: &PlannedRelease, project: &Project, scopes: &[Scope], delta: &Exact) -> Result<Value> {
-    let mut whole = Map::new();
-    let mut attributes = Map::new();
+/// All about a planned release that can be known before it is paid for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReleaseForecast {
+    /// The release.
+    pub name: String,
+    /// Its kind.
+    pub kind: String,
+    /// What it would cost in every scope.
+    pub costs: ByScope<ScopeCost>,
+    /// The errors to expect.
+    pub errors: Vec<Expected>,
+    /// What nobody could beat.
+    pub limits: Vec<Floor>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    /// About how many bytes it takes.
+    pub memory_bytes: u64,
+    /// What the project's attacker would learn, as `scumble attacker` prints it.
+    pub attacker: Option<Value>,
+    /// What the numbers are about, where not all rows count.
+    pub estimates: Option<Estimates>,
+    /// How the numbers are made, in the words of its kind.
+    pub rule: Value,
+}
+
+/// What is known of a planned release.
+pub fn forecast(
+    planned: &PlannedRelease,
+    project: &Project,
+    scopes: &[Scope],
+    delta: &Exact,
+) -> Result<ReleaseForecast> {
+    let mut costs = ByScope::default();
     for scope in scopes {
-        let shown = json!({ "epsilon": cost(planned, scope, delta)?, "delta": delta.to_f64() });
-        match scope {
-            Scope::Attributes(_) => attributes.insert(short(scope), shown),
-            _ => whole.insert(short(scope), shown),
-        };
+        let epsilon = cost(planned, scope, delta)?;
+        costs.insert(scope, ScopeCost { epsilon, delta: delta.to_f64(), rho: None, approximate_zcdp: None });
     }
-    whole.insert("attributes".into(), Value::Object(attributes));
-    let errors: Vec<Value> = planned.plan.expected.iter().map(Expected::json).collect();
-    let limits: Vec<Value> = planned.plan.limits.iter().map(Floor::json).collect();
     let spent = Spent::of(&planned.plan.events, &Scope::Person)?;
     let everybody = |delta: &Exact| spent.epsilon(delta).map(|epsilon| epsilon.to_f64_up());
-    let attacker = answer(project, &planned.plan.counted)?.map(|answer| answer.at_most(everybody).json());
-    Ok(json!({
-        "name": planned.request.name, "kind": planned.request.kind, "costs": whole, "errors": errors, "limits": limits,
-        "notes": without_epsilon(planned, scopes, delta)?.iter().chain(&planned.plan.notes).collect::<Vec<_>>(),
-        "memory_bytes": planned.plan.memory, "attacker": attacker, "estimates": planned.plan.estimates.as_ref().map(Estimates::json), "rule": planned.plan.rule,
-    }))
+    let plan = &planned.plan;
+    Ok(ReleaseForecast {
+        name: planned.request.name.clone(),
+        kind: planned.request.kind.clone(),
+        costs,
+        errors: plan.expected.clone(),
+        limits: plan.limits.clone(),
+        notes: without_epsilon(planned, scopes, delta)?.into_iter().chain(plan.notes.iter().cloned()).collect(),
+        memory_bytes: plan.memory,
+        attacker: answer(project, &plan.counted)?.map(|answer| answer.at_most(everybody).json()),
+        estimates: plan.estimates.clone(),
+        rule: plan.rule.clone(),
+    })
 }

@@ -9,7 +9,8 @@ use crate::support::Folder;
 use scumble_engine::ledger::Ledger;
 use scumble_engine::release::{Runner, published};
 use scumble_engine::report::Report;
-use scumble_engine::summary::planned::{delta_of, release_json, scopes, usual_delta};
+use scumble_engine::summary::document;
+use scumble_engine::summary::planned::{delta_of, forecast, scopes, usual_delta};
 use scumble_testing::tables::USUAL;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -107,7 +108,8 @@ fn what_leaves() -> BTreeMap<String, String> {
     let usual = usual_delta(&project).unwrap();
     let plans: Vec<_> = planned
         .iter()
-        .map(|planned| release_json(planned, &project, &all, &delta_of(planned, &all, &usual).unwrap()).unwrap())
+        .map(|planned| forecast(planned, &project, &all, &delta_of(planned, &all, &usual).unwrap()).unwrap())
+        .map(|forecast| document(&forecast).unwrap())
         .collect();
     let runner = Runner::new(&project);
     let ledger = Ledger::open_existing(runner.ledger()).unwrap().unwrap();

@@ -9,6 +9,7 @@ use scumble_engine::ledger::Ledger;
 use scumble_engine::project::{Project, Request};
 use scumble_engine::release::Runner;
 use scumble_engine::{Batches, Stop, Stopped};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -204,15 +205,19 @@ fn a_stop_behind_the_charge_leaves_an_interrupted_one() {
 }
 
 #[test]
-fn a_request_of_any_kind_as_a_text() {
+fn a_request_of_any_kind() {
     let folder = Folder::with(&[]);
     let project = opened(&folder, people()).unwrap();
-    let text = "name = \"median\"\nkind = \"quantiles\"\ntable = \"people\"\ncolumn = \"age\"\nquantiles = [0.5]\ncost = { epsilon = 1 }\n";
+    let of_fields = |fields: serde_json::Value| Request::of_fields(fields.as_object().unwrap());
+    let median = json!({
+        "name": "median", "kind": "quantiles", "table": "people", "column": "age", "quantiles": [0.5], "cost": { "epsilon": 1 },
+    });
     let runner = Runner::new(&project);
-    let planned = [runner.plan(&Request::of_text(text).unwrap()).unwrap()];
+    let planned = [runner.plan(&of_fields(median).unwrap()).unwrap()];
     let mut bits = InsecureSeededSource::new(3);
     let (outcomes, _) = runner.release(&planned, &folder.file("out"), &mut bits, |_| ()).unwrap();
     assert_eq!(outcomes[0].answers.rows(), 1);
-    let error = Request::of_text("name = \"x\"\nkind = \"quantiles\"\ncost = { epsilon = 1 }").unwrap_err().to_string();
+    let nowhere = json!({ "name": "x", "kind": "quantiles", "cost": { "epsilon": 1 } });
+    let error = of_fields(nowhere).unwrap_err().to_string();
     assert_eq!(error, "release 'x' of kind quantiles needs 'table'");
 }

@@ -25,11 +25,15 @@ from .events import (
     Event,
     Exponential,
     Gaussian,
+    HeavyHitters,
     Laplace,
+    NewKeys,
     Pair,
+    Parity,
     Pure,
     RandomizedResponse,
     SinhNormal,
+    SmoothNoise,
     Tcdp,
     Zcdp,
     poisson,
@@ -41,8 +45,10 @@ from .session import Session, Table, table
 
 # The types of columns are called as in project files: sc.int, sc.float, sc.bool. A star would put them in the place of Python's own.
 __all__ = [
-    "Answer", "Approximate", "Audit", "Budget", "BudgetError", "Column", "DiscreteGaussian", "DiscreteLaplace", "Error", "Event", "Exponential",
-    "Gaussian", "InputError", "Laplace", "Ledger", "Listed", "Loss", "MachineError", "Pair", "Plan", "Pure", "RandomizedResponse", "Report", "Session",
-    "SinhNormal", "Spent", "Table", "Tcdp", "Zcdp", "__version__", "account", "attack", "attacker", "audit", "audit_counts", "audit_one_run", "calibrate", "category", "date",
-    "events", "limits", "noise", "poisson", "real", "table", "timestamp", "without_replacement",
+    "Answer", "Approximate", "Audit", "Budget", "BudgetError", "Column", "DiscreteGaussian", "DiscreteLaplace",
+    "Error", "Event", "Exponential", "Gaussian", "HeavyHitters", "InputError", "Laplace", "Ledger", "Listed", "Loss",
+    "MachineError", "NewKeys", "Pair", "Parity", "Plan", "Pure", "RandomizedResponse", "Report", "Session",
+    "SinhNormal", "SmoothNoise", "Spent", "Table", "Tcdp", "Zcdp", "__version__", "account", "attack", "attacker",
+    "audit", "audit_counts", "audit_one_run", "calibrate", "category", "date", "events", "limits", "noise", "poisson",
+    "real", "table", "timestamp", "without_replacement",
 ]

@@ -12,37 +12,39 @@ from typing import Any
 
 from . import _native
 from ._errors import InputError
-from ._toml import text, written
+from ._event import dumped
+from ._toml import plain, text, written
 
 COSTS = ("epsilon", "delta", "rho", "within", "confidence", "scope")
 _COMMON = ("name", "kind", "cost", "accuracy")
 
 
 def request(kind: str, name: str | None, cost: Mapping[str, Any], fields: Mapping[str, Any]) -> str:
-    """A release as it would stand in a project file.
+    """A release with the fields that it would have in a project file, as JSON.
 
-    >>> print(request("cdf", "ages", {"epsilon": 1}, {"table": "people", "column": "age"}), end="")
-    name = "ages"
-    kind = "cdf"
-    "table" = "people"
-    "column" = "age"
-    cost = { "epsilon" = 1 }
+    >>> request("cdf", "ages", {"epsilon": 1}, {"table": "people", "column": "age"})
+    '{"name": "ages", "kind": "cdf", "table": "people", "column": "age", "cost": {"epsilon": 1}}'
     """
     said = {key: value for key, value in cost.items() if value is not None}
     wish = {key: said.pop(key) for key in ("within", "confidence") if key in said}
-    lines = [f"kind = {text(kind)}"]
-    lines += [f"{text(key)} = {written(value)}" for key, value in fields.items() if value is not None]
+    declared = {key: plain(value) for key, value in fields.items() if value is not None}
+    priced: dict[str, Any] = {}
     if wish and said:
-        lines.append(f"cost = {written({**said, 'accuracy': wish})}")
+        priced["cost"] = plain({**said, "accuracy": wish})
     elif wish:
-        lines.append(f"accuracy = {written(wish)}")
+        priced["accuracy"] = plain(wish)
     elif said:
-        lines.append(f"cost = {written(said)}")
+        priced["cost"] = plain(said)
     if name is None:
-        # Called after what it asks: the same question twice is one release.
-        words = "\n".join(sorted(lines)).encode()
-        name = f"{kind} {hashlib.sha256(words).hexdigest()[:8]}"
-    return "\n".join([f"name = {text(name)}", *lines]) + "\n"
+        name = f"{kind} {_digest(kind, declared, priced)}"
+    return dumped({"name": plain(name), "kind": plain(kind), **declared, **priced})
+
+
+def _digest(kind: str, declared: Mapping[str, Any], priced: Mapping[str, Any]) -> str:
+    """A release without a name is called after what it asks: the same question twice is one release, also in ledgers of versions that wrote TOML."""
+    lines = [f"kind = {text(kind)}", *(f"{text(key)} = {written(value)}" for key, value in declared.items())]
+    lines += [f"{key} = {written(value)}" for key, value in priced.items()]
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:8]
 
 
 def schemas() -> list[dict[str, Any]]:

@@ -1,8 +1,12 @@
 //! What programs call.
 
+use super::bodies::{
+    AccessBody, AddBody, EmptyBody, EnterBody, HealthBody, PeopleBody, PersonBody, ProgressBody, QuestionBody,
+    ReleaseBody, RevokedBody, TablesBody, TokenBody,
+};
 use super::call::Call;
 use super::{App, SESSION, cookie, openapi, problem, rest};
-use crate::access::{self, Role};
+use crate::access;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::service::{DownloadForm, QueryRequest};
 use axum::body::Body;
@@ -13,6 +17,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use futures::stream::unfold;
 use scumble_engine::kinds::registry::{KINDS, schema};
+use scumble_engine::summary::document;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -35,20 +41,20 @@ pub(super) fn typed(kind: &'static str, bytes: impl Into<Body>) -> Response {
     response
 }
 
-fn shown(value: &Value) -> Reply {
-    Ok(typed("application/json", format!("{value:#}\n")))
+fn shown(value: &impl Serialize) -> Reply {
+    Ok(typed("application/json", format!("{:#}\n", document(value)?)))
 }
 
 pub(super) async fn plan(app: Arc<App>, call: Call) -> Reply {
     let question = question(&call)?;
-    shown(&app.service.plan(call.person()?, &question).await?.json)
+    shown(&app.service.plan(call.person()?, &question).await?)
 }
 
 pub(super) async fn query(app: Arc<App>, call: Call) -> Reply {
     let question = question(&call)?;
     let person = call.person()?.clone();
     let service = Arc::clone(&app.service);
-    let work = async move { service.ask(&person, &question).await.map(|answer| answer.json()) };
+    let work = async move { Ok(document(&service.ask(&person, &question).await?.document())?) };
     respond(app, &call.headers, "answer", work).await
 }
 
@@ -90,7 +96,7 @@ async fn stream_progress(
     tokio::pin!(work);
     let mut seconds = 0u64;
     let done = loop {
-        let sent = sender.send(event("progress", &json!({ "seconds": seconds }))).await;
+        let sent = sender.send(event("progress", &json!(ProgressBody { seconds }))).await;
         if sent.is_err() {
             // Nobody listens any more: what waits costs nothing, what has begun comes to its end.
             return;
@@ -113,18 +119,10 @@ fn event(name: &str, data: &Value) -> String {
 }
 
 pub(super) async fn release(app: Arc<App>, call: Call) -> Reply {
-    let body = call.object(&["only", "again"])?;
-    let names = |key: &str| -> Result<Vec<String>, Refusal> {
-        let wrong = || Refusal::input(format!("'{key}' must be a list of names of releases"));
-        match &body[key] {
-            Value::Null => Ok(Vec::new()),
-            Value::Array(list) => list.iter().map(|name| name.as_str().map(str::to_string).ok_or_else(wrong)).collect(),
-            _ => Err(wrong()),
-        }
-    };
-    let (person, only, again) = (call.person()?.clone(), names("only")?, names("again")?);
+    let [only, again] = call.body::<ReleaseBody>()?.names()?;
+    let person = call.person()?.clone();
     let service = Arc::clone(&app.service);
-    let work = async move { service.release(&person, only, again).await };
+    let work = async move { Ok(document(&service.release(&person, only, again).await?)?) };
     respond(app, &call.headers, "released", work).await
 }
 
@@ -182,12 +180,11 @@ pub(super) async fn budget(app: Arc<App>, call: Call) -> Reply {
 }
 
 pub(super) async fn kinds(_: Arc<App>, _: Call) -> Reply {
-    shown(&KINDS.iter().map(|kind| schema(kind)).collect())
+    shown(&KINDS.iter().map(|kind| schema(kind)).collect::<Vec<Value>>())
 }
 
 pub(super) async fn tables(app: Arc<App>, _: Call) -> Reply {
-    let tables: Vec<Value> = app.service.tables().iter().map(|table| table.json()).collect();
-    shown(&json!({ "tables": tables }))
+    shown(&TablesBody { tables: app.service.tables() })
 }
 
 pub(super) async fn report(app: Arc<App>, call: Call) -> Reply {
@@ -210,21 +207,20 @@ pub(super) async fn report(app: Arc<App>, call: Call) -> Reply {
 
 pub(super) async fn people(app: Arc<App>, _: Call) -> Reply {
     let people = on_files(&app, access::list).await?;
-    let people = people.iter().map(
-        |one| json!({ "name": one.name, "role": one.role.to_string(), "added": one.added, "revoked": one.revoked }),
-    );
-    shown(&json!({ "people": people.collect::<Vec<_>>() }))
+    let people = people.iter().map(|one| AccessBody {
+        name: &one.name,
+        role: one.role.to_string(),
+        added: &one.added,
+        revoked: one.revoked.as_deref(),
+    });
+    shown(&PeopleBody { people: people.collect() })
 }
 
 pub(super) async fn add(app: Arc<App>, call: Call) -> Reply {
-    let body = call.object(&["name", "role"])?;
-    let text = |key: &str| {
-        body[key].as_str().map(str::to_string).ok_or_else(|| Refusal::input(format!("'{key}' must be a text")))
-    };
-    let (name, role) = (text("name")?, text("role")?.parse::<Role>().map_err(Refusal::input)?);
+    let (name, role) = call.body::<AddBody>()?.person()?;
     let own = name.clone();
     let token = on_files(&app, move |ledger| access::add(ledger, &own, role)).await?;
-    shown(&json!({ "name": name, "role": role.to_string(), "token": token }))
+    shown(&TokenBody { person: PersonBody { name: &name, role: role.to_string() }, token: &token })
 }
 
 pub(super) async fn revoke(app: Arc<App>, call: Call) -> Reply {
@@ -232,7 +228,7 @@ pub(super) async fn revoke(app: Arc<App>, call: Call) -> Reply {
     let own = name.clone();
     on_files(&app, move |ledger| access::revoke(ledger, &own)).await?;
     app.sessions.close_all(&name);
-    shown(&json!({ "name": name, "revoked": true }))
+    shown(&RevokedBody { name: &name, revoked: true })
 }
 
 /// Work on the file of those who may ask.
@@ -247,7 +243,7 @@ pub(super) async fn on_files<T: Send + 'static>(
 
 pub(super) async fn me(_: Arc<App>, call: Call) -> Reply {
     let person = call.person()?;
-    shown(&json!({ "name": person.name, "role": person.role.to_string() }))
+    shown(&PersonBody { name: &person.name, role: person.role.to_string() })
 }
 
 pub(super) async fn described() -> Reply {
@@ -256,7 +252,7 @@ pub(super) async fn described() -> Reply {
 
 pub(super) async fn health(app: Arc<App>) -> Reply {
     match app.service.is_healthy().await {
-        true => shown(&json!({ "status": "ok" })),
+        true => shown(&HealthBody { status: "ok" }),
         false => Err(Refusal::new(RefusalKind::Busy, "the ledger cannot be read: the server's log says why")),
     }
 }
@@ -266,13 +262,14 @@ pub(super) async fn metrics(app: Arc<App>) -> Reply {
 }
 
 pub(super) async fn enter(app: Arc<App>, call: Call) -> Reply {
-    let token = call.object(&["token"])?["token"].as_str().unwrap_or_default().trim();
+    let body = call.body::<EnterBody>()?;
+    let token = body.token();
     let bearer = match app.sessions.opened(token) {
         Some(bearer) => bearer,
         None => app.service.bearer(token, call.peer).await?,
     };
     let person = &bearer.person;
-    let mut response = shown(&json!({ "name": person.name, "role": person.role.to_string() }))?;
+    let mut response = shown(&PersonBody { name: &person.name, role: person.role.to_string() })?;
     let session = app.sessions.open(bearer)?;
     set_cookie(&app, &mut response, &session, 12 * 3600)?;
     Ok(response)
@@ -280,7 +277,7 @@ pub(super) async fn enter(app: Arc<App>, call: Call) -> Reply {
 
 pub(super) async fn leave(app: Arc<App>, call: Call) -> Reply {
     cookie(&call.headers).into_iter().for_each(|cookie| app.sessions.close(cookie));
-    let mut response = shown(&json!({}))?;
+    let mut response = shown(&EmptyBody {})?;
     set_cookie(&app, &mut response, "", 0)?;
     Ok(response)
 }
@@ -298,13 +295,7 @@ fn set_cookie(app: &App, response: &mut Response, value: &str, seconds: u64) -> 
 
 /// The question in the body of a call.
 fn question(call: &Call) -> Result<QueryRequest, Refusal> {
-    let body = call.object(&["sql", "cost", "fresh"])?;
-    let sql = body["sql"].as_str().ok_or_else(|| Refusal::input("'sql' must be a text: the query"))?.to_string();
-    let fresh = match &body["fresh"] {
-        Value::Null => false,
-        Value::Bool(fresh) => *fresh,
-        _ => return Err(Refusal::input("'fresh' must be true or false")),
-    };
+    let body = call.body::<QuestionBody>()?;
     let key = match call.headers.get("idempotency-key") {
         None => None,
         Some(key) => Some(
@@ -313,30 +304,5 @@ fn question(call: &Call) -> Result<QueryRequest, Refusal> {
                 .to_string(),
         ),
     };
-    Ok(QueryRequest { sql, cost: cost(&body["cost"])?, fresh, key })
-}
-
-/// A cost as the engine reads it.
-fn cost(shown: &Value) -> Result<String, Refusal> {
-    let wrong = || {
-        Refusal::input("'cost' must be like {\"epsilon\": 0.1}, {\"rho\": 0.05} or {\"epsilon\": 1, \"delta\": 1e-9}")
-    };
-    let fields = shown.as_object().ok_or_else(wrong)?;
-    let mut parts = Vec::new();
-    for key in ["epsilon", "rho", "delta"] {
-        match &shown[key] {
-            Value::Null => {}
-            Value::Number(number) => parts.push(format!("{key}={number}")),
-            Value::String(number) => {
-                let is_number = !number.is_empty()
-                    && number.chars().all(|letter| letter.is_ascii_digit() || "+-.eE".contains(letter));
-                parts.push(if is_number { format!("{key}={number}") } else { return Err(wrong()) });
-            }
-            _ => return Err(wrong()),
-        }
-    }
-    match parts.len() == fields.len() && !parts.is_empty() {
-        true => Ok(parts.join(",")),
-        false => Err(wrong()),
-    }
+    body.question(key)
 }

@@ -1,5 +1,6 @@
 //! A request that was let in, with its body read.
 
+use super::bodies::RequestBody;
 use super::routes::Route;
 use crate::access::Person;
 use crate::refusal::{Refusal, RefusalKind};
@@ -63,13 +64,14 @@ impl Call {
         self.path.get(name).map_or("", String::as_str)
     }
 
-    /// The body, which is an object with no other keys than these.
-    pub fn object(&self, known: &[&str]) -> Result<&Value, Refusal> {
+    /// The body, which is an object with no other keys than the type has.
+    pub fn body<B: RequestBody>(&self) -> Result<B, Refusal> {
+        let known = B::KEYS;
         let Some(object) = self.body.as_object() else {
             return Err(Refusal::input("the body must be a JSON object"));
         };
         match object.keys().find(|key| !known.contains(&key.as_str())) {
-            None => Ok(&self.body),
+            None => serde_json::from_value(self.body.clone()).map_err(|error| Refusal::input(error.to_string())),
             Some(unknown) => {
                 let hint = scumble_engine::nearest(unknown, known.iter().copied());
                 let hint = hint.map_or_else(

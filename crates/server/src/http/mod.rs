@@ -2,6 +2,7 @@
 //! and every request goes the same way through [`dispatch`].
 
 mod api;
+mod bodies;
 mod call;
 mod openapi;
 mod pages;

@@ -5,6 +5,7 @@ use axum::body::Body;
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::response::Response;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// A refusal as a response.
@@ -19,23 +20,42 @@ pub(super) fn response(refusal: &Refusal) -> Response {
     response
 }
 
+/// A problem.
+#[derive(Serialize)]
+struct ProblemBody<'a> {
+    #[serde(rename = "type")]
+    kind: String,
+    title: &'a str,
+    status: u16,
+    detail: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<PlaceBody>,
+}
+
+/// Where it is in the query.
+#[derive(Serialize)]
+struct PlaceBody {
+    r#in: String,
+    line: usize,
+    column: usize,
+}
+
 /// A refusal as JSON: its place is that in the query.
 pub(super) fn shown(refusal: &Refusal) -> Value {
     let (word, title) = refusal.kind.words();
-    let mut shown = problem(refusal.kind.status(), word, title, &refusal.to_string());
-    if let Some(place) = &refusal.place {
-        shown["place"] = json!({ "in": place.origin.to_string(), "line": place.line, "column": place.column });
-    }
-    shown
+    let place = refusal.place.as_ref();
+    let place = place.map(|place| PlaceBody { r#in: place.origin.to_string(), line: place.line, column: place.column });
+    let detail = refusal.to_string();
+    json!(ProblemBody { place, ..problem(refusal.kind.status(), word, title, &detail) })
 }
 
 /// A problem that is no refusal of ours.
 pub(super) fn reply(status: StatusCode, word: &str, title: &str, detail: &str) -> Response {
-    typed(status, &problem(status.as_u16(), word, title, detail))
+    typed(status, &json!(problem(status.as_u16(), word, title, detail)))
 }
 
-fn problem(status: u16, word: &str, title: &str, detail: &str) -> Value {
-    json!({ "type": format!("urn:scumble:problem:{word}"), "title": title, "status": status, "detail": detail })
+fn problem<'a>(status: u16, word: &str, title: &'a str, detail: &'a str) -> ProblemBody<'a> {
+    ProblemBody { kind: format!("urn:scumble:problem:{word}"), title, status, detail, place: None }
 }
 
 fn typed(status: StatusCode, shown: &Value) -> Response {

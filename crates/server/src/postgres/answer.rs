@@ -8,7 +8,7 @@ use super::shown;
 use super::statement::{Asked, Question};
 use super::value::{PgType, Value};
 use crate::access::Person;
-use crate::service::{HeldRows, PaidAnswer, QueryRequest, Service, TableShown};
+use crate::service::{Forecast, HeldRows, PaidAnswer, QueryRequest, Service, TableShown};
 use scumble_engine::kinds::PublishedColumn;
 use scumble_engine::release::{Answers, Cell};
 use sqlparser::ast::Statement;
@@ -77,9 +77,9 @@ impl Asker {
         match asked {
             Asked::Question(question) => {
                 let forecast = self.forecast(question, settings).await?;
-                match forecast["fits"].as_bool() == Some(false) && forecast["stored"].as_bool() != Some(true) {
-                    true => Err(Refused::new(code::BUDGET, forecast["budget"].as_str().unwrap_or_default())),
-                    false => Ok(()),
+                match forecast.fits || forecast.stored {
+                    true => Ok(()),
+                    false => Err(Refused::new(code::BUDGET, forecast.budget)),
                 }
             }
             Asked::Set { name, value } => settings.set(name, value.as_deref()).map(drop),
@@ -98,7 +98,7 @@ impl Asker {
             Asked::Question(question) => self.paid(question, settings).await?,
             Asked::Explain { question, json } => {
                 let forecast = self.forecast(question, settings).await?;
-                Outcome::rows(shown::plan(&forecast, *json), "EXPLAIN")
+                Outcome::rows(shown::plan(&forecast, *json)?, "EXPLAIN")
             }
             Asked::Catalogue(statement) => self.of_catalogue(statement, settings).await?,
             Asked::Set { name, value } => {
@@ -138,11 +138,11 @@ impl Asker {
         Ok(Outcome { _held: Some(held), ..Outcome::rows(table, "SELECT") })
     }
 
-    async fn forecast(&self, question: &Question, settings: &Settings) -> Result<serde_json::Value, Refused> {
+    async fn forecast(&self, question: &Question, settings: &Settings) -> Result<Forecast, Refused> {
         let (cost, fresh) = settings.cost()?;
         let asked = QueryRequest { sql: text(question)?, cost, fresh, key: None };
         let forecast = self.service.plan(&self.person, &asked).await;
-        Ok(forecast.map_err(|refusal| Refused::of(refusal, question.text.as_deref()))?.json)
+        forecast.map_err(|refusal| Refused::of(refusal, question.text.as_deref()))
     }
 
     async fn paid(&self, question: &Question, settings: &Settings) -> Result<Outcome, Refused> {

@@ -1,7 +1,7 @@
 //! What a connection has set: the cost of its queries, and what PostgreSQL's clients expect to be able to set and to look at.
 
 use super::refused::{Refused, code};
-use scumble_engine::project::Request;
+use scumble_engine::project::Cost;
 use std::collections::BTreeMap;
 
 /// The name of the one database.
@@ -133,7 +133,7 @@ impl Settings {
         let wrong = |sentence: String| Err(Refused::new(code::VALUE, sentence));
         match name {
             COST if value.is_empty() => Ok(()),
-            COST => match value.parse().and_then(|cost| Request::sql("query", "SELECT 1", &cost)) {
+            COST => match value.parse::<Cost>() {
                 Ok(_) => Ok(()),
                 Err(error) => wrong(error.to_string().replace("--cost", COST)),
             },

@@ -1,8 +1,13 @@
 //! What a plan and a budget look like as rows.
 
 use super::catalogue::{ResultColumn, Table};
+use super::refused::Refused;
 use super::value::{PgType, Value};
+use crate::service::{BudgetShown, BudgetState, Forecast};
+use scumble_engine::release::Expected;
+use scumble_engine::summary::{ByScope, ScopeCost, ScopeLeft, document};
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 
 /// The column of EXPLAIN, as in PostgreSQL.
 pub(super) fn plan_columns() -> Vec<ResultColumn> {
@@ -10,36 +15,36 @@ pub(super) fn plan_columns() -> Vec<ResultColumn> {
 }
 
 /// What a query would cost in every scope, and the error to expect.
-pub(super) fn plan(forecast: &Json, json: bool) -> Table {
+pub(super) fn plan(forecast: &Forecast, json: bool) -> Result<Table, Refused> {
     let lines = match json {
-        true => vec![format!("{forecast:#}")],
+        true => vec![format!("{:#}", document(forecast).map_err(|error| Refused::of(error.into(), None))?)],
         false => lines(forecast),
     };
-    Table { columns: plan_columns(), rows: lines.into_iter().map(|line| vec![Value::Text(line)]).collect() }
+    Ok(Table { columns: plan_columns(), rows: lines.into_iter().map(|line| vec![Value::Text(line)]).collect() })
 }
 
-fn lines(forecast: &Json) -> Vec<String> {
+fn lines(forecast: &Forecast) -> Vec<String> {
     let mut lines = vec!["Cost".to_string()];
-    lines.extend(scopes(&forecast["costs"]).map(|(scope, cost)| format!("  {scope}: {}", words(cost))));
+    lines.extend(scopes(&forecast.release.costs).map(|(scope, cost)| format!("  {scope}: {}", cost_words(cost))));
     lines.push("Standard error to expect".to_string());
-    for error in forecast["errors"].as_array().into_iter().flatten() {
-        let known = error["standard_error"].as_f64().map(|error| format!("{error:.4}"));
-        let assumed = error["assumed"]["standard_error"].as_f64().map(|error| format!("about {error:.4}"));
+    for Expected { column, standard_error, assumed, about, .. } in &forecast.release.errors {
+        let finite = |error: f64| Some(error).filter(|error| error.is_finite());
+        let known = standard_error.and_then(finite).map(|error| format!("{error:.4}"));
+        let assumed = assumed.as_ref().and_then(|assumed| finite(assumed.standard_error));
+        let assumed = assumed.map(|error| format!("about {error:.4}"));
         let shown = known.or(assumed).unwrap_or_else(|| "depends on the data".to_string());
-        let about = error["about"].as_str().filter(|about| !about.is_empty()).map(|about| format!(" ({about})"));
-        let column = error["column"].as_str().unwrap_or_default();
-        lines.push(format!("  {column}: {shown}{}", about.unwrap_or_default()));
+        let about = if about.is_empty() { String::new() } else { format!(" ({about})") };
+        lines.push(format!("  {column}: {shown}{about}"));
     }
-    let notes = forecast["notes"].as_array().into_iter().flatten().filter_map(Json::as_str);
-    lines.extend(notes.map(|note| format!("Note: {note}")));
-    if forecast["stored"].as_bool() == Some(true) {
+    lines.extend(forecast.release.notes.iter().map(|note| format!("Note: {note}")));
+    if forecast.stored {
         lines.push("It was paid for before: asking it again costs nothing".to_string());
     }
-    lines.push(format!("Budget: {}", forecast["budget"].as_str().unwrap_or_default()));
-    let left: Vec<_> = scopes(&forecast["left"]).collect();
+    lines.push(format!("Budget: {}", forecast.budget));
+    let left: Vec<_> = scopes(&forecast.left).collect();
     if !left.is_empty() {
         lines.push("What would be left".to_string());
-        lines.extend(left.into_iter().map(|(scope, left)| format!("  {scope}: {}", words(left))));
+        lines.extend(left.into_iter().map(|(scope, left)| format!("  {scope}: {}", left_words(left))));
     }
     lines
 }
@@ -50,55 +55,78 @@ pub(super) fn budget_columns() -> Vec<ResultColumn> {
 }
 
 /// What was spent and what is left, in every scope; of an analyst's own budget too.
-pub(super) fn budget(shown: &Json) -> Table {
-    let mut rows = Vec::new();
-    for (whose, shown) in [("project", shown), ("own", &shown["own"])] {
-        for (scope, spent) in scopes(shown) {
-            let left = match scope.strip_prefix("attribute ") {
-                Some(name) => &shown["remaining"]["attributes"][name],
-                None => &shown["remaining"][&scope],
-            };
-            let left = if left.is_object() { Value::Text(words(left)) } else { Value::Null };
-            rows.push(vec![Value::text(whose), Value::Text(scope), Value::Text(words(spent)), left]);
-        }
-    }
-    Table { columns: budget_columns(), rows }
+pub(super) fn budget(shown: &BudgetShown) -> Table {
+    let own = shown.own.as_ref().map(|own| ("own", own));
+    let rows = [("project", &shown.project)].into_iter().chain(own).flat_map(|(whose, state)| rows(whose, state));
+    Table { columns: budget_columns(), rows: rows.collect() }
+}
+
+fn rows(whose: &'static str, state: &BudgetState) -> impl Iterator<Item = Vec<Value>> {
+    let left: BTreeMap<String, &ScopeLeft> = scopes(&state.remaining).collect();
+    scopes(&state.spent).map(move |(scope, spent)| {
+        let left = left.get(&scope).map_or(Value::Null, |left| Value::Text(left_words(left)));
+        vec![Value::text(whose), Value::Text(scope), Value::Text(cost_words(spent)), left]
+    })
 }
 
 /// Presence, person and each attribute, as far as something is said about them.
-fn scopes(shown: &Json) -> impl Iterator<Item = (String, &Json)> {
-    let whole = ["presence", "person"].into_iter().map(|scope| (scope.to_string(), &shown[scope]));
-    let attributes = shown["attributes"].as_object().into_iter().flatten();
-    let attributes = attributes.map(|(name, cost)| (format!("attribute {name}"), cost));
-    whole.chain(attributes).filter(|(_, cost)| cost.is_object())
+fn scopes<T>(said: &ByScope<T>) -> impl Iterator<Item = (String, &T)> {
+    let attributes = said.attributes.iter().map(|(name, said)| (format!("attribute {name}"), said));
+    said.whole().map(|(scope, said)| (scope.to_string(), said)).chain(attributes)
 }
 
-/// An ε, a δ, a ρ in words.
-fn words(cost: &Json) -> String {
-    let fields = cost.as_object().into_iter().flatten();
-    let fields = fields.filter_map(|(name, value)| match value {
-        Json::Number(number) => Some(format!("{name} {number}")),
-        Json::Null => Some(format!("{name} unbounded")),
-        _ => None,
-    });
-    let mut fields: Vec<String> = fields.collect();
-    // ε and ρ come before the δ at which they hold.
-    fields.sort_by_key(|field| field.starts_with("delta"));
-    fields.join(", ")
+/// An ε and a ρ in words, before the δ at which they hold.
+fn cost_words(cost: &ScopeCost) -> String {
+    let epsilon = [("epsilon", cost.epsilon.unwrap_or(f64::INFINITY))];
+    words(epsilon.into_iter().chain(cost.rho.map(|rho| ("rho", rho))).chain([("delta", cost.delta)]))
+}
+
+fn left_words(left: &ScopeLeft) -> String {
+    let ScopeLeft { epsilon, rho, delta, omega, order } = *left;
+    let known = [("epsilon", epsilon), ("omega", omega), ("order", order), ("rho", rho), ("delta", Some(delta))];
+    words(known.into_iter().filter_map(|(name, number)| number.map(|number| (name, number))))
+}
+
+/// Numbers as JSON has them.
+fn words(numbers: impl Iterator<Item = (&'static str, f64)>) -> String {
+    let word = |(name, number): (&str, f64)| match Json::from(number) {
+        Json::Number(number) => format!("{name} {number}"),
+        _ => format!("{name} unbounded"),
+    };
+    numbers.map(word).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use crate::service::HeadShown;
+    use scumble_engine::ledger::Head;
+
+    #[test]
+    fn costs_and_what_is_left_are_told_in_words() {
+        let cost = |epsilon, rho| ScopeCost { epsilon, delta: 1e-9, rho, approximate_zcdp: None };
+        assert_eq!(cost_words(&cost(Some(0.5), None)), "epsilon 0.5, delta 1e-9");
+        assert_eq!(cost_words(&cost(None, Some(0.25))), "epsilon unbounded, rho 0.25, delta 1e-9");
+        assert_eq!(cost_words(&cost(Some(f64::INFINITY), None)), "epsilon unbounded, delta 1e-9");
+        let left = ScopeLeft { epsilon: None, rho: Some(0.5), delta: 0.0, omega: Some(8.0), order: None };
+        assert_eq!(left_words(&left), "omega 8.0, rho 0.5, delta 0.0");
+        let left = ScopeLeft { epsilon: Some(1.5), rho: None, delta: 0.0, omega: None, order: Some(2.0) };
+        assert_eq!(left_words(&left), "epsilon 1.5, order 2.0, delta 0.0");
+    }
 
     #[test]
     fn a_budget_is_told_scope_by_scope() {
-        let shown = json!({
-            "presence": { "epsilon": 0.5, "delta": 1e-9 }, "person": { "epsilon": 0.5, "delta": 0.0 }, "attributes": { "age": { "epsilon": null, "delta": 0.0 } },
-            "remaining": { "person": { "epsilon": 1.5, "delta": 0.0 }, "attributes": {} },
-            "own": { "person": { "rho": 0.25 }, "remaining": { "person": { "rho": 0.5 } } },
-        });
+        let cost = |epsilon| ScopeCost { epsilon, delta: 0.0, rho: None, approximate_zcdp: None };
+        let left = |epsilon| ScopeLeft { epsilon: Some(epsilon), rho: None, delta: 0.0, omega: None, order: None };
+        let attributes = BTreeMap::from([("age".to_string(), cost(None))]);
+        let spent = ByScope { presence: Some(cost(Some(0.25))), person: Some(cost(Some(0.5))), attributes };
+        let remaining = ByScope { person: Some(left(1.5)), ..ByScope::default() };
+        let own = ByScope { person: Some(cost(Some(0.125))), ..ByScope::default() };
+        let shown = BudgetShown {
+            project: BudgetState::told(spent, remaining.clone()),
+            own: Some(BudgetState::told(own, remaining)),
+            head: HeadShown::of(&Head::empty()),
+        };
         let table = budget(&shown);
         let rows: Vec<String> = table
             .rows
@@ -108,10 +136,10 @@ mod tests {
         assert_eq!(
             rows,
             [
-                "project | presence | epsilon 0.5, delta 1e-9 | -",
+                "project | presence | epsilon 0.25, delta 0.0 | -",
                 "project | person | epsilon 0.5, delta 0.0 | epsilon 1.5, delta 0.0",
                 "project | attribute age | epsilon unbounded, delta 0.0 | -",
-                "own | person | rho 0.25 | rho 0.5",
+                "own | person | epsilon 0.125, delta 0.0 | epsilon 1.5, delta 0.0",
             ]
         );
     }

@@ -7,10 +7,11 @@ use scumble::noise::{BitSource, SecureSource};
 use scumble_engine::ledger::{Charge, ChargeState, Ledger, LedgerState, Outcome, Remarked};
 use scumble_engine::project::Request;
 use scumble_engine::release::{Answers, PlannedRelease, Runner, stored};
-use scumble_engine::summary::planned::{delta_of, release_json, scopes, usual_delta};
-use scumble_engine::summary::{Question as LedgerQuestion, summary};
+use scumble_engine::summary::planned::{ReleaseForecast, delta_of, forecast, scopes, usual_delta};
+use scumble_engine::summary::{ByScope, Question as LedgerQuestion, ScopeLeft, summary};
 use scumble_engine::{Error, digest};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -68,24 +69,50 @@ pub struct PaidAnswer {
 
 impl PaidAnswer {
     /// As `scumble query --json` prints it, with the release, its entry, and whether it was paid for before.
-    pub fn json(&self) -> Value {
-        let mut shown = Value::clone(&self.shown);
-        shown["columns"] = columns(&self.answers);
-        shown["ledger_head"] = json!(self.head.0);
-        shown["ledger_entries"] = json!(self.head.1);
-        shown["release"] = json!(self.release);
-        shown["sequence"] = json!(self.sequence);
-        shown["time"] = json!(self.time);
-        shown["stored"] = json!(self.stored);
-        shown
+    pub fn document(&self) -> AnswerDocument<'_> {
+        AnswerDocument {
+            shown: &self.shown,
+            columns: columns(&self.answers),
+            ledger_head: &self.head.0,
+            ledger_entries: self.head.1,
+            release: &self.release,
+            sequence: self.sequence,
+            time: &self.time,
+            stored: self.stored,
+        }
     }
 }
 
-/// What a question would cost.
-#[derive(Debug, Clone)]
+/// A paid answer as JSON.
+#[derive(Debug, Clone, Serialize)]
+pub struct AnswerDocument<'a> {
+    /// The rows, the notes, and what the kind says beside them.
+    #[serde(flatten)]
+    shown: &'a Value,
+    /// The names of the columns in their order.
+    columns: Vec<&'a str>,
+    ledger_head: &'a str,
+    ledger_entries: u64,
+    release: &'a str,
+    sequence: u64,
+    time: &'a str,
+    stored: bool,
+}
+
+/// What a question would cost: a release of `scumble plan --json`, and what that means for who asks.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Forecast {
-    /// As a release in `scumble plan --json`, with `fits`, `budget` (in words), `stored`, and `left`: what would be left in every scope.
-    pub json: Value,
+    /// What is known of the release.
+    #[serde(flatten)]
+    pub release: ReleaseForecast,
+    /// Whether it would be answered.
+    pub fits: bool,
+    /// The same in words.
+    pub budget: String,
+    /// Whether its answer was paid for before.
+    pub stored: bool,
+    /// What would be left in every scope.
+    pub left: ByScope<ScopeLeft>,
 }
 
 /// What a plan says of a question that has its answer.
@@ -142,7 +169,7 @@ impl Service {
         };
         let (scopes, usual) = (scopes(&self.project)?, usual_delta(&self.project)?);
         let delta = delta_of(&planned, &scopes, &usual)?;
-        let mut shown = release_json(&planned, &self.project, &scopes, &delta)?;
+        let release = forecast(&planned, &self.project, &scopes, &delta)?;
         let ledger = runner.existing_ledger()?;
         let of_question = |ledger: &Ledger| Ok::<_, Error>(ledger.answered(&runner.question(&planned)?)?);
         let stored = ledger.as_deref().map(of_question).transpose()?.flatten();
@@ -169,11 +196,13 @@ impl Service {
         let attributes = self.project.attributes();
         let asked =
             LedgerQuestion { budget: &budget_in_force, attributes: &attributes, delta: None, sets: &[], group: None };
-        shown["left"] = summary(&[], &sums, &asked)?["remaining"].take();
-        shown["fits"] = json!(is_free || fits.is_ok());
-        shown["budget"] = json!(free.map_or(budget, str::to_string));
-        shown["stored"] = json!(stored.is_some());
-        Ok(Forecast { json: shown })
+        Ok(Forecast {
+            release,
+            fits: is_free || fits.is_ok(),
+            budget: free.map_or(budget, str::to_string),
+            stored: stored.is_some(),
+            left: summary(&[], &sums, &asked)?.remaining,
+        })
     }
 
     /// The answer to a question: the one that was paid for, or a new one, which is charged before a row is read.
@@ -454,7 +483,7 @@ impl Service {
 }
 
 /// The names of an answer's columns in their order, which JSON objects do not keep.
-pub(super) fn columns(answers: &Answers) -> Value {
+pub(super) fn columns(answers: &Answers) -> Vec<&str> {
     answers.columns.iter().map(|column| column.name.as_str()).collect()
 }
 

@@ -15,7 +15,9 @@ mod shown;
 pub use ask::{Forecast, PaidAnswer, QueryRequest};
 pub(crate) use held::HeldRows;
 pub(crate) use shown::DownloadForm;
-pub use shown::{ColumnShown, TableShown};
+#[cfg(test)]
+pub(crate) use shown::HeadShown;
+pub use shown::{BudgetShown, BudgetState, ColumnShown, TableShown};
 
 use crate::access::{self, Access, Entry, FIRST_CURATOR, Person, Role, Scram};
 use crate::metrics::Metrics;

@@ -9,16 +9,19 @@ use scumble::noise::SecureSource;
 use scumble_engine::budget::{Budget, Sums};
 use scumble_engine::ledger::{Charge, Head, Ledger, LedgerState, Outcome, Remark};
 use scumble_engine::project::{Column, Domain, Project, Request};
-use scumble_engine::release::{arrow, published_file, stored};
+use scumble_engine::release::{KeptRelease, arrow, published_file, stored};
 use scumble_engine::report::Report;
-use scumble_engine::summary::{Question, summary};
+use scumble_engine::summary::{
+    ByScope, ChargeCost, LedgerSummary, Question, RULE, ScopeCost, ScopeLeft, document, summary,
+};
 use scumble_engine::{Error, nearest};
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A table as it is declared.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct TableShown {
     /// Its name.
     pub name: String,
@@ -31,29 +34,155 @@ pub struct TableShown {
 }
 
 /// A column as it is declared.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct ColumnShown {
     /// Its name.
     pub name: String,
     /// What it holds: int, float, category, bool, date or timestamp.
+    #[serde(rename = "type")]
     pub kind: &'static str,
     /// Its bounds or values, as far as they are declared.
+    #[serde(flatten)]
     pub declared: Value,
     /// Whether it is declared sensitive.
     pub sensitive: bool,
 }
 
-impl TableShown {
-    /// As JSON.
-    pub fn json(&self) -> Value {
-        let columns = self.columns.iter().map(|column| {
-            let mut shown = json!({ "name": column.name, "type": column.kind, "sensitive": column.sensitive });
-            let declared = column.declared.as_object().into_iter().flatten();
-            declared.for_each(|(key, value)| shown[key] = value.clone());
-            shown
-        });
-        json!({ "name": self.name, "owner": self.owner, "public": self.public, "columns": columns.collect::<Vec<_>>() })
+/// What was spent and what is left of one budget.
+#[derive(Debug, Clone, Serialize)]
+pub struct BudgetState {
+    /// What was spent.
+    #[serde(flatten)]
+    pub spent: ByScope<ScopeCost>,
+    /// What is left.
+    pub remaining: ByScope<ScopeLeft>,
+    /// By which rule it was added up.
+    rule: &'static str,
+}
+
+impl BudgetState {
+    /// What was spent and what is left, added up as ledgers are.
+    pub(crate) fn told(spent: ByScope<ScopeCost>, remaining: ByScope<ScopeLeft>) -> Self {
+        Self { spent, remaining, rule: RULE }
     }
+}
+
+impl From<LedgerSummary> for BudgetState {
+    fn from(LedgerSummary { spent, remaining, .. }: LedgerSummary) -> Self {
+        Self::told(spent, remaining)
+    }
+}
+
+/// The project's budget, and that of who asks, if they have one of their own.
+#[derive(Debug, Clone, Serialize)]
+pub struct BudgetShown {
+    /// The project's.
+    #[serde(flatten)]
+    pub project: BudgetState,
+    /// Their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own: Option<BudgetState>,
+    #[serde(flatten)]
+    pub(crate) head: HeadShown,
+}
+
+/// How many entries a ledger has, and the hash of the last one.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct HeadShown {
+    entries: u64,
+    head: String,
+}
+
+impl HeadShown {
+    pub(crate) fn of(head: &Head) -> Self {
+        Self { entries: head.entries, head: head.hex() }
+    }
+}
+
+/// What was asked.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct HistoryShown {
+    /// The sums; none where there is no ledger yet.
+    #[serde(flatten)]
+    budget: Option<BudgetState>,
+    pub(crate) releases: Vec<ChargeShown>,
+    asked: Vec<RemarkShown>,
+    #[serde(flatten)]
+    head: HeadShown,
+}
+
+/// A charge, who asked for it, and its query.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct ChargeShown {
+    #[serde(flatten)]
+    cost: ChargeCost,
+    by: Option<String>,
+    sql: Value,
+}
+
+/// A question that was not charged.
+#[derive(Debug, Clone, Serialize)]
+struct RemarkShown {
+    sequence: u64,
+    time: String,
+    by: String,
+    what: String,
+    cost: String,
+    /// The entry whose answer it got.
+    answer: Option<u64>,
+    /// Why it was refused.
+    refused: Option<String>,
+    /// The entry that its plan said is paid for.
+    planned: Option<u64>,
+}
+
+/// Published answers.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct AnswersShown {
+    pub(crate) answers: Vec<PublishedAnswer>,
+}
+
+/// A published answer.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct PublishedAnswer {
+    sequence: u64,
+    time: String,
+    release: String,
+    kind: String,
+    sql: Value,
+    by: Option<String>,
+}
+
+/// What came of publishing what the project file declares.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct ReleaseOutcomes {
+    releases: Vec<ReleaseOutcome>,
+    #[serde(flatten)]
+    head: HeadShown,
+}
+
+/// What came of one release: published before, or now.
+#[derive(Debug, Clone, Serialize)]
+struct ReleaseOutcome {
+    name: String,
+    kept: bool,
+    sequence: u64,
+    /// When it was published, if that was before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    published: Option<String>,
+    /// The answers, if they are new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answers: Option<Value>,
+}
+
+/// An answer as it is downloaded.
+#[derive(Debug, Serialize)]
+struct StoredAnswer<'a> {
+    #[serde(flatten)]
+    shown: &'a Value,
+    columns: Vec<&'a str>,
+    release: &'a str,
+    sequence: u64,
 }
 
 /// The form in which an answer is downloaded.
@@ -92,39 +221,40 @@ impl Service {
     }
 
     /// What has been spent and what is left, in every scope; for an analyst with a budget of their own also in that (`own`).
-    pub async fn budget(self: &Arc<Self>, person: &Person) -> Result<Value, Refusal> {
+    pub async fn budget(self: &Arc<Self>, person: &Person) -> Result<BudgetShown, Refusal> {
         let person = person.clone();
         self.at_work(move |service| {
             let ledger = Ledger::open_existing(&service.ledger)?;
             let (standing, head) =
                 ledger.as_ref().map_or(Ok((LedgerState::nothing(), Head::empty())), |ledger| ledger.standing(&[]))?;
             let budget = standing.budget().unwrap_or_else(|| service.project.budget.clone());
-            let told = |sums: &Sums, budget: &Budget| -> Result<Value, Error> {
+            let told = |sums: &Sums, budget: &Budget| -> Result<BudgetState, Error> {
                 let attributes = service.project.attributes();
                 let question = Question { budget, attributes: &attributes, delta: None, sets: &[], group: None };
-                let mut shown = summary(&[], sums, &question)?;
-                shown.as_object_mut().map(|shown| shown.remove("releases"));
-                Ok(shown)
+                Ok(summary(&[], sums, &question)?.into())
             };
-            let mut shown = told(standing.sums()?, &budget)?;
-            shown["head"] = json!(head.hex());
-            shown["entries"] = json!(head.entries);
-            if let Some(limits) = service.project.analysts.get(&person.name).filter(|_| person.role < Role::Curator) {
-                let own = ledger.map_or(Ok(Sums::nothing()), |ledger| ledger.charged_to(&person.name))?;
-                shown["own"] = told(&own, limits)?;
-            }
-            Ok(shown)
+            let project = told(standing.sums()?, &budget)?;
+            let limits = service.project.analysts.get(&person.name).filter(|_| person.role < Role::Curator);
+            let own = match limits {
+                Some(limits) => {
+                    let own = ledger.map_or(Ok(Sums::nothing()), |ledger| ledger.charged_to(&person.name))?;
+                    Some(told(&own, limits)?)
+                }
+                None => None,
+            };
+            Ok(BudgetShown { project, own, head: HeadShown::of(&head) })
         })
         .await
     }
 
     /// What was asked: by everybody for a curator, by themselves for others. Everything was verified on the way.
-    pub(crate) async fn history(self: &Arc<Self>, person: &Person) -> Result<Value, Refusal> {
+    pub(crate) async fn history(self: &Arc<Self>, person: &Person) -> Result<HistoryShown, Refusal> {
         allowed(person, Role::Analyst)?;
         let (person, whole) = (person.clone(), self.whole().await?);
         self.at_work(move |service| {
             let Some(ledger) = Ledger::open_existing(&service.ledger)? else {
-                return Ok(json!({ "releases": [], "asked": [], "entries": 0, "head": Head::empty().hex() }));
+                let head = HeadShown::of(&Head::empty());
+                return Ok(HistoryShown { budget: None, releases: Vec::new(), asked: Vec::new(), head });
             };
             let budget = ledger.standing(&[])?.0.budget().unwrap_or_else(|| service.project.budget.clone());
             let attributes = service.project.attributes();
@@ -132,31 +262,35 @@ impl Service {
             let own = |charge: &Charge| charge.asked.as_ref().is_some_and(|asked| asked.by == person.name);
             let all = person.role == Role::Curator;
             let charges: Vec<Charge> = whole.charges.iter().filter(|charge| all || own(charge)).cloned().collect();
-            let mut shown = summary(&charges, &whole.sums, &question)?;
-            for (index, charge) in charges.iter().enumerate() {
-                shown["releases"][index]["by"] = json!(charge.asked.as_ref().map(|asked| &asked.by));
-                shown["releases"][index]["sql"] = charge.rule["sql"].clone();
-            }
+            let mut summary = summary(&charges, &whole.sums, &question)?;
+            let costs = std::mem::take(&mut summary.releases).into_iter().zip(&charges);
+            let shown = costs.map(|(cost, charge)| ChargeShown {
+                cost,
+                by: charge.asked.as_ref().map(|asked| asked.by.clone()),
+                sql: charge.rule["sql"].clone(),
+            });
             let remarks = whole.remarks.iter().filter(|remark| all || remark.remarked.by == person.name);
-            shown["asked"] = remarks.map(remark_json).collect();
-            shown["head"] = json!(whole.head.hex());
-            shown["entries"] = json!(whole.head.entries);
-            Ok(shown)
+            Ok(HistoryShown {
+                releases: shown.collect(),
+                budget: Some(summary.into()),
+                asked: remarks.map(remark_shown).collect(),
+                head: HeadShown::of(&whole.head),
+            })
         })
         .await
     }
 
     /// Verifies the whole ledger.
-    pub(crate) async fn verify(self: &Arc<Self>) -> Result<Value, Refusal> {
+    pub(crate) async fn verify(self: &Arc<Self>) -> Result<HeadShown, Refusal> {
         self.at_work(|service| {
             let head = Ledger::open_existing(&service.ledger)?.map_or(Ok(Head::empty()), |ledger| ledger.verify())?;
-            Ok(json!({ "entries": head.entries, "head": head.hex() }))
+            Ok(HeadShown::of(&head))
         })
         .await
     }
 
     /// The answers that somebody may see, newest first: those of the project's releases, and those that they asked for; all for a curator.
-    pub(crate) async fn answers(self: &Arc<Self>, person: &Person) -> Result<Value, Refusal> {
+    pub(crate) async fn answers(self: &Arc<Self>, person: &Person) -> Result<AnswersShown, Refusal> {
         let (person, whole) = (person.clone(), self.whole().await?);
         self.at_work(move |service| {
             let charges = service.visible(&whole, &person);
@@ -167,12 +301,16 @@ impl Service {
                     .as_ref()
                     .map(|asked| &asked.by)
                     .filter(|by| person.role == Role::Curator || **by == person.name);
-                json!({
-                    "sequence": charge.sequence, "time": charge.time, "release": charge.release, "kind": charge.kind,
-                    "sql": charge.rule["sql"], "by": by,
-                })
+                PublishedAnswer {
+                    sequence: charge.sequence,
+                    time: charge.time.clone(),
+                    release: charge.release.clone(),
+                    kind: charge.kind.clone(),
+                    sql: charge.rule["sql"].clone(),
+                    by: by.cloned(),
+                }
             });
-            Ok(json!({ "answers": shown.collect::<Vec<_>>() }))
+            Ok(AnswersShown { answers: shown.collect() })
         })
         .await
     }
@@ -196,10 +334,9 @@ impl Service {
                 |why: String| Refusal::new(RefusalKind::Lost, format!("answer {sequence} was paid for, and {why}"));
             match form {
                 DownloadForm::Json => {
-                    let (answers, mut shown) = stored(&service.out, charge).map_err(gone)?;
-                    shown["columns"] = columns(&answers);
-                    shown["release"] = json!(charge.release);
-                    shown["sequence"] = json!(sequence);
+                    let (answers, shown) = stored(&service.out, charge).map_err(gone)?;
+                    let (columns, release) = (columns(&answers), charge.release.as_str());
+                    let shown = document(&StoredAnswer { shown: &shown, columns, release, sequence })?;
                     Ok(format!("{shown:#}\n").into_bytes())
                 }
                 DownloadForm::Arrow => {
@@ -250,7 +387,7 @@ impl Service {
         person: &Person,
         only: Vec<String>,
         again: Vec<String>,
-    ) -> Result<Value, Refusal> {
+    ) -> Result<ReleaseOutcomes, Refusal> {
         allowed(person, Role::Curator)?;
         let person = person.clone();
         self.paying(move |service| {
@@ -261,7 +398,7 @@ impl Service {
         .await
     }
 
-    fn released(&self, person: &Person, only: &[String], again: &[String]) -> Result<Value, Refusal> {
+    fn released(&self, person: &Person, only: &[String], again: &[String]) -> Result<ReleaseOutcomes, Refusal> {
         let project = &self.project;
         only.iter().chain(again).try_for_each(|name| known(project, name))?;
         let wanted = |request: &&Request| !request.is_asked() && (only.is_empty() || only.contains(&request.name));
@@ -280,9 +417,9 @@ impl Service {
         let (mut paid, mut shown) = (Vec::new(), Vec::new());
         for (planned, kept) in planned.into_iter().zip(kept) {
             match kept {
-                Some(kept) => shown.push(
-                    json!({ "name": kept.name, "kept": true, "sequence": kept.sequence, "published": kept.time }),
-                ),
+                Some(KeptRelease { name, sequence, time, .. }) => {
+                    shown.push(ReleaseOutcome { name, kept: true, sequence, published: Some(time), answers: None });
+                }
                 None => paid.push(planned),
             }
         }
@@ -290,10 +427,14 @@ impl Service {
         let mut bits = SecureSource::new().map_err(Error::from)?;
         let (outcomes, head) = runner.release(&paid, &self.out, &mut bits, |_| ())?;
         outcomes.iter().for_each(|_| self.metrics.paid());
-        shown.extend(outcomes.iter().map(|outcome| {
-            json!({ "name": outcome.name, "kept": false, "sequence": outcome.sequence, "answers": outcome.answers.json() })
+        shown.extend(outcomes.into_iter().map(|outcome| ReleaseOutcome {
+            name: outcome.name,
+            kept: false,
+            sequence: outcome.sequence,
+            published: None,
+            answers: Some(outcome.answers.json()),
         }));
-        Ok(json!({ "releases": shown, "entries": head.entries, "head": head.hex() }))
+        Ok(ReleaseOutcomes { releases: shown, head: HeadShown::of(&head) })
     }
 
     /// Whether the ledger can be read. It has a place of its own: whatever else is worked on, this is not waited for.
@@ -315,17 +456,23 @@ fn known(project: &Project, name: &str) -> Result<(), Refusal> {
     Err(Refusal::input(format!("there is no release '{name}' in the project file{hint}")))
 }
 
-fn remark_json(remark: &Remark) -> Value {
+fn remark_shown(remark: &Remark) -> RemarkShown {
     let Remark { sequence, time, remarked } = remark;
     let (of, why, planned) = match &remarked.came {
-        Outcome::Stored(of) => (Some(of), None, None),
+        Outcome::Stored(of) => (Some(*of), None, None),
         Outcome::Refused(why) => (None, Some(why), None),
-        Outcome::Planned(of) => (None, None, Some(of)),
+        Outcome::Planned(of) => (None, None, Some(*of)),
     };
-    json!({
-        "sequence": sequence, "time": time, "by": remarked.by, "what": remarked.what, "cost": remarked.cost, "answer": of, "refused": why,
-        "planned": planned,
-    })
+    RemarkShown {
+        sequence: *sequence,
+        time: time.clone(),
+        by: remarked.by.clone(),
+        what: remarked.what.clone(),
+        cost: remarked.cost.clone(),
+        answer: of,
+        refused: why.cloned(),
+        planned,
+    }
 }
 
 fn column(column: &Column) -> ColumnShown {

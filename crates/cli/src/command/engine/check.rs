@@ -4,10 +4,11 @@ use super::table;
 use crate::failure::Failure;
 use crate::output::print;
 use clap::Args;
-use scumble_engine::check::{TableState, check, hints, state};
+use scumble_engine::check::{FileState, TableState, check, hints, state};
 use scumble_engine::project::Project;
-use serde_json::{Value, json};
-use std::path::PathBuf;
+use scumble_engine::summary::document;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
 
 /// What `check` takes.
 #[derive(Args)]
@@ -32,8 +33,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     check(&project, &names)?;
     let hints = hints(&project, &names)?;
     if arguments.json {
-        let tables: Vec<Value> = states.iter().map(table_json).collect();
-        return print(&format!("{:#}\n", json!({ "tables": tables, "hints": hints })));
+        let shown = TablesShown { tables: states.iter().map(shown).collect(), hints: &hints };
+        return print(&format!("{:#}\n", document(&shown)?));
     }
     let rows = states.iter().flat_map(|state| {
         state.files.iter().map(|file| vec![state.table.clone(), file.path.display().to_string(), file.digest.clone()])
@@ -46,8 +47,38 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     print(&text)
 }
 
-fn table_json(state: &TableState) -> Value {
-    let file = |file: &scumble_engine::check::FileState| json!({ "path": file.path, "sha256": file.digest, "bytes": file.bytes });
-    let files: Vec<Value> = state.files.iter().map(file).collect();
-    json!({ "table": state.table, "fits": true, "fingerprint": state.fingerprint, "files": files })
+/// What `check` prints as JSON.
+#[derive(Serialize)]
+struct TablesShown<'a> {
+    tables: Vec<TableShown<'a>>,
+    hints: &'a [String],
+}
+
+/// A table that fits its declaration: of others it says one sentence, and prints nothing.
+#[derive(Serialize)]
+struct TableShown<'a> {
+    table: &'a str,
+    fits: bool,
+    fingerprint: &'a str,
+    files: Vec<FileShown<'a>>,
+}
+
+#[derive(Serialize)]
+struct FileShown<'a> {
+    path: &'a Path,
+    sha256: &'a str,
+    bytes: u64,
+}
+
+fn shown(state: &TableState) -> TableShown<'_> {
+    TableShown {
+        table: &state.table,
+        fits: true,
+        fingerprint: &state.fingerprint,
+        files: state.files.iter().map(shown_file).collect(),
+    }
+}
+
+fn shown_file(file: &FileState) -> FileShown<'_> {
+    FileShown { path: &file.path, sha256: &file.digest, bytes: file.bytes }
 }

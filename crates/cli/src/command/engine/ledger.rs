@@ -8,8 +8,9 @@ use scumble::quantity::{Delta, Exact};
 use scumble::scope::AttributeSet;
 use scumble_engine::budget::rounded_up;
 use scumble_engine::ledger::{Anchor, Ledger};
-use scumble_engine::summary::{Question, summary, sums_of};
-use serde_json::{Value, json};
+use scumble_engine::summary::{ByScope, LedgerSummary, Question, ScopeCost, ScopeLeft, document, summary, sums_of};
+use serde::Serialize;
+use serde_json::json;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -144,57 +145,73 @@ fn show(arguments: &ShowArguments) -> Result<(), Failure> {
     }
     let delta = arguments.delta.map(|delta| Exact::from_f64(delta.get())).transpose()?;
     let question = Question { budget: &budget, attributes: &known, delta, sets: &sets, group: arguments.group };
-    let mut shown = summary(&charges, &sums_of(&charges, &sets)?, &question)?;
-    shown["head"] = json!(head.hex());
-    shown["entries"] = json!(head.entries);
-    shown["budget_differs"] = json!(differs);
+    let summary = summary(&charges, &sums_of(&charges, &sets)?, &question)?;
     if arguments.json {
-        return print(&format!("{shown:#}\n"));
+        let shown = LedgerShown { summary, head: head.hex(), entries: head.entries, budget_differs: differs };
+        return print(&format!("{:#}\n", document(&shown)?));
     }
     let differs = match differs {
         true => "the budget of the project file is not the one that is in force: see scumble budget show\n",
         false => "",
     };
-    print(&format!("{}{differs}{}\n", text(&shown), head_line(&head)))
+    print(&format!("{}{differs}{}\n", text(&summary), head_line(&head)))
 }
 
-fn text(shown: &Value) -> String {
-    let number = |value: &Value| value.as_f64().map_or("∞".to_string(), rounded_up);
-    let attributes = shown["attributes"].as_object().cloned().unwrap_or_default();
-    let mut rows = Vec::new();
-    let mut row = |name: &str, cost: &Value, left: &Value| {
-        let left = left["epsilon"].as_f64().or(left["rho"].as_f64());
-        let left = left.map_or("no limit".to_string(), scumble_engine::budget::rounded_down);
-        rows.push(vec![name.to_string(), number(&cost["epsilon"]), number(&cost["delta"]), left]);
-    };
-    for scope in ["presence", "person"] {
-        row(scope, &shown[scope], &shown["remaining"][scope]);
+/// What `show` prints as JSON.
+#[derive(Serialize)]
+struct LedgerShown {
+    #[serde(flatten)]
+    summary: LedgerSummary,
+    head: String,
+    entries: u64,
+    /// Whether the project file has another budget than the one in force.
+    budget_differs: bool,
+}
+
+/// An ε in the digits that are shown; none is infinite.
+fn shown_epsilon(epsilon: Option<f64>) -> String {
+    epsilon.filter(|epsilon| epsilon.is_finite()).map_or("∞".to_string(), rounded_up)
+}
+
+/// What was spent in each scope: its name, its numbers as they are shown, and what is left.
+fn rows<'a>(
+    spent: &'a ByScope<ScopeCost>,
+    left: Option<&'a ByScope<ScopeLeft>>,
+) -> impl Iterator<Item = Vec<String>> + 'a {
+    let whole = spent.whole().map(move |(name, cost)| {
+        let left = left.and_then(|left| left.whole().find(|(other, _)| *other == name));
+        (name, cost, left.map(|(_, left)| left))
+    });
+    let attributes = spent.attributes.iter();
+    let attributes =
+        attributes.map(move |(name, cost)| (name.as_str(), cost, left.and_then(|left| left.attributes.get(name))));
+    whole.chain(attributes).map(move |(name, cost, own)| {
+        let numbers = vec![name.to_string(), shown_epsilon(cost.epsilon), rounded_up(cost.delta)];
+        let own = left.map(|_| match own.and_then(|own| own.epsilon.or(own.rho)) {
+            None => "no limit".to_string(),
+            Some(own) => scumble_engine::budget::rounded_down(own),
+        });
+        numbers.into_iter().chain(own).collect()
+    })
+}
+
+fn text(shown: &LedgerSummary) -> String {
+    let spent = rows(&shown.spent, Some(&shown.remaining)).collect();
+    let mut text = table(&["scope", "epsilon", "delta", "left"], spent);
+    if let Some(groups) = &shown.groups {
+        let header = format!("groups of {}", groups.size);
+        text.push_str(&table(&[&header, "epsilon", "delta"], rows(&groups.spent, None).collect()));
     }
-    for (name, cost) in &attributes {
-        row(name, cost, &shown["remaining"]["attributes"][name]);
-    }
-    let mut text = table(&["scope", "epsilon", "delta", "left"], rows);
-    if let Some(groups) = shown.get("groups") {
-        let whole = ["presence", "person"].map(|scope| (scope.to_string(), groups[scope].clone()));
-        let of_attributes = groups["attributes"].as_object().cloned().unwrap_or_default();
-        let rows = whole
-            .into_iter()
-            .chain(of_attributes)
-            .map(|(name, cost)| vec![name, number(&cost["epsilon"]), number(&cost["delta"])]);
-        text.push_str(&table(&[&format!("groups of {}", groups["size"]), "epsilon", "delta"], rows.collect()));
-    }
-    let releases = shown["releases"].as_array().cloned().unwrap_or_default();
-    let rows = releases.iter().map(|release| {
-        let word = |field: &str| release[field].as_str().unwrap_or_default().to_string();
+    let releases = shown.releases.iter().map(|release| {
         vec![
-            release["sequence"].to_string(),
-            word("time"),
-            word("release"),
-            word("state"),
-            number(&release["person"]["epsilon"]),
+            release.sequence.to_string(),
+            release.time.clone(),
+            release.release.clone(),
+            release.state.to_string(),
+            shown_epsilon(release.spent.person.as_ref().and_then(|cost| cost.epsilon)),
         ]
     });
-    text.push_str(&table(&["entry", "time", "release", "state", "epsilon (person)"], rows.collect()));
+    text.push_str(&table(&["entry", "time", "release", "state", "epsilon (person)"], releases.collect()));
     text
 }
 

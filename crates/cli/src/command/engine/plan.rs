@@ -14,8 +14,12 @@ use scumble_engine::budget::{rounded_up, shown_delta};
 use scumble_engine::project::{Project, Request};
 use scumble_engine::release::{PlannedRelease, Runner, again};
 use scumble_engine::report::digits;
-use scumble_engine::summary::planned::{cost, delta_of, release_json, scopes, short, usual_delta, without_epsilon};
-use serde_json::{Value, json};
+use scumble_engine::summary::document;
+use scumble_engine::summary::planned::{
+    ReleaseForecast, cost, delta_of, forecast, scopes, short, usual_delta, without_epsilon,
+};
+use serde::Serialize;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// What `plan` takes.
@@ -73,15 +77,16 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     };
     if arguments.json {
         let mut releases = Vec::new();
-        for (planned, before) in planned.iter().zip(&before) {
+        for (planned, before) in planned.iter().zip(before) {
             let delta = asked.clone().map_or_else(|| delta_of(planned, &scopes, &usual), Ok)?;
-            let mut shown = release_json(planned, &project, &scopes, &delta)?;
-            shown["published"] = before.as_ref().map_or(Value::Null, Before::json);
-            shown["goes_on_with"] = json!(runner.goes_on_with(planned)?);
-            releases.push(shown);
+            releases.push(PlanOfRelease {
+                forecast: forecast(planned, &project, &scopes, &delta)?,
+                published: before,
+                goes_on_with: runner.goes_on_with(planned)?,
+            });
         }
         let delta = asked.unwrap_or(usual).to_f64();
-        let shown = json!({ "delta": delta, "releases": releases, "fits": fits.is_ok(), "budget": budget });
+        let shown = document(&PlanShown { delta, releases, fits: fits.is_ok(), budget })?;
         print(&format!("{shown:#}\n"))?;
         return fits.map_err(Failure::from);
     }
@@ -115,8 +120,32 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     fits.map_err(Failure::from)
 }
 
+/// The plan as JSON.
+#[derive(Serialize)]
+struct PlanShown {
+    /// The δ at which it is shown.
+    delta: f64,
+    releases: Vec<PlanOfRelease>,
+    /// Whether what is not published yet fits the budget together.
+    fits: bool,
+    /// The same in words.
+    budget: String,
+}
+
+/// A release of it.
+#[derive(Serialize)]
+struct PlanOfRelease {
+    #[serde(flatten)]
+    forecast: ReleaseForecast,
+    published: Option<Before>,
+    /// The entry of a charge of which nothing was seen.
+    goes_on_with: Option<u64>,
+}
+
 /// What was published before as it is declared.
+#[derive(Serialize)]
 struct Before {
+    #[serde(rename = "sequence")]
     entry: u64,
     time: String,
     /// What is wrong with its files, if they are not as they were.
@@ -139,10 +168,6 @@ impl Before {
                 again(name)
             ),
         }
-    }
-
-    fn json(&self) -> Value {
-        json!({ "sequence": self.entry, "time": self.time, "lost": self.lost })
     }
 }
 

@@ -5,6 +5,9 @@ use crate::failure::Failure;
 use crate::output::print;
 use clap::Args;
 use scumble_engine::project::{Project, Request};
+use scumble_engine::summary::document;
+use serde::Serialize;
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// What `query` takes.
@@ -35,6 +38,15 @@ pub struct Arguments {
     json: bool,
 }
 
+/// What `query` prints as JSON.
+#[derive(Serialize)]
+struct AnswerShown {
+    #[serde(flatten)]
+    answers: Value,
+    ledger_head: String,
+    ledger_entries: u64,
+}
+
 /// Runs the command.
 pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let project = Project::open(&arguments.project)?;
@@ -52,10 +64,9 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let (outcomes, head, _) = run_and_report(&project, &runner, &planned, &out, quiet || arguments.json)?;
     let text = outcomes.iter().map(|outcome| match arguments.json {
         true => {
-            let mut shown = outcome.answers.json();
-            shown["ledger_head"] = serde_json::json!(head.hex());
-            shown["ledger_entries"] = serde_json::json!(head.entries);
-            Ok(format!("{shown:#}\n"))
+            let answers = outcome.answers.json();
+            let shown = AnswerShown { answers, ledger_head: head.hex(), ledger_entries: head.entries };
+            Ok(format!("{:#}\n", document(&shown)?))
         }
         false => outcome.answers.csv(),
     });

@@ -7,8 +7,10 @@ use clap::Args;
 use scumble_engine::nearest;
 use scumble_engine::project::{Project, Request};
 use scumble_engine::release::{KeptRelease, PlannedRelease, ReleaseOutcome, Runner};
-use serde_json::{Value, json};
-use std::path::PathBuf;
+use scumble_engine::summary::document;
+use serde::Serialize;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
 
 /// What `release` takes.
 #[derive(Args)]
@@ -101,14 +103,15 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     }
     if arguments.json {
         let mut outcomes = outcomes.iter();
-        let releases: Result<Vec<Value>, Failure> = places
+        let releases: Result<Vec<Option<ReleaseShown>>, Failure> = places
             .iter()
             .map(|place| match place {
-                Some(kept) => kept_json(kept),
-                None => Ok(outcomes.next().map_or(Value::Null, outcome_json)),
+                Some(kept) => kept_shown(kept).map(Some),
+                None => Ok(outcomes.next().map(outcome_shown)),
             })
             .collect();
-        let shown = json!({ "releases": releases?, "report": report, "ledger": runner.ledger(), "entries": head.entries, "head": head.hex() });
+        let (ledger, entries, head) = (runner.ledger(), head.entries, head.hex());
+        let shown = document(&ReleasesShown { releases: releases?, report: &report, ledger, entries, head })?;
         return print(&format!("{shown:#}\n"));
     }
     if quiet {
@@ -168,18 +171,55 @@ fn outcome_words(outcome: &ReleaseOutcome) -> String {
     format!("{}: {rows} in {}", outcome.name, outcome.files[0].display())
 }
 
-fn outcome_json(outcome: &ReleaseOutcome) -> Value {
-    json!({
-        "name": outcome.name, "kept": false, "sequence": outcome.sequence, "files": outcome.files,
-        "answers": outcome.answers.json(),
-    })
+/// What `release` prints as JSON.
+#[derive(Serialize)]
+struct ReleasesShown<'a> {
+    releases: Vec<Option<ReleaseShown<'a>>>,
+    report: &'a Path,
+    ledger: &'a Path,
+    entries: u64,
+    head: String,
+}
+
+/// A release of it.
+#[derive(Serialize)]
+struct ReleaseShown<'a> {
+    name: &'a str,
+    sequence: u64,
+    files: &'a [PathBuf],
+    answers: Value,
+    kept: bool,
+    #[serde(flatten)]
+    before: Option<KeptBefore<'a>>,
+}
+
+/// When it was published, if that was before.
+#[derive(Serialize)]
+struct KeptBefore<'a> {
+    published: &'a str,
+    data_changed: Option<bool>,
+}
+
+fn outcome_shown(outcome: &ReleaseOutcome) -> ReleaseShown<'_> {
+    ReleaseShown {
+        name: &outcome.name,
+        sequence: outcome.sequence,
+        files: &outcome.files,
+        answers: outcome.answers.json(),
+        kept: false,
+        before: None,
+    }
 }
 
 /// What is kept, with its answers as they were published.
-fn kept_json(kept: &KeptRelease) -> Result<Value, Failure> {
-    let published = crate::input::json(&kept.files[2])?;
-    Ok(json!({
-        "name": kept.name, "kept": true, "published": kept.time, "data_changed": kept.data_changed, "sequence": kept.sequence,
-        "files": kept.files, "answers": published["answers"],
-    }))
+fn kept_shown(kept: &KeptRelease) -> Result<ReleaseShown<'_>, Failure> {
+    let mut published = crate::input::json(&kept.files[2])?;
+    Ok(ReleaseShown {
+        name: &kept.name,
+        sequence: kept.sequence,
+        files: &kept.files,
+        answers: published["answers"].take(),
+        kept: true,
+        before: Some(KeptBefore { published: &kept.time, data_changed: kept.data_changed }),
+    })
 }

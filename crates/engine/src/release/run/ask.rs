@@ -35,7 +35,7 @@ use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use crate::release::plan::Charged;
 use crate::release::run::Marks;
 use crate::release::run::charge::{interrupted, uncommitted};
-use crate::release::run::published::part;
+use crate::release::run::published::release_document;
 use crate::release::run::{PlannedRelease, Runner};
 use crate::remote::backend_of;
 use crate::tables::Backend;
@@ -351,10 +351,8 @@ impl InteractiveSession<'_> {
         let name = &self.round.request.name;
         let mut answers = self.answers();
         self.round.plan.estimates.iter().for_each(|estimates| estimates.say_in(&mut answers));
-        let document = serde_json::json!({
-            "release": name, "kind": self.round.request.kind, "sequence": pass.sequence(), "ledger_head": pass.head().hex(),
-            "answers": answers.json(), "report": part(&answers, &self.round.plan.limits, &self.round.plan.counted),
-        });
+        let PlannedRelease { request, plan, .. } = &self.round;
+        let document = release_document(request, &pass, &answers, &plan.limits, &plan.counted);
         ledger.in_place()?;
         let (_, output) = places.put_answers(&pass, &answers, &document)?;
         ledger.commit(pass, output).map(drop).map_err(|_| uncommitted(name))

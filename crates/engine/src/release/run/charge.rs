@@ -9,13 +9,12 @@
 use super::exclusivity;
 use super::kept::request_digest;
 use super::publish::Places;
-use super::published::part;
+use super::published::release_document;
 use super::waiting::ChargeLock;
 use super::{Marks, PlannedRelease, ReleaseOutcome, Runner};
 use crate::error::{Error, Result};
 use crate::guarded::{caught, guarded};
 use crate::ledger::{self, Ledger, Pass, Proposal, Receipt};
-use crate::project::Request;
 use crate::release::output::Answers;
 use crate::release::plan::Charged;
 use crate::remote::{IntegerSource, OWN_HASH};
@@ -182,13 +181,9 @@ impl<'a> ReleaseCharge<'a> {
 
 /// The JSON document of answers, with the head of the ledger that lets them be seen.
 fn documented(planned: &PlannedRelease, mut answers: Answers, pass: &Pass) -> (Answers, serde_json::Value) {
-    let Request { name, kind, .. } = &planned.request;
     let known = std::mem::take(&mut answers.details.limits);
     let limits = if known.is_empty() { &planned.plan.limits } else { &known };
-    let document = json!({
-        "release": name, "kind": kind, "sequence": pass.sequence(), "ledger_head": pass.head().hex(),
-        "answers": answers.json(), "report": part(&answers, limits, &planned.plan.counted),
-    });
+    let document = release_document(&planned.request, pass, &answers, limits, &planned.plan.counted);
     (answers, document)
 }
 

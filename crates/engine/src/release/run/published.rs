@@ -4,6 +4,9 @@
 //! beside them. A file that is not what the ledger knows is not shown: somebody's edit is not what was published.
 
 mod document;
+mod report_part;
+
+pub(crate) use report_part::release_document;
 
 use super::kept::is_published;
 use super::publish::{earlier, unknown_earlier};
@@ -13,12 +16,12 @@ use crate::ledger::Charge;
 use crate::project::file_names;
 use crate::release::Publication;
 use crate::release::floor::Floor;
-use crate::release::output::{
-    AnswerColumn, Answers, BandedCurve, Cell, Details, IntervalChart, UNBOUNDED, Uncertainty,
-};
+use crate::release::output::{AnswerColumn, Answers, Cell, Details, IntervalChart, UNBOUNDED, Uncertainty};
 use crate::release::run::published::document::Document;
+use crate::release::run::published::report_part::{ColumnPart, ReportPart};
 use scumble::event::Event;
-use serde_json::{Map, Value, json};
+use serde::Deserialize;
+use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -98,21 +101,6 @@ fn replaced(charge: &Charge) -> String {
         false => "paid for again since, and its files are not among the earlier ones",
     };
     why.to_string()
-}
-
-/// The part of a release's JSON that reports are made of.
-pub(crate) fn part(answers: &Answers, limits: &[Floor], counted: &Counted) -> Value {
-    let column = |column: &AnswerColumn| json!({ "name": column.name, "noisy": column.uncertainty.is_some() });
-    let details = &answers.details;
-    json!({
-        "columns": answers.columns.iter().map(column).collect::<Vec<_>>(),
-        "bars": details.bars,
-        "intervals": details.intervals,
-        "curve": details.curve.as_ref().map(curve_json),
-        "drawn": details.drawn.as_ref().map(|IntervalChart { label, column, ends, title }| json!([label, column, title, ends])),
-        "limits": limits.iter().map(Floor::json).collect::<Vec<_>>(),
-        "counted": counted.json(),
-    })
 }
 
 fn read(out: &Path, charge: &Charge, charges: &[Charge]) -> Result<PublishedRelease, String> {
@@ -195,30 +183,24 @@ fn kept_place(out: &Path, charge: &Charge, end: &str) -> Option<PathBuf> {
 }
 
 fn of_document(document: &Document) -> Option<(Answers, Vec<Floor>, Counted)> {
-    let report = &document.report;
-    let columns = report["columns"].as_array()?.iter().map(|column| {
-        let (name, noisy) = (column["name"].as_str()?, column["noisy"].as_bool()?);
-        let cells = document.first.iter().map(|row| cell(&row[name])).collect();
-        let uncertainty = noisy.then(|| document.first.iter().map(|row| uncertainty(row, name)).collect());
-        Some(AnswerColumn { name: name.to_string(), cells, uncertainty })
+    let report = ReportPart::deserialize(&document.report).ok()?;
+    let columns = report.columns.into_iter().map(|ColumnPart { name, noisy }| {
+        let cells = document.first.iter().map(|row| cell(&row[&name])).collect();
+        let uncertainty = noisy.then(|| document.first.iter().map(|row| uncertainty(row, &name)).collect());
+        AnswerColumn { name, cells, uncertainty }
     });
-    let columns = columns.collect::<Option<Vec<_>>>()?;
-    let texts = |value: &Value| -> Option<Vec<String>> {
-        value.as_array()?.iter().map(|text| text.as_str().map(str::to_string)).collect()
-    };
     let mut facts: Map<String, Value> = document.facts.clone();
-    let notes = facts.remove("notes").as_ref().and_then(texts).unwrap_or_default();
+    let notes = facts.remove("notes").and_then(|notes| serde_json::from_value(notes).ok()).unwrap_or_default();
     let details = Details {
-        curve: of_curve(&report["curve"]),
-        bars: texts(&report["bars"]),
+        curve: report.curve,
+        bars: report.bars,
         facts,
         limits: Vec::new(),
-        intervals: texts(&report["intervals"]).unwrap_or_default(),
+        intervals: report.intervals,
         long: None,
-        drawn: of_drawn(&report["drawn"]),
+        drawn: report.drawn.map(IntervalChart::from),
     };
-    let limits = report["limits"].as_array()?.iter().map(Floor::from_json).collect::<Option<Vec<_>>>()?;
-    Some((Answers { columns, notes, details }, limits, Counted::from_json(&report["counted"])?))
+    Some((Answers { columns: columns.collect(), notes, details }, report.limits, report.counted))
 }
 
 fn cell(value: &Value) -> Cell {
@@ -245,36 +227,6 @@ fn uncertainty(row: &Value, name: &str) -> Uncertainty {
         low: number(&interval[0], f64::NEG_INFINITY),
         high: number(&interval[1], f64::INFINITY),
     }
-}
-
-fn curve_json(curve: &BandedCurve) -> Value {
-    json!({ "title": curve.title, "x": curve.x, "y": curve.y, "promise": curve.promise, "points": curve.points })
-}
-
-fn of_drawn(shown: &Value) -> Option<IntervalChart> {
-    let text = |place: usize| shown[place].as_str().map(str::to_string);
-    let end = |place: usize| shown[3].get(place)?.as_str().map(str::to_string);
-    Some(IntervalChart {
-        label: text(0)?,
-        column: text(1)?,
-        title: text(2)?,
-        ends: end(0).zip(end(1)).map(<[String; 2]>::from),
-    })
-}
-
-fn of_curve(shown: &Value) -> Option<BandedCurve> {
-    let text = |key: &str| shown[key].as_str().map(str::to_string);
-    let points = shown["points"].as_array()?.iter().map(|point| {
-        let at = |index: usize| point[index].as_f64();
-        Some((at(0)?, at(1)?, at(2)?, at(3)?))
-    });
-    Some(BandedCurve {
-        title: text("title")?,
-        x: text("x")?,
-        y: text("y")?,
-        promise: text("promise")?,
-        points: points.collect::<Option<_>>()?,
-    })
 }
 
 #[cfg(test)]

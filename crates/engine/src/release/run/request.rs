@@ -3,12 +3,10 @@
 use crate::error::{Error, Result};
 use crate::kinds::registry;
 use crate::memory::Batches;
-use crate::place::Origin;
-use crate::project::{
-    Cost, CostScope, FieldValue, Project, Request, RequestedCost, Section, accuracy, cost, parse, project,
-};
+use crate::project::{Cost, CostScope, Project, Request, Section, cost, given, project};
 use crate::release::{CostAbout, Kind, Publication};
 use crate::tables::key_sets::with_key_sets;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -67,8 +65,13 @@ impl Project {
 /// The fields that every release may have, whatever its kind.
 const COMMON: [&str; 4] = ["name", "kind", "cost", "accuracy"];
 
-/// A release: its kind says which other fields there may be.
+/// A release of a project file.
 fn request(section: &Section) -> Result<Request> {
+    read(section, None)
+}
+
+/// A release: its kind says which other fields there may be. Its cost is read from them, unless it is known.
+fn read(section: &Section, known_cost: Option<Cost>) -> Result<Request> {
     let name = section.need("name")?;
     let fits = |letter: char| letter.is_alphanumeric() || " -_.,()+&".contains(letter);
     let text = name.text()?;
@@ -100,6 +103,19 @@ fn request(section: &Section) -> Result<Request> {
         let sentence = format!("release '{}' of kind {} needs '{}'", name.text()?, kind.name, missing.name);
         return Err(section.error(sentence));
     }
+    let may_cost = cost_of(section, kind, text, known_cost)?;
+    let label = kind.label.and_then(|field| section.get(field)).and_then(|spot| spot.text().ok()).map(str::to_string);
+    Ok(Request {
+        name: name.text()?.to_string(),
+        kind: kind.name.to_string(),
+        cost: may_cost,
+        label,
+        fields: section.clone(),
+    })
+}
+
+/// What a release may cost, if that is not known already.
+fn cost_of(section: &Section, kind: &Kind, name: &str, known: Option<Cost>) -> Result<Cost> {
     let may_cost = match (section.get("cost"), section.get("accuracy")) {
         (None, None) if kind.cost_about == CostAbout::Nobody => Cost::nothing(),
         (Some(spot), _) | (_, Some(spot)) if kind.cost_about == CostAbout::Nobody => {
@@ -107,10 +123,10 @@ fn request(section: &Section) -> Result<Request> {
                 spot.error(format!("a release of kind {} has no cost that could be chosen: leave this out", kind.name))
             );
         }
-        (Some(given), None) => cost(given.section()?)?,
-        (None, Some(wish)) => Cost { target: accuracy(wish.section()?)?, delta: None, scope: CostScope::Person },
+        (Some(said), None) => known.map_or_else(|| cost(said.section()?), |cost| Ok(cost.without_zero_delta()))?,
+        (None, Some(wish)) => Cost::accuracy(wish.section()?)?,
         (Some(_), Some(wish)) => return Err(wish.error("a release has a cost or an accuracy, not both")),
-        (None, None) => return Err(section.error(format!("release '{}' needs 'cost' or 'accuracy'", name.text()?))),
+        (None, None) => return Err(section.error(format!("release '{name}' needs 'cost' or 'accuracy'"))),
     };
     if may_cost.scope == CostScope::Attribute && kind.cost_about != CostAbout::OwnersOrAttributes {
         let able: Vec<&str> = registry::KINDS
@@ -124,14 +140,7 @@ fn request(section: &Section) -> Result<Request> {
             able.join(", ")
         )));
     }
-    let label = kind.label.and_then(|field| section.get(field)).and_then(|spot| spot.text().ok()).map(str::to_string);
-    Ok(Request {
-        name: name.text()?.to_string(),
-        kind: kind.name.to_string(),
-        cost: may_cost,
-        label,
-        fields: section.clone(),
-    })
+    Ok(may_cost)
 }
 
 impl Request {
@@ -146,41 +155,93 @@ impl Request {
     }
 
     /// A SQL request that does not stand in the project file.
-    pub fn sql(name: &str, sql: &str, cost: &RequestedCost) -> Result<Self> {
-        let text = |text: &str| FieldValue::Text(text.to_string());
-        of_fields(vec![("name", text(name)), ("sql", text(sql)), ("cost", cost.field())])
+    ///
+    /// ```
+    /// use scumble::quantity::Epsilon;
+    /// use scumble_engine::project::{Cost, Request};
+    /// let request = Request::sql("people", "SELECT COUNT(*) FROM people", &Cost::epsilon(Epsilon::new(0.5)?)?)?;
+    /// assert_eq!(request.kind, "sql");
+    /// # Ok::<(), scumble_engine::Error>(())
+    /// ```
+    pub fn sql(name: &str, sql: &str, cost: &Cost) -> Result<Self> {
+        of_program(&[("name", name.into()), ("sql", sql.into())], cost)
     }
 
-    /// A request of any kind that does not stand in a project file, written as one does there, without its heading.
+    /// A request of any kind that does not stand in a project file, with the fields that one has there.
     ///
     /// ```
     /// use scumble_engine::project::Request;
-    /// let text = "name = \"ages\"\nkind = \"quantiles\"\ntable = \"people\"\ncolumn = \"age\"\nquantiles = [0.5]\ncost = { epsilon = 1 }";
-    /// assert_eq!(Request::of_text(text)?.kind, "quantiles");
-    /// let error = Request::of_text("name = \"ages\"\nkind = \"quantile\"").unwrap_err().to_string();
+    /// let ages = r#"{"name": "ages", "kind": "quantiles", "table": "people", "column": "age", "quantiles": [0.5],
+    ///                "cost": {"epsilon": 1}}"#;
+    /// let fields = |text: &str| serde_json::from_str(text).expect("an object");
+    /// assert_eq!(Request::of_fields(&fields(ages))?.kind, "quantiles");
+    /// let error = Request::of_fields(&fields(r#"{"name": "ages", "kind": "quantile"}"#)).unwrap_err().to_string();
     /// assert!(error.starts_with("unknown kind 'quantile' (did you mean 'quantiles'?)"), "{error}");
     /// # Ok::<(), scumble_engine::Error>(())
     /// ```
-    pub fn of_text(text: &str) -> Result<Self> {
-        request(&parse(Origin::CommandLine, text)?).map_err(Error::without_place)
+    pub fn of_fields(fields: &Map<String, Value>) -> Result<Self> {
+        read(&given(fields), None).map_err(Error::without_place)
     }
 
     /// A request for the bounds of a release, which looks at this many rows of an owner.
-    pub fn bounds_of(release: &str, cost: &RequestedCost, rows: Option<u64>) -> Result<Self> {
+    pub fn bounds_of(release: &str, cost: &Cost, rows: Option<u64>) -> Result<Self> {
         // A file name, which may not be longer.
         let end = (0..=release.len().min(140)).rev().find(|end| release.is_char_boundary(*end)).unwrap_or(0);
-        let mut fields = vec![
-            ("name", FieldValue::Text(format!("bounds of {}", &release[..end]))),
-            ("kind", FieldValue::Text(registry::of_bounds().name.to_string())),
-            ("for", FieldValue::Text(release.to_string())),
-        ];
-        fields.extend(rows.map(|rows| ("max_rows_per_owner", FieldValue::Whole(rows))));
-        fields.push(("cost", cost.field()));
-        of_fields(fields)
+        let name = format!("bounds of {}", &release[..end]);
+        let mut fields =
+            vec![("name", name.as_str().into()), ("kind", registry::of_bounds().name.into()), ("for", release.into())];
+        fields.extend(rows.map(|rows| ("max_rows_per_owner", rows.into())));
+        of_program(&fields, cost)
     }
 }
 
-/// A request that a program has made: nobody has a text in front of them in which it stands.
-fn of_fields(fields: Vec<(&'static str, FieldValue)>) -> Result<Request> {
-    request(&Section::of_fields(fields)).map_err(Error::without_place)
+/// A request of values. What its cost says stands among its fields too, as in a project file: charges remember all of them.
+fn of_program(fields: &[(&str, Value)], cost: &Cost) -> Result<Request> {
+    let mut said: Map<String, Value> = fields.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+    said.insert("cost".to_string(), cost.json());
+    read(&given(&said), Some(cost.clone())).map_err(Error::without_place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::place::Origin;
+    use crate::project::parse;
+    use serde_json::json;
+
+    /// Charges remember all fields, and answers are found again by them: how a request was made must not show.
+    #[test]
+    fn a_request_of_a_program_says_what_one_of_a_file_does() {
+        let file = |text: &str| read(&parse(Origin::CommandLine, text).unwrap(), None).unwrap();
+        let same = |one: Request, other: Request| {
+            assert_eq!(one.fields.json(), other.fields.json());
+            assert_eq!((one.name, one.kind, one.cost), (other.name, other.kind, other.cost));
+        };
+        let sql = "SELECT \"a\"\n\tFROM t WHERE x = 'ü\\'";
+        for (flag, text) in [
+            ("epsilon=1,delta=1e-9", "{ epsilon = \"1\", delta = \"0.000000001\" }"),
+            ("rho=0.05", "{ rho = 0.05 }"),
+            ("epsilon=0.10,delta=0", "{ epsilon = \"0.1\", delta = \"0\" }"),
+        ] {
+            let text = format!("name = \"q\"\nsql = {}\ncost = {text}", toml::Value::from(sql));
+            let cost: Cost = flag.parse().unwrap();
+            let (given, read) = (Request::sql("q", sql, &cost).unwrap(), file(&text));
+            assert_eq!(given.fields.json()["sql"], read.fields.json()["sql"]);
+            let exact =
+                |value: &serde_json::Value| value.as_str().unwrap().parse::<scumble::quantity::Exact>().unwrap();
+            for (key, value) in read.fields.json()["cost"].as_object().unwrap() {
+                assert_eq!(exact(&given.fields.json()["cost"][key]), exact(value), "{flag} {key}");
+            }
+            assert_eq!((&given.name, &given.kind, &given.cost), (&read.name, &read.kind, &read.cost));
+        }
+        let text = "name = \"bounds of x\"\nkind = \"bounds\"\nfor = \"x\"\nmax_rows_per_owner = 7\ncost = { epsilon = \"1\" }";
+        same(Request::bounds_of("x", &"epsilon=1".parse().unwrap(), Some(7)).unwrap(), file(text));
+        let fields = json!({
+            "name": "ages", "kind": "quantiles", "table": "people", "column": "age", "quantiles": [0.5, 1e-9, 1],
+            "cost": { "epsilon": 1, "scope": "presence" },
+        });
+        let text = "name = \"ages\"\nkind = \"quantiles\"\ntable = \"people\"\ncolumn = \"age\"\nquantiles = [0.5, 1e-09, 1]\n\
+                    cost = { epsilon = 1, scope = \"presence\" }";
+        same(Request::of_fields(fields.as_object().unwrap()).unwrap(), file(text));
+    }
 }

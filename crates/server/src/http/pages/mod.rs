@@ -11,6 +11,7 @@ use axum::http::StatusCode;
 use axum::http::header::{HeaderValue, LOCATION};
 use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
+use scumble_engine::summary::document;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -122,7 +123,8 @@ pub(super) async fn enter() -> Reply {
 
 pub(super) async fn overview(app: Arc<App>, call: Call) -> Reply {
     let person = call.person()?;
-    let (budget, answers) = (app.service.budget(person).await?, app.service.answers(person).await?);
+    let budget = document(&app.service.budget(person).await?)?;
+    let answers = document(&app.service.answers(person).await?)?;
     Ok(page(person, "/", "Overview", &views::overview(&budget, &answers)))
 }
 
@@ -132,7 +134,8 @@ pub(super) async fn ask(app: Arc<App>, call: Call) -> Reply {
 
 pub(super) async fn answers(app: Arc<App>, call: Call) -> Reply {
     let person = call.person()?;
-    Ok(page(person, "/answers", "Answers", &views::answers(&app.service.answers(person).await?)))
+    let answers = document(&app.service.answers(person).await?)?;
+    Ok(page(person, "/answers", "Answers", &views::answers(&answers)))
 }
 
 pub(super) async fn answer(app: Arc<App>, call: Call) -> Reply {
@@ -144,7 +147,8 @@ pub(super) async fn answer(app: Arc<App>, call: Call) -> Reply {
 
 pub(super) async fn ledger(app: Arc<App>, call: Call) -> Reply {
     let person = call.person()?;
-    Ok(page(person, "/ledger", "Ledger", &views::ledger(&app.service.history(person).await?, is_curator(person))))
+    let history = document(&app.service.history(person).await?)?;
+    Ok(page(person, "/ledger", "Ledger", &views::ledger(&history, is_curator(person))))
 }
 
 pub(super) async fn who_learns_what(app: Arc<App>, call: Call) -> Reply {

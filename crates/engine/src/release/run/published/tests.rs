@@ -1,6 +1,9 @@
+use super::report_part::part;
 use super::*;
+use crate::release::output::BandedCurve;
 use scumble::attacker::{AddedNoise, Ratio, Statistic};
 use scumble::quantity::Sigma;
+use serde_json::json;
 
 fn column(name: &str, cells: Vec<Cell>, noisy: bool) -> AnswerColumn {
     let one = Uncertainty { standard_error: 0.1, low: f64::NEG_INFINITY, high: 1e300 };

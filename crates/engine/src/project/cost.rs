@@ -1,0 +1,243 @@
+//! What a release may cost, or how good it must be: from a project file, from a program, or from a flag.
+
+use super::section::{Section, Spot, positive};
+use crate::error::{Error, Result};
+use scumble::quantity::{Delta, Epsilon, Exact, Rho};
+use serde_json::{Map, Value, json};
+use std::str::FromStr;
+
+/// What a release may cost, or how good it must be. The cost is that in the scope `person`, the largest of all scopes, unless
+/// `scope` says otherwise.
+///
+/// ```
+/// use scumble::quantity::{Delta, Epsilon};
+/// use scumble_engine::project::Cost;
+/// let cost = Cost::epsilon(Epsilon::new(1.0)?)?.with_delta(Delta::new(1e-9)?)?;
+/// assert_eq!("epsilon=1,delta=1e-9".parse::<Cost>()?, cost);
+/// assert!("rho=0".parse::<Cost>().is_err());
+/// # Ok::<(), scumble_engine::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Cost {
+    /// The number that decides the noise.
+    pub target: Goal,
+    /// δ, where the release needs one.
+    pub delta: Option<Exact>,
+    /// Who the number is about.
+    pub scope: CostScope,
+}
+
+/// The number that decides the noise.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Goal {
+    /// ε: discrete Laplace noise, or Gaussian where δ is given and that is better.
+    Epsilon(Exact),
+    /// ρ: discrete Gaussian noise.
+    Rho(Exact),
+    /// The noise of each number is at most `within`, with probability `confidence`; the cost is what that costs.
+    Accuracy {
+        /// How far off, in the unit of the column.
+        within: f64,
+        /// With which probability.
+        confidence: f64,
+    },
+}
+
+/// Whom a cost is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CostScope {
+    /// One owner replaced: the largest cost of all scopes.
+    Person,
+    /// One owner added or removed.
+    Presence,
+    /// One value of one attribute of one owner replaced, whichever attribute: for kinds that know what an attribute costs.
+    Attribute,
+}
+
+impl CostScope {
+    const ALL: [(&str, Self); 3] =
+        [("person", Self::Person), ("presence", Self::Presence), ("attribute", Self::Attribute)];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Person => "person",
+            Self::Presence => "presence",
+            Self::Attribute => "attribute",
+        }
+    }
+}
+
+impl Cost {
+    pub(super) fn of(target: Goal) -> Self {
+        Self { target, delta: None, scope: CostScope::Person }
+    }
+
+    /// What stands in the request of a kind that takes no cost; no plan of such a kind looks at it.
+    pub(crate) fn nothing() -> Self {
+        Self::of(Goal::Epsilon(Exact::zero()))
+    }
+
+    /// At most this ε, which is above 0.
+    pub fn epsilon(epsilon: impl Into<Exact>) -> Result<Self> {
+        above_zero(within_range(epsilon.into(), Epsilon::new)?).map(|epsilon| Self::of(Goal::Epsilon(epsilon)))
+    }
+
+    /// At most this ρ, which is above 0.
+    pub fn rho(rho: impl Into<Exact>) -> Result<Self> {
+        above_zero(within_range(rho.into(), Rho::new)?).map(|rho| Self::of(Goal::Rho(rho)))
+    }
+
+    /// Noise of each number that is at most `within`, with probability `confidence`.
+    pub(crate) fn accuracy(section: &Section) -> Result<Self> {
+        accuracy(section).map(Self::of)
+    }
+
+    /// The same with a δ. One of 0 is what a cost without δ has, but a request remembers that it was said.
+    pub fn with_delta(self, delta: impl Into<Exact>) -> Result<Self> {
+        Ok(Self { delta: Some(within_range(delta.into(), Delta::new)?), ..self })
+    }
+
+    /// The same for releases, to which a δ of 0 is none.
+    pub(crate) fn without_zero_delta(self) -> Self {
+        Self { delta: self.delta.filter(|delta| *delta > Exact::zero()), ..self }
+    }
+
+    /// As a project file has it.
+    pub(crate) fn json(&self) -> Value {
+        let mut said = Map::new();
+        let target = match &self.target {
+            Goal::Epsilon(epsilon) => ("epsilon", json!(epsilon.to_string())),
+            Goal::Rho(rho) => ("rho", json!(rho.to_string())),
+            Goal::Accuracy { within, confidence } => {
+                ("accuracy", json!({ "within": within, "confidence": confidence }))
+            }
+        };
+        said.insert(target.0.to_string(), target.1);
+        if let Some(delta) = &self.delta {
+            said.insert("delta".to_string(), json!(delta.to_string()));
+        }
+        if self.scope != CostScope::Person {
+            said.insert("scope".to_string(), json!(self.scope.name()));
+        }
+        Value::Object(said)
+    }
+}
+
+/// As flags have it: `epsilon=0.5`, `rho=0.05` or `epsilon=1,delta=1e-9`.
+impl FromStr for Cost {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let bad =
+            || Error::input(format!("--cost '{text}' must be like epsilon=0.5, rho=0.05 or epsilon=1,delta=1e-9"));
+        let (mut epsilon, mut rho, mut delta) = (None, None, None);
+        for part in text.split(',') {
+            let (key, value) = part.split_once('=').ok_or_else(bad)?;
+            let value: Exact = value.trim().parse().map_err(|_| bad())?;
+            let before = match key.trim() {
+                "epsilon" => epsilon.replace(value),
+                "rho" => rho.replace(value),
+                "delta" => delta.replace(value),
+                _ => return Err(bad()),
+            };
+            if before.is_some() {
+                return Err(bad());
+            }
+        }
+        let cost = match (epsilon, rho) {
+            (Some(epsilon), None) => Self::epsilon(epsilon)?,
+            (None, Some(rho)) => Self::rho(rho)?,
+            _ => return Err(Error::input(ONE_TARGET)),
+        };
+        delta.map_or(Ok(cost.clone()), |delta| cost.with_delta(delta))
+    }
+}
+
+const ONE_TARGET: &str = "a cost has exactly one of epsilon, rho and accuracy";
+
+fn within_range<T>(number: Exact, quantity: fn(f64) -> scumble::Result<T>) -> Result<Exact> {
+    quantity(number.to_f64())?;
+    Ok(number)
+}
+
+fn above_zero(number: Exact) -> Result<Exact> {
+    match number > Exact::zero() {
+        true => Ok(number),
+        false => Err(Error::input("a release that may cost nothing can publish nothing: give more than 0")),
+    }
+}
+
+/// `{ epsilon = …, delta = … }`, `{ rho = … }` or `{ accuracy = { within = …, confidence = … } }`.
+pub(crate) fn cost(section: &Section) -> Result<Cost> {
+    section.only(&["epsilon", "delta", "rho", "accuracy", "scope"])?;
+    let at = |spot: &Spot, made: Result<Cost>| made.map_err(|error| error.or_at(spot.place()));
+    let delta = section.get("delta").map(|spot| Ok::<_, Error>((spot, spot.exact()?))).transpose()?;
+    let target = match (section.get("epsilon"), section.get("rho"), section.get("accuracy")) {
+        (Some(spot), None, None) => at(spot, Cost::epsilon(spot.exact()?))?,
+        (None, Some(spot), None) => at(spot, Cost::rho(spot.exact()?))?,
+        (None, None, Some(spot)) => Cost::accuracy(spot.section()?)?,
+        _ => return Err(section.error(ONE_TARGET)),
+    };
+    let cost = match delta {
+        Some((spot, delta)) => at(spot, target.with_delta(delta))?,
+        None => target,
+    };
+    let scope = match section.get("scope").map(|spot| Ok::<_, Error>((spot, spot.text()?))).transpose()? {
+        None => CostScope::Person,
+        Some((spot, text)) => {
+            let known = CostScope::ALL.into_iter().find(|(name, _)| *name == text);
+            known.ok_or_else(|| spot.error("the scope of a cost is 'person', 'presence' or 'attribute'"))?.1
+        }
+    };
+    Ok(Cost { scope, ..cost }.without_zero_delta())
+}
+
+fn accuracy(section: &Section) -> Result<Goal> {
+    section.only(&["within", "confidence"])?;
+    let within = positive(section.need("within")?)?;
+    let spot = section.need("confidence")?;
+    match spot.number()? {
+        confidence if confidence > 0.0 && confidence < 1.0 => Ok(Goal::Accuracy { within, confidence }),
+        _ => Err(spot.error("confidence must be a number in (0, 1)")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_of_a_flag_is_that_of_a_project_file() {
+        let file = |text: &str| {
+            let file = crate::project::parse(crate::place::Origin::CommandLine, &format!("cost = {text}")).unwrap();
+            cost(file.need("cost").unwrap().section().unwrap()).map_err(|error| error.to_string())
+        };
+        let flag = |text: &str| text.parse::<Cost>().map(Cost::without_zero_delta).map_err(|error| error.to_string());
+        for (flag_text, file_text) in [
+            ("epsilon=0.5", "{ epsilon = 0.5 }"),
+            ("rho=0.05, delta = 1e-9", "{ rho = \"0.05\", delta = 1e-9 }"),
+            ("epsilon=1,delta=0", "{ epsilon = 1, delta = 0 }"),
+            ("epsilon=-1", "{ epsilon = -1 }"),
+            ("epsilon=0", "{ epsilon = 0 }"),
+            ("rho=0", "{ rho = 0 }"),
+            ("epsilon=1,delta=2", "{ epsilon = 1, delta = 2 }"),
+            ("epsilon=1,rho=2", "{ epsilon = 1, rho = 2 }"),
+            ("delta=0.1", "{ delta = 0.1 }"),
+        ] {
+            assert_eq!(flag(flag_text), file(file_text), "{flag_text}");
+        }
+        for wrong in ["", "1", "epsilon", "epsilon=x", "epsilons=1", "epsilon=1,epsilon=2"] {
+            assert!(flag(wrong).unwrap_err().starts_with(&format!("--cost '{wrong}' must be like")), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_cost_is_read_back_as_it_was_given() {
+        for text in ["epsilon=0.1", "rho=0.123456789012345678901234567890,delta=1e-30"] {
+            let given: Cost = text.parse().unwrap();
+            let section = crate::project::given(given.json().as_object().unwrap());
+            assert_eq!(cost(&section).unwrap(), given);
+        }
+    }
+}

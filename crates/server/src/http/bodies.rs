@@ -1,0 +1,269 @@
+//! What programs send and get, as types whose fields are the keys.
+
+use crate::access::Role;
+use crate::refusal::Refusal;
+use crate::service::{QueryRequest, TableShown};
+use serde::de::{DeserializeOwned, Deserializer};
+use serde::{Deserialize, Serialize};
+use serde_json::{Number, Value};
+
+/// Somebody who may ask.
+#[derive(Serialize)]
+pub(super) struct PersonBody<'a> {
+    pub name: &'a str,
+    pub role: String,
+}
+
+/// Somebody to whom access was given, with the token that is shown once.
+#[derive(Serialize)]
+pub(super) struct TokenBody<'a> {
+    #[serde(flatten)]
+    pub person: PersonBody<'a>,
+    pub token: &'a str,
+}
+
+/// Somebody who has or had access, and since when.
+#[derive(Serialize)]
+pub(super) struct AccessBody<'a> {
+    pub name: &'a str,
+    pub role: String,
+    pub added: &'a str,
+    pub revoked: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+pub(super) struct PeopleBody<'a> {
+    pub people: Vec<AccessBody<'a>>,
+}
+
+#[derive(Serialize)]
+pub(super) struct RevokedBody<'a> {
+    pub name: &'a str,
+    pub revoked: bool,
+}
+
+#[derive(Serialize)]
+pub(super) struct TablesBody {
+    pub tables: Vec<TableShown>,
+}
+
+#[derive(Serialize)]
+pub(super) struct HealthBody {
+    pub status: &'static str,
+}
+
+/// An event for somebody who waits.
+#[derive(Serialize)]
+pub(super) struct ProgressBody {
+    pub seconds: u64,
+}
+
+#[derive(Serialize)]
+pub(super) struct EmptyBody {}
+
+/// A body that is asked for: which keys there may be is what its fields are called.
+pub(super) trait RequestBody: DeserializeOwned {
+    /// The keys.
+    const KEYS: &'static [&'static str];
+}
+
+/// A question. What is wrong with a field is said of that field, so that all are read as they stand.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct QuestionBody {
+    sql: Value,
+    cost: Value,
+    fresh: Value,
+}
+
+impl RequestBody for QuestionBody {
+    const KEYS: &'static [&'static str] = &["sql", "cost", "fresh"];
+}
+
+impl QuestionBody {
+    /// The question, with the request's own key.
+    pub fn question(self, key: Option<String>) -> Result<QueryRequest, Refusal> {
+        let Value::String(sql) = self.sql else { return Err(Refusal::input("'sql' must be a text: the query")) };
+        let fresh = match self.fresh {
+            Value::Null => false,
+            Value::Bool(fresh) => fresh,
+            _ => return Err(Refusal::input("'fresh' must be true or false")),
+        };
+        let cost = CostBody::deserialize(self.cost).ok().and_then(CostBody::written).ok_or_else(|| {
+            Refusal::input(
+                "'cost' must be like {\"epsilon\": 0.1}, {\"rho\": 0.05} or {\"epsilon\": 1, \"delta\": 1e-9}",
+            )
+        })?;
+        Ok(QueryRequest { sql, cost, fresh, key })
+    }
+}
+
+/// A cost.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CostBody {
+    #[serde(default, deserialize_with = "said")]
+    epsilon: Option<Decimal>,
+    #[serde(default, deserialize_with = "said")]
+    rho: Option<Decimal>,
+    #[serde(default, deserialize_with = "said")]
+    delta: Option<Decimal>,
+}
+
+/// A number, or one in quotation marks, which keeps all of its digits.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Decimal {
+    Number(Number),
+    Text(String),
+}
+
+/// What is said is a number; null is not.
+fn said<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Decimal>, D::Error> {
+    Decimal::deserialize(from).map(Some)
+}
+
+impl Decimal {
+    fn written(self) -> Option<String> {
+        match self {
+            Self::Number(number) => Some(number.to_string()),
+            Self::Text(text) => {
+                let is_number =
+                    !text.is_empty() && text.chars().all(|letter| letter.is_ascii_digit() || "+-.eE".contains(letter));
+                is_number.then_some(text)
+            }
+        }
+    }
+}
+
+impl CostBody {
+    /// As the engine reads it, and as it stands in the ledger; none where a number is none, or there is none.
+    fn written(self) -> Option<String> {
+        let mut parts = Vec::new();
+        for (name, number) in [("epsilon", self.epsilon), ("rho", self.rho), ("delta", self.delta)] {
+            if let Some(number) = number {
+                parts.push(format!("{name}={}", number.written()?));
+            }
+        }
+        Some(parts.join(",")).filter(|written| !written.is_empty())
+    }
+}
+
+/// Which releases are published, and which of them anew.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct ReleaseBody {
+    only: Value,
+    again: Value,
+}
+
+impl RequestBody for ReleaseBody {
+    const KEYS: &'static [&'static str] = &["only", "again"];
+}
+
+impl ReleaseBody {
+    /// The names in both.
+    pub fn names(self) -> Result<[Vec<String>; 2], Refusal> {
+        Ok([names("only", self.only)?, names("again", self.again)?])
+    }
+}
+
+fn names(key: &str, list: Value) -> Result<Vec<String>, Refusal> {
+    let names = Option::<Vec<String>>::deserialize(list);
+    let names = names.map_err(|_| Refusal::input(format!("'{key}' must be a list of names of releases")))?;
+    Ok(names.unwrap_or_default())
+}
+
+/// Who gets access.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct AddBody {
+    name: Value,
+    role: Value,
+}
+
+impl RequestBody for AddBody {
+    const KEYS: &'static [&'static str] = &["name", "role"];
+}
+
+impl AddBody {
+    /// The name, and what they may do.
+    pub fn person(self) -> Result<(String, Role), Refusal> {
+        let text = |key: &str, value: Value| match value {
+            Value::String(text) => Ok(text),
+            _ => Err(Refusal::input(format!("'{key}' must be a text"))),
+        };
+        let (name, role) = (text("name", self.name)?, text("role", self.role)?);
+        Ok((name, role.parse::<Role>().map_err(Refusal::input)?))
+    }
+}
+
+/// Who logs in.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct EnterBody {
+    token: Value,
+}
+
+impl RequestBody for EnterBody {
+    const KEYS: &'static [&'static str] = &["token"];
+}
+
+impl EnterBody {
+    /// The token; what is no text is no token.
+    pub fn token(&self) -> &str {
+        self.token.as_str().unwrap_or_default().trim()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_question_is_read_or_refused_at_its_field() {
+        let read = |body: Value| {
+            let body: QuestionBody = serde_json::from_value(body).unwrap();
+            body.question(None).map(|question| (question.cost, question.fresh)).map_err(|refusal| refusal.to_string())
+        };
+        let of_cost = |cost: Value| read(json!({ "sql": "SELECT 1", "cost": cost }));
+        let fine = |cost: &str| Ok((cost.to_string(), false));
+        assert_eq!(of_cost(json!({ "epsilon": 0.5 })), fine("epsilon=0.5"));
+        assert_eq!(
+            of_cost(json!({ "delta": 1e-9, "epsilon": "1.0000000000000000001" })),
+            fine("epsilon=1.0000000000000000001,delta=1e-9")
+        );
+        assert_eq!(of_cost(json!({ "rho": "0.05" })), fine("rho=0.05"));
+        for wrong in [
+            json!(null),
+            json!(1),
+            json!("epsilon=1"),
+            json!({}),
+            json!({ "epsilon": null }),
+            json!({ "epsilon": 1, "rho": null }),
+            json!({ "epsilon": "one" }),
+            json!({ "epsilon": "" }),
+            json!({ "epsilons": 1 }),
+            json!({ "epsilon": [1] }),
+        ] {
+            assert!(of_cost(wrong.clone()).unwrap_err().starts_with("'cost' must be like"), "{wrong}");
+        }
+        let cost = json!({ "epsilon": 1 });
+        assert_eq!(read(json!({ "cost": cost })).unwrap_err(), "'sql' must be a text: the query");
+        assert_eq!(read(json!({ "sql": 1, "cost": cost })).unwrap_err(), "'sql' must be a text: the query");
+        let fresh = |fresh: Value| read(json!({ "sql": "SELECT 1", "cost": cost, "fresh": fresh }));
+        assert_eq!(fresh(json!("yes")).unwrap_err(), "'fresh' must be true or false");
+        assert_eq!((fresh(json!(true)).unwrap().1, fresh(json!(null)).unwrap().1), (true, false));
+    }
+
+    #[test]
+    fn names_are_lists_of_texts() {
+        let read = |body: Value| serde_json::from_value::<ReleaseBody>(body).unwrap().names();
+        assert_eq!(read(json!({})).unwrap(), [Vec::<String>::new(), Vec::new()]);
+        assert_eq!(read(json!({ "only": ["a"], "again": null })).unwrap(), [vec!["a".to_string()], Vec::new()]);
+        for wrong in [json!({ "only": "a" }), json!({ "only": [1] })] {
+            assert_eq!(read(wrong).unwrap_err().to_string(), "'only' must be a list of names of releases");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What is made from the core's table of words is what the table says: the page `docs/events.md` and the classes of the Python package.
+//! `SCUMBLE_UPDATE=1 cargo test -p scumble-wire --test vocabulary` writes the classes.
+
+use scumble::event::{Parameter, ParameterForm, WORDS, WordEntry};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+fn repository() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(repository().join(path)).unwrap()
+}
+
+/// The rows of the table in the documentation: word, parameters, meaning.
+fn rows_of_the_page() -> Vec<[String; 3]> {
+    let text = read("docs/events.md");
+    let table = text.split("## The words").nth(1).unwrap().split("\n\n").nth(1).unwrap();
+    let row = |line: &str| -> [String; 3] {
+        let line = line.replace("\\|", "\u{0}");
+        let cells = line.trim_matches('|').split('|').map(|cell| cell.trim().replace('\u{0}', "|"));
+        cells.collect::<Vec<_>>().try_into().unwrap_or_else(|_| panic!("a row has three cells: {line}"))
+    };
+    table.lines().skip(2).map(row).collect()
+}
+
+/// The page says of a word what the table does, and where there is more to read.
+#[test]
+fn the_page_has_the_table() {
+    let rows = rows_of_the_page();
+    assert_eq!(rows.len(), WORDS.len());
+    for (row, entry) in rows.iter().zip(WORDS) {
+        let parameters: Vec<String> =
+            entry.parameters.iter().map(|parameter| format!("`{}`", parameter.name)).collect();
+        assert_eq!(row[0], format!("`{}`", entry.name));
+        assert_eq!(row[1], parameters.join(", "), "{}", entry.name);
+        assert_eq!(row[2].strip_suffix(" (see below)").unwrap_or(&row[2]), entry.sentence, "{}", entry.name);
+    }
+}
+
+/// The name of a word's class.
+fn class_of(entry: &WordEntry) -> String {
+    let capital = |part: &str| part[..1].to_uppercase() + &part[1..];
+    entry.name.split('-').map(capital).collect()
+}
+
+/// What a parameter is when nothing is said. Those that stand here have a usual value; others are what calibration may find.
+fn usual(entry: &WordEntry, parameter: &Parameter) -> &'static str {
+    match (entry.name, parameter.name) {
+        ("randomized-response", "values") => ": int = 2",
+        ("approximate", "delta") => ": float = 0.0",
+        ("tcdp", "omega") => ": float = 2.0",
+        _ => match parameter.form {
+            ParameterForm::Number(_) => ": float | None = None",
+            ParameterForm::Whole => ": int | None = None",
+            ParameterForm::Fraction | ParameterForm::Family => ": str | None = None",
+            ParameterForm::Probabilities => ": Sequence[float]",
+            ParameterForm::Noise => ": Event | Mapping[str, Any] | None = None",
+        },
+    }
+}
+
+/// How a parameter is handed on. Of probabilities any sequence will do.
+fn passed(parameter: &Parameter) -> String {
+    let name = parameter.name;
+    match parameter.form {
+        ParameterForm::Probabilities => format!("{name}=list({name})"),
+        _ => format!("{name}={name}"),
+    }
+}
+
+fn sentence(entry: &WordEntry) -> String {
+    let mut letters = entry.sentence.replace('`', "``");
+    letters.replace_range(..1, &letters[..1].to_uppercase());
+    let mut lines = vec![String::new()];
+    for word in letters.split(' ') {
+        let last = lines.last_mut().unwrap();
+        let width = last.chars().count() + word.chars().count();
+        match last.is_empty() {
+            true => last.push_str(word),
+            false if width < 105 => write!(last, " {word}").unwrap(),
+            false => lines.push(word.to_string()),
+        }
+    }
+    lines.join("\n    ")
+}
+
+fn class(entry: &WordEntry) -> String {
+    let name = class_of(entry);
+    let names: Vec<&str> = entry.parameters.iter().map(|parameter| parameter.name).collect();
+    let mut text = format!("\n\nclass {name}(Event):\n    \"\"\"{}.\"\"\"\n\n    __slots__ = ()\n", sentence(entry));
+    let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    let comma = if names.len() == 1 { "," } else { "" };
+    writeln!(text, "    _word = \"{}\"\n    _parameters = ({}{comma})\n", entry.name, quoted.join(", ")).unwrap();
+    text.push_str("    def __init__(\n        self,\n");
+    for parameter in entry.parameters {
+        writeln!(text, "        {}{},", parameter.name, usual(entry, parameter)).unwrap();
+    }
+    let sensitivity = if entry.is_additive { "1.0" } else { "None" };
+    write!(
+        text,
+        "        sensitivity: float | None = {sensitivity},\n        *,\n        cells: int = 1,\n        times: int = 1,\n        \
+         sampling: Mapping[str, Any] | None = None,\n        moves: Mapping[str, Any] | None = None,\n    ) -> None:\n        \
+         super().__init__(\n            {},\n            \
+         sensitivity=sensitivity, cells=cells, times=times, sampling=sampling, moves=moves,\n        )\n",
+        entry.parameters.iter().map(passed).collect::<Vec<_>>().join(", ")
+    )
+    .unwrap();
+    text
+}
+
+#[test]
+fn every_word_has_a_class_in_python() {
+    let mut module = "\"\"\"The words of the ledger, a class for each. Written from the table in crates/core/src/event/vocabulary.rs by\n\
+                      ``SCUMBLE_UPDATE=1 cargo test -p scumble-wire --test vocabulary``.\"\"\"\n\n\
+                      from __future__ import annotations\n\nfrom collections.abc import Mapping, Sequence\n\
+                      from typing import Any\n\nfrom ._event import Event\n"
+        .to_string();
+    WORDS.iter().for_each(|entry| module.push_str(&class(entry)));
+    let path = "crates/python/python/scumble/_words.py";
+    if std::env::var_os("SCUMBLE_UPDATE").is_some() {
+        std::fs::write(repository().join(path), &module).unwrap();
+    }
+    assert_eq!(read(path), module, "{path} is not what the table says");
+    // They are what the package gives to whoever imports it.
+    for file in ["__init__.py", "events.py"] {
+        let text = read(&format!("crates/python/python/scumble/{file}"));
+        for entry in WORDS {
+            let name = class_of(entry);
+            assert!(
+                text.contains(&format!("    {name},\n")) || text.contains(&format!("\"{name}\"")),
+                "{name} in {file}"
+            );
+        }
+    }
+}
