@@ -3,6 +3,7 @@
 use super::*;
 use crate::budget::Limit;
 use crate::place::Origin;
+use scumble::quantity::Exact;
 
 /// Four lines: what is written behind it begins in line 5.
 const TABLE: &str = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nage = { type = \"int\", lower = 0, upper = 120 }\n";

@@ -6,6 +6,7 @@ use crate::ledger::Ledger;
 use crate::release::run::published::published;
 use crate::release::{Cell, Runner};
 use crate::support::Folder;
+use serde_json::Value;
 
 const HEAD: &str = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nage = { type = \"int\", lower = 0, upper = 9 }\n";
 

@@ -6,7 +6,7 @@ use scumble::scope::AttributeSet;
 use scumble_engine::Error;
 use scumble_engine::ledger::{About, Ledger, Proposal};
 use scumble_engine::project::Project;
-use scumble_engine::summary::{Question, summary, sums_of};
+use scumble_engine::summary::{Question, document, summary, sums_of};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -48,6 +48,7 @@ fn a_ledger_from_before_new_keys_costs_what_it_cost() {
         group: Some(3.try_into().unwrap()),
     };
     let shown = summary(&charges, &sums_of(&charges, &sets).unwrap(), &question).unwrap();
+    let shown = document(&shown).unwrap();
     for part in ["attributes", "groups", "person", "presence", "releases", "remaining", "rule"] {
         same("", &under_the_old_name(&shown[part]), &truth[part]);
     }
