@@ -12,8 +12,6 @@ pub(crate) mod functions;
 pub(super) mod tests;
 pub(crate) mod text;
 
-#[cfg(any(test, feature = "generator"))]
-pub(crate) use analyse::PrivateQuery as Cut;
 pub(crate) use analyse::limits::refuse_too_long;
 pub(crate) use analyse::refuse::statement;
 pub(crate) use analyse::{

@@ -1,6 +1,6 @@
 //! Whether two tables' integers differ by no more than what `sql::sensitivity` records.
 
-use crate::sql::Cut;
+use crate::sql::PrivateQuery;
 use crate::sql::analyse::query::What;
 use crate::sql::analyse::sensitivity::{keys_per_owner, moves, quantile_moves};
 use crate::sql::execute::cell::Cell;
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 ///
 /// The claim is that the difference is a mixture of the scope's alternatives "this many cells by so much", or weakly majorized by one (`loss/hull.rs` of the core). So it
 /// is at most theirs in each norm that a noise answers for: the sum (Laplace), the sum of squares (Gaussian), the largest. And the k largest moves add up to at most those of one mixture.
-pub(crate) fn too_far(cut: &Cut, scope: &Scope, one: &Integers, other: &Integers) -> Result<(), String> {
+pub(crate) fn too_far(cut: &PrivateQuery, scope: &Scope, one: &Integers, other: &Integers) -> Result<(), String> {
     let keys: HashSet<&Vec<ScalarValue>> = one.keys.iter().chain(&other.keys).collect();
     let (first, second) = (by_key(one), by_key(other));
     let query = &cut.query;
@@ -113,7 +113,7 @@ fn is_mixed(shifts: &[Shift], falling: &[f64]) -> bool {
 
 /// Keys that only one of the tables has: this many at most, each with one owner, and none where the scope cannot move keys.
 fn new_keys(
-    cut: &Cut,
+    cut: &PrivateQuery,
     claimed: &Moves,
     scope: &Scope,
     one: &Integers,
