@@ -1,6 +1,8 @@
-//! Queries of a project that were analysed a moment ago, for programs in which many ask: what a client prepares, has described and executes is one query.
+//! Queries of a project that were analysed a moment ago, for programs in which many ask: what a client prepares, has
+//! described and executes is one query.
 //!
-//! What is kept is known from the declarations alone and never changes. Its type belongs to a later room, so that it is not named here.
+//! What is kept is known from the declarations alone and never changes. Its type belongs to a later room, so that it
+//! is not named here.
 
 use crate::error::Result;
 use std::any::Any;

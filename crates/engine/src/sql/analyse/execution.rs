@@ -1,7 +1,8 @@
-//! What running a query reads, made once from what was analysed: whose rows they are, the columns of each, what is summed up of these, and the keys of cells.
+//! What running a query reads, made once from what was analysed: whose rows they are, the columns of each, what is
+//! summed up of these, and the keys of cells.
 //!
-//! Whoever reads rows, bounds owners, sums up or looks at integers reads this and nothing else of a query, so that no two of them see another number of
-//! columns, another order or another type.
+//! Whoever reads rows, bounds owners, sums up or looks at integers reads this and nothing else of a query, so that no
+//! two of them see another number of columns, another order or another type.
 
 use super::QueryParts;
 use super::below::Ownership;
@@ -170,7 +171,8 @@ impl Execution {
         self.first.as_ref().map_or(&self.columns, |first| &first.read)
     }
 
-    /// The keys of cells, and the values that are summed up and ranked: those of rows, or of the one row that is made of each owner's first.
+    /// The keys of cells, and the values that are summed up and ranked: those of rows, or of the one row that is made
+    /// of each owner's first.
     pub fn columns(&self) -> &RowColumns {
         &self.columns
     }

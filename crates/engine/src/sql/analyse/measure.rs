@@ -252,6 +252,18 @@ impl Builder<'_> {
             Some(filter) => only_where(&self.describer, filter.as_ref(), argument)?,
             None => argument,
         };
+        self.computation(statistic, argument, function)
+    }
+
+    /// What an aggregate is computed from, of its argument on the rows that its FILTER lets through.
+    fn computation(
+        &mut self,
+        statistic: Option<SqlStatistic>,
+        argument: Expr,
+        function: &AggregateFunction,
+    ) -> Result<Computation> {
+        let (name, parameters) = (function.func.name(), &function.params);
+        let refused = |sentence: String| Err(self.describer.source.error_at_call(name, sentence));
         match statistic {
             Some(SqlStatistic::Count) => self.count(argument, parameters.distinct),
             Some(SqlStatistic::Sum) => {

@@ -1,8 +1,9 @@
 //! Where in a query something stands that a refusal is about.
 //!
-//! All positions are those of sqlparser. What its tree has a span for is looked up there: calls and columns, so that a name behind AS is no column and a
-//! column is no function. Its tree has no spans for keywords and operators, and the planner's expressions have none at all: those are looked up among the
-//! parser's tokens, which have, so that nothing is found in a comment or in the middle of a string. A refusal that is made from a plan names what it is
+//! All positions are those of sqlparser. What its tree has a span for is looked up there: calls and columns, so that
+//! a name behind AS is no column and a column is no function. Its tree has no spans for keywords and operators, and
+//! the planner's expressions have none at all: those are looked up among the parser's tokens, which have, so that
+//! nothing is found in a comment or in the middle of a string. A refusal that is made from a plan names what it is
 //! about, and is placed where that stands first.
 
 use datafusion::sql::sqlparser::ast::{Expr, Ident, visit_expressions};
@@ -14,14 +15,14 @@ use std::ops::ControlFlow;
 /// The places of a query.
 #[derive(Debug, Clone)]
 pub(crate) struct Positions {
-    calls: Vec<Named>,
-    columns: Vec<Named>,
-    tokens: Vec<Named>,
+    calls: Vec<PlacedName>,
+    columns: Vec<PlacedName>,
+    tokens: Vec<PlacedName>,
 }
 
 /// Something that has a name, in small letters, and where that begins: of what is quoted, behind the quote.
 #[derive(Debug, Clone)]
-struct Named {
+struct PlacedName {
     name: String,
     is_word: bool,
     at: Location,
@@ -38,10 +39,10 @@ impl Positions {
         let _ = visit_expressions(&parsed.unwrap_or_default(), |expression| {
             match expression {
                 Expr::Function(function) => {
-                    calls.extend(function.name.0.last().and_then(|part| part.as_ident()).map(Named::of));
+                    calls.extend(function.name.0.last().and_then(|part| part.as_ident()).map(PlacedName::of));
                 }
-                Expr::Identifier(column) => columns.push(Named::of(column)),
-                Expr::CompoundIdentifier(parts) => columns.extend(parts.last().map(Named::of)),
+                Expr::Identifier(column) => columns.push(PlacedName::of(column)),
+                Expr::CompoundIdentifier(parts) => columns.extend(parts.last().map(PlacedName::of)),
                 _ => {}
             }
             ControlFlow::<()>::Continue(())
@@ -49,9 +50,9 @@ impl Positions {
         let token = |token: datafusion::sql::sqlparser::tokenizer::TokenWithSpan| {
             let at = token.span.start;
             match token.token {
-                Token::Word(word) => Named::new(&word.value, true, word.quote_style.is_some(), at),
-                Token::SingleQuotedString(text) => Named::new(&text, false, true, at),
-                other => Named::new(&other.to_string(), false, false, at),
+                Token::Word(word) => PlacedName::new(&word.value, true, word.quote_style.is_some(), at),
+                Token::SingleQuotedString(text) => PlacedName::new(&text, false, true, at),
+                other => PlacedName::new(&other.to_string(), false, false, at),
             }
         };
         Self { calls, columns, tokens: tokens.into_iter().map(token).collect() }
@@ -67,21 +68,22 @@ impl Positions {
         first(&self.columns, name).or_else(|| self.word(name))
     }
 
-    /// Of words, names, operators or a whole string; of a word in which this one is, where it does not stand by itself: VAR_SAMP is `var` in the plan.
+    /// Of words, names, operators or a whole string; of a word in which this one is, where it does not stand by
+    /// itself: VAR_SAMP is `var` in the plan.
     pub fn word(&self, word: &str) -> Option<Location> {
         let word = word.to_lowercase();
         let parts: Vec<&str> = word.split_whitespace().collect();
         if parts.is_empty() {
             return None;
         }
-        let is_here = |window: &&[Named]| window.iter().zip(&parts).all(|(token, part)| token.name == *part);
+        let is_here = |window: &&[PlacedName]| window.iter().zip(&parts).all(|(token, part)| token.name == *part);
         let phrase = || self.tokens.windows(parts.len()).find(is_here).and_then(|window| window.first());
         let within = || self.tokens.iter().find(|token| token.is_word && token.name.contains(&word));
         first(&self.tokens, &word).or_else(|| phrase().or_else(within).map(|token| token.at))
     }
 }
 
-impl Named {
+impl PlacedName {
     fn new(name: &str, is_word: bool, is_quoted: bool, at: Location) -> Self {
         let column = at.column + u64::from(is_quoted);
         Self { name: name.to_lowercase(), is_word, at: Location { column, ..at } }
@@ -93,7 +95,7 @@ impl Named {
 }
 
 /// Where the first one of this name stands that stands anywhere: what the parser made itself has no place.
-fn first(all: &[Named], name: &str) -> Option<Location> {
+fn first(all: &[PlacedName], name: &str) -> Option<Location> {
     let name = name.to_lowercase();
     all.iter().filter(|one| one.name == name && one.at.line > 0).map(|one| one.at).min()
 }

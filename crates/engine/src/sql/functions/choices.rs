@@ -33,8 +33,8 @@ pub(super) const ALL: &[SqlFunction] = &[
     SqlFunction { shape: Shape::Chosen(|all| Some(Formula::First(all))), ..SqlFunction::new("nvl") },
 ];
 
-/// The numbers among the arguments of GREATEST or LEAST that are written out. NULLs are skipped, so any of the arguments may decide; but such a number is
-/// never NULL, so that LEAST is at most that and GREATEST at least.
+/// The numbers among the arguments of GREATEST or LEAST that are written out. NULLs are skipped, so any of the
+/// arguments may decide; but such a number is never NULL, so that LEAST is at most that and GREATEST at least.
 fn written(arguments: &[Expr]) -> impl Iterator<Item = f64> {
     arguments.iter().filter_map(|argument| match argument {
         Expr::Literal(value, _) => match value.cast_to(&DataType::Float64) {

@@ -1,9 +1,11 @@
-//! Every function of SQL of which something is known: one record each, one file for each family. Whoever analyses, runs, encloses or writes an expression
-//! reads it here, so that a new function is a record and a word in docs/sql.md.
+//! Every function of SQL of which something is known: one record each, one file for each family. Whoever analyses,
+//! runs, encloses or writes an expression reads it here, so that a new function is a record and a word in
+//! docs/sql.md.
 //!
-//! On private rows only functions are answered that depend on their arguments alone and fail on no value of them. Numbers that say how much of a string is
-//! meant, and strings that are searched and replaced, must be written out: of those a column could hold one that fails (a negative length) or that makes a
-//! string of any size. Above the aggregate every function of the planner may be used; what no record says is what is true of all.
+//! On private rows only functions are answered that depend on their arguments alone and fail on no value of them.
+//! Numbers that say how much of a string is meant, and strings that are searched and replaced, must be written out:
+//! of those a column could hold one that fails (a negative length) or that makes a string of any size. Above the
+//! aggregate every function of the planner may be used; what no record says is what is true of all.
 
 mod aggregates;
 mod choices;

@@ -96,7 +96,8 @@ fn absolute((low, high): (f64, f64)) -> (f64, f64) {
     (least, low.abs().max(high.abs()))
 }
 
-/// The bounds of a rounded number: to some digits, it moves by half a unit of the last one at most, and a little more as 10⁻ⁿ is rounded.
+/// The bounds of a rounded number: to some digits, it moves by half a unit of the last one at most, and a little more
+/// as 10⁻ⁿ is rounded.
 fn rounded(arguments: &[Expr], ends: &[Ends]) -> Ends {
     let (low, high) = first(ends)?;
     let [_, digits, ..] = arguments else { return Some((low.round(), high.round())) };
@@ -135,8 +136,9 @@ fn raised(of: &[Formula], is_whole: bool) -> Option<Formula> {
 /// The bounds of a power, by those of the base and of the exponent; none where it can be as large as one likes.
 ///
 /// # Guarantee
-/// Every power that is a number is within: for one exponent it is monotone in the base on each side of 0, and for a positive base monotone in the exponent too, so that the largest and the least
-/// of a box of positive bases are at its corners. A negative base has a power only where the exponent is whole.
+/// Every power that is a number is within: for one exponent it is monotone in the base on each side of 0, and for a
+/// positive base monotone in the exponent too, so that the largest and the least of a box of positive bases are at
+/// its corners. A negative base has a power only where the exponent is whole.
 fn power(base: Option<(f64, f64)>, exponent: Option<(f64, f64)>) -> Option<(f64, f64)> {
     let ((low, high), (least, most)) = (base?, exponent?);
     if least < most {
@@ -157,7 +159,8 @@ fn power(base: Option<(f64, f64)>, exponent: Option<(f64, f64)>) -> Option<(f64,
     hull(&[low.powf(least), middle, high.powf(least)], is_even || low >= 0.0)
 }
 
-/// The bounds of numbers that were rounded, far more than which they are widened by; next to 0 rounding takes all digits.
+/// The bounds of numbers that were rounded, far more than which they are widened by; next to 0 rounding takes all
+/// digits.
 fn hull(numbers: &[f64], is_positive: bool) -> Option<(f64, f64)> {
     let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
     let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);

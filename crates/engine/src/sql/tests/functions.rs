@@ -1,5 +1,6 @@
-//! All that is said of each function, over a list of probes, as one text to be read: what is accepted where, what is known of the value, what it is as
-//! a formula of released numbers, where it is NULL, and which engines it is written for.
+//! All that is said of each function, over a list of probes, as one text to be read: what is accepted where, what is
+//! known of the value, what it is as a formula of released numbers, where it is NULL, and which engines it is written
+//! for.
 
 use super::Tables;
 use crate::sql::above::derivation::Derivation;
@@ -141,9 +142,9 @@ fn words(listed: &'static str) -> impl Iterator<Item = &'static str> {
 
 /// What is said of several things, each sentence once.
 #[derive(Default)]
-struct Said(BTreeMap<String, Vec<String>>);
+struct Sentences(BTreeMap<String, Vec<String>>);
 
-impl Said {
+impl Sentences {
     fn note(&mut self, of: &str, sentence: String) {
         self.0.entry(sentence).or_default().push(if of.is_empty() { "()".to_string() } else { of.to_string() });
     }
@@ -228,7 +229,7 @@ fn of_each_function_the_same_is_said_everywhere() {
     let tables = Tables::of(PROJECT, &[]);
     let mut text = String::new();
     for name in words(FUNCTIONS) {
-        let (mut rows, mut texts, mut above) = (Said::default(), Said::default(), Said::default());
+        let (mut rows, mut texts, mut above) = (Sentences::default(), Sentences::default(), Sentences::default());
         for arguments in ARGUMENTS {
             let (said, written) = on_rows(&tables, &format!("SELECT COUNT({name}({arguments})) AS n FROM t"));
             rows.note(arguments, said);
@@ -249,7 +250,7 @@ fn of_each_aggregate_the_same_is_said_everywhere() {
     let tables = Tables::of(PROJECT, &[]);
     let mut text = String::new();
     for name in words(AGGREGATES) {
-        let mut all = Said::default();
+        let mut all = Sentences::default();
         for arguments in AGGREGATED {
             for sql in [
                 format!("SELECT {name}({arguments}) AS a FROM t"),
