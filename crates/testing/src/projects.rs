@@ -198,3 +198,14 @@ pub fn accounts(dataset: &str, release: &str) -> String {
          [[release]]\nname = \"frequencies\"\nkind = \"anonymized-histogram\"\ntable = \"accounts\"\n{release}\n"
     )
 }
+
+/// People with diseases, of whom there are publicly a thousand.
+pub const DISEASES: &str = r#"
+[dataset.people]
+source = "people.csv"
+public_owners = 1000
+[dataset.people.columns]
+age = { type = "int", lower = 18, upper = 89 }
+disease = { type = "category", values = ["none", "flu", "asthma"] }
+state = { type = "category" }
+"#;

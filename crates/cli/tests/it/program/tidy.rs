@@ -55,6 +55,37 @@ fn the_page_gives_a_reason_for_every_dependency() {
     }
 }
 
+/// What a manifest declares and no source names is built by everybody for nothing: the engine had four of these.
+#[test]
+fn every_declared_dependency_is_used() {
+    let mut unused = Vec::new();
+    for folder in fs::read_dir(root().join("crates")).unwrap() {
+        let folder = folder.unwrap().path();
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let mut sources = Vec::new();
+        files(&folder, &mut sources);
+        let texts: Vec<String> = sources
+            .iter()
+            .filter(|path| path.extension().is_some_and(|end| end == "rs"))
+            .map(|path| fs::read_to_string(path).unwrap())
+            .collect();
+        let sections = manifest.split("\n[").filter(|section| section.contains("dependencies]"));
+        let names = sections.flat_map(|section| section.lines().skip(1).filter(|line| line.contains('=')));
+        for name in names.filter(|line| !line.starts_with('#')) {
+            let name = name.split(['.', ' ', '=']).next().unwrap().replace('-', "_");
+            let is_named = |text: &String| {
+                [format!("{name}::"), format!("use {name};"), format!("extern crate {name}")]
+                    .iter()
+                    .any(|used| text.contains(used.as_str()))
+            };
+            if !texts.iter().any(is_named) {
+                unused.push(format!("{}: {name}", folder.display()));
+            }
+        }
+    }
+    assert!(unused.is_empty(), "declared and never named: {unused:#?}");
+}
+
 #[test]
 fn nothing_refers_to_a_place_outside_of_the_project() {
     let mut found = Vec::new();

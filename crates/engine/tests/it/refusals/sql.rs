@@ -3,7 +3,9 @@
 use super::Refusing;
 use scumble_engine::project::Request;
 use scumble_engine::release::Runner;
-use scumble_testing::projects::{CLINIC, CLINIC_VISITS, FLIGHTS, FLIGHTS_ROWS, MIXED, NAMED_PEOPLE, SPENDING, TOWNS};
+use scumble_testing::projects::{
+    CLINIC, CLINIC_VISITS, DISEASES, FLIGHTS, FLIGHTS_ROWS, MIXED, NAMED_PEOPLE, SPENDING, TOWNS,
+};
 
 const PAGE: &str = include_str!("../../../../../docs/sql.md");
 
@@ -369,4 +371,45 @@ fn a_threshold_beyond_all_counts_is_refused_before_the_charge() {
         folder.query(&sql, cost, words);
     }
     assert!(!folder.file("scumble.ledger").exists());
+}
+
+/// Sentences that were beside the point.
+#[test]
+fn what_is_not_answered_is_said_as_it_is() {
+    let people = "age,disease,state\n30,flu,north\n";
+    let folder = Refusing::with(&[("scumble.toml", DISEASES), ("people.csv", people)]);
+    for (sql, words) in [
+        (
+            "SELECT STRING_AGG(state, ',') AS s FROM people",
+            "the aggregate string_agg is not answered; these are: COUNT,",
+        ),
+        ("SELECT REGR_COUNT(age, age) AS s FROM people", "the aggregate regr_count is not answered; these are: COUNT,"),
+        (
+            "SELECT SUM(LN(age - 18)) AS s FROM people",
+            "has no bounds, although age has: a logarithm, a quotient or a power may be arbitrarily large there",
+        ),
+        ("SELECT SUM(LENGTH(state)) AS s FROM people", "needs bounds: declare lower and upper for state"),
+    ] {
+        folder.query(sql, "epsilon=1", words);
+    }
+    for (sql, words) in [
+        (
+            "SELECT COUNT(*) AS n FROM people WHERE age = 'old'",
+            "age is a number and is compared with the text 'old', which is none",
+        ),
+        (
+            "SELECT COUNT(*) AS n FROM people WHERE disease > 5",
+            "disease holds texts, none of which is a number, and is compared with one: compare it with one of its values, as in disease = 'none'",
+        ),
+        ("SELECT COUNT(*) AS n FROM people WHERE disease IN (1, 2)", "disease holds texts"),
+        (
+            "SELECT disease, COUNT(*) AS n FROM people",
+            "query:1:8: disease is neither in GROUP BY nor inside of an aggregate: write GROUP BY disease",
+        ),
+        ("SELECT SUM(disease) AS n FROM people", "query:1:8: SUM does not take what it is given here"),
+        ("SELECT COUNT(*) AS n FROM people WHERE (age > 5) = 'yes'", "a truth value is compared with something else"),
+        ("SELECT COUNT(*) AS n, SUM(age) AS n FROM people", "query:1:20: two columns of the result are called 'n'"),
+    ] {
+        folder.query(sql, "epsilon=1", words);
+    }
 }
