@@ -1,15 +1,14 @@
 //! A PostgreSQL server that computes integers where its rows are. Nothing but aggregates comes back.
 
-mod scram;
+mod connection;
 mod secret;
-mod wire;
 
 use crate::error::{Error, Result};
 use crate::project::Server;
+use connection::{Connection, Trouble};
 use std::collections::BTreeMap;
-use wire::{Connection, Trouble};
 
-pub(crate) use wire::Row;
+pub(crate) use connection::Row;
 
 /// The oldest server that has SHA-256.
 const OLDEST: u32 = 110_000;
@@ -78,13 +77,13 @@ impl Session {
     /// The rows of a statement.
     pub fn rows(&mut self, statement: &str) -> Result<Vec<Row>> {
         let place = place(&self.server);
-        self.connection.run(statement).map(|(_, rows)| rows).map_err(|trouble| while_running(&place, &trouble))
+        self.connection.run(statement).map_err(|trouble| while_running(&place, &trouble))
     }
 
     /// The rows of a statement after the charge: why there are none is said in sentences that depend on no value. The server's code for a failure may.
     pub fn charged_rows(&mut self, statement: &str) -> Result<Vec<Row>> {
         let place = place(&self.server);
-        self.connection.run(statement).map(|(_, rows)| rows).map_err(|trouble| after_the_charge(&place, &trouble))
+        self.connection.run(statement).map_err(|trouble| after_the_charge(&place, &trouble))
     }
 
     fn one(&mut self, statement: &str) -> Result<String> {
