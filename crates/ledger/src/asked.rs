@@ -3,12 +3,9 @@
 //! Remarks may be many, and sums are looked for from the end of the chain downwards: each remark says where the entries before its run of remarks
 //! end (`since`), so that a reader passes over all of them at once. The hash of a remark covers that, and `ledger verify` compares it.
 
+use crate::body::{AskedEntry, Entry, Link, RemarkEntry};
 use crate::chain::Head;
-use crate::digest::{hex, unhex};
-use serde_json::{Value, json};
-
-/// The word of these entries.
-const WORD: &str = "asked";
+use crate::field::Field;
 
 /// Who asked for a release.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,19 +19,23 @@ pub struct Asked {
 }
 
 impl Asked {
-    pub(crate) fn json(&self) -> Value {
-        json!({ "by": self.by, "question": self.question, "key": self.key })
+    pub(crate) fn entry(&self) -> AskedEntry {
+        AskedEntry {
+            by: Field::Here(self.by.clone()),
+            key: self.key.clone().into(),
+            question: Field::Here(self.question.clone()),
+        }
     }
 
     /// None where nobody is named.
-    pub(crate) fn from_json(shown: &Value, sequence: u64) -> Result<Option<Self>, String> {
-        if shown.is_null() {
+    pub(crate) fn read(field: &Field<AskedEntry>, sequence: u64) -> Result<Option<Self>, String> {
+        if field.is_empty() {
             return Ok(None);
         }
-        let text = |key: &str| shown[key].as_str().map(str::to_string);
-        let read = text("by").zip(text("question"));
-        let (by, question) = read.ok_or_else(|| format!("entry {sequence} does not say who asked what"))?;
-        Ok(Some(Self { by, question, key: text("key") }))
+        let read = field.get().and_then(|entry| {
+            Some(Self { by: entry.by.text()?, question: entry.question.text()?, key: entry.key.text() })
+        });
+        read.map(Some).ok_or_else(|| format!("entry {sequence} does not say who asked what"))
     }
 }
 
@@ -76,53 +77,49 @@ pub struct Remark {
 }
 
 impl Remarked {
-    /// The body of the entry; `since` is the head without the remarks at the end.
-    pub(crate) fn body(&self, time: &str, since: &Head) -> String {
+    /// The entry; `since` is the head without the remarks at the end.
+    pub(crate) fn entry(&self, time: String, since: &Head) -> Entry {
         let (of, why) = match &self.came {
-            Outcome::Stored(of) => (Some(*of), None),
-            Outcome::Refused(why) => (None, Some(why)),
-            Outcome::Planned(of) => (Some(*of), None),
+            Outcome::Stored(of) | Outcome::Planned(of) => (Some(*of), None),
+            Outcome::Refused(why) => (None, Some(why.clone())),
         };
-        let since = json!({ "entry": since.entries, "hash": hex(&since.hash) });
-        let mut body = json!({
-            "entry": WORD, "time": time, "by": self.by, "what": self.what, "cost": self.cost, "key": self.key, "of": of, "why": why,
-            "since": since,
-        });
-        if let Outcome::Planned(_) = self.came {
-            body["planned"] = json!(true);
+        Entry::Asked(RemarkEntry {
+            by: Field::Here(self.by.clone()),
+            cost: Field::Here(self.cost.clone()),
+            key: self.key.clone().into(),
+            of: of.into(),
+            planned: Field::if_any(matches!(self.came, Outcome::Planned(_)).then_some(true)),
+            since: Field::Here(Link::to(since)),
+            time: Field::Here(time),
+            what: Field::Here(self.what.clone()),
+            why: why.into(),
+        })
+    }
+}
+
+impl RemarkEntry {
+    /// Where the entries before a run of remarks end; it is before the remark itself, or the ledger is damaged.
+    pub fn since(&self, sequence: u64) -> Result<Head, String> {
+        let since = self.since.get().and_then(Link::head).filter(|since| since.entries < sequence);
+        since.ok_or_else(|| format!("entry {sequence} does not say where the entries before it end"))
+    }
+
+    /// The remark, which was verified to stand behind `end`, the last entry that is none.
+    pub fn remark(&self, sequence: u64, end: &Head) -> Result<Remark, String> {
+        if self.since(sequence)? != *end {
+            return Err(format!("entry {sequence} says wrongly where the entries before it end"));
         }
-        body.to_string()
+        let came = match (self.of.get(), self.why.text()) {
+            (Some(of), None) if self.planned.get() == Some(&true) => Some(Outcome::Planned(*of)),
+            (Some(of), None) => Some(Outcome::Stored(*of)),
+            (None, Some(why)) => Some(Outcome::Refused(why)),
+            _ => None,
+        };
+        let read = || {
+            let (by, what, cost) = (self.by.text()?, self.what.text()?, self.cost.text()?);
+            let remarked = Remarked { by, what, cost, key: self.key.text(), came: came? };
+            Some(Remark { sequence, time: self.time.text()?, remarked })
+        };
+        read().ok_or_else(|| format!("entry {sequence} is of a form that this version does not know"))
     }
-}
-
-/// Whether an entry is a remark.
-pub(crate) fn is_remark(value: &Value) -> bool {
-    value["entry"] == WORD
-}
-
-/// Where the entries before a run of remarks end; it is before the remark itself, or the ledger is damaged.
-pub(crate) fn since(value: &Value, sequence: u64) -> Result<Head, String> {
-    let since = value["since"]["entry"].as_u64().zip(value["since"]["hash"].as_str().and_then(unhex));
-    let since = since.filter(|(entries, _)| *entries < sequence);
-    since
-        .map(|(entries, hash)| Head { entries, hash })
-        .ok_or_else(|| format!("entry {sequence} does not say where the entries before it end"))
-}
-
-/// A remark that was verified to stand behind `end`, the last entry that is none.
-pub(crate) fn remark(value: &Value, sequence: u64, end: &Head) -> Result<Remark, String> {
-    if since(value, sequence)? != *end {
-        return Err(format!("entry {sequence} says wrongly where the entries before it end"));
-    }
-    let unknown = || format!("entry {sequence} is of a form that this version does not know");
-    let text = |key: &str| value[key].as_str().map(str::to_string);
-    let came = match (value["of"].as_u64(), text("why")) {
-        (Some(of), None) if value["planned"] == true => Outcome::Planned(of),
-        (Some(of), None) => Outcome::Stored(of),
-        (None, Some(why)) => Outcome::Refused(why),
-        _ => return Err(unknown()),
-    };
-    let read = text("time").zip(text("by")).zip(text("what").zip(text("cost")));
-    let ((time, by), (what, cost)) = read.ok_or_else(unknown)?;
-    Ok(Remark { sequence, time, remarked: Remarked { by, what, cost, key: text("key"), came } })
 }

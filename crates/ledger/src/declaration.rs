@@ -14,7 +14,8 @@
 
 use crate::error::{Error, Result};
 use crate::file::{identity, real};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
@@ -22,7 +23,7 @@ use std::path::{Component, Path, PathBuf};
 pub type Declarations = BTreeMap<String, Declaration>;
 
 /// One table.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Declaration {
     /// The file or folder, links resolved, as the [`way`] there from the ledger's folder: a project may move as a whole. Of a
     /// table on a server, its address.
@@ -33,6 +34,7 @@ pub struct Declaration {
     pub public: bool,
     /// How its text files are written, in the project's words; null where that is as usual. Other names of columns make other
     /// attributes of the same values.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
     pub layout: Value,
     /// What each column is, in the project's words, as far as sensitivities and keys depend on it. A long list of `values`
     /// stands there as its number and its `digest`.
@@ -77,26 +79,6 @@ impl Declaration {
             }
         })
     }
-
-    fn json(&self) -> Value {
-        let mut all =
-            json!({ "source": self.source, "owner": self.owner, "public": self.public, "columns": self.columns });
-        if !self.layout.is_null() {
-            all["layout"] = self.layout.clone();
-        }
-        all
-    }
-
-    fn from_json(shown: &Value) -> Option<Self> {
-        let owner = match &shown["owner"] {
-            Value::Null => None,
-            owner => Some(owner.as_str()?.to_string()),
-        };
-        let columns = shown["columns"].as_object()?.iter().map(|(name, domain)| (name.clone(), domain.clone()));
-        let source = shown["source"].as_str()?.to_string();
-        let layout = shown["layout"].clone();
-        Some(Self { source, owner, public: shown["public"].as_bool()?, layout, columns: columns.collect() })
-    }
 }
 
 /// All declarations after these are added to those before, in a ledger that is in `folder`; none if that changes nothing. What
@@ -130,16 +112,6 @@ fn refused(table: &str, what: &str, remedy: &str) -> Error {
     Error::input(format!(
         "table '{table}' is not what earlier releases of this ledger read: {what}; what they were charged would not be true of it, so nothing was charged or released: {remedy}"
     ))
-}
-
-/// The body's part of a `declaration` entry.
-pub(crate) fn to_json(declarations: &Declarations) -> Value {
-    Value::Object(declarations.iter().map(|(name, table)| (name.clone(), table.json())).collect())
-}
-
-pub(crate) fn from_json(shown: &Value) -> Option<Declarations> {
-    let tables = shown.as_object()?.iter();
-    tables.map(|(name, table)| Some((name.clone(), Declaration::from_json(table)?))).collect()
 }
 
 /// Lists of more values are not shown in a sentence.
@@ -206,26 +178,4 @@ pub fn way(folder: &Path, path: &Path) -> String {
     let up = folder.components().skip(common).map(|_| Component::ParentDir);
     let way: PathBuf = up.chain(path.components().skip(common)).collect();
     if way.as_os_str().is_empty() { ".".to_string() } else { way.to_string_lossy().into_owned() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn table() -> Declaration {
-        Declaration {
-            source: "people.csv".to_string(),
-            owner: Some("id".to_string()),
-            public: false,
-            layout: json!({ "delimiter": ";" }),
-            columns: [("age".to_string(), json!({ "type": "int", "bounds": [0, 120] }))].into(),
-        }
-    }
-
-    #[test]
-    fn a_declaration_is_read_back_as_it_was() {
-        let usual = Declaration { layout: Value::Null, owner: None, ..table() };
-        let both: Declarations = [("people".to_string(), table()), ("usual".to_string(), usual)].into();
-        assert_eq!(from_json(&to_json(&both)), Some(both));
-    }
 }

@@ -1,14 +1,16 @@
-//! The bodies of entries, and the charges that they add up to.
+//! What entries say: what a release asks to be written down, the charges, and what they add up to.
 
-use crate::asked::{self, Asked, Remark};
+use crate::asked::{Asked, Remark};
+use crate::body::{After, CommitEntry, DrawnEntry, Entry, ReadingEntry, ReserveEntry};
 use crate::chain::{self, Head};
 use crate::declaration::Declarations;
+use crate::field::Field;
 use crate::life::{Draws, Life};
 use crate::standing::LedgerState;
 use scumble::event::Event;
 use scumble::scope::AttributeSet;
 use scumble_wire::{event_to_json, events_at};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// What a release asks the ledger to write down before it runs.
@@ -50,28 +52,24 @@ pub struct About {
 }
 
 impl Proposal {
-    /// The body of the reservation; `after` is the ledger's standing with it. The `nonce` is random: a ledger that was reset and is
+    /// The reservation; `after` is the ledger's standing with it. The `nonce` is random: a ledger that was reset and is
     /// filled with the same releases has other heads.
-    pub(crate) fn body(&self, time: &str, nonce: &str, after: &LedgerState) -> String {
-        let events: Vec<Value> = self.events.iter().map(event_to_json).collect();
-        let mut body = json!({
-            "entry": "reserve",
-            "time": time,
-            "nonce": nonce,
-            "release": self.release,
-            "kind": self.kind,
-            "project": self.project,
-            "request": self.request,
-            "engine": crate::ENGINE,
-            "events": events,
-            "rule": self.rule,
-            "one_draw": self.about.draws == Draws::One,
-            "after": after.json(),
-        });
-        if let Some(asked) = &self.about.asked {
-            body["asked"] = asked.json();
-        }
-        body.to_string()
+    pub(crate) fn entry(&self, time: &str, nonce: String, after: &LedgerState) -> Entry {
+        let asked = self.about.asked.as_ref().map(Asked::entry);
+        Entry::Reserve(Box::new(ReserveEntry {
+            after: Field::Here(after.entry()),
+            asked: Field::if_any(asked),
+            engine: crate::ENGINE.into(),
+            events: self.events.iter().map(event_to_json).collect(),
+            kind: Field::Here(self.kind.clone()),
+            nonce: Field::Here(nonce),
+            one_draw: Field::Here(self.about.draws == Draws::One),
+            project: self.project.clone().into(),
+            release: Field::Here(self.release.clone()),
+            request: self.request.clone().into(),
+            rule: self.rule.clone(),
+            time: Field::from(time),
+        }))
     }
 }
 
@@ -143,29 +141,43 @@ impl From<&str> for Output {
 }
 
 impl Output {
-    /// The body of the commit of a reservation.
-    pub(crate) fn body(&self, of: u64, time: &str) -> String {
-        let mut body = json!({ "entry": "commit", "time": time, "of": of, "output": self.values });
-        if !self.files.is_empty() {
-            body["files"] = json!(self.files);
-        }
-        body.to_string()
+    /// The commit of a reservation.
+    pub(crate) fn entry(&self, of: u64, time: String) -> Entry {
+        let files = self.files.iter().map(|(end, digest)| (end.clone(), Field::Here(digest.clone())));
+        Entry::Commit(CommitEntry {
+            files: Field::if_any(Some(files.collect()).filter(|_| !self.files.is_empty())),
+            of: Field::Here(of),
+            output: Field::Here(self.values.clone()),
+            time: Field::Here(time),
+        })
     }
 }
 
-/// The body of the entry that comes before anything drawn for a reservation leaves the process; of a round, with the number of the answer and the digest of the state that it leaves.
-pub(crate) fn drawn(of: u64, time: &str, nonce: &str, answer: Option<(u64, &str)>) -> Value {
-    let mut body = json!({ "entry": "drawn", "time": time, "nonce": nonce, "of": of });
-    if let Some((answer, state)) = answer {
-        body["answer"] = answer.into();
-        body["state"] = state.into();
+impl CommitEntry {
+    /// Which reservation it is of, and the digests of its output.
+    pub fn read(&self, sequence: u64) -> Result<(u64, Output), String> {
+        let of = self.of.get().ok_or_else(|| format!("entry {sequence} commits what was not reserved"))?;
+        let files = self.files.get().into_iter().flatten();
+        let files = files.filter_map(|(end, digest)| Some((end.clone(), digest.text()?)));
+        Ok((*of, Output { values: needed(&self.output, "output", sequence)?, files: files.collect() }))
     }
-    body
 }
 
-/// The body of the entry that comes before a row is read for an answer of a round.
-pub(crate) fn reading(of: u64, time: &str, answer: u64) -> Value {
-    json!({ "entry": "reading", "time": time, "of": of, "answer": answer })
+/// The entry that comes before anything drawn for a reservation leaves the process; of a round, with the number of the answer and the
+/// digest of the state that it leaves.
+pub(crate) fn drawn(of: u64, time: String, nonce: String, answer: Option<(u64, &str)>) -> Entry {
+    Entry::Drawn(DrawnEntry {
+        answer: Field::if_any(answer.map(|(answer, _)| answer)),
+        nonce: Field::Here(nonce),
+        of: Field::Here(of),
+        state: Field::if_any(answer.map(|(_, state)| state.to_string())),
+        time: Field::Here(time),
+    })
+}
+
+/// The entry that comes before a row is read for an answer of a round.
+pub(crate) fn reading(of: u64, time: String, answer: u64) -> Entry {
+    Entry::Reading(ReadingEntry { answer: Field::Here(answer), of: Field::Here(of), time: Field::Here(time) })
 }
 
 /// All entries, read.
@@ -184,33 +196,33 @@ impl History {
         let (mut standing, mut remarks, mut since) = (LedgerState::nothing(), Vec::new(), Head::empty());
         for (body, link) in bodies.iter().zip(chain::heads(bodies).skip(1)) {
             let sequence = link.entries;
-            let value = parsed(body, sequence)?;
-            if asked::is_remark(&value) {
-                remarks.push(asked::remark(&value, sequence, &since)?);
+            let entry = Entry::read(body, sequence)?;
+            if let Entry::Asked(remark) = &entry {
+                remarks.push(remark.remark(sequence, &since)?);
                 continue;
             }
             since = link.clone();
-            match value["entry"].as_str() {
-                Some("reserve") => {
-                    let charge = reservation(sequence, &value)?;
+            match &entry {
+                Entry::Reserve(reserve) => {
+                    let charge = reserve.charge(sequence)?;
                     standing.charge(&charge.kind, &charge.events);
                     charges.insert(sequence, charge);
-                    lives.insert(sequence, Life::of(&value));
-                    compared(&mut standing, &value["after"], sequence, &charges)?;
+                    lives.insert(sequence, Life::of(reserve));
+                    compared(&mut standing, &reserve.after, sequence, &charges)?;
                 }
-                Some(word @ ("reading" | "drawn" | "commit")) => {
-                    let of = value["of"].as_u64().and_then(|of| charges.get_mut(&of).zip(lives.get_mut(&of)));
-                    let (charge, life) = of.ok_or_else(|| out_of_order(word, sequence))?;
-                    if !life.follow(&value) {
-                        return Err(out_of_order(word, sequence));
+                Entry::Reading(_) | Entry::Drawn(_) | Entry::Commit(_) => {
+                    let of = entry.of().and_then(|of| charges.get_mut(&of).zip(lives.get_mut(&of)));
+                    let (charge, life) = of.ok_or_else(|| entry.out_of_order(sequence))?;
+                    if !life.follow(&entry) {
+                        return Err(entry.out_of_order(sequence));
                     }
-                    if word == "commit" {
-                        charge.state = ChargeState::Committed(committed(&value, sequence)?.1);
+                    if let Entry::Commit(commit) = &entry {
+                        charge.state = ChargeState::Committed(commit.read(sequence)?.1);
                     } else if charge.state.output().is_none() {
                         charge.state = ChargeState::uncommitted(life);
                     }
                 }
-                _ => standing.note(&value, link)?,
+                _ => standing.note(&entry, link)?,
             }
         }
         Ok(Self { charges: charges.into_values().collect(), remarks, standing })
@@ -222,30 +234,16 @@ impl History {
     }
 }
 
-/// What is wrong with an entry that may not follow those before it.
-pub(crate) fn out_of_order(word: &str, sequence: u64) -> String {
-    let says = match word {
-        "reading" => "says that rows are read for a round that is over, or for no charge",
-        "drawn" => "says that something was drawn for no charge, or a second time",
-        _ => "commits what was not reserved, or not drawn",
-    };
-    format!("entry {sequence} {says}")
-}
-
 /// The sums that stand in an entry must be those of the entries so far. Those that another rule counted are left alone.
 fn compared(
     standing: &mut LedgerState,
-    after: &Value,
+    after: &Field<After>,
     sequence: u64,
     charges: &BTreeMap<u64, Charge>,
 ) -> Result<(), String> {
-    if after.is_null() || after["rule"] != json!(crate::budget::RULE) || after["sums"].is_null() {
-        return Ok(());
-    }
-    let sets = after["sums"]["sets"].as_array().into_iter().flatten().filter_map(|set| {
-        let names = set["attributes"].as_array()?.iter().filter_map(Value::as_str);
-        AttributeSet::new(names).ok()
-    });
+    let Some(after) = after.get().filter(|after| after.is_by_this_rule()) else { return Ok(()) };
+    let sets = after.sums.get().into_iter().flat_map(|sums| &sums.sets).filter_map(Field::get);
+    let sets = sets.filter_map(|set| AttributeSet::new(set.attributes.iter().map(String::as_str)).ok());
     let sets: Vec<AttributeSet> = sets.collect();
     standing.ask(&sets, charges.values().map(|charge| charge.events.as_slice()));
     if standing.wrote(after) {
@@ -254,34 +252,26 @@ fn compared(
     Err(format!("the sums in entry {sequence} are not those of the entries up to it"))
 }
 
-pub(crate) fn parsed(body: &str, sequence: u64) -> Result<Value, String> {
-    serde_json::from_str(body).map_err(|_| format!("entry {sequence} is not JSON"))
+impl ReserveEntry {
+    /// The charge, of which nothing is known yet but this.
+    pub fn charge(&self, sequence: u64) -> Result<Charge, String> {
+        let place = scumble_wire::Located::at(&self.events, format!("entry {sequence}, events"));
+        let events = events_at(&place).map_err(|error| error.to_string())?;
+        Ok(Charge {
+            sequence,
+            time: needed(&self.time, "time", sequence)?,
+            release: needed(&self.release, "release", sequence)?,
+            kind: needed(&self.kind, "kind", sequence)?,
+            events,
+            rule: self.rule.clone(),
+            request: self.request.text(),
+            asked: Asked::read(&self.asked, sequence)?,
+            state: ChargeState::Interrupted,
+            is_drawn: Life::of(self).is_seen(),
+        })
+    }
 }
 
-/// Which reservation a commit is of, and the digests of its output.
-pub(crate) fn committed(value: &Value, sequence: u64) -> Result<(u64, Output), String> {
-    let of = value["of"].as_u64().ok_or_else(|| format!("entry {sequence} commits what was not reserved"))?;
-    let files = value["files"].as_object().into_iter().flatten();
-    let files = files.filter_map(|(end, digest)| Some((end.clone(), digest.as_str()?.to_string())));
-    Ok((of, Output { values: text(value, "output", sequence)?, files: files.collect() }))
-}
-
-pub(crate) fn reservation(sequence: u64, value: &Value) -> Result<Charge, String> {
-    let place = scumble_wire::Located::at(&value["events"], format!("entry {sequence}, events"));
-    let events = events_at(&place).map_err(|error| error.to_string())?;
-    Ok(Charge {
-        sequence,
-        time: text(value, "time", sequence)?,
-        release: text(value, "release", sequence)?,
-        kind: text(value, "kind", sequence)?,
-        events,
-        rule: value["rule"].clone(),
-        request: value["request"].as_str().map(str::to_string),
-        asked: Asked::from_json(&value["asked"], sequence)?,
-        state: ChargeState::uncommitted(&Life::of(value)),
-    })
-}
-
-fn text(value: &Value, field: &str, sequence: u64) -> Result<String, String> {
-    value[field].as_str().map(str::to_string).ok_or_else(|| format!("entry {sequence} has no '{field}'"))
+fn needed(field: &Field<String>, name: &str, sequence: u64) -> Result<String, String> {
+    field.text().ok_or_else(|| format!("entry {sequence} has no '{name}'"))
 }

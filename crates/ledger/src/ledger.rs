@@ -5,11 +5,13 @@
 //! What a reservation costs in time does not depend on how many there are ([`LedgerState`]).
 
 use crate::asked::{Remark, Remarked};
+use crate::body::{BudgetEntry, DataEntry, DeclarationEntry, Entry};
 use crate::budget::{Budget, Sums};
 use crate::chain::{self, Head};
-use crate::declaration::{self, joined};
+use crate::declaration::joined;
 use crate::entry::{self, About, Charge, Output, Proposal};
 use crate::error::{Error, Result};
+use crate::field::Field;
 use crate::life::Life;
 use crate::receipt::{Pass, Receipt};
 use crate::standing::LedgerState;
@@ -49,6 +51,19 @@ pub enum Change {
     Raise,
     /// Nobody may.
     Lower,
+}
+
+/// Limits that were in force from some entry on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BudgetInForce {
+    /// The entry's place in the ledger.
+    pub sequence: u64,
+    /// When they were written down.
+    pub time: Option<String>,
+    /// The limits, as the version wrote them that put them in force; null where there are none.
+    pub limits: Value,
+    /// Why they are others than before; the first ones need no reason.
+    pub because: Option<String>,
 }
 
 impl Ledger {
@@ -199,14 +214,9 @@ impl Ledger {
 
     /// The receipt of an existing reservation, for a caller that has checked that it may go on with it. What may be seen is for [`Ledger::drawn`] to decide.
     pub fn resumed(&self, head: &Head) -> Result<Receipt> {
-        let (value, _) = self.read(|connection| store::linked(connection, head))?;
-        match value["entry"] == "reserve" {
-            true => {
-                let time = value["time"].as_str().unwrap_or_default().to_string();
-                Ok(Receipt { sequence: head.entries, head: head.clone(), time })
-            }
-            false => Err(self.damaged(&format!("entry {} is no reservation", head.entries))),
-        }
+        let reserve = self.read(|connection| store::reserved(connection, head))?;
+        let time = reserve.time.text().unwrap_or_default();
+        Ok(Receipt { sequence: head.entries, head: head.clone(), time })
     }
 
     /// The charges of a release of which nothing can have been seen, newest first.
@@ -267,7 +277,7 @@ impl Ledger {
             }
             let head = noted(entries, head, &mut standing, proposal, &folder)?;
             standing.charge(&proposal.kind, &proposal.events);
-            store::append(entries, &head, &proposal.body(&time, &nonce, &standing))
+            store::append(entries, &head, &proposal.entry(&time, nonce, &standing))
         });
         // Whoever refuses says why in their own words.
         let head = head.map_err(|error| denied.unwrap_or_else(|| error.into()))?;
@@ -294,8 +304,8 @@ impl Ledger {
     }
 
     fn passed(&mut self, receipt: Receipt, answer: Option<(u64, &str)>) -> Result<Option<Pass>> {
-        let body = entry::drawn(receipt.sequence, &time::now(), &nonce()?, answer);
-        let head = self.followed(&receipt.head, |_| Some(body))?;
+        let entry = entry::drawn(receipt.sequence, time::now(), nonce()?, answer);
+        let head = self.followed(&receipt.head, |_| Some(entry))?;
         Ok(head.map(|head| Pass { receipt, head }))
     }
 
@@ -308,28 +318,28 @@ impl Ledger {
         let receipt = self.resumed(round)?;
         let next = |life: &Life| {
             let is_left = life.states().last().is_some_and(|last| last == state);
-            is_left.then(|| entry::reading(round.entries, &time::now(), life.answers() + 1))
+            is_left.then(|| entry::reading(round.entries, time::now(), life.answers() + 1))
         };
         Ok(self.followed(round, next)?.map(|_| receipt))
     }
 
     /// Appends an entry to the life of a charge, in a transaction that looks whether it may follow; none where it may not.
-    fn followed(&mut self, charge: &Head, next: impl FnOnce(&Life) -> Option<Value>) -> Result<Option<Head>> {
+    fn followed(&mut self, charge: &Head, next: impl FnOnce(&Life) -> Option<Entry>) -> Result<Option<Head>> {
         let mut follows = false;
         let head = self.append(|entries| {
             let mut life = store::life(entries, charge)?;
             let head = store::end(entries)?;
-            let body = next(&life).filter(|body| life.follow(body));
-            follows = body.is_some();
-            body.map_or(Ok(head.clone()), |body| store::append(entries, &head, &body.to_string()))
+            let entry = next(&life).filter(|entry| life.follow(entry));
+            follows = entry.is_some();
+            entry.map_or(Ok(head.clone()), |entry| store::append(entries, &head, &entry))
         })?;
         Ok(follows.then_some(head))
     }
 
     /// Writes down that the outputs of a reservation are in place.
     pub fn commit(&mut self, pass: Pass, output: impl Into<Output>) -> Result<Head> {
-        let body = output.into().body(pass.sequence(), &time::now());
-        self.append(|entries| store::append(entries, &store::end(entries)?, &body))
+        let entry = output.into().entry(pass.sequence(), time::now());
+        self.append(|entries| store::append(entries, &store::end(entries)?, &entry))
     }
 
     /// Writes down that somebody asked, where it cost nothing: it was refused, or its answer was there. Nothing is read or charged.
@@ -337,7 +347,7 @@ impl Ledger {
         self.append(|entries| {
             let head = store::end(entries)?;
             let since = store::before_remarks(entries, &head)?;
-            store::append(entries, &head, &remarked.body(&time::now(), &since))
+            store::append(entries, &head, &remarked.entry(time::now(), &since))
         })
     }
 
@@ -382,7 +392,7 @@ impl Ledger {
             let (standing, head) = store::standing(entries, &[])?;
             // Somebody else may have been first.
             wrote = is_none(&standing);
-            if wrote { store::append(entries, &head, &budget_body(&budget.in_force(), None)) } else { Ok(head) }
+            if wrote { store::append(entries, &head, &budget_entry(budget.in_force(), None)) } else { Ok(head) }
         })?;
         Ok(wrote.then_some(head))
     }
@@ -416,16 +426,23 @@ impl Ledger {
                 }
                 _ => {}
             }
-            store::append(entries, &head, &budget_body(&budget.in_force(), Some(because)))
+            store::append(entries, &head, &budget_entry(budget.in_force(), Some(because)))
         })
     }
 
-    /// Every budget that was in force, in order: the number of its entry, and the entry.
-    pub fn budgets(&self) -> Result<Vec<(u64, Value)>> {
+    /// Every budget that was in force, in order.
+    pub fn budgets(&self) -> Result<Vec<BudgetInForce>> {
         let (bodies, _) = self.bodies()?;
-        let entries =
-            bodies.iter().zip(1..).filter_map(|(body, sequence)| Some((sequence, serde_json::from_str(body).ok()?)));
-        Ok(entries.filter(|(_, body): &(u64, Value)| body["entry"] == "budget").collect())
+        let budget = |(body, sequence): (&String, u64)| match Entry::read(body, sequence).ok()? {
+            Entry::Budget(entry) => Some(BudgetInForce {
+                sequence,
+                time: entry.time.text(),
+                limits: entry.limits,
+                because: entry.because.text(),
+            }),
+            _ => None,
+        };
+        Ok(bodies.iter().zip(1..).filter_map(budget).collect())
     }
 
     /// Appends in a transaction that excludes other writers from its first reading on.
@@ -500,22 +517,25 @@ fn noted(
     folder: &Path,
 ) -> std::result::Result<Head, Trouble> {
     let About { tables, data, budget, .. } = &proposal.about;
-    let mut bodies = Vec::new();
+    let mut new = Vec::new();
     if let Some(all) = joined(standing.declared(), tables, folder).map_err(Trouble::Refused)? {
-        bodies.push(json!({ "entry": "declaration", "time": time::now(), "tables": declaration::to_json(&all) }));
+        let tables = all.into_iter().map(|(name, table)| (name, Field::Here(table)));
+        let tables = Field::Here(tables.collect());
+        new.push(Entry::Declaration(DeclarationEntry { tables, time: Field::Here(time::now()) }));
     }
     if data.iter().any(|(table, mark)| standing.mark(table) != Some(mark)) {
         let mut all = standing.data.value.clone();
         all.extend(data.clone());
-        bodies.push(json!({ "entry": "data", "time": time::now(), "tables": all }));
+        let tables = Field::Here(all.into_iter().map(|(table, mark)| (table, Field::Here(mark))).collect());
+        new.push(Entry::Data(DataEntry { tables, time: Field::Here(time::now()) }));
     }
     standing.agrees(budget, "the project file").map_err(Trouble::Refused)?;
     if standing.budget.value != *budget {
-        bodies.push(json!({ "entry": "budget", "time": time::now(), "limits": budget }));
+        new.push(budget_entry(budget.clone(), None));
     }
-    for body in bodies {
-        head = store::append(entries, &head, &body.to_string())?;
-        standing.note(&body, head.clone())?;
+    for entry in new {
+        head = store::append(entries, &head, &entry)?;
+        standing.note(&entry, head.clone())?;
     }
     Ok(head)
 }
@@ -525,13 +545,10 @@ fn nonce() -> Result<String> {
     Ok(format!("{:016x}", SecureSource::new()?.next_u64()))
 }
 
-/// The body of an entry that puts limits in force: the first ones need no reason.
-fn budget_body(limits: &Value, because: Option<&str>) -> String {
-    let mut body = json!({ "entry": "budget", "time": time::now(), "limits": limits });
-    if let Some(because) = because {
-        body["because"] = because.into();
-    }
-    body.to_string()
+/// An entry that puts limits in force: the first ones need no reason.
+fn budget_entry(limits: Value, because: Option<&str>) -> Entry {
+    let because = Field::if_any(because.map(str::to_string));
+    Entry::Budget(BudgetEntry { because, limits, time: Field::Here(time::now()) })
 }
 
 /// The folder of a ledger, links resolved: the ways to the sources of its tables begin there.

@@ -5,12 +5,14 @@
 
 mod anchor;
 mod asked;
+mod body;
 pub mod budget;
 mod chain;
 mod declaration;
 pub mod digest;
 mod entry;
 mod error;
+mod field;
 pub mod file;
 mod ledger;
 mod life;
@@ -27,7 +29,7 @@ pub use chain::{GENESIS, Head};
 pub use declaration::{Declaration, Declarations, joined, way};
 pub use entry::{About, Charge, ChargeState, Output, Proposal};
 pub use error::{Error, Result};
-pub use ledger::{Change, Ledger, beside, folder};
+pub use ledger::{BudgetInForce, Change, Ledger, beside, folder};
 pub use life::{Draws, Life};
 pub use mark::Key;
 pub use receipt::{Pass, Receipt};

@@ -5,7 +5,8 @@
 //!   of the state that it left, before anything of it is seen. For each answer after the first, `reading` stands before it, and is written before a row is read: a round in which that was not followed by `drawn` is over.
 //! - Charges of older versions do not say (`one_draw` is absent): something of them may have been seen at any time.
 
-use serde_json::Value;
+use crate::body::{Entry, ReserveEntry};
+use crate::digest::unhex;
 
 /// For what a charge pays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,8 +34,8 @@ pub struct Life {
 
 impl Life {
     /// At the reservation.
-    pub(crate) fn of(reserve: &Value) -> Self {
-        let draws = reserve["one_draw"].as_bool().map(|is_one| if is_one { Draws::One } else { Draws::Each });
+    pub(crate) fn of(reserve: &ReserveEntry) -> Self {
+        let draws = reserve.one_draw.get().map(|is_one| if *is_one { Draws::One } else { Draws::Each });
         Self { draws, drawn: 0, commits: 0, states: Vec::new(), is_reading: false }
     }
 
@@ -60,29 +61,29 @@ impl Life {
 
     /// Takes the next entry; false where that may not follow.
     #[must_use]
-    pub(crate) fn follow(&mut self, entry: &Value) -> bool {
-        let is_next_answer = entry["answer"] == self.answers() + 1;
-        match (entry["entry"].as_str(), self.draws) {
-            (Some("reading"), Some(Draws::Each)) => {
-                let may = is_next_answer && self.drawn > 0 && !self.is_reading;
+    pub(crate) fn follow(&mut self, entry: &Entry) -> bool {
+        let next = self.answers() + 1;
+        match (entry, self.draws) {
+            (Entry::Reading(reading), Some(Draws::Each)) => {
+                let may = reading.answer.get() == Some(&next) && self.drawn > 0 && !self.is_reading;
                 self.is_reading |= may;
                 may
             }
-            (Some("drawn"), Some(Draws::One)) => {
+            (Entry::Drawn(_), Some(Draws::One)) => {
                 let may = self.drawn == 0;
                 self.drawn = 1;
                 may
             }
             // An older round gets answers of the model alone, which read no row.
-            (Some("drawn"), Some(Draws::Each) | None) => {
-                let state =
-                    entry["state"].as_str().filter(|state| is_next_answer && crate::digest::unhex(state).is_some());
-                self.drawn = self.answers() + 1;
+            (Entry::Drawn(drawn), Some(Draws::Each) | None) => {
+                let is_next = drawn.answer.get() == Some(&next);
+                let state = drawn.state.get().filter(|state| is_next && unhex(state).is_some());
+                self.drawn = next;
                 self.is_reading = false;
-                self.states.extend(state.map(str::to_string));
+                self.states.extend(state.cloned());
                 state.is_some()
             }
-            (Some("commit"), draws) => {
+            (Entry::Commit(_), draws) => {
                 self.commits += 1;
                 match draws {
                     Some(Draws::One) => self.drawn > 0,

@@ -18,14 +18,15 @@
 //! An entry further down that was edited since is not noticed here, and does not matter to the sums; `ledger verify` reads everything,
 //! recomputes each `after` and demands that it is the one that stands there.
 
+use crate::body::{After, Entry, Link};
 use crate::budget::{Budget, RULE, Sums};
 use crate::chain::Head;
-use crate::declaration::{self, Declarations};
-use crate::digest::{hex, unhex};
+use crate::declaration::Declarations;
 use crate::error::{Error, Result};
+use crate::field::Field;
 use scumble::event::Event;
 use scumble::scope::AttributeSet;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The state of a ledger after some entry.
@@ -152,73 +153,67 @@ impl LedgerState {
     }
 
     /// The field `after`.
-    pub(crate) fn json(&self) -> Value {
-        let link =
-            |at: &Option<Head>| at.as_ref().map(|head| json!({ "entry": head.entries, "hash": hex(&head.hash) }));
-        json!({
-            "rule": RULE,
-            "kinds": self.kinds,
-            "sums": self.sums.as_ref().map(Sums::json),
-            "declaration": link(&self.declared.at),
-            "data": link(&self.data.at),
-            "budget": link(&self.budget.at),
-        })
+    pub(crate) fn entry(&self) -> After {
+        let link = |at: &Option<Head>| at.as_ref().map(Link::to).into();
+        After {
+            budget: link(&self.budget.at),
+            data: link(&self.data.at),
+            declaration: link(&self.declared.at),
+            kinds: Field::Here(self.kinds.clone()),
+            rule: Field::Here(RULE),
+            sums: self.sums.as_ref().map(Sums::entry).into(),
+            others: BTreeMap::new(),
+        }
     }
 
     /// Whether `after` is what this standing would write, up to the last digits of sums that another machine computed.
-    pub(crate) fn wrote(&self, after: &Value) -> bool {
-        let rest = |shown: &Value| {
-            let mut shown = shown.clone();
-            shown["sums"] = Value::Null;
-            shown
-        };
-        let sums = Sums::from_json(&after["sums"]);
-        let agree = self.sums.as_ref().zip(sums.ok()).is_some_and(|(ours, theirs)| ours.agree_with(&theirs));
-        agree && rest(&self.json()) == rest(after)
+    pub(crate) fn wrote(&self, after: &After) -> bool {
+        let sums = after.sums.get().and_then(|sums| Sums::read(sums).ok());
+        let agree = self.sums.as_ref().zip(sums).is_some_and(|(ours, theirs)| ours.agree_with(&theirs));
+        agree && After { sums: after.sums.clone(), ..self.entry() } == *after
     }
 
-    /// What `after` says, if its sums are counted by today's rule; `noted` gives the body of an entry that it points to.
-    pub(crate) fn from_json<E: From<String>>(
-        after: &Value,
-        noted: impl Fn(&Head) -> std::result::Result<Value, E>,
+    /// What `after` says, if its sums are counted by today's rule; `noted` gives the entry that it points to.
+    pub(crate) fn read<E: From<String>>(
+        after: &Field<After>,
+        noted: impl Fn(&Head) -> std::result::Result<Entry, E>,
     ) -> std::result::Result<Option<Self>, E> {
         let damaged = || E::from("an entry's sums are not in a form that this version knows".to_string());
-        if after["rule"] != json!(RULE) || after["sums"].is_null() {
-            return Ok(None);
-        }
-        let kinds = after["kinds"].as_object().ok_or_else(damaged)?.iter();
-        let kinds = kinds.map(|(kind, number)| Some((kind.clone(), number.as_u64()?)));
+        let Some(after) = after.get().filter(|after| after.is_by_this_rule()) else { return Ok(None) };
         let mut standing = Self::nothing();
-        standing.kinds = kinds.collect::<Option<_>>().ok_or_else(damaged)?;
-        standing.sums = Some(Sums::from_json(&after["sums"]).map_err(|_| damaged())?);
-        for field in ["declaration", "data", "budget"] {
-            if after[field].is_null() {
-                continue;
-            }
-            let entries = after[field]["entry"].as_u64().ok_or_else(damaged)?;
-            let hash = after[field]["hash"].as_str().and_then(unhex).ok_or_else(damaged)?;
-            let head = Head { entries, hash };
+        standing.kinds = after.kinds.get().ok_or_else(damaged)?.clone();
+        standing.sums = Some(after.sums.get().and_then(|sums| Sums::read(sums).ok()).ok_or_else(damaged)?);
+        for link in [&after.declaration, &after.data, &after.budget].into_iter().filter(|link| !link.is_empty()) {
+            let head = link.get().and_then(Link::head).ok_or_else(damaged)?;
             standing.note(&noted(&head)?, head).map_err(E::from)?;
         }
         Ok(Some(standing))
     }
 
     /// Takes in an entry that says what is in force from now on.
-    pub(crate) fn note(&mut self, body: &Value, at: Head) -> std::result::Result<(), String> {
+    pub(crate) fn note(&mut self, entry: &Entry, at: Head) -> std::result::Result<(), String> {
         let unknown = || format!("entry {} is of a form that this version does not know", at.entries);
-        match body["entry"].as_str() {
-            Some("declaration") => {
-                let value = declaration::from_json(&body["tables"]).ok_or_else(unknown)?;
-                self.declared = InForce { value, at: Some(at) };
+        match entry {
+            Entry::Declaration(entry) => {
+                let tables = entry.tables.get().ok_or_else(unknown)?.iter();
+                let value = tables.map(|(name, table)| Some((name.clone(), table.get()?.clone())));
+                self.declared = InForce { value: value.collect::<Option<_>>().ok_or_else(unknown)?, at: Some(at) };
             }
-            Some("data") => {
-                let tables = body["tables"].as_object().ok_or_else(unknown)?.iter();
-                let value = tables.map(|(name, mark)| Some((name.clone(), mark.as_str()?.to_string())));
+            Entry::Data(entry) => {
+                let tables = entry.tables.get().ok_or_else(unknown)?.iter();
+                let value = tables.map(|(name, mark)| Some((name.clone(), mark.text()?)));
                 self.data = InForce { value: value.collect::<Option<_>>().ok_or_else(unknown)?, at: Some(at) };
             }
-            Some("budget") => self.budget = InForce { value: body["limits"].clone(), at: Some(at) },
+            Entry::Budget(entry) => self.budget = InForce { value: entry.limits.clone(), at: Some(at) },
             _ => return Err(unknown()),
         }
         Ok(())
+    }
+}
+
+impl After {
+    /// Whether there are sums in it, and today's rule counted them.
+    pub fn is_by_this_rule(&self) -> bool {
+        self.rule.get() == Some(&RULE) && !self.sums.is_empty()
     }
 }

@@ -1,10 +1,9 @@
 //! Reading and writing entries in SQLite.
 
-use crate::asked;
+use crate::body::{AskedEntry, Entry, Link, ReserveEntry};
 use crate::budget::Sums;
 use crate::chain::{self, GENESIS, Head};
-use crate::digest::unhex;
-use crate::entry::{Charge, ChargeState, History, Output, committed, out_of_order, parsed, reservation};
+use crate::entry::{Charge, ChargeState, History, Output};
 use crate::error::Error;
 use crate::life::Life;
 use crate::standing::LedgerState;
@@ -72,22 +71,24 @@ pub(crate) fn standing(connection: &Connection, sets: &[AttributeSet]) -> Result
 fn tail(connection: &Connection) -> Result<(Option<LedgerState>, Head)> {
     let head = end(connection)?;
     let (mut found, mut since) = (None, Vec::new());
-    downwards(connection, &head, |at, value| {
-        match value["entry"].as_str() {
-            Some("reserve") => {
+    downwards(connection, &head, |at, entry| {
+        match &entry {
+            Entry::Reserve(reserve) => {
                 let noted = |at: &Head| Ok::<_, Trouble>(linked(connection, at)?.0);
-                found = LedgerState::from_json(&value["after"], noted)?;
+                found = LedgerState::read(&reserve.after, noted)?;
                 return Ok(false);
             }
-            Some("commit" | "drawn" | "reading") => {}
-            Some("declaration" | "data" | "budget") => since.push((value, at.clone())),
-            _ => return Err(Trouble::Damaged("the last entry is of a kind that this version does not know".into())),
+            Entry::Commit(_) | Entry::Drawn(_) | Entry::Reading(_) => {}
+            Entry::Declaration(_) | Entry::Data(_) | Entry::Budget(_) => since.push((entry, at.clone())),
+            Entry::Asked(_) | Entry::Unknown => {
+                return Err(Trouble::Damaged("the last entry is of a kind that this version does not know".into()));
+            }
         }
         Ok(true)
     })?;
     // What came into force after the last reservation, in its order.
     if let Some(standing) = &mut found {
-        since.into_iter().rev().try_for_each(|(value, at)| standing.note(&value, at))?;
+        since.into_iter().rev().try_for_each(|(entry, at)| standing.note(&entry, at))?;
     }
     if head.entries == 0 {
         found = Some(LedgerState::nothing());
@@ -98,11 +99,11 @@ fn tail(connection: &Connection) -> Result<(Option<LedgerState>, Head)> {
 /// The last charges, oldest first.
 pub(crate) fn recent(connection: &Connection, number: usize) -> Result<Vec<Charge>> {
     let (mut charges, mut outputs, mut drawn) = (Vec::new(), HashMap::new(), HashSet::new());
-    downwards(connection, &end(connection)?, |at, value| {
+    downwards(connection, &end(connection)?, |at, entry| {
         let sequence = at.entries;
-        match value["entry"].as_str() {
-            Some("reserve") => {
-                let mut charge: Charge = reservation(sequence, &value)?;
+        match entry {
+            Entry::Reserve(reserve) => {
+                let mut charge = reserve.charge(sequence)?;
                 if let Some(output) = outputs.remove(&sequence) {
                     charge.state = ChargeState::Committed(output);
                 } else if drawn.contains(&sequence) {
@@ -110,8 +111,8 @@ pub(crate) fn recent(connection: &Connection, number: usize) -> Result<Vec<Charg
                 }
                 charges.push(charge);
             }
-            Some("commit") => {
-                let (of, output) = committed(&value, sequence)?;
+            Entry::Commit(commit) => {
+                let (of, output) = commit.read(sequence)?;
                 // From the newest down: the last commit of a reservation counts.
                 outputs.entry(of).or_insert(output);
             }
@@ -130,26 +131,41 @@ pub(crate) fn recent(connection: &Connection, number: usize) -> Result<Vec<Charg
 /// place; a ledger that was edited elsewhere is `verify`'s to find.
 pub(crate) fn last_committed(connection: &Connection, release: &str) -> Result<Option<(Charge, Marks)>> {
     let name = format!("\"release\":{}", Value::from(release));
-    let last = newest(connection, &name, |value| value["release"] == release)?;
-    last.map(|(charge, value)| Ok((charge, marks(connection, &value["after"]["data"])?))).transpose()
+    let last = newest(connection, &name, |reserve| reserve.release.is(release))?;
+    last.map(|(charge, reserve)| Ok((charge, marks(connection, &reserve)?))).transpose()
 }
 
 /// Of the charges whose bodies hold a text and are meant, the one that was committed last, which need not be the one that was charged last.
-fn newest(connection: &Connection, text: &str, is_meant: impl Fn(&Value) -> bool) -> Result<Option<(Charge, Value)>> {
-    let mut newest: Option<(u64, Charge, Value)> = None;
-    for at in mentioning(connection, text, 0)? {
-        let (value, _) = linked(connection, &at)?;
-        if value["entry"] != "reserve" || !is_meant(&value) {
-            continue;
-        }
+fn newest(
+    connection: &Connection,
+    text: &str,
+    is_meant: impl Fn(&ReserveEntry) -> bool,
+) -> Result<Option<(Charge, Box<ReserveEntry>)>> {
+    let mut newest: Option<(u64, Charge, Box<ReserveEntry>)> = None;
+    for one in meant(connection, text, is_meant)? {
+        let (at, reserve) = one?;
         if let Some((committed, output)) = output_of(connection, at.entries)?
             && newest.as_ref().is_none_or(|(last, ..)| *last < committed)
         {
-            let charge = reservation(at.entries, &value)?;
-            newest = Some((committed, Charge { state: ChargeState::Committed(output), ..charge }, value));
+            let charge = reserve.charge(at.entries)?;
+            newest = Some((committed, Charge { state: ChargeState::Committed(output), ..charge }, reserve));
         }
     }
-    Ok(newest.map(|(_, charge, value)| (charge, value)))
+    Ok(newest.map(|(_, charge, reserve)| (charge, reserve)))
+}
+
+/// The reservations whose bodies hold a text and are meant, in order, one after the other.
+fn meant(
+    connection: &Connection,
+    text: &str,
+    is_meant: impl Fn(&ReserveEntry) -> bool,
+) -> Result<impl Iterator<Item = Result<(Head, Box<ReserveEntry>)>>> {
+    let found = mentioning(connection, text, 0)?.into_iter();
+    Ok(found.filter_map(move |at| match linked(connection, &at) {
+        Ok((Entry::Reserve(reserve), _)) if is_meant(&reserve) => Some(Ok((at, reserve))),
+        Ok(_) => None,
+        Err(error) => Some(Err(error)),
+    }))
 }
 
 /// A reservation, as far as it tells whether its release may go on.
@@ -167,21 +183,19 @@ pub struct Reservation {
 pub(crate) fn reservations(connection: &Connection, release: &str) -> Result<Vec<Reservation>> {
     let name = format!("\"release\":{}", Value::from(release));
     let mut found: BTreeMap<u64, Reservation> = BTreeMap::new();
-    for head in mentioning(connection, &name, 0)? {
-        let (value, _) = linked(connection, &head)?;
-        if value["entry"] == "reserve" && value["release"] == release {
-            let request = value["request"].as_str().unwrap_or_default().to_string();
-            found.insert(head.entries, Reservation { head, request, life: Life::of(&value) });
-        }
+    for one in meant(connection, &name, |reserve| reserve.release.is(release))? {
+        let (head, reserve) = one?;
+        let (request, life) = (reserve.request.text().unwrap_or_default(), Life::of(&reserve));
+        found.insert(head.entries, Reservation { head, request, life });
     }
     let first = found.keys().next().copied().unwrap_or(u64::MAX);
     for at in mentioning(connection, "\"of\":", first)? {
         let body: String =
             connection
                 .query_row("SELECT body FROM entry WHERE sequence = ?1", [at.entries as i64], |row| row.get(0))?;
-        let value = parsed(&body, at.entries)?;
-        if let Some(reservation) = value["of"].as_u64().and_then(|of| found.get_mut(&of)) {
-            followed(&mut reservation.life, &value, at.entries)?;
+        let entry = Entry::read(&body, at.entries)?;
+        if let Some(reservation) = entry.of().and_then(|of| found.get_mut(&of)) {
+            followed(&mut reservation.life, &entry, at.entries)?;
         }
     }
     Ok(found.into_values().collect())
@@ -189,24 +203,27 @@ pub(crate) fn reservations(connection: &Connection, release: &str) -> Result<Vec
 
 /// What came after a reservation.
 pub(crate) fn life(connection: &Connection, charge: &Head) -> Result<Life> {
-    let mut life = Life::of(&linked(connection, charge)?.0);
+    let mut life = Life::of(&*reserved(connection, charge)?);
     for at in mentioning(connection, &format!("\"of\":{}", charge.entries), charge.entries)? {
-        let (value, _) = linked(connection, &at)?;
-        if value["of"] == charge.entries {
-            followed(&mut life, &value, at.entries)?;
+        let (entry, _) = linked(connection, &at)?;
+        if entry.of() == Some(charge.entries) {
+            followed(&mut life, &entry, at.entries)?;
         }
     }
     Ok(life)
 }
 
-/// Takes an entry of a charge; what else speaks of it is passed over.
-fn followed(life: &mut Life, value: &Value, sequence: u64) -> Result<()> {
-    match value["entry"].as_str() {
-        Some(word @ ("reading" | "drawn" | "commit")) if !life.follow(value) => {
-            Err(out_of_order(word, sequence).into())
-        }
-        _ => Ok(()),
+/// The reservation at a place.
+pub(crate) fn reserved(connection: &Connection, at: &Head) -> Result<Box<ReserveEntry>> {
+    match linked(connection, at)?.0 {
+        Entry::Reserve(reserve) => Ok(reserve),
+        _ => Err(Trouble::Damaged(format!("entry {} is no reservation", at.entries))),
     }
+}
+
+/// Takes an entry of a charge.
+fn followed(life: &mut Life, entry: &Entry, sequence: u64) -> Result<()> {
+    if life.follow(entry) { Ok(()) } else { Err(entry.out_of_order(sequence).into()) }
 }
 
 /// A charge of which nothing was drawn that anybody can have seen.
@@ -223,56 +240,50 @@ pub struct Undrawn {
 /// Those of a release, newest first.
 pub(crate) fn undrawn(connection: &Connection, release: &str) -> Result<Vec<Undrawn>> {
     let name = format!("\"release\":{}", Value::from(release));
-    undrawn_of(connection, &name, |value| value["release"] == release)
+    undrawn_of(connection, &name, |reserve| reserve.release.is(release))
 }
 
 /// Those for a question of somebody's, newest first.
 pub(crate) fn unanswered(connection: &Connection, question: &str, by: &str) -> Result<Vec<Undrawn>> {
     let text = format!("\"question\":{}", Value::from(question));
-    undrawn_of(connection, &text, |value| value["asked"]["question"] == question && value["asked"]["by"] == by)
+    let is_theirs = |asked: &AskedEntry| asked.question.is(question) && asked.by.is(by);
+    undrawn_of(connection, &text, |reserve| reserve.asked.get().is_some_and(is_theirs))
 }
 
-fn undrawn_of(connection: &Connection, text: &str, is_meant: impl Fn(&Value) -> bool) -> Result<Vec<Undrawn>> {
-    let mut found: BTreeMap<u64, (Head, Value)> = BTreeMap::new();
-    for at in mentioning(connection, text, 0)? {
-        let (value, _) = linked(connection, &at)?;
-        if value["entry"] == "reserve" && value["one_draw"] == true && is_meant(&value) {
-            found.insert(at.entries, (at, value));
-        }
+fn undrawn_of(connection: &Connection, text: &str, is_meant: impl Fn(&ReserveEntry) -> bool) -> Result<Vec<Undrawn>> {
+    let mut found: BTreeMap<u64, (Head, Box<ReserveEntry>)> = BTreeMap::new();
+    for one in meant(connection, text, |reserve| reserve.one_draw.get() == Some(&true) && is_meant(reserve))? {
+        let (at, reserve) = one?;
+        found.insert(at.entries, (at, reserve));
     }
     let Some(first) = found.keys().next().copied() else { return Ok(Vec::new()) };
     for at in mentioning(connection, "\"entry\":\"drawn\"", first)? {
-        let (value, _) = linked(connection, &at)?;
-        if let Some(of) = value["of"].as_u64().filter(|_| value["entry"] == "drawn") {
-            found.remove(&of);
+        if let Entry::Drawn(drawn) = linked(connection, &at)?.0
+            && let Some(of) = drawn.of.get()
+        {
+            found.remove(of);
         }
     }
-    let undrawn = |(at, value): (Head, Value)| {
-        let marks = marks(connection, &value["after"]["data"])?;
-        Ok(Undrawn { charge: reservation(at.entries, &value)?, marks, at })
+    let undrawn = |(at, reserve): (Head, Box<ReserveEntry>)| {
+        Ok(Undrawn { charge: reserve.charge(at.entries)?, marks: marks(connection, &reserve)?, at })
     };
     found.into_values().rev().map(undrawn).collect()
 }
 
 /// The numbers of the jobs with this digest that were charged, in order.
 pub(crate) fn jobs(connection: &Connection, digest: &str) -> Result<Vec<String>> {
-    let mut numbers = Vec::new();
-    for head in mentioning(connection, digest, 0)? {
-        let (value, _) = linked(connection, &head)?;
-        let job = &value["rule"]["job"];
-        if value["entry"] == "reserve" && job["digest"] == digest {
-            numbers.push(job["number"].as_str().unwrap_or_default().to_string());
-        }
-    }
-    Ok(numbers)
+    let charged = meant(connection, digest, |reserve| reserve.rule["job"]["digest"] == digest)?;
+    let number = |reserve: &ReserveEntry| reserve.rule["job"]["number"].as_str().unwrap_or_default().to_string();
+    charged.map(|one| Ok(number(&one?.1))).collect()
 }
 
 /// The last commit of a reservation, if there is one: its entry, and what it says.
 fn output_of(connection: &Connection, sequence: u64) -> Result<Option<(u64, Output)>> {
     for at in mentioning(connection, &format!("\"of\":{sequence}"), sequence)?.into_iter().rev() {
-        let (value, _) = linked(connection, &at)?;
-        if value["entry"] == "commit" && value["of"] == sequence {
-            return Ok(Some((at.entries, committed(&value, at.entries)?.1)));
+        if let Entry::Commit(commit) = linked(connection, &at)?.0
+            && commit.of.get() == Some(&sequence)
+        {
+            return Ok(Some((at.entries, commit.read(at.entries)?.1)));
         }
     }
     Ok(None)
@@ -297,12 +308,10 @@ fn mentioning(connection: &Connection, text: &str, after: u64) -> Result<Vec<Hea
 /// What was charged for somebody, all of it.
 pub(crate) fn charged_to(connection: &Connection, name: &str) -> Result<Sums> {
     let mut sums = Sums::nothing();
-    for at in mentioning(connection, &format!("\"by\":{}", Value::from(name)), 0)? {
-        let (value, _) = linked(connection, &at)?;
-        if value["entry"] == "reserve" && value["asked"]["by"] == name {
-            let charge = reservation(at.entries, &value)?;
-            sums.add(&charge.events).map_err(Trouble::Refused)?;
-        }
+    let is_theirs = |reserve: &ReserveEntry| reserve.asked.get().is_some_and(|asked| asked.by.is(name));
+    for one in meant(connection, &format!("\"by\":{}", Value::from(name)), is_theirs)? {
+        let (at, reserve) = one?;
+        sums.add(&reserve.charge(at.entries)?.events).map_err(Trouble::Refused)?;
     }
     Ok(sums)
 }
@@ -310,21 +319,22 @@ pub(crate) fn charged_to(connection: &Connection, name: &str) -> Result<Sums> {
 /// The charge for a question whose outputs were put into place last.
 pub(crate) fn answered(connection: &Connection, question: &str) -> Result<Option<Charge>> {
     let text = format!("\"question\":{}", Value::from(question));
-    Ok(newest(connection, &text, |value| value["asked"]["question"] == question)?.map(|(charge, _)| charge))
+    let is_it = |reserve: &ReserveEntry| reserve.asked.get().is_some_and(|asked| asked.question.is(question));
+    Ok(newest(connection, &text, is_it)?.map(|(charge, _)| charge))
 }
 
 /// The charge that a request with this key led to: its own, or that of the answer that it got.
 pub(crate) fn keyed(connection: &Connection, key: &str) -> Result<Option<Charge>> {
     for at in mentioning(connection, &format!("\"key\":{}", Value::from(key)), 0)? {
-        let (value, _) = linked(connection, &at)?;
-        if value["entry"] == "reserve" && value["asked"]["key"] == key {
-            return charge_at(connection, &at).map(Some);
-        }
-        if asked::is_remark(&value)
-            && value["key"] == key
-            && let Some(of) = value["of"].as_u64()
-        {
-            return charge_at(connection, &head_at(connection, of)?).map(Some);
+        let of = match linked(connection, &at)?.0 {
+            Entry::Reserve(reserve) if reserve.asked.get().is_some_and(|asked| asked.key.is(key)) => Some(at),
+            Entry::Asked(remark) if remark.key.is(key) => {
+                remark.of.get().map(|of| head_at(connection, *of)).transpose()?
+            }
+            _ => None,
+        };
+        if let Some(of) = of {
+            return charge_at(connection, &of).map(Some);
         }
     }
     Ok(None)
@@ -332,7 +342,7 @@ pub(crate) fn keyed(connection: &Connection, key: &str) -> Result<Option<Charge>
 
 /// A charge with what became of it.
 fn charge_at(connection: &Connection, at: &Head) -> Result<Charge> {
-    let charge = reservation(at.entries, &linked(connection, at)?.0)?;
+    let charge = reserved(connection, at)?.charge(at.entries)?;
     let state = match output_of(connection, at.entries)? {
         Some((_, output)) => ChargeState::Committed(output),
         None => ChargeState::uncommitted(&life(connection, at)?),
@@ -354,17 +364,19 @@ pub(crate) fn before_remarks(connection: &Connection, head: &Head) -> Result<Hea
     if head.entries == 0 {
         return Ok(head.clone());
     }
-    let (value, _) = linked(connection, head)?;
-    Ok(if asked::is_remark(&value) { asked::since(&value, head.entries)? } else { head.clone() })
+    match linked(connection, head)?.0 {
+        Entry::Asked(remark) => Ok(remark.since(head.entries)?),
+        _ => Ok(head.clone()),
+    }
 }
 
-/// The marks that an entry in force holds; none where there is no such entry.
-fn marks(connection: &Connection, link: &Value) -> Result<Marks> {
-    let at = link["entry"].as_u64().zip(link["hash"].as_str().and_then(unhex));
-    let Some((entries, hash)) = at else { return Ok(Marks::new()) };
-    let (value, _) = linked(connection, &Head { entries, hash })?;
-    let tables = value["tables"].as_object().into_iter().flatten();
-    Ok(tables.filter_map(|(table, mark)| Some((table.clone(), mark.as_str()?.to_string()))).collect())
+/// The marks of the files that were in force at a charge; none where no entry holds them.
+fn marks(connection: &Connection, reserve: &ReserveEntry) -> Result<Marks> {
+    let link = reserve.after.get().and_then(|after| after.data.get());
+    let Some(at) = link.and_then(Link::head) else { return Ok(Marks::new()) };
+    let Entry::Data(data) = linked(connection, &at)?.0 else { return Ok(Marks::new()) };
+    let tables = data.tables.get().into_iter().flatten();
+    Ok(tables.filter_map(|(table, mark)| Some((table.clone(), mark.text()?))).collect())
 }
 
 /// The head, of which the last entry is verified to be there.
@@ -382,15 +394,15 @@ pub(crate) fn end(connection: &Connection) -> Result<Head> {
 }
 
 /// Calls `look` with each entry from the head down, link by link, until it says no. Remarks are passed over, however many there are.
-fn downwards(connection: &Connection, head: &Head, mut look: impl FnMut(&Head, Value) -> Result<bool>) -> Result<()> {
+fn downwards(connection: &Connection, head: &Head, mut look: impl FnMut(&Head, Entry) -> Result<bool>) -> Result<()> {
     let mut at = head.clone();
     while at.entries > 0 {
-        let (value, before) = linked(connection, &at)?;
-        if asked::is_remark(&value) {
-            at = asked::since(&value, at.entries)?;
+        let (entry, before) = linked(connection, &at)?;
+        if let Entry::Asked(remark) = &entry {
+            at = remark.since(at.entries)?;
             continue;
         }
-        if !look(&at, value)? {
+        if !look(&at, entry)? {
             break;
         }
         at = before;
@@ -399,7 +411,7 @@ fn downwards(connection: &Connection, head: &Head, mut look: impl FnMut(&Head, V
 }
 
 /// The entry whose hash is `at`'s, and the head before it.
-pub(crate) fn linked(connection: &Connection, at: &Head) -> Result<(Value, Head)> {
+pub(crate) fn linked(connection: &Connection, at: &Head) -> Result<(Entry, Head)> {
     let missing = || Trouble::Damaged(format!("entry {} is missing", at.entries));
     let row = |column: &str, sequence: u64| format!("SELECT {column} FROM entry WHERE sequence = {sequence}");
     let body: Option<String> = connection.query_row(&row("body", at.entries), [], |row| row.get(0)).optional()?;
@@ -415,7 +427,7 @@ pub(crate) fn linked(connection: &Connection, at: &Head) -> Result<(Value, Head)
     if before.followed_by(&body) != *at {
         return Err(Trouble::Damaged(format!("entry {} or its place in the chain was edited", at.entries)));
     }
-    Ok((parsed(&body, at.entries)?, before))
+    Ok((Entry::read(&body, at.entries)?, before))
 }
 
 fn stored_head(connection: &Connection) -> Result<Head> {
@@ -428,8 +440,9 @@ fn stored_head(connection: &Connection) -> Result<Head> {
 }
 
 /// Appends an entry after `head`, and moves the head.
-pub(crate) fn append(connection: &Connection, head: &Head, body: &str) -> Result<Head> {
-    let next = head.followed_by(body);
+pub(crate) fn append(connection: &Connection, head: &Head, entry: &Entry) -> Result<Head> {
+    let body = entry.body().map_err(Trouble::Refused)?;
+    let next = head.followed_by(&body);
     let sequence = i64::try_from(next.entries).unwrap_or(i64::MAX);
     connection.execute("INSERT INTO entry VALUES (?1, ?2, ?3)", (sequence, body, next.hash.as_slice()))?;
     connection.execute("UPDATE head SET entries = ?1, hash = ?2", (sequence, next.hash.as_slice()))?;

@@ -330,3 +330,35 @@ fn outside_of_kinds_nobody_compares_with_a_kind() {
     }
     assert!(compared.is_empty(), "kinds are named outside of kinds/:\n{}", compared.join("\n"));
 }
+
+/// Everything that a package stands on, from the lock file.
+fn tree(package: &str) -> BTreeSet<String> {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock")).unwrap();
+    let mut uses: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for entry in text.split("[[package]]") {
+        let (fields, listed) = entry.split_once("dependencies = [").unwrap_or((entry, ""));
+        if let Some(name) = fields.split("name = \"").nth(1).and_then(|rest| rest.split('"').next()) {
+            // Where two versions are there, a name is followed by one.
+            let names = listed.split('"').skip(1).step_by(2).filter_map(|used| used.split(' ').next());
+            uses.entry(name).or_default().extend(names);
+        }
+    }
+    let (mut seen, mut waiting) = (BTreeSet::new(), vec![package]);
+    while let Some(one) = waiting.pop() {
+        if seen.insert(one.to_string()) {
+            waiting.extend(uses.get(one).into_iter().flatten());
+        }
+    }
+    seen
+}
+
+/// The ledger's crash tests run in seconds because nothing heavy is built for them.
+#[test]
+fn datafusion_is_not_below_the_ledger() {
+    let below = tree("scumble-ledger");
+    assert!(below.contains("rusqlite") && below.contains("num-bigint"), "the lock file was not read: {below:?}");
+    let heavy = ["datafusion", "arrow", "tokio", "scumble-engine"];
+    let found: Vec<_> = below.iter().filter(|name| heavy.iter().any(|one| name.starts_with(one))).collect();
+    assert!(found.is_empty(), "{found:?}");
+    assert!(tree("scumble-engine").contains("datafusion"), "what is heavy is seen where it is");
+}

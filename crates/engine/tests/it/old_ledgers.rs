@@ -58,10 +58,10 @@ fn a_ledger_from_before_new_keys_costs_what_it_cost() {
     assert!(names.contains("approximate") && names.contains("heavy-hitters") && !names.contains("new-keys"));
     // A release of today, added to it, under the budget that it holds and no other.
     let mut next = proposal("next");
-    if let Some((_, budget)) = ledger.budgets().unwrap().last() {
+    if let Some(budget) = ledger.budgets().unwrap().last() {
         let refused = ledger.reserve(&next, |_| Ok::<(), Error>(())).unwrap_err().to_string();
         assert!(refused.contains("is not the one that the ledger holds"), "{refused}");
-        next.about.budget = budget["limits"].clone();
+        next.about.budget = budget.limits.clone();
     }
     ledger.reserve(&next, |_| Ok::<(), Error>(())).unwrap();
     ledger.verify().unwrap();

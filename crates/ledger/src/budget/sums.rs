@@ -5,10 +5,11 @@
 //! that is named for the first time is known without looking back.
 
 use super::{Spent, attributes_of, one_attribute};
+use crate::body::{SetEntry, SumsEntry};
 use crate::error::{Error, Result};
+use crate::field::Field;
 use scumble::event::Event;
 use scumble::scope::{AttributeSet, Scope};
-use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Which rule counted a sum. It goes up with any change of what some event costs, so that no sum by an older rule is used.
@@ -101,48 +102,45 @@ impl Sums {
             && self.others.agrees_with(&other.others)
     }
 
-    /// As JSON, every number exactly.
-    pub(crate) fn json(&self) -> Value {
-        let mut shown = Map::new();
-        let (mut attributes, mut sets) = (Map::new(), Vec::new());
+    /// As an entry holds them, every number exactly.
+    pub(crate) fn entry(&self) -> SumsEntry {
+        let text = |scope: &Scope| self.by_scope.get(scope).map(Spent::to_text).unwrap_or_default();
+        let (mut attributes, mut sets) = (BTreeMap::new(), Vec::new());
         for (scope, spent) in &self.by_scope {
             match scope {
                 Scope::Attributes(set) if set.len() == 1 => {
-                    attributes.insert(set.iter().collect(), json!(spent.to_text()));
+                    attributes.insert(set.iter().collect(), spent.to_text());
                 }
                 Scope::Attributes(set) => {
-                    sets.push(json!({ "attributes": set.iter().collect::<Vec<_>>(), "spent": spent.to_text() }));
+                    let names = set.iter().map(str::to_string).collect();
+                    sets.push(Field::Here(SetEntry { attributes: names, spent: spent.to_text() }));
                 }
-                scope => drop(shown.insert(scope.to_string(), json!(spent.to_text()))),
+                _ => {}
             }
         }
-        shown.insert("others".into(), json!(self.others.to_text()));
-        shown.insert("attributes".into(), Value::Object(attributes));
-        shown.insert("sets".into(), Value::Array(sets));
-        Value::Object(shown)
+        let (presence, person) = (text(&Scope::Presence), text(&Scope::Person));
+        SumsEntry { attributes, others: self.others.to_text(), person, presence, sets }
     }
 
-    /// What [`Sums::json`] wrote.
-    pub(crate) fn from_json(shown: &Value) -> Result<Self> {
+    /// What [`Sums::entry`] wrote.
+    pub(crate) fn read(shown: &SumsEntry) -> Result<Self> {
         let refused = || Error::machine("the sums are not in a form that this version knows");
-        let spent = |value: &Value| -> Result<Spent> {
-            Spent::from_text(value.as_str().ok_or_else(refused)?).map_err(|_| refused())
-        };
+        let spent = |text: &str| Spent::from_text(text).map_err(|_| refused());
         let mut sums = Self::nothing();
-        sums.others = spent(&shown["others"])?;
-        for scope in [Scope::Presence, Scope::Person] {
-            let value = spent(&shown[scope.to_string()])?;
-            sums.by_scope.insert(scope, value);
+        sums.others = spent(&shown.others)?;
+        for (scope, text) in [(Scope::Presence, &shown.presence), (Scope::Person, &shown.person)] {
+            sums.by_scope.insert(scope, spent(text)?);
         }
-        for (name, value) in shown["attributes"].as_object().ok_or_else(refused)? {
-            sums.by_scope.insert(one_attribute(name)?, spent(value)?);
+        for (name, text) in &shown.attributes {
+            sums.by_scope.insert(one_attribute(name)?, spent(text)?);
         }
-        for set in shown["sets"].as_array().ok_or_else(refused)? {
-            let names = set["attributes"].as_array().ok_or_else(refused)?.iter().filter_map(Value::as_str);
-            sums.by_scope.insert(Scope::Attributes(AttributeSet::new(names)?), spent(&set["spent"])?);
+        for set in &shown.sets {
+            let set = set.get().ok_or_else(refused)?;
+            let names = AttributeSet::new(set.attributes.iter().map(String::as_str))?;
+            sums.by_scope.insert(Scope::Attributes(names), spent(&set.spent)?);
         }
         // What was left out or written in another order would not be what was written.
-        if sums.json() == *shown { Ok(sums) } else { Err(refused()) }
+        if sums.entry() == *shown { Ok(sums) } else { Err(refused()) }
     }
 }
 
@@ -188,7 +186,7 @@ mod tests {
                     sums.ask(&set, charges[..index].iter().map(Vec::as_slice)).unwrap();
                 }
                 sums.add(events).unwrap();
-                sums = Sums::from_json(&sums.json()).unwrap();
+                sums = Sums::read(&sums.entry()).unwrap();
             }
             sums.ask(&set, charges.iter().map(Vec::as_slice)).unwrap();
             let singles = ["a", "b", "c", "unknown"].map(|name| one_attribute(name).unwrap());
@@ -278,6 +276,14 @@ mod tests {
         assert!(sums.spent(&pair).is_none());
         sums.ask(&AttributeSet::new(["a", "b"]).unwrap(), charges.iter().map(Vec::as_slice)).unwrap();
         assert_eq!(sums.spent(&pair).unwrap(), &Spent::of(&charges.concat(), &pair).unwrap());
-        assert!(Sums::from_json(&json!({ "presence": "0 0 0 0 inf 0" })).is_err());
+        let changed = |change: fn(&mut SumsEntry)| {
+            let mut entry = sums.entry();
+            change(&mut entry);
+            Sums::read(&entry)
+        };
+        assert_eq!(changed(|_| ()).unwrap(), sums);
+        assert!(changed(|entry| entry.presence = "0 0".to_string()).is_err());
+        assert!(changed(|entry| entry.sets.push(entry.sets[0].clone())).is_err());
+        assert!(serde_json::from_value::<SumsEntry>(serde_json::json!({ "presence": "0 0 0 0 inf 0" })).is_err());
     }
 }

@@ -91,15 +91,16 @@ fn show(arguments: &ShowArguments) -> Result<(), Failure> {
     let (_, path) = located(&arguments.project)?;
     let budgets = existing(&path)?.budgets()?;
     if arguments.json {
-        let shown = budgets.iter().map(|(sequence, body)| {
-            json!({ "entry": sequence, "time": body["time"], "limits": shortened(&body["limits"]), "because": body["because"] })
+        let shown = budgets.iter().map(|budget| {
+            let (limits, because) = (shortened(&budget.limits), &budget.because);
+            json!({ "entry": budget.sequence, "time": budget.time, "limits": limits, "because": because })
         });
         return print(&format!("{:#}\n", json!({ "budgets": shown.collect::<Vec<_>>() })));
     }
-    let rows = budgets.iter().map(|(sequence, body)| {
-        let text = |key: &str| body[key].as_str().unwrap_or_default().to_string();
-        let because = if body["because"].is_null() { "–".to_string() } else { text("because") };
-        vec![sequence.to_string(), text("time"), limits(&body["limits"]), because]
+    let rows = budgets.iter().map(|budget| {
+        let because = budget.because.clone().unwrap_or_else(|| "–".to_string());
+        let time = budget.time.clone().unwrap_or_default();
+        vec![budget.sequence.to_string(), time, limits(&budget.limits), because]
     });
     print(&table(&["entry", "time", "limits", "because"], rows.collect()))
 }
