@@ -116,7 +116,7 @@ pub(crate) fn recent(connection: &Connection, number: usize) -> Result<Vec<Charg
                 // From the newest down: the last commit of a reservation counts.
                 outputs.entry(of).or_insert(output);
             }
-            Some("drawn") => drawn.extend(value["of"].as_u64()),
+            Entry::Drawn(entry) => drawn.extend(entry.of.get().copied()),
             _ => {}
         }
         Ok(charges.len() < number)
