@@ -43,7 +43,7 @@ fn a_fraction_of_a_step_counts_where_there_are_several_cells() {
     assert_eq!(of(&[(1, 1.5)], &Scope::Presence), of(&[(1, 1.0)], &Scope::Presence));
     let deltas =
         |word: Word, shifts: &[(u64, f64)]| loss(&[moving(word, shifts)], &Scope::Presence).delta(0.5).unwrap();
-    let sinh = || Word::SinhNormal { sigma: Sigma::new(3.0).unwrap(), a: Scale::new(2.0).unwrap() };
+    let sinh = || Word::SinhNormal { sigma: Sigma::new(2.0).unwrap(), a: Scale::new(3.0).unwrap() };
     for word in [gaussian, sinh] {
         let (found, truth) = (deltas(word(), &[(2, 1.5)]), deltas(word(), &[(3, 1.0)]));
         assert!(found.upper >= truth.lower && found.lower <= truth.upper, "{found:?} {truth:?}");
