@@ -261,14 +261,16 @@ async fn what_somebody_else_wrote_is_text_in_every_page() {
     let body = serde_json::json!({ "sql": sql, "cost": "epsilon=0.5" }).to_string();
     let asked = called(&router, "POST", "/v1/query", &headers, &body).await;
     assert_eq!(asked.status, 200, "{}", asked.text);
-    let mut pages = 0;
+    let mut pages = BTreeSet::new();
     for route in ROUTES.iter().filter(|route| route.is_page && route.gives.0.starts_with("text/html")) {
         for sequence in ["1", "2", "3", "4"] {
             let path = route.path.replace("{sequence}", sequence);
             let page = called(&router, route.method, &path, &headers, "").await;
             assert!(!page.text.contains("<script>alert") && !page.text.contains("<img src=x"), "{path}: {}", page.text);
-            pages += usize::from(page.text.contains("&lt;img src=x onerror=alert(2)&gt;"));
+            if page.text.contains("&lt;img src=x onerror=alert(2)&gt;") {
+                pages.insert(route.path);
+            }
         }
     }
-    assert!(pages >= 3, "the names are on {pages} pages");
+    assert!(pages.len() >= 3, "the names are on {pages:?} alone");
 }
