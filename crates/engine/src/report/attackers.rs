@@ -6,8 +6,8 @@ use crate::attackers::{Finding, answer};
 use crate::budget::{Spent, rounded_up, shown_delta};
 use crate::error::Result;
 use crate::project::Attacker;
-use scumble::attacker::{Guarantee, Verdict, brittleness};
 use scumble::scope::Scope;
+use scumble_adversary::attacker::{Guarantee, Verdict, brittleness};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -89,7 +89,7 @@ pub(super) fn section(report: &Report<'_>, all: &[Against]) -> Result<String> {
         let unassuming = one.unassuming.map_or("∞".to_string(), rounded_up);
         let (epsilon, delta) = match (one.epsilon(), one.guarantee()) {
             (Some(epsilon), Some(found)) => {
-                (format!("ε = {}", rounded_up(epsilon)), scumble::attacker::rounded_up(found.delta))
+                (format!("ε = {}", rounded_up(epsilon)), scumble_adversary::attacker::rounded_up(found.delta))
             }
             _ => ("nothing claimed".to_string(), "–".to_string()),
         };
@@ -144,7 +144,7 @@ fn details(one: &Against) -> String {
         text.push_str("<div class=\"wide\"><table><thead><tr><th>if assumptions fail</th><th>ε</th><th>δ</th></tr></thead><tbody>");
         for row in &guarantee.degradation {
             let (epsilon, delta) = match row.claim {
-                Some((epsilon, delta)) => (rounded_up(epsilon), scumble::attacker::rounded_up(delta)),
+                Some((epsilon, delta)) => (rounded_up(epsilon), scumble_adversary::attacker::rounded_up(delta)),
                 None => ("no guarantee".to_string(), "–".to_string()),
             };
             let _ =

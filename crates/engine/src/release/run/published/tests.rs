@@ -1,6 +1,6 @@
 use super::*;
-use scumble::attacker::{AddedNoise, Ratio, Statistic};
 use scumble::quantity::Sigma;
+use scumble_adversary::attacker::{AddedNoise, Ratio, Statistic};
 
 fn column(name: &str, cells: Vec<Cell>, noisy: bool) -> AnswerColumn {
     let one = Uncertainty { standard_error: 0.1, low: f64::NEG_INFINITY, high: 1e300 };
