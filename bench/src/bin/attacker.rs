@@ -1,6 +1,6 @@
 //! Attackers with partial knowledge: each quantity once, with its CPU time, as JSON for `bench/attacker/run.py`.
 
-use scumble::attacker::{AddedNoise, Group, Lambda, blanket, directions, poisson_binomial, worst_count};
+use scumble_adversary::attacker::{AddedNoise, Group, Lambda, blanket, directions, poisson_binomial, worst_count};
 use serde_json::{Value, json};
 
 fn cpu_seconds() -> f64 {

@@ -178,9 +178,9 @@
 //!
 //! # Modules, in the order in which they build on each other
 //! [`quantity`] (checked numbers, exact budgets) → [`noise`] (exact samplers) → [`scope`], [`event`] (who is protected, what was done) → [`loss`] (what it
-//! costs) → [`calibrate`] (from a target to noise) → [`mechanism`] → [`parties`] → [`workload`], [`learn`]. Beside them [`attacker`] (who knows less learns
-//! less), [`attack`] (what published numbers give away), [`audit`] (what outputs prove against a claim) and [`limits`] (what nobody can
-//! beat).
+//! costs) → [`calibrate`] (from a target to noise) → [`mechanism`] → [`parties`] → [`workload`], [`learn`]. Beside them stands the package
+//! `scumble-adversary`: what attackers learn who know less, what published numbers give away, what outputs prove against a claim, and what nobody
+//! can beat.
 //!
 //! # Features and minimum Rust version
 //! - `harness` (off): exact output distributions and all neighbours of small datasets, with which this crate checks itself; for tests of
@@ -189,14 +189,10 @@
 //! Rust 1.94, edition 2024: associated type bounds in arguments, let chains, and the integer square roots, midpoints and neighbours of floats of
 //! the standard library (`isqrt`, `midpoint`, `next_up`), on which the rounding of bounds leans. It is raised in minor versions only.
 
-pub mod attack;
-pub mod attacker;
-pub mod audit;
 pub mod calibrate;
 pub mod error;
 pub mod event;
 pub mod learn;
-pub mod limits;
 pub mod loss;
 pub mod mechanism;
 pub mod noise;

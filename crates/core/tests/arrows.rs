@@ -16,8 +16,7 @@ const CHAIN: &[&[&str]] = &[
     &["calibrate"],
     &["mechanism"],
     &["parties"],
-    &["workload", "learn", "attacker", "audit", "limits"],
-    &["attack"],
+    &["workload", "learn"],
 ];
 const WITHIN_A_ROW: &[(&str, &str)] = &[("quantity", "error"), ("event", "scope")];
 

@@ -8,11 +8,11 @@ use crate::error::{Error, Result};
 use crate::project::{Attacker, Project};
 use crate::sql::PrivateQuery;
 use crate::sql::analyse::query::What;
-use scumble::attacker::{
-    AddedNoise, Lambda, Learned, Ratio, Settings, Statistic, Verdict, of_release, sentence, sentence_with,
-};
 use scumble::mechanism::additive::Noise;
 use scumble::quantity::{Delta, Exact, Rate, Scale, Sigma};
+use scumble_adversary::attacker::{
+    AddedNoise, Lambda, Learned, Ratio, Settings, Statistic, Verdict, of_release, sentence, sentence_with,
+};
 use scumble_wire::{AttackerQuestion, verdict_to_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! The bodies of entries: one struct for each kind, as which it is written and read. `docs/ledger-format.md` says what each field means.
+//! The bodies of entries: one struct for each kind, as which it is written and read. `docs/ledger-format.md` says what
+//! each field means.
 //!
 //! A body is written with its keys in the order of the alphabet, as all versions did: the hash covers every byte of it.
 
@@ -260,17 +261,32 @@ mod tests {
     #[test]
     fn every_kind_of_entry_is_written_as_it_always_was() {
         for body in [
-            r#"{"by":"ada","cost":"epsilon=1","entry":"asked","key":null,"of":2,"planned":true,"since":{"entry":2,"hash":"00"},"time":"t","what":"q","why":null}"#,
+            concat!(
+                r#"{"by":"ada","cost":"epsilon=1","entry":"asked","key":null,"of":2,"planned":true,"#,
+                r#""since":{"entry":2,"hash":"00"},"time":"t","what":"q","why":null}"#,
+            ),
             r#"{"because":"more","entry":"budget","limits":{"person":"epsilon 1 at delta 0"},"time":"t"}"#,
             r#"{"entry":"budget","limits":null,"time":"t"}"#,
             r#"{"entry":"commit","files":{"csv":"00"},"of":1,"output":"00","time":"t"}"#,
             r#"{"entry":"commit","of":1,"output":"00","time":"t"}"#,
             r#"{"entry":"data","tables":{"people":"m1"},"time":"t"}"#,
-            r#"{"entry":"declaration","tables":{"people":{"columns":{"age":{"bounds":[0,9],"type":"int"}},"layout":{"delimiter":";"},"owner":null,"public":false,"source":"people.csv"}},"time":"t"}"#,
+            concat!(
+                r#"{"entry":"declaration","tables":{"people":{"columns":{"age":{"bounds":[0,9],"#,
+                r#""type":"int"}},"layout":{"delimiter":";"},"owner":null,"public":false,"#,
+                r#""source":"people.csv"}},"time":"t"}"#,
+            ),
             r#"{"entry":"drawn","nonce":"00","of":1,"time":"t"}"#,
             r#"{"answer":1,"entry":"drawn","nonce":"00","of":1,"state":"ab","time":"t"}"#,
             r#"{"answer":2,"entry":"reading","of":1,"time":"t"}"#,
-            r#"{"after":{"budget":null,"data":{"entry":2,"hash":"00"},"declaration":null,"kinds":{"sql":3},"rule":2,"sums":{"attributes":{"age":"0 0"},"others":"0 0","person":"0.3 0","presence":"0.1 0","sets":[{"attributes":["age","sex"],"spent":"0 0"}]}},"asked":{"by":"ada","key":null,"question":"00"},"engine":"scumble 0.1.0","entry":"reserve","events":[],"kind":"sql","nonce":"00","one_draw":true,"project":null,"release":"r","request":null,"rule":{"why":1.5},"time":"t"}"#,
+            concat!(
+                r#"{"after":{"budget":null,"data":{"entry":2,"hash":"00"},"declaration":null,"#,
+                r#""kinds":{"sql":3},"rule":2,"sums":{"attributes":{"age":"0 0"},"others":"0 0","#,
+                r#""person":"0.3 0","presence":"0.1 0","sets":[{"attributes":["age","sex"],"#,
+                r#""spent":"0 0"}]}},"asked":{"by":"ada","key":null,"question":"00"},"#,
+                r#""engine":"scumble 0.1.0","entry":"reserve","events":[],"kind":"sql","nonce":"00","#,
+                r#""one_draw":true,"project":null,"release":"r","request":null,"rule":{"why":1.5},"#,
+                r#""time":"t"}"#,
+            ),
         ] {
             let entry = Entry::read(body, 1).unwrap();
             assert!(entry != Entry::Unknown, "{body}");

@@ -266,8 +266,7 @@ impl ReserveEntry {
             rule: self.rule.clone(),
             request: self.request.text(),
             asked: Asked::read(&self.asked, sequence)?,
-            state: ChargeState::Interrupted,
-            is_drawn: Life::of(self).is_seen(),
+            state: ChargeState::uncommitted(&Life::of(self)),
         })
     }
 }

@@ -4,8 +4,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// A field of an entry. Older versions left some out, and a form that this version does not know matters only to whoever needs the
-/// field: so reading an entry never fails for one field, and whoever needs it says what is missing.
+/// A field of an entry. Older versions left some out, and a form that this version does not know matters only to the
+/// reader that needs the field: so reading an entry never fails for one field, and who needs it says what is missing.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) enum Field<T> {
     /// It is not there; an entry is written without it.

@@ -3,9 +3,9 @@
 use crate::failure::Failure;
 use crate::work::computed;
 use pyo3::prelude::*;
-use scumble::attack::membership::Membership;
-use scumble::attack::{Queries, exhaustive, least_squares, linear, min_max};
-use scumble::limits::singular::MOST_COLUMNS;
+use scumble_adversary::attack::membership::Membership;
+use scumble_adversary::attack::{Queries, exhaustive, least_squares, linear, min_max};
+use scumble_adversary::limits::singular::MOST_COLUMNS;
 
 /// The secret column of 0 and 1 that explains the answers best: who is counted by each query, and its published count.
 #[pyfunction]

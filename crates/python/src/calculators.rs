@@ -4,11 +4,11 @@ use crate::failure::Failure;
 use crate::work::computed;
 use pyo3::prelude::*;
 use scumble::Loss;
-use scumble::attacker::assess;
-use scumble::audit::one_run::OneRun;
-use scumble::audit::{Claim, Counts, Outputs, compare};
 use scumble::loss::Answer;
 use scumble::quantity::{Delta, Epsilon};
+use scumble_adversary::attacker::assess;
+use scumble_adversary::audit::one_run::OneRun;
+use scumble_adversary::audit::{Claim, Counts, Outputs, compare};
 use scumble_wire::{
     Account, Ask, Claimed, Located, account_from_json, attacker_from_json, calibration_from_json, claim_at,
     event_from_json, event_to_json, parse, verdict_to_json,

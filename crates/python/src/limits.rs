@@ -3,9 +3,9 @@
 use crate::failure::Failure;
 use crate::work::computed;
 use pyo3::prelude::*;
-use scumble::limits::singular::{Matrix, best, whole};
-use scumble::limits::{count, fingerprinting, information, neighbours, packing};
 use scumble::quantity::{Delta, Epsilon, Probability, Rho};
+use scumble_adversary::limits::singular::{Matrix, best, whole};
+use scumble_adversary::limits::{count, fingerprinting, information, neighbours, packing};
 use scumble_wire::{Located, WireError, parse};
 use serde_json::{Value, json};
 

@@ -1,11 +1,11 @@
 //! Questions about attackers with partial knowledge, and their verdicts.
 
 use crate::place::{Located, WireError};
-use scumble::attacker::{
+use scumble::quantity::{Delta, Epsilon, Probability, Scale, Sigma};
+use scumble_adversary::attacker::{
     AddedNoise, Asked, Generalisation, Group, Knowledge, Lambda, Listed, Population, Published, Ratio, Release,
     Scenario, Uncertainty, Verdict, Which, brittleness, sentence,
 };
-use scumble::quantity::{Delta, Epsilon, Probability, Scale, Sigma};
 use serde_json::{Value, json};
 
 type Result<T> = std::result::Result<T, WireError>;

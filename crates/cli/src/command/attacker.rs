@@ -3,8 +3,8 @@
 use crate::failure::Failure;
 use crate::output::print;
 use clap::Args;
-use scumble::attacker::{Guarantee, Verdict, assess, brittleness, rounded_up, sentence};
 use scumble::quantity::rounded_down;
+use scumble_adversary::attacker::{Guarantee, Verdict, assess, brittleness, rounded_up, sentence};
 use scumble_wire::{AttackerQuestion, attacker_from_json, verdict_to_json};
 use serde_json::{Value, json};
 use std::fmt::Write as _;

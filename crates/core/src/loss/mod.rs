@@ -38,7 +38,7 @@ mod renyi;
 mod resolve;
 mod shape;
 pub mod shuffle;
-pub(crate) mod special;
+pub mod special;
 mod subsampling_tcdp;
 mod truncated;
 pub(crate) mod words;

@@ -3,7 +3,7 @@
 use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 
 /// The relative error that the functions here are trusted to keep (their own errors are a few units in the last place).
-pub(crate) const TRUSTED: f64 = 1e-14;
+pub const TRUSTED: f64 = 1e-14;
 
 /// √(Σ times·x²), good to about two roundings however many terms there are (Knuth's two-sum), also where the squares would be beyond all numbers.
 pub(crate) fn root_of_squares(terms: &[(f64, f64)]) -> f64 {
@@ -42,7 +42,7 @@ pub(crate) fn erfcx(x: f64) -> f64 {
 }
 
 /// P[N(0,1) > x].
-pub(crate) fn normal_above(x: f64) -> f64 {
+pub fn normal_above(x: f64) -> f64 {
     0.5 * libm::erfc(x * FRAC_1_SQRT_2)
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn ln_choose(n: f64, k: f64) -> f64 {
 }
 
 /// The point of least value of a unimodal function between `low` and `high`, by golden section.
-pub(crate) fn golden_section(low: f64, high: f64, steps: u32, value: impl Fn(f64) -> f64) -> f64 {
+pub fn golden_section(low: f64, high: f64, steps: u32, value: impl Fn(f64) -> f64) -> f64 {
     const RATIO: f64 = 0.618_033_988_749_894_9;
     let (mut low, mut high) = (low, high);
     let (mut left, mut right) = (high - RATIO * (high - low), low + RATIO * (high - low));

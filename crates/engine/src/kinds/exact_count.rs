@@ -20,10 +20,10 @@ use crate::release::{Company, CostAbout, DigestOf, Kind};
 use crate::sql::PrivateQuery;
 use crate::sql::analyse::query::Computation;
 use crate::tables::Backend;
-use scumble::attacker::{AddedNoise, Learned, Statistic, Verdict, assess, brittleness};
 use scumble::event::{Event, Moves, Shift, Touch, Word};
 use scumble::quantity::{Delta, Epsilon};
 use scumble::scope::AttributeSet;
+use scumble_adversary::attacker::{AddedNoise, Learned, Statistic, Verdict, assess, brittleness};
 use serde_json::{Map, json};
 use std::rc::Rc;
 

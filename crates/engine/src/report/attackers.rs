@@ -7,8 +7,8 @@ use crate::budget::{Spent, rounded_up, shown_delta};
 use crate::error::Result;
 use crate::project::Attacker;
 use maud::{Markup, html};
-use scumble::attacker::{Guarantee, Verdict, brittleness};
 use scumble::scope::Scope;
+use scumble_adversary::attacker::{Guarantee, Verdict, brittleness};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -121,7 +121,7 @@ pub(super) fn section(report: &Report<'_>, all: &[Against]) -> Result<Markup> {
 fn row(one: &Against) -> Markup {
     let (epsilon, delta) = match (one.epsilon(), one.guarantee()) {
         (Some(epsilon), Some(found)) => {
-            (format!("ε = {}", rounded_up(epsilon)), scumble::attacker::rounded_up(found.delta))
+            (format!("ε = {}", rounded_up(epsilon)), scumble_adversary::attacker::rounded_up(found.delta))
         }
         _ => ("nothing claimed".to_string(), "–".to_string()),
     };
@@ -177,7 +177,7 @@ fn degradation(guarantee: &Guarantee) -> Markup {
     html! {
         @for row in &guarantee.degradation {
             @let (epsilon, delta) = match row.claim {
-                Some((epsilon, delta)) => (rounded_up(epsilon), scumble::attacker::rounded_up(delta)),
+                Some((epsilon, delta)) => (rounded_up(epsilon), scumble_adversary::attacker::rounded_up(delta)),
                 None => ("no guarantee".to_string(), "–".to_string()),
             };
             tr { td { (row.change.words()) } td { (epsilon) } td { (delta) } }

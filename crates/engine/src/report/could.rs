@@ -5,12 +5,12 @@ use super::{Report, scope_name};
 use crate::budget::{Spent, one_attribute};
 use crate::error::Result;
 use maud::{Markup, html};
-use scumble::attack::coin::{Outcome, guess};
 use scumble::event::Event;
-use scumble::limits::neighbours::success_at_most;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Delta, Epsilon};
 use scumble::scope::Scope;
+use scumble_adversary::attack::coin::{Outcome, guess};
+use scumble_adversary::limits::neighbours::success_at_most;
 use serde::Serialize;
 
 /// This many coins are tossed for each question, or fewer where each takes many numbers.

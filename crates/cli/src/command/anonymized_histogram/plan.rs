@@ -4,9 +4,9 @@ use super::{MechanismArguments, whole_number};
 use crate::failure::Failure;
 use crate::output::print;
 use clap::Args;
-use scumble::limits::anonymized_histogram::{ElementOwners, Room, lemma_10, lower_bound_within, theorem_7};
 use scumble::mechanism::anonymized_histogram::AnonymizedHistogram;
 use scumble::quantity::{Beta, Delta};
+use scumble_adversary::limits::anonymized_histogram::{ElementOwners, Room, lemma_10, lower_bound_within, theorem_7};
 use serde_json::json;
 
 #[derive(Args)]

@@ -6,7 +6,7 @@ use super::{Findings, Judged, Result, bits, numbers, rows};
 use crate::failure::Failure;
 use crate::input;
 use clap::Args;
-use scumble::attack::membership::Membership;
+use scumble_adversary::attack::membership::Membership;
 use scumble_wire::Located;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! `scumble attack trace`.
 
 use super::{Findings, Result, bits, numbers, rows};
-use scumble::attack::{boneh_shaw, tardos};
 use scumble::quantity::rounded_up;
+use scumble_adversary::attack::{boneh_shaw, tardos};
 use scumble_wire::Located;
 use serde_json::json;
 

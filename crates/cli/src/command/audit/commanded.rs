@@ -5,7 +5,7 @@ use super::outputs::Asked;
 use crate::failure::Failure;
 use crate::interrupted::Group;
 use clap::Args;
-use scumble::audit::{LEAST_OUTPUTS, Outputs};
+use scumble_adversary::audit::{LEAST_OUTPUTS, Outputs};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

@@ -1,8 +1,8 @@
 //! `scumble audit counts`.
 
 use super::{Wrong, claim, confidence, line, optional, verdict};
-use scumble::audit::Counts;
 use scumble::quantity::{Delta, rounded_down, rounded_up};
+use scumble_adversary::audit::Counts;
 use scumble_wire::Located;
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use crate::input;
 use crate::output::print;
 use clap::{Args, Subcommand};
 use scumble::Loss;
-use scumble::audit::Claim;
+use scumble_adversary::audit::Claim;
 use scumble_wire::{Claimed, Located, WireError, claim_at};
 use serde_json::Value;
 use std::path::{Path, PathBuf};

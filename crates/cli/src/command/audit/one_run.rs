@@ -1,8 +1,8 @@
 //! `scumble audit one-run`.
 
 use super::{Wrong, confidence, line, optional, verdict};
-use scumble::audit::one_run::OneRun;
 use scumble::quantity::{Delta, Epsilon, rounded_down};
+use scumble_adversary::audit::one_run::OneRun;
 use scumble_wire::Located;
 use serde_json::json;
 

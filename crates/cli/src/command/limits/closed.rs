@@ -1,8 +1,8 @@
 //! Limits with a formula.
 
 use super::{Result, ShownLimit};
-use scumble::limits::{fingerprinting, information, neighbours, packing};
 use scumble::quantity::{Delta, Epsilon, Probability, rounded_down, rounded_up};
+use scumble_adversary::limits::{fingerprinting, information, neighbours, packing};
 use scumble_wire::Located;
 use serde_json::json;
 

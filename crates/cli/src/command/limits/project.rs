@@ -3,9 +3,9 @@
 use crate::failure::Failure;
 use crate::output::print;
 use clap::Args;
-use scumble::limits::{information, neighbours};
 use scumble::quantity::{Delta, Epsilon, Exact, rounded_down, rounded_up};
 use scumble::scope::Scope;
+use scumble_adversary::limits::{information, neighbours};
 use scumble_engine::budget::Spent;
 use scumble_engine::project::Project;
 use scumble_engine::release::{Floor, PlannedRelease, Runner};

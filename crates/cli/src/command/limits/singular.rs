@@ -2,8 +2,8 @@
 
 use super::closed::guarantee;
 use super::{Result, ShownLimit};
-use scumble::limits::singular::{Matrix, best, whole, wrong_fraction_lower};
 use scumble::quantity::rounded_down;
+use scumble_adversary::limits::singular::{Matrix, best, whole, wrong_fraction_lower};
 use scumble_wire::Located;
 use serde_json::json;
 

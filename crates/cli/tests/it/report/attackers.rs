@@ -212,7 +212,7 @@ fn the_project_of_the_guide_page() {
     let declarations = project.split("[[release]]").next().unwrap();
     let exact = run(&Folder::with(&[("scumble.toml", &format!("{declarations}{}", block("toml", 2)))]));
     for number in [noisy, exact] {
-        let shown = format!("ε = {}", scumble::attacker::rounded_up(number));
+        let shown = format!("ε = {}", scumble_adversary::attacker::rounded_up(number));
         assert!(section.contains(&shown), "the page does not say {shown}");
     }
 }

@@ -14,12 +14,12 @@ mod questions;
 mod sensitive;
 mod workloads;
 
-use scumble::audit::{Claim, Counts, Outputs, compare};
 use scumble::event::{Event, NewKeys, Quotient, SmoothNoise, Word};
 use scumble::loss::Loss;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Delta, Epsilon, Rho, Scale, Sigma};
 use scumble::scope::Scope;
+use scumble_adversary::audit::{Claim, Counts, Outputs, compare};
 use std::collections::BTreeSet;
 
 macro_rules! audit {

@@ -3,7 +3,6 @@
 
 use super::{Audit, claim_of};
 use crate::workloads::{names, rho_of, solved};
-use scumble::audit::Claim;
 use scumble::event::Event;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Rho, Sigma};
@@ -15,6 +14,7 @@ use scumble::workload::projection::Projection;
 use scumble::workload::psd::Pairs;
 use scumble::workload::residual::Plan;
 use scumble::workload::{Bits, Domain, Predicate, Queries, Subset, wide};
+use scumble_adversary::audit::Claim;
 
 /// Gaussian noise whose ρ is that of the events, its σ larger by a factor.
 fn gaussian(what: &str, events: &[Event], scope: &Scope, factor: f64) -> Audit {

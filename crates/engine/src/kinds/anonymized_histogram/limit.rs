@@ -7,10 +7,10 @@ use crate::project::{Column, Domain, Table};
 use crate::release::floor::Floor;
 use crate::tables::bounding::Bounds;
 use scumble::event::Event;
-use scumble::limits::anonymized_histogram::{ElementOwners, Room, lower_bound_within};
 use scumble::mechanism::anonymized_histogram::MOST_ELEMENTS;
 use scumble::quantity::{Delta, Epsilon, Exact};
 use scumble::scope::Scope;
+use scumble_adversary::limits::anonymized_histogram::{ElementOwners, Room, lower_bound_within};
 
 /// Which tables there are, as far as limits need it.
 #[derive(Debug, Clone)]

@@ -9,10 +9,10 @@ use crate::sql::analyse::query::{Computation, GroupKey, Measure, What};
 use crate::sql::{PrivateQuery, above};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use scumble::event::Event;
-use scumble::limits::groups::Guarantee;
-use scumble::limits::{count, fingerprinting, packing, tables, tcdp};
 use scumble::quantity::{Delta, Epsilon, Exact, Omega, Probability, Rho};
 use scumble::scope::Scope;
+use scumble_adversary::limits::groups::Guarantee;
+use scumble_adversary::limits::{count, fingerprinting, packing, tables, tcdp};
 
 /// zCDP is tCDP of every order: a large one gives the limit of zCDP itself for up to this many owners.
 const LARGE_ORDER: f64 = 1e4;

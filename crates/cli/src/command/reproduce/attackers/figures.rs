@@ -1,11 +1,11 @@
 //! The curves of Figures 2 to 6 of the paper, with the numbers that hold.
 
 use scumble::Result;
-use scumble::attacker::{
+use scumble::quantity::{Probability, Scale};
+use scumble_adversary::attacker::{
     AddedNoise, Bound, Group, Lambda, Ratio, Window, blanket, closed_kullback_leibler, coupling, directions,
     directions_with_noise, epsilon_for, ln_smallest_delta, poisson_binomial, printed, thresholded, worst_count,
 };
-use scumble::quantity::{Probability, Scale};
 use scumble_chart::{Axis, Chart, Series};
 
 /// Precise enough for a line of two pixels.

@@ -4,11 +4,7 @@ use super::super::error::largest_noise;
 use super::super::projection::{least_absolute, least_squares};
 use super::super::*;
 use super::epsilon;
-use crate::limits::anonymized_histogram::{
-    Encoding, HardBlocks, asymptotic_lower_bound, lemma_10, lower_bound, theorem_7,
-};
 use crate::noise::InsecureSeededSource;
-use crate::quantity::Delta;
 use serde_json::Value;
 
 fn vector(name: &str) -> (Value, Value) {
@@ -134,74 +130,6 @@ fn moments_of_the_noise() {
     let (inputs, expected) = vector("unknown_n_slack");
     assert_eq!(number(&inputs["beta"]), TOO_SMALL);
     assert_eq!(Value::from(slack(epsilon(number(&inputs["eps_n"])))), expected["tau"]);
-}
-
-#[test]
-fn bounds_on_the_error() {
-    let (inputs, expected) = vector("bounds_low_10000_8");
-    let (elements, at, delta) = (inputs["n"].as_u64().unwrap(), number(&inputs["eps"]), Delta::new(0.0).unwrap());
-    let mechanism = AnonymizedHistogram::new(epsilon(at), Size::AtMost(elements)).unwrap();
-    close(mechanism.expected_error(elements).unwrap(), &expected["ub_l1_projection"], 2e-9);
-    close(lemma_10(elements, epsilon(at), delta), &expected["lb_paper_lemma10"], 2e-9);
-    let (bound, blocks) = lower_bound(elements, epsilon(at), delta).unwrap();
-    close(bound, &expected["lb_improved"], 2e-9);
-    assert_eq!(Value::from(blocks.blocks().len()), expected["m_improved"]);
-
-    let (inputs, expected) = vector("thm7_numbers");
-    let theorem = theorem_7(number(&inputs["n"]) as u64, epsilon(number(&inputs["eps"]))).unwrap();
-    close(theorem.distance as f64, &expected["Delta"], 1e-9);
-    close(theorem.lower_bound, &expected["paper_lb"], 2e-9);
-    close(theorem.group_epsilon, &expected["group_k_eps"], 1e-9);
-    assert_eq!(theorem_7(1_000_000_000, epsilon(1e-3)), None);
-
-    let (inputs, expected) = vector("lb_closed_form");
-    let weight = inputs["w"].as_u64().unwrap();
-    let value = asymptotic_lower_bound(number(&inputs["n"]), epsilon(number(&inputs["eps"])), weight);
-    close(value, &expected["value"], 1e-12);
-}
-
-#[test]
-fn hard_instances() {
-    let (inputs, expected) = vector("lemma8_psi");
-    let encoding = Encoding::new(inputs["n"].as_u64().unwrap(), inputs["Delta"].as_u64().unwrap()).unwrap();
-    let levels = encoding.levels();
-    assert_eq!(levels.iter().map(|level| level.smallest).collect::<Vec<u64>>(), counts_as_written(&expected["s"]));
-    assert_eq!(levels.iter().map(|level| level.step).collect::<Vec<u64>>(), counts_as_written(&expected["d"]));
-    let bits: Vec<bool> = integers(&inputs["z"]).into_iter().map(|bit| bit == 1).collect();
-    let encoded = encoding.encode(&bits).unwrap();
-    assert_eq!(encoded.expanded(), counts_as_written(&expected["psi"]));
-    assert_eq!(Value::from(encoded.elements()), expected["sum"]);
-
-    for name in ["hard_blocks_10000_9", "hard_blocks_1000_1"] {
-        let (inputs, expected) = vector(name);
-        let (elements, at) = (inputs["n"].as_u64().unwrap(), number(&inputs["eps"]));
-        let (bound, blocks) = lower_bound(elements, epsilon(at), Delta::new(0.0).unwrap()).unwrap();
-        assert!(bound >= number(&expected["lb_value_at_least"]), "{name} {bound}");
-        assert!(blocks.instance(|_| true).unwrap().elements() <= expected["total_all_up_at_most"].as_u64().unwrap());
-    }
-    assert_eq!(HardBlocks::new(1000, 1, 1.0).blocks().len(), 44);
-    assert!(HardBlocks::new(1000, u64::MAX, f64::NAN).blocks().is_empty());
-}
-
-/// Lemma 8's promises, over several (n, Δ): the sizes, and the distances of bits that differ.
-#[test]
-fn the_encoding_keeps_distances() {
-    for (elements, distance) in
-        [(1000u64, 400), (10_000, 1_001), (10_000, 10_000), (1_000_000, 50_000), (123_457, 9_999)]
-    {
-        let encoding = Encoding::new(elements, distance).unwrap();
-        let m = encoding.bits();
-        assert!(
-            m as f64 >= 0.125 * elements as f64 / distance as f64 * (distance as f64 / (elements as f64).sqrt()).log2()
-        );
-        let encode = |pattern: fn(usize) -> bool| encoding.encode(&(0..m).map(pattern).collect::<Vec<bool>>()).unwrap();
-        assert!(encode(|_| true).elements() <= elements);
-        let apart = encode(|bit| bit % 2 == 0).distance(&encode(|bit| bit % 3 == 0)) as f64;
-        let differing = (0..m).filter(|bit| (bit % 2 == 0) != (bit % 3 == 0)).count() as f64;
-        let unit = distance as f64 / m as f64 * differing;
-        assert!((unit / 8.0..=unit / 2.0).contains(&apart), "{elements} {distance} {}", apart / unit);
-    }
-    assert!(Encoding::new(100, 100).is_err() && Encoding::new(100, 1000).is_err());
 }
 
 #[test]

@@ -1,8 +1,8 @@
 use super::report_part::part;
 use super::*;
 use crate::release::output::BandedCurve;
-use scumble::attacker::{AddedNoise, Ratio, Statistic};
 use scumble::quantity::Sigma;
+use scumble_adversary::attacker::{AddedNoise, Ratio, Statistic};
 use serde_json::json;
 
 fn column(name: &str, cells: Vec<Cell>, noisy: bool) -> AnswerColumn {
