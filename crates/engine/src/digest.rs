@@ -1,6 +1,5 @@
 //! Digests and their hexadecimal texts.
 
-pub(crate) use hex::encode as hex;
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, Write};
@@ -49,6 +48,11 @@ impl<W: Write> Write for Digesting<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
     }
+}
+
+/// Bytes in hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    hex::encode(bytes)
 }
 
 /// A hash that was written in hexadecimal.
