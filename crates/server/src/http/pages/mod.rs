@@ -102,7 +102,7 @@ pub(super) fn refused(refusal: &Refusal) -> Response {
 pub(super) async fn enter() -> Reply {
     let body = html! {
         body data-page="/enter" {
-            main.door #main {
+            main id="main" class="door" {
                 h1 { "scumble" }
                 p { "Private answers, within one budget." }
                 form #enter {

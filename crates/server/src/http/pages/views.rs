@@ -153,7 +153,7 @@ pub(super) fn ask(tables: &[TableShown]) -> Markup {
             p.line {
                 label for="unit" { "Cost" }
                 select #unit { option { "epsilon" } option { "rho" } }
-                label.hidden for="number" { "Number" }
+                label for="number" class="hidden" { "Number" }
                 input id="number" inputmode="decimal" value="0.1" required;
                 label { input type="checkbox" id="fresh"; " new numbers, although there is an answer" } " "
                 button { "Ask and pay" }
