@@ -32,7 +32,7 @@ impl Refusing {
 
     /// A query at this cost is wrong input; gives the sentence.
     fn query(&self, sql: &str, cost: &str, words: &str) -> String {
-        self.refused(sql, words, |project| release(project, &[Request::of_query("query", sql, cost)?]))
+        self.refused(sql, words, |project| release(project, &[Request::sql("query", sql, &cost.parse()?)?]))
     }
 
     /// The same, in a sentence without the words of the library that plans queries.
@@ -45,7 +45,7 @@ impl Refusing {
     /// A query at this cost is answered, which charges the ledger.
     fn answers(&self, sql: &str, cost: &str) {
         let project = self.project().unwrap();
-        let request = Request::of_query("query", sql, cost).unwrap();
+        let request = Request::sql("query", sql, &cost.parse().unwrap()).unwrap();
         release(&project, &[request]).unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 

@@ -307,7 +307,7 @@ fn unions_that_are_not_answered_are_refused() {
     towns(&reported).plan("this is a UNION ALL of several: release the one that you need it for by itself");
     let words = "release 'r' is a UNION ALL of several queries: choose the bounds of each by itself";
     towns(&release(visits, "epsilon = 1")).refused("suggested bounds", words, |project| {
-        Runner::new(project).plan(&Request::of_bounds("r", "epsilon=1", None)?).map(drop)
+        Runner::new(project).plan(&Request::bounds_of("r", &"epsilon=1".parse()?, None)?).map(drop)
     });
 }
 
