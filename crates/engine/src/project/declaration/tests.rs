@@ -17,6 +17,8 @@ fn check(change: &dyn Fn(&Path) -> String, words: Option<&str>) {
     fs::write(folder.path().join("people.csv"), "").unwrap();
     fs::create_dir(folder.path().join("sub")).unwrap();
     let before = declared(folder.path(), HEAD);
+    let written: Declarations = serde_json::from_value(serde_json::to_value(&before).unwrap()).unwrap();
+    assert_eq!(written, before);
     let shown = joined(&before, &declared(folder.path(), &change(folder.path())), folder.path());
     match (shown, words) {
         (Ok(_), None) => {}
