@@ -186,7 +186,12 @@ impl Sensitivity {
     /// By 1.
     pub const ONE: Self = Self(1.0);
 
-    /// The next whole number that is not below.
+    /// The whole number that is next and not above.
+    pub(crate) fn rounded_down(self) -> Self {
+        Self(self.0.floor())
+    }
+
+    /// The whole number that is next and not below.
     pub(crate) fn rounded_up(self) -> Self {
         Self(self.0.ceil())
     }

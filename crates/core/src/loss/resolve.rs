@@ -100,18 +100,37 @@ fn resolve_one(event: &Event, scope: &Scope) -> Result<Option<Component>> {
     chosen(event, form, &shifts, cover, &made)
 }
 
-/// Moves in whole steps, where noise is on whole numbers; and whether any was rounded up.
+/// Moves in whole steps, where noise is on whole numbers; and whether some are only covered.
 ///
-/// One cell that moves by at most 1.5 moves by at most 1. "Two cells by 1.5" stand for three cells by 1 too, and a mixture
-/// with another alternative may be further in a cell than either is, rounded down: there 1.5 counts as 2.
+/// One cell that moves by at most 1.5 moves by at most 1. "Two cells by 1.5" stand for three cells by 1 too: for as many
+/// steps in all, in cells that each move by at most 1. A mixture of several alternatives may be further in a cell than
+/// either is, rounded down, so that there 1.5 counts as 2.
 fn in_steps(word: &Word, shifts: Vec<Shift>) -> (Vec<Shift>, bool) {
     let is_whole = matches!(word, Word::SinhNormal { .. }) || compared(word) == Some(true);
-    if !is_whole || matches!(&shifts[..], [one] if one.cells <= 1) {
-        return (shifts, false);
+    let is_split = |shift: &Shift| shift.cells > 1 && shift.by.get().fract() != 0.0;
+    match &shifts[..] {
+        _ if !is_whole => (shifts, false),
+        [one] if is_split(one) => (divided(*one).into_iter().collect(), true),
+        [_] => (shifts, false),
+        several => {
+            let is_rounded = several.iter().any(|shift| shift.by.get().fract() != 0.0);
+            let up = |shift: &Shift| Shift { by: shift.by.rounded_up(), ..*shift };
+            (undominated(several.iter().map(up).collect()), is_rounded)
+        }
     }
-    let is_rounded = shifts.iter().any(|shift| shift.by.get().fract() != 0.0);
-    let up = |shift: Shift| Shift { by: shift.by.rounded_up(), ..shift };
-    (undominated(shifts.into_iter().map(up).collect()), is_rounded)
+}
+
+/// The whole move that weakly majorizes all whole moves of "so many cells by a fraction"; none if no cell moves by a step.
+fn divided(shift: Shift) -> Option<Shift> {
+    let by = shift.by.rounded_down();
+    if by.get() < 1.0 {
+        return None;
+    }
+    // The product is off by half a unit in its last place at most.
+    let steps = (shift.cells as f64 * shift.by.get()).next_up().floor();
+    let cells = (steps / by.get()).ceil();
+    let is_short = cells.mul_add(by.get(), -steps) < 0.0;
+    Some(Shift { cells: (cells as u64).saturating_add(u64::from(is_short)), by })
 }
 
 /// Whether a word is symmetric log-concave noise, whose moves are compared by majorization, and if so, whether on whole numbers.

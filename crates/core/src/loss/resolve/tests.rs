@@ -41,6 +41,9 @@ fn a_fraction_of_a_step_counts_where_there_are_several_cells() {
     let group = of(&[(2, 1.5)], &Scope::Presence.group(4.try_into().unwrap()));
     assert!(group.upper >= of(&[(3, 1.0)], &Scope::Presence.group(4.try_into().unwrap())).upper, "{group:?}");
     assert_eq!(of(&[(1, 1.5)], &Scope::Presence), of(&[(1, 1.0)], &Scope::Presence));
+    assert_eq!(of(&[(2, 1.5)], &Scope::Presence).upper, three.upper);
+    // No cell moves by a whole step.
+    assert_eq!(of(&[(2, 0.5)], &Scope::Presence.group(3.try_into().unwrap())).upper, 0.0);
     let deltas =
         |word: Word, shifts: &[(u64, f64)]| loss(&[moving(word, shifts)], &Scope::Presence).delta(0.5).unwrap();
     let sinh = || Word::SinhNormal { sigma: Sigma::new(2.0).unwrap(), a: Scale::new(3.0).unwrap() };
