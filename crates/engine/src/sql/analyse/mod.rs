@@ -356,7 +356,9 @@ fn cut(
 
 /// The refusal of two columns of one name.
 fn same_name(source: &Source<'_>, name: &str) -> Error {
-    source.error(name, format!("two columns of the result are called '{name}'; give each a name of its own behind AS"))
+    let called = name.split('(').next().unwrap_or(name);
+    source
+        .error(called, format!("two columns of the result are called '{name}'; give each a name of its own behind AS"))
 }
 
 /// DataFusion's reason in one sentence. Planning sees no data, so nothing private can be in it.
