@@ -84,7 +84,7 @@ words! {
     Word::Gaussian { sigma } => [sigma: Sigma = sigma] => Ok(Word::Gaussian { sigma });
 
     DISCRETE_GAUSSIAN "discrete-gaussian" true
-    "P[z] ∝ e^{−z²/2σ²} on the integers; moves are whole (a bound of 1.5 is one of 1)"
+    "P[z] ∝ e^{−z²/2σ²} on the integers; moves are whole (one cell by 1.5 is one by 1, two of these are three by 1)"
     Word::DiscreteGaussian { sigma } => [sigma: Sigma = sigma] => Ok(Word::DiscreteGaussian { sigma });
 
     LAPLACE "laplace" true "continuous Laplace noise, density ∝ e^{−|z|/scale}"

@@ -12,8 +12,10 @@ use std::str::FromStr;
 /// ```
 /// use scumble::quantity::{Delta, Epsilon};
 /// use scumble_engine::project::Cost;
-/// let cost = Cost::epsilon(Epsilon::new(1.0)?)?.with_delta(Delta::new(1e-9)?)?;
-/// assert_eq!("epsilon=1,delta=1e-9".parse::<Cost>()?, cost);
+/// let cost = Cost::epsilon(Epsilon::new(0.5)?)?.with_delta(Delta::new(0.125)?)?;
+/// assert_eq!("epsilon=0.5,delta=0.125".parse::<Cost>()?, cost);
+/// // A number of a program is taken as it is, to the last bit; one in a text as it is written.
+/// assert!("epsilon=0.1".parse::<Cost>()? != Cost::epsilon(Epsilon::new(0.1)?)?);
 /// assert!("rho=0".parse::<Cost>().is_err());
 /// # Ok::<(), scumble_engine::Error>(())
 /// ```

@@ -258,7 +258,7 @@ async fn what_somebody_else_wrote_is_text_in_every_page() {
     let cas = bearer(&folder, "cas", Role::Curator);
     let headers = [(AUTHORIZATION, cas.as_str()), (CONTENT_TYPE, "application/json")];
     let sql = format!("SELECT COUNT(\"{image}\") AS \"{image}\" FROM \"{script}\"");
-    let body = serde_json::json!({ "sql": sql, "cost": "epsilon=0.5" }).to_string();
+    let body = serde_json::json!({ "sql": sql, "cost": { "epsilon": 0.5 } }).to_string();
     let asked = called(&router, "POST", "/v1/query", &headers, &body).await;
     assert_eq!(asked.status, 200, "{}", asked.text);
     let mut pages = BTreeSet::new();
