@@ -33,7 +33,8 @@ class Gaussian(Event):
 
 
 class DiscreteGaussian(Event):
-    """P[z] ∝ e^{−z²/2σ²} on the integers; moves are whole (one cell by 1.5 is one by 1, two of these are three by 1)."""
+    """P[z] ∝ e^{−z²/2σ²} on the integers; moves are whole (one cell by 1.5 is one by 1, two of these are three
+    by 1)."""
 
     __slots__ = ()
     _word = "discrete-gaussian"
