@@ -65,13 +65,13 @@ impl<T> Default for ByScope<T> {
 impl<T> ByScope<T> {
     /// Says something about a scope; about a group, what is true of its members.
     pub fn insert(&mut self, scope: &Scope, said: T) {
-        match scope.members().0 {
+        match scope {
             Scope::Presence => self.presence = Some(said),
             Scope::Person => self.person = Some(said),
             Scope::Attributes(set) => {
                 self.attributes.insert(set.iter().collect::<Vec<_>>().join(","), said);
             }
-            Scope::Group(..) => unreachable!("members() has opened the group"),
+            Scope::Group(member, _) => self.insert(member, said),
         }
     }
 
