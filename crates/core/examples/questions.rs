@@ -4,6 +4,7 @@
 
 use scumble::loss::filter::{Filter, Limit};
 use scumble::noise::SecureSource;
+use scumble::quantity::{beta, epsilon};
 use scumble::{Additive, Result, Scope, Target};
 
 pub(crate) fn main() -> Result<()> {
@@ -13,7 +14,7 @@ pub(crate) fn main() -> Result<()> {
     let mut filter = Filter::new(limit, Scope::Person);
 
     // Narrow down the median by halving: each question is about what the last answer said.
-    let question = Additive::count().within(Target::pure(0.15)?, Scope::Person)?;
+    let question = Additive::count().within(Target::pure(epsilon(0.15)?)?, Scope::Person)?;
     let (mut low, mut high) = (0, 128);
     while high - low > 1 {
         // The charge comes first: an answer that is not admitted is not drawn.
@@ -24,7 +25,7 @@ pub(crate) fn main() -> Result<()> {
         let middle = (low + high) / 2;
         let below = ages.iter().filter(|age| **age < middle).count() as i64;
         let noisy = question.release(below, &mut bits);
-        println!("about {noisy} of {} are below {middle} (± {})", ages.len(), question.error(0.05)?);
+        println!("about {noisy} of {} are below {middle} (± {})", ages.len(), question.error(beta(0.05)?)?);
         if 2 * noisy < ages.len() as i64 { low = middle } else { high = middle }
     }
     println!("the median is about {low}");

@@ -3,6 +3,7 @@
 //! `cargo run -p scumble --example survey`
 
 use scumble::noise::SecureSource;
+use scumble::quantity::{beta, delta, epsilon};
 use scumble::{Additive, Loss, Result, Scope, Target};
 
 /// One answer sheet: an age and a satisfaction from 0 to 4.
@@ -17,9 +18,9 @@ pub(crate) fn main() -> Result<()> {
     let mut bits = SecureSource::new()?;
 
     // Three questions, each with its part of the budget. What is known beforehand is public: bounds, answers, targets.
-    let count = Additive::count().within(Target::pure(0.1)?, Scope::Person)?;
-    let ages = Additive::sum(18, 100)?.within(Target::pure(0.5)?, Scope::Person)?;
-    let answers = Additive::histogram().within(Target::pure(0.4)?, Scope::Person)?;
+    let count = Additive::count().within(Target::pure(epsilon(0.1)?)?, Scope::Person)?;
+    let ages = Additive::sum(18, 100)?.within(Target::pure(epsilon(0.5)?)?, Scope::Person)?;
+    let answers = Additive::histogram().within(Target::pure(epsilon(0.4)?)?, Scope::Person)?;
 
     let people = count.release(sheets.len() as i64, &mut bits);
     let sum = ages.release(sheets.iter().map(|sheet| sheet.age.clamp(18, 100)).sum::<i64>(), &mut bits);
@@ -27,14 +28,14 @@ pub(crate) fn main() -> Result<()> {
     sheets.iter().for_each(|sheet| exact[sheet.satisfaction] += 1);
     let histogram = answers.release(exact, &mut bits);
 
-    println!("people          {people} ± {}", count.error(0.05)?);
+    println!("people          {people} ± {}", count.error(beta(0.05)?)?);
     println!("average age     {:.1}", sum as f64 / people.max(1) as f64);
-    println!("satisfaction    {histogram:?} ± {}", answers.largest_error(0.05, 5)?);
+    println!("satisfaction    {histogram:?} ± {}", answers.largest_error(beta(0.05)?, 5)?);
 
     // What was given away, all three together.
     let events = [count.events()?, ages.events()?, answers.events()?].concat();
     for scope in [Scope::Presence, Scope::Person] {
-        let epsilon = Loss::of(&events, &scope)?.epsilon(0.0)?;
+        let epsilon = Loss::of(&events, &scope)?.epsilon(delta(0.0)?)?;
         println!("about {scope:<10} epsilon {:.3}", epsilon.upper);
     }
     Ok(())

@@ -35,7 +35,7 @@ impl Error {
     }
 }
 
-/// A quantity is itself without a check: so entry points take a quantity or an f64 (`impl TryInto<Epsilon, Error: Into<Error>>`).
+/// A quantity is itself without a check: so entry points take a quantity or an f64 (`Epsilon`).
 impl From<std::convert::Infallible> for Error {
     fn from(never: std::convert::Infallible) -> Self {
         match never {}

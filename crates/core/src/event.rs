@@ -4,17 +4,18 @@
 //! losses; [`crate::loss`] computes what it costs, for any scope, at any later time.
 //!
 //! ```
+//! use scumble::quantity::{rate, scale, sigma};
 //! use scumble::event::{Event, Moves, Shift};
-//! let event = Event::gaussian(1.0)?.poisson(0.01)?.repeated(1000)?;
+//! let event = Event::gaussian(sigma(1.0)?)?.poisson(rate(0.01)?)?.repeated(1000)?;
 //! assert_eq!((event.word().name(), event.times()), ("gaussian", 1000));
-//! let counts = Event::discrete_laplace(10.0)?.moving(Moves::everywhere(Shift::new(2, 1.0)?));
+//! let counts = Event::discrete_laplace(scale(10.0)?)?.moving(Moves::everywhere(Shift::new(2, 1.0)?));
 //! assert_eq!(counts.word().name(), "discrete-laplace");
-//! assert!(Event::gaussian(f64::NAN).is_err());
+//! assert!(Event::gaussian(sigma(f64::NAN)?).is_err());
 //! # Ok::<(), scumble::Error>(())
 //! ```
 
 use crate::error::{Error, Result};
-use crate::quantity::{Delta, Epsilon, Omega, Rate, Rho, Scale, Sigma, checked};
+use crate::quantity::{Delta, Epsilon, Omega, Rate, Rho, Scale, Sigma};
 use std::num::NonZeroU64;
 
 mod argument;
@@ -85,65 +86,60 @@ impl Event {
     }
 
     /// Continuous Gaussian noise of standard deviation σ.
-    pub fn gaussian(sigma: impl TryInto<Sigma, Error: Into<Error>>) -> Result<Self> {
-        Self::of(Word::Gaussian { sigma: checked(sigma)? })
+    pub fn gaussian(sigma: Sigma) -> Result<Self> {
+        Self::of(Word::Gaussian { sigma: sigma })
     }
 
     /// Discrete Gaussian noise.
-    pub fn discrete_gaussian(sigma: impl TryInto<Sigma, Error: Into<Error>>) -> Result<Self> {
-        Self::of(Word::DiscreteGaussian { sigma: checked(sigma)? })
+    pub fn discrete_gaussian(sigma: Sigma) -> Result<Self> {
+        Self::of(Word::DiscreteGaussian { sigma: sigma })
     }
 
     /// Continuous Laplace noise.
-    pub fn laplace(scale: impl TryInto<Scale, Error: Into<Error>>) -> Result<Self> {
-        Self::of(Word::Laplace { scale: checked(scale)? })
+    pub fn laplace(scale: Scale) -> Result<Self> {
+        Self::of(Word::Laplace { scale: scale })
     }
 
     /// Discrete Laplace noise.
-    pub fn discrete_laplace(scale: impl TryInto<Scale, Error: Into<Error>>) -> Result<Self> {
-        Self::of(Word::DiscreteLaplace { scale: checked(scale)? })
+    pub fn discrete_laplace(scale: Scale) -> Result<Self> {
+        Self::of(Word::DiscreteLaplace { scale: scale })
     }
 
     /// Randomized response among `values` answers.
     ///
     /// ```
+    /// use scumble::quantity::epsilon;
     /// use scumble::event::Event;
-    /// assert!(Event::randomized_response(1.0, 2).is_ok());
-    /// assert!(Event::randomized_response(1.0, 1).is_err());
+    /// assert!(Event::randomized_response(epsilon(1.0).unwrap(), 2).is_ok());
+    /// assert!(Event::randomized_response(epsilon(1.0).unwrap(), 1).is_err());
     /// ```
-    pub fn randomized_response(epsilon: impl TryInto<Epsilon, Error: Into<Error>>, values: u64) -> Result<Self> {
-        Self::of(Word::RandomizedResponse { epsilon: checked(epsilon)?, values: Choices::new(values)? })
+    pub fn randomized_response(epsilon: Epsilon, values: u64) -> Result<Self> {
+        Self::of(Word::RandomizedResponse { epsilon: epsilon, values: Choices::new(values)? })
     }
 
     /// An exponential mechanism whose privacy loss has range at most ε.
-    pub fn exponential(epsilon: impl TryInto<Epsilon, Error: Into<Error>>) -> Result<Self> {
-        Self::of(Word::Exponential { epsilon: checked(epsilon)? })
+    pub fn exponential(epsilon: Epsilon) -> Result<Self> {
+        Self::of(Word::Exponential { epsilon: epsilon })
     }
 
     /// Anything that is ε-private.
-    pub fn pure(epsilon: impl TryInto<Epsilon, Error: Into<Error>>) -> Result<Self> {
-        Self::of(Word::Pure { epsilon: checked(epsilon)? })
+    pub fn pure(epsilon: Epsilon) -> Result<Self> {
+        Self::of(Word::Pure { epsilon: epsilon })
     }
 
     /// Anything that is (ε, δ)-private.
-    pub fn approximate(
-        epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
-        delta: impl TryInto<Delta, Error: Into<Error>>,
-    ) -> Result<Self> {
-        Self::of(Word::Approximate { epsilon: checked(epsilon)?, delta: checked(delta)? })
+    pub fn approximate(epsilon: Epsilon, delta: Delta) -> Result<Self> {
+        Self::of(Word::Approximate { epsilon: epsilon, delta: delta })
     }
 
     /// Anything that is ρ-zCDP.
-    pub fn zcdp(rho: impl TryInto<Rho, Error: Into<Error>>) -> Result<Self> {
-        Self::of(Word::Zcdp { rho: checked(rho)? })
+    pub fn zcdp(rho: Rho) -> Result<Self> {
+        Self::of(Word::Zcdp { rho: rho })
     }
 
     /// Anything that is (ρ, ω)-tCDP.
-    pub fn tcdp(
-        rho: impl TryInto<Rho, Error: Into<Error>>,
-        omega: impl TryInto<Omega, Error: Into<Error>>,
-    ) -> Result<Self> {
-        Self::of(Word::Tcdp { rho: checked(rho)?, omega: checked(omega)? })
+    pub fn tcdp(rho: Rho, omega: Omega) -> Result<Self> {
+        Self::of(Word::Tcdp { rho: rho, omega: omega })
     }
 
     /// Two distributions over the same outcomes that dominate the mechanism's: with somebody, and without.
@@ -155,27 +151,29 @@ impl Event {
     /// published ([`NewKeys`]).
     ///
     /// ```
+    /// use scumble::quantity::{delta, epsilon, scale};
     /// use scumble::event::{Event, Moves, Shift};
     /// use scumble::loss::Loss;
     /// use scumble::scope::Scope;
-    /// let keys = Event::discrete_laplace(2.0)?.for_new_keys(1e-6, 1)?;
+    /// let keys = Event::discrete_laplace(scale(2.0)?)?.for_new_keys(delta(1e-6)?, 1)?;
     /// let group = Scope::Presence.group(2.try_into().unwrap());
     /// // Two owners may share a key that nobody else has.
-    /// assert!(Loss::of([keys], group)?.delta(1.0)?.upper >= 2e-6 * (1.0 - 1e-5));
+    /// assert!(Loss::of([keys], group)?.delta(epsilon(1.0)?)?.upper >= 2e-6 * (1.0 - 1e-5));
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn for_new_keys(self, delta: impl TryInto<Delta, Error: Into<Error>>, keys: u64) -> Result<Self> {
-        let word = NewKeys::new(self.word.clone(), checked(delta)?, keys)?;
+    pub fn for_new_keys(self, delta: Delta, keys: u64) -> Result<Self> {
+        let word = NewKeys::new(self.word.clone(), delta, keys)?;
         Ok(self.with_word(Word::NewKeys(word)))
     }
 
     /// Noise on one answer whose scale follows the data; a move counts as that many owners.
     ///
     /// ```
+    /// use scumble::quantity::delta;
     /// use scumble::event::{Event, Family};
     /// use scumble::{Loss, Scope};
     /// let event = Event::smooth_noise(Family::Cauchy4, "9/8", "1/3", 24)?;
-    /// let epsilon = Loss::of([event], Scope::Presence)?.epsilon(0.0)?.upper;
+    /// let epsilon = Loss::of([event], Scope::Presence)?.epsilon(delta(0.0)?)?.upper;
     /// assert!((epsilon - 0.9650081752636366).abs() < 1e-7);
     /// # Ok::<(), scumble::Error>(())
     /// ```
@@ -191,8 +189,9 @@ impl Event {
     /// The same, `times` times.
     ///
     /// ```
+    /// use scumble::quantity::epsilon;
     /// use scumble::event::Event;
-    /// let event = Event::pure(0.1)?;
+    /// let event = Event::pure(epsilon(0.1)?)?;
     /// assert_eq!(event.clone().repeated(100)?.times(), 100);
     /// assert!(event.repeated(0).is_err());
     /// # Ok::<(), scumble::Error>(())
@@ -209,13 +208,13 @@ impl Event {
     }
 
     /// The same, on a sample that each owner is in with this probability.
-    pub fn poisson(self, rate: impl TryInto<Rate, Error: Into<Error>>) -> Result<Self> {
-        Ok(self.sampled(Sampling::Poisson(checked(rate)?)))
+    pub fn poisson(self, rate: Rate) -> Result<Self> {
+        Ok(self.sampled(Sampling::Poisson(rate)))
     }
 
     /// The same, on a uniformly random subset of this fraction of the owners.
-    pub fn without_replacement(self, rate: impl TryInto<Rate, Error: Into<Error>>) -> Result<Self> {
-        Ok(self.sampled(Sampling::WithoutReplacement(checked(rate)?)))
+    pub fn without_replacement(self, rate: Rate) -> Result<Self> {
+        Ok(self.sampled(Sampling::WithoutReplacement(rate)))
     }
 
     /// The same with another word.

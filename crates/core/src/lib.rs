@@ -15,15 +15,16 @@
 //!
 //! # Ten lines
 //! ```
+//! use scumble::quantity::{beta, delta, epsilon};
 //! use scumble::noise::SecureSource;
 //! use scumble::{Additive, Contribution, Loss, Scope, StabilityHistogram, Target};
 //! let mut bits = SecureSource::new()?;
-//! let count = Additive::count().within(Target::pure(0.5)?, Scope::Person)?; // noise and event from one target
+//! let count = Additive::count().within(Target::pure(epsilon(0.5)?)?, Scope::Person)?; // noise and event from one target
 //! let answer = count.release(120, &mut bits);
 //! let loss = Loss::of(count.events()?, Scope::Person)?;
-//! assert!(loss.epsilon(0.0)?.upper <= 0.5 * (1.0 + 1e-9));
-//! println!("{answer} ± {}", count.error(0.05)?);
-//! let keys = StabilityHistogram::within(Target::approximate(1.0, 1e-6)?, Scope::Person, Contribution::one())?;
+//! assert!(loss.epsilon(delta(0.0)?)?.upper <= 0.5 * (1.0 + 1e-9));
+//! println!("{answer} ± {}", count.error(beta(0.05)?)?);
+//! let keys = StabilityHistogram::within(Target::approximate(epsilon(1.0)?, delta(1e-6)?)?, Scope::Person, Contribution::one())?;
 //! let published = keys.release(&[("measles", 341), ("a rare disease", 1)], &mut bits);
 //! assert!(published.len() <= 2);
 //! # Ok::<(), scumble::Error>(())
@@ -35,58 +36,63 @@
 //!
 //! **A sum.** Bring each owner's value into public bounds first; real numbers go onto a public grid.
 //! ```
+//! use scumble::quantity::{beta, epsilon};
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::{Additive, Scope, Target};
 //! let incomes: Vec<i64> = (0..1000).map(|i| 20_000 + 37 * i).collect();
-//! let sum = Additive::sum(0, 100_000)?.within(Target::pure(1.0)?, Scope::Presence)?;
+//! let sum = Additive::sum(0, 100_000)?.within(Target::pure(epsilon(1.0)?)?, Scope::Presence)?;
 //! let exact: i64 = incomes.iter().map(|income| income.clamp(&0, &100_000)).sum();
 //! let noisy = sum.release(exact, &mut InsecureSeededSource::new(1));
-//! assert!(((noisy - exact) as f64).abs() <= sum.error(1e-9)?);
+//! assert!(((noisy - exact) as f64).abs() <= sum.error(beta(1e-9)?)?);
 //! # Ok::<(), scumble::Error>(())
 //! ```
 //!
 //! **A histogram over public values**, with the kind of noise that has the least largest error. [`mechanism::plan`] compares them without data.
 //! ```
+//! use scumble::quantity::{beta, delta, epsilon};
 //! use scumble::mechanism::plan::histogram_noise;
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::{Histogram, Scope, Target};
-//! let plan = histogram_noise(Target::approximate(1.0, 1e-6)?, &Scope::Person, 1000, 0.05.try_into()?)?;
+//! let plan = histogram_noise(Target::approximate(epsilon(1.0)?, delta(1e-6)?)?, &Scope::Person, 1000, 0.05.try_into()?)?;
 //! let best = Histogram::new(plan[0].noise.clone());
 //! let noisy = best.release(&[120, 45, 0, 7], &mut InsecureSeededSource::new(1));
-//! assert!(noisy.len() == 4 && best.error(0.05, 1000)? <= plan[4].maximum_error);
+//! assert!(noisy.len() == 4 && best.error(beta(0.05)?, 1000)? <= plan[4].maximum_error);
 //! # Ok::<(), scumble::Error>(())
 //! ```
 //!
 //! **Values that are not public** (search terms, diagnoses): only keys that many owners share are published.
 //! ```
+//! use scumble::quantity::{beta, delta, epsilon};
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::{Contribution, Scope, StabilityHistogram, Target};
 //! let three_each = Contribution::new(3, 1)?;
-//! let keys = StabilityHistogram::within(Target::approximate(1.0, 1e-9)?, Scope::Presence, three_each)?;
+//! let keys = StabilityHistogram::within(Target::approximate(epsilon(1.0)?, delta(1e-9)?)?, Scope::Presence, three_each)?;
 //! let terms = [("flu", 5000), ("my own name", 1)];
 //! assert_eq!(keys.release(&terms, &mut InsecureSeededSource::new(1)).len(), 1);
-//! assert!(keys.published_from(0.05)? < 100.0);
+//! assert!(keys.published_from(beta(0.05)?)? < 100.0);
 //! # Ok::<(), scumble::Error>(())
 //! ```
 //!
 //! **A median or any quantile**: a key of a public range, no bounds to guess.
 //! ```
+//! use scumble::quantity::{epsilon, probability};
 //! use scumble::mechanism::quantile::Quantile;
 //! use scumble::noise::InsecureSeededSource;
 //! let ages: Vec<u128> = (0..2000).map(|i| 20 + i % 60).collect();
-//! let median = Quantile::new(120, 0.5, 1.0)?.release(&ages, &mut InsecureSeededSource::new(1));
+//! let median = Quantile::new(120, probability(0.5)?, epsilon(1.0)?)?.release(&ages, &mut InsecureSeededSource::new(1));
 //! assert!((45..55).contains(&median));
 //! # Ok::<(), scumble::Error>(())
 //! ```
 //!
 //! **A distribution function**: how many are at most each key, all at once.
 //! ```
+//! use scumble::quantity::beta;
 //! use scumble::mechanism::cdf::Cdf;
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::{Noise, quantity::Sigma};
 //! let cdf = Cdf::new(120, Noise::gaussian(Sigma::new(8.0)?))?;
 //! let below = cdf.release(&[10; 120], &mut InsecureSeededSource::new(1))?;
-//! assert!((below[59] - 600.0).abs() <= cdf.error(1e-9, 120)?);
+//! assert!((below[59] - 600.0).abs() <= cdf.error(beta(1e-9)?, 120)?);
 //! # Ok::<(), scumble::Error>(())
 //! ```
 //!
@@ -101,34 +107,37 @@
 //!
 //! **Without a trusted curator**: every owner randomizes an own answer.
 //! ```
+//! use scumble::quantity::{beta, epsilon};
 //! use scumble::mechanism::randomized_response::RandomizedResponse;
 //! use scumble::noise::InsecureSeededSource;
-//! let mechanism = RandomizedResponse::new(1.0, 2)?;
+//! let mechanism = RandomizedResponse::new(epsilon(1.0)?, 2)?;
 //! let mut bits = InsecureSeededSource::new(1);
 //! let mut counts = [0, 0];
 //! for owner in 0..3000 {
 //!     counts[mechanism.release(u64::from(owner < 900), &mut bits)? as usize] += 1;
 //! }
 //! let yes = &mechanism.estimate(&counts)[1];
-//! assert!((yes.count - 900.0).abs() <= mechanism.error(1e-9, 3000)?);
+//! assert!((yes.count - 900.0).abs() <= mechanism.error(beta(1e-9)?, 3000)?);
 //! # Ok::<(), scumble::Error>(())
 //! ```
 //!
 //! **What training on samples costs** (DP-SGD), with the certified bound from below beside it.
 //! ```
+//! use scumble::quantity::{delta, rate, sigma};
 //! use scumble::{Event, Loss, Scope};
-//! let training = Event::gaussian(1.0)?.poisson(0.01)?.repeated(1000)?;
-//! let answer = Loss::of([training], Scope::Presence)?.epsilon(1e-6)?;
+//! let training = Event::gaussian(sigma(1.0)?)?.poisson(rate(0.01)?)?.repeated(1000)?;
+//! let answer = Loss::of([training], Scope::Presence)?.epsilon(delta(1e-6)?)?;
 //! assert!(answer.lower <= answer.upper && answer.upper < 2.2);
 //! # Ok::<(), scumble::Error>(())
 //! ```
 //!
 //! **The least noise for that**: a search on certified upper bounds; also for the largest sample or the most steps.
 //! ```
+//! use scumble::quantity::sigma;
 //! use scumble::calibrate::{Free, calibrate};
 //! use scumble::event::Word;
 //! use scumble::{Event, Scope};
-//! let any = Event::gaussian(1.0)?.repeated(10)?;
+//! let any = Event::gaussian(sigma(1.0)?)?.repeated(10)?;
 //! let found = calibrate(&any, Free::Noise, &Scope::Presence, 1.0.try_into()?, 1e-6.try_into()?)?;
 //! assert!(matches!(found.word(), Word::Gaussian { sigma } if sigma.get() < 13.36));
 //! # Ok::<(), scumble::Error>(())
@@ -136,10 +145,11 @@
 //!
 //! **Whom an answer is about**: the same release costs a person more than their presence, and nothing where it does not look.
 //! ```
+//! use scumble::quantity::{delta, epsilon};
 //! use scumble::{Additive, AttributeSet, Loss, Scope, Target};
-//! let histogram = Additive::histogram().within(Target::pure(1.0)?, Scope::Person)?;
+//! let histogram = Additive::histogram().within(Target::pure(epsilon(1.0)?)?, Scope::Person)?;
 //! let events = histogram.events()?;
-//! let epsilon = |scope: Scope| Ok::<f64, scumble::Error>(Loss::of(&events, scope)?.epsilon(0.0)?.upper);
+//! let epsilon = |scope: Scope| Ok::<f64, scumble::Error>(Loss::of(&events, scope)?.epsilon(delta(0.0)?)?.upper);
 //! assert!(epsilon(Scope::Presence)? < 0.51 && epsilon(Scope::Person)? > 0.99);
 //! assert_eq!(epsilon(Scope::Attributes(AttributeSet::new(["shoe size"])?))?, 0.0);
 //! # Ok::<(), scumble::Error>(())
@@ -147,11 +157,12 @@
 //!
 //! **A budget for questions that nobody knows yet**: a filter admits what fits, exactly, even if each question depends on earlier answers.
 //! ```
+//! use scumble::quantity::epsilon;
 //! use scumble::loss::filter::{Filter, Limit};
 //! use scumble::{Additive, Scope, Target};
 //! let limit = Limit::Approximate { epsilon: "1.0".parse()?, delta: "0".parse()? };
 //! let mut filter = Filter::new(limit, Scope::Person);
-//! let tenth = Additive::count().within(Target::pure(0.1)?, Scope::Person)?;
+//! let tenth = Additive::count().within(Target::pure(epsilon(0.1)?)?, Scope::Person)?;
 //! let admitted = (0..20).filter(|_| filter.admit(&tenth.events().unwrap()[0]).is_ok()).count();
 //! assert_eq!(admitted, 10, "each costs 1/10 exactly, and sums are exact");
 //! # Ok::<(), scumble::Error>(())

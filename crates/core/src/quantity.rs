@@ -4,9 +4,9 @@
 //! the constructor, so that no function behind it has to look again. Parse at the edge, once.
 //!
 //! ```
-//! use scumble::quantity::{Delta, Epsilon};
-//! assert_eq!(Epsilon::new(0.5)?.get(), 0.5);
-//! assert_eq!(Epsilon::try_from(0.5)?, Epsilon::new(0.5)?);
+//! use scumble::quantity::{Delta, Epsilon, epsilon};
+//! assert_eq!(epsilon(0.5)?.get(), 0.5);
+//! assert_eq!(epsilon(0.5)?, Epsilon::new(0.5)?);
 //! assert_eq!("1e-9".parse::<Delta>()?.get(), 1e-9);
 //! assert!(Epsilon::new(f64::NAN).is_err());
 //! assert!(Delta::new(-0.0).is_err());
@@ -81,7 +81,7 @@ pub struct Entry {
 }
 
 macro_rules! quantities {
-    ($($(#[doc = $doc:literal])+ $type:ident $name:literal $range:tt $close:tt;)+) => {
+    ($($(#[doc = $doc:literal])+ $type:ident $helper:ident $range:tt $close:tt;)+) => {
         $(
             $(#[doc = $doc])+
             #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
@@ -89,11 +89,12 @@ macro_rules! quantities {
 
             impl $type {
                 /// The name in code, files and flags.
-                pub const NAME: &'static str = $name;
+                pub const NAME: &'static str = stringify!($helper);
                 /// What this quantity may be.
                 pub const RANGE: Range = quantities!(@range $range $close);
 
-                /// Checks `value` against the range.
+                /// Checks `value` against the range. Where numbers are written down, the function of this quantity's name
+                /// is shorter.
                 pub fn new(value: f64) -> Result<Self> {
                     if Self::RANGE.contains(value) {
                         Ok(Self(value))
@@ -106,6 +107,11 @@ macro_rules! quantities {
                 pub fn get(self) -> f64 {
                     self.0
                 }
+            }
+
+            $(#[doc = $doc])+
+            pub fn $helper(value: f64) -> Result<$type> {
+                $type::new(value)
             }
 
             impl TryFrom<f64> for $type {
@@ -154,32 +160,27 @@ macro_rules! quantities {
 
 quantities! {
     /// ε: a bound on the privacy loss.
-    Epsilon "epsilon" (0.0, f64::INFINITY) half;
+    Epsilon epsilon (0.0, f64::INFINITY) half;
     /// δ: the mass that ε does not bound.
-    Delta "delta" (0.0, 1.0) closed;
+    Delta delta (0.0, 1.0) closed;
     /// ρ: the slope of a concentrated bound, D_α ≤ ρα.
-    Rho "rho" (0.0, f64::INFINITY) half;
+    Rho rho (0.0, f64::INFINITY) half;
     /// ω: up to which order a truncated concentrated bound holds.
-    Omega "omega" (1.0, f64::INFINITY) open;
+    Omega omega (1.0, f64::INFINITY) open;
     /// α: the order of a Rényi divergence.
-    Order "order" (1.0, f64::INFINITY) open;
+    Order order (1.0, f64::INFINITY) open;
     /// σ: the parameter of a (discrete) Gaussian; its standard deviation except for discretisation.
-    Sigma "sigma" (1e-9, 1e18) closed;
+    Sigma sigma (1e-9, 1e18) closed;
     /// The scale of a (discrete) Laplace: P\[z\] ∝ e^{−|z|/scale}.
-    Scale "scale" (1e-9, 1e18) closed;
+    Scale scale (1e-9, 1e18) closed;
     /// How far one step of the data moves an answer.
-    Sensitivity "sensitivity" (0.0, f64::INFINITY) half;
+    Sensitivity sensitivity (0.0, f64::INFINITY) half;
     /// The fraction of owners that a sample holds.
-    Rate "rate" (0.0, 1.0) closed;
+    Rate rate (0.0, 1.0) closed;
     /// A probability.
-    Probability "probability" (0.0, 1.0) closed;
+    Probability probability (0.0, 1.0) closed;
     /// β: the probability that a stated error is exceeded.
-    Beta "beta" (0.0, 1.0) open;
-}
-
-/// A number that was given as an f64 or as the quantity itself: entry points take `impl TryInto<Epsilon, Error: Into<Error>>`.
-pub(crate) fn checked<Q>(given: impl TryInto<Q, Error: Into<Error>>) -> Result<Q> {
-    given.try_into().map_err(Into::into)
+    Beta beta (0.0, 1.0) open;
 }
 
 impl Sensitivity {

@@ -11,7 +11,7 @@ use scumble::mechanism::selection::top::GeneralizedHistogram;
 use scumble::mechanism::selection::{ObviousAnswer, Selection};
 use scumble::mechanism::stability::KeySelection;
 use scumble::noise::{InsecureSeededSource, SecureSource};
-use scumble::quantity::{Beta, Exact};
+use scumble::quantity::{Beta, Delta, Epsilon, Exact};
 use scumble::workload::People;
 use scumble::{Additive, Contribution, Event, Histogram, Loss, Result, Scope, StabilityHistogram, Target};
 
@@ -19,11 +19,17 @@ use scumble::{Additive, Contribution, Event, Histogram, Loss, Result, Scope, Sta
 fn the_lines_of_the_first_page_hold() {
     let lines = || -> Result<()> {
         let mut bits = SecureSource::new()?;
-        let count = Additive::count().within(Target::pure(0.5)?, Scope::Person)?;
+        let count = Additive::count().within(Target::pure(Epsilon::new(0.5).unwrap())?, Scope::Person)?;
         let answer = count.release(120, &mut bits);
-        assert!(((answer - 120) as f64).abs() <= count.error(1e-12)?);
-        let keys = StabilityHistogram::within(Target::approximate(1.0, 1e-6)?, Scope::Person, Contribution::one())?;
-        assert!(Loss::of(keys.events()?, Scope::Person)?.delta(1.0)?.upper <= 1e-6 * (1.0 + 1e-3));
+        assert!(((answer - 120) as f64).abs() <= count.error(Beta::new(1e-12).unwrap())?);
+        let keys = StabilityHistogram::within(
+            Target::approximate(Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap())?,
+            Scope::Person,
+            Contribution::one(),
+        )?;
+        assert!(
+            Loss::of(keys.events()?, Scope::Person)?.delta(Epsilon::new(1.0).unwrap())?.upper <= 1e-6 * (1.0 + 1e-3)
+        );
         Ok(())
     };
     lines().unwrap();
@@ -35,7 +41,7 @@ fn keys_within_a_target_cost_at_most_that_and_hardly_less() {
         for (keys, per_key) in [(1, 1), (3, 1), (2, 5)] {
             for scope in [Scope::Presence, Scope::Person] {
                 let contribution = Contribution::new(keys, per_key).unwrap();
-                let target = Target::approximate(epsilon, delta).unwrap();
+                let target = Target::approximate(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap()).unwrap();
                 let made = StabilityHistogram::within(target, &scope, contribution).unwrap();
                 // Exactly: Σε by the filter, at a δ of which a quarter is enough for the keys.
                 let spent = Spent::of(&made.events().unwrap(), &scope).unwrap();
@@ -43,12 +49,15 @@ fn keys_within_a_target_cost_at_most_that_and_hardly_less() {
                 assert!(found <= Exact::from_f64(epsilon).unwrap(), "{epsilon} {delta} {scope}: {found}");
                 // The accountant's grid is a little coarser than the step at ε itself.
                 let loss = Loss::of(made.events().unwrap(), &scope).unwrap();
-                let spent = loss.delta(epsilon).unwrap();
+                let spent = loss.delta(Epsilon::new(epsilon).unwrap()).unwrap();
                 assert!(
                     spent.lower <= delta && spent.upper <= delta * (1.0 + 1e-3),
                     "{epsilon} {delta} {scope}: {spent:?}"
                 );
-                assert!(loss.delta(0.9 * epsilon).unwrap().upper > delta, "{epsilon} {delta} {scope}: too much noise");
+                assert!(
+                    loss.delta(Epsilon::new(0.9 * epsilon).unwrap()).unwrap().upper > delta,
+                    "{epsilon} {delta} {scope}: too much noise"
+                );
             }
         }
     }
@@ -93,11 +102,14 @@ const _: fn(&ThresholdCounts, Beta, u64) -> Result<f64> = ThresholdCounts::error
 #[test]
 fn errors_are_for_numbers_and_for_quantities() {
     let cdf = Cdf::new(100, scumble::Noise::gaussian(3.0.try_into().unwrap())).unwrap();
-    assert_eq!(cdf.error(0.05, 10).unwrap(), cdf.error(Beta::new(0.05).unwrap(), 10).unwrap());
-    assert_eq!(cdf.error(1.5, 10).unwrap_err().to_string(), "beta must be a number in (0, 1), not 1.5");
+    assert_eq!(cdf.error(Beta::new(0.05).unwrap(), 10).unwrap(), cdf.error(Beta::new(0.05).unwrap(), 10).unwrap());
+    assert_eq!(
+        cdf.error(Beta::new(1.5).unwrap(), 10).unwrap_err().to_string(),
+        "beta must be a number in (0, 1), not 1.5"
+    );
     let mut bits = InsecureSeededSource::new(1);
     let noisy = cdf.release(&[5; 100], &mut bits).unwrap();
-    assert!((noisy[99] - 500.0).abs() <= cdf.error(1e-9, 1).unwrap());
+    assert!((noisy[99] - 500.0).abs() <= cdf.error(Beta::new(1e-9).unwrap(), 1).unwrap());
 }
 
 #[path = "../examples/about_whom.rs"]

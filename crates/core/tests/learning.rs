@@ -8,6 +8,7 @@ use scumble::learn::{Example, conjunction};
 use scumble::mechanism::randomized_response::RandomizedResponse;
 use scumble::noise::InsecureSeededSource;
 use scumble::parties::local::{Absent, FrequencyOracle, ReportKind};
+use scumble::quantity::{Beta, Delta, Epsilon, Rho};
 use scumble::{AttributeSet, Loss, Scope, Target};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -49,7 +50,11 @@ fn parities_cost_and_draw_as_the_vectors_say() {
         near(learner.epsilon_person(), &vector["expected"]["epsilon_person"], 1e-12);
         let events = learner.events(None).unwrap();
         for (scope, field) in [(Scope::Presence, "epsilon_presence"), (Scope::Person, "epsilon_person")] {
-            near(Loss::of(&events, scope).unwrap().epsilon(0.0).unwrap().upper, &vector["expected"][field], 1e-9);
+            near(
+                Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper,
+                &vector["expected"][field],
+                1e-9,
+            );
         }
         // The best give-up of this keep: nothing is lost by it, and giving up less often costs more.
         let cost = |give_up: Quotient, field: &str| {
@@ -87,9 +92,10 @@ fn parities_cost_and_draw_as_the_vectors_say() {
 fn parities_for_a_target_are_the_best_ones() {
     for vector in vectors("s9_parity_plan") {
         let epsilon = number(&vector, "epsilon");
-        for (learner, scope) in
-            [(Parity::for_person(epsilon).unwrap(), "person"), (Parity::for_presence(epsilon).unwrap(), "presence")]
-        {
+        for (learner, scope) in [
+            (Parity::for_person(Epsilon::new(epsilon).unwrap()).unwrap(), "person"),
+            (Parity::for_presence(Epsilon::new(epsilon).unwrap()).unwrap(), "presence"),
+        ] {
             let best = &vector["expected"][scope];
             near(share(learner.keep()), &best["keep"], 1e-8);
             near(share(learner.give_up()), &best["give_up"], 1e-8);
@@ -107,10 +113,14 @@ fn parities_for_a_target_are_the_best_ones() {
 #[test]
 fn the_generic_learner_chooses_as_the_vector_says() {
     let vector = &vectors("s9_generic")[0];
-    let learner = Generic::new(number(vector, "coefficient")).unwrap();
+    let learner = Generic::new(Epsilon::new(number(vector, "coefficient")).unwrap()).unwrap();
     let events = learner.events(None).unwrap();
     for (scope, field) in [(Scope::Presence, "epsilon_presence"), (Scope::Person, "epsilon_person")] {
-        near(Loss::of(&events, scope).unwrap().epsilon(0.0).unwrap().upper, &vector["expected"][field], 1e-12);
+        near(
+            Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper,
+            &vector["expected"][field],
+            1e-12,
+        );
     }
     let mistakes: Vec<u64> =
         vector["input"]["mistakes"].as_array().unwrap().iter().map(|m| m.as_u64().unwrap()).collect();
@@ -132,7 +142,7 @@ fn conjunctions_are_planned_as_the_vector_says() {
     let n = number(vector, "n");
     let row = Example::new(&vec![true; attributes], true);
     let rows = vec![row; n as usize];
-    let target = Target::zcdp(number(vector, "rho")).unwrap();
+    let target = Target::zcdp(Rho::new(number(vector, "rho")).unwrap()).unwrap();
     let mut bits = InsecureSeededSource::new(3);
     let central = Central::new(&rows, target, Scope::Presence, 1, &mut bits).unwrap();
     let beta = number(vector, "beta");
@@ -140,7 +150,7 @@ fn conjunctions_are_planned_as_the_vector_says() {
         let event = central.events_of_batch(batch).unwrap().remove(0);
         let Word::DiscreteGaussian { sigma } = event.word() else { panic!("{event:?}") };
         near(sigma.get(), &vector["expected"]["sigma"], 1e-9);
-        let tolerance = central.batch_tolerance(batch, beta).unwrap() * n;
+        let tolerance = central.batch_tolerance(batch, Beta::new(beta).unwrap()).unwrap() * n;
         let continuous = vector["expected"]["tolerance_count"].as_f64().unwrap();
         assert!(tolerance.round() == continuous.floor() || tolerance.round() == continuous.ceil(), "{tolerance}");
         Ok(())
@@ -151,7 +161,8 @@ fn conjunctions_are_planned_as_the_vector_says() {
 }
 
 fn oracle(kind: ReportKind, vector: &Value) -> FrequencyOracle {
-    FrequencyOracle::new(kind, number(vector, "epsilon"), number(vector, "values") as u64).unwrap()
+    FrequencyOracle::new(kind, Epsilon::new(number(vector, "epsilon")).unwrap(), number(vector, "values") as u64)
+        .unwrap()
 }
 
 #[test]
@@ -174,7 +185,9 @@ fn frequency_oracles_are_those_of_the_vectors() {
         };
         near(pair.p()[0] * 4.0 / size as f64, &expected["hadamard_p_in"], 1e-12);
         near(pair.p()[1] * 4.0 / size as f64, &expected["hadamard_p_out"], 1e-12);
-        let best = FrequencyOracle::best(number(&vector, "epsilon"), number(&vector, "values") as u64).unwrap();
+        let best =
+            FrequencyOracle::best(Epsilon::new(number(&vector, "epsilon")).unwrap(), number(&vector, "values") as u64)
+                .unwrap();
         let name = match best.kind() {
             ReportKind::KAry => "krr",
             ReportKind::Unary => "oue",
@@ -204,5 +217,5 @@ fn pairs_and_presence_are_those_of_the_vectors() {
         }
     }
     // The mechanism that was there before is the k-ary oracle.
-    assert!(RandomizedResponse::new(1.0, 3).is_ok());
+    assert!(RandomizedResponse::new(Epsilon::new(1.0).unwrap(), 3).is_ok());
 }

@@ -19,14 +19,14 @@ fn budgets() -> Vec<(f64, f64)> {
 /// With how many owners the exponential mechanism finds a key inside: (2ε)²/8 = ρ where an owner is replaced.
 fn by_exponential(bits: u32, rho: f64) -> f64 {
     let point = InteriorPoint::exponential(bits, Epsilon::new((2.0 * rho).sqrt()).unwrap()).unwrap();
-    point.owners_needed(BETA).unwrap()
+    point.owners_needed(Beta::new(BETA).unwrap()).unwrap()
 }
 
 /// And the recursion; infinite where it has no table of noise.
 fn by_recursion(bits: u32, rho: f64, omega: f64) -> f64 {
     let made =
         InteriorPoint::recursive(bits, Rho::new(rho).unwrap(), Omega::new(omega).unwrap(), Beta::new(BETA).unwrap());
-    made.map_or(f64::INFINITY, |point| point.owners_needed(BETA).unwrap())
+    made.map_or(f64::INFINITY, |point| point.owners_needed(Beta::new(BETA).unwrap()).unwrap())
 }
 
 /// The log* recursion for interior points (T5 of the paper on truncated CDP). Numbers, dates and times have at most 64 bits: there the exponential mechanism needs fewer owners at every budget. Texts and

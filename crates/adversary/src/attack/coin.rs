@@ -5,10 +5,11 @@
 //! apart and which noise hides it; no table is read. In the scope of an attribute it is the reconstruction of one value, in presence it is membership.
 //!
 //! ```
+//! use scumble::quantity::epsilon;
 //! use scumble_adversary::attack::coin::{Outcome, guess};
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::{Additive, Scope, Target};
-//! let count = Additive::count().within(Target::pure(1.0)?, Scope::Presence)?;
+//! let count = Additive::count().within(Target::pure(epsilon(1.0)?)?, Scope::Presence)?;
 //! let found = guess(&count.events()?, &Scope::Presence, 10_000, &mut InsecureSeededSource::new(1))?;
 //! // Nobody can expect more than e/(e + 1) = 73.1%, and Laplace noise on one whole number gives as much.
 //! assert!(matches!(found, Outcome::Guessed { right: 7_160..=7_460, coins: 10_000 }));
@@ -45,16 +46,16 @@ impl Outcome {
     /// tosses themselves scatters around the expectation, and may be above what anybody can expect.
     ///
     /// ```
+    /// use scumble::quantity::beta;
     /// use scumble_adversary::attack::coin::Outcome;
-    /// let found = Outcome::Guessed { right: 6_300, coins: 10_000 }.at_least(0.001)?.unwrap();
+    /// let found = Outcome::Guessed { right: 6_300, coins: 10_000 }.at_least(beta(0.001)?)?.unwrap();
     /// assert!((0.614..0.616).contains(&found));
-    /// assert_eq!(Outcome::Unmoved.at_least(0.001)?, None);
+    /// assert_eq!(Outcome::Unmoved.at_least(beta(0.001)?)?, None);
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn at_least(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<Option<f64>> {
+    pub fn at_least(&self, beta: Beta) -> Result<Option<f64>> {
         let Self::Guessed { right, coins } = *self else { return Ok(None) };
         // A box of two sides, of which the other one says nothing.
-        let beta: Beta = beta.try_into().map_err(Into::into)?;
         let both = 2.0 * beta.get();
         Ok(Some(Counts::new(right.into(), coins.into(), 0, 1)?.confidence(both)?.p_low))
     }
@@ -156,6 +157,7 @@ mod tests {
     use scumble::event::Moves;
     use scumble::loss::Loss;
     use scumble::noise::InsecureSeededSource;
+    use scumble::quantity::{Epsilon, Rate, Scale, Sigma};
 
     fn moving(event: Event, cells: u64, by: f64) -> Event {
         event.moving(Moves::everywhere(Shift::new(cells, by).unwrap()))
@@ -167,18 +169,19 @@ mod tests {
         let sinh = Word::SinhNormal { sigma: 1.286.try_into().unwrap(), a: 2.7.try_into().unwrap() };
         let sinh = Event::new(sinh, Moves::everywhere(Shift::one_cell(1.0).unwrap()));
         let several = vec![
-            moving(Event::discrete_laplace(4.0).unwrap(), 3, 2.0),
-            moving(Event::discrete_gaussian(5.0).unwrap(), 2, 1.0),
+            moving(Event::discrete_laplace(Scale::new(4.0).unwrap()).unwrap(), 3, 2.0),
+            moving(Event::discrete_gaussian(Sigma::new(5.0).unwrap()).unwrap(), 2, 1.0),
         ];
         let cases = [
-            vec![moving(Event::discrete_laplace(2.0).unwrap(), 1, 1.0)],
-            vec![moving(Event::discrete_gaussian(1.5).unwrap(), 4, 1.0)],
-            vec![moving(Event::discrete_gaussian(3.0).unwrap(), 1, 1.0).repeated(5).unwrap()],
+            vec![moving(Event::discrete_laplace(Scale::new(2.0).unwrap()).unwrap(), 1, 1.0)],
+            vec![moving(Event::discrete_gaussian(Sigma::new(1.5).unwrap()).unwrap(), 4, 1.0)],
+            vec![moving(Event::discrete_gaussian(Sigma::new(3.0).unwrap()).unwrap(), 1, 1.0).repeated(5).unwrap()],
             vec![sinh],
             several,
         ];
         for (events, seed) in cases.iter().zip(1..) {
-            let best = 0.5 + 0.5 * Loss::of(events, Scope::Person).unwrap().delta(0.0).unwrap().upper;
+            let best =
+                0.5 + 0.5 * Loss::of(events, Scope::Person).unwrap().delta(Epsilon::new(0.0).unwrap()).unwrap().upper;
             let found = guess(events, &Scope::Person, 40_000, &mut InsecureSeededSource::new(seed)).unwrap();
             let Outcome::Guessed { right, .. } = found else { panic!("{found:?}") };
             let share = f64::from(right) / 40_000.0;
@@ -191,14 +194,17 @@ mod tests {
     fn what_cannot_be_tried_says_why() {
         let mut bits = InsecureSeededSource::new(1);
         let mut tried = |event: Event| guess(&[event], &Scope::Presence, 10, &mut bits).unwrap();
-        assert_eq!(tried(Event::pure(1.0).unwrap()), Outcome::NoNoise("pure"));
+        assert_eq!(tried(Event::pure(Epsilon::new(1.0).unwrap()).unwrap()), Outcome::NoNoise("pure"));
         assert_eq!(
-            tried(Event::discrete_laplace(1.0).unwrap().poisson(0.5).unwrap()),
+            tried(Event::discrete_laplace(Scale::new(1.0).unwrap()).unwrap().poisson(Rate::new(0.5).unwrap()).unwrap()),
             Outcome::NoNoise("discrete-laplace")
         );
-        assert_eq!(tried(moving(Event::discrete_laplace(1.0).unwrap(), 1, 0.5)), Outcome::Unmoved);
-        assert_eq!(tried(moving(Event::discrete_laplace(1.0).unwrap(), 6_000, 1.0)), Outcome::TooMany(6_000.0));
+        assert_eq!(tried(moving(Event::discrete_laplace(Scale::new(1.0).unwrap()).unwrap(), 1, 0.5)), Outcome::Unmoved);
+        assert_eq!(
+            tried(moving(Event::discrete_laplace(Scale::new(1.0).unwrap()).unwrap(), 6_000, 1.0)),
+            Outcome::TooMany(6_000.0)
+        );
         let unmoved = Moves::by_scope(Vec::new(), vec![Shift::one_cell(1.0).unwrap()], Vec::new());
-        assert_eq!(tried(Event::pure(1.0).unwrap().moving(unmoved)), Outcome::Unmoved);
+        assert_eq!(tried(Event::pure(Epsilon::new(1.0).unwrap()).unwrap().moving(unmoved)), Outcome::Unmoved);
     }
 }

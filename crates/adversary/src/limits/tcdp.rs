@@ -117,7 +117,7 @@ mod tests {
             let (rho, omega) = (Rho::new(rho).unwrap(), Omega::new(omega).unwrap());
             let best = Histogram::truncated_concentrated(rho, omega, 2, 1_000_000, Beta::new(0.5).unwrap()).unwrap();
             let limit = histogram_error_lower(rho, omega, 1e6).unwrap();
-            assert!(best.error(0.5, 1_000_000).unwrap() > limit);
+            assert!(best.error(Beta::new(0.5).unwrap(), 1_000_000).unwrap() > limit);
         }
     }
 }

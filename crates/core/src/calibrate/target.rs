@@ -1,16 +1,17 @@
 //! What is asked for.
 
 use crate::error::{Error, Result};
-use crate::quantity::{Delta, Epsilon, Omega, Rho, checked};
+use crate::quantity::{Delta, Epsilon, Omega, Rho};
 use std::fmt;
 
 /// The privacy that something must have, in one of four notions.
 ///
 /// ```
+/// use scumble::quantity::{delta, epsilon, rho};
 /// use scumble::calibrate::Target;
-/// assert_eq!(Target::pure(0.5)?.to_string(), "epsilon 0.5");
-/// assert_eq!(Target::approximate(1.0, 1e-6)?.to_string(), "epsilon 1 at delta 1e-6");
-/// assert!(Target::zcdp(-1.0).is_err());
+/// assert_eq!(Target::pure(epsilon(0.5)?)?.to_string(), "epsilon 0.5");
+/// assert_eq!(Target::approximate(epsilon(1.0)?, delta(1e-6)?)?.to_string(), "epsilon 1 at delta 1e-6");
+/// assert!(Target::zcdp(rho(-1.0)?).is_err());
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,29 +29,23 @@ pub enum Target {
 
 impl Target {
     /// ε-differential privacy.
-    pub fn pure(epsilon: impl TryInto<Epsilon, Error: Into<Error>>) -> Result<Self> {
-        Ok(Self::Pure(checked(epsilon)?))
+    pub fn pure(epsilon: Epsilon) -> Result<Self> {
+        Ok(Self::Pure(epsilon))
     }
 
     /// (ε, δ)-differential privacy.
-    pub fn approximate(
-        epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
-        delta: impl TryInto<Delta, Error: Into<Error>>,
-    ) -> Result<Self> {
-        Ok(Self::Approximate(checked(epsilon)?, checked(delta)?))
+    pub fn approximate(epsilon: Epsilon, delta: Delta) -> Result<Self> {
+        Ok(Self::Approximate(epsilon, delta))
     }
 
     /// ρ-zero-concentrated differential privacy.
-    pub fn zcdp(rho: impl TryInto<Rho, Error: Into<Error>>) -> Result<Self> {
-        Ok(Self::Concentrated(checked(rho)?))
+    pub fn zcdp(rho: Rho) -> Result<Self> {
+        Ok(Self::Concentrated(rho))
     }
 
     /// (ρ, ω)-truncated concentrated differential privacy.
-    pub fn tcdp(
-        rho: impl TryInto<Rho, Error: Into<Error>>,
-        omega: impl TryInto<Omega, Error: Into<Error>>,
-    ) -> Result<Self> {
-        Ok(Self::Truncated(checked(rho)?, checked(omega)?))
+    pub fn tcdp(rho: Rho, omega: Omega) -> Result<Self> {
+        Ok(Self::Truncated(rho, omega))
     }
 }
 

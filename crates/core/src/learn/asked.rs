@@ -5,6 +5,7 @@
 use super::query::{StatisticalQueries, UNIT};
 use super::threshold::Threshold;
 use crate::error::{Error, Result};
+use crate::quantity::Beta;
 
 /// A number and its label.
 pub type Labelled = (u64, bool);
@@ -34,7 +35,7 @@ fn check(bits: u32) -> Result<()> {
 /// ```
 pub fn threshold(provider: &mut impl StatisticalQueries<Labelled>, bits: u32, beta: f64) -> Result<Threshold> {
     check(bits)?;
-    let tolerance = provider.tolerance(bits.into(), beta)?;
+    let tolerance = provider.tolerance(bits.into(), Beta::new(beta)?)?;
     let mut from = 0;
     for place in (0..bits).rev() {
         let middle = from | 1 << place;
@@ -62,7 +63,7 @@ pub fn point(
     beta: f64,
 ) -> Result<Option<u64>> {
     check(bits)?;
-    let tolerance = provider.tolerance(u64::from(bits) + 1, beta)?;
+    let tolerance = provider.tolerance(u64::from(bits) + 1, Beta::new(beta)?)?;
     if !(alpha > 0.0 && alpha < 1.0) || tolerance >= alpha / 5.0 {
         return Err(Error::refused(format!(
             "a point is learnt to an error in (0, 1) of more than five times the tolerance {tolerance:.4}, not {alpha}"

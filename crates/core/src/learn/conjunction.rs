@@ -9,6 +9,7 @@ use super::Example;
 use super::query::{Batch, StatisticalQueries};
 use crate::error::{Error, Result};
 use crate::event::{Shift, Touch};
+use crate::quantity::Beta;
 use crate::scope::AttributeSet;
 
 /// The literals that must all be true, as an attribute's number and the value that it must have.
@@ -84,7 +85,7 @@ pub fn with_batch<T>(
 /// ```
 pub fn learn(provider: &mut impl StatisticalQueries<Example>, attributes: usize, beta: f64) -> Result<Conjunction> {
     with_batch(attributes, &[], |batch| {
-        let tolerance = provider.batch_tolerance(batch, beta)?;
+        let tolerance = provider.batch_tolerance(batch, Beta::new(beta)?)?;
         let answers = provider.ask_all(batch)?;
         Ok(kept(&answers, tolerance))
     })
@@ -100,6 +101,6 @@ pub fn kept(answers: &[f64], tolerance: f64) -> Conjunction {
 
 /// On how large a share of the rows what is learnt errs at most: 4dt.
 pub fn error(provider: &impl StatisticalQueries<Example>, attributes: usize, beta: f64) -> Result<f64> {
-    let tolerance = with_batch(attributes, &[], |batch| provider.batch_tolerance(batch, beta))?;
+    let tolerance = with_batch(attributes, &[], |batch| provider.batch_tolerance(batch, Beta::new(beta)?))?;
     Ok((4.0 * attributes as f64 * tolerance).min(1.0))
 }

@@ -9,7 +9,7 @@
 use crate::error::{Error, Result};
 use crate::mechanism::heavy_hitters::{Found, HeavyHitters};
 use crate::noise::BitSource;
-use crate::quantity::{Beta, checked};
+use crate::quantity::Beta;
 
 /// Estimates of the probabilities of strings; 0 for those that are not listed.
 #[derive(Debug, Clone, PartialEq)]
@@ -145,13 +145,13 @@ impl Off {
     /// The length of what their shares are off by is at most (1 + √ln(1/β))/√n: 1/√n on average, and one person moves it by √2/n (McDiarmid 1989).
     ///
     /// ```
+    /// use scumble::quantity::beta;
     /// use scumble::learn::distribution::Off;
     /// let off = Off { above: 6.0, below: 6.0, people: 8.0, strings: 4.0 };
-    /// assert_eq!(off.people_needed(0.05, 0.05)?, 3742.0);
+    /// assert_eq!(off.people_needed(0.05, beta(0.05)?)?, 3742.0);
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn people_needed(&self, alpha: f64, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
-        let beta: Beta = checked(beta)?;
+    pub fn people_needed(&self, alpha: f64, beta: Beta) -> Result<f64> {
         if !(alpha > 0.0 && alpha < 1.0) {
             return Err(Error::refused(format!("the error must be in (0, 1), not {alpha}")));
         }

@@ -7,7 +7,7 @@ use super::exponential_choice;
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Touch, Word};
 use crate::noise::{BitSource, Fraction};
-use crate::quantity::{Beta, Epsilon, checked};
+use crate::quantity::{Beta, Epsilon};
 use crate::scope::AttributeSet;
 
 /// Chooses among hypotheses by their mistakes.
@@ -24,14 +24,14 @@ impl Generic {
     /// P\[h\] ∝ e^{−c·mistakes(h)}.
     ///
     /// ```
+    /// use scumble::quantity::epsilon;
     /// use scumble::learn::generic::Generic;
     /// use scumble::noise::InsecureSeededSource;
-    /// let learner = Generic::new(0.5)?;
+    /// let learner = Generic::new(epsilon(0.5)?)?;
     /// assert_eq!(learner.release(&[40, 0, 90], &mut InsecureSeededSource::new(1))?, 1);
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn new(coefficient: impl TryInto<Epsilon, Error: Into<Error>>) -> Result<Self> {
-        let coefficient: Epsilon = checked(coefficient)?;
+    pub fn new(coefficient: Epsilon) -> Result<Self> {
         if coefficient.get() == 0.0 {
             return Err(Error::refused("the generic learner needs a coefficient above 0"));
         }
@@ -67,8 +67,7 @@ impl Generic {
     }
 
     /// The error to plan with: with probability 1 − β what is chosen makes at most this many more mistakes than the best of `hypotheses`.
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, hypotheses: u64) -> Result<f64> {
-        let beta: Beta = checked(beta)?;
+    pub fn error(&self, beta: Beta, hypotheses: u64) -> Result<f64> {
         Ok((hypotheses as f64 / beta.get()).ln() / self.coefficient.get())
     }
 
@@ -76,17 +75,12 @@ impl Generic {
     /// with probability 1 − 2β (half of α for the choice, half for the sample).
     ///
     /// ```
+    /// use scumble::quantity::{beta, epsilon};
     /// use scumble::learn::generic::Generic;
-    /// assert_eq!(Generic::new(0.5)?.rows_needed(0.1, 0.05, 100)?.ceil(), 609.0);
+    /// assert_eq!(Generic::new(epsilon(0.5)?)?.rows_needed(0.1, beta(0.05)?, 100)?.ceil(), 609.0);
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn rows_needed(
-        &self,
-        alpha: f64,
-        beta: impl TryInto<Beta, Error: Into<Error>>,
-        hypotheses: u64,
-    ) -> Result<f64> {
-        let beta: Beta = checked(beta)?;
+    pub fn rows_needed(&self, alpha: f64, beta: Beta, hypotheses: u64) -> Result<f64> {
         if !(alpha > 0.0 && alpha < 1.0) {
             return Err(Error::refused(format!("the error must be in (0, 1), not {alpha}")));
         }

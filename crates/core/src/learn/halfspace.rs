@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::event::{Choices, Event, Moves, Shift, Touch, Word};
 use crate::noise::tape::{self, Said};
 use crate::noise::{BitSource, Fraction, bernoulli};
-use crate::quantity::{Beta, Epsilon, checked};
+use crate::quantity::{Beta, Epsilon};
 use crate::scope::AttributeSet;
 use std::collections::BTreeMap;
 
@@ -72,14 +72,15 @@ impl Learner {
     /// The largest odds a : b of keeping a label within ε for a change of it, of numbers up to a million.
     ///
     /// ```
+    /// use scumble::quantity::epsilon;
     /// use scumble::learn::halfspace::Learner;
-    /// let (a, b) = Learner::odds_within(3f64.ln())?;
+    /// let (a, b) = Learner::odds_within(epsilon(3f64.ln())?)?;
     /// assert!(a <= 3 * b && a > 3 * b - 5);
-    /// assert!(Learner::odds_within(1e-7).is_err());
+    /// assert!(Learner::odds_within(epsilon(1e-7)?).is_err());
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn odds_within(epsilon: impl TryInto<Epsilon, Error: Into<Error>>) -> Result<(u32, u32)> {
-        let epsilon = checked(epsilon)?.get();
+    pub fn odds_within(epsilon: Epsilon) -> Result<(u32, u32)> {
+        let epsilon = epsilon.get();
         let largest = f64::from(LARGEST_ODDS);
         let b = (largest / epsilon.exp()).floor().clamp(1.0, largest);
         let mut a = (b * epsilon.exp()).floor().min(largest);
@@ -179,7 +180,8 @@ impl Learner {
         let touches = coordinates.iter().map(touch).collect::<Result<Vec<_>>>()?;
         let scores = Moves::by_scope(by(self.whole(2))?, by(self.whole(1))?, touches).adding_up()?;
         let labels = Moves::by_scope(Vec::new(), by(1.0)?, vec![touch(label)?]);
-        let response = Word::RandomizedResponse { epsilon: checked(self.epsilon_label())?, values: Choices::new(2)? };
+        let response =
+            Word::RandomizedResponse { epsilon: Epsilon::new(self.epsilon_label())?, values: Choices::new(2)? };
         Ok(vec![Event::new(Word::Exponential { epsilon: self.feature }, scores), Event::new(response, labels)])
     }
 
@@ -188,8 +190,7 @@ impl Learner {
     /// With m for the loss of what is chosen, in units of r₁ − r₀, and Λ = ln(2·candidates/β): m ≤ √(4·coth(ε/2)/ε·Λ·m) + 2ΔΛ/(ε_feature·(a − b)(r₁ − r₀)), ε = ln(a/b). The second term is the exponential
     /// mechanism's. The first is the noise of the labels: whether a label is flipped moves the score of a candidate, beyond that of the right one, by at most 2(a + b) times the person's loss, and a coin of odds a : b is
     /// sub-Gaussian with variance tanh(ε/2)/(2ε) \[Kearns–Saul 1998\].
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
-        let beta: Beta = checked(beta)?;
+    pub fn error(&self, beta: Beta) -> Result<f64> {
         let (a, b) = (f64::from(self.odds.0), f64::from(self.odds.1));
         let sizes = (2.0 * self.candidates.len() as f64 / beta.get()).ln();
         let label = ((a - b) / b).ln_1p();
@@ -202,8 +203,7 @@ impl Learner {
 
     /// How many people suffice: if some candidate is right on everybody in the population even where any r₁ − 1 coordinates are flipped, what is learnt from this many random people errs on a share of at most α of it with
     /// probability 1 − 2β (half of α for the mistakes among them, half for the sample).
-    pub fn rows_needed(&self, alpha: f64, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
-        let beta: Beta = checked(beta)?;
+    pub fn rows_needed(&self, alpha: f64, beta: Beta) -> Result<f64> {
         if !(alpha > 0.0 && alpha < 1.0) {
             return Err(Error::refused(format!("the error must be in (0, 1), not {alpha}")));
         }

@@ -8,12 +8,13 @@
 //! persons, p = 1 − e^{−ε}, c = 1/(e^ε+1) for presence ([`Parity::for_person`], [`Parity::for_presence`]).
 //!
 //! ```
+//! use scumble::quantity::epsilon;
 //! use scumble::learn::Example;
 //! use scumble::learn::parity::Parity;
 //! use scumble::noise::InsecureSeededSource;
 //! let row = |i: u32| Example::new(&[i & 1 == 1, i & 2 == 2, i & 4 == 4], (i & 5).count_ones() == 1);
 //! let rows: Vec<Example> = (0..100).map(row).collect();
-//! let learner = Parity::for_person(1.0)?;
+//! let learner = Parity::for_person(epsilon(1.0)?)?;
 //! let learnt = learner.release(&rows, 3, &mut InsecureSeededSource::new(1))?.unwrap();
 //! assert_eq!(learnt.attributes(), [0, 2]);
 //! # Ok::<(), scumble::Error>(())
@@ -25,7 +26,7 @@ use crate::event::{self, Event, Moves, Quotient, Shift, Touch, Word};
 use crate::loss::parity_epsilons;
 use crate::noise::tape::{self, Said};
 use crate::noise::{BitSource, uniform};
-use crate::quantity::{Beta, Epsilon, checked};
+use crate::quantity::{Beta, Epsilon};
 use crate::scope::AttributeSet;
 
 mod elimination;
@@ -68,15 +69,13 @@ impl Parity {
     }
 
     /// The most that ε for the replacement of a row allows: p = tanh(ε/2), c = 1/(e^ε+2), on a grid.
-    pub fn for_person(epsilon: impl TryInto<Epsilon, Error: Into<Error>>) -> Result<Self> {
-        let epsilon: Epsilon = checked(epsilon)?;
+    pub fn for_person(epsilon: Epsilon) -> Result<Self> {
         let e = epsilon.get();
         Self::on_grid(epsilon, (e / 2.0).tanh(), 1.0 / (e.exp() + 2.0), |learner| learner.epsilon_person())
     }
 
     /// The most that ε for a row that comes or goes allows: p = 1 − e^{−ε}, c = 1/(e^ε+1), on a grid.
-    pub fn for_presence(epsilon: impl TryInto<Epsilon, Error: Into<Error>>) -> Result<Self> {
-        let epsilon: Epsilon = checked(epsilon)?;
+    pub fn for_presence(epsilon: Epsilon) -> Result<Self> {
         let e = epsilon.get();
         Self::on_grid(epsilon, -(-e).exp_m1(), 1.0 / (e.exp() + 1.0), |learner| learner.epsilon_presence())
     }
@@ -188,13 +187,7 @@ impl Parity {
     /// How many rows suffice: if some parity is right on the whole population, what is learnt from this many random rows errs on a share of at most α of it with
     /// probability 1 − β, given that something is published. (d·ln 2 + ln(1/β))/α kept rows by a union over all parities, and four standard deviations
     /// for how many are kept.
-    pub fn rows_needed(
-        &self,
-        alpha: f64,
-        beta: impl TryInto<Beta, Error: Into<Error>>,
-        attributes: usize,
-    ) -> Result<f64> {
-        let beta: Beta = checked(beta)?;
+    pub fn rows_needed(&self, alpha: f64, beta: Beta, attributes: usize) -> Result<f64> {
         if !(alpha > 0.0 && alpha < 1.0) {
             return Err(Error::refused(format!("the error must be in (0, 1), not {alpha}")));
         }

@@ -53,6 +53,7 @@ pub(crate) fn epsilon(mu: f64, target: f64) -> Bounds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quantity::{Delta, Epsilon, Sigma};
 
     #[test]
     fn the_curve_agrees_with_high_precision() {
@@ -93,11 +94,12 @@ mod tests {
         use crate::event::Event;
         use crate::loss::Loss;
         use crate::scope::Scope;
-        let one = || Event::gaussian(23.9).unwrap();
+        let one = || Event::gaussian(Sigma::new(23.9).unwrap()).unwrap();
         let list: Vec<Event> = (0..20_000).map(|_| one()).collect();
-        let apart = Loss::of(list, Scope::Presence).unwrap().delta(44.901_578_676_419_85).unwrap();
+        let apart =
+            Loss::of(list, Scope::Presence).unwrap().delta(Epsilon::new(44.901_578_676_419_85).unwrap()).unwrap();
         let together = Loss::of([one().repeated(20_000).unwrap()], Scope::Presence).unwrap();
-        let together = together.delta(44.901_578_676_419_85).unwrap();
+        let together = together.delta(Epsilon::new(44.901_578_676_419_85).unwrap()).unwrap();
         assert!(
             apart.upper > 1e-6 && apart.lower <= together.upper && together.lower <= apart.upper,
             "{apart:?} {together:?}"
@@ -111,8 +113,9 @@ mod tests {
         use crate::loss::Loss;
         use crate::scope::Scope;
         let moves = Moves::everywhere(Shift::one_cell(1e-170).unwrap());
-        let loss = Loss::of([Event::gaussian(1.0).unwrap().moving(moves)], Scope::Presence).unwrap();
-        assert_eq!(loss.epsilon(0.0).unwrap().upper, f64::INFINITY);
+        let loss =
+            Loss::of([Event::gaussian(Sigma::new(1.0).unwrap()).unwrap().moving(moves)], Scope::Presence).unwrap();
+        assert_eq!(loss.epsilon(Delta::new(0.0).unwrap()).unwrap().upper, f64::INFINITY);
         assert_eq!(crate::loss::special::root_of_squares(&[(4.0, 1e-170), (5.0, 1e-170)]), 3e-170);
         assert_eq!(crate::loss::special::root_of_squares(&[(4.0, 1e170), (5.0, 1e170)]), 3e170);
     }

@@ -3,22 +3,22 @@
 //! ```
 //! use scumble::event::{Event, Word, Moves, Shift};
 //! use scumble::loss::Loss;
-//! use scumble::quantity::Sigma;
+//! use scumble::quantity::{Sigma, delta};
 //! use scumble::scope::Scope;
 //! let noise = Word::Gaussian { sigma: Sigma::new(10.0)? };
 //! let events = [Event::new(noise, Moves::everywhere(Shift::one_cell(1.0)?)).repeated(100)?];
 //! let loss = Loss::of(events, Scope::Presence)?;
-//! let answer = loss.epsilon(1e-6)?;
+//! let answer = loss.epsilon(delta(1e-6)?)?;
 //! assert!((answer.upper - 4.8865541).abs() < 1e-6);
 //! assert!(answer.lower <= answer.upper);
 //! // A δ of 0 asks for the pure bound; Gaussian noise has none.
-//! assert_eq!(loss.epsilon(0.0)?.upper, f64::INFINITY);
+//! assert_eq!(loss.epsilon(delta(0.0)?)?.upper, f64::INFINITY);
 //! # Ok::<(), scumble::Error>(())
 //! ```
 
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::quantity::{Delta, Epsilon, checked};
+use crate::quantity::{Delta, Epsilon};
 use crate::scope::Scope;
 use std::borrow::Borrow;
 use std::fmt;
@@ -179,8 +179,8 @@ impl Loss {
     }
 
     /// The least ε that is certified at `delta`. With δ = 0: the pure bound, infinite where there is none.
-    pub fn epsilon(&self, delta: impl TryInto<Delta, Error: Into<Error>>) -> Result<Answer> {
-        self.epsilon_at(checked(delta)?)
+    pub fn epsilon(&self, delta: Delta) -> Result<Answer> {
+        self.epsilon_at(delta)
     }
 
     fn epsilon_at(&self, delta: Delta) -> Result<Answer> {
@@ -216,8 +216,8 @@ impl Loss {
     }
 
     /// The least δ that is certified at `epsilon`.
-    pub fn delta(&self, epsilon: impl TryInto<Epsilon, Error: Into<Error>>) -> Result<Answer> {
-        self.delta_at(checked(epsilon)?)
+    pub fn delta(&self, epsilon: Epsilon) -> Result<Answer> {
+        self.delta_at(epsilon)
     }
 
     fn delta_at(&self, epsilon: Epsilon) -> Result<Answer> {

@@ -6,6 +6,7 @@
 use super::{Loss, TOLERANCE};
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::quantity::Delta;
 use crate::scope::Scope;
 
 /// At these δ both costs are compared.
@@ -14,11 +15,12 @@ const DELTAS: [f64; 4] = [0.0, 1e-9, 1e-6, 1e-3];
 /// Refuses events that cost a person less than its presence.
 ///
 /// ```
+/// use scumble::quantity::epsilon;
 /// use scumble::event::{Event, Moves, Shift};
 /// use scumble::loss::person;
 /// let one = || Shift::one_cell(1.0).map(|shift| vec![shift]);
-/// let presence = Event::pure(1.0)?.moving(Moves::as_written(one()?, vec![], vec![]));
-/// let person = |epsilon: f64| -> scumble::Result<Event> { Ok(Event::pure(epsilon)?.moving(Moves::as_written(vec![], one()?, vec![]))) };
+/// let presence = Event::pure(epsilon(1.0)?)?.moving(Moves::as_written(one()?, vec![], vec![]));
+/// let person = |most: f64| -> scumble::Result<Event> { Ok(Event::pure(epsilon(most)?)?.moving(Moves::as_written(vec![], one()?, vec![]))) };
 /// assert!(person::check(&[presence.clone(), person(2.0)?]).is_ok());
 /// assert!(person::check(&[presence.clone(), person(0.5)?]).is_err());
 /// assert!(person::check(&[presence]).is_err());
@@ -35,7 +37,8 @@ pub fn check(events: &[Event]) -> Result<()> {
     }
     let (person, presence) = (Loss::of(&apart, Scope::Person)?, Loss::of(&apart, Scope::Presence)?);
     for delta in DELTAS {
-        let [person, presence] = [&person, &presence].map(|loss| loss.epsilon(delta).map(|answer| answer.upper));
+        let [person, presence] =
+            [&person, &presence].map(|loss| loss.epsilon(Delta::new(delta)?).map(|answer| answer.upper));
         if person? < presence? * (1.0 - 10.0 * TOLERANCE) {
             return Err(Error::refused(
                 "a person must cost at least what its presence does: who replaces an owner may have no rows, so write that move as person too",

@@ -13,18 +13,19 @@ use crate::error::{Error, Result};
 use crate::event::{Event, Word};
 use crate::noise::tape::{self, Said};
 use crate::noise::{BitSource, DiscreteLaplace, TruncatedDiscreteLaplace};
-use crate::quantity::{Beta, Delta, Epsilon, Scale, Sensitivity, checked};
+use crate::quantity::{Beta, Delta, Epsilon, Scale, Sensitivity};
 
 /// (ε₁, δ) for the bound of the sensitivity, and ε₂ for the answer.
 ///
 /// ```
+/// use scumble::quantity::{beta, delta, epsilon};
 /// use scumble::mechanism::bounded_sensitivity::BoundedSensitivity;
 /// use scumble::noise::InsecureSeededSource;
-/// let bounded = BoundedSensitivity::new(0.2, 1e-6, 0.8)?;
+/// let bounded = BoundedSensitivity::new(epsilon(0.2)?, delta(1e-6)?, epsilon(0.8)?)?;
 /// assert_eq!(bounded.truncation(), 58);
 /// let answer = bounded.release(7713, 92, &mut InsecureSeededSource::new(1))?;
 /// assert!((92..=92 + 2 * 58).contains(&answer.bound));
-/// assert!((answer.value - 7713).unsigned_abs() as f64 <= bounded.error_of(&answer, 1e-9)?);
+/// assert!((answer.value - 7713).unsigned_abs() as f64 <= bounded.error_of(&answer, beta(1e-9)?)?);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -50,13 +51,7 @@ const MOST_TRUNCATION: u64 = 1 << 40;
 
 impl BoundedSensitivity {
     /// ε₁ and ε₂ above 0, δ strictly between 0 and 1.
-    pub fn new(
-        epsilon_bound: impl TryInto<Epsilon, Error: Into<Error>>,
-        delta: impl TryInto<Delta, Error: Into<Error>>,
-        epsilon_answer: impl TryInto<Epsilon, Error: Into<Error>>,
-    ) -> Result<Self> {
-        let (epsilon_bound, delta): (Epsilon, Delta) = (checked(epsilon_bound)?, checked(delta)?);
-        let epsilon_answer: Epsilon = checked(epsilon_answer)?;
+    pub fn new(epsilon_bound: Epsilon, delta: Delta, epsilon_answer: Epsilon) -> Result<Self> {
         if epsilon_bound.get() == 0.0 || epsilon_answer.get() == 0.0 || delta.get() <= 0.0 || delta.get() >= 1.0 {
             return Err(Error::refused(
                 "a bounded sensitivity needs both epsilons above 0 and delta strictly between 0 and 1",
@@ -103,14 +98,14 @@ impl BoundedSensitivity {
     }
 
     /// The error to plan with if the local sensitivity is what one thinks: the answer is off by more with probability at most β.
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, local: u64) -> Result<f64> {
+    pub fn error(&self, beta: Beta, local: u64) -> Result<f64> {
         let most = local.saturating_add(2 * self.truncation()).max(1);
-        Ok(super::additive::Noise::laplace(self.scale(most)?).quantile(checked::<Beta>(beta)?.get()))
+        Ok(super::additive::Noise::laplace(self.scale(most)?).quantile(beta.get()))
     }
 
     /// The error bar of what was published, from its public bound.
-    pub fn error_of(&self, answer: &Bounded, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
-        Ok(self.noise_at(answer.bound)?.quantile(checked::<Beta>(beta)?.get()))
+    pub fn error_of(&self, answer: &Bounded, beta: Beta) -> Result<f64> {
+        Ok(self.noise_at(answer.bound)?.quantile(beta.get()))
     }
 
     /// The standard error of what was published, from its public bound.

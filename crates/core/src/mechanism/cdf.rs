@@ -14,7 +14,7 @@ use super::additive::Noise;
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift};
 use crate::noise::BitSource;
-use crate::quantity::{Beta, checked};
+use crate::quantity::Beta;
 use std::collections::BTreeMap;
 
 mod around;
@@ -193,8 +193,7 @@ impl Cdf {
     ///
     /// A union bound over thresholds; for each, a sum of m independent draws: sub-Gaussian with variance m·σ² for the discrete
     /// Gaussian, Bernstein's inequality for other noise (Chan, Shi, Song 2011, Lemma 2.8, for Laplace noise).
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, thresholds: u64) -> Result<f64> {
-        let beta: Beta = checked(beta)?;
+    pub fn error(&self, beta: Beta, thresholds: u64) -> Result<f64> {
         let nodes = (f64::from(self.levels) * (self.branching - 1) as f64).max(1.0);
         let ln_ratio = (2.0 * thresholds.max(1) as f64 / beta.get()).ln();
         Ok(match &self.noise {

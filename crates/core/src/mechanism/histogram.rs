@@ -10,7 +10,7 @@ use crate::calibrate::{Calibrated, least_maximum_error, share_of};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift};
 use crate::noise::BitSource;
-use crate::quantity::{Beta, Omega, Probability, Rho, checked};
+use crate::quantity::{Beta, Omega, Probability, Rho};
 
 /// A histogram with the given noise in every cell.
 ///
@@ -18,11 +18,11 @@ use crate::quantity::{Beta, Omega, Probability, Rho, checked};
 /// use scumble::mechanism::additive::Noise;
 /// use scumble::mechanism::histogram::Histogram;
 /// use scumble::noise::InsecureSeededSource;
-/// use scumble::quantity::Scale;
+/// use scumble::quantity::{Scale, beta};
 /// let histogram = Histogram::new(Noise::laplace(Scale::new(2.0)?));
 /// let noisy = histogram.release(&[12, 0, 7, 30], &mut InsecureSeededSource::new(1));
 /// assert_eq!(noisy.len(), 4);
-/// assert!(histogram.error(0.05, 4)? < 10.0);
+/// assert!(histogram.error(beta(0.05)?, 4)? < 10.0);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -81,8 +81,8 @@ impl Histogram {
     }
 
     /// The most that any of `cells` cells is off, except with probability β.
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, cells: u64) -> Result<f64> {
-        Ok(self.noise.maximum(cells as f64, checked::<Beta>(beta)?.get()))
+    pub fn error(&self, beta: Beta, cells: u64) -> Result<f64> {
+        Ok(self.noise.maximum(cells as f64, beta.get()))
     }
 }
 
@@ -145,6 +145,9 @@ mod tests {
             let Noise::SinhNormal(noise) = make(moved).noise().clone() else { panic!("not sinh-normal") };
             assert!(f64::from(moved) * noise.certificate(1).unwrap().slope_upper(7.0) <= 0.02);
         }
-        assert!(make(2).error(0.01, 1000).unwrap() > make(1).error(0.01, 1000).unwrap());
+        assert!(
+            make(2).error(Beta::new(0.01).unwrap(), 1000).unwrap()
+                > make(1).error(Beta::new(0.01).unwrap(), 1000).unwrap()
+        );
     }
 }

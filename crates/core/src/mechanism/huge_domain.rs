@@ -10,7 +10,7 @@ use crate::event::{Event, Word};
 use crate::noise::refine::{Enclosure, Precision, Weights, choose};
 use crate::noise::tape::{self, Said};
 use crate::noise::{BitSource, DiscreteLaplace, Geometric, uniform};
-use crate::quantity::{Beta, Exact, Scale, checked};
+use crate::quantity::{Beta, Exact, Scale};
 use num_bigint::{BigInt, BigUint};
 use num_rational::BigRational;
 use num_traits::{One, ToPrimitive, Zero};
@@ -119,8 +119,8 @@ impl HugeDomainHistogram {
     }
 
     /// The most that one published count is off, except with probability β; an unpublished key's count is below threshold + this.
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
-        Ok(super::additive::Noise::laplace(self.scale).quantile(checked::<Beta>(beta)?.get()))
+    pub fn error(&self, beta: Beta) -> Result<f64> {
+        Ok(super::additive::Noise::laplace(self.scale).quantile(beta.get()))
     }
 }
 

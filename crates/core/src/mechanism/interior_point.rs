@@ -17,7 +17,7 @@ use crate::calibrate::{down, range_for_zcdp};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Word};
 use crate::noise::{BitSource, SinhNormal};
-use crate::quantity::{Beta, Epsilon, Exact, Omega, Rho, Sensitivity, checked};
+use crate::quantity::{Beta, Epsilon, Exact, Omega, Rho, Sensitivity};
 
 mod fullest;
 #[cfg(test)]
@@ -59,8 +59,7 @@ const SHARES: [f64; 3] = [0.45, 0.43, 0.12];
 
 impl InteriorPoint {
     /// By the exponential mechanism, over keys of `bits` bits (1 to 128).
-    pub fn exponential(bits: u32, epsilon: impl TryInto<Epsilon, Error: Into<Error>>) -> Result<Self> {
-        let epsilon: Epsilon = checked(epsilon)?;
+    pub fn exponential(bits: u32, epsilon: Epsilon) -> Result<Self> {
         if epsilon.get() == 0.0 {
             return Err(Error::refused("an interior point needs epsilon above 0"));
         }
@@ -115,8 +114,7 @@ impl InteriorPoint {
     }
 
     /// With how many owners the point lies inside except with probability β (the recursion: for the β it was made for).
-    pub fn owners_needed(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
-        let beta: Beta = checked(beta)?;
+    pub fn owners_needed(&self, beta: Beta) -> Result<f64> {
         match &self.method {
             // The best score is at least n/2, and at most 2^bits keys have score 0.
             Search::Exponential(epsilon) => {

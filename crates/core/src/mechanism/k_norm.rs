@@ -8,11 +8,11 @@
 //! use scumble::event::{Moves, Shift};
 //! use scumble::mechanism::k_norm::KNormMechanism;
 //! use scumble::noise::SecureSource;
-//! use scumble::quantity::{Beta, Scale};
+//! use scumble::quantity::{Beta, Scale, beta};
 //! let moves = Moves::everywhere(Shift::one_cell(1.0)?); // every one of the 3 answers may move by 1
 //! let mechanism = KNormMechanism::new(Scale::new(2.0)?, 3, moves)?;
 //! assert_eq!(mechanism.release(&[10, 20, 30], &mut SecureSource::new()?)?.len(), 3);
-//! assert!(mechanism.error(0.05)? < 20.0);
+//! assert!(mechanism.error(beta(0.05)?)? < 20.0);
 //! # Ok::<(), scumble::Error>(())
 //! ```
 
@@ -20,7 +20,7 @@ use crate::calibrate::epsilon_of_laplace;
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Word};
 use crate::noise::{BitSource, KNorm};
-use crate::quantity::{Beta, Epsilon, Scale, Sensitivity, checked};
+use crate::quantity::{Beta, Epsilon, Scale, Sensitivity};
 use libm::lgamma;
 
 mod marginal;
@@ -75,8 +75,8 @@ impl KNormMechanism {
     }
 
     /// How far one answer is off, except with probability β.
-    pub fn quantile(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
-        Ok(self.marginal().quantile(checked::<Beta>(beta)?.get()))
+    pub fn quantile(&self, beta: Beta) -> Result<f64> {
+        Ok(self.marginal().quantile(beta.get()))
     }
 
     fn marginal(&self) -> Marginal {
@@ -90,8 +90,8 @@ impl KNormMechanism {
     }
 
     /// The error to plan with: the largest error of all the answers exceeds this with probability at most β.
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
-        let ln_beta = checked::<Beta>(beta)?.get().ln();
+    pub fn error(&self, beta: Beta) -> Result<f64> {
+        let ln_beta = beta.get().ln();
         Ok(least(|t| ln_tail(self.scale.get(), self.dimension, t) <= ln_beta) as f64)
     }
 }

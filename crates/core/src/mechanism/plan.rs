@@ -44,9 +44,9 @@ impl Candidate {
 /// ```
 /// use scumble::calibrate::Target;
 /// use scumble::mechanism::plan::histogram_noise;
-/// use scumble::quantity::Beta;
+/// use scumble::quantity::{Beta, omega, rho};
 /// use scumble::scope::Scope;
-/// let target = Target::tcdp(0.01, 10.0)?;
+/// let target = Target::tcdp(rho(0.01)?, omega(10.0)?)?;
 /// let plan = histogram_noise(target, &Scope::Presence, 1_000_000, Beta::new(1e-6)?)?;
 /// assert_eq!(plan[0].noise.name(), "sinh-normal");
 /// # Ok::<(), scumble::Error>(())

@@ -16,18 +16,19 @@ use crate::error::{Error, Result};
 use crate::event::{Event, Word};
 use crate::noise::tape::{self, Said};
 use crate::noise::{BitSource, DiscreteLaplace, bernoulli};
-use crate::quantity::{Beta, Delta, Epsilon, Probability, Scale, Sensitivity, checked};
+use crate::quantity::{Beta, Delta, Epsilon, Probability, Scale, Sensitivity};
 
 /// An answer with noise for a proposed sensitivity, or none.
 ///
 /// ```
+/// use scumble::quantity::{beta, delta, epsilon};
 /// use scumble::mechanism::propose_test_release::ProposeTestRelease;
 /// use scumble::noise::InsecureSeededSource;
-/// let test = ProposeTestRelease::new(4, 1.0, 1e-6, 1.0)?;
+/// let test = ProposeTestRelease::new(4, epsilon(1.0)?, delta(1e-6)?, epsilon(1.0)?)?;
 /// let mut bits = InsecureSeededSource::new(1);
 /// assert!(test.release(1000, |k| 1 + k / 20, &mut bits)?.is_some(), "80 steps from a sensitivity above 4");
 /// assert!(test.release(1000, |k| 5 + k, &mut bits)?.is_none());
-/// assert_eq!(test.published_from(1e-9)?, 28);
+/// assert_eq!(test.published_from(beta(1e-9)?)?, 28);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -45,17 +46,12 @@ const MOST_PROPOSED: u64 = 1 << 32;
 
 impl ProposeTestRelease {
     /// The proposed sensitivity, at least 1; (ε₁, δ) for the test, ε₂ for the noise.
-    pub fn new(
-        proposed: u64,
-        epsilon_test: impl TryInto<Epsilon, Error: Into<Error>>,
-        delta: impl TryInto<Delta, Error: Into<Error>>,
-        epsilon_noise: impl TryInto<Epsilon, Error: Into<Error>>,
-    ) -> Result<Self> {
+    pub fn new(proposed: u64, epsilon_test: Epsilon, delta: Delta, epsilon_noise: Epsilon) -> Result<Self> {
         if proposed == 0 || proposed > MOST_PROPOSED {
             return Err(Error::refused(format!("a proposed sensitivity is from 1 to {MOST_PROPOSED}, not {proposed}")));
         }
-        let (epsilon, delta): (Epsilon, Delta) = (checked(epsilon_test)?, checked(delta)?);
-        let scale = scale_for_pure(checked(epsilon_noise)?, Sensitivity::new(proposed as f64)?)?;
+        let (epsilon, delta): (Epsilon, Delta) = (epsilon_test, delta);
+        let scale = scale_for_pure(epsilon_noise, Sensitivity::new(proposed as f64)?)?;
         Ok(Self { proposed, test: KeySelection::new(epsilon, delta, 1)?, epsilon, delta, scale })
     }
 
@@ -105,8 +101,8 @@ impl ProposeTestRelease {
     }
 
     /// A published answer is off by more with probability at most β.
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
-        Ok(super::additive::Noise::laplace(self.scale).quantile(checked::<Beta>(beta)?.get()))
+    pub fn error(&self, beta: Beta) -> Result<f64> {
+        Ok(super::additive::Noise::laplace(self.scale).quantile(beta.get()))
     }
 
     /// The standard error of a published answer.
@@ -115,7 +111,7 @@ impl ProposeTestRelease {
     }
 
     /// From which distance on there is an answer, except with probability β.
-    pub fn published_from(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<u64> {
+    pub fn published_from(&self, beta: Beta) -> Result<u64> {
         self.test.published_from(beta)
     }
 }

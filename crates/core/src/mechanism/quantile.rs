@@ -19,7 +19,7 @@ use super::piecewise::{Segment, sample};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Touch, Word};
 use crate::noise::BitSource;
-use crate::quantity::{Beta, Epsilon, Exact, Probability, checked};
+use crate::quantity::{Beta, Epsilon, Exact, Probability};
 use crate::scope::AttributeSet;
 use num_rational::BigRational;
 use num_traits::{One, ToPrimitive};
@@ -37,9 +37,10 @@ pub use tree::QuantileTree;
 /// One quantile, or one end, of keys in 0, …, last.
 ///
 /// ```
+/// use scumble::quantity::{epsilon, probability};
 /// use scumble::mechanism::quantile::Quantile;
 /// use scumble::noise::InsecureSeededSource;
-/// let median = Quantile::new(u64::MAX.into(), 0.5, 1.0)?;
+/// let median = Quantile::new(u64::MAX.into(), probability(0.5)?, epsilon(1.0)?)?;
 /// let ages: Vec<u128> = (0..1000).map(|i| 20 + i % 60).collect();
 /// let found = median.release(&ages, &mut InsecureSeededSource::new(1));
 /// assert!((40..60).contains(&found));
@@ -121,33 +122,28 @@ impl Aim {
 
 impl Quantile {
     /// The `fraction` quantile of keys in 0, …, last, with a privacy loss of range `epsilon` for presence.
-    pub fn new(
-        last: u128,
-        fraction: impl TryInto<Probability, Error: Into<Error>>,
-        epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
-    ) -> Result<Self> {
-        Self::of(last, Aim::Fraction(Fraction::near(checked(fraction)?)), checked(epsilon)?)
+    pub fn new(last: u128, fraction: Probability, epsilon: Epsilon) -> Result<Self> {
+        Self::of(last, Aim::Fraction(Fraction::near(fraction)), epsilon)
     }
 
     /// A value near the least one, with a privacy loss of range `epsilon` for presence and for person alike.
     ///
     /// ```
+    /// use scumble::quantity::epsilon;
     /// use scumble::mechanism::quantile::Quantile;
     /// use scumble::noise::InsecureSeededSource;
-    /// let least = Quantile::least(1000, 1.0)?;
+    /// let least = Quantile::least(1000, epsilon(1.0)?)?;
     /// let values: Vec<u128> = (0..5000).map(|i| 300 + i % 500).collect();
     /// let found = least.release(&values, &mut InsecureSeededSource::new(1));
     /// assert!((300..310).contains(&found), "ten values at each point, and 19 ranks of error: {found}");
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn least(last: u128, epsilon: impl TryInto<Epsilon, Error: Into<Error>>) -> Result<Self> {
-        let epsilon = checked(epsilon)?;
+    pub fn least(last: u128, epsilon: Epsilon) -> Result<Self> {
         Self::of(last, Aim::FromBelow(end_rank(last, epsilon)), epsilon)
     }
 
     /// A value near the largest one, with a privacy loss of range `epsilon` for presence and for person alike.
-    pub fn largest(last: u128, epsilon: impl TryInto<Epsilon, Error: Into<Error>>) -> Result<Self> {
-        let epsilon = checked(epsilon)?;
+    pub fn largest(last: u128, epsilon: Epsilon) -> Result<Self> {
         Self::of(last, Aim::FromAbove(end_rank(last, epsilon)), epsilon)
     }
 
@@ -206,10 +202,11 @@ impl Quantile {
     /// The same where an owner has up to this many of the values, and a change of these attributes changes them.
     ///
     /// ```
+    /// use scumble::quantity::{epsilon, probability};
     /// use scumble::mechanism::quantile::Quantile;
     /// use scumble::scope::{AttributeSet, Scope};
     /// let age = AttributeSet::new(["age"])?;
-    /// let event = Quantile::new(150, 0.5, 1.0)?.events_of(3, &age)?.remove(0);
+    /// let event = Quantile::new(150, probability(0.5)?, epsilon(1.0)?)?.events_of(3, &age)?.remove(0);
     /// let by = |scope: Scope| event.moves().shifts(&scope)[0].by.get();
     /// assert_eq!((by(Scope::Presence), by(Scope::Person), by(Scope::Attributes(age))), (3.0, 6.0, 6.0));
     /// # Ok::<(), scumble::Error>(())
@@ -228,8 +225,7 @@ impl Quantile {
     /// At least one key has the least distance, and at most `last + 1` keys are off by more: their weight together is at most
     /// (last + 1)·e^{−ε·d/2Δ}. An end is k − 1 ranks further off, as the k-th value is looked for; of fewer than k values all are
     /// within k.
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
-        let beta: Beta = checked(beta)?;
+    pub fn error(&self, beta: Beta) -> Result<f64> {
         let sensitivity = self.target.sensitivity() as f64 / self.target.whole() as f64;
         let off = rank_error(self.last, sensitivity, self.epsilon, beta.get());
         Ok(match self.target {

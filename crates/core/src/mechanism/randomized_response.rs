@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::event::{Choices, Event, Shift, Word, charged_where_seen};
 use crate::noise::refine::{self, Precision, Weights};
 use crate::noise::{BitSource, Fraction, bernoulli, uniform};
-use crate::quantity::{Beta, Epsilon, Exact, checked};
+use crate::quantity::{Beta, Epsilon, Exact};
 use crate::scope::AttributeSet;
 use num_bigint::BigUint;
 use num_rational::BigRational;
@@ -48,8 +48,7 @@ const FEW_DRAWS: f64 = 64.0;
 
 impl RandomizedResponse {
     /// Randomized response among `values` answers (0, 1, …) at this ε.
-    pub fn new(epsilon: impl TryInto<Epsilon, Error: Into<Error>>, values: u64) -> Result<Self> {
-        let epsilon = checked(epsilon)?;
+    pub fn new(epsilon: Epsilon, values: u64) -> Result<Self> {
         if values < 2 {
             return Err(Error::refused(format!(
                 "randomized response needs at least 2 answers to choose from, not {values}"
@@ -104,12 +103,13 @@ impl RandomizedResponse {
     /// answer. That somebody answered at all is seen, so nothing is promised about presence, nor about a person.
     ///
     /// ```
+    /// use scumble::quantity::{delta, epsilon};
     /// use scumble::mechanism::randomized_response::RandomizedResponse;
     /// use scumble::{AttributeSet, Loss, Scope};
     /// let smokes = AttributeSet::new(["smokes"])?;
-    /// let events = RandomizedResponse::new(1.0, 2)?.events(&smokes)?;
-    /// assert_eq!(Loss::of(&events, Scope::Presence)?.epsilon(0.0)?.upper, f64::INFINITY);
-    /// assert!(Loss::of(&events, Scope::Attributes(smokes))?.epsilon(0.0)?.upper < 1.0 + 1e-9);
+    /// let events = RandomizedResponse::new(epsilon(1.0)?, 2)?.events(&smokes)?;
+    /// assert_eq!(Loss::of(&events, Scope::Presence)?.epsilon(delta(0.0)?)?.upper, f64::INFINITY);
+    /// assert!(Loss::of(&events, Scope::Attributes(smokes))?.epsilon(delta(0.0)?)?.upper < 1.0 + 1e-9);
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn events(&self, attributes: &AttributeSet) -> Result<Vec<Event>> {
@@ -135,13 +135,12 @@ impl RandomizedResponse {
     ///
     /// ```
     /// use scumble::mechanism::randomized_response::RandomizedResponse;
-    /// use scumble::quantity::{Beta, Epsilon};
+    /// use scumble::quantity::{Beta, Epsilon, beta};
     /// let mechanism = RandomizedResponse::new(Epsilon::new(1.0)?, 2)?;
-    /// assert!(mechanism.error(0.05, 10_000)? < 300.0);
+    /// assert!(mechanism.error(beta(0.05)?, 10_000)? < 300.0);
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, owners: u64) -> Result<f64> {
-        let beta: Beta = checked(beta)?;
+    pub fn error(&self, beta: Beta, owners: u64) -> Result<f64> {
         Ok((owners as f64 * (2.0 / beta.get()).ln() / 2.0).sqrt() / (self.keep() - self.flip()))
     }
 

@@ -17,7 +17,7 @@ use crate::calibrate::{Moved, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Word};
 use crate::noise::{BitSource, DiscreteLaplace, Fraction, Geometric, bernoulli, uniform};
-use crate::quantity::{Beta, Epsilon, Exact, Scale, checked};
+use crate::quantity::{Beta, Epsilon, Exact, Scale};
 use num_rational::BigRational;
 use std::collections::BTreeMap;
 
@@ -149,8 +149,7 @@ impl Selection {
 
     /// Without a gap: by how much the chosen score is below the best at most, except with probability β, among `candidates`.
     /// For the obvious answer: the lead that the best needs to be chosen with probability 1 − β.
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, candidates: u64) -> Result<f64> {
-        let beta = checked(beta)?;
+    pub fn error(&self, beta: Beta, candidates: u64) -> Result<f64> {
         let ln_ratio = (candidates.max(1) as f64 / beta.get()).ln();
         match &self.selector {
             // Candidates that are off by more weigh at most k·e^{−rate·off} together (permute-and-flip is never worse).

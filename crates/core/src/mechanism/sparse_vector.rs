@@ -14,20 +14,21 @@ use crate::error::{Error, Result};
 use crate::event::{Event, Word};
 use crate::noise::tape::{self, Input, Said};
 use crate::noise::{BitSource, DiscreteLaplace};
-use crate::quantity::{Beta, Epsilon, Exact, Scale, checked};
+use crate::quantity::{Beta, Epsilon, Exact, Scale};
 use crate::scope::AttributeSet;
 use std::fmt;
 
 /// Which question is the first whose score reaches a threshold.
 ///
 /// ```
+/// use scumble::quantity::{beta, epsilon};
 /// use scumble::mechanism::selection::Change;
 /// use scumble::mechanism::sparse_vector::SparseVector;
 /// use scumble::noise::InsecureSeededSource;
-/// let test = SparseVector::within(1.0, Change::General)?;
+/// let test = SparseVector::within(epsilon(1.0)?, Change::General)?;
 /// let first = test.release(&[3, 5, 912, 4], 400, &mut InsecureSeededSource::new(1));
 /// assert_eq!(first, Some(2));
-/// assert!(test.error(0.05, 4)? < 60.0);
+/// assert!(test.error(beta(0.05)?, 4)? < 60.0);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -64,12 +65,7 @@ impl fmt::Debug for Round {
 
 impl SparseVector {
     /// With ε₁ for the threshold and ε₂ for the questions, both above 0.
-    pub fn new(
-        threshold: impl TryInto<Epsilon, Error: Into<Error>>,
-        questions: impl TryInto<Epsilon, Error: Into<Error>>,
-        change: Change,
-    ) -> Result<Self> {
-        let (threshold, questions): (Epsilon, Epsilon) = (checked(threshold)?, checked(questions)?);
+    pub fn new(threshold: Epsilon, questions: Epsilon, change: Change) -> Result<Self> {
         let sum = Exact::from(threshold) + Exact::from(questions);
         Ok(Self {
             epsilon: Epsilon::new(sum.to_f64_up())?,
@@ -81,14 +77,14 @@ impl SparseVector {
     }
 
     /// With the split of ε for which the variance of ν − ρ is the least: ε₂ = g^{2/3}·ε₁, with g = 2, or 1 where scores move the same way.
-    pub fn within(epsilon: impl TryInto<Epsilon, Error: Into<Error>>, change: Change) -> Result<Self> {
-        let epsilon = checked::<Epsilon>(epsilon)?.get();
+    pub fn within(epsilon: Epsilon, change: Change) -> Result<Self> {
+        let epsilon = epsilon.get();
         if epsilon == 0.0 {
             return Err(Error::refused("sparse vector needs epsilon above 0"));
         }
         let first = epsilon / (1.0 + f64::from(change.gap_moves()).powi(2).cbrt());
         // The difference is rounded by at most half of its last digit, which is at most the first's: both together are not above ε.
-        Self::new(first.next_down(), epsilon - first, change)
+        Self::new(Epsilon::new(first.next_down())?, Epsilon::new(epsilon - first)?, change)
     }
 
     /// ε₁ and ε₂.
@@ -138,8 +134,8 @@ impl SparseVector {
     }
 
     /// How far from the threshold a score may be on the wrong side, in a round of this many questions, except with probability β.
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, questions: u64) -> Result<f64> {
-        let half = checked::<Beta>(beta)?.get() / 2.0;
+    pub fn error(&self, beta: Beta, questions: u64) -> Result<f64> {
+        let half = beta.get() / 2.0;
         let (first, each) = self.slacks(half, half / questions.max(1) as f64);
         Ok((first + each) as f64)
     }

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::event::{Charge, Event, Moves, Shift, Word, charged_by_scope};
 use crate::noise::tape::{self, Said};
 use crate::noise::{BitSource, bernoulli};
-use crate::quantity::{Beta, Delta, Epsilon, Exact, Probability, checked};
+use crate::quantity::{Beta, Delta, Epsilon, Exact, Probability};
 use crate::scope::{AttributeSet, Scope};
 use num_rational::BigRational;
 use std::borrow::Borrow;
@@ -110,12 +110,13 @@ impl StabilityHistogram {
     /// [`StabilityHistogram::events`] cost at most (ε, δ) in `scope`, which is presence or person.
     ///
     /// ```
+    /// use scumble::quantity::{delta, epsilon};
     /// use scumble::noise::InsecureSeededSource;
     /// use scumble::{Contribution, Scope, StabilityHistogram, Target};
-    /// let keys = StabilityHistogram::within(Target::approximate(1.0, 1e-6)?, Scope::Person, Contribution::one())?;
+    /// let keys = StabilityHistogram::within(Target::approximate(epsilon(1.0)?, delta(1e-6)?)?, Scope::Person, Contribution::one())?;
     /// let published = keys.release(&[("common", 1000), ("rare", 1)], &mut InsecureSeededSource::new(1));
     /// assert_eq!(published.len(), 1);
-    /// assert!(StabilityHistogram::within(Target::pure(1.0)?, Scope::Person, Contribution::one()).is_err());
+    /// assert!(StabilityHistogram::within(Target::pure(epsilon(1.0)?)?, Scope::Person, Contribution::one()).is_err());
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn within(target: Target, scope: impl Borrow<Scope>, contribution: Contribution) -> Result<Self> {
@@ -166,12 +167,12 @@ impl StabilityHistogram {
     }
 
     /// The error to plan with: a published count of one key is off by more with probability at most β.
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
-        Ok(self.noise.quantile(checked::<Beta>(beta)?.get()))
+    pub fn error(&self, beta: Beta) -> Result<f64> {
+        Ok(self.noise.quantile(beta.get()))
     }
 
     /// The true count from which on a key is published, except with probability β.
-    pub fn published_from(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
+    pub fn published_from(&self, beta: Beta) -> Result<f64> {
         Ok(self.threshold as f64 + self.error(beta)?)
     }
 }
@@ -207,12 +208,7 @@ const MOST_STEPS: usize = 50_000_000;
 
 impl KeySelection {
     /// (ε, δ) for presence, where an owner has at most `keys_per_owner` keys and counts once in each.
-    pub fn new(
-        epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
-        delta: impl TryInto<Delta, Error: Into<Error>>,
-        keys_per_owner: u32,
-    ) -> Result<Self> {
-        let (epsilon, delta): (Epsilon, Delta) = (checked(epsilon)?, checked(delta)?);
+    pub fn new(epsilon: Epsilon, delta: Delta, keys_per_owner: u32) -> Result<Self> {
         if keys_per_owner == 0 || epsilon.get() == 0.0 || delta.get() <= 0.0 || delta.get() >= 1.0 {
             return Err(Error::refused(
                 "key selection needs epsilon above 0, delta strictly between 0 and 1, and at least 1 key per owner",
@@ -289,8 +285,9 @@ impl KeySelection {
     /// owners moves by more than 1.
     ///
     /// ```
+    /// use scumble::quantity::{delta, epsilon};
     /// use scumble::mechanism::stability::{Contribution, KeySelection};
-    /// let selection = KeySelection::new(0.5, 1e-6, 3)?;
+    /// let selection = KeySelection::new(epsilon(0.5)?, delta(1e-6)?, 3)?;
     /// assert_eq!(selection.events()?, selection.events_moving(&Contribution::new(3, 1)?.moves()?)?);
     /// assert!(selection.events_moving(&Contribution::new(3, 2)?.moves()?).is_err());
     /// # Ok::<(), scumble::Error>(())
@@ -330,8 +327,7 @@ impl KeySelection {
     }
 
     /// How many owners a key needs to be published, except with probability β. There is no count to be off.
-    pub fn published_from(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<u64> {
-        let beta: Beta = checked(beta)?;
+    pub fn published_from(&self, beta: Beta) -> Result<u64> {
         Ok(self.probabilities.partition_point(|probability| *probability < 1.0 - beta.get()) as u64)
     }
 

@@ -15,14 +15,15 @@ use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Word};
 use crate::noise::tape::{self, Said};
 use crate::noise::{BitSource, bernoulli};
-use crate::quantity::{Beta, Delta, Epsilon, Probability, checked};
+use crate::quantity::{Beta, Delta, Epsilon, Probability};
 
 /// A value that is published exactly or not at all.
 ///
 /// ```
+/// use scumble::quantity::{delta, epsilon};
 /// use scumble::mechanism::stable_value::{Keys, StableValue, mode};
 /// use scumble::noise::InsecureSeededSource;
-/// let stable = StableValue::new(1.0, 1e-6)?;
+/// let stable = StableValue::new(epsilon(1.0)?, delta(1e-6)?)?;
 /// let found = mode(&[812, 75, 310], Keys::Public).unwrap();
 /// let published = stable.release(found.key, found.person, &mut InsecureSeededSource::new(1))?;
 /// assert_eq!(published, Some(0));
@@ -38,20 +39,12 @@ pub struct StableValue {
 
 impl StableValue {
     /// ε above 0 and δ strictly between 0 and 1.
-    pub fn new(
-        epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
-        delta: impl TryInto<Delta, Error: Into<Error>>,
-    ) -> Result<Self> {
+    pub fn new(epsilon: Epsilon, delta: Delta) -> Result<Self> {
         Self::of_several(epsilon, delta, 1)
     }
 
     /// The same for several values, of which one owner moves at most `values`: ε and δ are for all of these together.
-    pub fn of_several(
-        epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
-        delta: impl TryInto<Delta, Error: Into<Error>>,
-        values: u32,
-    ) -> Result<Self> {
-        let (epsilon, delta): (Epsilon, Delta) = (checked(epsilon)?, checked(delta)?);
+    pub fn of_several(epsilon: Epsilon, delta: Delta, values: u32) -> Result<Self> {
         Ok(Self { epsilon, delta, test: KeySelection::new(epsilon, delta, values)? })
     }
 
@@ -90,15 +83,16 @@ impl StableValue {
     /// refused).
     ///
     /// ```
+    /// use scumble::quantity::{delta, epsilon};
     /// use scumble::event::{Moves, Shift};
     /// use scumble::mechanism::stable_value::StableValue;
     /// use scumble::{Loss, Scope};
     /// // Whoever is replaced moves the answers of four towns, who comes or goes those of two.
-    /// let stable = StableValue::of_several(1.0, 1e-6, 4)?;
+    /// let stable = StableValue::of_several(epsilon(1.0)?, delta(1e-6)?, 4)?;
     /// let moves = Moves::by_scope(vec![Shift::new(2, 1.0)?], vec![Shift::new(4, 1.0)?], Vec::new());
     /// let delta = |scope, epsilon| Loss::of(stable.events_moving(&moves)?, scope)?.delta(epsilon);
-    /// assert!(delta(Scope::Person, 1.0)?.upper <= 1.000001e-6);
-    /// assert!(delta(Scope::Presence, 0.5)?.upper <= 0.51e-6);
+    /// assert!(delta(Scope::Person, epsilon(1.0)?)?.upper <= 1.000001e-6);
+    /// assert!(delta(Scope::Presence, epsilon(0.5)?)?.upper <= 0.51e-6);
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn events_moving(&self, moves: &Moves) -> Result<Vec<Event>> {
@@ -106,7 +100,7 @@ impl StableValue {
     }
 
     /// From which distance on the value is published, except with probability β.
-    pub fn published_from(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<u64> {
+    pub fn published_from(&self, beta: Beta) -> Result<u64> {
         self.test.published_from(beta)
     }
 }

@@ -16,7 +16,7 @@ use crate::mechanism::selection::Change;
 use crate::mechanism::smooth::Steps;
 use crate::mechanism::sparse_vector::{Round, SparseVector, exceeded};
 use crate::noise::{BitSource, DiscreteLaplace};
-use crate::quantity::{Beta, Epsilon, Scale, checked};
+use crate::quantity::{Beta, Epsilon, Scale};
 use crate::scope::AttributeSet;
 
 /// Models of more cells are refused.
@@ -31,9 +31,10 @@ const MOST_UPDATES: u64 = 1_000_000;
 /// A plan for questions one after the other.
 ///
 /// ```
+/// use scumble::quantity::{beta, epsilon};
 /// use scumble::noise::InsecureSeededSource;
 /// use scumble::workload::interactive::{Reply, Interactive, Question, Weights};
-/// let plan = Interactive::new(4, 100_000, 50, 3, 1.0, 0.05)?;
+/// let plan = Interactive::new(4, 100_000, 50, 3, epsilon(1.0)?, beta(0.05)?)?;
 /// let (counts, mut model) = ([70_000, 10_000, 10_000, 10_000], Weights::uniform(4));
 /// let mut bits = InsecureSeededSource::new(1);
 /// let question = Question::of([true, false, false, false]);
@@ -91,15 +92,7 @@ pub enum Reply {
 
 impl Interactive {
     /// For `questions` questions about `total` owners in a universe of `cells`, with this many updates, each round at ε, and a promise that fails with probability β.
-    pub fn new(
-        cells: u64,
-        total: u64,
-        questions: u64,
-        updates: u64,
-        epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
-        beta: impl TryInto<Beta, Error: Into<Error>>,
-    ) -> Result<Self> {
-        let (epsilon, beta): (Epsilon, Beta) = (checked(epsilon)?, checked(beta)?);
+    pub fn new(cells: u64, total: u64, questions: u64, updates: u64, epsilon: Epsilon, beta: Beta) -> Result<Self> {
         if !(1..=MOST_CELLS).contains(&cells) {
             return Err(Error::refused(format!(
                 "questions one by one are for 1 to 10^7 combinations of values, not {cells}: leave columns out or join values"
@@ -115,7 +108,7 @@ impl Interactive {
         }
         let answer = epsilon.get() * MEASURING;
         // Rounded down, so that both parts together are not above ε.
-        let test = SparseVector::within((epsilon.get() - answer).next_down(), Change::General)?;
+        let test = SparseVector::within(Epsilon::new((epsilon.get() - answer).next_down())?, Change::General)?;
         let measured = DiscreteLaplace::new(scale_for_pure(Epsilon::new(answer)?, Moved::units(1))?);
         let third = beta.get() / 3.0;
         let (slack_threshold, slack_question) = test.slacks(third / updates as f64, third / questions as f64);
@@ -142,20 +135,14 @@ impl Interactive {
     /// The number of updates with the smallest promised error, if all rounds together may cost ε.
     ///
     /// ```
+    /// use scumble::quantity::{beta, epsilon};
     /// use scumble::workload::interactive::Interactive;
-    /// let plan = Interactive::best(1024, 100_000, 1000, 1.0, 0.05)?;
-    /// let other = Interactive::new(1024, 100_000, 1000, 1000, 1.0 / 1000.0, 0.05)?;
+    /// let plan = Interactive::best(1024, 100_000, 1000, epsilon(1.0)?, beta(0.05)?)?;
+    /// let other = Interactive::new(1024, 100_000, 1000, 1000, epsilon(1.0 / 1000.0)?, beta(0.05)?)?;
     /// assert!(plan.promise().error < other.promise().error);
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn best(
-        cells: u64,
-        total: u64,
-        questions: u64,
-        epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
-        beta: impl TryInto<Beta, Error: Into<Error>>,
-    ) -> Result<Self> {
-        let (epsilon, beta) = (checked::<Epsilon>(epsilon)?, checked::<Beta>(beta)?);
+    pub fn best(cells: u64, total: u64, questions: u64, epsilon: Epsilon, beta: Beta) -> Result<Self> {
         // Numbers that are 2% apart: nobody needs the best to the last update.
         let next = |updates: &u64| Some(updates + (updates / 50).max(1)).filter(|updates| *updates <= 100_000);
         let plans = std::iter::successors(Some(1u64), next).map(|updates| {
@@ -239,35 +226,28 @@ impl Interactive {
 /// What noise on every answer would promise: with probability 1 − β each of k counts is within this, if together they cost ε.
 ///
 /// ```
+/// use scumble::quantity::{beta, epsilon};
 /// use scumble::workload::interactive::direct_error;
-/// assert_eq!(direct_error(1.0, 1000, 0.05)?, 9903.0);
+/// assert_eq!(direct_error(epsilon(1.0)?, 1000, beta(0.05)?)?, 9903.0);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn direct_error(
-    epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
-    questions: u64,
-    beta: impl TryInto<Beta, Error: Into<Error>>,
-) -> Result<f64> {
+pub fn direct_error(epsilon: Epsilon, questions: u64, beta: Beta) -> Result<f64> {
     let questions = questions.max(1) as f64;
-    let scale = Scale::new(questions / checked::<Epsilon>(epsilon)?.get())?;
-    Ok(exceeded(scale, checked::<Beta>(beta)?.get() / questions) as f64)
+    let scale = Scale::new(questions / epsilon.get())?;
+    Ok(exceeded(scale, beta.get() / questions) as f64)
 }
 
 /// What a noisy count of every combination would promise of the sums of any k sets of them, if all together cost ε for an owner who is replaced (two cells move): Chernoff's bound of a sum of all cells' noise.
 ///
 /// ```
+/// use scumble::quantity::{beta, epsilon};
 /// use scumble::workload::interactive::histogram_error;
-/// let error = histogram_error(1024, 1.0, 1000, 0.05)?;
+/// let error = histogram_error(1024, epsilon(1.0)?, 1000, beta(0.05)?)?;
 /// assert!(error > 300.0 && error < 600.0);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn histogram_error(
-    cells: u64,
-    epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
-    questions: u64,
-    beta: impl TryInto<Beta, Error: Into<Error>>,
-) -> Result<f64> {
-    let (epsilon, beta) = (checked::<Epsilon>(epsilon)?.get(), checked::<Beta>(beta)?.get());
+pub fn histogram_error(cells: u64, epsilon: Epsilon, questions: u64, beta: Beta) -> Result<f64> {
+    let (epsilon, beta) = (epsilon.get(), beta.get());
     let cost = (2.0 * questions.max(1) as f64 / beta).ln();
     let rate = 1.0 / Scale::new(2.0 / epsilon)?.get();
     let decay = (-rate).exp();

@@ -13,7 +13,7 @@ use crate::mechanism::piecewise::sample_group;
 use crate::mechanism::smooth::Steps;
 use crate::noise::BitSource;
 use crate::noise::tape::{self, Said};
-use crate::quantity::{Beta, Epsilon, Exact, checked};
+use crate::quantity::{Beta, Epsilon, Exact};
 use crate::scope::AttributeSet;
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
@@ -29,14 +29,15 @@ const MOST_PEOPLE: u64 = 1 << 40;
 /// A small table, drawn by how well it answers some conditions.
 ///
 /// ```
+/// use scumble::quantity::{beta, epsilon};
 /// use scumble::noise::InsecureSeededSource;
 /// use scumble::workload::small_table::SmallTable;
 /// // Three kinds of owners; who is of the first kind, and who is not of the last.
 /// let conditions = [vec![true, false, false], vec![true, true, false]];
-/// let table = SmallTable::new(&conditions, 10, 1.0)?;
+/// let table = SmallTable::new(&conditions, 10, epsilon(1.0)?)?;
 /// let drawn = table.release(&[700, 200, 100], 1000, &mut InsecureSeededSource::new(1))?;
 /// let answers = table.answers(&drawn, 1000);
-/// assert!((answers[0] - 700.0).abs() <= table.error(1e-6, 1000)?);
+/// assert!((answers[0] - 700.0).abs() <= table.error(beta(1e-6)?, 1000)?);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -53,12 +54,7 @@ pub struct SmallTable {
 
 impl SmallTable {
     /// Tables of `size` rows; each condition says of which elements of the universe it is true.
-    pub fn new(
-        conditions: &[Vec<bool>],
-        size: u64,
-        epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
-    ) -> Result<Self> {
-        let epsilon: Epsilon = checked(epsilon)?;
+    pub fn new(conditions: &[Vec<bool>], size: u64, epsilon: Epsilon) -> Result<Self> {
         if epsilon.get() == 0.0 {
             return Err(Error::refused("a small table needs epsilon above 0"));
         }
@@ -184,8 +180,8 @@ impl SmallTable {
 
     /// How far off any of the answers is, except with probability β, if there are `total` owners: α·N + (2/ε)·ln(candidates/β), where α = √(ln(2|Q|)/2m) is what a table of m rows can always
     /// do (Hoeffding).
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, total: u64) -> Result<f64> {
-        let beta = checked::<Beta>(beta)?.get();
+    pub fn error(&self, beta: Beta, total: u64) -> Result<f64> {
+        let beta = beta.get();
         Ok(promised(self.conditions as u64, self.size, self.candidates, self.epsilon.get(), beta, total))
     }
 }
@@ -219,19 +215,15 @@ fn too_many(universe: u64, conditions: u64, size: u64) -> Error {
 /// The number of rows with the smallest promised error for `total` owners at 95%; a refusal where not even one row can be looked at.
 ///
 /// ```
+/// use scumble::quantity::epsilon;
 /// use scumble::workload::small_table::best_size;
-/// assert!(best_size(4, 6, 1.0, 1000)? > 5);
-/// assert!(best_size(4, 6, 0.1, 1000)? < best_size(4, 6, 10.0, 100_000)?);
-/// assert!(best_size(20_000_000, 6, 1.0, 1000).is_err());
+/// assert!(best_size(4, 6, epsilon(1.0)?, 1000)? > 5);
+/// assert!(best_size(4, 6, epsilon(0.1)?, 1000)? < best_size(4, 6, epsilon(10.0)?, 100_000)?);
+/// assert!(best_size(20_000_000, 6, epsilon(1.0)?, 1000).is_err());
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn best_size(
-    universe: u64,
-    conditions: u64,
-    epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
-    total: u64,
-) -> Result<u64> {
-    let epsilon = checked::<Epsilon>(epsilon)?.get();
+pub fn best_size(universe: u64, conditions: u64, epsilon: Epsilon, total: u64) -> Result<u64> {
+    let epsilon = epsilon.get();
     let errors = (1..).zip(candidates(universe, conditions));
     let errors = errors.map(|(size, number)| (size, promised(conditions, size, number, epsilon, 0.05, total)));
     let best = errors.min_by(|a, b| a.1.total_cmp(&b.1));

@@ -9,7 +9,7 @@ use scumble::learn::threshold::Learner;
 use scumble::learn::{Example, distribution, halfspace, point};
 use scumble::mechanism::heavy_hitters::{Child, HeavyHitters, Node, Tree};
 use scumble::noise::InsecureSeededSource;
-use scumble::quantity::{Epsilon, Scale};
+use scumble::quantity::{Epsilon, Rho, Scale};
 use scumble::{AttributeSet, Scope, Target};
 use scumble_testing::laws::{DRAWS, Law, SLIP, noise, outcomes, seen};
 use std::collections::BTreeMap;
@@ -90,7 +90,7 @@ pub fn a_halfspace() {
 
 /// Of two hypotheses one makes two mistakes more: it is chosen with odds e^{−2c}, and a move of 1 has range c.
 pub fn a_class() {
-    let learner = Generic::new(0.6).unwrap();
+    let learner = Generic::new(Epsilon::new(0.6).unwrap()).unwrap();
     let event = learner.events(None).unwrap().remove(0);
     let Word::Exponential { epsilon } = event.word() else { panic!("{event:?}") };
     let law = |factor: f64| coin(1.0 / (1.0 + (-2.0 * epsilon.get() / factor).exp()));
@@ -102,7 +102,7 @@ pub fn a_class() {
 /// One row x = 1, y = 1 over one attribute: nothing with probability c, else the right parity if the row is kept, or by a coin. In parts only giving up is
 /// less likely.
 pub fn a_parity() {
-    let learner = Parity::for_person(1.0).unwrap();
+    let learner = Parity::for_person(Epsilon::new(1.0).unwrap()).unwrap();
     let event = learner.events(None).unwrap().remove(0);
     let Word::Parity(word) = event.word() else { panic!("{event:?}") };
     let share = |quotient: Quotient| f64::from(quotient.parts().0) / f64::from(quotient.parts().1);
@@ -134,7 +134,7 @@ pub fn asked_of_a_curator() {
     let mut bits = InsecureSeededSource::new(107);
     let of = |_: &u8, cells: &mut Vec<usize>| cells.push(0);
     let batch = Batch::new(2, 1, &of).unwrap();
-    for target in [Target::pure(0.7).unwrap(), Target::zcdp(0.1).unwrap()] {
+    for target in [Target::pure(Epsilon::new(0.7).unwrap()).unwrap(), Target::zcdp(Rho::new(0.1).unwrap()).unwrap()] {
         let mut central = Central::new(&rows, target, Scope::Person, u64::MAX, &mut bits).unwrap();
         let event = central.events_of_batch(&batch).unwrap().remove(0);
         let drawn: Vec<i64> =
@@ -161,7 +161,7 @@ pub fn asked_of_owners() {
     let rows = [1u8];
     let mut bits = InsecureSeededSource::new(108);
     let mut one = || {
-        let mut local = Local::new(&rows, 1.3, 1, &mut bits).unwrap();
+        let mut local = Local::new(&rows, Epsilon::new(1.3).unwrap(), 1, &mut bits).unwrap();
         let event = local.events(&AttributeSet::new(["value"]).unwrap()).unwrap().remove(1);
         assert!(matches!(event.word(), Word::RandomizedResponse { epsilon, .. } if epsilon.get() == 1.3));
         local.ask(&|_| UNIT).unwrap() > 0.5

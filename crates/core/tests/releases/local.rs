@@ -29,7 +29,7 @@ fn truth(event: &Event, slip: f64) -> f64 {
 }
 
 fn oracle(kind: ReportKind) -> (FrequencyOracle, Event) {
-    let oracle = FrequencyOracle::new(kind, 1.1, 5).unwrap();
+    let oracle = FrequencyOracle::new(kind, Epsilon::new(1.1).unwrap(), 5).unwrap();
     let event = oracle.events(&value(), Absent::Silent).unwrap().remove(1);
     (oracle, event)
 }
@@ -82,7 +82,7 @@ pub fn absent() {
 }
 
 pub fn mean() {
-    let mean = Mean::new(1.1).unwrap();
+    let mean = Mean::new(Epsilon::new(1.1).unwrap()).unwrap();
     let event = mean.events(&value()).unwrap().remove(1);
     let mut bits = InsecureSeededSource::new(202);
     for number in [UNIT, UNIT / 16] {

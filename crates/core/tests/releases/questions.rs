@@ -4,6 +4,7 @@ use scumble::event::Word;
 use scumble::mechanism::selection::Change;
 use scumble::mechanism::sparse_vector::SparseVector;
 use scumble::noise::InsecureSeededSource;
+use scumble::quantity::{Beta, Epsilon};
 use scumble::scope::AttributeSet;
 use scumble::workload::interactive::{Interactive, Reply};
 use scumble::workload::small_table::SmallTable;
@@ -28,7 +29,7 @@ fn first_above(threshold: &Law, question: &Law, distances: &[i64]) -> BTreeMap<O
 /// The event says ε₁ + ε₂, of which the split that was asked for is ε₁ to ε₂.
 pub fn sparse_vector() {
     for (change, gap, seed) in [(Change::General, 2.0, 240), (Change::Monotone, 1.0, 241)] {
-        let test = SparseVector::new(0.5, 0.8, change).unwrap();
+        let test = SparseVector::new(Epsilon::new(0.5).unwrap(), Epsilon::new(0.8).unwrap(), change).unwrap();
         let events = test.events(&AttributeSet::empty()).unwrap();
         let Word::Pure { epsilon } = events[0].word() else { panic!("{events:?}") };
         let (first, second) = (epsilon.get() * 0.5 / 1.3, epsilon.get() * 0.8 / 1.3);
@@ -60,7 +61,7 @@ pub fn sparse_vector() {
 
 /// A question that is far off is measured with the noise of the event; one whose round is open keeps its secret.
 pub fn interactive() {
-    let plan = Interactive::new(16, 1_000_000, 10, 2, 0.8, 0.1).unwrap();
+    let plan = Interactive::new(16, 1_000_000, 10, 2, Epsilon::new(0.8).unwrap(), Beta::new(0.1).unwrap()).unwrap();
     let events = plan.events_of_round(&AttributeSet::empty()).unwrap();
     let mut bits = InsecureSeededSource::new(250);
     let drawn: Vec<i64> = (0..DRAWS)
@@ -92,7 +93,7 @@ pub fn interactive() {
 /// P\[y\] ∝ e^{ε·score/2m}.
 pub fn small_table() {
     let conditions = [vec![true, false], vec![false, true]];
-    let table = SmallTable::new(&conditions, 2, 0.5).unwrap();
+    let table = SmallTable::new(&conditions, 2, Epsilon::new(0.5).unwrap()).unwrap();
     let events = table.events(&AttributeSet::empty()).unwrap();
     let Word::Exponential { epsilon } = events[0].word() else { panic!("{events:?}") };
     // Of 8 owners, all of the first kind, where 11 are declared: m·c − N·Y is 16 − 11k and −11(2 − k) with k rows of the first kind. Compared with the 8 that are there, the declared number

@@ -6,7 +6,7 @@ use scumble::mechanism::propose_test_release::ProposeTestRelease;
 use scumble::mechanism::smooth::{Smooth, Steps};
 use scumble::mechanism::stable_value::StableValue;
 use scumble::noise::InsecureSeededSource;
-use scumble::quantity::Scale;
+use scumble::quantity::{Delta, Epsilon, Scale};
 use scumble_testing::laws::{DRAWS, Law, SLIP, noise as noise_as_said, outcomes};
 use std::collections::BTreeMap;
 
@@ -63,7 +63,9 @@ fn chance(epsilon: f64, delta: f64, distance: usize) -> f64 {
 
 /// An answer comes with the test's probability, and then with noise for what was proposed.
 pub fn propose_test_release() {
-    let test = ProposeTestRelease::new(4, 0.5, 0.1, 0.8).unwrap();
+    let test =
+        ProposeTestRelease::new(4, Epsilon::new(0.5).unwrap(), Delta::new(0.1).unwrap(), Epsilon::new(0.8).unwrap())
+            .unwrap();
     let events = test.events(&Steps::one()).unwrap();
     let Word::Approximate { epsilon, delta } = events[0].word() else { panic!("{events:?}") };
     let mut bits = InsecureSeededSource::new(210);
@@ -88,7 +90,7 @@ pub fn propose_test_release() {
 
 /// A value is published with the probability of its distance.
 pub fn stable_value() {
-    let stable = StableValue::new(0.4, 0.15).unwrap();
+    let stable = StableValue::new(Epsilon::new(0.4).unwrap(), Delta::new(0.15).unwrap()).unwrap();
     let events = stable.events(&Steps::one()).unwrap();
     let Word::Approximate { epsilon, delta } = events[0].word() else { panic!("{events:?}") };
     let mut bits = InsecureSeededSource::new(220);
@@ -105,7 +107,9 @@ pub fn stable_value() {
 
 /// The bound is the local sensitivity and truncated noise; the answer has noise for the bound that was published.
 pub fn bounded() {
-    let bounded = BoundedSensitivity::new(0.7, 0.02, 0.9).unwrap();
+    let bounded =
+        BoundedSensitivity::new(Epsilon::new(0.7).unwrap(), Delta::new(0.02).unwrap(), Epsilon::new(0.9).unwrap())
+            .unwrap();
     let events = bounded.events(&Steps::one()).unwrap();
     let (Word::Approximate { epsilon, .. }, Word::Pure { epsilon: second }) = (events[0].word(), events[1].word())
     else {

@@ -3,6 +3,7 @@
 use scumble::noise::InsecureSeededSource;
 use scumble::parties::inner_product::InnerProduct;
 use scumble::parties::sum::{Owner, Ring, SharedSum, Trust};
+use scumble::quantity::Epsilon;
 use scumble::{AttributeSet, Event, Scope};
 use scumble_testing::laws::{DRAWS, Law, SLIP, noise, outcomes};
 use std::collections::BTreeMap;
@@ -48,7 +49,7 @@ pub fn splits() {
 }
 
 pub fn flips() {
-    let product = InnerProduct::with_flip(1, 5, 1.0).unwrap();
+    let product = InnerProduct::with_flip(1, 5, Epsilon::new(1.0).unwrap()).unwrap();
     let event = product.events_first(&attributes()).unwrap().remove(1);
     let scumble::event::Word::RandomizedResponse { epsilon, .. } = event.word() else { panic!("{event:?}") };
     let law = |slip: f64| {
@@ -62,7 +63,7 @@ pub fn flips() {
 }
 
 pub fn answers() {
-    let product = InnerProduct::with_flip(1, 4, 0.9).unwrap();
+    let product = InnerProduct::with_flip(1, 4, Epsilon::new(0.9).unwrap()).unwrap();
     let event = product.events_second(&attributes()).unwrap().remove(1);
     let mut bits = InsecureSeededSource::new(250);
     let y = [true, false, true];

@@ -22,7 +22,7 @@ use crate::tables::Backend;
 use crate::tables::functions::Grid;
 use scumble::event::{Event, Moves, Shift, Touch};
 use scumble::mechanism::cdf::{Cdf, Spread};
-use scumble::quantity::Scale;
+use scumble::quantity::{Beta, Scale};
 use scumble::scope::AttributeSet;
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -234,7 +234,7 @@ fn plan(steps: Rc<CdfSteps>, noise: &Noise, events: Vec<Event>) -> Result<Plan> 
     rule["noise"] = json!(described(noise));
     rule["levels"] = json!(cdf.levels());
     let errors = steps.standard_errors(&cdf);
-    let largest = cdf.error(BETA, steps.count())?;
+    let largest = cdf.error(Beta::new(BETA)?, steps.count())?;
     // They are about tables of any number of owners.
     let limits = match steps.public_owners {
         None => limits::of_thresholds(&events, noise, steps.count(), steps.rows, largest)?,

@@ -31,7 +31,7 @@ use scumble::event::Event;
 use scumble::mechanism::smooth::Steps;
 use scumble::mechanism::stable_value::{Keys, StableValue, mode};
 use scumble::noise::{BitSource, tape};
-use scumble::quantity::Exact;
+use scumble::quantity::{Beta, Delta, Epsilon, Exact};
 use serde_json::json;
 use std::rc::Rc;
 
@@ -116,7 +116,7 @@ impl Stability {
         let one = Steps::one().reading(self.counting.attributes()?);
         if self.counting.keys.is_empty() || self.asked == StableQuestion::Largest {
             return fitting.fit(&one, |step| {
-                let stable = StableValue::new(step.epsilon, step.delta)?;
+                let stable = StableValue::new(Epsilon::new(step.epsilon)?, Delta::new(step.delta)?)?;
                 let events = stable.events(&one)?;
                 Ok((stable, events))
             });
@@ -132,7 +132,7 @@ impl Stability {
             ))
         })?;
         fitting.fit(&one, |step| {
-            let stable = StableValue::of_several(step.epsilon, step.delta, counted)?;
+            let stable = StableValue::of_several(Epsilon::new(step.epsilon)?, Delta::new(step.delta)?, counted)?;
             let events = stable.events_moving(moved)?;
             Ok((stable, events))
         })
@@ -238,7 +238,11 @@ impl Stability {
 
     /// With which distance, in what is counted, something is published with probability 95%.
     fn needed(&self, stable: &StableValue) -> Result<u64> {
-        Ok(stable.published_from(BETA)?.saturating_sub(1).saturating_mul(self.per_owner()).saturating_add(1))
+        Ok(stable
+            .published_from(Beta::new(BETA)?)?
+            .saturating_sub(1)
+            .saturating_mul(self.per_owner())
+            .saturating_add(1))
     }
 
     /// From where on something is published.

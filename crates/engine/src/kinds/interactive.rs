@@ -18,7 +18,7 @@ use crate::release::{CostAbout, Kind, Publication};
 use scumble::calibrate::{Moved, epsilon_for_pure};
 use scumble::event::Event;
 use scumble::mechanism::smooth::Steps;
-use scumble::quantity::Epsilon;
+use scumble::quantity::{Beta, Epsilon};
 use scumble::workload::interactive::{Interactive, direct_error, histogram_error};
 use serde_json::json;
 use std::rc::Rc;
@@ -130,10 +130,13 @@ impl InteractiveRequest {
             let made = match &self.updates {
                 Some(updates) => {
                     let each = epsilon_for_pure(Epsilon::new(step.epsilon)?, Moved::units(updates.value.max(1)))?;
-                    Interactive::new(cells, self.people, self.questions, updates.value, each, BETA)
+                    Interactive::new(cells, self.people, self.questions, updates.value, each, Beta::new(BETA)?)
                         .map_err(|error| Error::from(error).or_at(updates.place.clone()))
                 }
-                None => Interactive::best(cells, self.people, self.questions, step.epsilon, BETA).map_err(Error::from),
+                None => {
+                    Interactive::best(cells, self.people, self.questions, Epsilon::new(step.epsilon)?, Beta::new(BETA)?)
+                        .map_err(Error::from)
+                }
             };
             let plan = made?;
             let events = plan.events(&attributes)?;
@@ -185,11 +188,11 @@ impl InteractiveRequest {
     fn recommended(&self, error: f64, cost: &Cost) -> Result<String> {
         let Goal::Epsilon(epsilon) = &cost.target else { return Ok(String::new()) };
         let epsilon = epsilon.to_f64_down();
-        let direct = direct_error(epsilon, self.questions, BETA)?;
+        let direct = direct_error(Epsilon::new(epsilon)?, self.questions, Beta::new(BETA)?)?;
         // One owner who comes or goes moves one cell, one who is replaced two.
         let cells = self.universe.domain.cells() as u64;
         let scoped = if cost.scope == CostScope::Presence { 2.0 * epsilon } else { epsilon };
-        let everything = histogram_error(cells, scoped, self.questions, BETA)?;
+        let everything = histogram_error(cells, Epsilon::new(scoped)?, self.questions, Beta::new(BETA)?)?;
         let (questions, each) = (self.questions, epsilon / self.questions as f64);
         let others = format!(
             "noise on each of {questions} answers (kind sql at epsilon {each:.3e} each) promises {direct:.0}, and a noisy count of all {cells} combinations, from which any question is answered (kind histogram), {everything:.0}"

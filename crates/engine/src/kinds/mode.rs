@@ -14,7 +14,7 @@ use scumble::event::Event;
 use scumble::mechanism::smooth::Steps;
 use scumble::mechanism::stable_value::{Keys, StableValue, mode};
 use scumble::noise::BitSource;
-use scumble::quantity::Exact;
+use scumble::quantity::{Beta, Delta, Epsilon, Exact};
 use scumble::scope::AttributeSet;
 use serde_json::json;
 use std::rc::Rc;
@@ -61,7 +61,7 @@ impl Analysis for ModeAnalysis {
         let fitting = Fitting::new(KIND.name, cost, self.budget_delta.as_ref())?;
         fitting.needs_delta("a value that is published exactly")?;
         let (mechanism, events) = fitting.fit(&self.steps, |step| {
-            let stable = StableValue::new(step.epsilon, step.delta)?;
+            let stable = StableValue::new(Epsilon::new(step.epsilon)?, Delta::new(step.delta)?)?;
             let events = stable.events(&self.steps)?;
             Ok((stable, events))
         })?;
@@ -75,7 +75,7 @@ impl Analysis for ModeAnalysis {
 
 fn plan(attributes: Rc<Attributes>, stable: StableValue, events: Vec<Event>) -> Result<Plan> {
     // A lead of g owners is at least ⌊g/2⌋ replaced ones away from another mode.
-    let lead = 2 * stable.published_from(BETA)?;
+    let lead = 2 * stable.published_from(Beta::new(BETA)?)?;
     let expected = Expected {
         column: attributes.names()[0].clone(),
         standard_error: None,

@@ -20,7 +20,7 @@ use scumble::event::{Event, Moves, Shift, Word};
 use scumble::mechanism::smooth::Steps;
 use scumble::mechanism::sparse_vector::exceeded;
 use scumble::noise::DiscreteLaplace;
-use scumble::quantity::{Epsilon, Scale};
+use scumble::quantity::{Beta, Epsilon, Scale};
 use scumble::workload::small_table::{SmallTable, best_size};
 use scumble::workload::{NORMAL_95, Subset};
 use serde_json::{Map, Value, json};
@@ -108,7 +108,7 @@ impl SmallTableRequest {
         let number =
             given.as_ref().map_or_else(|| number_of_pairs(universe.domain.sizes()), |given| given.len() as u64);
         // More than can be looked at are not even listed.
-        best_size(universe.domain.cells() as u64, number, 1.0, 1)
+        best_size(universe.domain.cells() as u64, number, Epsilon::new(1.0)?, 1)
             .map_err(|error| Error::from(error).or_at(request.fields.place()))?;
         let (names, conditions) = match given {
             Some(given) if given.is_empty() => {
@@ -140,11 +140,11 @@ impl SmallTableRequest {
         let choosing = if counting.is_some() { epsilon - epsilon * COUNTING } else { epsilon };
         let (cells, conditions) = (self.universe.domain.cells() as u64, self.conditions.len() as u64);
         let made = match &self.size {
-            Some(size) => SmallTable::new(&self.conditions, size.value, choosing)
+            Some(size) => SmallTable::new(&self.conditions, size.value, Epsilon::new(choosing)?)
                 .map(|table| (table, size.value))
                 .map_err(|error| Error::from(error).or_at(size.place.clone())),
-            None => best_size(cells, conditions, choosing, self.people)
-                .and_then(|size| Ok((SmallTable::new(&self.conditions, size, choosing)?, size)))
+            None => best_size(cells, conditions, Epsilon::new(choosing)?, self.people)
+                .and_then(|size| Ok((SmallTable::new(&self.conditions, size, Epsilon::new(choosing)?)?, size)))
                 .map_err(Error::from),
         };
         let (table, size) = made?;
@@ -268,10 +268,10 @@ impl TableDraw {
     /// How far off any answer is, except with probability 5%, if this is how many owners are declared, or were counted with noise.
     fn half_width(&self, total: u64) -> Result<f64> {
         Ok(match self.counting {
-            None => self.table.error(0.05, total)?,
+            None => self.table.error(Beta::new(0.05)?, total)?,
             Some(scale) => {
                 let off = exceeded(scale, 0.025);
-                self.table.error(0.025, total.saturating_add(off))? + off as f64
+                self.table.error(Beta::new(0.025)?, total.saturating_add(off))? + off as f64
             }
         })
     }

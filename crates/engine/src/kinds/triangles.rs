@@ -17,7 +17,7 @@ use scumble::mechanism::bounded_sensitivity::BoundedSensitivity;
 use scumble::mechanism::propose_test_release::ProposeTestRelease;
 use scumble::mechanism::triangles::{Graph, Sensitivity};
 use scumble::noise::BitSource;
-use scumble::quantity::{Epsilon, Exact, Sensitivity as Most};
+use scumble::quantity::{Beta, Delta, Epsilon, Exact, Sensitivity as Most};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
@@ -169,14 +169,23 @@ impl TriangleRequest {
             Ok(match method {
                 TriangleMethod::Bounded => {
                     let bound = BOUND_SHARE * epsilon;
-                    let bounded = BoundedSensitivity::new(bound, delta, epsilon - bound)?;
+                    let bounded = BoundedSensitivity::new(
+                        Epsilon::new(bound)?,
+                        Delta::new(delta)?,
+                        Epsilon::new(epsilon - bound)?,
+                    )?;
                     let events = bounded.events(&steps)?;
                     (Mechanism::Bounded(bounded), events)
                 }
                 TriangleMethod::Propose => {
                     let test = TEST_SHARE * epsilon;
                     let proposed = self.proposed.unwrap_or(1);
-                    let propose = ProposeTestRelease::new(proposed, test, delta, epsilon - test)?;
+                    let propose = ProposeTestRelease::new(
+                        proposed,
+                        Epsilon::new(test)?,
+                        Delta::new(delta)?,
+                        Epsilon::new(epsilon - test)?,
+                    )?;
                     let events = propose.events(&steps)?;
                     (Mechanism::Propose(propose), events)
                 }
@@ -235,7 +244,7 @@ impl TriangleRequest {
         Ok(match mechanism {
             Mechanism::Propose(propose) => format!(
                 "the same for every graph that is answered; with probability 95% there is an answer if {} or more edges must change until one can change more than {} triangles",
-                propose.published_from(BETA)?,
+                propose.published_from(Beta::new(BETA)?)?,
                 self.proposed.unwrap_or(1)
             ),
             Mechanism::Smooth(_) | Mechanism::Bounded(_) => format!(
@@ -303,7 +312,7 @@ fn answers(mechanism: &Mechanism, graph: &Graph, note: String, bits: &mut dyn Bi
         }
         Mechanism::Bounded(bounded) => {
             let found = bounded.release(count, near.local(), bits)?;
-            let (error, half) = (bounded.standard_error_of(&found)?, bounded.error_of(&found, BETA)?);
+            let (error, half) = (bounded.standard_error_of(&found)?, bounded.error_of(&found, Beta::new(BETA)?)?);
             columns.push(number(Some(found.value), error, half));
             let bound = vec![Cell::Whole(i128::from(found.bound))];
             columns.push(AnswerColumn { name: "sensitivity_bound".into(), cells: bound, uncertainty: None });
@@ -313,7 +322,7 @@ fn answers(mechanism: &Mechanism, graph: &Graph, note: String, bits: &mut dyn Bi
         }
         Mechanism::Propose(propose) => {
             let found = propose.release(count, |k| near.at(k), bits)?;
-            columns.push(number(found, propose.standard_error(), propose.error(BETA)?));
+            columns.push(number(found, propose.standard_error(), propose.error(Beta::new(BETA)?)?));
             notes.extend(found.is_none().then(|| {
                 "There is no answer: the graph may be close to one where an edge changes more triangles than was proposed. It was charged all the same.".to_string()
             }));

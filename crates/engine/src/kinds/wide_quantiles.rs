@@ -15,7 +15,7 @@ use crate::release::price::noise::{Demand, calibrate};
 use scumble::event::{Event, Moves};
 use scumble::mechanism::quantile::{Quantile, QuantileTree};
 use scumble::noise::BitSource;
-use scumble::quantity::Epsilon;
+use scumble::quantity::{Beta, Epsilon, Probability};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -73,7 +73,7 @@ impl WideQuantilesMechanism {
             } else if fraction == 1.0 {
                 Quantile::largest(last, epsilon)
             } else {
-                Quantile::new(last, fraction, epsilon)
+                Quantile::new(last, Probability::new(fraction)?, epsilon)
             }
         };
         let moves = |fraction: &f64| {
@@ -111,8 +111,8 @@ impl WideQuantilesMechanism {
     /// By how many ranks each is off at most.
     fn errors(&self) -> Result<Vec<f64>> {
         match self {
-            Self::Each(all) => all.iter().map(|one| Ok(one.error(BETA)?)).collect(),
-            Self::Tree(tree, places) => Ok(vec![tree.error(BETA)?; places.len()]),
+            Self::Each(all) => all.iter().map(|one| Ok(one.error(Beta::new(BETA)?)?)).collect(),
+            Self::Tree(tree, places) => Ok(vec![tree.error(Beta::new(BETA)?)?; places.len()]),
         }
     }
 

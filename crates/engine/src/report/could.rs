@@ -7,7 +7,7 @@ use crate::error::Result;
 use maud::{Markup, html};
 use scumble::event::Event;
 use scumble::noise::InsecureSeededSource;
-use scumble::quantity::{Delta, Epsilon};
+use scumble::quantity::{Beta, Delta, Epsilon};
 use scumble::scope::Scope;
 use scumble_adversary::attack::coin::{Outcome, guess};
 use scumble_adversary::limits::neighbours::success_at_most;
@@ -62,7 +62,14 @@ impl Report<'_> {
                 let at_most = self.ceiling(events, &scope)?;
                 let (release, kind) = (one.charge.release.clone(), one.charge.kind.clone());
                 let outcome = outcome(events, &scope)?;
-                all.push(Tried { release, kind, outcome, at_least: outcome.at_least(SCATTER)?, at_most, scope });
+                all.push(Tried {
+                    release,
+                    kind,
+                    outcome,
+                    at_least: outcome.at_least(Beta::new(SCATTER)?)?,
+                    at_most,
+                    scope,
+                });
             }
         }
         Ok(all)
@@ -205,6 +212,7 @@ fn row(one: &Tried) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scumble::quantity::Beta;
     use serde_json::{Value, json};
 
     fn expected_in_json(tried: &Tried) -> Value {
@@ -213,7 +221,7 @@ mod tests {
 
     fn tried(right: u32, at_most: f64) -> Tried {
         let outcome = Outcome::Guessed { right, coins: 10_000 };
-        let at_least = outcome.at_least(SCATTER).unwrap();
+        let at_least = outcome.at_least(Beta::new(SCATTER).unwrap()).unwrap();
         Tried { release: "r".into(), kind: "sql".into(), scope: Scope::Presence, outcome, at_least, at_most }
     }
 

@@ -4,6 +4,7 @@ use super::{LONG, WAIT};
 use crate::key::Key;
 use crate::product::{First, ProductPlan, Role, Second};
 use scumble::noise::InsecureSeededSource;
+use scumble::quantity::Beta;
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
@@ -45,7 +46,7 @@ fn two_processes_multiply_as_one_would() {
     let product = two.plan.product();
     let message = product.message(&x, &mut InsecureSeededSource::new(1));
     assert_eq!(answer, product.answer(&y, &message, &mut InsecureSeededSource::new(2)).unwrap());
-    assert!((product.estimate(answer) - 167.0).abs() < product.error(1e-9, 1001).unwrap());
+    assert!((product.estimate(answer) - 167.0).abs() < product.error(Beta::new(1e-9).unwrap(), 1001).unwrap());
     assert_eq!(two.plan.role_of(&two.keys[1]).unwrap(), Role::Second);
     assert!(two.plan.role_of(&Key::generate().unwrap()).is_err());
 }

@@ -5,7 +5,7 @@ use crate::command::engine::table;
 use crate::failure::Failure;
 use crate::output::print;
 use clap::Args;
-use scumble::quantity::rounded_up;
+use scumble::quantity::{Beta, Delta, rounded_up};
 use scumble::{Loss, Scope};
 use scumble_engine::release::BETA;
 use scumble_parties::Plan;
@@ -47,7 +47,7 @@ fn is_of_two(path: &Path) -> bool {
 fn of_two(plan: &ProductPlan, as_json: bool) -> Result<(), Failure> {
     let (product, owners) = (plan.product(), plan.owners());
     let (first, second) = (plan.other(Role::Second), plan.other(Role::First));
-    let within = product.error(BETA, owners as u64)?;
+    let within = product.error(Beta::new(BETA)?, owners as u64)?;
     let (first_cost, second_cost) = (product.epsilon_first(), product.epsilon_second().get());
     if as_json {
         let shown = json!({
@@ -75,7 +75,8 @@ pub type Answers = RangeInclusive<u64>;
 /// ε in each scope, as planned.
 fn costs(plan: &Plan) -> Result<[(&'static str, f64); 3], Failure> {
     let events = plan.events()?;
-    let epsilon = |scope: Scope| -> Result<f64, Failure> { Ok(Loss::of(&events, scope)?.epsilon(0.0)?.upper) };
+    let epsilon =
+        |scope: Scope| -> Result<f64, Failure> { Ok(Loss::of(&events, scope)?.epsilon(Delta::new(0.0)?)?.upper) };
     let attributes = Scope::Attributes(plan.attributes().clone());
     Ok([
         ("presence", epsilon(Scope::Presence)?),
@@ -98,7 +99,7 @@ pub fn promised(plan: &Plan, answers: &Answers) -> Result<Value, Failure> {
         "name": plan.name(), "plan": hex::encode(plan.digest()), "epsilon": plan.epsilon().to_string(), "scope": plan.scope().to_string(),
         "parties": trust.parties(), "servers": trust.servers(), "colluding": trust.colluding(), "silent": trust.silent(),
         "honest": trust.honest(), "least_answers": trust.least_answers(), "coalition": trust.coalition(),
-        "cells": sum.cells(), "scale": sum.scale().get(), "within": sum.error(BETA, *answers.end())?, "beta": BETA,
+        "cells": sum.cells(), "scale": sum.scale().get(), "within": sum.error(Beta::new(BETA)?, *answers.end())?, "beta": BETA,
         "costs": costs, "against": against, "against_answers": answers.start(),
     }))
 }
@@ -127,7 +128,7 @@ pub fn guarantee(plan: &Plan, answers: &Answers) -> Result<String, Failure> {
     let mut text = format!(
         "With probability {}% all totals are within ±{:.0} of what these parties have.\n",
         100.0 * (1.0 - BETA),
-        sum.error(BETA, *answers.end())?.floor()
+        sum.error(Beta::new(BETA)?, *answers.end())?.floor()
     );
     let costs = costs(plan)?.map(|(scope, epsilon)| format!("{} for {scope}", rounded_up(epsilon, DIGITS))).join(", ");
     let _ = writeln!(text, "Costs an owner ε = {costs} ({}), against {}.", plan.attributes(), trust.coalition());

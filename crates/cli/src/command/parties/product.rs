@@ -8,7 +8,7 @@ use crate::input;
 use crate::output::print;
 use clap::Args;
 use scumble::noise::SecureSource;
-use scumble::quantity::rounded_up;
+use scumble::quantity::{Beta, rounded_up};
 use scumble_engine::release::{ExternalCharge, PaidCharge};
 use scumble_parties::product::{First, ProductPlan, Role, Second};
 use serde_json::json;
@@ -89,7 +89,8 @@ fn bits(path: &Path, owners: usize) -> Result<Vec<bool>, Failure> {
 }
 
 fn estimated(plan: &ProductPlan, answer: i64, paid: PaidCharge, as_json: bool) -> Result<(), Failure> {
-    let (estimate, within) = (plan.product().estimate(answer), plan.product().error(0.05, plan.owners() as u64)?);
+    let (estimate, within) =
+        (plan.product().estimate(answer), plan.product().error(Beta::new(0.05)?, plan.owners() as u64)?);
     let (entry, cost) = (paid.sequence(), plan.product().epsilon_first());
     let head = paid.commit(&scumble_engine::digest(answer.to_string().as_bytes()))?;
     if as_json {

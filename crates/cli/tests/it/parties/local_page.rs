@@ -142,7 +142,7 @@ fn by_the_program(question: &Value) -> Vec<String> {
     let epsilon = question["epsilon"].as_f64().unwrap();
     let reports = question["reports"].as_u64().unwrap();
     if let Some(number) = question["mean"].as_f64() {
-        let mean = Mean::new(epsilon).unwrap();
+        let mean = Mean::new(Epsilon::new(epsilon).unwrap()).unwrap();
         let one = |bits: &mut Stream| mean.report((number * f64::from(UNIT)).round() as u32, bits.anew()).unwrap();
         return (0..reports).map(|_| if one(&mut bits) { "m1" } else { "m0" }.to_string()).collect();
     }
@@ -159,7 +159,7 @@ fn oracle(question: &Value) -> FrequencyOracle {
     let absent = question["presence"] == true || question["absent"] == true;
     let absent = if absent { Absent::Report } else { Absent::Silent };
     let (epsilon, values) = (question["epsilon"].as_f64().unwrap(), question["values"].as_u64().unwrap());
-    FrequencyOracle::chosen(kind, absent, epsilon, values).unwrap()
+    FrequencyOracle::chosen(kind, absent, Epsilon::new(epsilon).unwrap(), values).unwrap()
 }
 
 /// Reports of both sides from the same bytes.

@@ -70,12 +70,12 @@ fn the_promise_holds_for_all_errors_within_its_bounds() {
 fn as_many_people_as_are_needed() {
     for (above, people, alpha, beta) in [(0.0, 0.0, 0.05, 0.05), (40.0, 90.0, 0.05, 0.05), (3.0, 0.0, 0.2, 0.001)] {
         let off = Off { above, below: 2.0 * above, people, strings: f64::INFINITY };
-        let needed = off.people_needed(alpha, beta).unwrap();
+        let needed = off.people_needed(alpha, Beta::new(beta).unwrap()).unwrap();
         let error = |number: f64| off.each(number - people) + (1.0 + (1.0 / beta).ln().sqrt()) / number.sqrt();
         assert!(error(needed) <= alpha && error(needed - 1.0) > alpha, "{needed}");
     }
     let off = Off { above: 1.0, below: 1.0, people: 1.0, strings: 2.0 };
     for alpha in [0.0, 1.0, f64::NAN] {
-        assert!(off.people_needed(alpha, 0.05).is_err());
+        assert!(off.people_needed(alpha, Beta::new(0.05).unwrap()).is_err());
     }
 }

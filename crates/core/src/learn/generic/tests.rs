@@ -30,7 +30,7 @@ fn presence_costs_half_of_a_person() {
         }
     }
     let coefficient = 0.7;
-    let events = Generic::new(coefficient).unwrap().events(None).unwrap();
+    let events = Generic::new(Epsilon::new(coefficient).unwrap()).unwrap().events(None).unwrap();
     for (pairs, scope, most) in [(added, Scope::Presence, 0.7), (replaced, Scope::Person, 1.4)] {
         let claim = Claim::of(&events, &scope, &[0.2]);
         assert!((claim.pure.unwrap() - most).abs() < 1e-9);
@@ -40,9 +40,9 @@ fn presence_costs_half_of_a_person() {
 
 #[test]
 fn nothing_to_choose_from_is_refused() {
-    let learner = Generic::new(1.0).unwrap();
+    let learner = Generic::new(Epsilon::new(1.0).unwrap()).unwrap();
     let mut bits = crate::noise::InsecureSeededSource::new(1);
     assert!(learner.release(&[], &mut bits).is_err() && learner.release(&[u64::MAX], &mut bits).is_err());
-    assert!(Generic::new(0.0).is_err());
+    assert!(Generic::new(Epsilon::new(0.0).unwrap()).is_err());
     assert_eq!(learner.release(&[3], &mut bits).unwrap(), 0);
 }

@@ -194,7 +194,7 @@ fn what_is_learnt_costs_what_is_charged() {
         for changed in 0..9 {
             let loss = Loss::of(&events, scope(changed)).unwrap();
             for at in [0.0, 0.3, 1.0] {
-                let claimed = loss.delta(at).unwrap().upper;
+                let claimed = loss.delta(Epsilon::new(at).unwrap()).unwrap().upper;
                 for (_, p, q) in pairs.iter().filter(|pair| pair.0 == changed) {
                     let told: f64 = p.iter().zip(q).map(|(p, q)| (p - at.exp() * q).max(0.0)).sum();
                     assert!(told <= claimed + 1e-9, "{learner:?} {changed} at {at}: {told} of {claimed}");
@@ -210,11 +210,17 @@ fn what_is_learnt_costs_what_is_charged() {
 #[test]
 fn far_from_the_boundary_few_mistakes_are_made() {
     let net = Learner::net(6, 6).unwrap();
-    let learner =
-        Learner::with_constant(0, 2, Learner::odds_within(1.0).unwrap(), Epsilon::new(1.0).unwrap(), net).unwrap();
+    let learner = Learner::with_constant(
+        0,
+        2,
+        Learner::odds_within(Epsilon::new(1.0).unwrap()).unwrap(),
+        Epsilon::new(1.0).unwrap(),
+        net,
+    )
+    .unwrap();
     assert!(learner.epsilon_label() <= 1.0 && learner.epsilon_label() > 0.999);
-    let most = learner.error(0.05).unwrap();
-    let needed = learner.rows_needed(0.05, 0.05).unwrap();
+    let most = learner.error(Beta::new(0.05).unwrap()).unwrap();
+    let needed = learner.rows_needed(0.05, Beta::new(0.05).unwrap()).unwrap();
     assert!(needed >= 40.0 * most * (1.0 - 1e-9), "{most} {needed}");
     let mut bits = InsecureSeededSource::new(9);
     let mut wrong = 0;

@@ -4,6 +4,7 @@
 use super::*;
 use crate::harness::{Claim, Distribution, Slack, check};
 use crate::noise::InsecureSeededSource;
+use crate::quantity::Delta;
 use crate::scope::Scope;
 use num_rational::BigRational;
 use std::collections::BTreeSet;
@@ -133,7 +134,11 @@ fn groups_cost_as_many_times_as_they_have_owners() {
     let learner = learner("1/2", "1/5");
     let events = learner.events(None).unwrap();
     let two = |scope: Scope| {
-        crate::Loss::of(&events, scope.group(2.try_into().unwrap())).unwrap().epsilon(0.0).unwrap().upper
+        crate::Loss::of(&events, scope.group(2.try_into().unwrap()))
+            .unwrap()
+            .epsilon(Delta::new(0.0).unwrap())
+            .unwrap()
+            .upper
     };
     assert!((two(Scope::Presence) - 2.0 * learner.epsilon_presence()).abs() < 1e-9);
     assert!((two(Scope::Person) - 2.0 * learner.epsilon_person()).abs() < 1e-9);
@@ -149,7 +154,7 @@ fn three_rows_of_an_owner_cost_no_less_than_they_lose() {
     let learner = learner("1/2", "1/5");
     let word = learner.events(None).unwrap().remove(0).word().clone();
     let three = crate::Event::new(word, Moves::everywhere(Shift::one_cell(3.0).unwrap()));
-    let charged = crate::Loss::of([three], Scope::Presence).unwrap().epsilon(0.0).unwrap().upper;
+    let charged = crate::Loss::of([three], Scope::Presence).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper;
     let pairs: Vec<_> = universe(2).into_iter().map(|row| (vec![], vec![row; 3])).collect();
     let claim = Claim { pure: Some(charged), ..Claim::default() };
     check(&pairs, |table| law(table, 2, &learner), &claim, Slack::ANY);
@@ -159,8 +164,8 @@ fn three_rows_of_an_owner_cost_no_less_than_they_lose() {
 #[test]
 fn targets_are_met_and_used_up() {
     for epsilon in [1e-6, 0.01, 0.5, 1.0, 3.0, 20.0] {
-        let person = Parity::for_person(epsilon).unwrap();
-        let presence = Parity::for_presence(epsilon).unwrap();
+        let person = Parity::for_person(Epsilon::new(epsilon).unwrap()).unwrap();
+        let presence = Parity::for_presence(Epsilon::new(epsilon).unwrap()).unwrap();
         for (found, slack) in [(person.epsilon_person(), 1e-3), (presence.epsilon_presence(), 1e-3)] {
             // The grid of 2^−31 is coarse beside the smallest and the largest probabilities.
             assert!(
@@ -169,7 +174,10 @@ fn targets_are_met_and_used_up() {
             );
         }
     }
-    assert!(Parity::for_person(0.0).is_err() && Parity::for_presence(50.0).is_err());
+    assert!(
+        Parity::for_person(Epsilon::new(0.0).unwrap()).is_err()
+            && Parity::for_presence(Epsilon::new(50.0).unwrap()).is_err()
+    );
 }
 
 /// False alarm: 1e-11 for each of ten counts, by Hoeffding.
@@ -228,5 +236,5 @@ fn what_cannot_be_learnt_is_refused() {
     assert!(learner.release(&[], MOST_ATTRIBUTES + 1, &mut bits).is_err());
     let refused = learner.release(&[row.clone(), row], 65, &mut bits).unwrap_err();
     assert_eq!(refused.to_string(), "row 0 does not have 65 attributes");
-    assert!(learner.rows_needed(0.0, 0.05, 3).is_err());
+    assert!(learner.rows_needed(0.0, Beta::new(0.05).unwrap(), 3).is_err());
 }

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::event::{Event, Moves, Shift};
 use crate::mechanism::additive::Additive;
 use crate::noise::BitSource;
+use crate::quantity::Beta;
 use crate::scope::Scope;
 
 /// Answers with noise that costs `target` for each ask or batch, in `scope`; this many of them, fixed beforehand.
@@ -73,11 +74,11 @@ impl<Row, S: BitSource + ?Sized> StatisticalQueries<Row> for Central<'_, Row, S>
         Ok(noisy.into_iter().map(|count| count as f64 / self.rows.len() as f64).collect())
     }
 
-    fn tolerance(&self, answers: u64, beta: f64) -> Result<f64> {
+    fn tolerance(&self, answers: u64, beta: Beta) -> Result<f64> {
         Ok(self.one()?.largest_error(beta, answers)? / f64::from(UNIT) / self.rows.len() as f64)
     }
 
-    fn batch_tolerance(&self, batch: &Batch<'_, Row>, beta: f64) -> Result<f64> {
+    fn batch_tolerance(&self, batch: &Batch<'_, Row>, beta: Beta) -> Result<f64> {
         Ok(self.many(batch)?.largest_error(beta, batch.cells() as u64)? / self.rows.len() as f64)
     }
 }

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::noise::{BitSource, permutation};
 use crate::parties::local::mean::Mean;
-use crate::quantity::{Beta, Epsilon, checked};
+use crate::quantity::{Beta, Epsilon};
 use crate::scope::AttributeSet;
 
 /// Splits the owners at random among `asks` asks; a cell of a batch is an ask.
@@ -23,12 +23,7 @@ impl<'a, Row, S: BitSource + ?Sized> Local<'a, Row, S> {
     ///
     /// # Guarantee
     /// Before: one row belongs to one owner. After: every owner has sent at most one bit, which costs what [`Local::events`] says.
-    pub fn new(
-        rows: &'a [Row],
-        epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
-        asks: u64,
-        bits: &'a mut S,
-    ) -> Result<Self> {
+    pub fn new(rows: &'a [Row], epsilon: Epsilon, asks: u64, bits: &'a mut S) -> Result<Self> {
         at_least_one(rows.len())?;
         if asks == 0 || asks > rows.len() as u64 {
             return Err(Error::refused(format!("{} owners answer 1 to as many asks, not {asks}", rows.len())));
@@ -56,7 +51,7 @@ impl<'a, Row, S: BitSource + ?Sized> Local<'a, Row, S> {
         for place in part {
             ones += u64::from(self.mean.report(number(&self.rows[*place as usize]).min(UNIT), self.bits)?);
         }
-        Ok(self.mean.estimate(ones, part.len() as u64, 0.05)?.count / part.len() as f64)
+        Ok(self.mean.estimate(ones, part.len() as u64, Beta::new(0.05)?)?.count / part.len() as f64)
     }
 }
 
@@ -81,15 +76,14 @@ impl<Row, S: BitSource + ?Sized> StatisticalQueries<Row> for Local<'_, Row, S> {
     }
 
     /// Half of β for who is in a part, half for the bits \[Hoeffding 1963; sampling without replacement is no worse\].
-    fn tolerance(&self, answers: u64, beta: f64) -> Result<f64> {
-        let beta: Beta = checked(beta)?;
+    fn tolerance(&self, answers: u64, beta: Beta) -> Result<f64> {
         let part = self.rows() / self.asks;
         let each = beta.get() / 2.0 / answers.max(1) as f64;
         let sampling = ((2.0 / each).ln() / (2.0 * part as f64)).sqrt();
-        Ok(sampling + self.mean.error(each, part)? / part as f64)
+        Ok(sampling + self.mean.error(Beta::new(each)?, part)? / part as f64)
     }
 
-    fn batch_tolerance(&self, batch: &Batch<'_, Row>, beta: f64) -> Result<f64> {
+    fn batch_tolerance(&self, batch: &Batch<'_, Row>, beta: Beta) -> Result<f64> {
         self.tolerance(batch.cells() as u64, beta)
     }
 }

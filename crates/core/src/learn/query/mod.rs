@@ -7,6 +7,7 @@
 //! Where we differ from the survey: a sum of numbers in [0, 1] moves by 1 when an owner is added, removed or replaced, not by 2.
 //!
 //! ```
+//! use scumble::quantity::{beta, epsilon};
 //! use scumble::learn::query::{Central, Exact, StatisticalQueries, UNIT};
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::{Scope, Target};
@@ -14,8 +15,8 @@
 //! let is_old = |age: &u32| if *age >= 60 { UNIT } else { 0 };
 //! let exact = Exact::new(&ages).ask(&is_old)?;
 //! let mut bits = InsecureSeededSource::new(1);
-//! let mut central = Central::new(&ages, Target::pure(1.0)?, Scope::Person, 1, &mut bits)?;
-//! let tolerance = central.tolerance(1, 1e-9)?;
+//! let mut central = Central::new(&ages, Target::pure(epsilon(1.0)?)?, Scope::Person, 1, &mut bits)?;
+//! let tolerance = central.tolerance(1, beta(1e-9)?)?;
 //! assert!((central.ask(&is_old)? - exact).abs() <= tolerance);
 //! assert!(central.ask(&is_old).is_err(), "one ask was paid for");
 //! # Ok::<(), scumble::Error>(())
@@ -23,7 +24,7 @@
 
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Touch};
-use crate::quantity::{Beta, checked};
+use crate::quantity::Beta;
 use crate::scope::Scope;
 
 mod central;
@@ -50,10 +51,10 @@ pub trait StatisticalQueries<Row> {
     fn ask_all(&mut self, batch: &Batch<'_, Row>) -> Result<Vec<f64>>;
 
     /// With probability 1 − β this many answers of [`StatisticalQueries::ask`] are all within this of the truth.
-    fn tolerance(&self, answers: u64, beta: f64) -> Result<f64>;
+    fn tolerance(&self, answers: u64, beta: Beta) -> Result<f64>;
 
     /// With probability 1 − β all answers to the batch are within this of the truth.
-    fn batch_tolerance(&self, batch: &Batch<'_, Row>, beta: f64) -> Result<f64>;
+    fn batch_tolerance(&self, batch: &Batch<'_, Row>, beta: Beta) -> Result<f64>;
 }
 
 /// Many counts that one row moves few of: cells, and which of them a row is in.
@@ -169,12 +170,12 @@ impl<Row> StatisticalQueries<Row> for Exact<'_, Row> {
         Ok(batch.counts(self.rows).into_iter().map(|count| count as f64 / self.rows.len() as f64).collect())
     }
 
-    fn tolerance(&self, _answers: u64, beta: f64) -> Result<f64> {
-        checked::<Beta>(beta).map(|_| 0.0)
+    fn tolerance(&self, _answers: u64, _beta: Beta) -> Result<f64> {
+        Ok(0.0)
     }
 
-    fn batch_tolerance(&self, _batch: &Batch<'_, Row>, beta: f64) -> Result<f64> {
-        checked::<Beta>(beta).map(|_| 0.0)
+    fn batch_tolerance(&self, _batch: &Batch<'_, Row>, _beta: Beta) -> Result<f64> {
+        Ok(0.0)
     }
 }
 

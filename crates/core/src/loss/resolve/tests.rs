@@ -44,8 +44,9 @@ fn a_fraction_of_a_step_counts_where_there_are_several_cells() {
     assert_eq!(of(&[(2, 1.5)], &Scope::Presence).upper, three.upper);
     // No cell moves by a whole step.
     assert_eq!(of(&[(2, 0.5)], &Scope::Presence.group(3.try_into().unwrap())).upper, 0.0);
-    let deltas =
-        |word: Word, shifts: &[(u64, f64)]| loss(&[moving(word, shifts)], &Scope::Presence).delta(0.5).unwrap();
+    let deltas = |word: Word, shifts: &[(u64, f64)]| {
+        loss(&[moving(word, shifts)], &Scope::Presence).delta(Epsilon::new(0.5).unwrap()).unwrap()
+    };
     let sinh = || Word::SinhNormal { sigma: Sigma::new(2.0).unwrap(), a: Scale::new(3.0).unwrap() };
     for word in [gaussian, sinh] {
         let (found, truth) = (deltas(word(), &[(2, 1.5)]), deltas(word(), &[(3, 1.0)]));

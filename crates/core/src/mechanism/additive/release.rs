@@ -5,19 +5,20 @@ use crate::calibrate::Target;
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift};
 use crate::noise::BitSource;
-use crate::quantity::{Beta, Sensitivity, checked};
+use crate::quantity::{Beta, Sensitivity};
 use crate::scope::Scope;
 use std::borrow::Borrow;
 
 /// Independent integer noise in every cell of an integer answer.
 ///
 /// ```
+/// use scumble::quantity::{beta, delta, epsilon};
 /// use scumble::noise::SecureSource;
 /// use scumble::{Additive, Loss, Scope, Target};
-/// let count = Additive::count().within(Target::pure(0.5)?, Scope::Person)?;
+/// let count = Additive::count().within(Target::pure(epsilon(0.5)?)?, Scope::Person)?;
 /// let published: i64 = count.release(120, &mut SecureSource::new()?);
-/// assert!(count.error(1e-9)? < 50.0, "{published} is nearer to 120 than that, except with probability 1e-9");
-/// assert!(Loss::of(count.events()?, Scope::Person)?.epsilon(0.0)?.upper <= 0.5 * (1.0 + 1e-9));
+/// assert!(count.error(beta(1e-9)?)? < 50.0, "{published} is nearer to 120 than that, except with probability 1e-9");
+/// assert!(Loss::of(count.events()?, Scope::Person)?.epsilon(delta(0.0)?)?.upper <= 0.5 * (1.0 + 1e-9));
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -43,9 +44,10 @@ impl Additive {
     /// Counts of which each owner is in exactly one: presence moves one of them by 1, a replaced person two.
     ///
     /// ```
+    /// use scumble::quantity::rho;
     /// use scumble::noise::InsecureSeededSource;
     /// use scumble::{Additive, Scope, Target};
-    /// let histogram = Additive::histogram().within(Target::zcdp(0.1)?, Scope::Person)?;
+    /// let histogram = Additive::histogram().within(Target::zcdp(rho(0.1)?)?, Scope::Person)?;
     /// let noisy = histogram.release(&[120, 45, 0], &mut InsecureSeededSource::new(1));
     /// assert_eq!(noisy.len(), 3);
     /// # Ok::<(), scumble::Error>(())
@@ -59,10 +61,11 @@ impl Additive {
     /// a replaced person by at most their distance, or by as much as presence does.
     ///
     /// ```
+    /// use scumble::quantity::epsilon;
     /// use scumble::noise::InsecureSeededSource;
     /// use scumble::{Additive, Scope, Target};
     /// let ages = [31i64, 45, 230];
-    /// let sum = Additive::sum(0, 120)?.within(Target::pure(1.0)?, Scope::Presence)?;
+    /// let sum = Additive::sum(0, 120)?.within(Target::pure(epsilon(1.0)?)?, Scope::Presence)?;
     /// let noisy = sum.release(ages.iter().map(|age| age.clamp(&0, &120)).sum::<i64>(), &mut InsecureSeededSource::new(1));
     /// assert!((noisy - 196).abs() < 2500);
     /// # Ok::<(), scumble::Error>(())
@@ -109,13 +112,13 @@ impl Additive {
     }
 
     /// The error to plan with: one answer is off by more with probability at most β.
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
+    pub fn error(&self, beta: Beta) -> Result<f64> {
         self.largest_error(beta, 1)
     }
 
     /// The same for the worst of this many cells.
-    pub fn largest_error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, cells: u64) -> Result<f64> {
-        Ok(self.noise.maximum(cells as f64, checked::<Beta>(beta)?.get()))
+    pub fn largest_error(&self, beta: Beta, cells: u64) -> Result<f64> {
+        Ok(self.noise.maximum(cells as f64, beta.get()))
     }
 }
 

@@ -12,7 +12,7 @@
 use super::projection::FRACTION_BITS;
 use super::{AnonymizedHistogram, Layout, Phase, Projection, Size, scale_of, slack};
 use crate::error::{Error, Result};
-use crate::quantity::{Beta, Epsilon, Scale, checked};
+use crate::quantity::{Beta, Epsilon, Scale};
 
 /// Floating-point slack on bounds that are computed with a handful of operations.
 pub(super) const UPWARD: f64 = 1.0 + 1e-9;
@@ -49,8 +49,7 @@ impl AnonymizedHistogram {
     /// Chernoff's bound for the sum of the noises. With a private size, β is shared among the noises, an estimate that is too
     /// large, and one that is too small, by whose shortfall s cells are lost: at most (1 + (T+1)s/n′)(1 + s/(T+1)) of them, since
     /// J rows below the first T that reach beyond the last column V make (T+J)(V+1) ≤ n.
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, elements: u64) -> Result<f64> {
-        let beta = checked(beta)?;
+    pub fn error(&self, beta: Beta, elements: u64) -> Result<f64> {
         let (laid_out_for, shortfall, share) = match (self.size, self.size_epsilon) {
             (Size::Private, Some(epsilon)) => {
                 let share = Beta::new(beta.get() / 3.0)?;

@@ -142,7 +142,7 @@ fn both_releases_stay_within_their_error_and_never_decrease() {
     let truth = |key: usize| counts[..=key].iter().sum::<i64>() as f64;
     for noise in [gaussian(4.0), Noise::laplace(Scale::new(4.0).unwrap())] {
         let cdf = Cdf::new(3000, noise).unwrap();
-        let error = cdf.error(1e-9, 3000).unwrap();
+        let error = cdf.error(Beta::new(1e-9).unwrap(), 3000).unwrap();
         let whole = cdf.release(&counts, &mut InsecureSeededSource::new(6)).unwrap();
         let thresholds: Vec<u64> = (0..3000).rev().step_by(10).collect();
         let some = cdf.release_at(&values, &thresholds, &mut InsecureSeededSource::new(7)).unwrap();
@@ -162,7 +162,7 @@ fn huge_domains_are_lazy_and_bad_ones_refused() {
     let cdf = Cdf::new(1 << 60, gaussian(3.0)).unwrap();
     let values: Vec<u64> = (0..1000).map(|i| i << 40).collect();
     let found = cdf.release_at(&values, &[500 << 40, 0], &mut InsecureSeededSource::new(2)).unwrap();
-    assert!((found[0] - 501.0).abs() < cdf.error(1e-9, 2).unwrap());
+    assert!((found[0] - 501.0).abs() < cdf.error(Beta::new(1e-9).unwrap(), 2).unwrap());
     assert!(cdf.release_at(&values, &[1 << 60], &mut InsecureSeededSource::new(2)).is_err());
     assert!(cdf.release(&[1, 2], &mut InsecureSeededSource::new(2)).is_err());
     assert!(Cdf::new(0, gaussian(3.0)).is_err());

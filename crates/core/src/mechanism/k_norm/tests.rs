@@ -43,7 +43,7 @@ fn the_planned_error_holds_and_is_within_one_tenth_for_k_norm_noise() {
         let total: f64 = (0..20_000).map(shell).sum();
         let tail = |t: i64| (t + 1..20_000).map(|m| shell(m) / total).sum::<f64>();
         let mechanism = KNormMechanism::new(Scale::new(scale).unwrap(), dimension, Moves::everywhere(one())).unwrap();
-        let planned = mechanism.error(beta).unwrap() as i64;
+        let planned = mechanism.error(Beta::new(beta).unwrap()).unwrap() as i64;
         let needed = (0..20_000).find(|t| tail(*t) <= beta).unwrap();
         assert!(
             (needed..=needed + needed / 10 + 1).contains(&planned),

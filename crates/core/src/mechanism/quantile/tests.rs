@@ -153,7 +153,7 @@ fn the_whole_of_two_to_the_128_works() {
     let median = Quantile::new(u128::MAX, Probability::new(0.5).unwrap(), Epsilon::new(1.0).unwrap()).unwrap();
     let values: Vec<u128> = (0..2000).map(|i| (1 << 100) + i).collect();
     let mut bits = InsecureSeededSource::new(5);
-    let error = median.error(1e-9).unwrap();
+    let error = median.error(Beta::new(1e-9).unwrap()).unwrap();
     for _ in 0..5 {
         let found = median.release(&values, &mut bits);
         let below = values.iter().filter(|value| **value < found).count() as f64;

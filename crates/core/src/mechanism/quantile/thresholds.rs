@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::mechanism::additive::Noise;
 use crate::noise::BitSource;
-use crate::quantity::{Beta, checked};
+use crate::quantity::Beta;
 use crate::scope::AttributeSet;
 
 /// A distribution function over up to 2^128 keys: a tree of quantiles and a noisy number of values.
@@ -17,12 +17,12 @@ use crate::scope::AttributeSet;
 /// use scumble::mechanism::additive::Noise;
 /// use scumble::mechanism::quantile::{QuantileTree, ThresholdCounts};
 /// use scumble::noise::InsecureSeededSource;
-/// use scumble::quantity::{Beta, Omega, Rho, Sigma};
+/// use scumble::quantity::{Beta, Omega, Rho, Sigma, beta};
 /// let tree = QuantileTree::for_budget(u128::MAX, 3, Rho::new(0.5)?, Omega::new(4.0)?, Beta::new(0.02)?)?;
 /// let thresholds = ThresholdCounts::new(tree, Noise::gaussian(Sigma::new(10.0)?));
 /// let values: Vec<u128> = (0..40_000).map(|i| i << 90).collect();
 /// let counts = thresholds.release(&values, &mut InsecureSeededSource::new(1))?;
-/// let error = thresholds.error(0.05, 40_000)?;
+/// let error = thresholds.error(beta(0.05)?, 40_000)?;
 /// assert!((counts.at_most(20_000 << 90) - 20_001.0).abs() <= error);
 /// # Ok::<(), scumble::Error>(())
 /// ```
@@ -81,8 +81,8 @@ impl ThresholdCounts {
     ///
     /// If p_i ≤ key < p_{i+1}, the number of values at most `key` is at least that of p_i, above i·n/2^levels − error, and at most the
     /// number of values below p_{i+1}, below (i + 1)·n/2^levels + error.
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, owners: u64) -> Result<f64> {
-        let half = Beta::new(checked::<Beta>(beta)?.get() / 2.0)?;
+    pub fn error(&self, beta: Beta, owners: u64) -> Result<f64> {
+        let half = Beta::new(beta.get() / 2.0)?;
         let step = owners as f64 / (f64::from(self.tree.quantiles()) + 1.0);
         Ok(step + self.tree.error(half)? + self.total.quantile(half.get()))
     }

@@ -9,7 +9,7 @@ use crate::mechanism::interior_point::{Leaf, Leaves};
 use crate::mechanism::piecewise::choose_segment;
 use crate::noise::BitSource;
 use crate::noise::tape::{self, Said};
-use crate::quantity::{Beta, Epsilon, Omega, Rho, checked};
+use crate::quantity::{Beta, Epsilon, Omega, Rho};
 use crate::scope::AttributeSet;
 
 /// 2^levels − 1 equally spaced quantiles at once.
@@ -203,8 +203,7 @@ impl QuantileTree {
     /// One end of a part at depth k was released at depth k − 1 and the other before that, so that the middle between them is off by at
     /// most the mean of their errors, and a level adds its own w and the values c at one place: e_k = (e_{k−1} + e_{k−2})/2 + w + c, which is
     /// below the k·(w + c) of a sum over levels.
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
-        let beta = checked(beta)?;
+    pub fn error(&self, beta: Beta) -> Result<f64> {
         let of_one = beta_of_one(beta, self.levels);
         let half_width = match &self.method {
             // At least one place has the least distance, and at most all are off by more (as in `Quantile::error`).

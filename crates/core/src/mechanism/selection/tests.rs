@@ -179,7 +179,7 @@ fn a_clear_winner_is_found_by_every_selector_within_its_error() {
         Selector::ObviousAnswer(ObviousAnswer::new(noise, Change::General)),
     ] {
         let selection = Selection::new(selector, Change::General).unwrap();
-        scores[1234] = selection.error(1e-9, 5000).unwrap().ceil() as i64 + 1;
+        scores[1234] = selection.error(Beta::new(1e-9).unwrap(), 5000).unwrap().ceil() as i64 + 1;
         assert_eq!(selection.release(&scores, &mut InsecureSeededSource::new(2)).unwrap(), 1234);
         assert!(selection.release(&[], &mut InsecureSeededSource::new(2)).is_err());
         assert_eq!(selection.release(&[5], &mut InsecureSeededSource::new(2)).unwrap(), 0);

@@ -11,7 +11,7 @@ use crate::event::{Event, Moves, Shift, Touch};
 use crate::mechanism::additive::Noise;
 use crate::mechanism::stability::{Contribution, StabilityHistogram};
 use crate::noise::BitSource;
-use crate::quantity::{Beta, Delta, checked};
+use crate::quantity::{Beta, Delta};
 use crate::scope::AttributeSet;
 use std::cmp::Reverse;
 
@@ -71,8 +71,8 @@ impl GeneralizedHistogram {
     }
 
     /// The gap between the m-th and the next score from which on exactly the best m are given, except with probability β.
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, candidates: u64) -> Result<f64> {
-        Ok(2.0 * self.noise.maximum(candidates as f64, checked::<Beta>(beta)?.get()) + 1.0)
+    pub fn error(&self, beta: Beta, candidates: u64) -> Result<f64> {
+        Ok(2.0 * self.noise.maximum(candidates as f64, beta.get()) + 1.0)
     }
 }
 
@@ -133,8 +133,8 @@ pub struct UnknownTop {
 
 impl UnknownTop {
     /// The best `top`, at least 1 and at most 1000; all runs together publish a key that one owner alone brings with probability at most δ.
-    pub fn new(top: usize, noise: Noise, delta: impl TryInto<Delta, Error: Into<Error>>) -> Result<Self> {
-        let whole: Delta = checked(delta)?;
+    pub fn new(top: usize, noise: Noise, delta: Delta) -> Result<Self> {
+        let whole: Delta = delta;
         // m parts, rounded up on the ledger's grid, are no more than the whole.
         let part = whole.get() / within_reason(top)? as f64;
         let delta = Delta::new(if top == 1 { part } else { (part * (1.0 - 1e-9)).max(0.0) })?;
@@ -168,8 +168,8 @@ impl UnknownTop {
     }
 
     /// The lead over the (m+1)-st key from which on a key is published, all m of them except with probability β.
-    pub fn published_from(&self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<f64> {
-        Ok(self.threshold() as f64 + self.run.noise().maximum(self.top as f64, checked::<Beta>(beta)?.get()))
+    pub fn published_from(&self, beta: Beta) -> Result<f64> {
+        Ok(self.threshold() as f64 + self.run.noise().maximum(self.top as f64, beta.get()))
     }
 }
 

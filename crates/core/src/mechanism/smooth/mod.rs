@@ -17,7 +17,7 @@ use crate::event::{Event, Family, Moves, Quotient, Shift, SmoothNoise, Touch, Wo
 use crate::loss::{self, Loss};
 use crate::noise::tape::{self, Input, Said};
 use crate::noise::{BitSource, Cauchy4, DiscreteGaussian, DiscreteLaplace, Levels};
-use crate::quantity::{Beta, Scale, Sigma, checked};
+use crate::quantity::{Beta, Delta, Scale, Sigma};
 use crate::scope::{AttributeSet, Scope};
 
 pub mod quantile;
@@ -76,12 +76,13 @@ impl Steps {
 /// One answer with noise of its data's level.
 ///
 /// ```
+/// use scumble::quantity::epsilon;
 /// use scumble::Target;
 /// use scumble::event::Family;
 /// use scumble::mechanism::smooth::{Smooth, Steps};
 /// use scumble::noise::InsecureSeededSource;
 /// // Sensitivities of up to 100,000 are possible, but near this data they are 92 + k.
-/// let smooth = Smooth::within(Family::Cauchy4, Target::pure(1.0)?, 100_000)?;
+/// let smooth = Smooth::within(Family::Cauchy4, Target::pure(epsilon(1.0)?)?, 100_000)?;
 /// let noisy = smooth.release(7713, |k| (92 + k).min(100_000), &mut InsecureSeededSource::new(1));
 /// assert!((noisy - 7713).abs() < 10_000);
 /// assert_eq!(smooth.events(&Steps::one())?.len(), 1);
@@ -179,18 +180,13 @@ impl Smooth {
     }
 
     /// The error to plan with if the smooth sensitivity is what one thinks: the answer is off by more with probability at most β. (What it is for the data is private.)
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, sensitivity: u64) -> Result<f64> {
-        self.error_at(checked::<Beta>(beta)?.get(), self.levels.level_of(sensitivity))
+    pub fn error(&self, beta: Beta, sensitivity: u64) -> Result<f64> {
+        self.error_at(beta.get(), self.levels.level_of(sensitivity))
     }
 
     /// The error bar of an answer whose level was published with noise: half of β for the level, half for the answer.
-    pub fn error_beside(
-        &self,
-        beta: impl TryInto<Beta, Error: Into<Error>>,
-        level: i64,
-        scale: Scale,
-    ) -> Result<ErrorBar> {
-        let half = checked::<Beta>(beta)?.get() / 2.0;
+    pub fn error_beside(&self, beta: Beta, level: i64, scale: Scale) -> Result<ErrorBar> {
+        let half = beta.get() / 2.0;
         // Beyond the last level there is none.
         let within = |level: f64| level.clamp(0.0, f64::from(self.levels.last())) as u32;
         // A level that is larger than it looks is on one side only.
@@ -281,7 +277,7 @@ fn is_certified(noise: SmoothNoise, target: Target) -> Result<bool> {
     let loss = || Loss::of([Event::new(Word::SmoothNoise(noise), Steps::one().moves(1.0)?)], Scope::Presence);
     Ok(match (noise.family(), target) {
         (Family::Cauchy4, Target::Pure(epsilon) | Target::Approximate(epsilon, _)) => {
-            loss()?.epsilon(0.0)?.upper <= epsilon.get()
+            loss()?.epsilon(Delta::new(0.0)?)?.upper <= epsilon.get()
         }
         (_, Target::Approximate(epsilon, delta)) => loss()?.delta(epsilon)?.upper <= delta.get(),
         (_, Target::Truncated(rho, omega)) => {

@@ -63,8 +63,12 @@ fn sequences_have_the_golden_probabilities() {
         let rates = ["scale_threshold", "scale_query"].map(|field| 1.0 / input(field).as_f64().unwrap());
         let threshold = input("threshold").as_i64().unwrap();
         // Where all scores move the same way, the same noise is worth half as much on the questions.
-        let general = SparseVector::new(rates[0], 2.0 * rates[1], Change::General).unwrap();
-        let monotone = SparseVector::new(rates[0], rates[1], Change::Monotone).unwrap();
+        let general =
+            SparseVector::new(Epsilon::new(rates[0]).unwrap(), Epsilon::new(2.0 * rates[1]).unwrap(), Change::General)
+                .unwrap();
+        let monotone =
+            SparseVector::new(Epsilon::new(rates[0]).unwrap(), Epsilon::new(rates[1]).unwrap(), Change::Monotone)
+                .unwrap();
         for test in [&general, &monotone] {
             let near = |field: &str, found: f64| {
                 let expected = vector["expected"][field].as_f64().unwrap();
@@ -100,7 +104,7 @@ fn pairs(change: Change, both_ways: bool) -> Vec<(Vec<i64>, Vec<i64>)> {
 fn every_sequence_costs_what_the_event_says() {
     let value = AttributeSet::new(["value"]).unwrap();
     for (change, seen) in [(Change::General, [false, true, true]), (Change::Monotone, [false, true, true])] {
-        let test = SparseVector::new(0.3, 0.6, change).unwrap();
+        let test = SparseVector::new(Epsilon::new(0.3).unwrap(), Epsilon::new(0.6).unwrap(), change).unwrap();
         let events = test.events(&value).unwrap();
         for (scope, both_ways) in [Scope::Presence, Scope::Person, Scope::Attributes(value.clone())].iter().zip(seen) {
             let claim = Claim::of(&events, scope, &[0.2, 0.5]);
@@ -115,7 +119,7 @@ fn every_sequence_costs_what_the_event_says() {
 #[test]
 fn the_claim_is_tight() {
     for change in [Change::General, Change::Monotone] {
-        let test = SparseVector::within(0.9, change).unwrap();
+        let test = SparseVector::within(Epsilon::new(0.9).unwrap(), change).unwrap();
         let (mut left, mut right) = (vec![2; 40], vec![3; 40]);
         left.push(-12);
         // Where all move the same way, the worst that the last can do is to stay.
@@ -133,7 +137,7 @@ fn the_claim_is_tight() {
 #[test]
 fn rounds_are_drawn_from_the_law_that_is_charged() {
     for (change, moved, seed) in [(Change::General, 2.0, 31), (Change::Monotone, 1.0, 32)] {
-        let test = SparseVector::new(0.4, 0.7, change).unwrap();
+        let test = SparseVector::new(Epsilon::new(0.4).unwrap(), Epsilon::new(0.7).unwrap(), change).unwrap();
         let events = test.events(&AttributeSet::empty()).unwrap();
         assert!(matches!(events[0].word(), Word::Pure { epsilon } if (epsilon.get() - 1.1).abs() < 1e-12));
         let (secret, question) = (Laplace((-0.4f64).exp()), Laplace((-0.7f64 / moved).exp()));
@@ -156,7 +160,7 @@ fn rounds_are_drawn_from_the_law_that_is_charged() {
 /// "Charged only on updates" is false: answers that were all below have cost ε₁ already.
 #[test]
 fn an_open_round_has_cost_its_first_part() {
-    let test = SparseVector::new(0.3, 0.6, Change::General).unwrap();
+    let test = SparseVector::new(Epsilon::new(0.3).unwrap(), Epsilon::new(0.6).unwrap(), Change::General).unwrap();
     let none = |score: i64| law(&test, &[score; 300], 0)[300];
     let lost = (none(0) / none(1)).ln();
     assert!(lost > 0.299 && lost <= 0.3 + 1e-9, "{lost}");
@@ -175,8 +179,8 @@ fn what_is_exceeded_is_the_least() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    assert!(SparseVector::within(0.0, Change::General).is_err());
-    assert!(SparseVector::new(0.1, 0.0, Change::General).is_err());
-    assert!(SparseVector::new(f64::NAN, 1.0, Change::General).is_err());
+    assert!(SparseVector::within(Epsilon::new(0.0).unwrap(), Change::General).is_err());
+    assert!(SparseVector::new(Epsilon::new(0.1).unwrap(), Epsilon::new(0.0).unwrap(), Change::General).is_err());
+    assert!(SparseVector::new(Epsilon::new(f64::NAN).unwrap(), Epsilon::new(1.0).unwrap(), Change::General).is_err());
     assert_eq!(format!("{:?}", Round::resumed(12345)), "Round(secret)");
 }

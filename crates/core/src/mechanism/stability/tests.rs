@@ -281,7 +281,7 @@ fn shown_keys(selection: &KeySelection, owners: &[u64]) -> Vec<f64> {
 #[test]
 fn selected_keys_cost_what_their_events_say() {
     for (epsilon, delta, keys) in [(0.5, 0.01, 1), (2.0, 1e-4, 1), (1.0, 0.01, 2), (4.0, 1e-4, 2)] {
-        let selection = KeySelection::new(epsilon, delta, keys).unwrap();
+        let selection = KeySelection::new(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap(), keys).unwrap();
         let records: Vec<[u64; 3]> = match keys {
             1 => vec![[1, 0, 0], [0, 1, 0], [0, 0, 1]],
             _ => vec![[1, 0, 0], [0, 1, 0], [1, 1, 0], [1, 0, 1], [0, 1, 1]],
@@ -317,7 +317,7 @@ fn selected_keys_cost_what_their_events_say() {
 
 #[test]
 fn what_several_changed_keys_cost() {
-    let selection = KeySelection::new(0.6, 1e-6, 3).unwrap();
+    let selection = KeySelection::new(Epsilon::new(0.6).unwrap(), Delta::new(1e-6).unwrap(), 3).unwrap();
     let cost = |scope: Scope| {
         let spent = Spent::of(&selection.events().unwrap(), &scope).unwrap();
         (spent.pure_sum().unwrap().to_f64_up(), spent.delta().to_f64_up())
@@ -349,7 +349,7 @@ fn what_several_changed_keys_cost() {
 #[test]
 fn a_key_of_one_owner_shows_with_delta_however_large_epsilon_is() {
     for epsilon in [1.0, 700.0, 709.9, 1e4, 1e9] {
-        let selection = KeySelection::new(epsilon, 1e-6, 1).unwrap();
+        let selection = KeySelection::new(Epsilon::new(epsilon).unwrap(), Delta::new(1e-6).unwrap(), 1).unwrap();
         assert!(selection.probability(1) <= 1e-6, "{epsilon}: {}", selection.probability(1));
         assert!(epsilon < 700.0 || selection.probability(2) > 0.5, "{epsilon}");
     }
@@ -381,7 +381,7 @@ fn no_step_of_key_selection_costs_more_than_its_delta() {
         (3.0, 0.3, 2),
         (0.7, 0.9, 1),
     ] {
-        let selection = KeySelection::new(epsilon, delta, keys).unwrap();
+        let selection = KeySelection::new(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap(), keys).unwrap();
         let growth = exp_below(&(exact(epsilon) / BigRational::from_integer(keys.into())));
         let one = BigRational::one();
         let pi: Vec<BigRational> =

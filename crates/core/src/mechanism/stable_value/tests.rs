@@ -104,7 +104,7 @@ fn law(stable: &StableValue, values: &[usize], keys: Keys) -> Distribution<Optio
 /// One release serves owners that come and go and those that are replaced: (ε, δ) in both, and no less.
 #[test]
 fn modes_cost_what_the_event_says() {
-    let stable = StableValue::new(0.5, 0.02).unwrap();
+    let stable = StableValue::new(Epsilon::new(0.5).unwrap(), Delta::new(0.02).unwrap()).unwrap();
     let events = stable.events(&Steps::one().reading(AttributeSet::new(["value"]).unwrap())).unwrap();
     let universe = [0usize, 1, 2];
     let people: Vec<_> = (1..=7).flat_map(|owners| neighbours::person(&universe, owners)).collect();
@@ -129,7 +129,7 @@ fn modes_cost_what_the_event_says() {
 /// Whether at least two owners have each of three keys, said of each key by itself: who comes or goes moves one answer, who has another key two.
 #[test]
 fn several_values_cost_what_the_events_say() {
-    let stable = StableValue::of_several(0.8, 0.03, 2).unwrap();
+    let stable = StableValue::of_several(Epsilon::new(0.8).unwrap(), Delta::new(0.03).unwrap(), 2).unwrap();
     let value = AttributeSet::new(["value"]).unwrap();
     let (one, two) = (vec![Shift::new(1, 1.0).unwrap()], vec![Shift::new(2, 1.0).unwrap()]);
     let touch = Touch { attributes: value.clone(), shifts: two.clone() };
@@ -158,5 +158,5 @@ fn several_values_cost_what_the_events_say() {
     }
     let other = Scope::Attributes(AttributeSet::new(["other"]).unwrap());
     assert_eq!(Claim::of(&events, &other, &[]).pure, Some(0.0));
-    assert!(StableValue::of_several(1.0, 1e-6, 0).is_err());
+    assert!(StableValue::of_several(Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap(), 0).is_err());
 }

@@ -13,6 +13,7 @@
 //! differ by at most 1. Both counts are at least that of y and at most A_0(y) above it: they differ by at most A_0(y) ≤ min(A_0(x), A_0(x″)). These are the two conditions of [`super::smooth`].
 //!
 //! ```
+//! use scumble::quantity::{delta, epsilon};
 //! use scumble::Target;
 //! use scumble::event::Family;
 //! use scumble::mechanism::bounded_sensitivity::BoundedSensitivity;
@@ -22,9 +23,9 @@
 //! let graph = Graph::new(7, &[(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (3, 4), (4, 5)])?;
 //! let (count, near) = (graph.triangles() as i64, graph.sensitivity());
 //! let mut bits = InsecureSeededSource::new(1);
-//! let smooth = Smooth::within(Family::Cauchy4, Target::pure(1.0)?, Sensitivity::most(7))?;
+//! let smooth = Smooth::within(Family::Cauchy4, Target::pure(epsilon(1.0)?)?, Sensitivity::most(7))?;
 //! let noisy = smooth.release(count, |k| near.at(k), &mut bits);
-//! let bounded = BoundedSensitivity::new(0.2, 1e-6, 0.8)?.release(count, near.local(), &mut bits)?;
+//! let bounded = BoundedSensitivity::new(epsilon(0.2)?, delta(1e-6)?, epsilon(0.8)?)?.release(count, near.local(), &mut bits)?;
 //! assert!(noisy.abs() < 10_000 && bounded.bound >= 2);
 //! # Ok::<(), scumble::Error>(())
 //! ```

@@ -5,7 +5,7 @@ use crate::mechanism::propose_test_release::ProposeTestRelease;
 use crate::mechanism::smooth::{Smooth, Steps};
 use crate::noise::Levels;
 use crate::noise::cauchy4::norm;
-use crate::quantity::Scale;
+use crate::quantity::{Delta, Epsilon, Scale};
 use crate::scope::{AttributeSet, Scope};
 use std::collections::BTreeSet;
 
@@ -279,7 +279,9 @@ fn smooth_counts_of_all_small_graphs_cost_what_the_events_say() {
 /// Proposing, testing and releasing a count: all graphs on up to five vertices, in presence, in person and in attributes, both orders. A δ that is 1% too small is not true.
 #[test]
 fn proposed_sensitivities_of_all_small_graphs_cost_what_the_events_say() {
-    let test = ProposeTestRelease::new(1, 0.7, 0.05, 0.7).unwrap();
+    let test =
+        ProposeTestRelease::new(1, Epsilon::new(0.7).unwrap(), Delta::new(0.05).unwrap(), Epsilon::new(0.7).unwrap())
+            .unwrap();
     let state = |graph: &Graph| {
         let near = graph.sensitivity();
         (graph.triangles() as i64, test.distance(|k| near.at(k)))

@@ -9,9 +9,10 @@
 //! message than it should makes the estimate wrong and learns no more. Who the owners are, and how many, both know.
 //!
 //! ```
+//! use scumble::quantity::epsilon;
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::parties::inner_product::InnerProduct;
-//! let product = InnerProduct::new(1.0, 0.5)?;
+//! let product = InnerProduct::new(epsilon(1.0)?, epsilon(0.5)?)?;
 //! let (x, y) = (vec![true; 10_000], vec![true; 10_000]);
 //! let mut bits = InsecureSeededSource::new(1);
 //! let message = product.message(&x, &mut bits);
@@ -24,7 +25,7 @@ use crate::calibrate::{scale_for_pure, up};
 use crate::error::{Error, Result};
 use crate::event::{Choices, Event, Shift, Word, charged_where_seen};
 use crate::noise::{BitSource, DiscreteLaplace, uniform};
-use crate::quantity::{Beta, Epsilon, Sensitivity, checked};
+use crate::quantity::{Beta, Epsilon, Sensitivity};
 use crate::scope::AttributeSet;
 
 /// The protocol with its two costs.
@@ -43,11 +44,7 @@ pub const MOST_OWNERS: u64 = 1 << 40;
 
 impl InnerProduct {
     /// Of these costs: at most `first` for a bit of x, and `second` for a bit of y. The first is a number of 2^−16 and at most ln 65535, whatever is asked for.
-    pub fn new(
-        first: impl TryInto<Epsilon, Error: Into<Error>>,
-        second: impl TryInto<Epsilon, Error: Into<Error>>,
-    ) -> Result<Self> {
-        let first: Epsilon = checked(first)?;
+    pub fn new(first: Epsilon, second: Epsilon) -> Result<Self> {
         let near = (UNIT as f64 / (first.get().exp() + 1.0)).floor().max(1.0) as u64;
         // The least flip whose cost is not above, also in the last digit.
         let fits = |flips: &u64| up(loss(*flips, UNIT)) <= first.get();
@@ -58,8 +55,7 @@ impl InnerProduct {
     }
 
     /// With flips of probability `above`/`below`, which is less than ½.
-    pub fn with_flip(above: u64, below: u64, second: impl TryInto<Epsilon, Error: Into<Error>>) -> Result<Self> {
-        let second = checked(second)?;
+    pub fn with_flip(above: u64, below: u64, second: Epsilon) -> Result<Self> {
         if above == 0 || below > UNIT || 2 * above >= below {
             return Err(Error::refused(format!(
                 "a bit is flipped with a probability above 0 and below 1/2, of a denominator up to {UNIT}, not {above}/{below}"
@@ -122,8 +118,7 @@ impl InnerProduct {
 
     /// The error to plan with: with probability 1 − β the estimate is off by no more, whatever the bits are. Half of β is for the flips \[Hoeffding 1963\],
     /// half for the noise.
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, owners: u64) -> Result<f64> {
-        let beta: Beta = checked(beta)?;
+    pub fn error(&self, beta: Beta, owners: u64) -> Result<f64> {
         let least = (4.0 / beta.get()).ln();
         let flips = self.flip.1 as f64 * (owners as f64 * least / 2.0).sqrt();
         let noise = 1.0 + self.noise.scale().get() * least;

@@ -19,7 +19,8 @@ fn bools(value: &serde_json::Value) -> Vec<bool> {
 fn the_vector_comes_out() {
     let vector = vector();
     let (input, expected) = (&vector["input"], &vector["expected"]);
-    let product = InnerProduct::with_flip(27, 100, input["epsilon_second"].as_f64().unwrap()).unwrap();
+    let product =
+        InnerProduct::with_flip(27, 100, Epsilon::new(input["epsilon_second"].as_f64().unwrap()).unwrap()).unwrap();
     let near = |found: f64, field: &str| {
         let wanted = expected[field].as_f64().unwrap();
         assert!((found - wanted).abs() <= 1e-12 * wanted, "{field}: {found} is not {wanted}");
@@ -51,7 +52,10 @@ fn messages(product: &InnerProduct, x: &[bool]) -> Distribution<Vec<bool>> {
 /// The second party's view, for all neighbouring x of three owners: exactly the claimed ε, never more.
 #[test]
 fn the_second_partys_view_costs_what_is_claimed() {
-    for product in [InnerProduct::with_flip(27, 100, 0.7).unwrap(), InnerProduct::new(0.3, 1.0).unwrap()] {
+    for product in [
+        InnerProduct::with_flip(27, 100, Epsilon::new(0.7).unwrap()).unwrap(),
+        InnerProduct::new(Epsilon::new(0.3).unwrap(), Epsilon::new(1.0).unwrap()).unwrap(),
+    ] {
         let mut worst = 0.0f64;
         for x in words(3) {
             for place in 0..3 {
@@ -67,7 +71,7 @@ fn the_second_partys_view_costs_what_is_claimed() {
 /// The first party's view: for any message a bit of y moves the sum by b − a or less, so that noise of scale (b−a)/ε costs at most ε; and by b − a for some.
 #[test]
 fn the_first_partys_view_costs_what_is_claimed() {
-    let product = InnerProduct::with_flip(27, 100, 0.7).unwrap();
+    let product = InnerProduct::with_flip(27, 100, Epsilon::new(0.7).unwrap()).unwrap();
     let mut worst = 0.0f64;
     for message in words(3) {
         for y in words(3) {
@@ -85,7 +89,7 @@ fn the_first_partys_view_costs_what_is_claimed() {
 /// Averaged over all messages, the sum over b − 2a is the inner product, for all x and y of three owners: in rationals.
 #[test]
 fn the_estimate_is_unbiased() {
-    let product = InnerProduct::with_flip(3, 10, 0.7).unwrap();
+    let product = InnerProduct::with_flip(3, 10, Epsilon::new(0.7).unwrap()).unwrap();
     for x in words(3) {
         for y in words(3) {
             let mean: f64 = messages(&product, &x)
@@ -101,12 +105,12 @@ fn the_estimate_is_unbiased() {
 /// Seeded: off by more than planned in no more than a hundredth of 2,000 runs at β = 0.001 (false alarm below 1e-9 even if it were exactly β).
 #[test]
 fn the_error_is_as_planned() {
-    let product = InnerProduct::new(1.0, 0.5).unwrap();
+    let product = InnerProduct::new(Epsilon::new(1.0).unwrap(), Epsilon::new(0.5).unwrap()).unwrap();
     let x: Vec<bool> = (0..500).map(|place| place % 3 == 0).collect();
     let y: Vec<bool> = (0..500).map(|place| place % 2 == 0).collect();
     let truth = x.iter().zip(&y).filter(|(x, y)| **x && **y).count() as f64;
     let mut bits = InsecureSeededSource::new(5);
-    let within = product.error(0.001, 500).unwrap();
+    let within = product.error(Beta::new(0.001).unwrap(), 500).unwrap();
     let (mut off, mut sum, mut squares) = (0, 0.0, 0.0);
     for _ in 0..2000 {
         let message = product.message(&x, &mut bits);
@@ -123,16 +127,19 @@ fn the_error_is_as_planned() {
 
 #[test]
 fn what_is_wrong_is_refused() {
-    let product = InnerProduct::new(1.0, 0.5).unwrap();
+    let product = InnerProduct::new(Epsilon::new(1.0).unwrap(), Epsilon::new(0.5).unwrap()).unwrap();
     assert!(product.epsilon_first() <= 1.0 && product.epsilon_first() > 0.999);
     let mut bits = InsecureSeededSource::new(1);
     let sentence = product.answer(&[true], &[true, false], &mut bits).unwrap_err().to_string();
     assert!(sentence.contains("2 bits and the second has 1"), "{sentence}");
     for (above, below) in [(0, 10), (5, 10), (6, 10), (1, UNIT + 1)] {
-        assert!(InnerProduct::with_flip(above, below, 1.0).is_err());
+        assert!(InnerProduct::with_flip(above, below, Epsilon::new(1.0).unwrap()).is_err());
     }
-    assert!(InnerProduct::new(0.0, 1.0).is_err() && InnerProduct::new(1e-9, 1.0).is_err());
-    assert!(InnerProduct::new(1.0, 0.0).is_err());
+    assert!(
+        InnerProduct::new(Epsilon::new(0.0).unwrap(), Epsilon::new(1.0).unwrap()).is_err()
+            && InnerProduct::new(Epsilon::new(1e-9).unwrap(), Epsilon::new(1.0).unwrap()).is_err()
+    );
+    assert!(InnerProduct::new(Epsilon::new(1.0).unwrap(), Epsilon::new(0.0).unwrap()).is_err());
     // As little lies as there are.
-    assert_eq!(InnerProduct::new(50.0, 1.0).unwrap().flip, (1, UNIT));
+    assert_eq!(InnerProduct::new(Epsilon::new(50.0).unwrap(), Epsilon::new(1.0).unwrap()).unwrap().flip, (1, UNIT));
 }

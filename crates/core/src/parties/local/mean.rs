@@ -5,15 +5,16 @@
 //! that an interval for a binomial is one for them.
 //!
 //! ```
+//! use scumble::quantity::{beta, epsilon};
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::parties::local::mean::{Mean, UNIT};
-//! let mean = Mean::new(1.0)?;
+//! let mean = Mean::new(epsilon(1.0)?)?;
 //! let mut bits = InsecureSeededSource::new(1);
 //! let mut ones = 0;
 //! for owner in 0..20_000u32 {
 //!     ones += u64::from(mean.report(owner % 5 * (UNIT / 5), &mut bits)?); // 0, 0.2, …, 0.8
 //! }
-//! let sum = mean.estimate(ones, 20_000, 0.05)?;
+//! let sum = mean.estimate(ones, 20_000, beta(0.05)?)?;
 //! assert!(sum.low <= 8000.0 && 8000.0 <= sum.high && sum.high - sum.low < 800.0);
 //! # Ok::<(), scumble::Error>(())
 //! ```
@@ -23,7 +24,7 @@ use super::estimate::{Frequency, success};
 use crate::error::{Error, Result};
 use crate::event::{Choices, Event, Shift, Word, charged_where_seen};
 use crate::noise::{BitSource, uniform};
-use crate::quantity::{Beta, Epsilon, checked};
+use crate::quantity::{Beta, Epsilon};
 use crate::scope::AttributeSet;
 
 /// Numbers are whole multiples of 1/`UNIT`.
@@ -38,8 +39,7 @@ pub struct Mean {
 
 impl Mean {
     /// Reports of this ε.
-    pub fn new(epsilon: impl TryInto<Epsilon, Error: Into<Error>>) -> Result<Self> {
-        let epsilon = checked(epsilon)?;
+    pub fn new(epsilon: Epsilon) -> Result<Self> {
         Ok(Self { epsilon, coin: Coin::new(epsilon)? })
     }
 
@@ -63,8 +63,7 @@ impl Mean {
     }
 
     /// The sum of the numbers of the owners who reported, with an interval that holds it with probability 1 − β.
-    pub fn estimate(&self, ones: u64, reports: u64, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<Frequency> {
-        let beta: Beta = checked(beta)?;
+    pub fn estimate(&self, ones: u64, reports: u64, beta: Beta) -> Result<Frequency> {
         if ones > reports {
             return Err(Error::refused(format!("{ones} ones are more than {reports} reports")));
         }
@@ -81,8 +80,7 @@ impl Mean {
     }
 
     /// The error to plan with: the estimated sum is off by more than this with probability at most β \[Hoeffding 1963\].
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, owners: u64) -> Result<f64> {
-        let beta: Beta = checked(beta)?;
+    pub fn error(&self, beta: Beta, owners: u64) -> Result<f64> {
         Ok((owners as f64 * (2.0 / beta.get()).ln() / 2.0).sqrt() / self.coin.gap())
     }
 
@@ -101,7 +99,7 @@ mod tests {
     #[test]
     fn no_number_is_told_from_another_beyond_epsilon() {
         for epsilon in [1e-9, 0.1, 1.0, 7.0, 40.0] {
-            let mean = Mean::new(epsilon).unwrap();
+            let mean = Mean::new(Epsilon::new(epsilon).unwrap()).unwrap();
             let one = |number: u32| {
                 let (f, lie) = (f64::from(number) / f64::from(UNIT), mean.coin.lie());
                 (f * (1.0 - lie) + (1.0 - f) * lie, f * lie + (1.0 - f) * (1.0 - lie))
@@ -117,7 +115,7 @@ mod tests {
     /// False alarm: β = 1e-11 for each of the four, by Hoeffding.
     #[test]
     fn bits_come_as_often_as_they_should() {
-        let mean = Mean::new(0.8).unwrap();
+        let mean = Mean::new(Epsilon::new(0.8).unwrap()).unwrap();
         let mut bits = InsecureSeededSource::new(5);
         for number in [0, 1000, UNIT / 2, UNIT] {
             let draws = 200_000;
@@ -131,11 +129,11 @@ mod tests {
 
     #[test]
     fn nobody_and_everybody_are_answered() {
-        let mean = Mean::new(40.0).unwrap();
-        let nobody = mean.estimate(0, 0, 0.05).unwrap();
+        let mean = Mean::new(Epsilon::new(40.0).unwrap()).unwrap();
+        let nobody = mean.estimate(0, 0, Beta::new(0.05).unwrap()).unwrap();
         assert_eq!((nobody.count, nobody.low, nobody.high), (0.0, 0.0, 0.0));
-        let all = mean.estimate(10, 10, 0.05).unwrap();
+        let all = mean.estimate(10, 10, Beta::new(0.05).unwrap()).unwrap();
         assert!(all.low < 8.0 && all.high == 10.0, "{all:?}");
-        assert!(mean.estimate(2, 1, 0.05).is_err());
+        assert!(mean.estimate(2, 1, Beta::new(0.05).unwrap()).is_err());
     }
 }

@@ -17,16 +17,17 @@
 //! survey's (1±ε)/2 is ln((1+ε)/(1−ε)), and infinite at ε = 1.
 //!
 //! ```
+//! use scumble::quantity::{beta, epsilon};
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::parties::local::FrequencyOracle;
-//! let oracle = FrequencyOracle::best(1.0, 1000)?;
+//! let oracle = FrequencyOracle::best(epsilon(1.0)?, 1000)?;
 //! let mut bits = InsecureSeededSource::new(1);
 //! let mut tally = oracle.tally()?;
 //! for owner in 0..20_000u64 {
 //!     let report = oracle.report(owner % 10, &mut bits)?; // on the owner's device
 //!     assert!(tally.add(report.to_string().as_bytes())); // at the collector's
 //! }
-//! let estimates = tally.estimates(0.05)?;
+//! let estimates = tally.estimates(beta(0.05)?)?;
 //! assert!(estimates[3].low <= 2000.0 && 2000.0 <= estimates[3].high && estimates[700].count < 1000.0);
 //! # Ok::<(), scumble::Error>(())
 //! ```
@@ -36,7 +37,7 @@ use crate::error::{Error, Result};
 use crate::event::{Choices, Event, Moves, Pair, Shift, Touch, Word, charged_where_seen};
 use crate::mechanism::randomized_response::RandomizedResponse;
 use crate::noise::{BitSource, uniform};
-use crate::quantity::{Beta, Epsilon, checked};
+use crate::quantity::{Beta, Epsilon};
 use crate::scope::AttributeSet;
 
 mod coin;
@@ -108,12 +109,12 @@ impl FrequencyOracle {
     /// The oracle of this kind, with reports of this ε about one of `values` values.
     ///
     /// ```
+    /// use scumble::quantity::epsilon;
     /// use scumble::parties::local::{FrequencyOracle, ReportKind};
-    /// assert!(FrequencyOracle::new(ReportKind::Hadamard, 1.0, 1_000_000).is_ok());
-    /// assert!(FrequencyOracle::new(ReportKind::Hadamard, 0.0, 10).is_err());
+    /// assert!(FrequencyOracle::new(ReportKind::Hadamard, epsilon(1.0).unwrap(), 1_000_000).is_ok());
+    /// assert!(FrequencyOracle::new(ReportKind::Hadamard, epsilon(0.0).unwrap(), 10).is_err());
     /// ```
-    pub fn new(kind: ReportKind, epsilon: impl TryInto<Epsilon, Error: Into<Error>>, values: u64) -> Result<Self> {
-        let epsilon = checked(epsilon)?;
+    pub fn new(kind: ReportKind, epsilon: Epsilon, values: u64) -> Result<Self> {
         let most = if kind == ReportKind::Unary { MOST_UNARY_VALUES } else { MOST_VALUES };
         if !(2..=most).contains(&values) {
             return Err(Error::refused(format!(
@@ -127,13 +128,13 @@ impl FrequencyOracle {
     /// The kind with the least variance (survey §10.2): k-ary for fewer than 3e^ε + 2 values, unary up to 10 000, Hadamard beyond.
     ///
     /// ```
+    /// use scumble::quantity::epsilon;
     /// use scumble::parties::local::{FrequencyOracle, ReportKind};
-    /// let kind = |values| FrequencyOracle::best(1.0, values).map(|oracle| oracle.kind());
+    /// let kind = |values| FrequencyOracle::best(epsilon(1.0)?, values).map(|oracle| oracle.kind());
     /// assert_eq!((kind(4)?, kind(16)?, kind(1_000_000)?), (ReportKind::KAry, ReportKind::Unary, ReportKind::Hadamard));
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn best(epsilon: impl TryInto<Epsilon, Error: Into<Error>>, values: u64) -> Result<Self> {
-        let epsilon: Epsilon = checked(epsilon)?;
+    pub fn best(epsilon: Epsilon, values: u64) -> Result<Self> {
         let few = (values as f64) < 3.0 * epsilon.get().exp() + 2.0;
         let kind = if few { ReportKind::KAry } else { Self::best_with_absent(values) };
         Self::new(kind, epsilon, values)
@@ -147,18 +148,14 @@ impl FrequencyOracle {
     /// The oracle that owners and collector take alike: of the kind that was asked for, or the one with the least variance.
     ///
     /// ```
+    /// use scumble::quantity::epsilon;
     /// use scumble::parties::local::{Absent, FrequencyOracle, ReportKind};
-    /// assert_eq!(FrequencyOracle::chosen(None, Absent::Silent, 1.0, 4)?.kind(), ReportKind::KAry);
-    /// assert_eq!(FrequencyOracle::chosen(None, Absent::Report, 1.0, 4)?.kind(), ReportKind::Unary);
-    /// assert!(FrequencyOracle::chosen(Some(ReportKind::KAry), Absent::Report, 1.0, 4).is_err());
+    /// assert_eq!(FrequencyOracle::chosen(None, Absent::Silent, epsilon(1.0)?, 4)?.kind(), ReportKind::KAry);
+    /// assert_eq!(FrequencyOracle::chosen(None, Absent::Report, epsilon(1.0)?, 4)?.kind(), ReportKind::Unary);
+    /// assert!(FrequencyOracle::chosen(Some(ReportKind::KAry), Absent::Report, epsilon(1.0)?, 4).is_err());
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn chosen(
-        kind: Option<ReportKind>,
-        absent: Absent,
-        epsilon: impl TryInto<Epsilon, Error: Into<Error>>,
-        values: u64,
-    ) -> Result<Self> {
+    pub fn chosen(kind: Option<ReportKind>, absent: Absent, epsilon: Epsilon, values: u64) -> Result<Self> {
         match (kind, absent) {
             (Some(ReportKind::KAry), Absent::Report) => Err(Error::refused(
                 "where absent owners report the oracle must be unary or hadamard: k-ary reports of absent owners look as if they held every value equally",
@@ -322,13 +319,13 @@ impl FrequencyOracle {
     /// inequality, and a union over the values).
     ///
     /// ```
+    /// use scumble::quantity::{beta, epsilon};
     /// use scumble::parties::local::FrequencyOracle;
-    /// let oracle = FrequencyOracle::best(1.0, 1000)?;
-    /// assert!(oracle.error(0.05, 1_000_000)? < 10_000.0);
+    /// let oracle = FrequencyOracle::best(epsilon(1.0)?, 1000)?;
+    /// assert!(oracle.error(beta(0.05)?, 1_000_000)? < 10_000.0);
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, owners: u64) -> Result<f64> {
-        let beta: Beta = checked(beta)?;
+    pub fn error(&self, beta: Beta, owners: u64) -> Result<f64> {
         let support = self.support();
         let tail = (2.0 * self.values as f64 / beta.get()).ln();
         let variance = owners as f64 * (support.holder.0 * support.holder.1).max(support.other * (1.0 - support.other));

@@ -6,8 +6,9 @@ use std::fmt;
 /// What an owner sends. Its text is `k17` (a value), `h17` (a row), or `u` and a hexadecimal digit for every four values, the first value lowest.
 ///
 /// ```
+/// use scumble::quantity::epsilon;
 /// use scumble::parties::local::{FrequencyOracle, ReportKind, Report};
-/// let oracle = FrequencyOracle::new(ReportKind::Unary, 1.0, 6)?;
+/// let oracle = FrequencyOracle::new(ReportKind::Unary, epsilon(1.0)?, 6)?;
 /// let report = oracle.read("u12").unwrap();
 /// assert_eq!(report, Report::Ones { words: vec![0b10_0001], values: 6 });
 /// assert_eq!(report.to_string(), "u12");

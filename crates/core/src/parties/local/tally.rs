@@ -4,13 +4,14 @@ use super::estimate::{Frequency, estimates};
 use super::report::{decimal, hexadecimal};
 use super::{FrequencyOracle, ReportKind};
 use crate::error::{Error, Result};
-use crate::quantity::{Beta, checked};
+use crate::quantity::Beta;
 
 /// Counts reports; what is no report of the oracle is rejected and counted.
 ///
 /// ```
+/// use scumble::quantity::epsilon;
 /// use scumble::parties::local::{FrequencyOracle, ReportKind};
-/// let mut tally = FrequencyOracle::new(ReportKind::KAry, 1.0, 3)?.tally()?;
+/// let mut tally = FrequencyOracle::new(ReportKind::KAry, epsilon(1.0)?, 3)?.tally()?;
 /// let lines: [&[u8]; 5] = [b"k0", b"k2", b"k3", b"h1", b""];
 /// assert_eq!(lines.map(|line| tally.add(line)), [true, true, false, false, false]);
 /// assert_eq!((tally.reports(), tally.rejected()), (2, 3));
@@ -87,8 +88,7 @@ impl Tally {
     }
 
     /// How many of the owners who reported hold each value, with an interval that holds the truth with probability 1 − β for each value.
-    pub fn estimates(&mut self, beta: impl TryInto<Beta, Error: Into<Error>>) -> Result<Vec<Frequency>> {
-        let beta: Beta = checked(beta)?;
+    pub fn estimates(&mut self, beta: Beta) -> Result<Vec<Frequency>> {
         let supports = self.supports();
         Ok(estimates(&self.oracle.support(), self.reports, &supports, beta.get()))
     }
@@ -157,6 +157,7 @@ impl Planes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quantity::Epsilon;
 
     #[test]
     fn the_transform_is_the_matrix() {
@@ -173,7 +174,7 @@ mod tests {
     #[test]
     fn unary_reports_are_counted_bit_by_bit() {
         let values = 130u64;
-        let oracle = FrequencyOracle::new(ReportKind::Unary, 1.0, values).unwrap();
+        let oracle = FrequencyOracle::new(ReportKind::Unary, Epsilon::new(1.0).unwrap(), values).unwrap();
         let mut tally = oracle.tally().unwrap();
         let mut expected = vec![0u64; values as usize];
         for report in 0..1000u64 {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::harness::{Claim, Distribution, Probability, Slack, check};
 use crate::noise::InsecureSeededSource;
+use crate::quantity::Delta;
 use crate::scope::Scope;
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -47,7 +48,9 @@ fn oracles() -> Vec<FrequencyOracle> {
     let mut oracles = Vec::new();
     for epsilon in [0.05, 1.0, 2.5, 9.0] {
         for values in [2, 3, 5, 7] {
-            oracles.extend(ReportKind::ALL.map(|kind| FrequencyOracle::new(kind, epsilon, values).unwrap()));
+            oracles.extend(
+                ReportKind::ALL.map(|kind| FrequencyOracle::new(kind, Epsilon::new(epsilon).unwrap(), values).unwrap()),
+            );
         }
     }
     oracles
@@ -87,7 +90,7 @@ fn the_claim_is_the_truth_for_somebody_and_nobody() {
 #[test]
 #[should_panic(expected = "unsound")]
 fn a_claim_one_percent_too_small_fails() {
-    let oracle = FrequencyOracle::new(ReportKind::Hadamard, 1.0, 5).unwrap();
+    let oracle = FrequencyOracle::new(ReportKind::Hadamard, Epsilon::new(1.0).unwrap(), 5).unwrap();
     let claim = Claim { pure: Some(0.99), ..Claim::default() };
     check(&[(Some(0), Some(1))], |value| law(&oracle, *value), &claim, Slack::ANY);
 }
@@ -102,7 +105,8 @@ fn a_person_costs_at_least_its_presence() {
             let loss = |scope: Scope| crate::Loss::of(&events, scope).unwrap();
             let (person, presence) = (loss(Scope::Person), loss(Scope::Presence));
             for delta in [0.0, 1e-9, 1e-3, 0.1] {
-                let [person, presence] = [&person, &presence].map(|loss| loss.epsilon(delta).unwrap().upper);
+                let [person, presence] =
+                    [&person, &presence].map(|loss| loss.epsilon(Delta::new(delta).unwrap()).unwrap().upper);
                 assert!(person >= presence * (1.0 - 1e-4), "{oracle:?} {absent:?} {delta}: {person} {presence}");
             }
         }
@@ -120,7 +124,8 @@ fn presence_is_not_protected_by_silence() {
     for oracle in oracles() {
         let age = AttributeSet::new(["age"]).unwrap();
         let events = oracle.events(&age, Absent::Silent).unwrap();
-        let epsilon = |scope: Scope| crate::Loss::of(&events, scope).unwrap().epsilon(0.0).unwrap().upper;
+        let epsilon =
+            |scope: Scope| crate::Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper;
         assert_eq!((epsilon(Scope::Presence), epsilon(Scope::Person)), (f64::INFINITY, f64::INFINITY));
         assert_eq!(epsilon(Scope::Attributes(AttributeSet::new(["size"]).unwrap())), 0.0);
         assert!((epsilon(Scope::Attributes(age)) - oracle.epsilon.get()).abs() < 1e-6);
@@ -132,7 +137,7 @@ fn presence_is_not_protected_by_silence() {
 #[test]
 fn two_reports_cost_what_is_claimed() {
     for kind in [ReportKind::Unary, ReportKind::Hadamard] {
-        let oracle = FrequencyOracle::new(kind, 0.8, 3).unwrap();
+        let oracle = FrequencyOracle::new(kind, Epsilon::new(0.8).unwrap(), 3).unwrap();
         let twice = |value: &Option<u64>| law(&oracle, *value).product(&law(&oracle, *value));
         let event = oracle.events(&value(), Absent::Silent).unwrap().remove(1).repeated(2).unwrap();
         let claim = Claim::of(&[event], &Scope::Attributes(value()), &[0.1, 0.7, 1.2]);
@@ -192,7 +197,7 @@ fn reports_are_drawn_from_the_stated_law() {
     let draws = 200_000u32;
     let allowed = (f64::from(draws) * (2.0f64 / 1e-11).ln() / 2.0).sqrt();
     for kind in ReportKind::ALL {
-        let oracle = FrequencyOracle::new(kind, 1.2, 3).unwrap();
+        let oracle = FrequencyOracle::new(kind, Epsilon::new(1.2).unwrap(), 3).unwrap();
         for value in [Some(0), Some(2), None] {
             let mut bits = InsecureSeededSource::new(21);
             let mut counts = [0u32; 8];
@@ -224,7 +229,7 @@ fn only_reports_are_read() {
     let mut bits = InsecureSeededSource::new(3);
     for kind in ReportKind::ALL {
         for values in [2, 3, 63, 64, 65, 1000] {
-            let oracle = FrequencyOracle::new(kind, 0.9, values).unwrap();
+            let oracle = FrequencyOracle::new(kind, Epsilon::new(0.9).unwrap(), values).unwrap();
             let mut tally = oracle.tally().unwrap();
             for value in [0, 1, values - 1] {
                 let report = oracle.report(value, &mut bits).unwrap();
@@ -262,13 +267,13 @@ fn only_reports_are_read() {
             assert_eq!((tally.reports(), tally.rejected()), (3, wrong.len() as u64));
         }
     }
-    let five = FrequencyOracle::new(ReportKind::Unary, 1.0, 5).unwrap();
+    let five = FrequencyOracle::new(ReportKind::Unary, Epsilon::new(1.0).unwrap(), 5).unwrap();
     assert!(five.read("uf1").is_some() && five.read("uf2").is_none(), "bits of values that do not exist");
 }
 
 #[test]
 fn what_is_refused_is_refused_before_anything_is_drawn() {
-    let oracle = FrequencyOracle::best(1.0, 3).unwrap();
+    let oracle = FrequencyOracle::best(Epsilon::new(1.0).unwrap(), 3).unwrap();
     let mut none = InsecureSeededSource::new(1);
     assert_eq!(oracle.report(3, &mut none).unwrap_err().to_string(), "a value must be a number from 0 to 2");
     assert_eq!(none.next_u64(), InsecureSeededSource::new(1).next_u64());
@@ -278,6 +283,6 @@ fn what_is_refused_is_refused_before_anything_is_drawn() {
         (ReportKind::Hadamard, u64::MAX),
         (ReportKind::Hadamard, 0),
     ] {
-        assert!(FrequencyOracle::new(kind, 1.0, values).is_err());
+        assert!(FrequencyOracle::new(kind, Epsilon::new(1.0).unwrap(), values).is_err());
     }
 }

@@ -35,7 +35,7 @@ use crate::calibrate::{Moved, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Touch, Word};
 use crate::noise::{BitSource, NegativeBinomial};
-use crate::quantity::{Beta, Exact, Scale, checked};
+use crate::quantity::{Beta, Exact, Scale};
 use crate::scope::{AttributeSet, Scope};
 use std::num::NonZeroU64;
 
@@ -225,8 +225,7 @@ impl SharedSum {
     /// The error to plan with: with probability 1 − β no opened cell is off by more, where `answered` parties are in the sum.
     ///
     /// Chernoff, for the best of some t: E e^{tZ} = ((1−q)²/((1−qe^t)(1−qe^{−t})))^r.
-    pub fn error(&self, beta: impl TryInto<Beta, Error: Into<Error>>, answered: u64) -> Result<f64> {
-        let beta: Beta = checked(beta)?;
+    pub fn error(&self, beta: Beta, answered: u64) -> Result<f64> {
         let rate = 1.0 / self.scale.get();
         let shape = answered as f64 / self.trust.honest().get() as f64;
         let least = (2.0 * self.cells as f64 / beta.get()).ln();
@@ -243,7 +242,7 @@ impl SharedSum {
     /// Refuses numbers that may not fit into a word with their noise: with m parties of at most `largest` in a cell, the sum is wrong with
     /// probability at most 2^−40. (Privacy does not depend on it.)
     pub fn check_fits(&self, largest: u64) -> Result<()> {
-        let noise = self.error(2f64.powi(-40), self.trust.parties)?;
+        let noise = self.error(Beta::new(2f64.powi(-40))?, self.trust.parties)?;
         if self.trust.parties as f64 * largest as f64 + noise < 2f64.powi(62) {
             return Ok(());
         }

@@ -2,6 +2,7 @@ use super::*;
 use crate::harness::statistics::assert_agree;
 use crate::loss::Loss;
 use crate::noise::InsecureSeededSource;
+use crate::quantity::Delta;
 use std::collections::BTreeMap;
 
 fn vectors() -> Vec<serde_json::Value> {
@@ -267,7 +268,7 @@ fn events_cost_what_was_asked_for() {
     ] {
         let sum = SharedSum::new(epsilon.parse().unwrap(), &scope, cells, owner, trust).unwrap();
         let events = sum.events(&attributes).unwrap();
-        let cost = |scope: Scope| Loss::of(&events, scope).unwrap().epsilon(0.0).unwrap().upper;
+        let cost = |scope: Scope| Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper;
         let asked: f64 = epsilon.parse().unwrap();
         assert!((cost(scope.clone()) - asked).abs() < 1e-9 * asked, "{scope:?}");
         assert_eq!(cost(Scope::Attributes(attributes.clone())), cost(Scope::Person));
@@ -283,7 +284,7 @@ fn the_error_is_as_planned() {
     let trust = Trust::new(6, 1, 2, 2).unwrap();
     let sum = SharedSum::new("1".parse().unwrap(), &Scope::Presence, 20, Owner { cells: 1, by: 1 }, trust).unwrap();
     let mut bits = InsecureSeededSource::new(11);
-    let within = sum.error(0.01, 6).unwrap();
+    let within = sum.error(Beta::new(0.01).unwrap(), 6).unwrap();
     let mut off = 0;
     for _ in 0..300 {
         let mut servers = vec![vec![0; 20]; 2];

@@ -19,8 +19,8 @@ fn the_plan_is_the_golden_one() {
         whole("n"),
         whole("queries"),
         whole("updates"),
-        input("epsilon_per_round"),
-        input("beta"),
+        Epsilon::new(input("epsilon_per_round")).unwrap(),
+        Beta::new(input("beta")).unwrap(),
     );
     let promise = *plan.unwrap().promise();
     let near = |field: &str, found: f64| {
@@ -130,7 +130,7 @@ fn law(plan: &Interactive, questions: &[Question], counts: &[u64]) -> Distributi
 fn every_round_costs_what_its_events_say() {
     let universe = neighbours::records(&[2, 2]);
     let names = ["a", "b"];
-    let plan = Interactive::new(4, 5, 3, 2, 4.0, 0.5).unwrap();
+    let plan = Interactive::new(4, 5, 3, 2, Epsilon::new(4.0).unwrap(), Beta::new(0.5).unwrap()).unwrap();
     let events = plan.events_of_round(&AttributeSet::new(names).unwrap()).unwrap();
     let questions = [
         Question::of([false, false, true, true]),
@@ -153,7 +153,7 @@ fn every_round_costs_what_its_events_say() {
 /// Forty questions that are off by more than the threshold already (many more owners are there than were declared), which somebody who comes makes worse; and then one that they make better.
 #[test]
 fn the_claim_of_a_round_is_tight() {
-    let plan = Interactive::new(2, 12, 41, 1, 1.5, 0.5).unwrap();
+    let plan = Interactive::new(2, 12, 41, 1, Epsilon::new(1.5).unwrap(), Beta::new(0.5).unwrap()).unwrap();
     let mut questions = vec![Question::of([true, true]); 40];
     questions.push(Question::of([false, true]));
     let owners = plan.promise().threshold + 14;
@@ -171,7 +171,7 @@ fn the_claim_of_a_round_is_tight() {
 #[test]
 fn all_rounds_cost_as_many_times_as_they_are() {
     let attributes = AttributeSet::new(["a"]).unwrap();
-    let plan = Interactive::new(4, 100, 9, 7, 0.3, 0.05).unwrap();
+    let plan = Interactive::new(4, 100, 9, 7, Epsilon::new(0.3).unwrap(), Beta::new(0.05).unwrap()).unwrap();
     for scope in [Scope::Presence, Scope::Person, Scope::Attributes(attributes.clone())] {
         let cost = |events: &[Event]| Claim::of(events, &scope, &[]).pure.unwrap();
         let all = cost(&plan.events(&attributes).unwrap());
@@ -183,7 +183,7 @@ fn all_rounds_cost_as_many_times_as_they_are() {
 #[test]
 fn answers_are_within_the_promise() {
     let counts = [90_000u64, 4_000, 3_000, 1_000, 1_500, 200, 200, 100];
-    let plan = Interactive::best(8, 100_000, 200, 50.0, 0.05).unwrap();
+    let plan = Interactive::best(8, 100_000, 200, Epsilon::new(50.0).unwrap(), Beta::new(0.05).unwrap()).unwrap();
     let mut wrong = 0;
     for seed in 0..20 {
         let mut bits = InsecureSeededSource::new(seed);
@@ -239,23 +239,29 @@ fn one_pass_sees_what_two_do_and_one_owner_counts_once() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    let refused =
-        |cells, total, questions, updates| Interactive::new(cells, total, questions, updates, 0.1, 0.05).unwrap_err();
+    let refused = |cells, total, questions, updates| {
+        Interactive::new(cells, total, questions, updates, Epsilon::new(0.1).unwrap(), Beta::new(0.05).unwrap())
+            .unwrap_err()
+    };
     assert!(refused(10_000_001, 5, 1, 1).to_string().contains("10^7 combinations of values, not 10000001"));
     assert!(refused(0, 5, 1, 1).to_string().contains("not 0"));
     assert!(refused(8, 5, 1, 0).to_string().contains("1 to 1000000 times, not 0"));
     assert!(refused(8, 0, 1, 1).to_string().contains("at least one question"));
     assert!(refused(8, 5, 0, 1).to_string().contains("at least one question"));
-    assert!(Interactive::new(8, 5, 1, 1, 0.0, 0.05).is_err());
+    assert!(Interactive::new(8, 5, 1, 1, Epsilon::new(0.0).unwrap(), Beta::new(0.05).unwrap()).is_err());
     assert!(Question::on_grid(&[-0.1], 2).is_err() && Question::on_grid(&[0.1], 0).is_err());
 }
 
 /// §5.3: direct noise is better in the example that the plan's golden numbers are of, and so is a noisy table of everything.
 #[test]
 fn direct_noise_is_nearly_always_better() {
-    let plan = Interactive::new(1 << 20, 10_000_000, 100_000, 2000, 0.0005, 0.05).unwrap();
-    let everything = histogram_error(1 << 20, 1.0, 100_000, 0.05).unwrap();
+    let plan =
+        Interactive::new(1 << 20, 10_000_000, 100_000, 2000, Epsilon::new(0.0005).unwrap(), Beta::new(0.05).unwrap())
+            .unwrap();
+    let everything = histogram_error(1 << 20, Epsilon::new(1.0).unwrap(), 100_000, Beta::new(0.05).unwrap()).unwrap();
     assert!(everything < 20_000.0 && (plan.promise().error as f64) > 50.0 * everything, "{everything}");
-    let best = Interactive::best(1 << 10, 100_000, 1000, 1.0, 0.05).unwrap();
-    assert!(best.promise().error as f64 > direct_error(1.0, 1000, 0.05).unwrap());
+    let best = Interactive::best(1 << 10, 100_000, 1000, Epsilon::new(1.0).unwrap(), Beta::new(0.05).unwrap()).unwrap();
+    assert!(
+        best.promise().error as f64 > direct_error(Epsilon::new(1.0).unwrap(), 1000, Beta::new(0.05).unwrap()).unwrap()
+    );
 }

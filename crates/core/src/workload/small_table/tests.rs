@@ -36,8 +36,12 @@ fn candidates_scores_and_probabilities_are_the_golden_ones() {
         .iter()
         .map(|query| (0..universe).map(|element| query.contains(&element)).collect())
         .collect();
-    let table =
-        SmallTable::new(&conditions, input["size"].as_u64().unwrap(), input["epsilon"].as_f64().unwrap()).unwrap();
+    let table = SmallTable::new(
+        &conditions,
+        input["size"].as_u64().unwrap(),
+        Epsilon::new(input["epsilon"].as_f64().unwrap()).unwrap(),
+    )
+    .unwrap();
     let rows: Vec<u32> = serde_json::from_value(input["rows"].clone()).unwrap();
     let counts: Vec<u64> = (0..universe).map(|e| rows.iter().filter(|row| **row == e).count() as u64).collect();
     let total = input["total"].as_u64().unwrap();
@@ -84,7 +88,7 @@ fn every_neighbour_in_every_scope() {
     let universe = neighbours::records(&[2, 2]);
     let names = ["a", "b"];
     for size in 1..=3 {
-        let table = SmallTable::new(&conditions(&universe), size, 0.8).unwrap();
+        let table = SmallTable::new(&conditions(&universe), size, Epsilon::new(0.8).unwrap()).unwrap();
         let events = table.events(&AttributeSet::new(names).unwrap()).unwrap();
         // The declared number may be right or wrong.
         for total in [4, 7] {
@@ -106,7 +110,7 @@ fn every_neighbour_in_every_scope() {
 #[test]
 fn the_claim_is_tight_in_presence_and_in_person() {
     let universe = neighbours::records(&[2]);
-    let table = SmallTable::new(&[vec![true, false]], 1, 3.0).unwrap();
+    let table = SmallTable::new(&[vec![true, false]], 1, Epsilon::new(3.0).unwrap()).unwrap();
     let law = run(&table, &universe, 12);
     for pairs in [neighbours::presence(&universe, 12), neighbours::person(&universe, 12)] {
         let claim = |epsilon: f64| Claim { pure: Some(epsilon), ..Claim::default() };
@@ -122,11 +126,11 @@ fn the_claim_is_tight_in_presence_and_in_person() {
 fn errors_are_kept_and_walks_are_complete() {
     let universe = neighbours::records(&[2, 2]);
     let conditions = conditions(&universe);
-    let table = SmallTable::new(&conditions, 12, 1.0).unwrap();
+    let table = SmallTable::new(&conditions, 12, Epsilon::new(1.0).unwrap()).unwrap();
     assert_eq!(table.candidates(), 455);
     let counts = [400, 100, 30, 470];
     assert_eq!(law(&table, &counts, 1000).len(), 455);
-    let off = table.error(0.05, 1000).unwrap();
+    let off = table.error(Beta::new(0.05).unwrap(), 1000).unwrap();
     let mut bits = InsecureSeededSource::new(9);
     let mut wrong = 0;
     for _ in 0..200 {
@@ -141,14 +145,16 @@ fn errors_are_kept_and_walks_are_complete() {
 
 #[test]
 fn what_cannot_be_done_is_refused_with_a_remedy() {
-    let refused = |conditions: &[Vec<bool>], size: u64| SmallTable::new(conditions, size, 1.0).unwrap_err().to_string();
+    let refused = |conditions: &[Vec<bool>], size: u64| {
+        SmallTable::new(conditions, size, Epsilon::new(1.0).unwrap()).unwrap_err().to_string()
+    };
     assert!(refused(&[], 3).contains("at least one condition"));
     assert!(refused(&[vec![]], 3).contains("at least one element"));
     assert!(refused(&[vec![true]], 0).contains("1 to 10000 rows, not 0"));
     assert!(refused(&[vec![true], vec![true, false]], 1).contains("every element"));
     let many = refused(&vec![vec![true; 100]; 40], 6);
     assert!(many.contains("10^8") && many.contains("mwem") && many.contains("interactive"), "{many}");
-    assert!(SmallTable::new(&[vec![true]], 1, 0.0).is_err());
+    assert!(SmallTable::new(&[vec![true]], 1, Epsilon::new(0.0).unwrap()).is_err());
     // The largest that is allowed is one walk of 10^8 comparisons; one row more is refused.
-    assert!(best_size(100, 40, 1.0, 1000).unwrap() < 6);
+    assert!(best_size(100, 40, Epsilon::new(1.0).unwrap(), 1000).unwrap() < 6);
 }

@@ -56,7 +56,7 @@ pub fn a_halfspace() {
         .tells(1520, |moved, bits| told(labels.learn(&[vec![1]], &[if moved { 1 } else { -1 }], bits).unwrap()));
     let features = halfspace::Learner::new(0, 1, (1_000_000, 1), Epsilon::new(1.5).unwrap(), candidates()).unwrap();
     let claimed = features.epsilon_features(1);
-    let too_small = claim_of(&[Event::exponential(claimed / 1.2).unwrap()], &Scope::Presence);
+    let too_small = claim_of(&[Event::exponential(Epsilon::new(claimed / 1.2).unwrap()).unwrap()], &Scope::Presence);
     Audit::claiming("halfspace, point", pure(claimed), too_small)
         .tells(1521, |moved, bits| told(features.learn(&[vec![if moved { 1 } else { -1 }]], &[1], bits).unwrap()));
 }
@@ -78,14 +78,14 @@ pub fn a_threshold() {
 
 /// A row that one of two hypotheses is right about, or the other: each has a mistake more or less, which is a range of 2c.
 pub fn a_class() {
-    let learner = Generic::new(0.75).unwrap();
+    let learner = Generic::new(Epsilon::new(0.75).unwrap()).unwrap();
     Audit::of("class", &learner.events(None).unwrap(), &Scope::Person)
         .tells(1540, |moved, bits| learner.release(if moved { &[0, 1] } else { &[1, 0] }, bits).unwrap() as f64);
 }
 
 /// One row with one label or the other: if it is kept, the parity is that of the row. In one part it is the same release.
 pub fn a_parity() {
-    let learner = Parity::for_person(1.0).unwrap();
+    let learner = Parity::for_person(Epsilon::new(1.0).unwrap()).unwrap();
     let claimed = learner.epsilon_person();
     let audit = |what: &str| {
         let claim = claim_of(&learner.events(None).unwrap(), &Scope::Person);

@@ -8,6 +8,7 @@ use scumble::mechanism::propose_test_release::ProposeTestRelease;
 use scumble::mechanism::smooth::{Smooth, Steps};
 use scumble::mechanism::stable_value::StableValue;
 use scumble::noise::Levels;
+use scumble::quantity::{Delta, Epsilon};
 use scumble::scope::Scope;
 
 fn noise(family: Family) -> (Smooth, Levels) {
@@ -96,7 +97,9 @@ pub fn level() {
 
 /// One step nearer to a dataset with a larger bound, and an answer that differs by what was proposed.
 pub fn propose_test_release() {
-    let test = ProposeTestRelease::new(4, 0.6, 0.005, 1.0).unwrap();
+    let test =
+        ProposeTestRelease::new(4, Epsilon::new(0.6).unwrap(), Delta::new(0.005).unwrap(), Epsilon::new(1.0).unwrap())
+            .unwrap();
     let odds = |moved: bool| test.probability(6 + u64::from(moved));
     assert!((0.05..0.6).contains(&odds(false)), "{}", odds(false));
     Audit::of("propose, test, release", &test.events(&Steps::one()).unwrap(), &Scope::Presence).runs(100_000).tells(
@@ -113,7 +116,7 @@ pub fn propose_test_release() {
 }
 
 pub fn stable_value() {
-    let stable = StableValue::new(1.0, 0.02).unwrap();
+    let stable = StableValue::new(Epsilon::new(1.0).unwrap(), Delta::new(0.02).unwrap()).unwrap();
     Audit::of("a stable value", &stable.events(&Steps::one()).unwrap(), &Scope::Presence).tells(1330, |moved, bits| {
         f64::from(u8::from(stable.release('a', 3 + u64::from(moved), bits).unwrap().is_some()))
     });
@@ -121,7 +124,9 @@ pub fn stable_value() {
 
 /// The local sensitivity is larger by 1, and the answer by as much as it allows.
 pub fn bounded() {
-    let bounded = BoundedSensitivity::new(0.9, 1e-3, 0.9).unwrap();
+    let bounded =
+        BoundedSensitivity::new(Epsilon::new(0.9).unwrap(), Delta::new(1e-3).unwrap(), Epsilon::new(0.9).unwrap())
+            .unwrap();
     let (t, local) = (bounded.truncation() as i64, 2000i64);
     Audit::of("bounded sensitivity", &bounded.events(&Steps::one()).unwrap(), &Scope::Presence).tells(
         1340,

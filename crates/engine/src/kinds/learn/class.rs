@@ -11,6 +11,7 @@ use crate::release::rows::records::Records;
 use scumble::event::Event;
 use scumble::learn::generic::Generic;
 use scumble::learn::halfspace;
+use scumble::quantity::{Beta, Epsilon};
 use scumble::scope::AttributeSet;
 use serde_json::json;
 use std::collections::HashMap;
@@ -222,7 +223,7 @@ impl Analysis for ClassAnalysis {
     type Mechanism = Generic;
 
     fn at(&self, cost: &Cost) -> Result<Price<Self::Mechanism>> {
-        let moves = Generic::new(1.0)?.events(Some(&self.all))?.remove(0).moves().clone();
+        let moves = Generic::new(Epsilon::new(1.0)?)?.events(Some(&self.all))?.remove(0).moves().clone();
         let coefficient = fitted(cost, &moves, true)?.quantiles[0];
         let learner =
             Generic::new(coefficient).map_err(|_| Error::input("no rule can be learnt within this cost: raise it"))?;
@@ -232,8 +233,8 @@ impl Analysis for ClassAnalysis {
 
     fn plan(self: Rc<Self>, learner: Generic, events: Vec<Event>) -> Result<Plan> {
         let (class, asked) = (Rc::clone(&self.class), Rc::clone(&self.asked));
-        let more = learner.error(BETA, class.rules as u64)?.floor();
-        let owners = learner.rows_needed(ALPHA, BETA, class.rules as u64)?.ceil();
+        let more = learner.error(Beta::new(BETA)?, class.rules as u64)?.floor();
+        let owners = learner.rows_needed(ALPHA, Beta::new(BETA)?, class.rules as u64)?.ceil();
         let (rules, called) = (class.rules, class.called.clone());
         let about = format!(
             "one of {rules} {called}; with probability 95% it makes at most {more} mistakes more than the best of them"

@@ -17,7 +17,7 @@ use crate::release::rows::records::{Attributes, Records};
 use counting::{DistributionMechanism, KeyPlaces, NoisyDistribution};
 use scumble::event::Event;
 use scumble::learn::distribution::nearest;
-use scumble::quantity::rounded_up;
+use scumble::quantity::{Beta, rounded_up};
 use serde_json::json;
 use std::rc::Rc;
 
@@ -96,7 +96,7 @@ impl Analysis for DistributionDomain {
 }
 
 fn plan(domain: Rc<DistributionDomain>, counting: DistributionMechanism, events: Vec<Event>) -> Result<Plan> {
-    let enough = counting.off.people_needed(ALPHA, BETA)?;
+    let enough = counting.off.people_needed(ALPHA, Beta::new(BETA)?)?;
     let wide = rounded_up(counting.off.above + counting.off.below + counting.off.people, DIGITS);
     let condition = counting.condition();
     let promised = match domain.public_owners {

@@ -13,6 +13,7 @@ use scumble::event::Event;
 use scumble::learn::Example;
 use scumble::learn::parity::{Hypothesis, Parity};
 use scumble::mechanism::smooth::Steps;
+use scumble::quantity::{Beta, Epsilon};
 use scumble::scope::AttributeSet;
 use serde_json::json;
 use std::rc::Rc;
@@ -45,8 +46,8 @@ impl Analysis for ParityAnalysis {
         let (learner, events) = Fitting::new(KIND.name, cost, None)?.fit(&steps, |step| {
             let epsilon = step.epsilon.min(LARGEST);
             let learner = match cost.scope {
-                CostScope::Presence => Parity::for_presence(epsilon)?,
-                _ => Parity::for_person(epsilon)?,
+                CostScope::Presence => Parity::for_presence(Epsilon::new(epsilon)?)?,
+                _ => Parity::for_person(Epsilon::new(epsilon)?)?,
             };
             Ok((learner, learner.events(Some(&self.all))?))
         })?;
@@ -57,7 +58,7 @@ impl Analysis for ParityAnalysis {
         let asked = Rc::clone(&self.asked);
         let share = |quotient: scumble::event::Quotient| f64::from(quotient.parts().0) / f64::from(quotient.parts().1);
         let success = 100.0 * (1.0 - share(learner.give_up()));
-        let owners = learner.rows_needed(ALPHA, BETA, asked.columns().len())?.ceil();
+        let owners = learner.rows_needed(ALPHA, Beta::new(BETA)?, asked.columns().len())?.ceil();
         let promise = Promise {
             about: format!("if some parity is always right, one is published with probability {success:.0}%"),
             notes: vec![

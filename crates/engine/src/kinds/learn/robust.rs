@@ -16,7 +16,7 @@ use crate::release::rows::records;
 use crate::release::rows::records::Records;
 use scumble::event::Event;
 use scumble::learn::halfspace::Learner;
-use scumble::quantity::{Epsilon, Exact};
+use scumble::quantity::{Beta, Epsilon, Exact};
 use scumble::scope::AttributeSet;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -71,7 +71,7 @@ fn fitted(
     let column = asked.columns().iter().map(of).fold(f64::INFINITY, f64::min);
     let label = names.last().map_or(0.0, of);
     let too_little = |_| Error::input("no robust halfspace can be learnt within this cost: raise it");
-    let odds = Learner::odds_within(label).map_err(too_little)?;
+    let odds = Learner::odds_within(Epsilon::new(label)?).map_err(too_little)?;
     let learner =
         Learner::with_constant(0, flips, odds, Epsilon::new(column)?, candidates.to_vec()).map_err(too_little)?;
     let sets =
@@ -86,7 +86,8 @@ fn fitted(
 
 /// What is said of a learner before it learns.
 fn promise(learner: &Learner, rules: usize, flips: u32, granted: &Value) -> Result<Promise> {
-    let (most, owners) = (learner.error(BETA)?.floor(), learner.rows_needed(ALPHA, BETA)?.ceil());
+    let (most, owners) =
+        (learner.error(Beta::new(BETA)?)?.floor(), learner.rows_needed(ALPHA, Beta::new(BETA)?)?.ceil());
     let even = match flips {
         1 => "is always right".to_string(),
         2 => "is always right, even where any one column is changed,".to_string(),

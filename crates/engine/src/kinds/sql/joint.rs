@@ -21,7 +21,7 @@ use scumble::event::{Event, Moves, Shift};
 use scumble::mechanism::k_norm::KNormMechanism;
 use scumble::noise::BitSource;
 use scumble::noise::tape::{self, Input, Said};
-use scumble::quantity::{Epsilon, Exact, Scale, Sensitivity};
+use scumble::quantity::{Beta, Epsilon, Exact, Scale, Sensitivity};
 use scumble::scope::Scope;
 use std::rc::Rc;
 
@@ -164,7 +164,7 @@ impl Joint {
         let mechanism =
             KNormMechanism::new(scale, together.bounds.len(), Moves::everywhere(Shift::one_cell(largest)?))?;
         let steps = together.bounds.iter().map(|bound| (largest / bound).floor().max(1.0) as i128).collect();
-        let (deviation, half) = (mechanism.standard_deviation(), mechanism.quantile(BETA)?);
+        let (deviation, half) = (mechanism.standard_deviation(), mechanism.quantile(Beta::new(BETA)?)?);
         Ok(Some(Self { mechanism, epsilon: unit, moves: together.moves, scale, steps, deviation, half }))
     }
 

@@ -9,7 +9,7 @@ use crate::release::plan::Expected;
 use crate::sql::analyse::sensitivity;
 use crate::sql::{PrivateQuery, above};
 use scumble::mechanism::stability::KeySelection;
-use scumble::quantity::Exact;
+use scumble::quantity::{Beta, Delta, Epsilon, Exact};
 use scumble::scope::Scope;
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -28,7 +28,7 @@ pub(crate) fn selected(query: &AnalysedQuery, noisy: &PricedQuery) -> Result<Opt
         return Ok(None);
     };
     let Some(selection) = within(&noisy.cost, delta, sensitivity::keys_per_owner(asked))? else { return Ok(None) };
-    let needed = selection.published_from(MISSED)?;
+    let needed = selection.published_from(Beta::new(MISSED)?)?;
     if noisy.owners_needed.is_some_and(|by_threshold| by_threshold < needed) {
         return Ok(None);
     }
@@ -55,7 +55,7 @@ pub(crate) fn within(cost: &Cost, delta: f64, keys: u64) -> Result<Option<KeySel
     if one <= 0.0 || own <= 0.0 || 2.0 * (each / own).ln().max(1.0) * each / one > MOST_STEPS {
         return Ok(None);
     }
-    let selection = KeySelection::new(one, own, keys)?;
+    let selection = KeySelection::new(Epsilon::new(one)?, Delta::new(own)?, keys)?;
     let spent = Spent::of(&selection.events()?, &scope)?;
     let fits = spent.pure_sum().is_some_and(|sum| sum <= *epsilon) && *spent.delta() <= Exact::from_f64(delta)?;
     Ok(fits.then_some(selection))
@@ -65,7 +65,7 @@ pub(crate) fn within(cost: &Cost, delta: f64, keys: u64) -> Result<Option<KeySel
 pub(crate) fn note(selection: &KeySelection) -> Result<String> {
     Ok(format!(
         "Groups are not public: the more owners one has, the likelier it is shown, with probability 95% from {} owners on and surely from {} on.",
-        selection.published_from(MISSED)?,
+        selection.published_from(Beta::new(MISSED)?)?,
         selection.certain_from()
     ))
 }
@@ -81,7 +81,7 @@ pub(crate) fn expected(cut: &PrivateQuery, private: &Private) -> Result<Option<E
         assumed: None,
         about: format!(
             "no number: a key is published with probability 95% if it has {} owners",
-            selection.published_from(MISSED)?
+            selection.published_from(Beta::new(MISSED)?)?
         ),
     }))
 }

@@ -52,7 +52,7 @@ use passed::Passed;
 use scumble::event::{Event, Moves, Word};
 use scumble::mechanism::quantile::Quantile;
 use scumble::mechanism::stability::KeySelection;
-use scumble::quantity::{Delta, Epsilon, Exact};
+use scumble::quantity::{Beta, Delta, Epsilon, Exact};
 use serde_json::{Value, json};
 use std::rc::Rc;
 use union::UnionQuery;
@@ -559,7 +559,7 @@ fn mechanism(query: &Query, quantile: &QuantileOf, epsilon: Epsilon) -> Result<Q
 
 /// By how many ranks a quantile is off at most, with probability 95%.
 fn rank_error(quantile: &Quantile) -> Result<f64> {
-    Ok(quantile.error(0.05)?)
+    Ok(quantile.error(Beta::new(0.05)?)?)
 }
 
 /// The step of a measure that is published as it is.

@@ -8,6 +8,7 @@ use crate::release::price::noise::{Calibrated, Noise, calibrate};
 use crate::sql::analyse::query::Query;
 use crate::sql::analyse::sensitivity;
 use crate::tables::bounding::Bounds;
+use scumble::quantity::Beta;
 
 /// A key that needs more than one in this many of all owners is one that hardly any table has.
 const SHARE_OF_OWNERS: u64 = 10;
@@ -69,7 +70,7 @@ fn by_threshold(calibrated: &Calibrated, query: &Query) -> Result<Option<u64>> {
 fn needed_with_one_group(analysed: &AnalysedQuery, priced: &PricedQuery) -> Result<Option<u64>> {
     if let (Some(_), Some(delta)) = (&priced.private.selection, priced.calibrated.key_delta) {
         let one = keys::within(&priced.cost, delta, 1)?;
-        return Ok(one.map(|one| one.published_from(MISSED)).transpose()?);
+        return Ok(one.map(|one| one.published_from(Beta::new(MISSED)?)).transpose()?);
     }
     let mut query = analysed.cut.query.clone();
     query.bounds = query.bounds.map(|bounds| Bounds { groups: 1, ..bounds });

@@ -69,7 +69,7 @@ impl TopMechanism {
             (TopValues::Unknown, Some(delta)) => {
                 let keys = few(scores.keys)?;
                 let made = StabilityHistogram::new(noise.clone(), Contribution::new(keys, 1)?, Delta::new(delta)?)?;
-                (Some(made.threshold()), event.for_new_keys(delta, scores.keys)?)
+                (Some(made.threshold()), event.for_new_keys(Delta::new(delta)?, scores.keys)?)
             }
             (values, _) => (spurious(values, &noise)?, event),
         };
@@ -87,7 +87,7 @@ impl TopMechanism {
         let (noise, delta) = noise(scores, cost, &moves, number as usize)?;
         let (threshold, events) = match (&scores.values, delta) {
             (TopValues::Unknown, Some(delta)) => {
-                let made = UnknownTop::new(number as usize, noise.clone(), delta)?;
+                let made = UnknownTop::new(number as usize, noise.clone(), Delta::new(delta)?)?;
                 (Some(made.threshold()), made.events_touching(vec![scores.read.clone()])?)
             }
             (values, _) => (spurious(values, &noise)?, vec![noise.event(moves)?.repeated(number)?]),
@@ -149,7 +149,9 @@ impl TopMechanism {
                 };
                 tape::through_result(bits, said, |bits| {
                     let found = match method {
-                        TopMethod::Gap => UnknownTop::new(number, self.noise.clone(), delta)?.release(scored, bits),
+                        TopMethod::Gap => {
+                            UnknownTop::new(number, self.noise.clone(), Delta::new(delta)?)?.release(scored, bits)
+                        }
                         _ => self.stable(delta)?.release(scored, bits),
                     };
                     Ok::<_, Error>(found.into_iter().map(|(key, noisy)| (shown(&key), noisy)).collect::<Vec<_>>())

@@ -9,7 +9,7 @@ use scumble::calibrate::{Target, scale_for_pure};
 use scumble::event::{Event, Family, Word as EventWord};
 use scumble::mechanism::smooth::{ErrorBar, Smooth, Steps};
 use scumble::noise::BitSource;
-use scumble::quantity::{Delta, Epsilon, Scale, Sensitivity};
+use scumble::quantity::{Beta, Delta, Epsilon, Scale, Sensitivity};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 
@@ -90,7 +90,7 @@ impl SmoothNoise {
     /// The answer with noise, and its error bar, made of a noisy level.
     pub fn release(&self, value: i64, bound: impl Fn(u64) -> u64, bits: &mut dyn BitSource) -> Result<(i64, ErrorBar)> {
         let (noisy, level) = self.smooth.release_with_level(value, bound, self.level, bits);
-        Ok((noisy, self.smooth.error_beside(BETA, level, self.level)?))
+        Ok((noisy, self.smooth.error_beside(Beta::new(BETA)?, level, self.level)?))
     }
 
     /// For the ledger.

@@ -203,11 +203,11 @@ proptest::proptest! {
         let moves = Moves::by_scope(vec![one], vec![two], vec![touch]);
         let sampled = |event: Event| match rate {
             0 | 1 => Ok(event),
-            2 => event.poisson(0.3),
-            _ => event.without_replacement(0.9),
+            2 => event.poisson(Rate::new(0.3).unwrap()),
+            _ => event.without_replacement(Rate::new(0.9).unwrap()),
         };
         let alone = sampled(Event::new(noise, moves).repeated(10u64.pow(times)).unwrap()).unwrap();
-        let event = alone.clone().for_new_keys(ln_delta.exp(), number).unwrap();
+        let event = alone.clone().for_new_keys(Delta::new(ln_delta.exp()).unwrap(), number).unwrap();
         let scope = [Scope::Presence, Scope::Person, attribute("town"), attribute("age")][which].clone();
         let group = scope.group(owners.try_into().unwrap());
         let of = |event: &Event| Spent::of(std::slice::from_ref(event), &group).unwrap();
@@ -216,7 +216,7 @@ proptest::proptest! {
         // Sampled cells of several keys at once have no bound by some noises: refused, not guessed.
         let (Ok(loss), Ok(noise)) = (Loss::of([event], &group), Loss::of([alone], &group)) else { return Ok(()) };
         for at in [0.0, 0.5, 3.0] {
-            let (whole, part) = (loss.delta(at).unwrap().upper, noise.delta(at).unwrap().upper);
+            let (whole, part) = (loss.delta(Epsilon::new(at).unwrap()).unwrap().upper, noise.delta(Epsilon::new(at).unwrap()).unwrap().upper);
             proptest::prop_assert!((0.0..=1.0).contains(&whole), "{whole}");
             // Groups on samples are counted as on everybody, which may be tighter than the chain of samples that the noise alone gets.
             let is_comparable = owners == 1 || rate < 2;
@@ -224,12 +224,12 @@ proptest::proptest! {
         }
         // A transform has an error of its own: of losses in the thousands, a few billionths.
         if let Some(epsilon) = spent.pure_sum().map(|epsilon| epsilon.to_f64_up()) {
-            let found = loss.delta(epsilon).unwrap().upper;
+            let found = loss.delta(Epsilon::new(epsilon).unwrap()).unwrap().upper;
             let claimed = spent.delta().to_f64_up();
             proptest::prop_assert!(found <= claimed * (1.0 + 1e-3) + 1e-6, "{found} of {claimed}");
         }
         if which == 3 {
-            proptest::prop_assert_eq!(loss.epsilon(0.0).unwrap().upper, 0.0);
+            proptest::prop_assert_eq!(loss.epsilon(Delta::new(0.0).unwrap()).unwrap().upper, 0.0);
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::harness::{Claim, Distribution, Probability, Slack, check};
 use crate::loss::Loss;
 use crate::loss::shape::Shape;
 use crate::noise::cauchy4::norm;
+use crate::quantity::{Delta, Epsilon};
 use crate::scope::Scope;
 use std::num::NonZeroU32;
 
@@ -101,8 +102,11 @@ fn laplace_curves_are_the_golden_ones() {
     for (epsilon, delta) in epsilons.iter().zip(vector["expected"]["deltas"].as_array().unwrap()) {
         close(worst.of_one(epsilon.as_f64().unwrap()), delta, 1e-9);
         // Through accounting: chords and the grid of losses are a little above.
-        let claimed =
-            Loss::of([event(noise)], Scope::Presence).unwrap().delta(epsilon.as_f64().unwrap()).unwrap().upper;
+        let claimed = Loss::of([event(noise)], Scope::Presence)
+            .unwrap()
+            .delta(Epsilon::new(epsilon.as_f64().unwrap()).unwrap())
+            .unwrap()
+            .upper;
         let delta = delta.as_f64().unwrap();
         assert!(claimed >= delta && claimed <= delta * 1.01, "{claimed} {delta}");
     }
@@ -303,10 +307,10 @@ fn filters_charge_what_accounting_says_or_refuse() {
 fn gaussian_noise_has_an_epsilon_at_delta() {
     let noise = noise(Family::DiscreteGaussian, "33/32", "1/5", 200);
     let loss = Loss::of([event(noise)], Scope::Presence).unwrap();
-    let epsilon = loss.epsilon(1e-6).unwrap().upper;
+    let epsilon = loss.epsilon(Delta::new(1e-6).unwrap()).unwrap().upper;
     // Plain Gaussian noise of the same ratio has 0.97.
     assert!(epsilon > 0.97 && epsilon < 2.5, "{epsilon}");
-    assert!(loss.epsilon(0.0).unwrap().upper.is_infinite());
+    assert!(loss.epsilon(Delta::new(0.0).unwrap()).unwrap().upper.is_infinite());
 }
 
 /// A filter cut a group of 4·10⁹ to 10⁶ owners: ρ was 0.5 instead of 8·10⁶.

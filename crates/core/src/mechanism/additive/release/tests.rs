@@ -5,7 +5,7 @@ use crate::event::{Shift, Touch};
 use crate::harness::neighbours::{self, Pair};
 use crate::harness::{Claim, Distribution, Probability, Slack, check, effort};
 use crate::noise::InsecureSeededSource;
-use crate::quantity::{Exact, Scale, Sigma};
+use crate::quantity::{Delta, Epsilon, Exact, Omega, Rho, Scale, Sigma};
 use crate::scope::{AttributeSet, Scope};
 
 /// The relative error of the f64 probabilities below: a few roundings of exp and of sums of positive terms.
@@ -90,7 +90,7 @@ fn extreme_parameters_neither_overflow_nor_panic() {
         for mechanism in [laplace, gaussian] {
             let released = mechanism.release(&[i64::MAX, i64::MIN, 0], &mut bits);
             assert_eq!(released.len(), 3);
-            assert!(mechanism.largest_error(1e-300, u64::MAX).unwrap().is_finite());
+            assert!(mechanism.largest_error(Beta::new(1e-300).unwrap(), u64::MAX).unwrap().is_finite());
         }
     }
 }
@@ -98,12 +98,12 @@ fn extreme_parameters_neither_overflow_nor_panic() {
 #[test]
 fn what_is_made_within_a_target_costs_at_most_that_and_hardly_less() {
     let targets = [
-        Target::pure(0.3).unwrap(),
-        Target::approximate(0.7, 1e-6).unwrap(),
-        Target::approximate(0.1, 1e-3).unwrap(),
-        Target::approximate(0.4, 0.0).unwrap(),
-        Target::zcdp(0.03).unwrap(),
-        Target::tcdp(0.03, 9.0).unwrap(),
+        Target::pure(Epsilon::new(0.3).unwrap()).unwrap(),
+        Target::approximate(Epsilon::new(0.7).unwrap(), Delta::new(1e-6).unwrap()).unwrap(),
+        Target::approximate(Epsilon::new(0.1).unwrap(), Delta::new(1e-3).unwrap()).unwrap(),
+        Target::approximate(Epsilon::new(0.4).unwrap(), Delta::new(0.0).unwrap()).unwrap(),
+        Target::zcdp(Rho::new(0.03).unwrap()).unwrap(),
+        Target::tcdp(Rho::new(0.03).unwrap(), Omega::new(9.0).unwrap()).unwrap(),
     ];
     let group = Scope::Person.group(std::num::NonZeroU32::new(2).unwrap());
     let many = || Additive::of(Moves::everywhere(Shift::new(40, 3.0).unwrap()));
@@ -145,10 +145,20 @@ fn what_is_made_within_a_target_costs_at_most_that_and_hardly_less() {
 #[test]
 fn what_cannot_be_calibrated_is_refused_in_one_sentence() {
     let sentence = |target: Target, scope: Scope| Additive::count().within(target, scope).unwrap_err().to_string();
-    assert_eq!(sentence(Target::pure(0.0).unwrap(), Scope::Person), "epsilon must be above 0 to calibrate noise");
-    assert_eq!(sentence(Target::zcdp(0.0).unwrap(), Scope::Person), "rho must be above 0 to calibrate noise");
+    assert_eq!(
+        sentence(Target::pure(Epsilon::new(0.0).unwrap()).unwrap(), Scope::Person),
+        "epsilon must be above 0 to calibrate noise"
+    );
+    assert_eq!(
+        sentence(Target::zcdp(Rho::new(0.0).unwrap()).unwrap(), Scope::Person),
+        "rho must be above 0 to calibrate noise"
+    );
     let age = Scope::Attributes(AttributeSet::new(["age"]).unwrap());
-    let unmoved = Additive::sum(0, 1).unwrap().within(Target::pure(1.0).unwrap(), age).unwrap_err().to_string();
+    let unmoved = Additive::sum(0, 1)
+        .unwrap()
+        .within(Target::pure(Epsilon::new(1.0).unwrap()).unwrap(), age)
+        .unwrap_err()
+        .to_string();
     assert_eq!(
         unmoved,
         "attributes {age} moves nothing here, so that it asks for no noise: choose a scope that the answer depends on"
@@ -158,7 +168,7 @@ fn what_cannot_be_calibrated_is_refused_in_one_sentence() {
 
 #[test]
 fn one_number_is_noised_as_a_list_of_one() {
-    let count = Additive::count().within(Target::pure(0.5).unwrap(), Scope::Person).unwrap();
+    let count = Additive::count().within(Target::pure(Epsilon::new(0.5).unwrap()).unwrap(), Scope::Person).unwrap();
     let (mut left, mut right) = (InsecureSeededSource::new(7), InsecureSeededSource::new(7));
     let one: i64 = count.release(120, &mut left);
     assert_eq!(vec![one], count.clone().release(&[120], &mut right));

@@ -87,7 +87,7 @@ fn an_empty_histogram_can_be_released() {
     for at in [0.01, 0.4, 1.0, 5.0] {
         let mechanism = AnonymizedHistogram::new(epsilon(at), Size::Private).unwrap();
         let released = mechanism.release(&Partition::default(), &mut InsecureSeededSource::new(16)).unwrap();
-        let bound = mechanism.error(1e-9, 0).unwrap();
+        let bound = mechanism.error(Beta::new(1e-9).unwrap(), 0).unwrap();
         assert!(released.partition.elements() as f64 <= bound, "{at} {released:?}");
     }
     let nothing =

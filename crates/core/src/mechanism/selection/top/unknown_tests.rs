@@ -105,12 +105,13 @@ fn what_is_published_costs_what_the_events_say() {
     let even = |scale: f64| (-2.0 / scale).exp() / (1.0 + (-1.0 / scale).exp()) * (1.0 + 1e-9);
     for (scale, delta, tight) in [(0.8, even(0.8), 0.999), (3.0, even(3.0), 0.999), (0.8, 0.05, 0.3), (3.0, 0.3, 0.3)] {
         for top in [1, 2] {
-            let made = UnknownTop::new(top, Noise::laplace(Scale::new(scale).unwrap()), delta).unwrap();
+            let made =
+                UnknownTop::new(top, Noise::laplace(Scale::new(scale).unwrap()), Delta::new(delta).unwrap()).unwrap();
             let tight = if top == 1 { [0.2, tight] } else { [0.1, 0.1] };
             check(&made, &|z: i64| (-(z.abs() as f64) / scale).exp(), tight);
         }
     }
-    let made = UnknownTop::new(1, Noise::gaussian(Sigma::new(2.0).unwrap()), 0.05).unwrap();
+    let made = UnknownTop::new(1, Noise::gaussian(Sigma::new(2.0).unwrap()), Delta::new(0.05).unwrap()).unwrap();
     check(&made, &|z: i64| (-((z * z) as f64) / 8.0).exp(), [0.05, 0.05]);
 }
 
@@ -150,14 +151,14 @@ fn leads_move_in_runs() {
 
 #[test]
 fn only_keys_that_lead_are_published() {
-    let made = UnknownTop::new(2, Noise::laplace(Scale::new(1.0).unwrap()), 1e-6).unwrap();
+    let made = UnknownTop::new(2, Noise::laplace(Scale::new(1.0).unwrap()), Delta::new(1e-6).unwrap()).unwrap();
     // Half of δ for each of the two.
     assert_eq!(made.threshold(), 2 + 15);
     let mut bits = crate::noise::InsecureSeededSource::new(3);
     let owners = [("a", 500), ("b", 500), ("c", 500), ("d", 900)];
     assert_eq!(made.release(&owners, &mut bits).len(), 1, "three share the second place: nobody leads but d");
     assert!(made.release(&[("a", 3), ("b", 1)], &mut bits).is_empty());
-    assert!(UnknownTop::new(0, Noise::laplace(Scale::new(1.0).unwrap()), 1e-6).is_err());
-    assert!(UnknownTop::new(1, Noise::laplace(Scale::new(1.0).unwrap()), 0.0).is_err());
-    assert!(made.published_from(0.05).unwrap() < 25.0);
+    assert!(UnknownTop::new(0, Noise::laplace(Scale::new(1.0).unwrap()), Delta::new(1e-6).unwrap()).is_err());
+    assert!(UnknownTop::new(1, Noise::laplace(Scale::new(1.0).unwrap()), Delta::new(0.0).unwrap()).is_err());
+    assert!(made.published_from(Beta::new(0.05).unwrap()).unwrap() < 25.0);
 }

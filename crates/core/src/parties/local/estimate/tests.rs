@@ -2,6 +2,7 @@
 
 use super::super::{FrequencyOracle, ReportKind};
 use super::*;
+use crate::quantity::Epsilon;
 
 /// P[the reports that support a value are c] for every c, if m of n owners hold it.
 fn law(support: &Support, n: u64, m: u64) -> Vec<f64> {
@@ -27,7 +28,7 @@ fn coverage(support: &Support, n: u64, m: u64, intervals: &[Frequency]) -> f64 {
 fn few_owners_are_covered_whatever_they_hold() {
     for kind in ReportKind::ALL {
         for (epsilon, values) in [(1e-3, 3), (0.5, 2), (1.0, 40), (4.0, 5), (12.0, 1000), (40.0, 7)] {
-            let support = FrequencyOracle::new(kind, epsilon, values).unwrap().support();
+            let support = FrequencyOracle::new(kind, Epsilon::new(epsilon).unwrap(), values).unwrap().support();
             for n in [1u64, 2, 7, 40] {
                 let intervals = estimates(&support, n, &(0..=n).collect::<Vec<_>>(), 0.05);
                 for m in 0..=n {
@@ -48,7 +49,7 @@ fn many_owners_are_covered_on_both_sides_of_the_normal_law() {
         (ReportKind::Unary, 5.0, 9, 12_000),
         (ReportKind::KAry, 2.0, 30, 30_000),
     ] {
-        let support = FrequencyOracle::new(kind, epsilon, values).unwrap().support();
+        let support = FrequencyOracle::new(kind, Epsilon::new(epsilon).unwrap(), values).unwrap().support();
         let intervals = estimates(&support, n, &(0..=n).collect::<Vec<_>>(), 0.05);
         for m in [0, 1, 40, 400, n / 3, n - 1] {
             let covered = coverage(&support, n, m, &intervals);
@@ -63,7 +64,7 @@ fn many_owners_are_covered_on_both_sides_of_the_normal_law() {
 /// An interval with the variance of the estimate alone would end below 1 here, half of the time when one owner holds the value.
 #[test]
 fn a_value_that_nobody_was_seen_to_hold_may_have_a_holder() {
-    let support = FrequencyOracle::new(ReportKind::Unary, 10.0, 5).unwrap().support();
+    let support = FrequencyOracle::new(ReportKind::Unary, Epsilon::new(10.0).unwrap(), 5).unwrap().support();
     let seen = support.frequency(1000, 0, 0.05, 1.96);
     assert!(seen.count < 0.0 && seen.high >= 5.0, "{seen:?}");
     assert!(seen.count + 1.96 * seen.standard_error < 1.0);

@@ -7,6 +7,7 @@ use crate::sql::execute::integers::integers;
 use crate::tables::Backend;
 use crate::tables::hash::Key;
 use scumble::loss::Loss;
+use scumble::quantity::Epsilon;
 use scumble::scope::{AttributeSet, Scope};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -114,7 +115,7 @@ impl Whole {
         assert!(!pairs.is_empty());
         let loss = Loss::of(&self.events, scope.clone()).unwrap();
         for epsilon in [0.0, 0.3, 0.7, 1.0] {
-            let claimed = loss.delta(epsilon).unwrap().upper;
+            let claimed = loss.delta(Epsilon::new(epsilon).unwrap()).unwrap().upper;
             let found = self.delta(pairs, epsilon);
             assert!(found <= claimed * (1.0 + 1e-9) + 1e-12, "{scope}: δ({epsilon}) is {found}, claimed is {claimed}");
         }

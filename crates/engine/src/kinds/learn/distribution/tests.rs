@@ -6,6 +6,7 @@ use crate::project::Cost;
 use crate::release::price::noise::Noise;
 use scumble::event::Word;
 use scumble::noise::InsecureSeededSource;
+use scumble::quantity::Delta;
 use scumble::scope::{AttributeSet, Scope};
 use std::collections::BTreeMap;
 
@@ -20,7 +21,7 @@ fn domain(columns: usize, cost: &str, public_owners: &str) -> (DistributionDomai
 }
 
 fn charged(events: &[Event], scope: &Scope) -> f64 {
-    scumble::Loss::of(events, scope.clone()).unwrap().epsilon(0.0).unwrap().upper
+    scumble::Loss::of(events, scope.clone()).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper
 }
 
 fn attribute(name: &str) -> Scope {
