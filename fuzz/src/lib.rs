@@ -51,9 +51,7 @@ pub fn events(bytes: &[u8]) {
         Ask::Epsilon(delta) => loss.epsilon(delta),
         Ask::Delta(epsilon) => loss.delta(epsilon),
     };
-    if let Ok(answer) = answer {
-        assert!(answer.lower <= answer.upper && answer.lower >= 0.0, "{} … {}: {document}", answer.lower, answer.upper);
-    }
+    assert!(answer.lower <= answer.upper && answer.lower >= 0.0, "{} … {}: {document}", answer.lower, answer.upper);
 }
 
 /// A query over two tables, one with owners: planned, or refused. Nothing is read.

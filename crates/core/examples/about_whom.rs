@@ -14,8 +14,8 @@ pub(crate) fn main() -> Result<()> {
         let touch = Touch { attributes: AttributeSet::new([attribute])?, shifts: vec![two] };
         Ok(Moves::by_scope(vec![one], vec![two], vec![touch]))
     };
-    let ages = Additive::of(table("age")?).within(Target::zcdp(rho(0.05)?)?, Scope::Person)?;
-    let diseases = Additive::of(table("disease")?).within(Target::zcdp(rho(0.01)?)?, Scope::Person)?;
+    let ages = Additive::of(table("age")?).within(Target::zcdp(rho(0.05)?), Scope::Person)?;
+    let diseases = Additive::of(table("disease")?).within(Target::zcdp(rho(0.01)?), Scope::Person)?;
 
     let mut bits = SecureSource::new()?;
     println!("by age      {:?} ± {}", ages.release(&[410, 820, 377], &mut bits), ages.largest_error(beta(0.05)?, 3)?);
@@ -30,7 +30,7 @@ pub(crate) fn main() -> Result<()> {
     let scopes = [Scope::Presence, Scope::Person, attribute("age")?, attribute("disease")?, attribute("income")?];
     println!("at delta 1e-9:");
     for scope in scopes {
-        println!("  {:<22} epsilon {:.3}", scope.to_string(), Loss::of(&events, &scope)?.epsilon(delta(1e-9)?)?.upper);
+        println!("  {:<22} epsilon {:.3}", scope.to_string(), Loss::of(&events, &scope)?.epsilon(delta(1e-9)?).upper);
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ pub(crate) fn main() -> Result<()> {
     let mut filter = Filter::new(limit, Scope::Person);
 
     // Narrow down the median by halving: each question is about what the last answer said.
-    let question = Additive::count().within(Target::pure(epsilon(0.15)?)?, Scope::Person)?;
+    let question = Additive::count().within(Target::pure(epsilon(0.15)?), Scope::Person)?;
     let (mut low, mut high) = (0, 128);
     while high - low > 1 {
         // The charge comes first: an answer that is not admitted is not drawn.

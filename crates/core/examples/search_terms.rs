@@ -27,7 +27,7 @@ pub(crate) fn main() -> Result<()> {
         terms.into_iter().for_each(|term| *counts.entry(term).or_default() += 1);
     }
 
-    let target = Target::approximate(epsilon(1.0)?, delta(1e-9)?)?;
+    let target = Target::approximate(epsilon(1.0)?, delta(1e-9)?);
     let keys = StabilityHistogram::within(target, Scope::Person, Contribution::new(TERMS_PER_OWNER as u32, 1)?)?;
     let counted: Vec<(String, i64)> = counts.into_iter().collect();
     let published = keys.release(&counted, &mut SecureSource::new()?);
@@ -42,7 +42,7 @@ pub(crate) fn main() -> Result<()> {
     largest.sort_by_key(|(_, count)| -count);
     largest.iter().take(6).for_each(|(term, count)| println!("  {term:<12} {count}"));
     println!("each count is within {} in 95% of all cases", keys.error(beta(0.05)?)?);
-    let delta = Loss::of(keys.events()?, Scope::Person)?.delta(epsilon(1.0)?)?;
+    let delta = Loss::of(keys.events()?, Scope::Person)?.delta(epsilon(1.0)?);
     println!("about a person: epsilon 1 at delta {:.1e}", delta.upper);
     Ok(())
 }

@@ -18,9 +18,9 @@ pub(crate) fn main() -> Result<()> {
     let mut bits = SecureSource::new()?;
 
     // Three questions, each with its part of the budget. What is known beforehand is public: bounds, answers, targets.
-    let count = Additive::count().within(Target::pure(epsilon(0.1)?)?, Scope::Person)?;
-    let ages = Additive::sum(18, 100)?.within(Target::pure(epsilon(0.5)?)?, Scope::Person)?;
-    let answers = Additive::histogram().within(Target::pure(epsilon(0.4)?)?, Scope::Person)?;
+    let count = Additive::count().within(Target::pure(epsilon(0.1)?), Scope::Person)?;
+    let ages = Additive::sum(18, 100)?.within(Target::pure(epsilon(0.5)?), Scope::Person)?;
+    let answers = Additive::histogram().within(Target::pure(epsilon(0.4)?), Scope::Person)?;
 
     let people = count.release(sheets.len() as i64, &mut bits);
     let sum = ages.release(sheets.iter().map(|sheet| sheet.age.clamp(18, 100)).sum::<i64>(), &mut bits);
@@ -35,7 +35,7 @@ pub(crate) fn main() -> Result<()> {
     // What was given away, all three together.
     let events = [count.events()?, ages.events()?, answers.events()?].concat();
     for scope in [Scope::Presence, Scope::Person] {
-        let epsilon = Loss::of(&events, &scope)?.epsilon(delta(0.0)?)?;
+        let epsilon = Loss::of(&events, &scope)?.epsilon(delta(0.0)?);
         println!("about {scope:<10} epsilon {:.3}", epsilon.upper);
     }
     Ok(())

@@ -6,11 +6,11 @@
 //! ```
 //! use scumble::quantity::{rate, scale, sigma};
 //! use scumble::event::{Event, Moves, Shift};
-//! let event = Event::gaussian(sigma(1.0)?)?.poisson(rate(0.01)?)?.repeated(1000)?;
+//! let event = Event::gaussian(sigma(1.0)?).poisson(rate(0.01)?).repeated(1000)?;
 //! assert_eq!((event.word().name(), event.times()), ("gaussian", 1000));
-//! let counts = Event::discrete_laplace(scale(10.0)?)?.moving(Moves::everywhere(Shift::new(2, 1.0)?));
+//! let counts = Event::discrete_laplace(scale(10.0)?).moving(Moves::everywhere(Shift::new(2, 1.0)?));
 //! assert_eq!(counts.word().name(), "discrete-laplace");
-//! assert!(Event::gaussian(sigma(f64::NAN)?).is_err());
+//! assert!(sigma(f64::NAN).is_err());
 //! # Ok::<(), scumble::Error>(())
 //! ```
 
@@ -81,28 +81,28 @@ impl Event {
         Self { word, moves, times: NonZeroU64::MIN, sampling: None }
     }
 
-    fn of(word: Word) -> Result<Self> {
-        Ok(Self::new(word, Moves::everywhere(Shift::one_cell(1.0)?)))
+    fn of(word: Word) -> Self {
+        Self::new(word, Moves::everywhere(Shift::ONE))
     }
 
     /// Continuous Gaussian noise of standard deviation σ.
-    pub fn gaussian(sigma: Sigma) -> Result<Self> {
-        Self::of(Word::Gaussian { sigma: sigma })
+    pub fn gaussian(sigma: Sigma) -> Self {
+        Self::of(Word::Gaussian { sigma })
     }
 
     /// Discrete Gaussian noise.
-    pub fn discrete_gaussian(sigma: Sigma) -> Result<Self> {
-        Self::of(Word::DiscreteGaussian { sigma: sigma })
+    pub fn discrete_gaussian(sigma: Sigma) -> Self {
+        Self::of(Word::DiscreteGaussian { sigma })
     }
 
     /// Continuous Laplace noise.
-    pub fn laplace(scale: Scale) -> Result<Self> {
-        Self::of(Word::Laplace { scale: scale })
+    pub fn laplace(scale: Scale) -> Self {
+        Self::of(Word::Laplace { scale })
     }
 
     /// Discrete Laplace noise.
-    pub fn discrete_laplace(scale: Scale) -> Result<Self> {
-        Self::of(Word::DiscreteLaplace { scale: scale })
+    pub fn discrete_laplace(scale: Scale) -> Self {
+        Self::of(Word::DiscreteLaplace { scale })
     }
 
     /// Randomized response among `values` answers.
@@ -114,37 +114,37 @@ impl Event {
     /// assert!(Event::randomized_response(epsilon(1.0).unwrap(), 1).is_err());
     /// ```
     pub fn randomized_response(epsilon: Epsilon, values: u64) -> Result<Self> {
-        Self::of(Word::RandomizedResponse { epsilon: epsilon, values: Choices::new(values)? })
+        Ok(Self::of(Word::RandomizedResponse { epsilon, values: Choices::new(values)? }))
     }
 
     /// An exponential mechanism whose privacy loss has range at most ε.
-    pub fn exponential(epsilon: Epsilon) -> Result<Self> {
-        Self::of(Word::Exponential { epsilon: epsilon })
+    pub fn exponential(epsilon: Epsilon) -> Self {
+        Self::of(Word::Exponential { epsilon })
     }
 
     /// Anything that is ε-private.
-    pub fn pure(epsilon: Epsilon) -> Result<Self> {
-        Self::of(Word::Pure { epsilon: epsilon })
+    pub fn pure(epsilon: Epsilon) -> Self {
+        Self::of(Word::Pure { epsilon })
     }
 
     /// Anything that is (ε, δ)-private.
-    pub fn approximate(epsilon: Epsilon, delta: Delta) -> Result<Self> {
-        Self::of(Word::Approximate { epsilon: epsilon, delta: delta })
+    pub fn approximate(epsilon: Epsilon, delta: Delta) -> Self {
+        Self::of(Word::Approximate { epsilon, delta })
     }
 
     /// Anything that is ρ-zCDP.
-    pub fn zcdp(rho: Rho) -> Result<Self> {
-        Self::of(Word::Zcdp { rho: rho })
+    pub fn zcdp(rho: Rho) -> Self {
+        Self::of(Word::Zcdp { rho })
     }
 
     /// Anything that is (ρ, ω)-tCDP.
-    pub fn tcdp(rho: Rho, omega: Omega) -> Result<Self> {
-        Self::of(Word::Tcdp { rho: rho, omega: omega })
+    pub fn tcdp(rho: Rho, omega: Omega) -> Self {
+        Self::of(Word::Tcdp { rho, omega })
     }
 
     /// Two distributions over the same outcomes that dominate the mechanism's: with somebody, and without.
     pub fn pair(p: Vec<f64>, q: Vec<f64>) -> Result<Self> {
-        Self::of(Word::Pair(Pair::new(p, q)?))
+        Ok(Self::of(Word::Pair(Pair::new(p, q)?)))
     }
 
     /// Noisy numbers of keys that are not known beforehand, with the noise and the moves of this event: those that reach a threshold are
@@ -155,10 +155,10 @@ impl Event {
     /// use scumble::event::{Event, Moves, Shift};
     /// use scumble::loss::Loss;
     /// use scumble::scope::Scope;
-    /// let keys = Event::discrete_laplace(scale(2.0)?)?.for_new_keys(delta(1e-6)?, 1)?;
+    /// let keys = Event::discrete_laplace(scale(2.0)?).for_new_keys(delta(1e-6)?, 1)?;
     /// let group = Scope::Presence.group(2.try_into().unwrap());
     /// // Two owners may share a key that nobody else has.
-    /// assert!(Loss::of([keys], group)?.delta(epsilon(1.0)?)?.upper >= 2e-6 * (1.0 - 1e-5));
+    /// assert!(Loss::of([keys], group)?.delta(epsilon(1.0)?).upper >= 2e-6 * (1.0 - 1e-5));
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn for_new_keys(self, delta: Delta, keys: u64) -> Result<Self> {
@@ -173,12 +173,12 @@ impl Event {
     /// use scumble::event::{Event, Family};
     /// use scumble::{Loss, Scope};
     /// let event = Event::smooth_noise(Family::Cauchy4, "9/8", "1/3", 24)?;
-    /// let epsilon = Loss::of([event], Scope::Presence)?.epsilon(delta(0.0)?)?.upper;
+    /// let epsilon = Loss::of([event], Scope::Presence)?.epsilon(delta(0.0)?).upper;
     /// assert!((epsilon - 0.9650081752636366).abs() < 1e-7);
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn smooth_noise(family: Family, gamma: &str, alpha: &str, levels: u32) -> Result<Self> {
-        Self::of(Word::SmoothNoise(SmoothNoise::new(family, gamma.parse()?, alpha.parse()?, levels)?))
+        Ok(Self::of(Word::SmoothNoise(SmoothNoise::new(family, gamma.parse()?, alpha.parse()?, levels)?)))
     }
 
     /// The same with other moves.
@@ -191,7 +191,7 @@ impl Event {
     /// ```
     /// use scumble::quantity::epsilon;
     /// use scumble::event::Event;
-    /// let event = Event::pure(epsilon(0.1)?)?;
+    /// let event = Event::pure(epsilon(0.1)?);
     /// assert_eq!(event.clone().repeated(100)?.times(), 100);
     /// assert!(event.repeated(0).is_err());
     /// # Ok::<(), scumble::Error>(())
@@ -208,13 +208,13 @@ impl Event {
     }
 
     /// The same, on a sample that each owner is in with this probability.
-    pub fn poisson(self, rate: Rate) -> Result<Self> {
-        Ok(self.sampled(Sampling::Poisson(rate)))
+    pub fn poisson(self, rate: Rate) -> Self {
+        self.sampled(Sampling::Poisson(rate))
     }
 
     /// The same, on a uniformly random subset of this fraction of the owners.
-    pub fn without_replacement(self, rate: Rate) -> Result<Self> {
-        Ok(self.sampled(Sampling::WithoutReplacement(rate)))
+    pub fn without_replacement(self, rate: Rate) -> Self {
+        self.sampled(Sampling::WithoutReplacement(rate))
     }
 
     /// The same with another word.

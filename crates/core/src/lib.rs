@@ -19,12 +19,12 @@
 //! use scumble::noise::SecureSource;
 //! use scumble::{Additive, Contribution, Loss, Scope, StabilityHistogram, Target};
 //! let mut bits = SecureSource::new()?;
-//! let count = Additive::count().within(Target::pure(epsilon(0.5)?)?, Scope::Person)?; // noise and event from one target
+//! let count = Additive::count().within(Target::pure(epsilon(0.5)?), Scope::Person)?; // noise and event from one target
 //! let answer = count.release(120, &mut bits);
 //! let loss = Loss::of(count.events()?, Scope::Person)?;
-//! assert!(loss.epsilon(delta(0.0)?)?.upper <= 0.5 * (1.0 + 1e-9));
+//! assert!(loss.epsilon(delta(0.0)?).upper <= 0.5 * (1.0 + 1e-9));
 //! println!("{answer} ± {}", count.error(beta(0.05)?)?);
-//! let keys = StabilityHistogram::within(Target::approximate(epsilon(1.0)?, delta(1e-6)?)?, Scope::Person, Contribution::one())?;
+//! let keys = StabilityHistogram::within(Target::approximate(epsilon(1.0)?, delta(1e-6)?), Scope::Person, Contribution::one())?;
 //! let published = keys.release(&[("measles", 341), ("a rare disease", 1)], &mut bits);
 //! assert!(published.len() <= 2);
 //! # Ok::<(), scumble::Error>(())
@@ -40,7 +40,7 @@
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::{Additive, Scope, Target};
 //! let incomes: Vec<i64> = (0..1000).map(|i| 20_000 + 37 * i).collect();
-//! let sum = Additive::sum(0, 100_000)?.within(Target::pure(epsilon(1.0)?)?, Scope::Presence)?;
+//! let sum = Additive::sum(0, 100_000)?.within(Target::pure(epsilon(1.0)?), Scope::Presence)?;
 //! let exact: i64 = incomes.iter().map(|income| income.clamp(&0, &100_000)).sum();
 //! let noisy = sum.release(exact, &mut InsecureSeededSource::new(1));
 //! assert!(((noisy - exact) as f64).abs() <= sum.error(beta(1e-9)?)?);
@@ -53,7 +53,7 @@
 //! use scumble::mechanism::plan::histogram_noise;
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::{Histogram, Scope, Target};
-//! let plan = histogram_noise(Target::approximate(epsilon(1.0)?, delta(1e-6)?)?, &Scope::Person, 1000, 0.05.try_into()?)?;
+//! let plan = histogram_noise(Target::approximate(epsilon(1.0)?, delta(1e-6)?), &Scope::Person, 1000, 0.05.try_into()?)?;
 //! let best = Histogram::new(plan[0].noise.clone());
 //! let noisy = best.release(&[120, 45, 0, 7], &mut InsecureSeededSource::new(1));
 //! assert!(noisy.len() == 4 && best.error(beta(0.05)?, 1000)? <= plan[4].maximum_error);
@@ -66,7 +66,7 @@
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::{Contribution, Scope, StabilityHistogram, Target};
 //! let three_each = Contribution::new(3, 1)?;
-//! let keys = StabilityHistogram::within(Target::approximate(epsilon(1.0)?, delta(1e-9)?)?, Scope::Presence, three_each)?;
+//! let keys = StabilityHistogram::within(Target::approximate(epsilon(1.0)?, delta(1e-9)?), Scope::Presence, three_each)?;
 //! let terms = [("flu", 5000), ("my own name", 1)];
 //! assert_eq!(keys.release(&terms, &mut InsecureSeededSource::new(1)).len(), 1);
 //! assert!(keys.published_from(beta(0.05)?)? < 100.0);
@@ -125,8 +125,8 @@
 //! ```
 //! use scumble::quantity::{delta, rate, sigma};
 //! use scumble::{Event, Loss, Scope};
-//! let training = Event::gaussian(sigma(1.0)?)?.poisson(rate(0.01)?)?.repeated(1000)?;
-//! let answer = Loss::of([training], Scope::Presence)?.epsilon(delta(1e-6)?)?;
+//! let training = Event::gaussian(sigma(1.0)?).poisson(rate(0.01)?).repeated(1000)?;
+//! let answer = Loss::of([training], Scope::Presence)?.epsilon(delta(1e-6)?);
 //! assert!(answer.lower <= answer.upper && answer.upper < 2.2);
 //! # Ok::<(), scumble::Error>(())
 //! ```
@@ -137,7 +137,7 @@
 //! use scumble::calibrate::{Free, calibrate};
 //! use scumble::event::Word;
 //! use scumble::{Event, Scope};
-//! let any = Event::gaussian(sigma(1.0)?)?.repeated(10)?;
+//! let any = Event::gaussian(sigma(1.0)?).repeated(10)?;
 //! let found = calibrate(&any, Free::Noise, &Scope::Presence, 1.0.try_into()?, 1e-6.try_into()?)?;
 //! assert!(matches!(found.word(), Word::Gaussian { sigma } if sigma.get() < 13.36));
 //! # Ok::<(), scumble::Error>(())
@@ -147,9 +147,9 @@
 //! ```
 //! use scumble::quantity::{delta, epsilon};
 //! use scumble::{Additive, AttributeSet, Loss, Scope, Target};
-//! let histogram = Additive::histogram().within(Target::pure(epsilon(1.0)?)?, Scope::Person)?;
+//! let histogram = Additive::histogram().within(Target::pure(epsilon(1.0)?), Scope::Person)?;
 //! let events = histogram.events()?;
-//! let epsilon = |scope: Scope| Ok::<f64, scumble::Error>(Loss::of(&events, scope)?.epsilon(delta(0.0)?)?.upper);
+//! let epsilon = |scope: Scope| Ok::<f64, scumble::Error>(Loss::of(&events, scope)?.epsilon(delta(0.0)?).upper);
 //! assert!(epsilon(Scope::Presence)? < 0.51 && epsilon(Scope::Person)? > 0.99);
 //! assert_eq!(epsilon(Scope::Attributes(AttributeSet::new(["shoe size"])?))?, 0.0);
 //! # Ok::<(), scumble::Error>(())
@@ -162,7 +162,7 @@
 //! use scumble::{Additive, Scope, Target};
 //! let limit = Limit::Approximate { epsilon: "1.0".parse()?, delta: "0".parse()? };
 //! let mut filter = Filter::new(limit, Scope::Person);
-//! let tenth = Additive::count().within(Target::pure(epsilon(0.1)?)?, Scope::Person)?;
+//! let tenth = Additive::count().within(Target::pure(epsilon(0.1)?), Scope::Person)?;
 //! let admitted = (0..20).filter(|_| filter.admit(&tenth.events().unwrap()[0]).is_ok()).count();
 //! assert_eq!(admitted, 10, "each costs 1/10 exactly, and sums are exact");
 //! # Ok::<(), scumble::Error>(())

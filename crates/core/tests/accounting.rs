@@ -23,11 +23,11 @@ fn poisson(event: Event, rate: f64) -> Event {
 }
 
 fn epsilon(events: &[Event], scope: &Scope, delta: f64) -> Answer {
-    Loss::of(events, scope).unwrap().epsilon(Delta::new(delta).unwrap()).unwrap()
+    Loss::of(events, scope).unwrap().epsilon(Delta::new(delta).unwrap())
 }
 
 fn delta(events: &[Event], scope: &Scope, epsilon: f64) -> Answer {
-    Loss::of(events, scope).unwrap().delta(Epsilon::new(epsilon).unwrap()).unwrap()
+    Loss::of(events, scope).unwrap().delta(Epsilon::new(epsilon).unwrap())
 }
 
 /// A pair of finite distributions.

@@ -19,16 +19,16 @@ use scumble::{Additive, Contribution, Event, Histogram, Loss, Result, Scope, Sta
 fn the_lines_of_the_first_page_hold() {
     let lines = || -> Result<()> {
         let mut bits = SecureSource::new()?;
-        let count = Additive::count().within(Target::pure(Epsilon::new(0.5).unwrap())?, Scope::Person)?;
+        let count = Additive::count().within(Target::pure(Epsilon::new(0.5).unwrap()), Scope::Person)?;
         let answer = count.release(120, &mut bits);
         assert!(((answer - 120) as f64).abs() <= count.error(Beta::new(1e-12).unwrap())?);
         let keys = StabilityHistogram::within(
-            Target::approximate(Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap())?,
+            Target::approximate(Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap()),
             Scope::Person,
             Contribution::one(),
         )?;
         assert!(
-            Loss::of(keys.events()?, Scope::Person)?.delta(Epsilon::new(1.0).unwrap())?.upper <= 1e-6 * (1.0 + 1e-3)
+            Loss::of(keys.events()?, Scope::Person)?.delta(Epsilon::new(1.0).unwrap()).upper <= 1e-6 * (1.0 + 1e-3)
         );
         Ok(())
     };
@@ -41,7 +41,7 @@ fn keys_within_a_target_cost_at_most_that_and_hardly_less() {
         for (keys, per_key) in [(1, 1), (3, 1), (2, 5)] {
             for scope in [Scope::Presence, Scope::Person] {
                 let contribution = Contribution::new(keys, per_key).unwrap();
-                let target = Target::approximate(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap()).unwrap();
+                let target = Target::approximate(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap());
                 let made = StabilityHistogram::within(target, &scope, contribution).unwrap();
                 // Exactly: Σε by the filter, at a δ of which a quarter is enough for the keys.
                 let spent = Spent::of(&made.events().unwrap(), &scope).unwrap();
@@ -49,13 +49,13 @@ fn keys_within_a_target_cost_at_most_that_and_hardly_less() {
                 assert!(found <= Exact::from_f64(epsilon).unwrap(), "{epsilon} {delta} {scope}: {found}");
                 // The accountant's grid is a little coarser than the step at ε itself.
                 let loss = Loss::of(made.events().unwrap(), &scope).unwrap();
-                let spent = loss.delta(Epsilon::new(epsilon).unwrap()).unwrap();
+                let spent = loss.delta(Epsilon::new(epsilon).unwrap());
                 assert!(
                     spent.lower <= delta && spent.upper <= delta * (1.0 + 1e-3),
                     "{epsilon} {delta} {scope}: {spent:?}"
                 );
                 assert!(
-                    loss.delta(Epsilon::new(0.9 * epsilon).unwrap()).unwrap().upper > delta,
+                    loss.delta(Epsilon::new(0.9 * epsilon).unwrap()).upper > delta,
                     "{epsilon} {delta} {scope}: too much noise"
                 );
             }

@@ -195,11 +195,11 @@ fn check(name: &str, events: &[Event], scope: &Scope, parts: &[(Pair, f64)]) {
     let loss = Loss::of(events, scope).unwrap();
     for epsilon in places(parts) {
         let known = lower(parts, epsilon);
-        let found = loss.delta(Epsilon::new(epsilon).unwrap()).unwrap();
+        let found = loss.delta(Epsilon::new(epsilon).unwrap());
         assert!(found.upper >= known, "{name}: δ({epsilon:e}) is at least {known:e}: {found:?}");
         assert!(found.lower >= 0.0 && found.lower <= found.upper && found.upper <= 1.0, "{name}: {found:?}");
         if known > 1e-12 && known < 1.0 {
-            let asked = loss.epsilon(Delta::new(known).unwrap()).unwrap();
+            let asked = loss.epsilon(Delta::new(known).unwrap());
             // At an ε that is certified for the δ that is known to be exceeded before, δ is not above.
             let after = lower(parts, asked.upper * (1.0 + 1e-9) + 1e-15);
             assert!(after <= known * (1.0 + 1e-6), "{name}: ε({known:e}) = {asked:?}, where δ is at least {after:e}");
@@ -301,10 +301,7 @@ fn many_tiny_losses_are_not_nothing() {
     let noise = event(Word::Laplace { scale: Scale::new(6e8).unwrap() }).repeated(400_000_000_000_000_000).unwrap();
     // The normal limits: μ = 1 at 1e-6 and μ = 0.3 at 1e-3.
     for (one, delta, truth) in [(tiny, 1e-6, 4.886), (counts, 1e-3, 0.734), (noise, 1e-6, 5.189)] {
-        let found = Loss::of(std::slice::from_ref(&one), &Scope::Presence)
-            .unwrap()
-            .epsilon(Delta::new(delta).unwrap())
-            .unwrap();
+        let found = Loss::of(std::slice::from_ref(&one), &Scope::Presence).unwrap().epsilon(Delta::new(delta).unwrap());
         assert!(found.upper >= truth && found.upper <= 1.2 * truth, "{}: {found:?}", one.word().name());
     }
 }
@@ -321,7 +318,7 @@ fn the_grid_follows_the_size_of_the_loss() {
     for (one, rate, truth, slack) in cases {
         let one = one.sampled(Sampling::Poisson(Rate::new(rate).unwrap()));
         let found = Loss::of(std::slice::from_ref(&one), &Scope::Presence).unwrap();
-        let found = found.epsilon(Delta::new(1e-6).unwrap()).unwrap();
+        let found = found.epsilon(Delta::new(1e-6).unwrap());
         assert!(found.lower <= truth * (1.0 + 1e-4) && found.lower >= truth / slack, "{truth} {found:?}");
         assert!(found.upper >= truth * (1.0 - 1e-4) && found.upper <= truth * slack, "{truth} {found:?}");
     }
@@ -337,7 +334,7 @@ fn more_runs_cost_more_and_more_noise_less() {
                 let one = one.repeated(times).unwrap();
                 let one = if rate < 1.0 { one.sampled(sampling) } else { one };
                 let name = one.word().name().to_string();
-                (name, Loss::of(&[one], &Scope::Presence).unwrap().epsilon(Delta::new(delta).unwrap()).unwrap().upper)
+                (name, Loss::of(&[one], &Scope::Presence).unwrap().epsilon(Delta::new(delta).unwrap()).upper)
             };
             words(size).into_iter().map(of).collect()
         };
@@ -445,11 +442,11 @@ fn extreme_quantities_have_answers_or_sentences() {
                 // A refusal is a sentence.
                 let Ok(loss) = Loss::of(std::slice::from_ref(&one), &Scope::Presence) else { continue };
                 for delta in [0.0, 1e-300] {
-                    let Ok(found) = loss.epsilon(Delta::new(delta).unwrap()) else { continue };
+                    let found = loss.epsilon(Delta::new(delta).unwrap());
                     assert!(found.lower >= 0.0 && found.lower <= found.upper, "{name}, δ = {delta}: {found:?}");
                 }
                 for epsilon in [0.0, 1e300] {
-                    let Ok(found) = loss.delta(Epsilon::new(epsilon).unwrap()) else { continue };
+                    let found = loss.delta(Epsilon::new(epsilon).unwrap());
                     assert!(
                         found.lower >= 0.0 && found.lower <= found.upper && found.upper <= 1.0,
                         "{name}, ε = {epsilon}: {found:?}"

@@ -51,7 +51,7 @@ fn parities_cost_and_draw_as_the_vectors_say() {
         let events = learner.events(None).unwrap();
         for (scope, field) in [(Scope::Presence, "epsilon_presence"), (Scope::Person, "epsilon_person")] {
             near(
-                Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper,
+                Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).upper,
                 &vector["expected"][field],
                 1e-9,
             );
@@ -117,7 +117,7 @@ fn the_generic_learner_chooses_as_the_vector_says() {
     let events = learner.events(None).unwrap();
     for (scope, field) in [(Scope::Presence, "epsilon_presence"), (Scope::Person, "epsilon_person")] {
         near(
-            Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper,
+            Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).upper,
             &vector["expected"][field],
             1e-12,
         );
@@ -142,7 +142,7 @@ fn conjunctions_are_planned_as_the_vector_says() {
     let n = number(vector, "n");
     let row = Example::new(&vec![true; attributes], true);
     let rows = vec![row; n as usize];
-    let target = Target::zcdp(Rho::new(number(vector, "rho")).unwrap()).unwrap();
+    let target = Target::zcdp(Rho::new(number(vector, "rho")).unwrap());
     let mut bits = InsecureSeededSource::new(3);
     let central = Central::new(&rows, target, Scope::Presence, 1, &mut bits).unwrap();
     let beta = number(vector, "beta");
@@ -156,7 +156,7 @@ fn conjunctions_are_planned_as_the_vector_says() {
         Ok(())
     })
     .unwrap();
-    let error = conjunction::error(&central, attributes, beta).unwrap();
+    let error = conjunction::error(&central, attributes, Beta::new(beta).unwrap()).unwrap();
     near(error, &vector["expected"]["error_at_most"], 0.015);
 }
 

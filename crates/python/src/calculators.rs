@@ -47,8 +47,8 @@ pub fn account(py: Python<'_>, document: String) -> PyResult<String> {
 
 fn asked(account: &Account, loss: &Loss) -> Result<Answer> {
     Ok(match account.ask {
-        Ask::Epsilon(delta) => loss.epsilon(delta)?,
-        Ask::Delta(epsilon) => loss.delta(epsilon)?,
+        Ask::Epsilon(delta) => loss.epsilon(delta),
+        Ask::Delta(epsilon) => loss.delta(epsilon),
     })
 }
 
@@ -60,7 +60,7 @@ pub fn curve(py: Python<'_>, document: String, epsilons: Vec<f64>) -> PyResult<V
         let loss = Loss::of(&account.events, &account.scope)?;
         let mut points = Vec::new();
         for epsilon in epsilons {
-            let answer = loss.delta(Epsilon::new(epsilon)?)?;
+            let answer = loss.delta(Epsilon::new(epsilon)?);
             points.push((answer.upper, answer.lower));
         }
         Ok(points)
@@ -73,7 +73,7 @@ pub fn calibrate(py: Python<'_>, document: String) -> PyResult<String> {
     computed(py, move || {
         let asked = calibration_from_json(&parse(&document)?)?;
         let event = scumble::calibrate::calibrate(&asked.event, asked.free, &asked.scope, asked.epsilon, asked.delta)?;
-        let answer = Loss::of(std::slice::from_ref(&event), &asked.scope)?.epsilon(asked.delta)?;
+        let answer = Loss::of(std::slice::from_ref(&event), &asked.scope)?.epsilon(asked.delta);
         Ok(json!({
             "event": event_to_json(&event), "epsilon": value(answer.upper), "epsilon_lower": value(answer.lower),
             "delta": asked.delta.get(), "method": answer.method.to_string(), "direction": answer.direction.to_string(),

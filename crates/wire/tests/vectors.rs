@@ -31,7 +31,7 @@ fn every_account_vector_is_enclosed() {
         let account = account_from_json(&document(vector)).unwrap();
         let Ask::Epsilon(delta) = account.ask else { panic!("{name} asks for delta") };
         let start = std::time::Instant::now();
-        let answer = Loss::of(&account.events, &account.scope).unwrap().epsilon(delta).unwrap();
+        let answer = Loss::of(&account.events, &account.scope).unwrap().epsilon(delta);
         let (low, high) = (number(&vector["eps_lower"]), number(&vector["eps_upper"]));
         println!(
             "{name}: {} ≤ [{low}, {high}] ≤ {} by {} {} (upper {:+.1e}, lower {:+.1e}, {:?})",

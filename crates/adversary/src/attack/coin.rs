@@ -9,7 +9,7 @@
 //! use scumble_adversary::attack::coin::{Outcome, guess};
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::{Additive, Scope, Target};
-//! let count = Additive::count().within(Target::pure(epsilon(1.0)?)?, Scope::Presence)?;
+//! let count = Additive::count().within(Target::pure(epsilon(1.0)?), Scope::Presence)?;
 //! let found = guess(&count.events()?, &Scope::Presence, 10_000, &mut InsecureSeededSource::new(1))?;
 //! // Nobody can expect more than e/(e + 1) = 73.1%, and Laplace noise on one whole number gives as much.
 //! assert!(matches!(found, Outcome::Guessed { right: 7_160..=7_460, coins: 10_000 }));
@@ -169,19 +169,18 @@ mod tests {
         let sinh = Word::SinhNormal { sigma: 1.286.try_into().unwrap(), a: 2.7.try_into().unwrap() };
         let sinh = Event::new(sinh, Moves::everywhere(Shift::one_cell(1.0).unwrap()));
         let several = vec![
-            moving(Event::discrete_laplace(Scale::new(4.0).unwrap()).unwrap(), 3, 2.0),
-            moving(Event::discrete_gaussian(Sigma::new(5.0).unwrap()).unwrap(), 2, 1.0),
+            moving(Event::discrete_laplace(Scale::new(4.0).unwrap()), 3, 2.0),
+            moving(Event::discrete_gaussian(Sigma::new(5.0).unwrap()), 2, 1.0),
         ];
         let cases = [
-            vec![moving(Event::discrete_laplace(Scale::new(2.0).unwrap()).unwrap(), 1, 1.0)],
-            vec![moving(Event::discrete_gaussian(Sigma::new(1.5).unwrap()).unwrap(), 4, 1.0)],
-            vec![moving(Event::discrete_gaussian(Sigma::new(3.0).unwrap()).unwrap(), 1, 1.0).repeated(5).unwrap()],
+            vec![moving(Event::discrete_laplace(Scale::new(2.0).unwrap()), 1, 1.0)],
+            vec![moving(Event::discrete_gaussian(Sigma::new(1.5).unwrap()), 4, 1.0)],
+            vec![moving(Event::discrete_gaussian(Sigma::new(3.0).unwrap()), 1, 1.0).repeated(5).unwrap()],
             vec![sinh],
             several,
         ];
         for (events, seed) in cases.iter().zip(1..) {
-            let best =
-                0.5 + 0.5 * Loss::of(events, Scope::Person).unwrap().delta(Epsilon::new(0.0).unwrap()).unwrap().upper;
+            let best = 0.5 + 0.5 * Loss::of(events, Scope::Person).unwrap().delta(Epsilon::new(0.0).unwrap()).upper;
             let found = guess(events, &Scope::Person, 40_000, &mut InsecureSeededSource::new(seed)).unwrap();
             let Outcome::Guessed { right, .. } = found else { panic!("{found:?}") };
             let share = f64::from(right) / 40_000.0;
@@ -194,17 +193,17 @@ mod tests {
     fn what_cannot_be_tried_says_why() {
         let mut bits = InsecureSeededSource::new(1);
         let mut tried = |event: Event| guess(&[event], &Scope::Presence, 10, &mut bits).unwrap();
-        assert_eq!(tried(Event::pure(Epsilon::new(1.0).unwrap()).unwrap()), Outcome::NoNoise("pure"));
+        assert_eq!(tried(Event::pure(Epsilon::new(1.0).unwrap())), Outcome::NoNoise("pure"));
         assert_eq!(
-            tried(Event::discrete_laplace(Scale::new(1.0).unwrap()).unwrap().poisson(Rate::new(0.5).unwrap()).unwrap()),
+            tried(Event::discrete_laplace(Scale::new(1.0).unwrap()).poisson(Rate::new(0.5).unwrap())),
             Outcome::NoNoise("discrete-laplace")
         );
-        assert_eq!(tried(moving(Event::discrete_laplace(Scale::new(1.0).unwrap()).unwrap(), 1, 0.5)), Outcome::Unmoved);
+        assert_eq!(tried(moving(Event::discrete_laplace(Scale::new(1.0).unwrap()), 1, 0.5)), Outcome::Unmoved);
         assert_eq!(
-            tried(moving(Event::discrete_laplace(Scale::new(1.0).unwrap()).unwrap(), 6_000, 1.0)),
+            tried(moving(Event::discrete_laplace(Scale::new(1.0).unwrap()), 6_000, 1.0)),
             Outcome::TooMany(6_000.0)
         );
         let unmoved = Moves::by_scope(Vec::new(), vec![Shift::one_cell(1.0).unwrap()], Vec::new());
-        assert_eq!(tried(Event::pure(Epsilon::new(1.0).unwrap()).unwrap().moving(unmoved)), Outcome::Unmoved);
+        assert_eq!(tried(Event::pure(Epsilon::new(1.0).unwrap()).moving(unmoved)), Outcome::Unmoved);
     }
 }

@@ -42,7 +42,7 @@ impl Claim {
     /// use scumble::quantity::epsilon;
     /// use scumble_adversary::audit::{Claim, Counts};
     /// use scumble::{Additive, Loss, Scope, Target};
-    /// let count = Additive::count().within(Target::pure(epsilon(0.5)?)?, Scope::Presence)?;
+    /// let count = Additive::count().within(Target::pure(epsilon(0.5)?), Scope::Presence)?;
     /// let claim = Claim::of(&Loss::of(count.events()?, Scope::Presence)?)?;
     /// assert!(claim.is_refuted_by(&Counts::new(731, 1000, 269, 1000)?.confidence(0.05)?));
     /// assert!(!claim.is_refuted_by(&Counts::new(600, 1000, 400, 1000)?.confidence(0.05)?));
@@ -55,14 +55,14 @@ impl Claim {
             [0.0, 1e-12, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 2e-3, 4e-3, 8e-3, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512]
         {
             if reach.is_infinite() {
-                reach = loss.epsilon(Delta::new(delta)?)?.upper;
+                reach = loss.epsilon(Delta::new(delta)?).upper;
             }
         }
         let end = if reach.is_finite() { reach } else { 10.0 };
         let mut points = Vec::new();
         for i in 0..=POINTS {
             let epsilon = end * f64::from(i) / f64::from(POINTS);
-            points.push((epsilon, loss.delta(Epsilon::new(epsilon)?)?.upper));
+            points.push((epsilon, loss.delta(Epsilon::new(epsilon)?).upper));
         }
         Ok(Self::Curve(ClaimedCurve { points }))
     }

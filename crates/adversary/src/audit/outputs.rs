@@ -40,7 +40,7 @@ pub struct Comparison {
 /// use scumble_adversary::audit::{Outputs, compare};
 /// use scumble::noise::InsecureSeededSource;
 /// use scumble::{Additive, Scope, Target};
-/// let count = Additive::count().within(Target::pure(epsilon(1.0)?)?, Scope::Presence)?;
+/// let count = Additive::count().within(Target::pure(epsilon(1.0)?), Scope::Presence)?;
 /// let mut bits = InsecureSeededSource::new(1);
 /// let mut runs = |truth: i64| Outputs::Numbers((0..20_000).map(|_| count.release(truth, &mut bits) as f64).collect());
 /// let found = compare(&runs(10), &runs(11), None, 0.0.try_into()?, 0.05)?;

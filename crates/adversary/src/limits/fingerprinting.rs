@@ -117,8 +117,8 @@ pub fn best_count_error_lower(
     let pairs = match guarantee {
         Guarantee::Approximate { epsilon, delta } => vec![(*epsilon, *delta)],
         Guarantee::Concentrated(rho) => {
-            let curve = Loss::of([Event::zcdp(*rho)?], Scope::Person)?;
-            let at = |delta: f64| Ok((Epsilon::new(curve.epsilon(Delta::new(delta)?)?.upper)?, Delta::new(delta)?));
+            let curve = Loss::of([Event::zcdp(*rho)], Scope::Person)?;
+            let at = |delta: f64| Ok((Epsilon::new(curve.epsilon(Delta::new(delta)?).upper)?, Delta::new(delta)?));
             DELTAS.into_iter().map(at).collect::<Result<Vec<_>>>()?
         }
     };

@@ -34,8 +34,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         account_from_json(&input::json(&arguments.file)?).map_err(|wrong| input::wrong(&arguments.file, &wrong))?;
     let loss = Loss::of(&account.events, &account.scope)?;
     let answer = match account.ask {
-        Ask::Epsilon(delta) => loss.epsilon(delta)?,
-        Ask::Delta(epsilon) => loss.delta(epsilon)?,
+        Ask::Epsilon(delta) => loss.epsilon(delta),
+        Ask::Delta(epsilon) => loss.delta(epsilon),
     };
     if let Some(path) = &arguments.curve {
         let svg = curve(&account, &loss, &answer)?;
@@ -82,7 +82,7 @@ fn as_table(account: &Account, answer: &Answer) -> Result<String, Failure> {
         let mut row =
             vec![event.word().name().to_string(), parameters(event), event.times().to_string(), sample(event)];
         if let (true, Ask::Epsilon(delta)) = (alone, account.ask) {
-            let own = Loss::of(std::slice::from_ref(event), &account.scope)?.epsilon(delta)?;
+            let own = Loss::of(std::slice::from_ref(event), &account.scope)?.epsilon(delta);
             row.push(rounded_up(own.upper, DIGITS));
         }
         table.add_row(row);
@@ -153,14 +153,14 @@ fn curve(account: &Account, loss: &Loss, answer: &Answer) -> Result<String, Fail
         Ask::Delta(epsilon) => epsilon.get(),
     };
     // Up to where δ has fallen to 1e-12, or a little beyond what was asked.
-    let reach = loss.epsilon(Delta::new(1e-12)?)?.upper;
+    let reach = loss.epsilon(Delta::new(1e-12)?).upper;
     let end = [1.5 * asked, reach].into_iter().filter(|end| end.is_finite()).fold(0.0, f64::max);
     let end = if end > 0.0 { end } else { 10.0 };
     let points = |loss: &Loss| -> Result<Vec<(f64, f64)>, Failure> {
         let mut points = Vec::new();
         for i in 0..=POINTS {
             let epsilon = end * f64::from(i) / f64::from(POINTS);
-            let delta = loss.delta(Epsilon::new(epsilon)?)?.upper;
+            let delta = loss.delta(Epsilon::new(epsilon)?).upper;
             if delta > 1e-14 {
                 points.push((epsilon, delta));
             }

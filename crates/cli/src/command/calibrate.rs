@@ -28,7 +28,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let document = input::json(&arguments.file)?;
     let asked = calibration_from_json(&document).map_err(|wrong| input::wrong(&arguments.file, &wrong))?;
     let event = calibrate(&asked.event, asked.free, &asked.scope, asked.epsilon, asked.delta)?;
-    let answer = Loss::of(std::slice::from_ref(&event), &asked.scope)?.epsilon(asked.delta)?;
+    let answer = Loss::of(std::slice::from_ref(&event), &asked.scope)?.epsilon(asked.delta);
     let completed = event_to_json(&event);
     let text = if arguments.json {
         let object = json!({

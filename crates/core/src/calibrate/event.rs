@@ -71,9 +71,9 @@ impl Question<'_> {
             upper => (upper / self.epsilon.max(1e-300)).ln().max(f64::MIN_POSITIVE),
         };
         // A rough answer decides far from the target.
-        let rough = loss.clone().with_tolerance(100.0 * TOLERANCE).epsilon(self.delta)?;
+        let rough = loss.clone().with_tolerance(100.0 * TOLERANCE).epsilon(self.delta);
         let near = judge(rough.lower) <= 0.0 && judge(rough.upper) > -0.05 || judge(rough.upper).abs() < 0.05;
-        if near { Ok(Excess(judge(loss.epsilon(self.delta)?.upper))) } else { Ok(Excess(judge(rough.upper))) }
+        if near { Ok(Excess(judge(loss.epsilon(self.delta).upper))) } else { Ok(Excess(judge(rough.upper))) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is asked for.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::quantity::{Delta, Epsilon, Omega, Rho};
 use std::fmt;
 
@@ -9,9 +9,9 @@ use std::fmt;
 /// ```
 /// use scumble::quantity::{delta, epsilon, rho};
 /// use scumble::calibrate::Target;
-/// assert_eq!(Target::pure(epsilon(0.5)?)?.to_string(), "epsilon 0.5");
-/// assert_eq!(Target::approximate(epsilon(1.0)?, delta(1e-6)?)?.to_string(), "epsilon 1 at delta 1e-6");
-/// assert!(Target::zcdp(rho(-1.0)?).is_err());
+/// assert_eq!(Target::pure(epsilon(0.5)?).to_string(), "epsilon 0.5");
+/// assert_eq!(Target::approximate(epsilon(1.0)?, delta(1e-6)?).to_string(), "epsilon 1 at delta 1e-6");
+/// assert!(rho(-1.0).is_err());
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,23 +29,23 @@ pub enum Target {
 
 impl Target {
     /// ε-differential privacy.
-    pub fn pure(epsilon: Epsilon) -> Result<Self> {
-        Ok(Self::Pure(epsilon))
+    pub fn pure(epsilon: Epsilon) -> Self {
+        Self::Pure(epsilon)
     }
 
     /// (ε, δ)-differential privacy.
-    pub fn approximate(epsilon: Epsilon, delta: Delta) -> Result<Self> {
-        Ok(Self::Approximate(epsilon, delta))
+    pub fn approximate(epsilon: Epsilon, delta: Delta) -> Self {
+        Self::Approximate(epsilon, delta)
     }
 
     /// ρ-zero-concentrated differential privacy.
-    pub fn zcdp(rho: Rho) -> Result<Self> {
-        Ok(Self::Concentrated(rho))
+    pub fn zcdp(rho: Rho) -> Self {
+        Self::Concentrated(rho)
     }
 
     /// (ρ, ω)-truncated concentrated differential privacy.
-    pub fn tcdp(rho: Rho, omega: Omega) -> Result<Self> {
-        Ok(Self::Truncated(rho, omega))
+    pub fn tcdp(rho: Rho, omega: Omega) -> Self {
+        Self::Truncated(rho, omega)
     }
 }
 

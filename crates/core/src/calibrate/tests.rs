@@ -75,7 +75,7 @@ fn the_ledger_and_the_accountant_agree_with_the_closed_forms() {
             let event = [Event::new(laplace, moves.clone())];
             let spent = Spent::of(&event, &scope).unwrap().epsilon(&Exact::zero()).unwrap();
             assert!(spent <= Exact::from_f64(cost).unwrap() && spent.to_f64() > cost * (1.0 - 1e-9));
-            let upper = Loss::of(&event, &scope).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper;
+            let upper = Loss::of(&event, &scope).unwrap().epsilon(Delta::new(0.0).unwrap()).upper;
             assert!(upper <= cost * (1.0 + 1e-9), "{upper} {cost}");
             let gaussian = Word::DiscreteGaussian { sigma: sigma_for_zcdp(Rho::new(cost).unwrap(), moved).unwrap() };
             let spent = Spent::of(&[Event::new(gaussian, moves.clone())], &scope).unwrap().rho(&Exact::zero()).unwrap();

@@ -56,7 +56,7 @@ pub fn charged_by_scope(
 /// let word = Word::Pure { epsilon: Epsilon::new(1.0)? };
 /// let smokes = AttributeSet::new(["smokes"])?;
 /// let events = charged_where_seen(word, Shift::one_cell(1.0)?, &smokes)?;
-/// let epsilon = |scope: Scope| Loss::of(&events, scope).and_then(|loss| loss.epsilon(delta(0.0)?)).map(|answer| answer.upper);
+/// let epsilon = |scope: Scope| Loss::of(&events, scope).map(|loss| loss.epsilon(delta(0.0).unwrap()).upper);
 /// assert_eq!((epsilon(Scope::Presence)?, epsilon(Scope::Person)?), (f64::INFINITY, f64::INFINITY));
 /// assert!((epsilon(Scope::Attributes(smokes))? - 1.0).abs() < 1e-9);
 /// # Ok::<(), scumble::Error>(())
@@ -65,7 +65,7 @@ pub fn charged_where_seen(word: Word, shift: Shift, attributes: &AttributeSet) -
     let one = || Shift::one_cell(1.0).map(|shift| vec![shift]);
     let touch = Touch { attributes: attributes.clone(), shifts: vec![shift] };
     Ok(vec![
-        Event::approximate(Epsilon::new(0.0)?, Delta::new(1.0)?)?.moving(Moves::by_scope(one()?, one()?, Vec::new())),
+        Event::approximate(Epsilon::new(0.0)?, Delta::new(1.0)?).moving(Moves::by_scope(one()?, one()?, Vec::new())),
         Event::new(word, Moves::as_written(Vec::new(), Vec::new(), vec![touch])),
     ])
 }

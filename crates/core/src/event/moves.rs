@@ -14,6 +14,9 @@ pub struct Shift {
 }
 
 impl Shift {
+    /// One cell, by 1.
+    pub const ONE: Self = Self { cells: 1, by: Sensitivity::ONE };
+
     /// `cells` cells, each by at most `by`.
     ///
     /// ```

@@ -27,15 +27,16 @@ fn check(bits: u32) -> Result<()> {
 /// probability 1 − β, if some threshold is right on all rows, what is learnt is not below it and errs on at most twice the tolerance.
 ///
 /// ```
+/// use scumble::quantity::beta;
 /// use scumble::learn::asked;
 /// use scumble::learn::query::Exact;
 /// let rows: Vec<(u64, bool)> = (0..256).map(|x| (x, x >= 77)).collect();
-/// assert_eq!(asked::threshold(&mut Exact::new(&rows), 8, 0.05)?.from, 77);
+/// assert_eq!(asked::threshold(&mut Exact::new(&rows), 8, beta(0.05)?)?.from, 77);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn threshold(provider: &mut impl StatisticalQueries<Labelled>, bits: u32, beta: f64) -> Result<Threshold> {
+pub fn threshold(provider: &mut impl StatisticalQueries<Labelled>, bits: u32, beta: Beta) -> Result<Threshold> {
     check(bits)?;
-    let tolerance = provider.tolerance(bits.into(), Beta::new(beta)?)?;
+    let tolerance = provider.tolerance(bits.into(), beta)?;
     let mut from = 0;
     for place in (0..bits).rev() {
         let middle = from | 1 << place;
@@ -50,20 +51,21 @@ pub fn threshold(provider: &mut impl StatisticalQueries<Labelled>, bits: u32, be
 /// the constant 0. Right with probability 1 − β if the tolerance is below α/5; refused if it is not, before anything is asked.
 ///
 /// ```
+/// use scumble::quantity::beta;
 /// use scumble::learn::asked;
 /// use scumble::learn::query::Exact;
 /// let rows: Vec<(u64, bool)> = (0..256).map(|x| (x % 16, x % 16 == 9)).collect();
-/// assert_eq!(asked::point(&mut Exact::new(&rows), 4, 0.01, 0.05)?, Some(9));
+/// assert_eq!(asked::point(&mut Exact::new(&rows), 4, 0.01, beta(0.05)?)?, Some(9));
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn point(
     provider: &mut impl StatisticalQueries<Labelled>,
     bits: u32,
     alpha: f64,
-    beta: f64,
+    beta: Beta,
 ) -> Result<Option<u64>> {
     check(bits)?;
-    let tolerance = provider.tolerance(u64::from(bits) + 1, Beta::new(beta)?)?;
+    let tolerance = provider.tolerance(u64::from(bits) + 1, beta)?;
     if !(alpha > 0.0 && alpha < 1.0) || tolerance >= alpha / 5.0 {
         return Err(Error::refused(format!(
             "a point is learnt to an error in (0, 1) of more than five times the tolerance {tolerance:.4}, not {alpha}"

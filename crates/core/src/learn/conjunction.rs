@@ -75,17 +75,18 @@ pub fn with_batch<T>(
 /// [`error`] of them.
 ///
 /// ```
+/// use scumble::quantity::beta;
 /// use scumble::learn::query::Exact;
 /// use scumble::learn::{Example, conjunction};
 /// let row = |i: u32| Example::new(&[i & 1 == 1, i & 2 == 2, i & 4 == 4], i & 1 == 1 && i & 4 == 0);
 /// let rows: Vec<Example> = (0..64).map(row).collect();
-/// let learnt = conjunction::learn(&mut Exact::new(&rows), 3, 0.05)?;
+/// let learnt = conjunction::learn(&mut Exact::new(&rows), 3, beta(0.05)?)?;
 /// assert_eq!(learnt.literals(), [(0, true), (2, false)]);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn learn(provider: &mut impl StatisticalQueries<Example>, attributes: usize, beta: f64) -> Result<Conjunction> {
+pub fn learn(provider: &mut impl StatisticalQueries<Example>, attributes: usize, beta: Beta) -> Result<Conjunction> {
     with_batch(attributes, &[], |batch| {
-        let tolerance = provider.batch_tolerance(batch, Beta::new(beta)?)?;
+        let tolerance = provider.batch_tolerance(batch, beta)?;
         let answers = provider.ask_all(batch)?;
         Ok(kept(&answers, tolerance))
     })
@@ -100,7 +101,7 @@ pub fn kept(answers: &[f64], tolerance: f64) -> Conjunction {
 }
 
 /// On how large a share of the rows what is learnt errs at most: 4dt.
-pub fn error(provider: &impl StatisticalQueries<Example>, attributes: usize, beta: f64) -> Result<f64> {
-    let tolerance = with_batch(attributes, &[], |batch| provider.batch_tolerance(batch, Beta::new(beta)?))?;
+pub fn error(provider: &impl StatisticalQueries<Example>, attributes: usize, beta: Beta) -> Result<f64> {
+    let tolerance = with_batch(attributes, &[], |batch| provider.batch_tolerance(batch, beta))?;
     Ok((4.0 * attributes as f64 * tolerance).min(1.0))
 }

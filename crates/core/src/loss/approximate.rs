@@ -94,12 +94,12 @@ mod tests {
         let loss = Loss::of(&[event.repeated(100).unwrap()], &Scope::Presence).unwrap();
         for index in [5, 20, 30] {
             let (at, truth) = optimal(epsilon, delta, 100, index);
-            let found = loss.delta(Epsilon::new(at).unwrap()).unwrap();
+            let found = loss.delta(Epsilon::new(at).unwrap());
             assert!(found.lower <= truth.upper && truth.lower <= found.upper, "{found:?} {truth:?}");
             assert!(found.upper <= truth.upper * (1.0 + 1e-6), "{found:?} {truth:?}");
         }
         let textbook = advanced(epsilon, delta, 100, Delta::new(1e-5).unwrap());
-        let optimal = loss.epsilon(Delta::new(textbook.delta).unwrap()).unwrap();
+        let optimal = loss.epsilon(Delta::new(textbook.delta).unwrap());
         assert!(optimal.upper < textbook.epsilon && textbook.epsilon < basic(epsilon, delta, 100).epsilon);
     }
 }

@@ -38,7 +38,7 @@ pub struct Tails {
 ///     }
 /// }
 /// let loss = Loss::of_pair(std::sync::Arc::new(Coin), 100)?;
-/// let answer = loss.epsilon(Delta::new(1e-6)?)?;
+/// let answer = loss.epsilon(Delta::new(1e-6)?);
 /// assert!(answer.upper >= 83.5307 && answer.upper < 83.54);
 /// # Ok::<(), scumble::Error>(())
 /// ```

@@ -176,8 +176,8 @@ impl Filter {
     /// use scumble::quantity::{Exact, epsilon};
     /// use scumble::scope::Scope;
     /// let one = || Shift::one_cell(1.0).map(|shift| vec![shift]);
-    /// let presence = Event::pure(epsilon(1.0)?)?.moving(Moves::as_written(one()?, vec![], vec![]));
-    /// let person = Event::pure(epsilon(0.5)?)?.moving(Moves::as_written(vec![], one()?, vec![]));
+    /// let presence = Event::pure(epsilon(1.0)?).moving(Moves::as_written(one()?, vec![], vec![]));
+    /// let person = Event::pure(epsilon(0.5)?).moving(Moves::as_written(vec![], one()?, vec![]));
     /// let limit = Limit::Approximate { epsilon: "1".parse()?, delta: Exact::zero() };
     /// let mut filter = Filter::new(limit, Scope::Person);
     /// assert!(filter.admit_all(&[presence, person.clone()]).is_ok());

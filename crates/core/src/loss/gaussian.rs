@@ -94,12 +94,11 @@ mod tests {
         use crate::event::Event;
         use crate::loss::Loss;
         use crate::scope::Scope;
-        let one = || Event::gaussian(Sigma::new(23.9).unwrap()).unwrap();
+        let one = || Event::gaussian(Sigma::new(23.9).unwrap());
         let list: Vec<Event> = (0..20_000).map(|_| one()).collect();
-        let apart =
-            Loss::of(list, Scope::Presence).unwrap().delta(Epsilon::new(44.901_578_676_419_85).unwrap()).unwrap();
+        let apart = Loss::of(list, Scope::Presence).unwrap().delta(Epsilon::new(44.901_578_676_419_85).unwrap());
         let together = Loss::of([one().repeated(20_000).unwrap()], Scope::Presence).unwrap();
-        let together = together.delta(Epsilon::new(44.901_578_676_419_85).unwrap()).unwrap();
+        let together = together.delta(Epsilon::new(44.901_578_676_419_85).unwrap());
         assert!(
             apart.upper > 1e-6 && apart.lower <= together.upper && together.lower <= apart.upper,
             "{apart:?} {together:?}"
@@ -113,9 +112,8 @@ mod tests {
         use crate::loss::Loss;
         use crate::scope::Scope;
         let moves = Moves::everywhere(Shift::one_cell(1e-170).unwrap());
-        let loss =
-            Loss::of([Event::gaussian(Sigma::new(1.0).unwrap()).unwrap().moving(moves)], Scope::Presence).unwrap();
-        assert_eq!(loss.epsilon(Delta::new(0.0).unwrap()).unwrap().upper, f64::INFINITY);
+        let loss = Loss::of([Event::gaussian(Sigma::new(1.0).unwrap()).moving(moves)], Scope::Presence).unwrap();
+        assert_eq!(loss.epsilon(Delta::new(0.0).unwrap()).upper, f64::INFINITY);
         assert_eq!(crate::loss::special::root_of_squares(&[(4.0, 1e-170), (5.0, 1e-170)]), 3e-170);
         assert_eq!(crate::loss::special::root_of_squares(&[(4.0, 1e170), (5.0, 1e170)]), 3e170);
     }

@@ -8,11 +8,11 @@
 //! let noise = Word::Gaussian { sigma: Sigma::new(10.0)? };
 //! let events = [Event::new(noise, Moves::everywhere(Shift::one_cell(1.0)?)).repeated(100)?];
 //! let loss = Loss::of(events, Scope::Presence)?;
-//! let answer = loss.epsilon(delta(1e-6)?)?;
+//! let answer = loss.epsilon(delta(1e-6)?);
 //! assert!((answer.upper - 4.8865541).abs() < 1e-6);
 //! assert!(answer.lower <= answer.upper);
 //! // A δ of 0 asks for the pure bound; Gaussian noise has none.
-//! assert_eq!(loss.epsilon(delta(0.0)?)?.upper, f64::INFINITY);
+//! assert_eq!(loss.epsilon(delta(0.0)?).upper, f64::INFINITY);
 //! # Ok::<(), scumble::Error>(())
 //! ```
 
@@ -179,22 +179,18 @@ impl Loss {
     }
 
     /// The least ε that is certified at `delta`. With δ = 0: the pure bound, infinite where there is none.
-    pub fn epsilon(&self, delta: Delta) -> Result<Answer> {
-        self.epsilon_at(delta)
-    }
-
-    fn epsilon_at(&self, delta: Delta) -> Result<Answer> {
+    pub fn epsilon(&self, delta: Delta) -> Answer {
         let target = delta.get();
         let pure = self.pure();
         if target >= 1.0 || pure == 0.0 {
-            return Ok(answer(0.0, 0.0, Method::Pure));
+            return answer(0.0, 0.0, Method::Pure);
         }
         if target == 0.0 {
-            return Ok(answer(pure, self.pure_from_below(), Method::Pure));
+            return answer(pure, self.pure_from_below(), Method::Pure);
         }
         if let Some(mu) = self.gaussian_ratio() {
             let bounds = gaussian::epsilon(mu, target);
-            return Ok(answer(bounds.upper, bounds.lower, Method::Gaussian));
+            return answer(bounds.upper, bounds.lower, Method::Gaussian);
         }
         let question = Question::Epsilon { delta: target };
         let best = self.by_choices(question).unwrap_or(answer(f64::INFINITY, 0.0, Method::Pld));
@@ -212,22 +208,18 @@ impl Loss {
                 best = best.or_between(normal.epsilon(target));
             }
         }
-        Ok(best.or_lower(pure, Method::Pure))
+        best.or_lower(pure, Method::Pure)
     }
 
     /// The least δ that is certified at `epsilon`.
-    pub fn delta(&self, epsilon: Epsilon) -> Result<Answer> {
-        self.delta_at(epsilon)
-    }
-
-    fn delta_at(&self, epsilon: Epsilon) -> Result<Answer> {
+    pub fn delta(&self, epsilon: Epsilon) -> Answer {
         let at = epsilon.get();
         if self.pure() <= at {
-            return Ok(answer(0.0, 0.0, Method::Pure));
+            return answer(0.0, 0.0, Method::Pure);
         }
         if let Some(mu) = self.gaussian_ratio() {
             let bounds = gaussian::delta(mu, at);
-            return Ok(answer(bounds.upper, bounds.lower, Method::Gaussian));
+            return answer(bounds.upper, bounds.lower, Method::Gaussian);
         }
         let question = Question::Delta { epsilon: at };
         let best = self.by_choices(question).unwrap_or(answer(1.0, 0.0, Method::Pld));
@@ -242,7 +234,7 @@ impl Loss {
                 best = best.or_between(normal.delta(at));
             }
         }
-        Ok(best)
+        best
     }
 
     /// The privacy-loss distributions, the worst of what neighbours can choose.
@@ -344,8 +336,7 @@ impl Loss {
         // Only the upper bound counts here.
         let (paired, others) = (part(paired).with_tolerance(self.tolerance * 10.0), part(others));
         let at = |share: f64| {
-            let delta = Delta::new(target * share);
-            let first = delta.and_then(|delta| paired.epsilon(delta)).map_or(f64::INFINITY, |answer| answer.upper);
+            let first = Delta::new(target * share).map_or(f64::INFINITY, |delta| paired.epsilon(delta).upper);
             first + others.epsilon_by_renyi(target * (1.0 - share))
         };
         [0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98].into_iter().map(at).fold(f64::INFINITY, f64::min)

@@ -19,8 +19,8 @@ const DELTAS: [f64; 4] = [0.0, 1e-9, 1e-6, 1e-3];
 /// use scumble::event::{Event, Moves, Shift};
 /// use scumble::loss::person;
 /// let one = || Shift::one_cell(1.0).map(|shift| vec![shift]);
-/// let presence = Event::pure(epsilon(1.0)?)?.moving(Moves::as_written(one()?, vec![], vec![]));
-/// let person = |most: f64| -> scumble::Result<Event> { Ok(Event::pure(epsilon(most)?)?.moving(Moves::as_written(vec![], one()?, vec![]))) };
+/// let presence = Event::pure(epsilon(1.0)?).moving(Moves::as_written(one()?, vec![], vec![]));
+/// let person = |most: f64| -> scumble::Result<Event> { Ok(Event::pure(epsilon(most)?).moving(Moves::as_written(vec![], one()?, vec![]))) };
 /// assert!(person::check(&[presence.clone(), person(2.0)?]).is_ok());
 /// assert!(person::check(&[presence.clone(), person(0.5)?]).is_err());
 /// assert!(person::check(&[presence]).is_err());
@@ -37,9 +37,9 @@ pub fn check(events: &[Event]) -> Result<()> {
     }
     let (person, presence) = (Loss::of(&apart, Scope::Person)?, Loss::of(&apart, Scope::Presence)?);
     for delta in DELTAS {
-        let [person, presence] =
-            [&person, &presence].map(|loss| loss.epsilon(Delta::new(delta)?).map(|answer| answer.upper));
-        if person? < presence? * (1.0 - 10.0 * TOLERANCE) {
+        let delta = Delta::new(delta)?;
+        let [person, presence] = [&person, &presence].map(|loss| loss.epsilon(delta).upper);
+        if person < presence * (1.0 - 10.0 * TOLERANCE) {
             return Err(Error::refused(
                 "a person must cost at least what its presence does: who replaces an owner may have no rows, so write that move as person too",
             ));

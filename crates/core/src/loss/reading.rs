@@ -282,7 +282,7 @@ mod tests {
             close(spent, number(&row["rho"]), 1e-12);
             let plain = converted_epsilon(spent, 1e-6);
             close(plain, number(&row["eps_at_1e_6_cks20"]), 1e-9);
-            let answer = Loss::of(&events, &scope).unwrap().epsilon(Delta::new(1e-6).unwrap()).unwrap();
+            let answer = Loss::of(&events, &scope).unwrap().epsilon(Delta::new(1e-6).unwrap());
             assert!(answer.upper <= plain * (1.0 + 1e-9), "the accountant's conversion is at least as good");
         }
         close(rho_of(&events, &Scope::Person), 2.556225581051331, 1e-9);

@@ -125,9 +125,8 @@ mod tests {
     fn sampled_sinh_normal_noise_is_accounted_for_and_cheaper_than_on_everybody() {
         let word = Word::SinhNormal { sigma: Sigma::new(8.436).unwrap(), a: Scale::new(25.8).unwrap() };
         let event = Event::new(word, Moves::everywhere(Shift::one_cell(1.0).unwrap())).repeated(10).unwrap();
-        let delta = |event: Event| {
-            Loss::of(&[event], &Scope::Presence).unwrap().delta(Epsilon::new(1.0).unwrap()).unwrap().upper
-        };
+        let delta =
+            |event: Event| Loss::of(&[event], &Scope::Presence).unwrap().delta(Epsilon::new(1.0).unwrap()).upper;
         let whole = delta(event.clone());
         assert!(whole > 0.0 && whole < 0.1);
         for sampling in

@@ -72,7 +72,7 @@ impl Noise {
     /// use scumble::event::{Moves, Shift};
     /// use scumble::{Noise, Scope, Target};
     /// let moves = |cells| Ok::<_, scumble::Error>(Moves::everywhere(Shift::new(cells, 1.0)?));
-    /// let target = Target::approximate(epsilon(1.0)?, delta(1e-6)?)?;
+    /// let target = Target::approximate(epsilon(1.0)?, delta(1e-6)?);
     /// assert_eq!(Noise::within(target, &moves(1)?, &Scope::Person)?.name(), "discrete-laplace");
     /// assert_eq!(Noise::within(target, &moves(100)?, &Scope::Person)?.name(), "discrete-gaussian");
     /// # Ok::<(), scumble::Error>(())

@@ -121,7 +121,7 @@ mod tests {
             (Scope::Person, neighbours::person(&[0u8, 1], 2), 2.0),
         ] {
             let loss = Loss::of(std::slice::from_ref(&event), &scope).unwrap();
-            let delta = |epsilon: f64| (epsilon, loss.delta(Epsilon::new(epsilon).unwrap()).unwrap().upper);
+            let delta = |epsilon: f64| (epsilon, loss.delta(Epsilon::new(epsilon).unwrap()).upper);
             let claim = Claim { deltas: [0.5, 1.0, 2.0, 4.0].map(delta).to_vec(), ..Claim::default() };
             check(&pairs, |dataset| distribution(&noise, dataset), &claim, Slack::ANY);
             // The Rényi curve is the truth itself.

@@ -17,7 +17,7 @@
 //! ```
 
 use crate::calibrate::epsilon_of_laplace;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{Event, Moves, Word};
 use crate::noise::{BitSource, KNorm};
 use crate::quantity::{Beta, Epsilon, Scale, Sensitivity};

@@ -14,11 +14,11 @@
 //! use scumble::quantity::{beta, delta, epsilon};
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::{Additive, Loss, Scope, Target};
-//! let histogram = Additive::histogram().within(Target::pure(epsilon(1.0)?)?, Scope::Person)?;
+//! let histogram = Additive::histogram().within(Target::pure(epsilon(1.0)?), Scope::Person)?;
 //! let published = histogram.release(&[12, 0, 31], &mut InsecureSeededSource::new(1));
 //! let loss = Loss::of(histogram.events()?, Scope::Person)?;
 //! let off = histogram.error(beta(0.05)?)?;
-//! assert!(published.len() == 3 && loss.epsilon(delta(0.0)?)?.upper <= 1.0 + 1e-9 && off < 8.0);
+//! assert!(published.len() == 3 && loss.epsilon(delta(0.0)?).upper <= 1.0 + 1e-9 && off < 8.0);
 //! # Ok::<(), scumble::Error>(())
 //! ```
 

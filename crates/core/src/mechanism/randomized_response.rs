@@ -108,8 +108,8 @@ impl RandomizedResponse {
     /// use scumble::{AttributeSet, Loss, Scope};
     /// let smokes = AttributeSet::new(["smokes"])?;
     /// let events = RandomizedResponse::new(epsilon(1.0)?, 2)?.events(&smokes)?;
-    /// assert_eq!(Loss::of(&events, Scope::Presence)?.epsilon(delta(0.0)?)?.upper, f64::INFINITY);
-    /// assert!(Loss::of(&events, Scope::Attributes(smokes))?.epsilon(delta(0.0)?)?.upper < 1.0 + 1e-9);
+    /// assert_eq!(Loss::of(&events, Scope::Presence)?.epsilon(delta(0.0)?).upper, f64::INFINITY);
+    /// assert!(Loss::of(&events, Scope::Attributes(smokes))?.epsilon(delta(0.0)?).upper < 1.0 + 1e-9);
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn events(&self, attributes: &AttributeSet) -> Result<Vec<Event>> {

@@ -113,10 +113,10 @@ impl StabilityHistogram {
     /// use scumble::quantity::{delta, epsilon};
     /// use scumble::noise::InsecureSeededSource;
     /// use scumble::{Contribution, Scope, StabilityHistogram, Target};
-    /// let keys = StabilityHistogram::within(Target::approximate(epsilon(1.0)?, delta(1e-6)?)?, Scope::Person, Contribution::one())?;
+    /// let keys = StabilityHistogram::within(Target::approximate(epsilon(1.0)?, delta(1e-6)?), Scope::Person, Contribution::one())?;
     /// let published = keys.release(&[("common", 1000), ("rare", 1)], &mut InsecureSeededSource::new(1));
     /// assert_eq!(published.len(), 1);
-    /// assert!(StabilityHistogram::within(Target::pure(epsilon(1.0)?)?, Scope::Person, Contribution::one()).is_err());
+    /// assert!(StabilityHistogram::within(Target::pure(epsilon(1.0)?), Scope::Person, Contribution::one()).is_err());
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn within(target: Target, scope: impl Borrow<Scope>, contribution: Contribution) -> Result<Self> {

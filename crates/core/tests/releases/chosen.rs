@@ -325,7 +325,7 @@ pub fn a_replaced_owner_moves_two_keys() {
     let selection = KeySelection::new(epsilon(0.5), Delta::new(1e-3).unwrap(), 1).unwrap();
     let claim = |scope: Scope, at: f64| {
         let loss = Loss::of(selection.events().unwrap(), &scope).unwrap();
-        loss.delta(epsilon(at)).unwrap().upper
+        loss.delta(epsilon(at)).upper
     };
     let coin = |owners: u64| [selection.probability(owners), 1.0 - selection.probability(owners)];
     for owners in 1..12u64 {

@@ -134,7 +134,7 @@ pub fn asked_of_a_curator() {
     let mut bits = InsecureSeededSource::new(107);
     let of = |_: &u8, cells: &mut Vec<usize>| cells.push(0);
     let batch = Batch::new(2, 1, &of).unwrap();
-    for target in [Target::pure(Epsilon::new(0.7).unwrap()).unwrap(), Target::zcdp(Rho::new(0.1).unwrap()).unwrap()] {
+    for target in [Target::pure(Epsilon::new(0.7).unwrap()), Target::zcdp(Rho::new(0.1).unwrap())] {
         let mut central = Central::new(&rows, target, Scope::Person, u64::MAX, &mut bits).unwrap();
         let event = central.events_of_batch(&batch).unwrap().remove(0);
         let drawn: Vec<i64> =

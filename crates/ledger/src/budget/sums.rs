@@ -252,12 +252,12 @@ mod tests {
         let one = || vec![Shift::one_cell(1.0).unwrap()];
         let alone = |event: Event, presence, person| event.moving(Moves::as_written(presence, person, Vec::new()));
         let seen = vec![
-            alone(Event::approximate(Epsilon::new(0.0).unwrap(), Delta::new(1.0).unwrap()).unwrap(), one(), Vec::new()),
-            alone(Event::pure(Epsilon::new(1.0).unwrap()).unwrap(), Vec::new(), one()),
+            alone(Event::approximate(Epsilon::new(0.0).unwrap(), Delta::new(1.0).unwrap()), one(), Vec::new()),
+            alone(Event::pure(Epsilon::new(1.0).unwrap()), Vec::new(), one()),
         ];
         let less = vec![
-            alone(Event::pure(Epsilon::new(3.0).unwrap()).unwrap(), one(), Vec::new()),
-            alone(Event::pure(Epsilon::new(1.0).unwrap()).unwrap(), Vec::new(), one()),
+            alone(Event::pure(Epsilon::new(3.0).unwrap()), one(), Vec::new()),
+            alone(Event::pure(Epsilon::new(1.0).unwrap()), Vec::new(), one()),
         ];
         let other = vec![event((false, 4.0, 1))];
         let sums = Sums::of([&other[..], &less, &other]).unwrap();

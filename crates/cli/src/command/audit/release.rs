@@ -128,7 +128,7 @@ struct Claimed {
 
 impl Claimed {
     fn of(events: &[Event], scope: &Scope, loss: &Loss, delta: Delta) -> Result<Self, Failure> {
-        let epsilon = loss.epsilon(delta)?.upper;
+        let epsilon = loss.epsilon(delta).upper;
         // Some events have no sum of ρ, and are audited by their curve all the same.
         let spent = if epsilon.is_finite() { None } else { Spent::of(events, scope).ok() };
         let rho = spent.and_then(|spent| spent.rho(&Exact::zero())).map(|rho| rho.to_f64_up());

@@ -206,7 +206,7 @@ impl Collected {
     }
 
     fn epsilon(&self, scope: Scope) -> Result<f64, Failure> {
-        Ok(Loss::of(&self.events, scope)?.epsilon(Delta::new(0.0)?)?.upper)
+        Ok(Loss::of(&self.events, scope)?.epsilon(Delta::new(0.0)?).upper)
     }
 
     fn as_csv(&self) -> String {

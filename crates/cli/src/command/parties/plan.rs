@@ -76,7 +76,7 @@ pub type Answers = RangeInclusive<u64>;
 fn costs(plan: &Plan) -> Result<[(&'static str, f64); 3], Failure> {
     let events = plan.events()?;
     let epsilon =
-        |scope: Scope| -> Result<f64, Failure> { Ok(Loss::of(&events, scope)?.epsilon(Delta::new(0.0)?)?.upper) };
+        |scope: Scope| -> Result<f64, Failure> { Ok(Loss::of(&events, scope)?.epsilon(Delta::new(0.0)?).upper) };
     let attributes = Scope::Attributes(plan.attributes().clone());
     Ok([
         ("presence", epsilon(Scope::Presence)?),

@@ -194,7 +194,7 @@ fn what_is_learnt_costs_what_is_charged() {
         for changed in 0..9 {
             let loss = Loss::of(&events, scope(changed)).unwrap();
             for at in [0.0, 0.3, 1.0] {
-                let claimed = loss.delta(Epsilon::new(at).unwrap()).unwrap().upper;
+                let claimed = loss.delta(Epsilon::new(at).unwrap()).upper;
                 for (_, p, q) in pairs.iter().filter(|pair| pair.0 == changed) {
                     let told: f64 = p.iter().zip(q).map(|(p, q)| (p - at.exp() * q).max(0.0)).sum();
                     assert!(told <= claimed + 1e-9, "{learner:?} {changed} at {at}: {told} of {claimed}");

@@ -134,11 +134,7 @@ fn groups_cost_as_many_times_as_they_have_owners() {
     let learner = learner("1/2", "1/5");
     let events = learner.events(None).unwrap();
     let two = |scope: Scope| {
-        crate::Loss::of(&events, scope.group(2.try_into().unwrap()))
-            .unwrap()
-            .epsilon(Delta::new(0.0).unwrap())
-            .unwrap()
-            .upper
+        crate::Loss::of(&events, scope.group(2.try_into().unwrap())).unwrap().epsilon(Delta::new(0.0).unwrap()).upper
     };
     assert!((two(Scope::Presence) - 2.0 * learner.epsilon_presence()).abs() < 1e-9);
     assert!((two(Scope::Person) - 2.0 * learner.epsilon_person()).abs() < 1e-9);
@@ -154,7 +150,7 @@ fn three_rows_of_an_owner_cost_no_less_than_they_lose() {
     let learner = learner("1/2", "1/5");
     let word = learner.events(None).unwrap().remove(0).word().clone();
     let three = crate::Event::new(word, Moves::everywhere(Shift::one_cell(3.0).unwrap()));
-    let charged = crate::Loss::of([three], Scope::Presence).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper;
+    let charged = crate::Loss::of([three], Scope::Presence).unwrap().epsilon(Delta::new(0.0).unwrap()).upper;
     let pairs: Vec<_> = universe(2).into_iter().map(|row| (vec![], vec![row; 3])).collect();
     let claim = Claim { pure: Some(charged), ..Claim::default() };
     check(&pairs, |table| law(table, 2, &learner), &claim, Slack::ANY);

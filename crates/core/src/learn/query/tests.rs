@@ -21,7 +21,7 @@ fn answers_are_within_their_tolerance() {
     for function in [&is_even as Function<'_, (u64, bool)>, &third] {
         let truth = Exact::new(&rows).ask(function).unwrap();
         let mut central =
-            Central::new(&rows, Target::zcdp(Rho::new(0.1).unwrap()).unwrap(), Scope::Person, 1, &mut bits).unwrap();
+            Central::new(&rows, Target::zcdp(Rho::new(0.1).unwrap()), Scope::Person, 1, &mut bits).unwrap();
         let tolerance = central.tolerance(1, Beta::new(1e-9).unwrap()).unwrap();
         assert!((central.ask(function).unwrap() - truth).abs() <= tolerance && tolerance < 1e-3);
         let mut local = Local::new(&rows, Epsilon::new(1.0).unwrap(), 3, &mut bits).unwrap();
@@ -35,19 +35,18 @@ fn answers_are_within_their_tolerance() {
 fn asks_cost_what_the_sums_move() {
     let rows = numbers(100, 7);
     let mut bits = InsecureSeededSource::new(2);
-    let central =
-        Central::new(&rows, Target::pure(Epsilon::new(0.5).unwrap()).unwrap(), Scope::Person, 1, &mut bits).unwrap();
+    let central = Central::new(&rows, Target::pure(Epsilon::new(0.5).unwrap()), Scope::Person, 1, &mut bits).unwrap();
     let event = central.event_of_ask().unwrap();
     let age = Scope::Attributes(AttributeSet::new(["age"]).unwrap());
     for scope in [Scope::Presence, Scope::Person, age] {
-        let epsilon = Loss::of([event.clone()], scope).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper;
+        let epsilon = Loss::of([event.clone()], scope).unwrap().epsilon(Delta::new(0.0).unwrap()).upper;
         assert!(epsilon <= 0.5 * (1.0 + 1e-9) && epsilon > 0.499);
     }
     let of = |(x, _): &(u64, bool), cells: &mut Vec<usize>| cells.extend([*x as usize % 10, 3, 3, 999]);
     let batch = Batch::new(10, 2, &of).unwrap();
     let epsilon = |scope: Scope| {
         let events = central.events_of_batch(&batch).unwrap();
-        Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper
+        Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).upper
     };
     assert!((epsilon(Scope::Person) - 0.5).abs() < 1e-3 && (epsilon(Scope::Presence) - 0.25).abs() < 1e-3);
 }
@@ -76,14 +75,12 @@ fn what_is_not_paid_for_is_not_answered() {
     let of = |(x, _): &(u64, bool), cells: &mut Vec<usize>| cells.push(*x as usize % 2);
     let batch = Batch::new(2, 1, &of).unwrap();
     let mut central =
-        Central::new(&rows, Target::pure(Epsilon::new(1.0).unwrap()).unwrap(), Scope::Person, 2, &mut bits).unwrap();
+        Central::new(&rows, Target::pure(Epsilon::new(1.0).unwrap()), Scope::Person, 2, &mut bits).unwrap();
     assert!(central.ask(&one).is_ok() && central.ask_all(&batch).is_ok());
     let refused = [central.ask(&one).unwrap_err(), central.ask_all(&batch).unwrap_err()].map(|error| error.to_string());
     assert_eq!(refused, ["exhausted: 2 asks were paid for, and all are answered"; 2]);
     let none: [(u64, bool); 0] = [];
-    assert!(
-        Central::new(&none, Target::pure(Epsilon::new(1.0).unwrap()).unwrap(), Scope::Person, 1, &mut bits).is_err()
-    );
+    assert!(Central::new(&none, Target::pure(Epsilon::new(1.0).unwrap()), Scope::Person, 1, &mut bits).is_err());
     assert!(Exact::new(&none).ask(&one).is_err());
 }
 
@@ -110,26 +107,26 @@ fn local_owners_report_once() {
 fn thresholds_and_points_are_learnt_by_asking() {
     let rows = numbers(200_000, 100);
     let mut bits = InsecureSeededSource::new(5);
-    assert_eq!(asked::threshold(&mut Exact::new(&rows), 8, 0.05).unwrap().from, 100);
+    assert_eq!(asked::threshold(&mut Exact::new(&rows), 8, Beta::new(0.05).unwrap()).unwrap().from, 100);
     let mut central =
-        Central::new(&rows, Target::pure(Epsilon::new(0.1).unwrap()).unwrap(), Scope::Person, 8, &mut bits).unwrap();
+        Central::new(&rows, Target::pure(Epsilon::new(0.1).unwrap()), Scope::Person, 8, &mut bits).unwrap();
     let tolerance = central.tolerance(8, Beta::new(1e-6).unwrap()).unwrap();
-    let learnt = asked::threshold(&mut central, 8, 1e-6).unwrap().from;
+    let learnt = asked::threshold(&mut central, 8, Beta::new(1e-6).unwrap()).unwrap().from;
     let wrong = rows.iter().filter(|(x, y)| (*x >= learnt) != *y).count() as f64 / rows.len() as f64;
     assert!(learnt >= 100 && wrong <= 2.0 * tolerance, "{learnt} {wrong}");
     let mut local = Local::new(&rows, Epsilon::new(2.0).unwrap(), 8, &mut bits).unwrap();
-    let learnt = asked::threshold(&mut local, 8, 1e-6).unwrap().from;
+    let learnt = asked::threshold(&mut local, 8, Beta::new(1e-6).unwrap()).unwrap().from;
     assert!((100..130).contains(&learnt), "{learnt}");
     let points: Vec<(u64, bool)> = rows.iter().map(|(x, _)| (*x % 32, *x % 32 == 21)).collect();
     let mut central =
-        Central::new(&points, Target::pure(Epsilon::new(0.1).unwrap()).unwrap(), Scope::Person, 6, &mut bits).unwrap();
-    assert_eq!(asked::point(&mut central, 5, 0.02, 1e-6).unwrap(), Some(21));
+        Central::new(&points, Target::pure(Epsilon::new(0.1).unwrap()), Scope::Person, 6, &mut bits).unwrap();
+    assert_eq!(asked::point(&mut central, 5, 0.02, Beta::new(1e-6).unwrap()).unwrap(), Some(21));
     let never: Vec<(u64, bool)> = rows.iter().map(|(x, _)| (*x % 32, false)).collect();
     let mut central =
-        Central::new(&never, Target::pure(Epsilon::new(0.1).unwrap()).unwrap(), Scope::Person, 6, &mut bits).unwrap();
-    assert_eq!(asked::point(&mut central, 5, 0.02, 1e-6).unwrap(), None);
+        Central::new(&never, Target::pure(Epsilon::new(0.1).unwrap()), Scope::Person, 6, &mut bits).unwrap();
+    assert_eq!(asked::point(&mut central, 5, 0.02, Beta::new(1e-6).unwrap()).unwrap(), None);
     let mut local = Local::new(&points[..1000], Epsilon::new(1.0).unwrap(), 6, &mut bits).unwrap();
-    assert!(asked::point(&mut local, 5, 0.02, 0.05).unwrap_err().to_string().contains("tolerance"));
+    assert!(asked::point(&mut local, 5, 0.02, Beta::new(0.05).unwrap()).unwrap_err().to_string().contains("tolerance"));
 }
 
 #[test]
@@ -142,13 +139,13 @@ fn conjunctions_are_learnt_within_their_error() {
         Example::new(&attributes, label)
     };
     let rows: Vec<Example> = (0..50_000).map(|_| row()).collect();
-    let exact = conjunction::learn(&mut Exact::new(&rows), 20, 0.05).unwrap();
+    let exact = conjunction::learn(&mut Exact::new(&rows), 20, Beta::new(0.05).unwrap()).unwrap();
     assert_eq!(exact.literals(), [(2, true), (5, true), (9, false)]);
     let mut bits = InsecureSeededSource::new(7);
     let mut central =
-        Central::new(&rows, Target::zcdp(Rho::new(0.05).unwrap()).unwrap(), Scope::Presence, 1, &mut bits).unwrap();
-    let most = conjunction::error(&central, 20, 1e-6).unwrap();
-    let learnt = conjunction::learn(&mut central, 20, 1e-6).unwrap();
+        Central::new(&rows, Target::zcdp(Rho::new(0.05).unwrap()), Scope::Presence, 1, &mut bits).unwrap();
+    let most = conjunction::error(&central, 20, Beta::new(1e-6).unwrap()).unwrap();
+    let learnt = conjunction::learn(&mut central, 20, Beta::new(1e-6).unwrap()).unwrap();
     let wrong = rows.iter().filter(|row| learnt.predicts(row) != row.label()).count() as f64 / rows.len() as f64;
     assert!(
         wrong <= most && exact.literals().iter().all(|literal| learnt.literals().contains(literal)),
@@ -168,7 +165,7 @@ fn attributes_move_two_literals_each_and_the_label_all() {
         let counts = |row: &Example| batch.counts(std::slice::from_ref(row));
         let moved =
             |a: &Example, b: &Example| counts(a).iter().zip(counts(b)).filter(|(a, b)| **a != *b).count() as u64;
-        let events = batch.events(&crate::Event::discrete_laplace(Scale::new(4.0).unwrap()).unwrap()).unwrap();
+        let events = batch.events(&crate::Event::discrete_laplace(Scale::new(4.0).unwrap())).unwrap();
         let charged = |scope: &Scope| -> u64 {
             let of = |event: &crate::Event| event.moves().shifts(scope).iter().map(|shift| shift.cells).max();
             events.iter().filter_map(of).sum()

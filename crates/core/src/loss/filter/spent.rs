@@ -95,8 +95,8 @@ impl Spent {
     /// use scumble::loss::filter::Spent;
     /// use scumble::scope::Scope;
     /// let one = || Shift::one_cell(1.0).map(|shift| vec![shift]);
-    /// let presence = Event::pure(epsilon(2.0)?)?.moving(Moves::as_written(one()?, vec![], vec![]));
-    /// let person = Event::pure(epsilon(0.5)?)?.moving(Moves::as_written(vec![], one()?, vec![]));
+    /// let presence = Event::pure(epsilon(2.0)?).moving(Moves::as_written(one()?, vec![], vec![]));
+    /// let person = Event::pure(epsilon(0.5)?).moving(Moves::as_written(vec![], one()?, vec![]));
     /// let spent = Spent::of(&[presence, person], &Scope::Person)?;
     /// assert_eq!(spent.pure_sum(), Some("2".parse()?));
     /// # Ok::<(), scumble::Error>(())
@@ -125,8 +125,8 @@ impl Spent {
     /// use scumble::loss::filter::Spent;
     /// use scumble::scope::Scope;
     /// let one = |event: Event| Spent::of(&[event.moving(Moves::everywhere(Shift::one_cell(1.0)?))], &Scope::Person);
-    /// let (pure, zcdp) = (one(Event::pure(epsilon(1.0)?)?)?, one(Event::zcdp(rho(50.0)?)?)?);
-    /// assert!(pure.is_at_least(&one(Event::pure(epsilon(0.5)?)?)?));
+    /// let (pure, zcdp) = (one(Event::pure(epsilon(1.0)?))?, one(Event::zcdp(rho(50.0)?))?);
+    /// assert!(pure.is_at_least(&one(Event::pure(epsilon(0.5)?))?));
     /// assert!(!zcdp.is_at_least(&pure) && !pure.is_at_least(&zcdp));
     /// # Ok::<(), scumble::Error>(())
     /// ```

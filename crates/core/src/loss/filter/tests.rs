@@ -220,8 +220,8 @@ fn the_delta_of_a_group_grows_along_its_chain() {
 #[test]
 fn a_filter_charges_a_person_at_least_what_presence_costs() {
     let one = || vec![Shift::one_cell(1.0).unwrap()];
-    let presence = Event::pure(Epsilon::new(1.0).unwrap()).unwrap().moving(Moves::as_written(one(), vec![], vec![]));
-    let person = Event::pure(Epsilon::new(0.25).unwrap()).unwrap().moving(Moves::as_written(vec![], one(), vec![]));
+    let presence = Event::pure(Epsilon::new(1.0).unwrap()).moving(Moves::as_written(one(), vec![], vec![]));
+    let person = Event::pure(Epsilon::new(0.25).unwrap()).moving(Moves::as_written(vec![], one(), vec![]));
     let limit = || Limit::Approximate { epsilon: exact("1"), delta: Exact::zero() };
     let two = Scope::Person.group(2.try_into().unwrap());
     for (scope, holds) in [(Scope::Person, true), (two, false)] {
@@ -238,12 +238,10 @@ fn a_filter_charges_a_person_at_least_what_presence_costs() {
 #[test]
 fn the_worse_of_two_kinds_of_cost_is_no_less_at_any_delta() {
     let one = || vec![Shift::one_cell(1.0).unwrap()];
-    let beside =
-        Event::pure(Epsilon::new(3.0).unwrap()).unwrap().moving(Moves::everywhere(Shift::one_cell(1.0).unwrap()));
+    let beside = Event::pure(Epsilon::new(3.0).unwrap()).moving(Moves::everywhere(Shift::one_cell(1.0).unwrap()));
     for (epsilon, rho) in [(1.0, 0.5), (1.0, 0.6), (1.0, 5.0), (0.2, 0.02), (4.0, 8.0)] {
-        let presence =
-            Event::pure(Epsilon::new(epsilon).unwrap()).unwrap().moving(Moves::as_written(one(), vec![], vec![]));
-        let person = Event::zcdp(Rho::new(rho).unwrap()).unwrap().moving(Moves::as_written(vec![], one(), vec![]));
+        let presence = Event::pure(Epsilon::new(epsilon).unwrap()).moving(Moves::as_written(one(), vec![], vec![]));
+        let person = Event::zcdp(Rho::new(rho).unwrap()).moving(Moves::as_written(vec![], one(), vec![]));
         let sums = |scope: Scope| {
             let mut spent = Spent::of(&[presence.clone(), person.clone()], &scope).unwrap();
             spent.add_all(std::slice::from_ref(&beside), &scope).unwrap();

@@ -18,7 +18,7 @@ fn moving(event: Event, list: &[(u64, f64)]) -> Event {
 }
 
 fn delta(events: &[Event], epsilon: f64) -> Answer {
-    Loss::of(events, Scope::Person).unwrap().delta(Epsilon::new(epsilon).unwrap()).unwrap()
+    Loss::of(events, Scope::Person).unwrap().delta(Epsilon::new(epsilon).unwrap())
 }
 
 /// SUM of x in \[−5, 10\] in 2 groups was certified to have δ(0) = 0.18420 and δ(0.65) = 0.02549, each with an equal lower bound. An owner who keeps one of both groups
@@ -26,9 +26,8 @@ fn delta(events: &[Event], epsilon: f64) -> Answer {
 #[test]
 fn an_owner_who_keeps_some_groups_is_covered() {
     // The discrete losses were convolved exactly, the continuous ones on a grid of 1/80,000, rounded up and down: both ends agree in these digits.
-    let discrete =
-        (Event::discrete_laplace(Scale::new(40.0).unwrap()).unwrap(), [(0.0, 0.203_753_9), (0.65, 0.029_654_1)]);
-    let continuous = (Event::laplace(Scale::new(40.0).unwrap()).unwrap(), [(0.0, 0.203_658), (0.65, 0.029_591_7)]);
+    let discrete = (Event::discrete_laplace(Scale::new(40.0).unwrap()), [(0.0, 0.203_753_9), (0.65, 0.029_654_1)]);
+    let continuous = (Event::laplace(Scale::new(40.0).unwrap()), [(0.0, 0.203_658), (0.65, 0.029_591_7)]);
     for (noise, truths) in [discrete, continuous] {
         let event = moving(noise, &[(4, 10.0), (2, 15.0)]);
         for (epsilon, truth) in truths {
@@ -161,8 +160,7 @@ fn generated_lists_are_certified_against_every_move_that_they_stand_for() {
                 Event::discrete_laplace(Scale::new(2.0 * size).unwrap())
             } else {
                 Event::discrete_gaussian(Sigma::new(size).unwrap())
-            }
-            .unwrap();
+            };
             let noise = Noise::of(event.word());
             laws.push(stands_for(&list).iter().map(|moved| in_numbers(&noise, moved)).collect());
             events.push(moving(event, &list));
@@ -190,14 +188,14 @@ fn generated_lists_are_certified_against_every_move_that_they_stand_for() {
 #[test]
 fn an_epsilon_of_alternatives_holds_for_every_move() {
     for (event, list) in [
-        (Event::discrete_laplace(Scale::new(16.0).unwrap()).unwrap(), [(4, 4.0), (2, 6.0)]),
-        (Event::discrete_gaussian(Sigma::new(3.0).unwrap()).unwrap(), [(4, 2.0), (2, 3.0)]),
+        (Event::discrete_laplace(Scale::new(16.0).unwrap()), [(4, 4.0), (2, 6.0)]),
+        (Event::discrete_gaussian(Sigma::new(3.0).unwrap()), [(4, 2.0), (2, 3.0)]),
     ] {
         let noise = Noise::of(event.word());
         let laws: Vec<_> = stands_for(&list).iter().map(|moved| in_numbers(&noise, moved)).collect();
         let loss = Loss::of([moving(event, &list)], Scope::Person).unwrap();
         for target in [1e-4, 0.02, 0.1] {
-            let found = loss.epsilon(Delta::new(target).unwrap()).unwrap();
+            let found = loss.epsilon(Delta::new(target).unwrap());
             let at = |epsilon: f64| laws.iter().map(|law| delta_of(law, &[(0.0, 1.0)], epsilon)).fold(0.0, f64::max);
             assert!(at(found.upper) <= target * (1.0 + 1e-9), "{found:?}");
             assert!(at(found.lower * (1.0 - 1e-6)) >= target * (1.0 - 1e-9), "{found:?}");
@@ -209,10 +207,9 @@ fn an_epsilon_of_alternatives_holds_for_every_move() {
 /// The theorem that covers rest on: what moves from the cell that moves less to the one that moves more costs more, at each ε.
 #[test]
 fn a_move_that_is_less_even_costs_more() {
-    let words = [0.4, 1.0, 3.0].map(|scale| Event::discrete_laplace(Scale::new(scale).unwrap()).unwrap());
-    for event in words
-        .into_iter()
-        .chain([0.5, 1.0, 2.2].map(|sigma| Event::discrete_gaussian(Sigma::new(sigma).unwrap()).unwrap()))
+    let words = [0.4, 1.0, 3.0].map(|scale| Event::discrete_laplace(Scale::new(scale).unwrap()));
+    for event in
+        words.into_iter().chain([0.5, 1.0, 2.2].map(|sigma| Event::discrete_gaussian(Sigma::new(sigma).unwrap())))
     {
         let noise = Noise::of(event.word());
         for (a, b) in (1..=5).flat_map(|a| (1..=a).map(move |b| (a, b))) {
@@ -322,7 +319,7 @@ fn sinh_normal_noise_in_several_cells_covers_more_of_them() {
         let pair_of_ones = both(&one, &one);
         let found = Loss::of([event], Scope::Person).unwrap();
         for epsilon in [0.5, 2.0, 6.0] {
-            let upper = found.delta(Epsilon::new(epsilon).unwrap()).unwrap().upper;
+            let upper = found.delta(Epsilon::new(epsilon).unwrap()).upper;
             for truth in [
                 delta_of(&two, &two, epsilon),
                 delta_of(&two, &pair_of_ones, epsilon),
@@ -337,7 +334,7 @@ fn sinh_normal_noise_in_several_cells_covers_more_of_them() {
 /// Whatever several cells of one alternative stand for is right where a curve divided by the move does not fall: randomized response, whose curve is not convex, and tCDP.
 #[test]
 fn curves_grow_at_least_in_proportion_to_the_move() {
-    let one = |event: crate::error::Result<Event>| event.unwrap().word().clone();
+    let one = |event: Event| event.word().clone();
     let (epsilon, rho) =
         (|of: f64| crate::quantity::Epsilon::new(of).unwrap(), |of: f64| crate::quantity::Rho::new(of).unwrap());
     let mut words = vec![
@@ -378,7 +375,7 @@ fn curves_grow_at_least_in_proportion_to_the_move() {
 /// Ten cells by 3 owners or 39 by 1 of something 2-private: ten cells by 2 and fourteen by 1 are less even than half of both, and lose more in the mean than either: 59.89 for 59.70.
 #[test]
 fn a_mixture_of_what_is_not_convex_is_covered() {
-    let event = moving(Event::pure(Epsilon::new(2.0).unwrap()).unwrap(), &[(10, 3.0), (39, 1.0)]);
+    let event = moving(Event::pure(Epsilon::new(2.0).unwrap()), &[(10, 3.0), (39, 1.0)]);
     let mean = |owners: f64| 2.0 * owners * owners.tanh();
     let (larger, mixed) = (f64::max(10.0 * mean(3.0), 39.0 * mean(1.0)), 10.0 * mean(2.0) + 14.0 * mean(1.0));
     assert!(mixed > 1.002 * larger);
@@ -393,7 +390,7 @@ fn a_mixture_of_what_is_not_convex_is_covered() {
         assert!(found >= 10.0 * one(2.0) + 14.0 * one(1.0), "{order}: {found}");
     }
     // One owner apart nothing lies between, and the largest is right.
-    let dense = moving(Event::pure(Epsilon::new(2.0).unwrap()).unwrap(), &[(10, 2.0), (25, 1.0)]);
+    let dense = moving(Event::pure(Epsilon::new(2.0).unwrap()), &[(10, 2.0), (25, 1.0)]);
     let spent = crate::loss::filter::Spent::of(&[dense], &Scope::Person).unwrap();
     assert!((spent.rho(&crate::quantity::Exact::zero()).unwrap().to_f64() - 10.0 * mean(2.0)).abs() < 1e-9);
 }

@@ -87,11 +87,11 @@ fn is_covered(events: &[Event], members: u32) {
     // What has no bound for a person is refused, whatever there is for presence.
     let (Ok(own), Ok(other)) = (Loss::of(events, person), Loss::of(events, presence)) else { return };
     for delta in [0.0, 1e-9, 0.01] {
-        let (own, other) = numbers([&own, &other].map(|loss| loss.epsilon(Delta::new(delta).unwrap()).unwrap()));
+        let (own, other) = numbers([&own, &other].map(|loss| loss.epsilon(Delta::new(delta).unwrap())));
         assert!(own >= other * (1.0 - 1e-3), "{events:?} at {delta}, groups of {members}: {own} {other}");
     }
     for epsilon in [0.0, 0.5] {
-        let (own, other) = numbers([&own, &other].map(|loss| loss.delta(Epsilon::new(epsilon).unwrap()).unwrap()));
+        let (own, other) = numbers([&own, &other].map(|loss| loss.delta(Epsilon::new(epsilon).unwrap())));
         assert!(own >= other * (1.0 - 1e-2) - 1e-12, "{events:?} at {epsilon}, groups of {members}: {own} {other}");
     }
 }
@@ -145,10 +145,7 @@ fn who_is_seen_is_not_protected_as_a_person() {
         check(&events).unwrap();
         let spent = |scope: &Scope| Spent::of(&events[..1], scope).unwrap();
         assert_eq!(spent(&Scope::Person), spent(&Scope::Presence));
-        assert_eq!(
-            Loss::of(&events, Scope::Person).unwrap().epsilon(Delta::new(1e-3).unwrap()).unwrap().upper,
-            f64::INFINITY
-        );
+        assert_eq!(Loss::of(&events, Scope::Person).unwrap().epsilon(Delta::new(1e-3).unwrap()).upper, f64::INFINITY);
     }
 }
 
@@ -157,9 +154,9 @@ fn who_is_seen_is_not_protected_as_a_person() {
 fn presence_by_itself_costs_something_on_a_sample() {
     for word in words() {
         let event = Event::new(word, Moves::as_written(shifts(&[(1, 1.0)]), Vec::new(), Vec::new()));
-        let event = event.without_replacement(Rate::new(0.5).unwrap()).unwrap();
+        let event = event.without_replacement(Rate::new(0.5).unwrap());
         if let Ok(loss) = Loss::of([event.clone()], Scope::Presence) {
-            assert!(loss.delta(Epsilon::new(0.0).unwrap()).unwrap().upper > 0.0, "{event:?}");
+            assert!(loss.delta(Epsilon::new(0.0).unwrap()).upper > 0.0, "{event:?}");
         }
         if let Ok(spent) = Spent::of(std::slice::from_ref(&event), &Scope::Presence) {
             assert!(spent != Spent::nothing(), "{event:?}");

@@ -8,7 +8,7 @@ fn loss(events: &[Event], scope: &Scope) -> Loss {
 }
 
 fn epsilon(events: &[Event], scope: &Scope, delta: f64) -> Answer {
-    loss(events, scope).epsilon(Delta::new(delta).unwrap()).unwrap()
+    loss(events, scope).epsilon(Delta::new(delta).unwrap())
 }
 
 fn poisson(rate: f64) -> Sampling {
@@ -45,7 +45,7 @@ fn a_fraction_of_a_step_counts_where_there_are_several_cells() {
     // No cell moves by a whole step.
     assert_eq!(of(&[(2, 0.5)], &Scope::Presence.group(3.try_into().unwrap())).upper, 0.0);
     let deltas = |word: Word, shifts: &[(u64, f64)]| {
-        loss(&[moving(word, shifts)], &Scope::Presence).delta(Epsilon::new(0.5).unwrap()).unwrap()
+        loss(&[moving(word, shifts)], &Scope::Presence).delta(Epsilon::new(0.5).unwrap())
     };
     let sinh = || Word::SinhNormal { sigma: Sigma::new(2.0).unwrap(), a: Scale::new(3.0).unwrap() };
     for word in [gaussian, sinh] {
@@ -124,13 +124,13 @@ fn a_group_on_a_sample_costs_no_less_than_the_mixture_of_its_sizes() {
     };
     let pure = 2.0 * (rate * (1.0 / scale).exp_m1()).ln_1p();
     let largest = (-60..60).map(|z| (with(z) / mass(z)).ln().abs()).fold(0.0, f64::max);
-    let found = answers.epsilon(Delta::new(0.0).unwrap()).unwrap().upper;
+    let found = answers.epsilon(Delta::new(0.0).unwrap()).upper;
     assert!(largest <= found && (found / pure - 1.0).abs() < 1e-12, "{largest} {found} {pure}");
     for at in [0.05, 0.2, 0.3] {
         let one = |p: f64, q: f64| (p - f64::exp(at) * q).max(0.0);
         let truth = (-200..200)
             .fold((0.0, 0.0), |sum: (f64, f64), z| (sum.0 + one(with(z), mass(z)), sum.1 + one(mass(z), with(z))));
-        let found = answers.delta(Epsilon::new(at).unwrap()).unwrap();
+        let found = answers.delta(Epsilon::new(at).unwrap());
         assert!(found.upper >= truth.0.max(truth.1) && found.lower <= truth.0.max(truth.1), "{found:?} {truth:?}");
     }
 }
@@ -165,7 +165,7 @@ fn groups_on_samples_are_answered_for_every_notion() {
     let once = Event::new(word, one.clone()).sampled(poisson(0.1));
     let amplified = (0.1 * 0.5f64.exp_m1()).ln_1p();
     let truth = 1e-10 * ((3.0 * amplified).exp_m1() / amplified.exp_m1());
-    let found = loss(&[once], &group).delta(Epsilon::new(3.0 * amplified + 1e-12).unwrap()).unwrap();
+    let found = loss(&[once], &group).delta(Epsilon::new(3.0 * amplified + 1e-12).unwrap());
     assert!(found.upper >= truth && found.upper <= truth * (1.0 + 1e-5), "{found:?} {truth}");
 }
 

@@ -15,10 +15,10 @@ use std::borrow::Borrow;
 /// use scumble::quantity::{beta, delta, epsilon};
 /// use scumble::noise::SecureSource;
 /// use scumble::{Additive, Loss, Scope, Target};
-/// let count = Additive::count().within(Target::pure(epsilon(0.5)?)?, Scope::Person)?;
+/// let count = Additive::count().within(Target::pure(epsilon(0.5)?), Scope::Person)?;
 /// let published: i64 = count.release(120, &mut SecureSource::new()?);
 /// assert!(count.error(beta(1e-9)?)? < 50.0, "{published} is nearer to 120 than that, except with probability 1e-9");
-/// assert!(Loss::of(count.events()?, Scope::Person)?.epsilon(delta(0.0)?)?.upper <= 0.5 * (1.0 + 1e-9));
+/// assert!(Loss::of(count.events()?, Scope::Person)?.epsilon(delta(0.0)?).upper <= 0.5 * (1.0 + 1e-9));
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -47,7 +47,7 @@ impl Additive {
     /// use scumble::quantity::rho;
     /// use scumble::noise::InsecureSeededSource;
     /// use scumble::{Additive, Scope, Target};
-    /// let histogram = Additive::histogram().within(Target::zcdp(rho(0.1)?)?, Scope::Person)?;
+    /// let histogram = Additive::histogram().within(Target::zcdp(rho(0.1)?), Scope::Person)?;
     /// let noisy = histogram.release(&[120, 45, 0], &mut InsecureSeededSource::new(1));
     /// assert_eq!(noisy.len(), 3);
     /// # Ok::<(), scumble::Error>(())
@@ -65,7 +65,7 @@ impl Additive {
     /// use scumble::noise::InsecureSeededSource;
     /// use scumble::{Additive, Scope, Target};
     /// let ages = [31i64, 45, 230];
-    /// let sum = Additive::sum(0, 120)?.within(Target::pure(epsilon(1.0)?)?, Scope::Presence)?;
+    /// let sum = Additive::sum(0, 120)?.within(Target::pure(epsilon(1.0)?), Scope::Presence)?;
     /// let noisy = sum.release(ages.iter().map(|age| age.clamp(&0, &120)).sum::<i64>(), &mut InsecureSeededSource::new(1));
     /// assert!((noisy - 196).abs() < 2500);
     /// # Ok::<(), scumble::Error>(())

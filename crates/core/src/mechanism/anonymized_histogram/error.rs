@@ -11,7 +11,7 @@
 
 use super::projection::FRACTION_BITS;
 use super::{AnonymizedHistogram, Layout, Phase, Projection, Size, scale_of, slack};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::quantity::{Beta, Epsilon, Scale};
 
 /// Floating-point slack on bounds that are computed with a handful of operations.

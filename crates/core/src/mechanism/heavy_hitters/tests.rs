@@ -677,7 +677,7 @@ fn the_events_cost_at_least_what_the_tree_states() {
         let (person, presence) = (charged(&Scope::Person, &all).0, charged(&Scope::Presence, &all).0);
         assert!(person <= tree.epsilon_person() * (1.0 + 1e-9), "person: {person}");
         assert!(presence <= tree.epsilon_presence() * (1.0 + 1e-9), "presence: {presence}");
-        let pure = |scope: &Scope| Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper;
+        let pure = |scope: &Scope| Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).upper;
         if rule.unknown.is_empty() {
             close(pure(&Scope::Person), tree.epsilon_person(), 1e-9, "person");
             close(pure(&Scope::Presence), tree.epsilon_presence(), 1e-9, "presence");
@@ -740,7 +740,7 @@ fn events_of_unknown_domains_may_be_convolved_and_chained() {
             let group = scope(&set).group(owners.try_into().unwrap());
             let loss = Loss::of(&events, if owners == 1 { scope(&set) } else { group }).unwrap();
             for epsilon in [0.0, 0.3, 1.0, 2.0, 3.5, 5.0] {
-                let found = loss.delta(Epsilon::new(epsilon).unwrap()).unwrap();
+                let found = loss.delta(Epsilon::new(epsilon).unwrap());
                 let mut worst = 0.0f64;
                 for (place, other) in (0..tables.len()).flat_map(|i| (0..tables.len()).map(move |j| (i, j))) {
                     let (one, two) = (&tables[place], &tables[other]);
@@ -797,7 +797,7 @@ fn events_of_unknown_domains_may_be_convolved_in_an_uneven_tree() {
             apart(one, two) <= owners as usize && kept.iter().all(|&j| column(one, j) == column(two, j))
         };
         for epsilon in [0.0, 1.0, 2.5, 5.0] {
-            let found = loss.delta(Epsilon::new(epsilon).unwrap()).unwrap();
+            let found = loss.delta(Epsilon::new(epsilon).unwrap());
             let mut worst = 0.0f64;
             for (place, other) in (0..tables.len()).flat_map(|i| (0..tables.len()).map(move |j| (i, j))) {
                 if is_near(&tables[place], &tables[other]) {

@@ -1,7 +1,7 @@
 //! How many values are at most a key, for all keys at once, read off a tree of quantiles.
 
 use super::{QuantileTree, moves};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::Event;
 use crate::mechanism::additive::Noise;
 use crate::noise::BitSource;

@@ -82,7 +82,7 @@ impl Steps {
 /// use scumble::mechanism::smooth::{Smooth, Steps};
 /// use scumble::noise::InsecureSeededSource;
 /// // Sensitivities of up to 100,000 are possible, but near this data they are 92 + k.
-/// let smooth = Smooth::within(Family::Cauchy4, Target::pure(epsilon(1.0)?)?, 100_000)?;
+/// let smooth = Smooth::within(Family::Cauchy4, Target::pure(epsilon(1.0)?), 100_000)?;
 /// let noisy = smooth.release(7713, |k| (92 + k).min(100_000), &mut InsecureSeededSource::new(1));
 /// assert!((noisy - 7713).abs() < 10_000);
 /// assert_eq!(smooth.events(&Steps::one())?.len(), 1);
@@ -277,9 +277,9 @@ fn is_certified(noise: SmoothNoise, target: Target) -> Result<bool> {
     let loss = || Loss::of([Event::new(Word::SmoothNoise(noise), Steps::one().moves(1.0)?)], Scope::Presence);
     Ok(match (noise.family(), target) {
         (Family::Cauchy4, Target::Pure(epsilon) | Target::Approximate(epsilon, _)) => {
-            loss()?.epsilon(Delta::new(0.0)?)?.upper <= epsilon.get()
+            loss()?.epsilon(Delta::new(0.0)?).upper <= epsilon.get()
         }
-        (_, Target::Approximate(epsilon, delta)) => loss()?.delta(epsilon)?.upper <= delta.get(),
+        (_, Target::Approximate(epsilon, delta)) => loss()?.delta(epsilon).upper <= delta.get(),
         (_, Target::Truncated(rho, omega)) => {
             let (found, up_to) = loss::truncated_of_smooth_noise(&noise)?;
             found <= rho.get() && up_to >= omega.get()

@@ -116,7 +116,7 @@ fn small_medians_cost_what_the_event_says() {
     let pairs = neighbours::attributes(&both, 2, &[1]);
     assert!(pairs.iter().all(|(left, right)| state(&smooth, left) == state(&smooth, right)));
     let scope = Scope::Attributes(set("other"));
-    assert_eq!(Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper, 0.0);
+    assert_eq!(Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).upper, 0.0);
 }
 
 /// Specification 4.4, the same medians: δ of Laplace noise at several ε is within what accounting says, in every scope and both orders. That is by its grid up to 2% above what
@@ -163,12 +163,10 @@ fn small_medians_by_gaussian_noise_cost_what_the_event_says() {
 /// A level is published beside an answer: both together cost the sum of their events.
 #[test]
 fn an_error_bar_is_made_of_a_level_with_noise() {
-    let smooth = Smooth::within(Family::Cauchy4, Target::pure(Epsilon::new(1.0).unwrap()).unwrap(), 1000).unwrap();
+    let smooth = Smooth::within(Family::Cauchy4, Target::pure(Epsilon::new(1.0).unwrap()), 1000).unwrap();
     let scale = Scale::new(10.0).unwrap();
     let event = smooth.event_of_level(scale, &Steps::two()).unwrap();
-    assert!(
-        (Loss::of([event], Scope::Person).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper - 0.2).abs() < 1e-9
-    );
+    assert!((Loss::of([event], Scope::Person).unwrap().epsilon(Delta::new(0.0).unwrap()).upper - 0.2).abs() < 1e-9);
     let mut bits = crate::noise::InsecureSeededSource::new(3);
     let (runs, truth) = (2000, 5000);
     let held = (0..runs)
@@ -190,13 +188,12 @@ fn an_error_bar_is_made_of_a_level_with_noise() {
 #[test]
 fn calibrated_noise_is_within_and_one_step_more_is_not() {
     for epsilon in [0.1, 1.0, 4.0] {
-        let smooth =
-            Smooth::within(Family::Cauchy4, Target::pure(Epsilon::new(epsilon).unwrap()).unwrap(), 1000).unwrap();
+        let smooth = Smooth::within(Family::Cauchy4, Target::pure(Epsilon::new(epsilon).unwrap()), 1000).unwrap();
         let cost = |alpha: Quotient| {
             let noise =
                 SmoothNoise::new(Family::Cauchy4, smooth.noise().gamma(), alpha, smooth.noise().levels()).unwrap();
             let events = Smooth::new(noise).unwrap().events(&Steps::two()).unwrap();
-            let loss = |scope| Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper;
+            let loss = |scope| Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).upper;
             assert!((loss(Scope::Person) / loss(Scope::Presence) - 2.0).abs() < 1e-9);
             loss(Scope::Presence)
         };
@@ -206,7 +203,7 @@ fn calibrated_noise_is_within_and_one_step_more_is_not() {
         assert!(cost(Quotient::new(above + above / 100 + 1, below).unwrap()) > epsilon * 0.999);
     }
     // Specification 4.3: at ε = 1 and β = 0.1 about 0.367; rounded scales are a little worse.
-    let (above, below) = Smooth::within(Family::Cauchy4, Target::pure(Epsilon::new(1.0).unwrap()).unwrap(), 200_000)
+    let (above, below) = Smooth::within(Family::Cauchy4, Target::pure(Epsilon::new(1.0).unwrap()), 200_000)
         .unwrap()
         .noise()
         .alpha()
@@ -217,7 +214,7 @@ fn calibrated_noise_is_within_and_one_step_more_is_not() {
 
 #[test]
 fn other_families_are_calibrated_to_their_own_notions() {
-    let target = Target::approximate(Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap()).unwrap();
+    let target = Target::approximate(Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
     let laplace = Smooth::within(Family::DiscreteLaplace, target, 100).unwrap();
     let (above, below) = laplace.noise().alpha().parts();
     assert!((0.6..0.95).contains(&(f64::from(above) / f64::from(below))), "{:?}", laplace.noise());
@@ -225,7 +222,6 @@ fn other_families_are_calibrated_to_their_own_notions() {
         Loss::of(laplace.events(&Steps::one()).unwrap(), Scope::Person)
             .unwrap()
             .delta(Epsilon::new(1.0).unwrap())
-            .unwrap()
             .upper
             <= 1e-6
     );
@@ -236,19 +232,18 @@ fn other_families_are_calibrated_to_their_own_notions() {
     let delta = Loss::of(gaussian.events(&Steps::one()).unwrap(), Scope::Person)
         .unwrap()
         .delta(Epsilon::new(1.0).unwrap())
-        .unwrap()
         .upper;
     assert!(delta <= 1e-6 && delta > 0.9e-6, "{delta}");
-    let target = Target::tcdp(Rho::new(0.05).unwrap(), Omega::new(8.0).unwrap()).unwrap();
+    let target = Target::tcdp(Rho::new(0.05).unwrap(), Omega::new(8.0).unwrap());
     let gaussian = Smooth::within(Family::DiscreteGaussian, target, 100).unwrap();
     let (rho, omega) = crate::loss::truncated_of_smooth_noise(&gaussian.noise()).unwrap();
     assert!(rho <= 0.05 && rho > 0.03 && omega >= 8.0);
     for (family, target) in [
-        (Family::DiscreteLaplace, Target::pure(Epsilon::new(1.0).unwrap()).unwrap()),
-        (Family::Cauchy4, Target::zcdp(Rho::new(1.0).unwrap()).unwrap()),
-        (Family::DiscreteGaussian, Target::pure(Epsilon::new(1.0).unwrap()).unwrap()),
-        (Family::Cauchy4, Target::pure(Epsilon::new(0.0).unwrap()).unwrap()),
-        (Family::Cauchy4, Target::pure(Epsilon::new(1e-12).unwrap()).unwrap()),
+        (Family::DiscreteLaplace, Target::pure(Epsilon::new(1.0).unwrap())),
+        (Family::Cauchy4, Target::zcdp(Rho::new(1.0).unwrap())),
+        (Family::DiscreteGaussian, Target::pure(Epsilon::new(1.0).unwrap())),
+        (Family::Cauchy4, Target::pure(Epsilon::new(0.0).unwrap())),
+        (Family::Cauchy4, Target::pure(Epsilon::new(1e-12).unwrap())),
     ] {
         assert!(Smooth::within(family, target, 100).is_err(), "{family:?} {target}");
     }

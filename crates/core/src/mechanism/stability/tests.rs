@@ -214,7 +214,7 @@ fn group_costs(made: &StabilityHistogram, records: &[Vec<usize>], each: i64, siz
             Some((epsilon.to_f64_up(), at))
         };
         let loss = Loss::of(&events, &group).unwrap();
-        let by_loss = |epsilon: f64| (epsilon, loss.delta(Epsilon::new(epsilon).unwrap()).unwrap().upper);
+        let by_loss = |epsilon: f64| (epsilon, loss.delta(Epsilon::new(epsilon).unwrap()).upper);
         let filter = pure.into_iter().chain([4.001, 20.0].into_iter().filter_map(by_filter));
         let claims: Vec<(f64, f64)> = filter.chain([0.0, 0.7, 3.0, 8.0].map(by_loss)).collect();
         for other in &others {

@@ -3,7 +3,7 @@
 use super::estimate::{Frequency, estimates};
 use super::report::{decimal, hexadecimal};
 use super::{FrequencyOracle, ReportKind};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::quantity::Beta;
 
 /// Counts reports; what is no report of the oracle is rejected and counted.

@@ -106,7 +106,7 @@ fn a_person_costs_at_least_its_presence() {
             let (person, presence) = (loss(Scope::Person), loss(Scope::Presence));
             for delta in [0.0, 1e-9, 1e-3, 0.1] {
                 let [person, presence] =
-                    [&person, &presence].map(|loss| loss.epsilon(Delta::new(delta).unwrap()).unwrap().upper);
+                    [&person, &presence].map(|loss| loss.epsilon(Delta::new(delta).unwrap()).upper);
                 assert!(person >= presence * (1.0 - 1e-4), "{oracle:?} {absent:?} {delta}: {person} {presence}");
             }
         }
@@ -124,8 +124,7 @@ fn presence_is_not_protected_by_silence() {
     for oracle in oracles() {
         let age = AttributeSet::new(["age"]).unwrap();
         let events = oracle.events(&age, Absent::Silent).unwrap();
-        let epsilon =
-            |scope: Scope| crate::Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper;
+        let epsilon = |scope: Scope| crate::Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).upper;
         assert_eq!((epsilon(Scope::Presence), epsilon(Scope::Person)), (f64::INFINITY, f64::INFINITY));
         assert_eq!(epsilon(Scope::Attributes(AttributeSet::new(["size"]).unwrap())), 0.0);
         assert!((epsilon(Scope::Attributes(age)) - oracle.epsilon.get()).abs() < 1e-6);

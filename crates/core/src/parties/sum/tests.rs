@@ -268,7 +268,7 @@ fn events_cost_what_was_asked_for() {
     ] {
         let sum = SharedSum::new(epsilon.parse().unwrap(), &scope, cells, owner, trust).unwrap();
         let events = sum.events(&attributes).unwrap();
-        let cost = |scope: Scope| Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper;
+        let cost = |scope: Scope| Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).upper;
         let asked: f64 = epsilon.parse().unwrap();
         assert!((cost(scope.clone()) - asked).abs() < 1e-9 * asked, "{scope:?}");
         assert_eq!(cost(Scope::Attributes(attributes.clone())), cost(Scope::Person));

@@ -56,7 +56,7 @@ pub fn a_halfspace() {
         .tells(1520, |moved, bits| told(labels.learn(&[vec![1]], &[if moved { 1 } else { -1 }], bits).unwrap()));
     let features = halfspace::Learner::new(0, 1, (1_000_000, 1), Epsilon::new(1.5).unwrap(), candidates()).unwrap();
     let claimed = features.epsilon_features(1);
-    let too_small = claim_of(&[Event::exponential(Epsilon::new(claimed / 1.2).unwrap()).unwrap()], &Scope::Presence);
+    let too_small = claim_of(&[Event::exponential(Epsilon::new(claimed / 1.2).unwrap())], &Scope::Presence);
     Audit::claiming("halfspace, point", pure(claimed), too_small)
         .tells(1521, |moved, bits| told(features.learn(&[vec![if moved { 1 } else { -1 }]], &[1], bits).unwrap()));
 }

@@ -271,8 +271,7 @@ mod tests {
         // A person may change in one attribute alone.
         worst[3] = worst.iter().copied().fold(0.0, f64::max);
         for (worst, scope) in worst.into_iter().zip(scopes) {
-            let charged =
-                scumble::Loss::of(&events, scope.clone()).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper;
+            let charged = scumble::Loss::of(&events, scope.clone()).unwrap().epsilon(Delta::new(0.0).unwrap()).upper;
             assert!(worst <= charged * (1.0 + 1e-9), "{scope}: {worst} is more than {charged}");
             assert!(worst > 0.99 * charged, "{scope}: {worst} would not show that {charged} is needed");
         }

@@ -49,12 +49,12 @@ fn one_owner_costs_what_two_events_cost() {
             let same = |one: f64, two: f64| one == two || one <= two && one >= two * (1.0 - 1e-4);
             for at in effort(&[1e-5, 0.02][..], &[0.0, 1e-5, 0.02, 0.5]).iter().copied() {
                 let at = Delta::new(at).unwrap();
-                let (one, two) = (one.epsilon(at).unwrap().upper, two.epsilon(at).unwrap().upper);
+                let (one, two) = (one.epsilon(at).upper, two.epsilon(at).upper);
                 assert!(same(one, two), "{scope} {at}: {one} {two}");
             }
             for at in effort(&[0.3][..], &[0.0, 0.3, 2.0]).iter().copied() {
                 let at = Epsilon::new(at).unwrap();
-                let (one, two) = (one.delta(at).unwrap().upper, two.delta(at).unwrap().upper);
+                let (one, two) = (one.delta(at).upper, two.delta(at).upper);
                 assert!(same(one, two), "{scope} {at}: {one} {two}");
             }
         }
@@ -123,7 +123,7 @@ fn samples_cost_no_less_than_their_exact_laws() {
         let sampled = event.clone().sampled(sampling);
         let claims = [Scope::Presence, Scope::Person, attribute("key")].map(|scope| {
             let loss = Loss::of(std::slice::from_ref(&sampled), &scope).unwrap();
-            let delta = |at: f64| loss.delta(Epsilon::new(at).unwrap()).unwrap().upper;
+            let delta = |at: f64| loss.delta(Epsilon::new(at).unwrap()).upper;
             let deltas: Vec<(f64, f64)> =
                 effort(&[0.1, 1.5][..], &[0.0, 0.1, 0.6, 1.5]).iter().map(|at| (*at, delta(*at))).collect();
             (Spent::of(std::slice::from_ref(&sampled), &scope).unwrap(), deltas, scope)
@@ -171,7 +171,7 @@ fn a_filter_knows_that_a_sample_of_fixed_size_replaces() {
     assert_eq!(spent(&sampled, Scope::Person), spent(&noise, Scope::Person));
     // The accountant's amplified number is not above the filter's.
     let loss = Loss::of(std::slice::from_ref(&sampled), &Scope::Presence).unwrap();
-    let amplified = loss.epsilon(Delta::new(0.0).unwrap()).unwrap();
+    let amplified = loss.epsilon(Delta::new(0.0).unwrap());
     assert!(amplified.upper > 1.0 && amplified.upper <= 2.0, "{amplified:?}");
 }
 
@@ -181,7 +181,7 @@ fn groups_on_samples_are_counted_as_on_everybody() {
     let whole = event(laplace(3.0), 1e-6);
     let sampled = whole.clone().sampled(Sampling::Poisson(Rate::new(0.1).unwrap()));
     let at = Epsilon::new(1.0).unwrap();
-    let delta = |event: Event, scope: &Scope| Loss::of(&[event], scope).unwrap().delta(at).unwrap().upper;
+    let delta = |event: Event, scope: &Scope| Loss::of(&[event], scope).unwrap().delta(at).upper;
     assert_eq!(delta(sampled.clone(), &two), delta(whole.clone(), &two));
     let replaced = whole.clone().sampled(Sampling::WithoutReplacement(Rate::new(0.1).unwrap()));
     assert_eq!(delta(replaced, &two), delta(whole, &Scope::Person.group(2.try_into().unwrap())));
@@ -202,11 +202,11 @@ proptest::proptest! {
         let touch = Touch { attributes: AttributeSet::new(["town"]).unwrap(), shifts: vec![two] };
         let moves = Moves::by_scope(vec![one], vec![two], vec![touch]);
         let sampled = |event: Event| match rate {
-            0 | 1 => Ok(event),
+            0 | 1 => event,
             2 => event.poisson(Rate::new(0.3).unwrap()),
             _ => event.without_replacement(Rate::new(0.9).unwrap()),
         };
-        let alone = sampled(Event::new(noise, moves).repeated(10u64.pow(times)).unwrap()).unwrap();
+        let alone = sampled(Event::new(noise, moves).repeated(10u64.pow(times)).unwrap());
         let event = alone.clone().for_new_keys(Delta::new(ln_delta.exp()).unwrap(), number).unwrap();
         let scope = [Scope::Presence, Scope::Person, attribute("town"), attribute("age")][which].clone();
         let group = scope.group(owners.try_into().unwrap());
@@ -216,7 +216,7 @@ proptest::proptest! {
         // Sampled cells of several keys at once have no bound by some noises: refused, not guessed.
         let (Ok(loss), Ok(noise)) = (Loss::of([event], &group), Loss::of([alone], &group)) else { return Ok(()) };
         for at in [0.0, 0.5, 3.0] {
-            let (whole, part) = (loss.delta(Epsilon::new(at).unwrap()).unwrap().upper, noise.delta(Epsilon::new(at).unwrap()).unwrap().upper);
+            let (whole, part) = (loss.delta(Epsilon::new(at).unwrap()).upper, noise.delta(Epsilon::new(at).unwrap()).upper);
             proptest::prop_assert!((0.0..=1.0).contains(&whole), "{whole}");
             // Groups on samples are counted as on everybody, which may be tighter than the chain of samples that the noise alone gets.
             let is_comparable = owners == 1 || rate < 2;
@@ -224,12 +224,12 @@ proptest::proptest! {
         }
         // A transform has an error of its own: of losses in the thousands, a few billionths.
         if let Some(epsilon) = spent.pure_sum().map(|epsilon| epsilon.to_f64_up()) {
-            let found = loss.delta(Epsilon::new(epsilon).unwrap()).unwrap().upper;
+            let found = loss.delta(Epsilon::new(epsilon).unwrap()).upper;
             let claimed = spent.delta().to_f64_up();
             proptest::prop_assert!(found <= claimed * (1.0 + 1e-3) + 1e-6, "{found} of {claimed}");
         }
         if which == 3 {
-            proptest::prop_assert_eq!(loss.epsilon(Delta::new(0.0).unwrap()).unwrap().upper, 0.0);
+            proptest::prop_assert_eq!(loss.epsilon(Delta::new(0.0).unwrap()).upper, 0.0);
         }
     }
 }

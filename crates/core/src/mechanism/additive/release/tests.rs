@@ -98,12 +98,12 @@ fn extreme_parameters_neither_overflow_nor_panic() {
 #[test]
 fn what_is_made_within_a_target_costs_at_most_that_and_hardly_less() {
     let targets = [
-        Target::pure(Epsilon::new(0.3).unwrap()).unwrap(),
-        Target::approximate(Epsilon::new(0.7).unwrap(), Delta::new(1e-6).unwrap()).unwrap(),
-        Target::approximate(Epsilon::new(0.1).unwrap(), Delta::new(1e-3).unwrap()).unwrap(),
-        Target::approximate(Epsilon::new(0.4).unwrap(), Delta::new(0.0).unwrap()).unwrap(),
-        Target::zcdp(Rho::new(0.03).unwrap()).unwrap(),
-        Target::tcdp(Rho::new(0.03).unwrap(), Omega::new(9.0).unwrap()).unwrap(),
+        Target::pure(Epsilon::new(0.3).unwrap()),
+        Target::approximate(Epsilon::new(0.7).unwrap(), Delta::new(1e-6).unwrap()),
+        Target::approximate(Epsilon::new(0.1).unwrap(), Delta::new(1e-3).unwrap()),
+        Target::approximate(Epsilon::new(0.4).unwrap(), Delta::new(0.0).unwrap()),
+        Target::zcdp(Rho::new(0.03).unwrap()),
+        Target::tcdp(Rho::new(0.03).unwrap(), Omega::new(9.0).unwrap()),
     ];
     let group = Scope::Person.group(std::num::NonZeroU32::new(2).unwrap());
     let many = || Additive::of(Moves::everywhere(Shift::new(40, 3.0).unwrap()));
@@ -130,7 +130,7 @@ fn what_is_made_within_a_target_costs_at_most_that_and_hardly_less() {
                         assert!(found <= exact(epsilon.get()) && found.to_f64() > epsilon.get() * (1.0 - 1e-9));
                     }
                     Target::Approximate(epsilon, delta) => {
-                        let found = crate::loss::Loss::of(&events, scope).unwrap().epsilon(delta).unwrap().upper;
+                        let found = crate::loss::Loss::of(&events, scope).unwrap().epsilon(delta).upper;
                         assert!(found <= epsilon.get() * (1.0 + 1e-9), "{target} {scope}: {found}");
                         // Laplace noise has its pure ε, which is a little more than its ε at δ.
                         let pure = spent.epsilon(&zero).map_or(found, |pure| pure.to_f64());
@@ -146,19 +146,13 @@ fn what_is_made_within_a_target_costs_at_most_that_and_hardly_less() {
 fn what_cannot_be_calibrated_is_refused_in_one_sentence() {
     let sentence = |target: Target, scope: Scope| Additive::count().within(target, scope).unwrap_err().to_string();
     assert_eq!(
-        sentence(Target::pure(Epsilon::new(0.0).unwrap()).unwrap(), Scope::Person),
+        sentence(Target::pure(Epsilon::new(0.0).unwrap()), Scope::Person),
         "epsilon must be above 0 to calibrate noise"
     );
-    assert_eq!(
-        sentence(Target::zcdp(Rho::new(0.0).unwrap()).unwrap(), Scope::Person),
-        "rho must be above 0 to calibrate noise"
-    );
+    assert_eq!(sentence(Target::zcdp(Rho::new(0.0).unwrap()), Scope::Person), "rho must be above 0 to calibrate noise");
     let age = Scope::Attributes(AttributeSet::new(["age"]).unwrap());
-    let unmoved = Additive::sum(0, 1)
-        .unwrap()
-        .within(Target::pure(Epsilon::new(1.0).unwrap()).unwrap(), age)
-        .unwrap_err()
-        .to_string();
+    let unmoved =
+        Additive::sum(0, 1).unwrap().within(Target::pure(Epsilon::new(1.0).unwrap()), age).unwrap_err().to_string();
     assert_eq!(
         unmoved,
         "attributes {age} moves nothing here, so that it asks for no noise: choose a scope that the answer depends on"
@@ -168,7 +162,7 @@ fn what_cannot_be_calibrated_is_refused_in_one_sentence() {
 
 #[test]
 fn one_number_is_noised_as_a_list_of_one() {
-    let count = Additive::count().within(Target::pure(Epsilon::new(0.5).unwrap()).unwrap(), Scope::Person).unwrap();
+    let count = Additive::count().within(Target::pure(Epsilon::new(0.5).unwrap()), Scope::Person).unwrap();
     let (mut left, mut right) = (InsecureSeededSource::new(7), InsecureSeededSource::new(7));
     let one: i64 = count.release(120, &mut left);
     assert_eq!(vec![one], count.clone().release(&[120], &mut right));

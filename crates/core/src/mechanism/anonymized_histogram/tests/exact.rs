@@ -262,8 +262,7 @@ fn accounting_claims_what_was_asked_for() {
             for size in [Size::Private, Size::AtMost(100)] {
                 let mechanism = AnonymizedHistogram::new(epsilon(at), size).unwrap();
                 let events = mechanism.with_elements_per_owner(most).unwrap().events(&password).unwrap();
-                let claimed =
-                    |scope: &Scope| Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper;
+                let claimed = |scope: &Scope| Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).upper;
                 assert!((claimed(&Scope::Presence) / at - 1.0).abs() < 1e-9, "{}", claimed(&Scope::Presence));
                 let person = claimed(&Scope::Person);
                 assert!(person <= 2.0 * at * (1.0 + 1e-9) && person >= 1.9 * at, "{at} {person}");

@@ -168,9 +168,8 @@ fn counts_of_wide_keys_are_within_the_printed_error() {
     }
     // What accounting makes of it: a finite price in both scopes; who replaces an owner may have no value, so the number costs as well.
     let events = thresholds.events().unwrap();
-    let price = |events: &[Event], scope: &Scope| {
-        Loss::of(events, scope).unwrap().epsilon(Delta::new(1e-6).unwrap()).unwrap().upper
-    };
+    let price =
+        |events: &[Event], scope: &Scope| Loss::of(events, scope).unwrap().epsilon(Delta::new(1e-6).unwrap()).upper;
     let (presence, person) = (price(&events, &Scope::Presence), price(&events, &Scope::Person));
     assert!(presence > 0.0 && presence < person && person < 20.0, "{presence} {person}");
     assert!(person > price(&tree.events().unwrap(), &Scope::Person));

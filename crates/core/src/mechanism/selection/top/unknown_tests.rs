@@ -60,7 +60,7 @@ fn check(made: &UnknownTop, weight: &dyn Fn(i64) -> f64, tight: [f64; 2]) {
         let spent = Spent::of(&events, &scope).unwrap();
         let pure = spent.pure_sum().map(|sum| (sum.to_f64_up(), spent.delta().to_f64_up()));
         let loss = Loss::of(&events, &scope).unwrap();
-        let at = |epsilon: f64| (epsilon, loss.delta(Epsilon::new(epsilon).unwrap()).unwrap().upper);
+        let at = |epsilon: f64| (epsilon, loss.delta(Epsilon::new(epsilon).unwrap()).upper);
         pure.into_iter().chain([0.0, 0.5, 1.0, 2.0, 4.0].map(at)).collect::<Vec<(f64, f64)>>()
     });
     let subsets: Vec<[i64; KEYS]> = (0..1 << KEYS).map(|set| [0, 1, 2].map(|key| set >> key & 1)).collect();

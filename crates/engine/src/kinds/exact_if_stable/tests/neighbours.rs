@@ -115,7 +115,7 @@ impl Whole {
         assert!(!pairs.is_empty());
         let loss = Loss::of(&self.events, scope.clone()).unwrap();
         for epsilon in [0.0, 0.3, 0.7, 1.0] {
-            let claimed = loss.delta(Epsilon::new(epsilon).unwrap()).unwrap().upper;
+            let claimed = loss.delta(Epsilon::new(epsilon).unwrap()).upper;
             let found = self.delta(pairs, epsilon);
             assert!(found <= claimed * (1.0 + 1e-9) + 1e-12, "{scope}: δ({epsilon}) is {found}, claimed is {claimed}");
         }

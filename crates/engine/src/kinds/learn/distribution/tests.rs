@@ -21,7 +21,7 @@ fn domain(columns: usize, cost: &str, public_owners: &str) -> (DistributionDomai
 }
 
 fn charged(events: &[Event], scope: &Scope) -> f64 {
-    scumble::Loss::of(events, scope.clone()).unwrap().epsilon(Delta::new(0.0).unwrap()).unwrap().upper
+    scumble::Loss::of(events, scope.clone()).unwrap().epsilon(Delta::new(0.0).unwrap()).upper
 }
 
 fn attribute(name: &str) -> Scope {

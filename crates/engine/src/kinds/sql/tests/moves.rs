@@ -280,7 +280,7 @@ x = {{ type = "int", lower = -1, upper = 2 }}
     for (scope, moves) in &moves {
         let loss = Loss::of(&plan.events, scope).unwrap();
         for epsilon in [0.0, 0.5, 1.5, 3.0] {
-            let found = loss.delta(Epsilon::new(epsilon).unwrap()).unwrap();
+            let found = loss.delta(Epsilon::new(epsilon).unwrap());
             let truth = moves.iter().map(|moved| enumerated(&plan.events, moved, epsilon)).fold(0.0, f64::max);
             assert!(found.upper >= truth * (1.0 - 1e-9), "{sql} {each} {scope} at {epsilon}: {found:?} {truth}");
         }
@@ -345,7 +345,7 @@ y = { type = "int", lower = -1, upper = 1 }
     let tables: Vec<Cells> = versions.iter().map(|rows| tiny.cells("o,k,x,y", rows)).collect();
     // With this scale a move of one owner in one cell costs ε = ½.
     let (scale, unit) = (2.0, 0.5);
-    let event = Event::pure(Epsilon::new(unit).unwrap()).unwrap().moving(together.moves.clone());
+    let event = Event::pure(Epsilon::new(unit).unwrap()).moving(together.moves.clone());
     let mut seen = std::collections::BTreeSet::new();
     for (left, here) in versions.iter().zip(&tables) {
         for (right, there) in versions.iter().zip(&tables) {
@@ -368,7 +368,7 @@ y = { type = "int", lower = -1, upper = 1 }
                 for epsilon in [0.0, 0.5, 1.0, 1.5] {
                     let beyond = law.iter().filter(|(loss, _)| *loss as f64 * unit > epsilon);
                     let truth: f64 = beyond.map(|(loss, p)| -p * (epsilon - *loss as f64 * unit).exp_m1()).sum();
-                    let found = loss.delta(Epsilon::new(epsilon).unwrap()).unwrap();
+                    let found = loss.delta(Epsilon::new(epsilon).unwrap());
                     assert!(
                         found.upper >= truth * (1.0 - 1e-9),
                         "{scope} at {epsilon} moves {moved:?}: {found:?} {truth}"

@@ -362,7 +362,7 @@ fn group_claims(
         let at = Exact::from_f64((own * factor).min(1.0)).unwrap();
         counted.epsilon(&at).map(|epsilon| (epsilon.to_f64_up(), at.to_f64()))
     };
-    let by_loss = |epsilon: f64| (epsilon, loss.delta(Epsilon::new(epsilon).unwrap()).unwrap().upper);
+    let by_loss = |epsilon: f64| (epsilon, loss.delta(Epsilon::new(epsilon).unwrap()).upper);
     let filter = alone.into_iter().chain([4.0001, 6.0, 40.0].into_iter().filter_map(at_factor));
     let claims: Vec<(f64, f64)> = filter.chain([0.0, 0.5, 2.0, 6.0].map(by_loss)).collect();
     let mut tightest = 0.0f64;
