@@ -498,7 +498,7 @@ fn limits_of_version_6() -> Budget {
     }
 }
 
-/// A ledger that version 6 wrote, which held limits as English: two releases, and a budget that was raised between them.
+/// A ledger that version 6 wrote, which held limits as English: two releases, and a budget that was raised in between.
 #[test]
 fn the_limits_of_version_6_are_in_force_as_if_they_were_numbers() {
     let folder = tempfile::tempdir().unwrap();
