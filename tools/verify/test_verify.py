@@ -48,10 +48,10 @@ def rechained(ledger):
     return {**ledger, "entries": entries, "head": entries[-1]["hash"]}
 
 
-def small():
+def small(person={"rho": "1", "delta": "0.000001"}, version=7):
     """A report and a ledger of one release with a budget, quick to look at."""
     charge = {"release": "r", "kind": "sql", "events": [{"mechanism": "gaussian", "sigma": 2.0, "sensitivity": 1.0}]}
-    limits = {"attributes": {}, "every_attribute": None, "person": "rho 1 at delta 0.000001", "presence": None}
+    limits = {"attributes": {}, "every_attribute": None, "person": person, "presence": None}
     after = {"rule": 1, "kinds": {"sql": 1}, "declaration": None, "data": None, "budget": None,
              "sums": {"presence": "0 0.125 0.125 0.125 inf 0", "person": "0 0.125 0.125 0.125 inf 0",
                       "others": "0 0.125 0.125 0.125 inf 0", "attributes": {}, "sets": []}}
@@ -59,7 +59,7 @@ def small():
     head = make_ledger.chained(first)[0][2].hex()
     bodies = first + [{**make_ledger.bodies([charge])[0], "after": {**after, "budget": {"entry": 1, "hash": head}}},
                       {"entry": "commit", "time": "t", "of": 2, "output": "00"}]
-    ledger = rechained({"version": 2, "entries": [{"body": body} for body in bodies], "head": ""})
+    ledger = rechained({"version": version, "entries": [{"body": body} for body in bodies], "head": ""})
     epsilon = float(verify.best_converted(mpf("0.125"), mpf(1e-6) * 7 / 10) * (1 + mpf("1e-12")))
     cost = {"epsilon": epsilon, "delta": 1e-6, "rho": 0.125}
     costs = {"presence": cost, "person": cost, "attributes": {}}
@@ -258,11 +258,58 @@ class TheLifeOfACharge(unittest.TestCase):
             body.update({} if one_draw is None else {"one_draw": one_draw})
             del ledger["entries"][2:]
             ledger["entries"] += [{"body": {**entry, "time": "t", "of": 2}} for entry in entries]
-            ledger = rechained({**ledger, "version": 6})
+            ledger = rechained({**ledger, "version": 7})
             report["summary"]["releases"][0]["state"] = "committed" if commit in entries else "interrupted"
             status, out, said = run({**report, "ledger_entries": 2 + len(entries), "ledger_head": ledger["head"]}, ledger)
             self.assertEqual(status, 0 if is_right else 2, (one_draw, entries, out, said))
             self.assertEqual("out of order" in said, not is_right, said)
+
+
+class Limits(unittest.TestCase):
+    """What an entry `budget` holds: numbers, and words in ledgers up to version 6."""
+
+    def held(self, limits):
+        return verify.read_limits({"budget": (1, {"limits": limits})})
+
+    def test_numbers_and_words_say_the_same(self):
+        third = mpf(1) / 3
+        for numbers, words, limit in (
+            ({"epsilon": "1.5", "delta": "0.000000001"}, "epsilon 1.5 at delta 0.000000001", ("epsilon", mpf("1.5"), None, None, mpf("1e-9"))),
+            ({"rho": "0.1", "delta": "0"}, "rho 0.1 at delta 0", ("rho", mpf("0.1"), None, None, 0)),
+            ({"rho": "0.1", "omega": "20", "delta": "0"}, "rho 0.1 below omega 20 at delta 0", ("rho", mpf("0.1"), 20, None, 0)),
+            ({"order": "8", "epsilon": "1", "delta": "0"}, "epsilon 1 at order 8 at delta 0", ("epsilon", 1, None, 8, 0)),
+            ({"epsilon": "1/3", "delta": "0"}, "epsilon 1/3 at delta 0", ("epsilon", third, None, None, 0)),
+        ):
+            for one in (numbers, words):
+                found = self.held({"attributes": {"a b": one}, "every_attribute": one, "person": None, "presence": one})
+                self.assertEqual(found, {frozenset(["a b"]): limit, "*": limit, "presence": limit})
+
+    def test_both_forms_are_confirmed_and_what_is_left_is_held_against_them(self):
+        for person, version in (({"rho": "1", "delta": "0.000001"}, 7), ("rho 1 at delta 0.000001", 6), ("rho 1 at delta 0.000001", 2)):
+            status, out, said = run(*small(person, version))
+            self.assertEqual((status, said), (0, ""), out)
+            self.assertIn("left in the budget of person: rho 0.875", out)
+        for person in ({"rho": "2", "delta": "0.000001"}, "rho 2 at delta 0.000001"):
+            status, out, _ = run(*small(person))
+            self.assertEqual(status, 3, out)
+            self.assertIn("it says 0.875, 1.875 of 2.0 is left", out)
+
+    def test_a_ledger_of_version_6_holds_its_limits(self):
+        bodies, heads = verify.chain(str(TESTDATA / "version-6.ledger"), verify.Out())
+        _, noted = verify.history(bodies, heads, verify.Out())
+        self.assertEqual(verify.read_limits(noted), {
+            "presence": ("rho", mpf("0.5"), 20, None, 0), "person": ("epsilon", 2, None, None, mpf("1e-9")), "*": ("epsilon", mpf("0.3"), None, None, 0),
+            frozenset(["age"]): ("rho", mpf("0.1"), None, None, mpf("1e-6")), frozenset(["sex"]): ("epsilon", mpf("1.25"), None, 8, 0)})
+
+    def test_no_limits_are_none(self):
+        """A ledger whose limits had been taken back was said to be of a form that is not known."""
+        self.assertEqual((self.held(None), verify.read_limits({"budget": None})), ({}, {}))
+
+    def test_another_form_is_wrong_input(self):
+        for one in ("epsilon 1", "epsilon 1 at delta", "epsilon 1e0 at delta 0", {"epsilon": "1"}, {"epsilon": 1, "delta": "0"}, {"epsilon": "1", "delta": "1e-9"},
+                    {"epsilon": "1", "rho": "1", "delta": "0"}, {"epsilon": "1/0", "delta": "0"}, {"mu": "1", "delta": "0"}, ["1", "0"], 1):
+            with self.assertRaises(verify.Bad, msg=one):
+                self.held({"attributes": {}, "every_attribute": None, "person": one, "presence": None})
 
 
 class BadInput(unittest.TestCase):

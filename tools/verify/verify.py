@@ -68,8 +68,8 @@ def load_ledger(path):
 def chain(path, out):
     """The verified bodies, and the head after each entry [docs/ledger-format.md]."""
     version, rows, number, head = load_ledger(path)
-    if version not in (1, 2, 3, 4, 5, 6) or not all(isinstance(text, str) for _, text, *_ in rows):
-        raise Bad(f"{path} is a ledger of another version than 1 to 6, or an entry of it is not a text")
+    if version not in (1, 2, 3, 4, 5, 6, 7) or not all(isinstance(text, str) for _, text, *_ in rows):
+        raise Bad(f"{path} is a ledger of another version than 1 to 7, or an entry of it is not a text")
     link, heads, bodies = bytes(32), [bytes(32).hex()], []
     for place, (sequence, text, hash_, *body) in enumerate(rows, 1):
         link = hashlib.sha256(link + place.to_bytes(8, "big") + text.encode()).digest()
@@ -546,13 +546,23 @@ def running(sequence, after, charges, noted, heads, out):
 def title(scope): return scope if isinstance(scope, str) else " + ".join(sorted(scope))
 
 def read_limits(noted):
-    """The budget in force: scope → (word, most, ω or order, δ)."""
-    def limit(text):
-        words = text.split()
-        value = {name: exactly(words[words.index(name) + 1]) for name in ("delta", "omega", "order") if name in words}
-        return words[0], exactly(words[1]), value.get("omega"), value.get("order"), value["delta"]
+    """The budget in force: scope → (word, most, ω, order, δ)."""
+    def number(text):  # a number of JSON would be a float here
+        if not isinstance(text, str) or not re.fullmatch(r"[0-9]+(\.[0-9]+|/[0-9]+)?", text):
+            raise ValueError
+        return exactly(text)
+    def limit(held):
+        if isinstance(held, str):  # in words, up to version 6: rho 0.1 below omega 20 at delta 0
+            words = [word for word in held.split(" ") if word not in ("at", "below")]
+            held = dict(zip(words[::2], words[1::2], strict=True))
+        if set(held) not in ({"epsilon", "delta"}, {"rho", "delta"}, {"rho", "omega", "delta"}, {"order", "epsilon", "delta"}):
+            raise ValueError
+        value, word = {name: number(text) for name, text in held.items()}, "rho" if "rho" in held else "epsilon"
+        return word, value[word], value.get("omega"), value.get("order"), value["delta"]
     with reading("the budget in force is not in a form that this program knows"):
-        found = noted["budget"][1]["limits"] if noted["budget"] else {"attributes": {}, "presence": None, "person": None, "every_attribute": None}
+        found = noted["budget"] and noted["budget"][1]["limits"]
+        if found is None:  # no entry holds limits, or the last one says that there are none
+            return {}
         limits = {frozenset([name]): limit(text) for name, text in found["attributes"].items()}
         limits.update({name: limit(found[name]) for name in ("presence", "person") if found[name]})
         return {**limits, "*": limit(found["every_attribute"])} if found["every_attribute"] else limits

@@ -224,14 +224,37 @@ pub(crate) struct DataEntry {
     pub time: Field<String>,
 }
 
+/// Limits by scope.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LimitsEntry {
+    pub attributes: BTreeMap<String, Field<LimitEntry>>,
+    #[serde(default, skip_serializing_if = "Field::is_absent")]
+    pub every_attribute: Field<LimitEntry>,
+    #[serde(default, skip_serializing_if = "Field::is_absent")]
+    pub person: Field<LimitEntry>,
+    #[serde(default, skip_serializing_if = "Field::is_absent")]
+    pub presence: Field<LimitEntry>,
+}
+
+/// A limit, every number exactly, as text. Which numbers there are says in which notion it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub(crate) enum LimitEntry {
+    Approximate { delta: String, epsilon: String },
+    Zcdp { delta: String, rho: String },
+    Tcdp { delta: String, omega: String, rho: String },
+    Renyi { delta: String, epsilon: String, order: String },
+}
+
 /// Limits, and why they changed; the first ones need no reason.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct BudgetEntry {
     #[serde(skip_serializing_if = "Field::is_absent")]
     pub because: Field<String>,
-    /// As they were written, by whichever version: limits in a form that is not known here are in force too.
-    pub limits: Value,
+    /// By whichever version they were written: those in a form that is not known here are in force too. Null is none.
+    pub limits: Field<LimitsEntry>,
     pub time: Field<String>,
 }
 
@@ -265,7 +288,16 @@ mod tests {
                 r#"{"by":"ada","cost":"epsilon=1","entry":"asked","key":null,"of":2,"planned":true,"#,
                 r#""since":{"entry":2,"hash":"00"},"time":"t","what":"q","why":null}"#,
             ),
-            r#"{"because":"more","entry":"budget","limits":{"person":"epsilon 1 at delta 0"},"time":"t"}"#,
+            concat!(
+                r#"{"because":"more","entry":"budget","limits":{"attributes":{"a":{"delta":"0","rho":"0.1"}},"#,
+                r#""every_attribute":{"delta":"0","omega":"20","rho":"0.1"},"person":{"delta":"0","epsilon":"1/3"},"#,
+                r#""presence":{"delta":"0","epsilon":"1","order":"8"}},"time":"t"}"#,
+            ),
+            concat!(
+                r#"{"entry":"budget","limits":{"attributes":{},"every_attribute":null,"#,
+                r#""person":"epsilon 1 at delta 0","presence":null},"time":"t"}"#,
+            ),
+            r#"{"entry":"budget","limits":{"person":"epsilon 1 at delta 0"},"time":"t"}"#,
             r#"{"entry":"budget","limits":null,"time":"t"}"#,
             r#"{"entry":"commit","files":{"csv":"00"},"of":1,"output":"00","time":"t"}"#,
             r#"{"entry":"commit","of":1,"output":"00","time":"t"}"#,

@@ -2,6 +2,7 @@
 
 use crate::asked::{Asked, Remark};
 use crate::body::{After, CommitEntry, DrawnEntry, Entry, ReadingEntry, ReserveEntry};
+use crate::budget::HeldLimits;
 use crate::chain::{self, Head};
 use crate::declaration::Declarations;
 use crate::field::Field;
@@ -40,7 +41,7 @@ pub struct About {
     /// The marks of their files, which have passed the check.
     pub data: BTreeMap<String, String>,
     /// The limits.
-    pub budget: Value,
+    pub budget: HeldLimits,
     /// Sets of attributes whose sums somebody will ask for.
     pub sets: Vec<AttributeSet>,
     /// Who asks for it, where that is known.

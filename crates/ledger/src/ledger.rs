@@ -6,7 +6,7 @@
 
 use crate::asked::{Remark, Remarked};
 use crate::body::{BudgetEntry, DataEntry, DeclarationEntry, Entry};
-use crate::budget::{Budget, Sums};
+use crate::budget::{Budget, HeldLimits, Sums};
 use crate::chain::{self, Head};
 use crate::declaration::joined;
 use crate::entry::{self, About, Charge, Output, Proposal};
@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const APPLICATION: i32 = 0x5343_4D42;
-const VERSION: i32 = 6;
+const VERSION: i32 = 7;
 /// What SQLite calls a transaction that is on the disk when it returns.
 const SYNCHRONOUS_FULL: i32 = 2;
 /// How long to wait for another process's transaction.
@@ -60,8 +60,8 @@ pub struct BudgetInForce {
     pub sequence: u64,
     /// When they were written down.
     pub time: Option<String>,
-    /// The limits, as the version wrote them that put them in force; null where there are none.
-    pub limits: Value,
+    /// The limits.
+    pub limits: HeldLimits,
     /// Why they are others than before; the first ones need no reason.
     pub because: Option<String>,
 }
@@ -392,7 +392,7 @@ impl Ledger {
             let (standing, head) = store::standing(entries, &[])?;
             // Somebody else may have been first.
             wrote = is_none(&standing);
-            if wrote { store::append(entries, &head, &budget_entry(budget.in_force(), None)) } else { Ok(head) }
+            if wrote { store::append(entries, &head, &budget_entry(&budget.in_force(), None)) } else { Ok(head) }
         })?;
         Ok(wrote.then_some(head))
     }
@@ -405,28 +405,28 @@ impl Ledger {
     pub fn change_budget(&mut self, budget: &Budget, because: &str, change: Change) -> Result<Head> {
         self.append(|entries| {
             let (standing, head) = store::standing(entries, &[])?;
-            // Null, where no entry holds a budget, is no limit at all.
-            let before = Budget::from_json(&standing.budget.value);
+            // Where no entry holds a budget, there is no limit at all.
+            let before = standing.budget.value.budget();
             let is_first = standing.budget.at.is_none();
             let refused = |sentence: &str| Err(Trouble::Refused(Error::input(sentence)));
             match before {
-                Some(before) if before == *budget && is_first => {
+                Some(before) if before == budget && is_first => {
                     return refused("neither the ledger nor the project file has a budget: write limits into [budget] first");
                 }
-                Some(before) if before == *budget => {
+                Some(before) if before == budget => {
                     return refused("the ledger's budget is the project file's already: there is nothing to change; write the new limits into [budget] first");
                 }
                 // First limits are neither higher nor lower than others.
                 _ if is_first => {}
-                Some(before) if change == Change::Raise && !budget.allows_more_than(&before) => {
+                Some(before) if change == Change::Raise && !budget.allows_more_than(before) => {
                     return refused("no limit of the new budget is higher than the ledger's: that is scumble budget lower");
                 }
-                before if change == Change::Lower && before.as_ref().is_none_or(|before| budget.allows_more_than(before)) => {
+                before if change == Change::Lower && before.is_none_or(|before| budget.allows_more_than(before)) => {
                     return refused("some limit of the new budget is higher than the ledger's, or gone: that is scumble budget raise");
                 }
                 _ => {}
             }
-            store::append(entries, &head, &budget_entry(budget.in_force(), Some(because)))
+            store::append(entries, &head, &budget_entry(&budget.in_force(), Some(because)))
         })
     }
 
@@ -437,7 +437,7 @@ impl Ledger {
             Entry::Budget(entry) => Some(BudgetInForce {
                 sequence,
                 time: entry.time.text(),
-                limits: entry.limits,
+                limits: HeldLimits::read(&entry.limits),
                 because: entry.because.text(),
             }),
             _ => None,
@@ -531,7 +531,7 @@ fn noted(
     }
     standing.agrees(budget, "the project file").map_err(Trouble::Refused)?;
     if standing.budget.value != *budget {
-        new.push(budget_entry(budget.clone(), None));
+        new.push(budget_entry(budget, None));
     }
     for entry in new {
         head = store::append(entries, &head, &entry)?;
@@ -546,9 +546,9 @@ fn nonce() -> Result<String> {
 }
 
 /// An entry that puts limits in force: the first ones need no reason.
-fn budget_entry(limits: Value, because: Option<&str>) -> Entry {
+fn budget_entry(limits: &HeldLimits, because: Option<&str>) -> Entry {
     let because = Field::if_any(because.map(str::to_string));
-    Entry::Budget(BudgetEntry { because, limits, time: Field::Here(time::now()) })
+    Entry::Budget(BudgetEntry { because, limits: limits.entry(), time: Field::Here(time::now()) })
 }
 
 /// The folder of a ledger, links resolved: the ways to the sources of its tables begin there.

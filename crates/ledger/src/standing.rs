@@ -19,14 +19,13 @@
 //! recomputes each `after` and demands that it is the one that stands there.
 
 use crate::body::{After, Entry, Link};
-use crate::budget::{Budget, RULE, Sums};
+use crate::budget::{Budget, HeldLimits, RULE, Sums};
 use crate::chain::Head;
 use crate::declaration::Declarations;
 use crate::error::{Error, Result};
 use crate::field::Field;
 use scumble::event::Event;
 use scumble::scope::AttributeSet;
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The state of a ledger after some entry.
@@ -38,7 +37,7 @@ pub struct LedgerState {
     pub(crate) declared: InForce<Declarations>,
     /// The marks of the tables' files as they were read last, which have passed the check.
     pub(crate) data: InForce<BTreeMap<String, String>>,
-    pub(crate) budget: InForce<Value>,
+    pub(crate) budget: InForce<HeldLimits>,
     /// What was charged for whoever asks, where somebody is named; no entry holds it.
     pub(crate) own: Option<Sums>,
 }
@@ -85,21 +84,21 @@ impl LedgerState {
 
     /// The limits that are in force; none where no release has had any, or where they are in a form that this version does not know.
     pub fn budget(&self) -> Option<Budget> {
-        self.budget.at.as_ref().and_then(|_| Budget::from_json(&self.budget.value))
+        self.budget.at.as_ref().and_then(|_| self.budget.value.budget().cloned())
     }
 
-    /// The limits in force as the chain holds them: null where there are none.
-    pub fn limits(&self) -> Value {
+    /// The limits in force, also where they are in a form that this version does not know.
+    pub fn limits(&self) -> HeldLimits {
         self.budget.value.clone()
     }
 
     /// Refuses limits that are not those in force: a budget changes by an entry with a reason, and never by itself.
-    pub fn agrees(&self, limits: &Value, project: &str) -> Result<()> {
+    pub fn agrees(&self, limits: &HeldLimits, project: &str) -> Result<()> {
         let Some(at) = self.budget.at.as_ref().filter(|_| self.budget.value != *limits) else { return Ok(()) };
-        let both = Budget::from_json(limits).zip(Budget::from_json(&self.budget.value));
+        let both = limits.budget().zip(self.budget.value.budget());
         let (what, verb) = both.map_or((String::new(), "raise"), |(new, old)| {
-            let (was, is) = new.first_change(&old).unwrap_or_default();
-            (format!(" ({is}; it was {was})"), if new.allows_more_than(&old) { "raise" } else { "lower" })
+            let (was, is) = new.first_change(old).unwrap_or_default();
+            (format!(" ({is}; it was {was})"), if new.allows_more_than(old) { "raise" } else { "lower" })
         });
         Err(Error::input(format!(
             "the budget of {project} is not the one that the ledger holds in entry {}{what}, and nothing was charged: write down why with scumble budget {verb} {project} --because \"…\", or put the old one back into the file",
@@ -204,7 +203,9 @@ impl LedgerState {
                 let value = tables.map(|(name, mark)| Some((name.clone(), mark.text()?)));
                 self.data = InForce { value: value.collect::<Option<_>>().ok_or_else(unknown)?, at: Some(at) };
             }
-            Entry::Budget(entry) => self.budget = InForce { value: entry.limits.clone(), at: Some(at) },
+            Entry::Budget(entry) => {
+                self.budget = InForce { value: HeldLimits::read(&entry.limits), at: Some(at) };
+            }
             _ => return Err(unknown()),
         }
         Ok(())

@@ -4,10 +4,10 @@ use rusqlite::Connection;
 use scumble::event::{Event, Moves, Shift, Word};
 use scumble::quantity::{Exact, Scale};
 use scumble::scope::{AttributeSet, Scope};
-use scumble_ledger::budget::{Budget, Limit, Spent, Sums, one_attribute};
+use scumble_ledger::budget::{Budget, HeldLimits, Limit, Spent, Sums, one_attribute};
 use scumble_ledger::{
-    About, Anchor, Asked, ChargeState, Declaration, Error, Head, Ledger, LedgerState, Outcome, Proposal, Receipt,
-    Remarked, Result,
+    About, Anchor, Asked, Change, ChargeState, Declaration, Error, Head, Ledger, LedgerState, Outcome, Proposal,
+    Receipt, Remarked, Result,
 };
 use serde_json::{Value, json};
 use std::fs;
@@ -92,7 +92,7 @@ fn every_cut_of_the_wal_leaves_a_prefix_of_the_steps() {
     // What a reader may see after each step: (length of the WAL when the step had returned, entries then). The first reservation
     // comes with the budget's entry, in one transaction.
     let mut first = proposal("a");
-    first.about.budget = json!({ "person": "epsilon 1" });
+    first.about.budget = HeldLimits::Unknown(json!({ "person": "epsilon 1" }));
     let mut steps = vec![(wal_length(), 0)];
     let receipt = ledger.reserve(&first, anything).unwrap();
     steps.push((wal_length(), 2));
@@ -155,7 +155,7 @@ fn a_newer_ledger_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger");
     drop(filled(&path, 1));
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 7).unwrap();
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 8).unwrap();
     assert!(Ledger::open_existing(&path).err().unwrap().to_string().contains("newer scumble"));
 }
 
@@ -473,9 +473,114 @@ fn a_ledger_of_version_1_costs_what_it_cost() {
         assert_eq!(standing.sums().unwrap().spent(&scope).unwrap(), &Spent::of(&all, &scope).unwrap(), "{scope}");
     }
     assert!(ledger.knows_head(&head.hex()).unwrap());
-    let version: i32 =
-        Connection::open(&path).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 6, "a program of version 1 must not add to it without sums");
+    assert_eq!(version(&path), 7, "a program of version 1 must not add to it without sums");
+}
+
+fn version(path: &Path) -> i32 {
+    Connection::open(path).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
+}
+
+fn exact(text: &str) -> Exact {
+    text.parse().unwrap()
+}
+
+/// The limits that `testdata/ledger/version-6.ledger` holds in its last entry about them: each notion, in words.
+fn limits_of_version_6() -> Budget {
+    Budget {
+        presence: Some(Limit::Tcdp { rho: exact("0.5"), omega: exact("20"), delta: Exact::zero() }),
+        person: Some(Limit::Approximate { epsilon: exact("2"), delta: exact("1e-9") }),
+        attributes: [
+            ("age".to_string(), Limit::Zcdp { rho: exact("0.1"), delta: exact("1e-6") }),
+            ("sex".to_string(), Limit::Renyi { order: exact("8"), epsilon: exact("1.25"), delta: Exact::zero() }),
+        ]
+        .into(),
+        every_attribute: Some(Limit::Approximate { epsilon: exact("0.3"), delta: Exact::zero() }),
+    }
+}
+
+/// A ledger that version 6 wrote, which held limits as English: two releases, and a budget that was raised in between.
+#[test]
+fn the_limits_of_version_6_are_in_force_as_if_they_were_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("old.ledger");
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/ledger/version-6.ledger"), &path).unwrap();
+    let mut ledger = Ledger::open_existing(&path).unwrap().unwrap();
+    let head = ledger.verify().unwrap();
+    assert_eq!(head.hex(), "fe630b41d29ac7422a1bcd166adda7f4761e49f87f15a7c500e93bab2078aa6d");
+    assert!(bodies(&ledger)[6].contains("\"person\":\"epsilon 2 at delta 0.000000001\""), "{:?}", bodies(&ledger));
+    let budget = limits_of_version_6();
+    assert_eq!(ledger.standing(&[]).unwrap().0.budget().as_ref(), Some(&budget));
+    let held: Vec<HeldLimits> = ledger.budgets().unwrap().into_iter().map(|one| one.limits).collect();
+    assert_eq!((held.len(), &held[1]), (2, &budget.in_force()));
+    assert_eq!(held[0].shown()["person"], "epsilon 1 at delta 1e-9");
+    // The same limits in a project file are no news, others are refused, and both change as they did.
+    assert_eq!(ledger.first_budget(&budget).unwrap(), None);
+    let mut next = proposal("next");
+    next.about.budget = Budget { person: None, ..budget.clone() }.in_force();
+    let refused = ledger.reserve(&next, anything).unwrap_err().to_string();
+    assert!(refused.contains("entry 7 (no limit for person; it was person epsilon 2 at delta 1e-9)"), "{refused}");
+    let same = ledger.change_budget(&budget, "none", Change::Raise).unwrap_err().to_string();
+    assert!(same.contains("there is nothing to change"), "{same}");
+    next.about.budget = budget.in_force();
+    let receipt = ledger.reserve(&next, anything).unwrap();
+    assert_eq!(receipt.sequence(), head.entries + 1, "no entry about the budget before it");
+    assert_eq!(version(&path), 7, "a program of version 6 would not know the limits that come");
+    let higher = Budget { every_attribute: None, ..budget };
+    ledger.change_budget(&higher, "all of it", Change::Lower).unwrap_err();
+    ledger.change_budget(&higher, "all of it", Change::Raise).unwrap();
+    assert_eq!(ledger.standing(&[]).unwrap().0.budget(), Some(higher));
+    ledger.verify().unwrap();
+}
+
+#[test]
+fn limits_are_written_as_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger");
+    let mut ledger = Ledger::open_or_create(&path).unwrap();
+    ledger.first_budget(&limits_of_version_6()).unwrap().unwrap();
+    let entry: Value = serde_json::from_str(&bodies(&ledger)[0]).unwrap();
+    let limits = json!({
+        "presence": { "rho": "0.5", "omega": "20", "delta": "0" },
+        "person": { "epsilon": "2", "delta": "0.000000001" },
+        "attributes": {
+            "age": { "rho": "0.1", "delta": "0.000001" },
+            "sex": { "order": "8", "epsilon": "1.25", "delta": "0" },
+        },
+        "every_attribute": { "epsilon": "0.3", "delta": "0" },
+    });
+    assert_eq!(entry["limits"], limits);
+    assert_eq!(ledger.standing(&[]).unwrap().0.budget(), Some(limits_of_version_6()));
+    // No limits at all are null, as they were.
+    ledger.change_budget(&Budget::default(), "nobody is protected any more", Change::Raise).unwrap();
+    let entry: Value = serde_json::from_str(&bodies(&ledger)[1]).unwrap();
+    assert_eq!((&entry["limits"], ledger.standing(&[]).unwrap().0.budget()), (&Value::Null, Some(Budget::default())));
+    ledger.verify().unwrap();
+}
+
+/// Limits that a later version wrote, in a form that is not known here, are in force too: whoever comes with others is
+/// refused, and who has none of their own goes on under them.
+#[test]
+fn limits_in_an_unknown_form_are_in_force_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger");
+    let mut ledger = Ledger::open_or_create(&path).unwrap();
+    ledger.first_budget(&limits_of_version_6()).unwrap();
+    let unknown = bodies(&ledger)[0].replace("\"epsilon\":\"2\"", "\"mu\":\"2\"");
+    rewritten(&path, &[unknown]);
+    let standing = ledger.standing(&[]).unwrap().0;
+    assert!(standing.budget().is_none() && matches!(standing.limits(), HeldLimits::Unknown(_)));
+    assert_eq!(standing.limits().shown()["person"]["mu"], "2");
+    let mut next = proposal("next");
+    for limits in [HeldLimits::default(), limits_of_version_6().in_force()] {
+        next.about.budget = limits;
+        let refused = ledger.reserve(&next, anything).unwrap_err().to_string();
+        assert!(refused.contains("is not the one that the ledger holds in entry 1, and nothing was"), "{refused}");
+    }
+    next.about.budget = standing.limits();
+    ledger.reserve(&next, anything).unwrap();
+    assert_eq!(ledger.verify().unwrap().entries, 2);
+    ledger.change_budget(&limits_of_version_6(), "a known form", Change::Lower).unwrap_err();
+    ledger.change_budget(&limits_of_version_6(), "a known form", Change::Raise).unwrap();
 }
 
 /// A path with a meaning of its own to SQLite kept no charge; two names of one file kept two ledgers.

@@ -25,6 +25,8 @@ pub struct Exact(BigRational);
 const LARGEST_EXPONENT: i64 = 400;
 /// Digits beyond this are refused for the same reason.
 const LONGEST_TEXT: usize = 1000;
+/// A number of [`LONGEST_TEXT`] digits with the largest exponent is written in fewer.
+const LONGEST_WRITTEN: usize = 2000;
 
 /// The decimal places of the grid that budgets are counted on.
 const GRID_PLACES: u32 = 30;
@@ -68,6 +70,24 @@ impl Exact {
     /// ```
     pub fn from_rational(value: BigRational) -> Self {
         Self(value)
+    }
+
+    /// The number that was written by its `Display`: a decimal without exponent, or a fraction. People write decimals
+    /// only, for which there is `parse`.
+    ///
+    /// ```
+    /// use scumble::quantity::Exact;
+    /// let third = Exact::from_rational(num_rational::BigRational::new(1.into(), 3.into()));
+    /// assert_eq!(Exact::from_text(&third.to_string())?, third);
+    /// assert!(Exact::from_text("1e-9").is_err());
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn from_text(text: &str) -> Result<Self> {
+        let refused = || Error::refused(format!("'{}' is not a number as it is written here", shortened(text)));
+        if text.len() > LONGEST_WRITTEN {
+            return Err(refused());
+        }
+        written(text).map(Self).ok_or_else(refused)
     }
 
     /// The rational itself.
@@ -201,6 +221,24 @@ impl FromStr for Exact {
     }
 }
 
+/// A decimal without exponent, or a fraction.
+fn written(text: &str) -> Option<BigRational> {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let whole = |part: &str| digits(part).then(|| part.parse::<BigInt>().ok()).flatten();
+    let (sign, size) = text.strip_prefix('-').map_or((1, text), |size| (-1, size));
+    if let Some((numerator, denominator)) = size.split_once('/') {
+        let (numerator, denominator) = (whole(numerator)?, whole(denominator)?);
+        return (!denominator.is_zero()).then(|| BigRational::new(numerator * sign, denominator));
+    }
+    let (units, fraction) = size.split_once('.').unwrap_or((size, ""));
+    if !(digits(units) && (fraction.is_empty() || digits(fraction))) {
+        return None;
+    }
+    let power = Pow::pow(BigInt::from(10), fraction.len());
+    let number = format!("{units}{fraction}").parse::<BigInt>().ok()?;
+    Some(BigRational::new(number * sign, power))
+}
+
 fn shortened(text: &str) -> String {
     text.chars().take(40).collect()
 }
@@ -260,6 +298,21 @@ mod tests {
             assert!(text.parse::<Exact>().is_err(), "{text} was accepted");
         }
         assert!("9".repeat(2000).parse::<Exact>().is_err());
+    }
+
+    #[test]
+    fn what_was_written_is_read_again_and_nothing_else() {
+        let largest = "9".repeat(LONGEST_TEXT - 5) + "e-400";
+        for text in ["0", "1", "0.000000001", "-2.5", &largest, &"9".repeat(LONGEST_TEXT)] {
+            let number: Exact = text.parse().unwrap();
+            assert_eq!(Exact::from_text(&number.to_string()).unwrap(), number, "{text}");
+        }
+        let thirds = Exact::from_rational(BigRational::new((-2).into(), 3.into()));
+        assert_eq!((thirds.to_string().as_str(), Exact::from_text("-2/3").unwrap()), ("-2/3", thirds));
+        for text in ["", "-", "1e5", "+1", "1/0", "1/", "/3", "1/-3", "0.5/2", "inf", " 1", "1 ", "--1", ".5"] {
+            assert!(Exact::from_text(text).is_err(), "{text} was accepted");
+        }
+        assert!(Exact::from_text(&"9".repeat(LONGEST_WRITTEN + 1)).is_err());
     }
 
     proptest! {

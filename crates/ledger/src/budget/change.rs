@@ -1,30 +1,10 @@
-//! What stands in a ledger about a budget, read back, and how one budget differs from another.
+//! How one budget differs from another.
 
 use super::{Budget, Limit};
 use scumble::quantity::Exact;
-use serde_json::Value;
 use std::collections::BTreeSet;
 
 impl Budget {
-    /// What [`Budget::json`](super::Budget) wrote; null is no limit at all. None where it is in another form.
-    pub fn from_json(shown: &Value) -> Option<Self> {
-        if shown.is_null() {
-            return Some(Self::default());
-        }
-        let one = |key: &str| match &shown[key] {
-            Value::Null => Some(None),
-            text => limit(text.as_str()?).map(Some),
-        };
-        let attributes = shown["attributes"].as_object()?.iter();
-        let attributes = attributes.map(|(name, text)| Some((name.clone(), limit(text.as_str()?)?)));
-        Some(Self {
-            presence: one("presence")?,
-            person: one("person")?,
-            attributes: attributes.collect::<Option<_>>()?,
-            every_attribute: one("every_attribute")?,
-        })
-    }
-
     /// Whether anybody may lose more than before: a limit is higher, gone, or in another notion, which cannot be compared.
     pub fn allows_more_than(&self, before: &Self) -> bool {
         let more = |(_, old, new): &(String, Option<&Limit>, Option<&Limit>)| match (old, new) {
@@ -72,25 +52,6 @@ fn notion(limit: &Limit) -> (u8, Option<&Exact>) {
     }
 }
 
-/// A limit from its words: `epsilon 1 at delta 0.000000001`, `rho 0.1 below omega 20 at delta 0`, `epsilon 1 at order 8 at delta 0`.
-fn limit(text: &str) -> Option<Limit> {
-    let words: Vec<&str> = text.split(' ').collect();
-    let exact = |word: &str| word.parse::<Exact>().ok();
-    Some(match words[..] {
-        ["epsilon", epsilon, "at", "delta", delta] => {
-            Limit::Approximate { epsilon: exact(epsilon)?, delta: exact(delta)? }
-        }
-        ["rho", rho, "at", "delta", delta] => Limit::Zcdp { rho: exact(rho)?, delta: exact(delta)? },
-        ["rho", rho, "below", "omega", omega, "at", "delta", delta] => {
-            Limit::Tcdp { rho: exact(rho)?, omega: exact(omega)?, delta: exact(delta)? }
-        }
-        ["epsilon", epsilon, "at", "order", order, "at", "delta", delta] => {
-            Limit::Renyi { order: exact(order)?, epsilon: exact(epsilon)?, delta: exact(delta)? }
-        }
-        _ => return None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,25 +63,6 @@ mod tests {
     fn person(epsilon: &str, delta: &str) -> Budget {
         let limit = Limit::Approximate { epsilon: exact(epsilon), delta: exact(delta) };
         Budget { person: Some(limit), ..Budget::default() }
-    }
-
-    #[test]
-    fn every_limit_is_read_back_as_it_was() {
-        let delta = || exact("1e-9");
-        let limits = [
-            Limit::Approximate { epsilon: exact("1.5"), delta: delta() },
-            Limit::Zcdp { rho: exact("0.1"), delta: Exact::zero() },
-            Limit::Tcdp { rho: exact("0.1"), omega: exact("20"), delta: delta() },
-            Limit::Renyi { order: exact("8"), epsilon: exact("1"), delta: delta() },
-        ];
-        for limit in limits {
-            let attributes = [("a b".to_string(), limit.clone())].into();
-            let budget =
-                Budget { presence: Some(limit.clone()), attributes, every_attribute: Some(limit), person: None };
-            assert_eq!(Budget::from_json(&budget.json()).as_ref(), Some(&budget));
-        }
-        assert_eq!(Budget::from_json(&Value::Null), Some(Budget::default()));
-        assert_eq!(Budget::from_json(&serde_json::json!({ "person": "epsilon 1" })), None);
     }
 
     #[test]

@@ -7,8 +7,10 @@
 //! whole would not be.
 
 mod change;
+mod held;
 mod sums;
 
+pub use held::HeldLimits;
 pub use scumble::loss::filter::{Limit, Spent, own_share};
 pub(crate) use sums::RULE;
 pub use sums::Sums;
@@ -78,20 +80,9 @@ impl Budget {
         Ok(None)
     }
 
-    /// The limits as they stand in a ledger: exact, in a fixed order.
-    fn json(&self) -> serde_json::Value {
-        let shown = |limit: &Limit| serde_json::json!(exactly(limit));
-        let attributes = self.attributes.iter().map(|(name, limit)| (name.clone(), shown(limit)));
-        let attributes: serde_json::Map<_, _> = attributes.collect();
-        serde_json::json!({
-            "presence": self.presence.as_ref().map(shown), "person": self.person.as_ref().map(shown),
-            "attributes": attributes, "every_attribute": self.every_attribute.as_ref().map(shown),
-        })
-    }
-
-    /// The limits as an entry holds them: null where there are none.
-    pub fn in_force(&self) -> serde_json::Value {
-        if *self == Self::default() { serde_json::Value::Null } else { self.json() }
+    /// The limits as a ledger holds them.
+    pub fn in_force(&self) -> HeldLimits {
+        HeldLimits::Known(self.clone())
     }
 }
 
@@ -110,8 +101,9 @@ pub fn limit_words(limit: &Limit) -> String {
     in_short(&exactly(limit))
 }
 
-/// The words of a limit, of which a ledger holds every digit, with its numbers as they are shown everywhere else: 1e-9, 1e40, and no delta where there is none.
-pub fn in_short(limit: &str) -> String {
+/// The words of a limit, which have every digit, with its numbers as they are shown everywhere else: 1e-9, 1e40, and no
+/// delta where there is none.
+fn in_short(limit: &str) -> String {
     let (rest, delta) = limit.rsplit_once(" at delta ").unwrap_or((limit, "0"));
     let mut words = rest.splitn(3, ' ');
     let word = words.next().unwrap_or_default();

@@ -4,7 +4,6 @@ use super::{ProjectArguments, existing, head_line, located, table};
 use crate::failure::Failure;
 use crate::output::print;
 use clap::{Args, Subcommand};
-use scumble_engine::budget::in_short;
 use scumble_engine::ledger::Change;
 use serde_json::{Value, json};
 
@@ -92,7 +91,7 @@ fn show(arguments: &ShowArguments) -> Result<(), Failure> {
     let budgets = existing(&path)?.budgets()?;
     if arguments.json {
         let shown = budgets.iter().map(|budget| {
-            let (limits, because) = (shortened(&budget.limits), &budget.because);
+            let (limits, because) = (budget.limits.shown(), &budget.because);
             json!({ "entry": budget.sequence, "time": budget.time, "limits": limits, "because": because })
         });
         return print(&format!("{:#}\n", json!({ "budgets": shown.collect::<Vec<_>>() })));
@@ -100,27 +99,18 @@ fn show(arguments: &ShowArguments) -> Result<(), Failure> {
     let rows = budgets.iter().map(|budget| {
         let because = budget.because.clone().unwrap_or_else(|| "–".to_string());
         let time = budget.time.clone().unwrap_or_default();
-        vec![budget.sequence.to_string(), time, limits(&budget.limits), because]
+        vec![budget.sequence.to_string(), time, limits(&budget.limits.shown()), because]
     });
     print(&table(&["entry", "time", "limits", "because"], rows.collect()))
 }
 
-/// The limits in words.
+/// The limits in one line.
 fn limits(limits: &Value) -> String {
-    let one = |name: &str, limit: &Value| limit.as_str().map(|limit| format!("{name} {}", in_short(limit)));
+    let one = |name: &str, limit: &Value| limit.as_str().map(|limit| format!("{name} {limit}"));
     let whole = ["presence", "person"].iter().filter_map(|name| one(name, &limits[*name]));
     let attributes = limits["attributes"].as_object().into_iter().flatten();
     let attributes = attributes.filter_map(|(name, limit)| one(name, limit));
     let every = one("each attribute", &limits["every_attribute"]);
     let all: Vec<String> = whole.chain(attributes).chain(every).collect();
     if all.is_empty() { "none".to_string() } else { all.join("; ") }
-}
-
-/// Limits as an entry holds them, each in short.
-fn shortened(limits: &Value) -> Value {
-    match limits {
-        Value::String(limit) => in_short(limit).into(),
-        Value::Object(fields) => fields.iter().map(|(name, limit)| (name.clone(), shortened(limit))).collect(),
-        other => other.clone(),
-    }
 }

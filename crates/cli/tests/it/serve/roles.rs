@@ -286,7 +286,7 @@ fn an_analyst_has_a_budget_inside_the_projects_and_the_ledger_says_who_asked() {
     drop(server);
     // All of it is in the chain, in its place.
     let export = folder.json(&["ledger", "export"]);
-    assert_eq!(export["version"], 6);
+    assert_eq!(export["version"], 7);
     let bodies: Vec<&Value> = export["entries"].as_array().unwrap().iter().map(|entry| &entry["body"]).collect();
     let number = |word: &str| bodies.iter().filter(|body| body["entry"] == word).count();
     assert_eq!((number("reserve"), number("commit"), number("asked")), (3, 3, 4));

@@ -4,9 +4,6 @@ use super::Spent;
 use super::price::Truncated;
 use crate::error::{Error, Result};
 use crate::quantity::Exact;
-use num_bigint::BigInt;
-use num_rational::BigRational;
-use num_traits::Zero;
 
 /// What stands for a sum that some event has no number for.
 const NONE: &str = "none";
@@ -14,8 +11,6 @@ const NONE: &str = "none";
 const INFINITE: &str = "inf";
 /// The single costs are rounded up by a thousand times less, so that both sums are upper bounds.
 const AGREE: f64 = 1e-9;
-/// A longer number is no sum of costs.
-const LONGEST: usize = 2000;
 
 impl Spent {
     /// All sums in one line: Σε, Σρ of the events without ε, Σρ, Σρ up to ω, ω, Σδ. Reading it gives the same sums again.
@@ -43,7 +38,10 @@ impl Spent {
         let refused = || Error::refused("this is not a line of sums");
         let words: Vec<&str> = text.split(' ').collect();
         let [pure, rest, all, truncated, omega, delta] = words[..] else { return Err(refused()) };
-        let number = |word: &str| exact(word).ok_or_else(refused);
+        let number = |word: &str| {
+            let number = Exact::from_text(word).map_err(|_| refused())?;
+            if number.is_negative() { Err(refused()) } else { Ok(number) }
+        };
         let perhaps = |word: &str| if word == NONE { Ok(None) } else { number(word).map(Some) };
         let truncated = match (truncated, omega) {
             (NONE, NONE) => None,
@@ -90,26 +88,6 @@ impl Spent {
             && both(self.rho_of_rest.as_ref(), other.rho_of_rest.as_ref())
             && both(self.rho_of_all.as_ref(), other.rho_of_all.as_ref())
     }
-}
-
-/// A number of at least zero, as `Exact` prints it: a decimal without exponent, or a fraction.
-fn exact(word: &str) -> Option<Exact> {
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let whole = |part: &str| digits(part).then(|| part.parse::<BigInt>().ok()).flatten();
-    if word.len() > LONGEST {
-        return None;
-    }
-    if let Some((numerator, denominator)) = word.split_once('/') {
-        let (numerator, denominator) = (whole(numerator)?, whole(denominator)?);
-        return (!denominator.is_zero()).then(|| Exact::from_rational(BigRational::new(numerator, denominator)));
-    }
-    let (units, fraction) = word.split_once('.').unwrap_or((word, ""));
-    if !(digits(units) && (fraction.is_empty() || digits(fraction))) {
-        return None;
-    }
-    let power = num_traits::pow(BigInt::from(10), fraction.len());
-    let number = format!("{units}{fraction}").parse::<BigInt>().ok()?;
-    Some(Exact::from_rational(BigRational::new(number, power)))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use super::exclusivity::holds_lonely;
 use super::publish::Places;
-use crate::budget::{Budget, Spent};
+use crate::budget::{Budget, HeldLimits, Spent};
 use crate::error::{Error, Result};
 use crate::file::real;
 use crate::ledger::{About, Head, Ledger, LedgerState, Output, Pass, Proposal};
@@ -94,7 +94,7 @@ impl ExternalCharge {
     }
 
     /// The limits that the charge is made under.
-    fn limits(&self, standing: &LedgerState, book: &ChargedLedger) -> Result<Value> {
+    fn limits(&self, standing: &LedgerState, book: &ChargedLedger) -> Result<HeldLimits> {
         let Some(budget) = &book.budget else { return Ok(standing.limits()) };
         let limits = budget.in_force();
         standing.agrees(&limits, "the project file")?;
