@@ -10,7 +10,7 @@ use scumble_engine::ledger::Ledger;
 use scumble_engine::project::Project;
 use scumble_engine::release::Runner;
 use scumble_engine::{Error, Result};
-use scumble_wire::Ask;
+use scumble_wire::AccountQuestion;
 use std::fs;
 use std::path::Path;
 
@@ -48,8 +48,8 @@ pub fn events(bytes: &[u8]) {
     }
     let Ok(loss) = Loss::of(&account.events, &account.scope) else { return };
     let answer = match account.ask {
-        Ask::Epsilon(delta) => loss.epsilon(delta),
-        Ask::Delta(epsilon) => loss.delta(epsilon),
+        AccountQuestion::Epsilon(delta) => loss.epsilon(delta),
+        AccountQuestion::Delta(epsilon) => loss.delta(epsilon),
     };
     assert!(answer.lower <= answer.upper && answer.lower >= 0.0, "{} … {}: {document}", answer.lower, answer.upper);
 }

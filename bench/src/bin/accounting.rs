@@ -3,7 +3,7 @@
 use scumble::calibrate::calibrate;
 use scumble::event::Word;
 use scumble::loss::Loss;
-use scumble_wire::{Ask, account_from_json, calibration_from_json, parse};
+use scumble_wire::{AccountQuestion, account_from_json, calibration_from_json, parse};
 use serde_json::{Value, json};
 
 /// CPU seconds of this thread so far.
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             (sigma.get(), sigma.get(), seconds)
         } else {
             let asked = account_from_json(&document)?;
-            let Ask::Epsilon(delta) = asked.ask else { return Err("no delta".into()) };
+            let AccountQuestion::Epsilon(delta) = asked.ask else { return Err("no delta".into()) };
             let run = || Loss::of(&asked.events, &asked.scope).and_then(|loss| loss.epsilon(delta));
             let (answer, seconds) = timed(run);
             let answer = answer?;

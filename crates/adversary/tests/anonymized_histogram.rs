@@ -1,6 +1,8 @@
 //! The limits of anonymized histograms, and how near the mechanism comes to them: golden vectors, and measured errors.
 
-use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, Family, LayoutChoice, Partition, Size};
+use scumble::mechanism::anonymized_histogram::{
+    AnonymizedHistogram, ElementCount, HistogramFamily, LayoutChoice, Partition,
+};
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Delta, Epsilon};
 use scumble_adversary::limits::anonymized_histogram::{
@@ -19,7 +21,7 @@ fn mean_error(mechanism: &AnonymizedHistogram, data: &Partition, trials: u32, se
 }
 
 fn at_most(at: f64, elements: u64) -> AnonymizedHistogram {
-    AnonymizedHistogram::new(epsilon(at), Size::AtMost(elements)).unwrap()
+    AnonymizedHistogram::new(epsilon(at), ElementCount::AtMost(elements)).unwrap()
 }
 
 fn vector(name: &str) -> (Value, Value) {
@@ -55,11 +57,11 @@ fn low_privacy_errors_are_as_promised() {
         let mechanism = at_most(at, elements);
         let unit = (elements as f64).sqrt() * (-at).exp();
         let (bound, _) = lower_bound(elements, epsilon(at), Delta::new(0.0).unwrap()).unwrap();
-        for family in Family::ALL {
+        for family in HistogramFamily::ALL {
             let error = mean_error(&mechanism, &family.generate(elements).unwrap(), trials, 11);
             assert!(error <= 3.05 * unit, "{} {at} {}", family.name(), error / unit);
             assert!(error <= mechanism.expected_error(elements).unwrap());
-            if family == Family::Staircase {
+            if family == HistogramFamily::Staircase {
                 assert!((1.8..3.0).contains(&(error / bound)), "{}", error / bound);
             }
         }
@@ -79,7 +81,7 @@ fn high_privacy_errors_are_as_promised() {
         let unit = (elements as f64 * (1.0 / at).ln() / at).sqrt();
         let (bound, blocks) = lower_bound(elements, epsilon(at), Delta::new(0.0).unwrap()).unwrap();
         let proven = mechanism.expected_error(elements).unwrap();
-        for family in Family::ALL {
+        for family in HistogramFamily::ALL {
             let error = mean_error(&mechanism, &family.generate(elements).unwrap(), trials, 12);
             assert!(error <= 1.3 * unit, "{} {at} {}", family.name(), error / unit);
             assert!(error <= proven);
@@ -138,7 +140,7 @@ fn encoded_bits_are_hard() {
 fn bounds_on_the_error() {
     let (inputs, expected) = vector("bounds_low_10000_8");
     let (elements, at, delta) = (inputs["n"].as_u64().unwrap(), number(&inputs["eps"]), Delta::new(0.0).unwrap());
-    let mechanism = AnonymizedHistogram::new(epsilon(at), Size::AtMost(elements)).unwrap();
+    let mechanism = AnonymizedHistogram::new(epsilon(at), ElementCount::AtMost(elements)).unwrap();
     close(mechanism.expected_error(elements).unwrap(), &expected["ub_l1_projection"], 2e-9);
     close(lemma_10(elements, epsilon(at), delta), &expected["lb_paper_lemma10"], 2e-9);
     let (bound, blocks) = lower_bound(elements, epsilon(at), delta).unwrap();

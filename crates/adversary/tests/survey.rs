@@ -2,7 +2,7 @@
 
 use scumble::quantity::{Delta, Epsilon};
 use scumble_adversary::attack::{Queries, boneh_shaw, exhaustive, least_squares, membership, tardos};
-use scumble_adversary::audit::one_run::OneRun;
+use scumble_adversary::audit::one_run::OneRunAudit;
 use scumble_adversary::audit::{Claim, Counts, dkw_half_width};
 use scumble_adversary::limits::{count, fingerprinting, information, neighbours, packing, singular};
 use serde_json::Value;
@@ -67,7 +67,8 @@ fn counts_prove_what_the_vectors_say() {
 fn one_run_proves_what_the_vectors_say() {
     let all = vectors("e7_one_run");
     for vector in &all {
-        let run = OneRun::new(whole(vector, "canaries"), whole(vector, "guesses"), whole(vector, "right")).unwrap();
+        let run =
+            OneRunAudit::new(whole(vector, "canaries"), whole(vector, "guesses"), whole(vector, "right")).unwrap();
         let delta = Delta::new(number(vector, "delta")).unwrap();
         agrees(vector, "p_value_at_half", run.p_value(0.5.try_into().unwrap(), delta).upper);
         agrees(vector, "epsilon_lower", run.epsilon_lower(delta, number(vector, "beta")).unwrap());
@@ -140,7 +141,7 @@ fn reconstructions_are_those_of_the_vectors() {
     assert!(found.estimate.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-9), "{:?}", found.estimate);
     let column: Vec<u8> = found.column.iter().map(|bit| u8::from(*bit)).collect();
     assert_eq!(serde_json::json!(column), vector["expected"]["column"]);
-    let certificate = least_squares::Certificate::of(&queries, true).unwrap();
+    let certificate = least_squares::MatrixCertificate::of(&queries, true).unwrap();
     agrees(vector, "least_singular_value", certificate.least_singular_value);
     let errors: Vec<f64> = queries.answers(&input("truth")).iter().zip(input("answers")).map(|(a, b)| a - b).collect();
     agrees(vector, "wrong_at_most", certificate.wrong_at_most(&errors).unwrap());
@@ -168,7 +169,7 @@ fn tracing_is_that_of_the_vectors() {
     };
     let numbers =
         |vector: &Value, field: &str| -> Vec<f64> { serde_json::from_value(vector["input"][field].clone()).unwrap() };
-    let code = tardos::Tardos::new(numbers(vector, "bias")).unwrap();
+    let code = tardos::TardosCode::new(numbers(vector, "bias")).unwrap();
     let word = bits(vector, "pirate");
     agrees(vector, "score", code.score(&word, &bits(vector, "user")).unwrap());
     agrees(vector, "threshold", code.threshold(&word, number(vector, "false_positive")).unwrap());
@@ -177,7 +178,8 @@ fn tracing_is_that_of_the_vectors() {
     agrees(vector, "tardos_threshold", classical.threshold as f64);
     agrees(vector, "tardos_cutoff", classical.cutoff);
     let vector = &vectors("s6_inner_product")[0];
-    let attack = membership::Membership::new(&numbers(vector, "published"), &numbers(vector, "population")).unwrap();
+    let attack =
+        membership::MembershipAttack::new(&numbers(vector, "published"), &numbers(vector, "population")).unwrap();
     agrees(vector, "score", attack.score(&bits(vector, "person")).unwrap());
     let threshold = attack.threshold(number(vector, "false_positive")).unwrap();
     agrees(vector, "threshold", threshold);

@@ -40,7 +40,7 @@ impl Axis {
     }
 
     /// The axis laid over these values.
-    pub(crate) fn lay(&self, values: impl Iterator<Item = f64>) -> Laid {
+    pub(crate) fn lay(&self, values: impl Iterator<Item = f64>) -> ScaledAxis {
         let shown = values.filter(|value| self.shows(*value));
         let (mut low, mut high) = match self.fixed {
             Some((low, high)) if self.shows(low) && self.shows(high) => (self.internal(low), self.internal(high)),
@@ -56,18 +56,18 @@ impl Axis {
             let room = if self.logarithmic { 1.0 } else { low.abs().max(1.0) * 0.5 };
             (low, high) = (low - room, high + room);
         }
-        Laid { axis: self.clone(), low, high }
+        ScaledAxis { axis: self.clone(), low, high }
     }
 }
 
 /// An axis whose range is known.
-pub(crate) struct Laid {
+pub(crate) struct ScaledAxis {
     axis: Axis,
     low: f64,
     high: f64,
 }
 
-impl Laid {
+impl ScaledAxis {
     /// Where the value stands, 0 at the low end and 1 at the high end; none where it does not show.
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
         if !self.axis.shows(value) {

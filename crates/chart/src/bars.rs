@@ -1,6 +1,6 @@
 //! Bars with error bars over named categories.
 
-use crate::axis::{Axis, Laid};
+use crate::axis::{Axis, ScaledAxis};
 use crate::canvas::{BELOW_AXIS, COLOURS, Canvas, Size, shortened};
 
 /// One category: its value and, perhaps, an interval around it.
@@ -86,7 +86,7 @@ impl BarChart {
     }
 }
 
-fn draw(canvas: &mut Canvas, bar: &Bar, index: usize, count: usize, y: &Laid) {
+fn draw(canvas: &mut Canvas, bar: &Bar, index: usize, count: usize, y: &ScaledAxis) {
     let width = 1.0 / count as f64;
     let middle = canvas.x((index as f64 + 0.5) * width);
     let half = (canvas.x(width) - canvas.x(0.0)) * 0.36;

@@ -1,6 +1,6 @@
 //! The drawing surface: a string of SVG elements, with text escaped.
 
-use crate::axis::Laid;
+use crate::axis::ScaledAxis;
 use std::fmt::Write;
 
 const LEFT: f64 = 76.0;
@@ -117,7 +117,7 @@ impl Canvas {
     }
 
     /// The horizontal axis with its ticks and label.
-    pub(crate) fn x_axis(&mut self, axis: &Laid, label: &str) {
+    pub(crate) fn x_axis(&mut self, axis: &ScaledAxis, label: &str) {
         let bottom = self.bottom();
         let ticks = axis.ticks();
         let every = self.size.every(ticks.len());
@@ -138,7 +138,7 @@ impl Canvas {
     }
 
     /// The vertical axis with its ticks and label.
-    pub(crate) fn y_axis(&mut self, axis: &Laid, label: &str) {
+    pub(crate) fn y_axis(&mut self, axis: &ScaledAxis, label: &str) {
         for (place, text) in axis.ticks() {
             let y = self.y(place);
             self.line((LEFT, y), (self.right(), y), r##"stroke="#e4e4e4""##);

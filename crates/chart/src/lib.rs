@@ -1,8 +1,8 @@
 //! Small charts as self-contained SVG: no fonts, scripts or styles from anywhere, readable in print and on a phone.
 //!
 //! ```
-//! use scumble_chart::{Axis, Chart, Series};
-//! let svg = Chart::new("Privacy curve")
+//! use scumble_chart::{Axis, LineChart, Series};
+//! let svg = LineChart::new("Privacy curve")
 //!     .x(Axis::linear("ε"))
 //!     .y(Axis::log("δ"))
 //!     .line(Series::new("composition", vec![(0.0, 0.1), (1.0, 1e-3), (2.0, 1e-6)]))
@@ -21,4 +21,4 @@ mod lines;
 pub use axis::Axis;
 pub use bars::{Bar, BarChart};
 pub use canvas::Size;
-pub use lines::{Band, Chart, Series};
+pub use lines::{Band, LineChart, Series};

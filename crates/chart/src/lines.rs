@@ -1,6 +1,6 @@
 //! Curves and bands over a numeric axis.
 
-use crate::axis::{Axis, Laid};
+use crate::axis::{Axis, ScaledAxis};
 use crate::canvas::{BELOW_AXIS, COLOURS, Canvas, DASHES, Size};
 use std::fmt::Write;
 
@@ -56,8 +56,8 @@ impl Band {
 /// Curves and bands with two axes, a title and a legend.
 ///
 /// ```
-/// use scumble_chart::{Axis, Band, Chart, Series};
-/// let svg = Chart::new("Ages")
+/// use scumble_chart::{Axis, Band, LineChart, Series};
+/// let svg = LineChart::new("Ages")
 ///     .x(Axis::linear("age"))
 ///     .y(Axis::linear("share"))
 ///     .band(Band::new("95% band", vec![(0.0, 0.1, 0.3), (1.0, 0.2, 0.4)]))
@@ -66,7 +66,7 @@ impl Band {
 /// assert!(svg.contains("95% band"));
 /// ```
 #[derive(Debug, Clone)]
-pub struct Chart {
+pub struct LineChart {
     title: String,
     x: Axis,
     y: Axis,
@@ -75,7 +75,7 @@ pub struct Chart {
     size: Size,
 }
 
-impl Chart {
+impl LineChart {
     /// An empty chart with linear axes.
     pub fn new(title: impl Into<String>) -> Self {
         let axis = || Axis::linear("");
@@ -153,7 +153,7 @@ fn stroke(index: usize) -> String {
     format!(r#"fill="none" stroke="{colour}" stroke-width="2" stroke-linejoin="round" stroke-dasharray="{dash}""#)
 }
 
-fn draw_line(canvas: &mut Canvas, series: &Series, index: usize, x: &Laid, y: &Laid) {
+fn draw_line(canvas: &mut Canvas, series: &Series, index: usize, x: &ScaledAxis, y: &ScaledAxis) {
     let mut path = String::new();
     let mut previous: Option<(f64, f64)> = None;
     for point in &series.points {
@@ -172,7 +172,7 @@ fn draw_line(canvas: &mut Canvas, series: &Series, index: usize, x: &Laid, y: &L
     canvas.raw(&format!(r#"<path d="{path}" {}/>"#, stroke(index)));
 }
 
-fn draw_band(canvas: &mut Canvas, band: &Band, index: usize, x: &Laid, y: &Laid) {
+fn draw_band(canvas: &mut Canvas, band: &Band, index: usize, x: &ScaledAxis, y: &ScaledAxis) {
     let corners = band.corners();
     let shown: Vec<_> = corners.iter().filter_map(|point| x.place(point.0).map(|across| (across, point))).collect();
     let mut outline = String::new();
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_gap_breaks_the_line() {
-        let chart = Chart::new("t").y(Axis::log("y"));
+        let chart = LineChart::new("t").y(Axis::log("y"));
         let svg = chart.line(Series::new("s", vec![(0.0, 1.0), (1.0, 0.0), (2.0, 10.0)])).to_svg();
         let path = svg.lines().find(|line| line.starts_with("<path")).unwrap();
         assert_eq!(path.matches('M').count(), 2);
@@ -205,15 +205,17 @@ mod tests {
 
     #[test]
     fn names_cannot_leave_their_text() {
-        let svg = Chart::new("<script>&").line(Series::new("\"a\u{1}'", vec![(0.0, 0.0)])).to_svg();
+        let svg = LineChart::new("<script>&").line(Series::new("\"a\u{1}'", vec![(0.0, 0.0)])).to_svg();
         assert!(!svg.contains("<script") && svg.contains("&lt;script&gt;&amp;") && svg.contains("&quot;a &#39;"));
     }
 
     #[test]
     fn nothing_is_fetched_and_no_number_is_nan() {
         let points = vec![(f64::NAN, 1.0), (1.0, f64::INFINITY), (2.0, 2.0), (3.0, -5.0)];
-        let svg =
-            Chart::new("t").band(Band::new("b", vec![(0.0, f64::NAN, 1.0)])).line(Series::new("s", points)).to_svg();
+        let svg = LineChart::new("t")
+            .band(Band::new("b", vec![(0.0, f64::NAN, 1.0)]))
+            .line(Series::new("s", points))
+            .to_svg();
         assert!(!svg.contains("NaN") && !svg.contains("inf") && !svg.contains("href") && !svg.contains("url("));
     }
 }

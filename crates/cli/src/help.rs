@@ -1,7 +1,7 @@
 //! The program as clap knows it, with the commands of its help in groups.
 
 use crate::Program;
-use crate::command::{Publish, Setup, Understand};
+use crate::command::{PublishCommand, SetupCommand, UnderstandCommand};
 use clap::{CommandFactory, Subcommand};
 use std::fmt::Write;
 
@@ -28,11 +28,11 @@ const EXAMPLES: &str = "Examples:
 fn groups(program: &clap::Command) -> String {
     let group = |augment: fn(clap::Command) -> clap::Command| listed("", &augment(clap::Command::new("group")));
     let reproduce = program.find_subcommand("reproduce").map_or_else(Vec::new, |found| listed("reproduce ", found));
-    let mut setup = group(Setup::augment_subcommands);
+    let mut setup = group(SetupCommand::augment_subcommands);
     setup.push(("help".to_string(), "The same as --help, also for a command: scumble help plan".to_string()));
     let groups = [
-        ("Publish", group(Publish::augment_subcommands)),
-        ("Understand", group(Understand::augment_subcommands)),
+        ("Publish", group(PublishCommand::augment_subcommands)),
+        ("Understand", group(UnderstandCommand::augment_subcommands)),
         ("Reproduce the tables and pictures of the guides", reproduce),
         ("Set up", setup),
     ];

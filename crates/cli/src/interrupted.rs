@@ -13,9 +13,9 @@ static GROUPS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 const STATUS: i32 = 130;
 
 /// A temporary folder that goes with its value, and with the program.
-pub struct Scratch(tempfile::TempDir);
+pub struct ScratchFolder(tempfile::TempDir);
 
-impl Scratch {
+impl ScratchFolder {
     /// One in memory where the machine has a place for that: what is written there need not outlive anything.
     pub fn new() -> std::io::Result<Self> {
         watch();
@@ -32,16 +32,16 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchFolder {
     fn drop(&mut self) {
         locked(&FOLDERS).remove(self.0.path());
     }
 }
 
 /// A group of processes that is ended with the program.
-pub struct Group(u32);
+pub struct ProcessGroup(u32);
 
-impl Group {
+impl ProcessGroup {
     /// The group of a process that was started as the first of one.
     pub fn of(process: u32) -> Self {
         watch();
@@ -55,7 +55,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         locked(&GROUPS).remove(&self.0);
     }
@@ -76,9 +76,9 @@ fn watch() {
     ONCE.call_once(|| {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         // Whoever is interrupted at once is so after the signals are watched: the runtime waits until they are.
-        let signals = runtime.block_on(async { Signals::new() });
+        let signals = runtime.block_on(async { stop_signal() });
         std::thread::spawn(move || {
-            runtime.block_on(signals.next());
+            runtime.block_on(signals);
             locked(&GROUPS).iter().for_each(|group| kill(*group));
             for folder in locked(&FOLDERS).iter() {
                 let _ = std::fs::remove_dir_all(folder);
@@ -111,38 +111,24 @@ pub fn outlive_long_files() {
     }
 }
 
+/// Ends with the first signal that asks the program to stop. Listens from the call on, not from the first poll on.
 #[cfg(unix)]
-struct Signals([Option<tokio::signal::unix::Signal>; 2]);
-
-#[cfg(unix)]
-impl Signals {
-    fn new() -> Self {
-        use tokio::signal::unix::{SignalKind, signal};
-        Self([SignalKind::interrupt(), SignalKind::terminate()].map(|kind| signal(kind).ok()))
-    }
-
-    async fn next(self) {
-        let [interrupt, terminate] = self.0;
-        let one = |signal: Option<tokio::signal::unix::Signal>| async {
-            match signal {
-                Some(mut signal) => drop(signal.recv().await),
-                None => std::future::pending().await,
-            }
-        };
+fn stop_signal() -> impl Future<Output = ()> {
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+    let [interrupt, terminate] = [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| signal(kind).ok());
+    let one = |signal: Option<Signal>| async {
+        match signal {
+            Some(mut signal) => drop(signal.recv().await),
+            None => std::future::pending().await,
+        }
+    };
+    async move {
         tokio::select! { () = one(interrupt) => {}, () = one(terminate) => {} }
     }
 }
 
+/// Ends with the first signal that asks the program to stop.
 #[cfg(not(unix))]
-struct Signals;
-
-#[cfg(not(unix))]
-impl Signals {
-    fn new() -> Self {
-        Self
-    }
-
-    async fn next(self) {
-        let _ = tokio::signal::ctrl_c().await;
-    }
+fn stop_signal() -> impl Future<Output = ()> {
+    async { drop(tokio::signal::ctrl_c().await) }
 }

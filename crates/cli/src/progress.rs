@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 /// Tells about work of a known number of steps; the bar goes away with it.
 pub struct Progress {
-    shown: Shown,
+    shown: ProgressDisplay,
     begun: Cell<u64>,
 }
 
-enum Shown {
+enum ProgressDisplay {
     Nothing,
     Lines,
     Bar(ProgressBar),
@@ -28,9 +28,9 @@ impl Progress {
     /// The same; within a step, `watch` tells how many rows were read and what time is left. On a terminal alone: it is not to be published.
     pub fn watching(quiet: bool, steps: usize, watch: Arc<Watch>) -> Self {
         let shown = match (quiet, std::io::stderr().is_terminal()) {
-            (true, _) => Shown::Nothing,
-            (false, false) => Shown::Lines,
-            (false, true) => Shown::Bar(bar(steps, watch)),
+            (true, _) => ProgressDisplay::Nothing,
+            (false, false) => ProgressDisplay::Lines,
+            (false, true) => ProgressDisplay::Bar(bar(steps, watch)),
         };
         Self { shown, begun: Cell::new(0) }
     }
@@ -38,9 +38,9 @@ impl Progress {
     /// The next step begins, and with it the one before is done.
     pub fn begin(&self, what: &str) {
         match &self.shown {
-            Shown::Nothing => {}
-            Shown::Lines => crate::failure::say(what),
-            Shown::Bar(bar) => {
+            ProgressDisplay::Nothing => {}
+            ProgressDisplay::Lines => crate::failure::say(what),
+            ProgressDisplay::Bar(bar) => {
                 bar.set_position(self.begun.get());
                 bar.set_message(what.to_string());
             }
@@ -65,7 +65,7 @@ fn bar(steps: usize, watch: Arc<Watch>) -> ProgressBar {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if let Shown::Bar(bar) = &self.shown {
+        if let ProgressDisplay::Bar(bar) = &self.shown {
             bar.finish_and_clear();
         }
     }

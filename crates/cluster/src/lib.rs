@@ -14,7 +14,7 @@ mod remote;
 #[doc(hidden)]
 pub mod whole;
 
-pub use nodes::{Executor, Scheduler, executor, scheduler};
+pub use nodes::{ExecutorOptions, SchedulerOptions, executor, scheduler};
 
 /// Rows for tests are written as Parquet by the same DataFusion.
 #[doc(hidden)]

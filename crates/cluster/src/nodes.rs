@@ -30,14 +30,14 @@ const ROWS_STAY: u64 = 3600;
 
 /// What a scheduler is told.
 #[derive(Debug, Clone)]
-pub struct Scheduler {
+pub struct SchedulerOptions {
     /// Where it listens; port 0 takes a free one.
     pub listen: SocketAddr,
 }
 
 /// What an executor is told.
 #[derive(Debug, Clone)]
-pub struct Executor {
+pub struct ExecutorOptions {
     /// The scheduler's host.
     pub host: String,
     /// The scheduler's port.
@@ -51,7 +51,7 @@ pub struct Executor {
 }
 
 /// Runs a scheduler until the process ends; `tell` is given the address on which it listens.
-pub fn scheduler(options: &Scheduler, tell: impl FnOnce(SocketAddr)) -> Result<(), String> {
+pub fn scheduler(options: &SchedulerOptions, tell: impl FnOnce(SocketAddr)) -> Result<(), String> {
     let run = async {
         let listener = tokio::net::TcpListener::bind(options.listen).await.map_err(BallistaError::from)?;
         let address = listener.local_addr().map_err(BallistaError::from)?;
@@ -74,7 +74,7 @@ pub fn scheduler(options: &Scheduler, tell: impl FnOnce(SocketAddr)) -> Result<(
 }
 
 /// Runs an executor until it is told to stop; `tell` is given the address on which it listens.
-pub fn executor(options: &Executor, tell: impl FnOnce(SocketAddr)) -> Result<(), String> {
+pub fn executor(options: &ExecutorOptions, tell: impl FnOnce(SocketAddr)) -> Result<(), String> {
     let address = free(options.listen).map_err(|_| format!("nobody can listen on {}", options.listen))?;
     let other = free(SocketAddr::new(address.ip(), 0)).map_err(|_| format!("no port of {} is free", address.ip()))?;
     let config = ExecutorProcessConfig {

@@ -19,7 +19,7 @@ use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion_proto::protobuf::LogicalPlanNode;
-use scumble_engine::cluster::{Files, Row, RowsTrouble, Session, Trouble, name};
+use scumble_engine::cluster::{ClusterError, ClusterFiles, ClusterRow, ClusterRowsError, ClusterSession, name};
 use scumble_engine::project::Cluster;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ const ATTEMPTS: usize = 5;
 /// A scheduler's records of one job are at most so many bytes.
 const RECORDS: usize = 64 << 20;
 
-struct Remote {
+struct BallistaSession {
     runtime: Runtime,
     /// The scheduler's address, as its clients write it.
     door: String,
@@ -54,23 +54,29 @@ struct Remote {
 }
 
 /// Connects to a cluster; names and types of columns are read from the ends of the tables' files.
-pub(crate) fn connect(cluster: &Cluster, tables: &[Files]) -> Result<Box<dyn Session>, Trouble> {
+pub(crate) fn connect(cluster: &Cluster, tables: &[ClusterFiles]) -> Result<Box<dyn ClusterSession>, ClusterError> {
     let host = cluster.host.trim_start_matches('[').trim_end_matches(']');
-    let addresses = (host, cluster.port).to_socket_addrs().map_err(|_| Trouble::Away)?;
+    let addresses = (host, cluster.port).to_socket_addrs().map_err(|_| ClusterError::Away)?;
     let is_open = |address| TcpStream::connect_timeout(&address, DOOR).is_ok();
     if !addresses.into_iter().any(is_open) {
-        return Err(Trouble::Away);
+        return Err(ClusterError::Away);
     }
     let mut builder = tokio::runtime::Builder::new_multi_thread();
-    let runtime = builder.enable_all().thread_stack_size(STACK).build().map_err(|_| Trouble::Failed)?;
+    let runtime = builder.enable_all().thread_stack_size(STACK).build().map_err(|_| ClusterError::Failed)?;
     let url = format!("df://{}:{}", cluster.host, cluster.port);
-    let context = runtime.block_on(session(&url)).map_err(|_| Trouble::Away)?;
+    let context = runtime.block_on(session(&url)).map_err(|_| ClusterError::Away)?;
     for (index, (table, files)) in tables.iter().enumerate() {
         let registered = runtime.block_on(register(&context, &name(index), files));
-        registered.map_err(|_| Trouble::Unreadable(table.clone()))?;
+        registered.map_err(|_| ClusterError::Unreadable(table.clone()))?;
     }
     let door = format!("http://{}:{}", cluster.host, cluster.port);
-    Ok(Box::new(Remote { runtime, door, context, tables: tables.len(), timeout: Duration::from_secs(cluster.timeout) }))
+    Ok(Box::new(BallistaSession {
+        runtime,
+        door,
+        context,
+        tables: tables.len(),
+        timeout: Duration::from_secs(cluster.timeout),
+    }))
 }
 
 async fn session(url: &str) -> Result<SessionContext, DataFusionError> {
@@ -104,16 +110,16 @@ async fn register(context: &SessionContext, name: &str, files: &[PathBuf]) -> Re
     context.register_table(name, Arc::new(table)).map(drop)
 }
 
-impl Remote {
+impl BallistaSession {
     /// The batches of a statement, unless it takes too long, and what is known of them. Nothing goes on working for a result that nobody waits for.
-    fn batches(&self, statement: &str, most: Duration) -> Result<(Vec<RecordBatch>, Verdict), Failure> {
+    fn batches(&self, statement: &str, most: Duration) -> Result<(Vec<RecordBatch>, Verdict), StatementFailure> {
         self.runtime.block_on(async {
             let plan = self.context.sql(statement).await.map_err(said)?.create_physical_plan().await.map_err(said)?;
             match tokio::time::timeout(most, self.collected(&plan)).await {
                 Ok(done) => done.map_err(said),
                 Err(_) => {
                     let _ = tokio::time::timeout(DOOR, self.cancelled(&plan)).await;
-                    Err(Failure::TooLong)
+                    Err(StatementFailure::TooLong)
                 }
             }
         })
@@ -148,34 +154,34 @@ fn job(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     plan.downcast_ref::<DistributedQueryExec<LogicalPlanNode>>()?.job_id().map(|job| job.to_string())
 }
 
-fn said(error: DataFusionError) -> Failure {
-    Failure::Said(error.to_string())
+fn said(error: DataFusionError) -> StatementFailure {
+    StatementFailure::Said(error.to_string())
 }
 
 /// Why a statement has no result.
-enum Failure {
+enum StatementFailure {
     Said(String),
     TooLong,
 }
 
-impl Session for Remote {
-    fn plan(&self, statement: &str) -> Result<(), Trouble> {
+impl ClusterSession for BallistaSession {
+    fn plan(&self, statement: &str) -> Result<(), ClusterError> {
         let planned = self.runtime.block_on(async {
             let frame = self.context.sql(statement).await?;
             self.context.state().optimize(frame.logical_plan())
         });
-        planned.map(drop).map_err(|_| Trouble::Unplanned)
+        planned.map(drop).map_err(|_| ClusterError::Unplanned)
     }
 
     /// First something without a table: then whoever answers is a scheduler, and an executor works. Of the tables a number of rows is looked up, which is in
     /// the ends of their files: no column is read, so that what fails here depends on no value.
-    fn ready(&self) -> Result<(), Trouble> {
+    fn ready(&self) -> Result<(), ClusterError> {
         let most = LOOK.min(self.timeout);
         // What is known here would answer by itself, were it not for a number that nobody knows before.
         match self.batches("SELECT COUNT(*) FROM (VALUES (1)) scumble_look WHERE random() < 2.0", most) {
-            Err(Failure::TooLong) => return Err(Trouble::Idle),
+            Err(StatementFailure::TooLong) => return Err(ClusterError::Idle),
             // A scheduler that keeps no records would leave every answer in doubt.
-            Err(Failure::Said(_)) | Ok((_, Verdict::Unknown)) => return Err(Trouble::Strange),
+            Err(StatementFailure::Said(_)) | Ok((_, Verdict::Unknown)) => return Err(ClusterError::Strange),
             Ok(_) => {}
         }
         for table in (0..self.tables).map(name) {
@@ -183,9 +189,9 @@ impl Session for Remote {
                 "SELECT COUNT(*) FROM (SELECT 1 AS scumble_one FROM {table} LIMIT 1) scumble_look WHERE random() < 2.0"
             );
             match self.batches(&look, most) {
-                Err(Failure::TooLong) => return Err(Trouble::Idle),
-                Err(Failure::Said(text)) if is_about_opening(&text) => return Err(Trouble::Unseen),
-                Err(Failure::Said(_)) => return Err(Trouble::Unplanned),
+                Err(StatementFailure::TooLong) => return Err(ClusterError::Idle),
+                Err(StatementFailure::Said(text)) if is_about_opening(&text) => return Err(ClusterError::Unseen),
+                Err(StatementFailure::Said(_)) => return Err(ClusterError::Unplanned),
                 Ok(_) => {}
             }
         }
@@ -193,30 +199,30 @@ impl Session for Remote {
     }
 
     /// The rows of a statement of which every row was counted once. A join that read less than was there for it is believed when it says the same again.
-    fn rows(&self, statement: &str) -> Result<Vec<Row>, RowsTrouble> {
+    fn rows(&self, statement: &str) -> Result<Vec<ClusterRow>, ClusterRowsError> {
         let deadline = Instant::now() + self.timeout;
-        let mut short: Option<Vec<Row>> = None;
+        let mut short: Option<Vec<ClusterRow>> = None;
         for _ in 0..ATTEMPTS {
             match self.batches(statement, deadline.saturating_duration_since(Instant::now())) {
                 Ok((_, Verdict::Unknown)) => {}
                 Ok((batches, known)) => {
-                    let rows = sorted(rows_of(&batches).ok_or(RowsTrouble::Failed)?);
+                    let rows = sorted(rows_of(&batches).ok_or(ClusterRowsError::Failed)?);
                     if known == Verdict::Whole || short.as_ref() == Some(&rows) {
                         return Ok(rows);
                     }
                     short = Some(rows);
                 }
-                Err(Failure::TooLong) => return Err(RowsTrouble::TooLong),
+                Err(StatementFailure::TooLong) => return Err(ClusterRowsError::TooLong),
                 // What was said may quote values: it decides nothing.
-                Err(Failure::Said(_)) => {}
+                Err(StatementFailure::Said(_)) => {}
             }
         }
-        Err(RowsTrouble::Failed)
+        Err(ClusterRowsError::Failed)
     }
 }
 
 /// Rows in an order that does not depend on who was quicker.
-fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
+fn sorted(mut rows: Vec<ClusterRow>) -> Vec<ClusterRow> {
     rows.sort();
     rows
 }
@@ -228,7 +234,7 @@ fn is_about_opening(text: &str) -> bool {
 }
 
 /// The rows of batches as texts; none where a column is of a type that has none.
-fn rows_of(batches: &[RecordBatch]) -> Option<Vec<Row>> {
+fn rows_of(batches: &[RecordBatch]) -> Option<Vec<ClusterRow>> {
     let mut rows = Vec::new();
     for batch in batches {
         let texts = batch.columns().iter().map(|column| cast(column, &DataType::Utf8).ok());
@@ -236,7 +242,9 @@ fn rows_of(batches: &[RecordBatch]) -> Option<Vec<Row>> {
         let texts: Vec<&StringArray> =
             texts.iter().map(|column| column.as_any().downcast_ref()).collect::<Option<_>>()?;
         let cell = |column: &StringArray, row: usize| column.is_valid(row).then(|| column.value(row).to_string());
-        rows.extend((0..batch.num_rows()).map(|row| texts.iter().map(|column| cell(column, row)).collect::<Row>()));
+        rows.extend(
+            (0..batch.num_rows()).map(|row| texts.iter().map(|column| cell(column, row)).collect::<ClusterRow>()),
+        );
     }
     Some(rows)
 }

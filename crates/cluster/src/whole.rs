@@ -23,7 +23,7 @@ pub enum Verdict {
 }
 
 /// A step: how many rows it wrote, what it read of which other steps, and whether it may stop before it has read all.
-struct Step {
+struct JobStage {
     written: u64,
     read: Vec<(u32, u64)>,
     joins: bool,
@@ -41,7 +41,7 @@ pub fn verdict(job: &GetJobMetricsResult, received: u64) -> Verdict {
 /// Whether all was read; nothing where more was, where the records do not fit together, or where they have words that are not known here.
 fn judged(job: &GetJobMetricsResult, received: u64) -> Option<bool> {
     let step = |stage: &JobStageMetrics| Some((stage.stage_id, step_of(stage)?));
-    let steps = job.stages.iter().map(step).collect::<Option<BTreeMap<u32, Step>>>()?;
+    let steps = job.stages.iter().map(step).collect::<Option<BTreeMap<u32, JobStage>>>()?;
     if steps.len() != job.stages.len() {
         return None;
     }
@@ -64,7 +64,7 @@ fn judged(job: &GetJobMetricsResult, received: u64) -> Option<bool> {
     (others && steps.get(last)?.written == received).then_some(all)
 }
 
-fn step_of(stage: &JobStageMetrics) -> Option<Step> {
+fn step_of(stage: &JobStageMetrics) -> Option<JobStage> {
     let (writer, below) = stage.operators.split_first()?;
     if !matches!(writer.operator_type.as_str(), "ShuffleWriterExec" | "SortShuffleWriterExec") {
         return None;
@@ -77,7 +77,7 @@ fn step_of(stage: &JobStageMetrics) -> Option<Step> {
         read.push((upstream(&operator.operator_desc)?, rows(operator)?));
     }
     let joins = below.iter().any(|operator| operator.operator_type.contains("Join"));
-    Some(Step { written: rows(writer)?, read, joins })
+    Some(JobStage { written: rows(writer)?, read, joins })
 }
 
 /// The step that a reader names in its description.

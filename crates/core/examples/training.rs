@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p scumble --example training`
 
-use scumble::calibrate::{Free, calibrate};
+use scumble::calibrate::{FreeParameter, calibrate};
 use scumble::event::{Sampling, Word};
 use scumble::quantity::delta;
 use scumble::{Event, Loss, Moves, Result, Scope, Shift};
@@ -21,7 +21,7 @@ pub(crate) fn main() -> Result<()> {
         println!("{sigma:>6} {:>12.5} {:>12.5}", answer.lower, answer.upper);
     }
 
-    let found = calibrate(&training(1.0)?, Free::Noise, &Scope::Presence, 1.0.try_into()?, delta)?;
+    let found = calibrate(&training(1.0)?, FreeParameter::Noise, &Scope::Presence, 1.0.try_into()?, delta)?;
     if let Word::Gaussian { sigma } = found.word() {
         println!("the least sigma for epsilon 1: {:.4}", sigma.get());
     }

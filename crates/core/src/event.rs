@@ -32,9 +32,9 @@ pub use charges::{Charge, charged_by_scope, charged_where_seen};
 pub use moves::{Moves, Shift, Touch};
 pub use new_keys::NewKeys;
 pub use parity::Parity;
-pub use smooth_noise::{Family, Quotient, SmoothNoise};
+pub use smooth_noise::{NoiseFamily, Quotient, SmoothNoise};
 pub use vocabulary::{WORDS, WordEntry, word_entry};
-pub use word::{Choices, Pair, Path, Word};
+pub use word::{AnswerCount, Pair, TreePath, Word};
 
 /// Something that was done to the data, perhaps several times, perhaps on a sample.
 ///
@@ -114,7 +114,7 @@ impl Event {
     /// assert!(Event::randomized_response(epsilon(1.0).unwrap(), 1).is_err());
     /// ```
     pub fn randomized_response(epsilon: Epsilon, values: u64) -> Result<Self> {
-        Ok(Self::of(Word::RandomizedResponse { epsilon, values: Choices::new(values)? }))
+        Ok(Self::of(Word::RandomizedResponse { epsilon, values: AnswerCount::new(values)? }))
     }
 
     /// An exponential mechanism whose privacy loss has range at most ε.
@@ -170,14 +170,14 @@ impl Event {
     ///
     /// ```
     /// use scumble::quantity::delta;
-    /// use scumble::event::{Event, Family};
+    /// use scumble::event::{Event, NoiseFamily};
     /// use scumble::{Loss, Scope};
-    /// let event = Event::smooth_noise(Family::Cauchy4, "9/8", "1/3", 24)?;
+    /// let event = Event::smooth_noise(NoiseFamily::Cauchy4, "9/8", "1/3", 24)?;
     /// let epsilon = Loss::of([event], Scope::Presence)?.epsilon(delta(0.0)?).upper;
     /// assert!((epsilon - 0.9650081752636366).abs() < 1e-7);
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn smooth_noise(family: Family, gamma: &str, alpha: &str, levels: u32) -> Result<Self> {
+    pub fn smooth_noise(family: NoiseFamily, gamma: &str, alpha: &str, levels: u32) -> Result<Self> {
         Ok(Self::of(Word::SmoothNoise(SmoothNoise::new(family, gamma.parse()?, alpha.parse()?, levels)?)))
     }
 

@@ -98,9 +98,9 @@
 //!
 //! **The best of several**: one index is published, no score.
 //! ```
-//! use scumble::mechanism::selection::{Change, Selection, Selector};
+//! use scumble::mechanism::selection::{ScoreChange, Selection, Selector};
 //! use scumble::noise::InsecureSeededSource;
-//! let selection = Selection::new(Selector::PermuteAndFlip(1.0.try_into()?), Change::Monotone)?;
+//! let selection = Selection::new(Selector::PermuteAndFlip(1.0.try_into()?), ScoreChange::Monotone)?;
 //! assert_eq!(selection.release(&[3, 950, 17], &mut InsecureSeededSource::new(1))?, 1);
 //! # Ok::<(), scumble::Error>(())
 //! ```
@@ -134,11 +134,11 @@
 //! **The least noise for that**: a search on certified upper bounds; also for the largest sample or the most steps.
 //! ```
 //! use scumble::quantity::sigma;
-//! use scumble::calibrate::{Free, calibrate};
+//! use scumble::calibrate::{FreeParameter, calibrate};
 //! use scumble::event::Word;
 //! use scumble::{Event, Scope};
 //! let any = Event::gaussian(sigma(1.0)?).repeated(10)?;
-//! let found = calibrate(&any, Free::Noise, &Scope::Presence, 1.0.try_into()?, 1e-6.try_into()?)?;
+//! let found = calibrate(&any, FreeParameter::Noise, &Scope::Presence, 1.0.try_into()?, 1e-6.try_into()?)?;
 //! assert!(matches!(found.word(), Word::Gaussian { sigma } if sigma.get() < 13.36));
 //! # Ok::<(), scumble::Error>(())
 //! ```
@@ -171,10 +171,10 @@
 //! **All marginals of some order at once**, with as little noise as the limits allow, person by person or attribute by attribute.
 //! ```
 //! use scumble::noise::InsecureSeededSource;
-//! use scumble::workload::planner::{Limits, residual};
+//! use scumble::workload::planner::{RhoLimits, residual};
 //! use scumble::workload::{Domain, Subset};
 //! let domain = Domain::new(vec![3, 2, 4])?;
-//! let plan = residual(&domain, 2, &Limits { person: Some(0.1.try_into()?), ..Limits::default() })?;
+//! let plan = residual(&domain, 2, &RhoLimits { person: Some(0.1.try_into()?), ..RhoLimits::default() })?;
 //! let measured = plan.release(&[50; 24], &mut InsecureSeededSource::new(1))?;
 //! assert_eq!(measured.marginal(Subset::of(&[0, 1]))?.len(), 6);
 //! # Ok::<(), scumble::Error>(())

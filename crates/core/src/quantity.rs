@@ -27,7 +27,7 @@ pub use rounding::{rounded_down, rounded_up};
 
 /// The range of a quantity: an interval whose ends may be open.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Range {
+pub struct QuantityRange {
     /// The lower end.
     pub lower: f64,
     /// Whether the lower end itself is allowed.
@@ -38,7 +38,7 @@ pub struct Range {
     pub upper_included: bool,
 }
 
-impl Range {
+impl QuantityRange {
     /// Whether `value` may be held. NaN, infinities and −0.0 never may.
     ///
     /// ```
@@ -54,7 +54,7 @@ impl Range {
     }
 }
 
-impl fmt::Display for Range {
+impl fmt::Display for QuantityRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let open = if self.lower_included { '[' } else { '(' };
         let close = if self.upper_included { ']' } else { ')' };
@@ -73,11 +73,11 @@ fn end(value: f64) -> String {
 
 /// The name and range of one quantity, for front ends and for generators of property tests.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Entry {
+pub struct QuantityEntry {
     /// The name in code, files and flags.
     pub name: &'static str,
     /// What may be held.
-    pub range: Range,
+    pub range: QuantityRange,
 }
 
 macro_rules! quantities {
@@ -91,7 +91,7 @@ macro_rules! quantities {
                 /// The name in code, files and flags.
                 pub const NAME: &'static str = stringify!($helper);
                 /// What this quantity may be.
-                pub const RANGE: Range = quantities!(@range $range $close);
+                pub const RANGE: QuantityRange = quantities!(@range $range $close);
 
                 /// Checks `value` against the range. Where numbers are written down, the function of this quantity's name
                 /// is shorter.
@@ -145,16 +145,16 @@ macro_rules! quantities {
         )+
 
         /// Every quantity of the table, in its order.
-        pub const TABLE: &[Entry] = &[$(Entry { name: $type::NAME, range: $type::RANGE }),+];
+        pub const TABLE: &[QuantityEntry] = &[$(QuantityEntry { name: $type::NAME, range: $type::RANGE }),+];
     };
     (@range ($lower:expr, $upper:expr) closed) => {
-        Range { lower: $lower, lower_included: true, upper: $upper, upper_included: true }
+        QuantityRange { lower: $lower, lower_included: true, upper: $upper, upper_included: true }
     };
     (@range ($lower:expr, $upper:expr) half) => {
-        Range { lower: $lower, lower_included: true, upper: $upper, upper_included: false }
+        QuantityRange { lower: $lower, lower_included: true, upper: $upper, upper_included: false }
     };
     (@range ($lower:expr, $upper:expr) open) => {
-        Range { lower: $lower, lower_included: false, upper: $upper, upper_included: false }
+        QuantityRange { lower: $lower, lower_included: false, upper: $upper, upper_included: false }
     };
 }
 
@@ -202,7 +202,7 @@ fn shown(value: f64) -> String {
     end(value)
 }
 
-fn refusal(quantity: &'static str, range: &Range, value: String) -> Error {
+fn refusal(quantity: &'static str, range: &QuantityRange, value: String) -> Error {
     Error::OutOfRange { quantity, value, range: range.to_string() }
 }
 

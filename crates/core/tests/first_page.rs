@@ -1,6 +1,6 @@
 //! The front door: the lines that the first page promises, one contract for all mechanisms, and the example programs.
 
-use scumble::loss::filter::Spent;
+use scumble::loss::filter::Odometer;
 use scumble::mechanism::cdf::Cdf;
 use scumble::mechanism::huge_domain::HugeDomainHistogram;
 use scumble::mechanism::interior_point::InteriorPoint;
@@ -44,7 +44,7 @@ fn keys_within_a_target_cost_at_most_that_and_hardly_less() {
                 let target = Target::approximate(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap());
                 let made = StabilityHistogram::within(target, &scope, contribution).unwrap();
                 // Exactly: Σε by the filter, at a δ of which a quarter is enough for the keys.
-                let spent = Spent::of(&made.events().unwrap(), &scope).unwrap();
+                let spent = Odometer::of(&made.events().unwrap(), &scope).unwrap();
                 let found = spent.epsilon(&Exact::from_f64(4.01 * delta).unwrap()).unwrap();
                 assert!(found <= Exact::from_f64(epsilon).unwrap(), "{epsilon} {delta} {scope}: {found}");
                 // The accountant's grid is a little coarser than the step at ε itself.

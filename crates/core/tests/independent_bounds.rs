@@ -5,16 +5,16 @@
 //! minus 0.56·Σβ₃/(Σv)^{3/2} (Berry–Esseen for unlike summands, Shevtsova 2010). For one run δ(ε) is a sum. Nothing of `scumble::loss` is used
 //! for either; no transform, no Rényi order, no grid of losses.
 
-use scumble::event::{Choices, Event, Moves, Sampling, Shift, Touch, Word};
+use scumble::event::{AnswerCount, Event, Moves, Sampling, Shift, Touch, Word};
 use scumble::loss::Loss;
-use scumble::loss::filter::Spent;
+use scumble::loss::filter::Odometer;
 use scumble::mechanism::additive::Noise;
 use scumble::mechanism::cdf::Cdf;
-use scumble::mechanism::heavy_hitters::{Rule, Shape};
+use scumble::mechanism::heavy_hitters::{JoinShape, ThresholdRule};
 use scumble::mechanism::quantile::{QuantileTree, ThresholdCounts};
 use scumble::quantity::{Beta, Delta, Epsilon, Exact, Omega, Rate, Rho, Scale, Sigma};
 use scumble::scope::{AttributeSet, Scope};
-use scumble::workload::planner::{self, Limits};
+use scumble::workload::planner::{self, RhoLimits};
 use scumble::workload::{Domain, People};
 
 /// Outcomes as (Q, P/Q − 1), and P's mass where Q has none.
@@ -128,8 +128,8 @@ fn words(size: f64) -> Vec<(Event, Pair)> {
             ),
             steps_of_three(size / 3.0),
         ),
-        (event(Word::RandomizedResponse { epsilon, values: Choices::new(2).unwrap() }), coin(size)),
-        (event(Word::RandomizedResponse { epsilon, values: Choices::new(5).unwrap() }), five_answers(size)),
+        (event(Word::RandomizedResponse { epsilon, values: AnswerCount::new(2).unwrap() }), coin(size)),
+        (event(Word::RandomizedResponse { epsilon, values: AnswerCount::new(5).unwrap() }), five_answers(size)),
         (event(Word::Exponential { epsilon }), coin(size / 2.0)),
         (event(Word::Pure { epsilon }), coin(size)),
         (event(Word::Zcdp { rho }), gaussian(size)),
@@ -392,7 +392,7 @@ fn the_filter_is_not_below_either() {
                 continue;
             }
             let parts = [(pair, times as f64)];
-            let spent = Spent::of(&[one.clone().repeated(times).unwrap()], &Scope::Presence).unwrap();
+            let spent = Odometer::of(&[one.clone().repeated(times).unwrap()], &Scope::Presence).unwrap();
             for delta in [0.3, 1e-2, 1e-6] {
                 let Some(epsilon) = spent.epsilon(&Exact::from_f64(delta).unwrap()) else { continue };
                 let known = lower(&parts, epsilon.to_f64_up());
@@ -416,7 +416,7 @@ fn extreme_quantities_have_answers_or_sentences() {
         kinds.extend(Epsilon::new(size).map(|epsilon| Word::Exponential { epsilon }));
         kinds.extend(
             Epsilon::new(size)
-                .map(|epsilon| Word::RandomizedResponse { epsilon, values: Choices::new(u64::MAX).unwrap() }),
+                .map(|epsilon| Word::RandomizedResponse { epsilon, values: AnswerCount::new(u64::MAX).unwrap() }),
         );
         kinds.extend(
             Epsilon::new(size).map(|epsilon| Word::Approximate { epsilon, delta: Delta::new(1e-300).unwrap() }),
@@ -437,7 +437,7 @@ fn extreme_quantities_have_answers_or_sentences() {
                     one = one.sampled(Sampling::Poisson(Rate::new(rate).unwrap()));
                 }
                 let name = format!("{kind:?} by {by:e} ×{times} at {rate:?}");
-                let _ = Spent::of(std::slice::from_ref(&one), &Scope::Presence)
+                let _ = Odometer::of(std::slice::from_ref(&one), &Scope::Presence)
                     .map(|spent| spent.epsilon(&"1e-6".parse().unwrap()));
                 // A refusal is a sentence.
                 let Ok(loss) = Loss::of(std::slice::from_ref(&one), &Scope::Presence) else { continue };
@@ -462,7 +462,7 @@ fn extreme_quantities_have_answers_or_sentences() {
 fn a_person_never_costs_less_than_presence() {
     let domain = Domain::new(vec![3, 2, 4, 2]).unwrap();
     let names: Vec<String> = ["a", "b", "c", "d"].map(String::from).to_vec();
-    let limits = Limits { person: Some(Rho::new(0.1).unwrap()), ..Limits::default() };
+    let limits = RhoLimits { person: Some(Rho::new(0.1).unwrap()), ..RhoLimits::default() };
     let residual = |order: usize| planner::residual(&domain, order, &limits).unwrap().events(&names).unwrap();
     let (projection, people) = planner::projection(&domain, 1, &limits).unwrap();
     let projected = [projection.events(&names).unwrap(), people.events().unwrap()].concat();
@@ -476,8 +476,8 @@ fn a_person_never_costs_less_than_presence() {
         Beta::new(0.02).unwrap(),
     );
     let total = Noise::gaussian(Sigma::new(10.0).unwrap());
-    let shape = Shape::balanced(4).unwrap();
-    let hitters = Rule::default().calibrate(&shape, &[Epsilon::new(1.0).unwrap(); 4]).unwrap();
+    let shape = JoinShape::balanced(4).unwrap();
+    let hitters = ThresholdRule::default().calibrate(&shape, &[Epsilon::new(1.0).unwrap(); 4]).unwrap();
     let lists = [
         ("people", vec![People::new(Rho::new(0.01).unwrap()).unwrap().events().unwrap().remove(0)]),
         ("residual, order 1", residual(1)),
@@ -489,9 +489,9 @@ fn a_person_never_costs_less_than_presence() {
         ("heavy hitters", hitters.events(&names).unwrap()),
     ];
     for (name, events) in lists {
-        let spent = |scope: &Scope| Spent::of(&events, scope).unwrap();
+        let spent = |scope: &Scope| Odometer::of(&events, scope).unwrap();
         let (presence, person) = (spent(&Scope::Presence), spent(&Scope::Person));
-        let rho = |spent: &Spent| spent.rho(&Exact::zero()).unwrap();
+        let rho = |spent: &Odometer| spent.rho(&Exact::zero()).unwrap();
         assert!(rho(&person) >= rho(&presence) && rho(&presence) > Exact::zero(), "{name}: {person:?} {presence:?}");
         // What was asked of a person is kept with the number of people.
         if ["projection", "mwem", "residual, order 1", "residual, order 3"].contains(&name) {

@@ -1,13 +1,13 @@
 //! The golden vectors of learning (s9) and of the local model (s10), computed elsewhere from the same formulas.
 
 use scumble::event::{Quotient, Word};
-use scumble::learn::generic::Generic;
-use scumble::learn::parity::Parity;
-use scumble::learn::query::{Central, StatisticalQueries};
+use scumble::learn::generic::GenericLearner;
+use scumble::learn::parity::ParityLearner;
+use scumble::learn::query::{CentralQueries, StatisticalQueries};
 use scumble::learn::{Example, conjunction};
 use scumble::mechanism::randomized_response::RandomizedResponse;
 use scumble::noise::InsecureSeededSource;
-use scumble::parties::local::{Absent, FrequencyOracle, ReportKind};
+use scumble::parties::local::{AbsentOwners, FrequencyOracle, ReportKind};
 use scumble::quantity::{Beta, Delta, Epsilon, Rho};
 use scumble::{AttributeSet, Loss, Scope, Target};
 use serde_json::Value;
@@ -45,7 +45,8 @@ fn share(quotient: Quotient) -> f64 {
 fn parities_cost_and_draw_as_the_vectors_say() {
     for name in ["s9_parity_inconsistent", "s9_parity_consistent"] {
         let vector = &vectors(name)[0];
-        let learner = Parity::new(quotient(&vector["input"]["keep"]), quotient(&vector["input"]["give_up"])).unwrap();
+        let learner =
+            ParityLearner::new(quotient(&vector["input"]["keep"]), quotient(&vector["input"]["give_up"])).unwrap();
         near(learner.epsilon_presence(), &vector["expected"]["epsilon_presence"], 1e-12);
         near(learner.epsilon_person(), &vector["expected"]["epsilon_person"], 1e-12);
         let events = learner.events(None).unwrap();
@@ -58,7 +59,7 @@ fn parities_cost_and_draw_as_the_vectors_say() {
         }
         // The best give-up of this keep: nothing is lost by it, and giving up less often costs more.
         let cost = |give_up: Quotient, field: &str| {
-            let learner = Parity::new(learner.keep(), give_up).unwrap();
+            let learner = ParityLearner::new(learner.keep(), give_up).unwrap();
             if field == "presence" { learner.epsilon_presence() } else { learner.epsilon_person() }
         };
         for field in ["presence", "person"] {
@@ -93,8 +94,8 @@ fn parities_for_a_target_are_the_best_ones() {
     for vector in vectors("s9_parity_plan") {
         let epsilon = number(&vector, "epsilon");
         for (learner, scope) in [
-            (Parity::for_person(Epsilon::new(epsilon).unwrap()).unwrap(), "person"),
-            (Parity::for_presence(Epsilon::new(epsilon).unwrap()).unwrap(), "presence"),
+            (ParityLearner::for_person(Epsilon::new(epsilon).unwrap()).unwrap(), "person"),
+            (ParityLearner::for_presence(Epsilon::new(epsilon).unwrap()).unwrap(), "presence"),
         ] {
             let best = &vector["expected"][scope];
             near(share(learner.keep()), &best["keep"], 1e-8);
@@ -103,7 +104,7 @@ fn parities_for_a_target_are_the_best_ones() {
         }
         let printed = &vector["expected"]["printed_person_epsilon_at_keep_epsilon"];
         if printed.is_number() {
-            let as_printed = Parity::new("1/2".parse().unwrap(), "1/2".parse().unwrap()).unwrap();
+            let as_printed = ParityLearner::new("1/2".parse().unwrap(), "1/2".parse().unwrap()).unwrap();
             near(as_printed.epsilon_person(), printed, 1e-12);
         }
     }
@@ -113,7 +114,7 @@ fn parities_for_a_target_are_the_best_ones() {
 #[test]
 fn the_generic_learner_chooses_as_the_vector_says() {
     let vector = &vectors("s9_generic")[0];
-    let learner = Generic::new(Epsilon::new(number(vector, "coefficient")).unwrap()).unwrap();
+    let learner = GenericLearner::new(Epsilon::new(number(vector, "coefficient")).unwrap()).unwrap();
     let events = learner.events(None).unwrap();
     for (scope, field) in [(Scope::Presence, "epsilon_presence"), (Scope::Person, "epsilon_person")] {
         near(
@@ -144,7 +145,7 @@ fn conjunctions_are_planned_as_the_vector_says() {
     let rows = vec![row; n as usize];
     let target = Target::zcdp(Rho::new(number(vector, "rho")).unwrap());
     let mut bits = InsecureSeededSource::new(3);
-    let central = Central::new(&rows, target, Scope::Presence, 1, &mut bits).unwrap();
+    let central = CentralQueries::new(&rows, target, Scope::Presence, 1, &mut bits).unwrap();
     let beta = number(vector, "beta");
     conjunction::with_batch(attributes, &[], |batch| {
         let event = central.events_of_batch(batch).unwrap().remove(0);
@@ -179,7 +180,7 @@ fn frequency_oracles_are_those_of_the_vectors() {
         let hadamard = of(ReportKind::Hadamard);
         assert!(hadamard.read(&format!("h{}", size - 1)).is_some() && hadamard.read(&format!("h{size}")).is_none());
         let Word::Pair(pair) =
-            hadamard.events(&AttributeSet::new(["value"]).unwrap(), Absent::Silent).unwrap()[1].word().clone()
+            hadamard.events(&AttributeSet::new(["value"]).unwrap(), AbsentOwners::Silent).unwrap()[1].word().clone()
         else {
             panic!()
         };
@@ -204,7 +205,7 @@ fn pairs_and_presence_are_those_of_the_vectors() {
         near(oracle(ReportKind::KAry, &vector).epsilon_presence(), &expected["krr_presence_epsilon"], 2e-12);
         for kind in [ReportKind::Unary, ReportKind::Hadamard] {
             let Word::Pair(pair) =
-                oracle(kind, &vector).events(&AttributeSet::new(["value"]).unwrap(), Absent::Silent).unwrap()[1]
+                oracle(kind, &vector).events(&AttributeSet::new(["value"]).unwrap(), AbsentOwners::Silent).unwrap()[1]
                     .word()
                     .clone()
             else {

@@ -2,7 +2,7 @@
 //! the second is the concept `robust-halfspace` of `learn`.) `cargo test -p scumble --test methods_compared -- --nocapture`
 //! prints the tables.
 
-use scumble::learn::halfspace::Learner;
+use scumble::learn::halfspace::HalfspaceLearner;
 use scumble::mechanism::interior_point::InteriorPoint;
 use scumble::mechanism::quantile::QuantileTree;
 use scumble::noise::{BitSource, InsecureSeededSource};
@@ -124,7 +124,7 @@ fn mistakes(weights: &[i32], points: &[Point], labels: &[i8]) -> f64 {
 /// boundary, robust halfspaces make fewer mistakes. Compared are the mistakes of the chosen rule, on labels that some rule gets right.
 #[test]
 fn robust_halfspaces_pay_only_far_from_the_boundary() {
-    let net = Learner::net(DIMENSION, 5).unwrap();
+    let net = HalfspaceLearner::net(DIMENSION, 5).unwrap();
     let mut bits = InsecureSeededSource::new(38);
     println!("{} halfspaces over {DIMENSION} bools; mistakes of the chosen one, mean of {DRAWS} draws", net.len());
     println!("{:>6} {:>7} {:>9} | concept `halfspace` | robust, radii 0–1, 0–2, 1–3", "ε", "owners", "data");
@@ -139,7 +139,8 @@ fn robust_halfspaces_pay_only_far_from_the_boundary() {
             let total: f64 = weights.iter().sum();
             let plain: f64 = weights.iter().zip(&wrong).map(|(weight, wrong)| weight / total * wrong).sum();
             let robust = [(0, 1), (0, 2), (1, 3)].map(|(near, far)| {
-                let learner = Learner::new(near, far, odds, Epsilon::new(epsilon).unwrap(), net.clone()).unwrap();
+                let learner =
+                    HalfspaceLearner::new(near, far, odds, Epsilon::new(epsilon).unwrap(), net.clone()).unwrap();
                 let once = |_| mistakes(&learner.learn(&points, &labels, &mut bits).unwrap(), &points, &labels);
                 (0..DRAWS).map(once).sum::<f64>() / DRAWS as f64
             });

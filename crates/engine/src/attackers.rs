@@ -7,11 +7,12 @@ use crate::budget::{Budget, rounded_up};
 use crate::error::{Error, Result};
 use crate::project::{Attacker, Project};
 use crate::sql::PrivateQuery;
-use crate::sql::analyse::query::What;
+use crate::sql::analyse::query::Summand;
 use scumble::mechanism::additive::Noise;
 use scumble::quantity::{Delta, Exact, Rate, Scale, Sigma};
 use scumble_adversary::attacker::{
-    AddedNoise, Lambda, Learned, Ratio, Settings, Statistic, Verdict, of_release, sentence, sentence_with,
+    AddedNoise, AttackerSettings, Lambda, Ratio, ReleaseAssessment, Statistic, Verdict, of_release, sentence,
+    sentence_with,
 };
 use scumble_wire::{AttackerQuestion, verdict_to_json};
 use serde::{Deserialize, Serialize};
@@ -23,8 +24,8 @@ const USUAL_DELTA: f64 = 1e-9;
 
 /// A release as the analysis of partial knowledge sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "CountedDocument", into = "CountedDocument")]
-pub enum Counted {
+#[serde(try_from = "StatisticDocument", into = "StatisticDocument")]
+pub enum ReleasedStatistic {
     /// Numbers of rows of one table, with this noise on each.
     Rows {
         /// The table.
@@ -38,7 +39,7 @@ pub enum Counted {
     Other(Cow<'static, str>),
 }
 
-impl Default for Counted {
+impl Default for ReleasedStatistic {
     fn default() -> Self {
         Self::Other("only counts and histograms of rows are analysed".into())
     }
@@ -47,16 +48,16 @@ impl Default for Counted {
 /// How it is stored.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum CountedDocument {
+enum StatisticDocument {
     Other { why_not: Cow<'static, str> },
     Rows { table: String, categories: Option<u64>, noise: Cow<'static, str>, size: Option<f64> },
 }
 
-impl From<Counted> for CountedDocument {
-    fn from(counted: Counted) -> Self {
+impl From<ReleasedStatistic> for StatisticDocument {
+    fn from(counted: ReleasedStatistic) -> Self {
         let (table, statistic, noise) = match counted {
-            Counted::Rows { table, statistic, noise } => (table, statistic, noise),
-            Counted::Other(why_not) => return Self::Other { why_not },
+            ReleasedStatistic::Rows { table, statistic, noise } => (table, statistic, noise),
+            ReleasedStatistic::Other(why_not) => return Self::Other { why_not },
         };
         let categories = match statistic {
             Statistic::Count => None,
@@ -73,13 +74,13 @@ impl From<Counted> for CountedDocument {
     }
 }
 
-impl TryFrom<CountedDocument> for Counted {
+impl TryFrom<StatisticDocument> for ReleasedStatistic {
     type Error = Error;
 
-    fn try_from(document: CountedDocument) -> Result<Self> {
+    fn try_from(document: StatisticDocument) -> Result<Self> {
         let (table, categories, noise, size) = match document {
-            CountedDocument::Rows { table, categories, noise, size } => (table, categories, noise, size),
-            CountedDocument::Other { why_not } => return Ok(Self::Other(why_not)),
+            StatisticDocument::Rows { table, categories, noise, size } => (table, categories, noise, size),
+            StatisticDocument::Other { why_not } => return Ok(Self::Other(why_not)),
         };
         let size = || size.ok_or_else(|| Error::input(format!("noise of the law {noise} has a size")));
         let noise = match &*noise {
@@ -94,7 +95,7 @@ impl TryFrom<CountedDocument> for Counted {
     }
 }
 
-impl Counted {
+impl ReleasedStatistic {
     /// A query that counts the rows of one table, in all or over public categories, is analysed; others are not.
     pub(crate) fn of_query(cut: &PrivateQuery, noises: &[Noise]) -> Result<Self> {
         let query = &cut.query;
@@ -107,7 +108,7 @@ impl Counted {
         if cut.per_owner.is_some() {
             return Ok(Self::Other("the rows of each owner are made one first, and the analysis is for rows".into()));
         }
-        if !matches!(measure.what, What::Owners | What::Rows | What::Present) {
+        if !matches!(measure.what, Summand::Owners | Summand::Rows | Summand::Present) {
             return Ok(Self::Other("only counts and histograms of rows are analysed".into()));
         }
         if query.bounds.is_some_and(|bounds| bounds.rows > 1) {
@@ -136,7 +137,7 @@ impl Counted {
 #[derive(Debug, Clone)]
 pub enum Finding {
     /// The analysis' verdict and words.
-    Learned(Box<Learned>),
+    Learned(Box<ReleaseAssessment>),
     /// Nothing may be claimed before these are declared, each in one sentence.
     Missing(Vec<String>),
     /// The release is not of a kind that is analysed.
@@ -153,7 +154,7 @@ impl Finding {
     /// guarantee of 0.2 without assumptions.
     pub(crate) fn at_most(self, everybody: impl Fn(&Exact) -> Option<f64>) -> Self {
         let Self::Learned(mut learned) = self else { return self };
-        let Learned { scenario, verdict, words } = &mut *learned;
+        let ReleaseAssessment { scenario, verdict, words } = &mut *learned;
         if let Verdict::Guarantee(guarantee) = verdict {
             let before = sentence(scenario, guarantee);
             let least = |epsilon: f64, delta: f64| {
@@ -196,10 +197,10 @@ impl Finding {
 }
 
 /// What the project's attacker learns from a release, taken alone; none if the project declares no attacker.
-pub fn answer(project: &Project, counted: &Counted) -> Result<Option<Finding>> {
+pub fn answer(project: &Project, counted: &ReleasedStatistic) -> Result<Option<Finding>> {
     let Some(attacker) = &project.attacker else { return Ok(None) };
-    let Counted::Rows { table, statistic, noise } = counted else {
-        let Counted::Other(why) = counted else { return Ok(None) };
+    let ReleasedStatistic::Rows { table, statistic, noise } = counted else {
+        let ReleasedStatistic::Other(why) = counted else { return Ok(None) };
         return Ok(Some(Finding::NotAnalysed(why.to_string())));
     };
     let missing = missing(project, attacker, table);
@@ -207,7 +208,7 @@ pub fn answer(project: &Project, counted: &Counted) -> Result<Option<Finding>> {
     else {
         return Ok(Some(Finding::Missing(missing)));
     };
-    let settings = Settings {
+    let settings = AttackerSettings {
         rows: owners,
         known: Rate::new(attacker.known_rows)?,
         active: attacker.active,

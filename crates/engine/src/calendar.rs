@@ -166,7 +166,7 @@ fn days_of(year: i64, month: i64, day: i64) -> i64 {
 
 /// A unit of the calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub(crate) enum CalendarUnit {
     Second,
     Minute,
     Hour,
@@ -178,7 +178,7 @@ pub(crate) enum Unit {
     Year,
 }
 
-impl Unit {
+impl CalendarUnit {
     /// Those of `DATE_TRUNC`, by name.
     pub const ALL: [(&'static str, Self); 8] = [
         ("second", Self::Second),
@@ -298,10 +298,10 @@ mod tests {
             ("quarter", "2013-07-01T00:00:00"),
             ("year", "2013-01-01T00:00:00"),
         ] {
-            let unit = Unit::ALL.iter().find(|(known, _)| *known == name).unwrap().1;
+            let unit = CalendarUnit::ALL.iter().find(|(known, _)| *known == name).unwrap().1;
             assert_eq!(unit.start(second("2013-08-14T13:45:59")), second(expected), "{name}");
             assert_eq!(second(expected).rem_euclid(unit.grid()), 0);
         }
-        assert_eq!(Unit::Week.start(second("1969-12-28T01:00")), second("1969-12-22"));
+        assert_eq!(CalendarUnit::Week.start(second("1969-12-28T01:00")), second("1969-12-22"));
     }
 }

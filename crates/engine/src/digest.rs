@@ -10,18 +10,18 @@ use std::path::Path;
 
 /// SHA-256 of a file in hexadecimal, however long it is.
 pub(crate) fn digest_of(path: &Path) -> io::Result<String> {
-    let mut digesting = Digesting::new(io::sink());
+    let mut digesting = DigestWriter::new(io::sink());
     io::copy(&mut File::open(path)?, &mut digesting)?;
     Ok(digesting.end().1)
 }
 
 /// What is written is digested on its way.
-pub(crate) struct Digesting<W> {
+pub(crate) struct DigestWriter<W> {
     inner: W,
     hash: Sha256,
 }
 
-impl<W: Write> Digesting<W> {
+impl<W: Write> DigestWriter<W> {
     pub fn new(inner: W) -> Self {
         Self { inner, hash: Sha256::new() }
     }
@@ -32,7 +32,7 @@ impl<W: Write> Digesting<W> {
     }
 }
 
-impl<W: Write> Write for Digesting<W> {
+impl<W: Write> Write for DigestWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.inner.write(bytes)?;
         self.hash.update(&bytes[..written]);

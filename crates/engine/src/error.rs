@@ -6,6 +6,9 @@ use std::fmt;
 /// The engine's result.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// The result of code that runs inside of DataFusion, or is called by it.
+pub(crate) type DataFusionResult<T> = std::result::Result<T, datafusion::error::DataFusionError>;
+
 /// Why nothing was released. Each prints as one sentence without a full stop.
 #[derive(Debug, Clone)]
 pub enum Error {

@@ -1,7 +1,7 @@
 //! Work of which no panic shows: on private rows, whose values a message might quote, and on files that somebody has damaged.
 
 use crate::error::Result;
-use crate::stop::Stopped;
+use crate::stop::Interruption;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -43,7 +43,7 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Option<T> {
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
     match in_silence(work) {
         Ok(given) => Some(given),
-        Err(panic) if panic.is::<Stopped>() => resume_unwind(panic),
+        Err(panic) if panic.is::<Interruption>() => resume_unwind(panic),
         Err(_) => None,
     }
 }
@@ -70,8 +70,11 @@ mod tests {
         assert_eq!(guarded(on_another_thread), None);
         assert_eq!(caught(|| 7), Some(7));
         assert_eq!(caught(|| -> u8 { panic!("a length: 41") }), None);
-        let stopped = || -> u8 { resume_unwind(Box::new(Stopped)) };
-        assert!(catch_unwind(|| caught(stopped)).is_err_and(|panic| panic.is::<Stopped>()), "a file is not to blame");
+        let stopped = || -> u8 { resume_unwind(Box::new(Interruption)) };
+        assert!(
+            catch_unwind(|| caught(stopped)).is_err_and(|panic| panic.is::<Interruption>()),
+            "a file is not to blame"
+        );
         assert_eq!(guarded(|| Ok(stopped())), None, "behind a charge it is a failure like every other");
     }
 }

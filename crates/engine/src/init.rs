@@ -9,7 +9,7 @@ use crate::file::real;
 use crate::place::suggestion;
 use crate::project::{Layout, Project};
 use crate::release::run::Runner;
-use crate::tables::files::{Form, files};
+use crate::tables::files::{FileFormat, files};
 use crate::tables::sources::{is_text, separator_hint};
 use crate::tables::value::{quote_hint, quoted as in_quotes};
 use datafusion::arrow::datatypes::DataType;
@@ -27,7 +27,7 @@ pub enum Owner {
 
 /// How the table's CSV files are written, where that is not as usual.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct LayoutOptions {
     /// What stands between two fields.
     pub separator: Option<String>,
     /// What stands around texts.
@@ -38,7 +38,7 @@ pub struct Written {
     pub header: Option<Vec<String>>,
 }
 
-impl Written {
+impl LayoutOptions {
     fn layout(&self) -> Result<Layout> {
         let Self { separator, quote, encoding, header } = self;
         Layout::said(separator.as_deref(), quote.as_deref(), encoding.as_deref(), header.as_deref())
@@ -65,12 +65,12 @@ impl Written {
 }
 
 /// The names of a table's columns.
-pub fn columns(source: &Path, written: &Written) -> Result<Vec<String>> {
+pub fn columns(source: &Path, written: &LayoutOptions) -> Result<Vec<String>> {
     Ok(named(source, written)?.into_iter().map(|(name, _)| name).collect())
 }
 
 /// What the first row of the table's first CSV file makes doubtful of what is said about names, in a sentence without a value of it: a row that is nobody's names is somebody's data.
-pub fn doubt(source: &Path, written: &Written) -> Result<Option<String>> {
+pub fn doubt(source: &Path, written: &LayoutOptions) -> Result<Option<String>> {
     let layout = written.layout()?.of_source(source);
     let files = files(source, &layout)?;
     let Some(first) = files.first() else { return Ok(None) };
@@ -96,7 +96,7 @@ fn is_value(field: &str) -> bool {
 }
 
 /// The text of the project file `project` for the table at `source`: it can be planned and, where the file can be read, released.
-pub fn starter(source: &Path, written: &Written, owner: &Owner, project: &Path) -> Result<String> {
+pub fn starter(source: &Path, written: &LayoutOptions, owner: &Owner, project: &Path) -> Result<String> {
     let columns = named(source, written)?;
     if let Owner::Column(owner) = owner
         && !columns.iter().any(|(name, _)| name == owner)
@@ -136,7 +136,7 @@ pub fn starter(source: &Path, written: &Written, owner: &Owner, project: &Path) 
     }
 }
 
-fn named(source: &Path, written: &Written) -> Result<Vec<(String, Option<DataType>)>> {
+fn named(source: &Path, written: &LayoutOptions) -> Result<Vec<(String, Option<DataType>)>> {
     let files = files(source, &written.layout()?.of_source(source))?;
     let Some(first) = files.first() else { return Ok(Vec::new()) };
     if let Some(header) = &first.layout.header
@@ -160,7 +160,7 @@ fn named(source: &Path, written: &Written) -> Result<Vec<(String, Option<DataTyp
             first.path.display()
         )));
     }
-    if let Some(sign) = names.iter().filter(|_| first.form == Form::Csv).find_map(|name| in_quotes(name)) {
+    if let Some(sign) = names.iter().filter(|_| first.form == FileFormat::Csv).find_map(|name| in_quotes(name)) {
         let hint = of_flags(&quote_hint(sign));
         return Err(Error::input(format!("the column names of {} stand in {sign}: {hint}", first.path.display())));
     }

@@ -36,7 +36,7 @@ pub use room::with_room;
 pub use scumble_ledger as ledger;
 pub use scumble_ledger::{ENGINE, budget};
 pub(crate) use scumble_ledger::{file, time};
-pub use stop::{Stop, Stopped};
+pub use stop::{Interruption, Stop};
 pub use tables::check;
 pub use tables::{Backend, Watch};
 

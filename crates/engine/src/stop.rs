@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether somebody has asked for the end; clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<Asked>);
+pub struct Stop(Arc<StopFlag>);
 
 #[derive(Debug, Default)]
-struct Asked {
+struct StopFlag {
     is_asked: AtomicBool,
     /// Who waits for rows, and hears of it.
     waiting: AtomicWaker,
@@ -20,7 +20,7 @@ struct Asked {
 
 /// What work unwinds with that was asked to stop.
 #[derive(Debug)]
-pub struct Stopped;
+pub struct Interruption;
 
 impl Stop {
     /// Asks for the end.
@@ -32,7 +32,7 @@ impl Stop {
     /// Goes no further if somebody has asked.
     pub(crate) fn here(&self) {
         if self.0.is_asked.load(Ordering::SeqCst) {
-            std::panic::resume_unwind(Box::new(Stopped));
+            std::panic::resume_unwind(Box::new(Interruption));
         }
     }
 
@@ -64,7 +64,7 @@ mod tests {
             other.ask();
         });
         let ended = catch_unwind(AssertUnwindSafe(|| block_on(stop.or(std::future::pending::<()>()))));
-        assert!(ended.unwrap_err().is::<Stopped>());
+        assert!(ended.unwrap_err().is::<Interruption>());
         asking.join().unwrap();
         assert!(catch_unwind(AssertUnwindSafe(|| stop.here())).is_err());
     }

@@ -1,7 +1,7 @@
 //! What a ledger adds up to: spent and left in every scope, by release. The types here are what leaves the program as JSON, with these names;
 //! `serde_json::Value` puts the fields into the order of their names.
 
-use crate::budget::{Budget, Limit, Spent, Sums, one_attribute};
+use crate::budget::{Budget, Limit, Odometer, Sums, one_attribute};
 use crate::error::{Error, Result};
 use crate::ledger::{Charge, ChargeState};
 use scumble::quantity::Exact;
@@ -22,7 +22,7 @@ pub const RULE: &str =
     "adaptive filter: sums of pure epsilon and of zCDP rho over the ledger's whole life, with delta split beforehand";
 
 /// What to tell about a ledger.
-pub struct Question<'a> {
+pub struct SummaryRequest<'a> {
     /// The limits.
     pub budget: &'a Budget,
     /// The project's attributes; those that the ledger names are added.
@@ -45,7 +45,7 @@ pub fn sums_of(charges: &[Charge], sets: &[AttributeSet]) -> Result<Sums> {
 
 /// What is said of presence, of a person and of each attribute or set of attributes, as far as something is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ByScope<T> {
+pub struct PerScope<T> {
     /// About an owner who is there or not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub presence: Option<T>,
@@ -56,13 +56,13 @@ pub struct ByScope<T> {
     pub attributes: BTreeMap<String, T>,
 }
 
-impl<T> Default for ByScope<T> {
+impl<T> Default for PerScope<T> {
     fn default() -> Self {
         Self { presence: None, person: None, attributes: BTreeMap::new() }
     }
 }
 
-impl<T> ByScope<T> {
+impl<T> PerScope<T> {
     /// Says something about a scope; about a group, what is true of its members.
     pub fn insert(&mut self, scope: &Scope, said: T) {
         match scope {
@@ -131,11 +131,11 @@ pub struct ScopeLeft {
 pub struct LedgerSummary {
     /// What was spent.
     #[serde(flatten)]
-    pub spent: ByScope<ScopeCost>,
+    pub spent: PerScope<ScopeCost>,
     /// The charges one by one.
     pub releases: Vec<ChargeCost>,
     /// What is left, where there is a limit.
-    pub remaining: ByScope<ScopeLeft>,
+    pub remaining: PerScope<ScopeLeft>,
     /// By which rule it was added up.
     pub rule: &'static str,
     /// What was spent about several owners at once, if that was asked for.
@@ -158,7 +158,7 @@ pub struct ChargeCost {
     pub state: &'static str,
     /// What it cost.
     #[serde(flatten)]
-    pub spent: ByScope<ScopeCost>,
+    pub spent: PerScope<ScopeCost>,
 }
 
 /// What was spent about several owners at once.
@@ -168,7 +168,7 @@ pub struct GroupCosts {
     pub size: NonZeroU32,
     /// What was spent.
     #[serde(flatten)]
-    pub spent: ByScope<ScopeCost>,
+    pub spent: PerScope<ScopeCost>,
 }
 
 /// What leaves the program as JSON: the fields in the order of their names.
@@ -178,9 +178,9 @@ pub fn document(shown: &impl Serialize) -> Result<Value> {
 
 /// The summary. `sums` are those of all charges, with the question's sets; `charges` are those to be shown one by one, which for groups
 /// must be all.
-pub fn summary(charges: &[Charge], sums: &Sums, question: &Question<'_>) -> Result<LedgerSummary> {
+pub fn summary(charges: &[Charge], sums: &Sums, question: &SummaryRequest<'_>) -> Result<LedgerSummary> {
     let scopes = scopes(sums, question)?;
-    let (mut whole, mut remaining) = (ByScope::default(), ByScope::default());
+    let (mut whole, mut remaining) = (PerScope::default(), PerScope::default());
     for (scope, limit) in &scopes {
         let spent =
             sums.spent(scope).ok_or_else(|| Error::machine(format!("there is no sum for the scope {scope}")))?;
@@ -203,11 +203,11 @@ fn groups(
     charges: &[Charge],
     scopes: &[(Scope, Option<Limit>)],
     size: NonZeroU32,
-    question: &Question<'_>,
+    question: &SummaryRequest<'_>,
 ) -> Result<GroupCosts> {
-    let mut shown = ByScope::default();
+    let mut shown = PerScope::default();
     for (scope, limit) in scopes {
-        let (mut spent, group) = (Spent::nothing(), scope.clone().group(size));
+        let (mut spent, group) = (Odometer::nothing(), scope.clone().group(size));
         for charge in charges {
             spent.add_all(&whole::for_groups(charge, scope)?, &group)?;
         }
@@ -217,7 +217,7 @@ fn groups(
 }
 
 /// Presence, person, each attribute and each set asked for, with its limit if there is one.
-fn scopes(sums: &Sums, question: &Question<'_>) -> Result<Vec<(Scope, Option<Limit>)>> {
+fn scopes(sums: &Sums, question: &SummaryRequest<'_>) -> Result<Vec<(Scope, Option<Limit>)>> {
     let mut names = question.attributes.clone();
     names.extend(sums.attributes());
     let limits = question.budget.limits(&names)?;
@@ -231,7 +231,7 @@ fn scopes(sums: &Sums, question: &Question<'_>) -> Result<Vec<(Scope, Option<Lim
 }
 
 /// The δ at which a scope is shown.
-pub fn delta_for(limit: Option<&Limit>, question: &Question<'_>) -> Exact {
+pub fn delta_for(limit: Option<&Limit>, question: &SummaryRequest<'_>) -> Exact {
     let usual = || USUAL_DELTA.parse().unwrap_or_else(|_| Exact::zero());
     let own = limit
         .map(Limit::delta)
@@ -239,7 +239,7 @@ pub fn delta_for(limit: Option<&Limit>, question: &Question<'_>) -> Exact {
     question.delta.clone().or_else(|| own.cloned()).or_else(|| question.budget.smallest_delta()).unwrap_or_else(usual)
 }
 
-fn cost(spent: &Spent, limit: Option<&Limit>, question: &Question<'_>) -> ScopeCost {
+fn cost(spent: &Odometer, limit: Option<&Limit>, question: &SummaryRequest<'_>) -> ScopeCost {
     let mut delta = delta_for(limit, question);
     // Where nobody named a δ, it is one at which there is an ε.
     if let (None, None, Some(least)) = (limit, &question.delta, spent.least_delta()) {
@@ -256,7 +256,7 @@ fn cost(spent: &Spent, limit: Option<&Limit>, question: &Question<'_>) -> ScopeC
     }
 }
 
-fn left(spent: &Spent, limit: &Limit) -> ScopeLeft {
+fn left(spent: &Odometer, limit: &Limit) -> ScopeLeft {
     let left = limit.measure(spent).map(|spent| {
         let left = limit.most().clone() - spent;
         if left.is_negative() { 0.0 } else { left.to_f64_down() }
@@ -271,10 +271,10 @@ fn left(spent: &Spent, limit: &Limit) -> ScopeLeft {
     }
 }
 
-fn release(charge: &Charge, scopes: &[(Scope, Option<Limit>)], question: &Question<'_>) -> Result<ChargeCost> {
-    let mut spent = ByScope::default();
+fn release(charge: &Charge, scopes: &[(Scope, Option<Limit>)], question: &SummaryRequest<'_>) -> Result<ChargeCost> {
+    let mut spent = PerScope::default();
     for (scope, limit) in scopes {
-        spent.insert(scope, cost(&Spent::of(&charge.events, scope)?, limit.as_ref(), question));
+        spent.insert(scope, cost(&Odometer::of(&charge.events, scope)?, limit.as_ref(), question));
     }
     Ok(ChargeCost {
         sequence: charge.sequence,

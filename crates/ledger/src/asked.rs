@@ -3,13 +3,13 @@
 //! Remarks may be many, and sums are looked for from the end of the chain downwards: each remark says where the entries before its run of remarks
 //! end (`since`), so that a reader passes over all of them at once. The hash of a remark covers that, and `ledger verify` compares it.
 
-use crate::body::{AskedEntry, Entry, Link, RemarkEntry};
+use crate::body::{Entry, Link, RemarkEntry, RequestOriginEntry};
 use crate::chain::Head;
 use crate::field::Field;
 
 /// Who asked for a release.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestOrigin {
     /// Their name.
     pub by: String,
     /// The digest of the question, whatever the release is called.
@@ -18,9 +18,9 @@ pub struct Asked {
     pub key: Option<String>,
 }
 
-impl Asked {
-    pub(crate) fn entry(&self) -> AskedEntry {
-        AskedEntry {
+impl RequestOrigin {
+    pub(crate) fn entry(&self) -> RequestOriginEntry {
+        RequestOriginEntry {
             by: Field::Here(self.by.clone()),
             key: self.key.clone().into(),
             question: Field::Here(self.question.clone()),
@@ -28,7 +28,7 @@ impl Asked {
     }
 
     /// None where nobody is named.
-    pub(crate) fn read(field: &Field<AskedEntry>, sequence: u64) -> Result<Option<Self>, String> {
+    pub(crate) fn read(field: &Field<RequestOriginEntry>, sequence: u64) -> Result<Option<Self>, String> {
         if field.is_empty() {
             return Ok(None);
         }
@@ -41,7 +41,7 @@ impl Asked {
 
 /// A question that cost nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remarked {
+pub struct RemarkContent {
     /// Who asked.
     pub by: String,
     /// What: a query, or the name of a release.
@@ -51,12 +51,12 @@ pub struct Remarked {
     /// The digest of the request's own key.
     pub key: Option<String>,
     /// What came of it.
-    pub came: Outcome,
+    pub came: RemarkOutcome,
 }
 
 /// What came of a question that cost nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RemarkOutcome {
     /// The answer of this entry, which was paid for before.
     Stored(u64),
     /// A refusal, in this sentence.
@@ -73,22 +73,22 @@ pub struct Remark {
     /// When it was asked.
     pub time: String,
     /// Who asked what, and what came of it.
-    pub remarked: Remarked,
+    pub remarked: RemarkContent,
 }
 
-impl Remarked {
+impl RemarkContent {
     /// The entry; `since` is the head without the remarks at the end.
     pub(crate) fn entry(&self, time: String, since: &Head) -> Entry {
         let (of, why) = match &self.came {
-            Outcome::Stored(of) | Outcome::Planned(of) => (Some(*of), None),
-            Outcome::Refused(why) => (None, Some(why.clone())),
+            RemarkOutcome::Stored(of) | RemarkOutcome::Planned(of) => (Some(*of), None),
+            RemarkOutcome::Refused(why) => (None, Some(why.clone())),
         };
         Entry::Asked(RemarkEntry {
             by: Field::Here(self.by.clone()),
             cost: Field::Here(self.cost.clone()),
             key: self.key.clone().into(),
             of: of.into(),
-            planned: Field::if_any(matches!(self.came, Outcome::Planned(_)).then_some(true)),
+            planned: Field::if_any(matches!(self.came, RemarkOutcome::Planned(_)).then_some(true)),
             since: Field::Here(Link::to(since)),
             time: Field::Here(time),
             what: Field::Here(self.what.clone()),
@@ -110,14 +110,14 @@ impl RemarkEntry {
             return Err(format!("entry {sequence} says wrongly where the entries before it end"));
         }
         let came = match (self.of.get(), self.why.text()) {
-            (Some(of), None) if self.planned.get() == Some(&true) => Some(Outcome::Planned(*of)),
-            (Some(of), None) => Some(Outcome::Stored(*of)),
-            (None, Some(why)) => Some(Outcome::Refused(why)),
+            (Some(of), None) if self.planned.get() == Some(&true) => Some(RemarkOutcome::Planned(*of)),
+            (Some(of), None) => Some(RemarkOutcome::Stored(*of)),
+            (None, Some(why)) => Some(RemarkOutcome::Refused(why)),
             _ => None,
         };
         let read = || {
             let (by, what, cost) = (self.by.text()?, self.what.text()?, self.cost.text()?);
-            let remarked = Remarked { by, what, cost, key: self.key.text(), came: came? };
+            let remarked = RemarkContent { by, what, cost, key: self.key.text(), came: came? };
             Some(Remark { sequence, time: self.time.text()?, remarked })
         };
         read().ok_or_else(|| format!("entry {sequence} is of a form that this version does not know"))

@@ -74,7 +74,7 @@ impl Entry {
 }
 
 /// Fields that this version does not know: what is compared is compared with them.
-type Others = BTreeMap<String, Value>;
+type UnknownFields = BTreeMap<String, Value>;
 
 /// A charge.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -82,10 +82,10 @@ type Others = BTreeMap<String, Value>;
 pub(crate) struct ReserveEntry {
     /// What all charges add up to with this one; older ledgers have none.
     #[serde(skip_serializing_if = "Field::is_absent")]
-    pub after: Field<After>,
+    pub after: Field<TotalsEntry>,
     /// Who asked for it, where that is known.
     #[serde(skip_serializing_if = "Field::is_absent")]
-    pub asked: Field<AskedEntry>,
+    pub asked: Field<RequestOriginEntry>,
     pub engine: Field<String>,
     /// The events in their JSON form, which is `scumble-wire`'s to read.
     pub events: Value,
@@ -105,7 +105,7 @@ pub(crate) struct ReserveEntry {
 /// Who asked for a charge.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct AskedEntry {
+pub(crate) struct RequestOriginEntry {
     pub by: Field<String>,
     pub key: Field<String>,
     pub question: Field<String>,
@@ -114,7 +114,7 @@ pub(crate) struct AskedEntry {
 /// What all charges add up to.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct After {
+pub(crate) struct TotalsEntry {
     #[serde(skip_serializing_if = "Field::is_absent")]
     pub budget: Field<Link>,
     #[serde(skip_serializing_if = "Field::is_absent")]
@@ -130,7 +130,7 @@ pub(crate) struct After {
     #[serde(skip_serializing_if = "Field::is_absent")]
     pub sums: Field<SumsEntry>,
     #[serde(flatten)]
-    pub others: Others,
+    pub others: UnknownFields,
 }
 
 /// The sums, every number exactly, as text.
@@ -158,13 +158,13 @@ pub(crate) struct Link {
     pub entry: u64,
     pub hash: String,
     #[serde(flatten)]
-    pub others: Others,
+    pub others: UnknownFields,
 }
 
 impl Link {
     /// The link to a head's last entry.
     pub fn to(head: &Head) -> Self {
-        Self { entry: head.entries, hash: hex(&head.hash), others: Others::new() }
+        Self { entry: head.entries, hash: hex(&head.hash), others: UnknownFields::new() }
     }
 
     /// Where it leads; none where the hash is none.

@@ -1,12 +1,12 @@
 //! What entries say: what a release asks to be written down, the charges, and what they add up to.
 
-use crate::asked::{Asked, Remark};
-use crate::body::{After, CommitEntry, DrawnEntry, Entry, ReadingEntry, ReserveEntry};
+use crate::asked::{Remark, RequestOrigin};
+use crate::body::{CommitEntry, DrawnEntry, Entry, ReadingEntry, ReserveEntry, TotalsEntry};
 use crate::budget::HeldLimits;
 use crate::chain::{self, Head};
 use crate::declaration::Declarations;
 use crate::field::Field;
-use crate::life::{Draws, Life};
+use crate::life::{ChargeProgress, DrawMode};
 use crate::standing::LedgerState;
 use scumble::event::Event;
 use scumble::scope::AttributeSet;
@@ -30,12 +30,12 @@ pub struct Proposal {
     /// What else is needed to check the events by hand.
     pub rule: Value,
     /// What must be in force when it runs.
-    pub about: About,
+    pub about: ReleaseContext,
 }
 
 /// What a release runs under. What of it is new to the ledger becomes an entry before the charge.
 #[derive(Debug, Clone, Default)]
-pub struct About {
+pub struct ReleaseContext {
     /// The tables that it reads.
     pub tables: Declarations,
     /// The marks of their files, which have passed the check.
@@ -45,18 +45,18 @@ pub struct About {
     /// Sets of attributes whose sums somebody will ask for.
     pub sets: Vec<AttributeSet>,
     /// Who asks for it, where that is known.
-    pub asked: Option<Asked>,
+    pub asked: Option<RequestOrigin>,
     /// Whether whoever asks has limits of their own: then all that was charged for them is read and summed up.
     pub is_limited: bool,
     /// For what it pays. The entry `drawn` is written before anything that was drawn leaves the process: the same release may go on with a charge for one draw that has none.
-    pub draws: Draws,
+    pub draws: DrawMode,
 }
 
 impl Proposal {
     /// The reservation; `after` is the ledger's standing with it. The `nonce` is random: a ledger that was reset and is
     /// filled with the same releases has other heads.
     pub(crate) fn entry(&self, time: &str, nonce: String, after: &LedgerState) -> Entry {
-        let asked = self.about.asked.as_ref().map(Asked::entry);
+        let asked = self.about.asked.as_ref().map(RequestOrigin::entry);
         Entry::Reserve(Box::new(ReserveEntry {
             after: Field::Here(after.entry()),
             asked: Field::if_any(asked),
@@ -64,7 +64,7 @@ impl Proposal {
             events: self.events.iter().map(event_to_json).collect(),
             kind: Field::Here(self.kind.clone()),
             nonce: Field::Here(nonce),
-            one_draw: Field::Here(self.about.draws == Draws::One),
+            one_draw: Field::Here(self.about.draws == DrawMode::One),
             project: self.project.clone().into(),
             release: Field::Here(self.release.clone()),
             request: self.request.clone().into(),
@@ -84,12 +84,12 @@ pub enum ChargeState {
     /// versions, which do not say what was drawn, are here.
     Drawn,
     /// The outputs are in place; their digests.
-    Committed(Output),
+    Committed(OutputDigests),
 }
 
 impl ChargeState {
     /// What was published; none where it is not known that the outputs are in place.
-    pub fn output(&self) -> Option<&Output> {
+    pub fn output(&self) -> Option<&OutputDigests> {
         match self {
             Self::Committed(output) => Some(output),
             Self::Reserved | Self::Drawn => None,
@@ -97,7 +97,7 @@ impl ChargeState {
     }
 
     /// Where a charge is whose outputs are not known to be in place.
-    pub(super) fn uncommitted(life: &Life) -> Self {
+    pub(super) fn uncommitted(life: &ChargeProgress) -> Self {
         if life.is_seen() { Self::Drawn } else { Self::Reserved }
     }
 }
@@ -120,28 +120,28 @@ pub struct Charge {
     /// The digest of what was declared; older ledgers have none.
     pub request: Option<String>,
     /// Who asked for it, where that is known.
-    pub asked: Option<Asked>,
+    pub asked: Option<RequestOrigin>,
     /// What became of it.
     pub state: ChargeState,
 }
 
 /// What was published, as its digests (SHA-256, hexadecimal).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Output {
+pub struct OutputDigests {
     /// Of the values: the bytes of the CSV file.
     pub values: String,
     /// Of each file, by the end of its name; ledgers of version 2 and before have none.
     pub files: BTreeMap<String, String>,
 }
 
-impl From<&str> for Output {
+impl From<&str> for OutputDigests {
     /// The values alone.
     fn from(values: &str) -> Self {
         Self { values: values.to_string(), files: BTreeMap::new() }
     }
 }
 
-impl Output {
+impl OutputDigests {
     /// The commit of a reservation.
     pub(crate) fn entry(&self, of: u64, time: String) -> Entry {
         let files = self.files.iter().map(|(end, digest)| (end.clone(), Field::Here(digest.clone())));
@@ -156,11 +156,11 @@ impl Output {
 
 impl CommitEntry {
     /// Which reservation it is of, and the digests of its output.
-    pub fn read(&self, sequence: u64) -> Result<(u64, Output), String> {
+    pub fn read(&self, sequence: u64) -> Result<(u64, OutputDigests), String> {
         let of = self.of.get().ok_or_else(|| format!("entry {sequence} commits what was not reserved"))?;
         let files = self.files.get().into_iter().flatten();
         let files = files.filter_map(|(end, digest)| Some((end.clone(), digest.text()?)));
-        Ok((*of, Output { values: needed(&self.output, "output", sequence)?, files: files.collect() }))
+        Ok((*of, OutputDigests { values: needed(&self.output, "output", sequence)?, files: files.collect() }))
     }
 }
 
@@ -193,7 +193,7 @@ impl History {
     /// Reads verified bodies, and recomputes every sum that stands in them. An entry or event that is not known is an error: a charge
     /// is never skipped.
     pub(crate) fn of(bodies: &[String]) -> Result<Self, String> {
-        let (mut charges, mut lives): (BTreeMap<u64, Charge>, BTreeMap<u64, Life>) = Default::default();
+        let (mut charges, mut lives): (BTreeMap<u64, Charge>, BTreeMap<u64, ChargeProgress>) = Default::default();
         let (mut standing, mut remarks, mut since) = (LedgerState::nothing(), Vec::new(), Head::empty());
         for (body, link) in bodies.iter().zip(chain::heads(bodies).skip(1)) {
             let sequence = link.entries;
@@ -208,7 +208,7 @@ impl History {
                     let charge = reserve.charge(sequence)?;
                     standing.charge(&charge.kind, &charge.events);
                     charges.insert(sequence, charge);
-                    lives.insert(sequence, Life::of(reserve));
+                    lives.insert(sequence, ChargeProgress::of(reserve));
                     compared(&mut standing, &reserve.after, sequence, &charges)?;
                 }
                 Entry::Reading(_) | Entry::Drawn(_) | Entry::Commit(_) => {
@@ -238,7 +238,7 @@ impl History {
 /// The sums that stand in an entry must be those of the entries so far. Those that another rule counted are left alone.
 fn compared(
     standing: &mut LedgerState,
-    after: &Field<After>,
+    after: &Field<TotalsEntry>,
     sequence: u64,
     charges: &BTreeMap<u64, Charge>,
 ) -> Result<(), String> {
@@ -256,7 +256,7 @@ fn compared(
 impl ReserveEntry {
     /// The charge, of which nothing is known yet but this.
     pub fn charge(&self, sequence: u64) -> Result<Charge, String> {
-        let place = scumble_wire::Located::at(&self.events, format!("entry {sequence}, events"));
+        let place = scumble_wire::LocatedValue::at(&self.events, format!("entry {sequence}, events"));
         let events = events_at(&place).map_err(|error| error.to_string())?;
         Ok(Charge {
             sequence,
@@ -266,8 +266,8 @@ impl ReserveEntry {
             events,
             rule: self.rule.clone(),
             request: self.request.text(),
-            asked: Asked::read(&self.asked, sequence)?,
-            state: ChargeState::uncommitted(&Life::of(self)),
+            asked: RequestOrigin::read(&self.asked, sequence)?,
+            state: ChargeState::uncommitted(&ChargeProgress::of(self)),
         })
     }
 }

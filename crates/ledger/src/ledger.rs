@@ -4,18 +4,18 @@
 //! [`Ledger::commit`] when the outputs are in place. Each needs the proof that the one before it gave ([`Receipt`], [`Pass`]). There is no way to take a charge back; one that stopped before the second may be gone on with.
 //! What a reservation costs in time does not depend on how many there are ([`LedgerState`]).
 
-use crate::asked::{Remark, Remarked};
+use crate::asked::{Remark, RemarkContent};
 use crate::body::{BudgetEntry, DataEntry, DeclarationEntry, Entry};
 use crate::budget::{Budget, HeldLimits, Sums};
 use crate::chain::{self, Head};
 use crate::declaration::joined;
-use crate::entry::{self, About, Charge, Output, Proposal};
+use crate::entry::{self, Charge, OutputDigests, Proposal, ReleaseContext};
 use crate::error::{Error, Result};
 use crate::field::Field;
-use crate::life::Life;
+use crate::life::ChargeProgress;
 use crate::receipt::{Pass, Receipt};
 use crate::standing::LedgerState;
-use crate::store::{self, Reservation, Trouble, Undrawn};
+use crate::store::{self, Reservation, StoreError, UndrawnCharge};
 use crate::{file, path, time};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use scumble::noise::{BitSource, SecureSource};
@@ -46,7 +46,7 @@ pub struct Ledger {
 
 /// Which way a budget changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum BudgetChange {
     /// Somebody may lose more than before.
     Raise,
     /// Nobody may.
@@ -220,12 +220,12 @@ impl Ledger {
     }
 
     /// The charges of a release of which nothing can have been seen, newest first.
-    pub fn undrawn(&self, release: &str) -> Result<Vec<Undrawn>> {
+    pub fn undrawn(&self, release: &str) -> Result<Vec<UndrawnCharge>> {
         self.read(|connection| store::undrawn(connection, release))
     }
 
     /// Reads at one moment, whatever other processes write meanwhile.
-    fn read<T>(&self, read: impl FnOnce(&Connection) -> std::result::Result<T, Trouble>) -> Result<T> {
+    fn read<T>(&self, read: impl FnOnce(&Connection) -> std::result::Result<T, StoreError>) -> Result<T> {
         let moment = self.connection.unchecked_transaction().map_err(|error| trouble(&self.path, &error))?;
         read(&moment).map_err(|error| self.explain(error))
     }
@@ -269,11 +269,11 @@ impl Ledger {
             if let Some(key) = asked.and_then(|asked| asked.key.as_ref())
                 && store::keyed(entries, key)?.is_some()
             {
-                return Err(Trouble::Refused(Error::input("a request with this key was charged before")));
+                return Err(StoreError::Refused(Error::input("a request with this key was charged before")));
             }
             if let Err(error) = admit(&standing) {
                 denied = Some(error);
-                return Err(Trouble::Refused(Error::input("the charge was not admitted")));
+                return Err(StoreError::Refused(Error::input("the charge was not admitted")));
             }
             let head = noted(entries, head, &mut standing, proposal, &folder)?;
             standing.charge(&proposal.kind, &proposal.events);
@@ -316,7 +316,7 @@ impl Ledger {
     /// It gives a receipt once at most for each number of an answer, whichever processes ask and whatever was put back beside the ledger.
     pub fn reading(&mut self, round: &Head, state: &str) -> Result<Option<Receipt>> {
         let receipt = self.resumed(round)?;
-        let next = |life: &Life| {
+        let next = |life: &ChargeProgress| {
             let is_left = life.states().last().is_some_and(|last| last == state);
             is_left.then(|| entry::reading(round.entries, time::now(), life.answers() + 1))
         };
@@ -324,7 +324,7 @@ impl Ledger {
     }
 
     /// Appends an entry to the life of a charge, in a transaction that looks whether it may follow; none where it may not.
-    fn followed(&mut self, charge: &Head, next: impl FnOnce(&Life) -> Option<Entry>) -> Result<Option<Head>> {
+    fn followed(&mut self, charge: &Head, next: impl FnOnce(&ChargeProgress) -> Option<Entry>) -> Result<Option<Head>> {
         let mut follows = false;
         let head = self.append(|entries| {
             let mut life = store::life(entries, charge)?;
@@ -337,13 +337,13 @@ impl Ledger {
     }
 
     /// Writes down that the outputs of a reservation are in place.
-    pub fn commit(&mut self, pass: Pass, output: impl Into<Output>) -> Result<Head> {
+    pub fn commit(&mut self, pass: Pass, output: impl Into<OutputDigests>) -> Result<Head> {
         let entry = output.into().entry(pass.sequence(), time::now());
         self.append(|entries| store::append(entries, &store::end(entries)?, &entry))
     }
 
     /// Writes down that somebody asked, where it cost nothing: it was refused, or its answer was there. Nothing is read or charged.
-    pub fn remark(&mut self, remarked: &Remarked) -> Result<Head> {
+    pub fn remark(&mut self, remarked: &RemarkContent) -> Result<Head> {
         self.append(|entries| {
             let head = store::end(entries)?;
             let since = store::before_remarks(entries, &head)?;
@@ -402,13 +402,13 @@ impl Ledger {
     /// # Guarantee
     /// What was charged before was within the limits that stood in the chain then; what comes after is within the new ones. Whoever reads the ledger sees when
     /// somebody allowed more than they had promised, and the reason that they gave.
-    pub fn change_budget(&mut self, budget: &Budget, because: &str, change: Change) -> Result<Head> {
+    pub fn change_budget(&mut self, budget: &Budget, because: &str, change: BudgetChange) -> Result<Head> {
         self.append(|entries| {
             let (standing, head) = store::standing(entries, &[])?;
             // Where no entry holds a budget, there is no limit at all.
             let before = standing.budget.value.budget();
             let is_first = standing.budget.at.is_none();
-            let refused = |sentence: &str| Err(Trouble::Refused(Error::input(sentence)));
+            let refused = |sentence: &str| Err(StoreError::Refused(Error::input(sentence)));
             match before {
                 Some(before) if before == budget && is_first => {
                     return refused("neither the ledger nor the project file has a budget: write limits into [budget] first");
@@ -418,10 +418,10 @@ impl Ledger {
                 }
                 // First limits are neither higher nor lower than others.
                 _ if is_first => {}
-                Some(before) if change == Change::Raise && !budget.allows_more_than(before) => {
+                Some(before) if change == BudgetChange::Raise && !budget.allows_more_than(before) => {
                     return refused("no limit of the new budget is higher than the ledger's: that is scumble budget lower");
                 }
-                before if change == Change::Lower && before.is_none_or(|before| budget.allows_more_than(before)) => {
+                before if change == BudgetChange::Lower && before.is_none_or(|before| budget.allows_more_than(before)) => {
                     return refused("some limit of the new budget is higher than the ledger's, or gone: that is scumble budget raise");
                 }
                 _ => {}
@@ -446,14 +446,17 @@ impl Ledger {
     }
 
     /// Appends in a transaction that excludes other writers from its first reading on.
-    fn append(&mut self, write: impl FnOnce(&Transaction<'_>) -> std::result::Result<Head, Trouble>) -> Result<Head> {
+    fn append(
+        &mut self,
+        write: impl FnOnce(&Transaction<'_>) -> std::result::Result<Head, StoreError>,
+    ) -> Result<Head> {
         if self.doubtful {
             let sentence = "had an error before; nothing more is written to it by this process";
             return Err(Error::machine(format!("the ledger {} {sentence}", self.path.display())));
         }
         let result = in_transaction(&mut self.connection, write);
         let head = result.map_err(|error| {
-            self.doubtful = matches!(error, Trouble::Store(_) | Trouble::Damaged(_));
+            self.doubtful = matches!(error, StoreError::Store(_) | StoreError::Damaged(_));
             self.explain(error)
         })?;
         let in_place = self.in_place();
@@ -474,11 +477,11 @@ impl Ledger {
         leads_here && !self.doubtful && self.identity.is_some() && self.in_place().is_ok()
     }
 
-    fn explain(&self, error: Trouble) -> Error {
+    fn explain(&self, error: StoreError) -> Error {
         match error {
-            Trouble::Store(error) => trouble(&self.path, &error),
-            Trouble::Damaged(sentence) => self.damaged(&sentence),
-            Trouble::Refused(error) => error,
+            StoreError::Store(error) => trouble(&self.path, &error),
+            StoreError::Damaged(sentence) => self.damaged(&sentence),
+            StoreError::Refused(error) => error,
         }
     }
 
@@ -492,13 +495,13 @@ impl Ledger {
 
 fn in_transaction(
     connection: &mut Connection,
-    write: impl FnOnce(&Transaction<'_>) -> std::result::Result<Head, Trouble>,
-) -> std::result::Result<Head, Trouble> {
+    write: impl FnOnce(&Transaction<'_>) -> std::result::Result<Head, StoreError>,
+) -> std::result::Result<Head, StoreError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // It may have changed since the ledger was opened.
     let version: i32 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if version > VERSION {
-        return Err(Trouble::Damaged(format!("it is of version {version} now, which this program does not know")));
+        return Err(StoreError::Damaged(format!("it is of version {version} now, which this program does not know")));
     }
     if version < VERSION {
         transaction.pragma_update(None, "user_version", VERSION)?;
@@ -515,10 +518,10 @@ fn noted(
     standing: &mut LedgerState,
     proposal: &Proposal,
     folder: &Path,
-) -> std::result::Result<Head, Trouble> {
-    let About { tables, data, budget, .. } = &proposal.about;
+) -> std::result::Result<Head, StoreError> {
+    let ReleaseContext { tables, data, budget, .. } = &proposal.about;
     let mut new = Vec::new();
-    if let Some(all) = joined(standing.declared(), tables, folder).map_err(Trouble::Refused)? {
+    if let Some(all) = joined(standing.declared(), tables, folder).map_err(StoreError::Refused)? {
         let tables = all.into_iter().map(|(name, table)| (name, Field::Here(table)));
         let tables = Field::Here(tables.collect());
         new.push(Entry::Declaration(DeclarationEntry { tables, time: Field::Here(time::now()) }));
@@ -529,7 +532,7 @@ fn noted(
         let tables = Field::Here(all.into_iter().map(|(table, mark)| (table, Field::Here(mark))).collect());
         new.push(Entry::Data(DataEntry { tables, time: Field::Here(time::now()) }));
     }
-    standing.agrees(budget, "the project file").map_err(Trouble::Refused)?;
+    standing.agrees(budget, "the project file").map_err(StoreError::Refused)?;
     if standing.budget.value != *budget {
         new.push(budget_entry(budget, None));
     }

@@ -24,17 +24,17 @@ mod store;
 pub mod time;
 
 pub use anchor::Anchor;
-pub use asked::{Asked, Outcome, Remark, Remarked};
+pub use asked::{Remark, RemarkContent, RemarkOutcome, RequestOrigin};
 pub use chain::{GENESIS, Head};
 pub use declaration::{Declaration, Declarations, joined, way};
-pub use entry::{About, Charge, ChargeState, Output, Proposal};
+pub use entry::{Charge, ChargeState, OutputDigests, Proposal, ReleaseContext};
 pub use error::{Error, Result};
-pub use ledger::{BudgetInForce, Change, Ledger, beside, folder};
-pub use life::{Draws, Life};
-pub use mark::Key;
+pub use ledger::{BudgetChange, BudgetInForce, Ledger, beside, folder};
+pub use life::{ChargeProgress, DrawMode};
+pub use mark::MarkKey;
 pub use receipt::{Pass, Receipt};
 pub use standing::LedgerState;
-pub use store::{Marks, Reservation, Undrawn};
+pub use store::{Marks, Reservation, UndrawnCharge};
 
 /// The program and version that stand in each ledger entry.
 pub const ENGINE: &str = concat!("scumble ", env!("CARGO_PKG_VERSION"));

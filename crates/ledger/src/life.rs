@@ -10,7 +10,7 @@ use crate::digest::unhex;
 
 /// For what a charge pays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Draws {
+pub enum DrawMode {
     /// One draw that somebody sees.
     #[default]
     One,
@@ -20,9 +20,9 @@ pub enum Draws {
 
 /// How far a charge has come.
 #[derive(Debug, Clone)]
-pub struct Life {
+pub struct ChargeProgress {
     /// None where it is not written down.
-    draws: Option<Draws>,
+    draws: Option<DrawMode>,
     /// How many draws may have been seen.
     drawn: u64,
     commits: u64,
@@ -32,10 +32,10 @@ pub struct Life {
     is_reading: bool,
 }
 
-impl Life {
+impl ChargeProgress {
     /// At the reservation.
     pub(crate) fn of(reserve: &ReserveEntry) -> Self {
-        let draws = reserve.one_draw.get().map(|is_one| if *is_one { Draws::One } else { Draws::Each });
+        let draws = reserve.one_draw.get().map(|is_one| if *is_one { DrawMode::One } else { DrawMode::Each });
         Self { draws, drawn: 0, commits: 0, states: Vec::new(), is_reading: false }
     }
 
@@ -64,18 +64,18 @@ impl Life {
     pub(crate) fn follow(&mut self, entry: &Entry) -> bool {
         let next = self.answers() + 1;
         match (entry, self.draws) {
-            (Entry::Reading(reading), Some(Draws::Each)) => {
+            (Entry::Reading(reading), Some(DrawMode::Each)) => {
                 let may = reading.answer.get() == Some(&next) && self.drawn > 0 && !self.is_reading;
                 self.is_reading |= may;
                 may
             }
-            (Entry::Drawn(_), Some(Draws::One)) => {
+            (Entry::Drawn(_), Some(DrawMode::One)) => {
                 let may = self.drawn == 0;
                 self.drawn = 1;
                 may
             }
             // An older round gets answers of the model alone, which read no row.
-            (Entry::Drawn(drawn), Some(Draws::Each) | None) => {
+            (Entry::Drawn(drawn), Some(DrawMode::Each) | None) => {
                 let is_next = drawn.answer.get() == Some(&next);
                 let state = drawn.state.get().filter(|state| is_next && unhex(state).is_some());
                 self.drawn = next;
@@ -86,8 +86,8 @@ impl Life {
             (Entry::Commit(_), draws) => {
                 self.commits += 1;
                 match draws {
-                    Some(Draws::One) => self.drawn > 0,
-                    Some(Draws::Each) => self.commits <= self.drawn,
+                    Some(DrawMode::One) => self.drawn > 0,
+                    Some(DrawMode::Each) => self.commits <= self.drawn,
                     None => true,
                 }
             }

@@ -18,9 +18,9 @@ use std::path::{Path, PathBuf};
 const LONGEST: u64 = 1000;
 
 /// The key of a ledger's marks.
-pub struct Key([u8; 32]);
+pub struct MarkKey([u8; 32]);
 
-impl Key {
+impl MarkKey {
     /// The key beside a ledger (`NAME.key`), if there is one. Without it the files are checked again, and nothing else is lost.
     pub fn existing(ledger: &Path) -> Result<Option<Self>> {
         let path = beside(ledger)?;
@@ -100,16 +100,16 @@ mod tests {
     fn a_key_is_made_once_and_a_mark_tells_only_equality() {
         let folder = tempfile::tempdir().unwrap();
         let ledger = folder.path().join("x.ledger");
-        let key = Key::of(&ledger).unwrap();
-        assert_eq!(key.mark("00"), Key::of(&ledger).unwrap().mark("00"));
+        let key = MarkKey::of(&ledger).unwrap();
+        assert_eq!(key.mark("00"), MarkKey::of(&ledger).unwrap().mark("00"));
         assert_ne!(key.mark("00"), key.mark("01"));
-        assert_ne!(key.mark("00"), Key::of(&folder.path().join("y.ledger")).unwrap().mark("00"));
+        assert_ne!(key.mark("00"), MarkKey::of(&folder.path().join("y.ledger")).unwrap().mark("00"));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no temporary file is left");
         fs::write(folder.path().join("x.ledger.key"), "short\n").unwrap();
-        assert!(Key::of(&ledger).err().unwrap().to_string().contains("remove it"));
+        assert!(MarkKey::of(&ledger).err().unwrap().to_string().contains("remove it"));
         // A link to a device that never ends was read until the memory was gone.
         fs::remove_file(folder.path().join("x.ledger.key")).unwrap();
         std::os::unix::fs::symlink("/dev/zero", folder.path().join("x.ledger.key")).unwrap();
-        assert!(Key::of(&ledger).err().unwrap().to_string().contains("remove it"));
+        assert!(MarkKey::of(&ledger).err().unwrap().to_string().contains("remove it"));
     }
 }

@@ -18,7 +18,7 @@
 //! An entry further down that was edited since is not noticed here, and does not matter to the sums; `ledger verify` reads everything,
 //! recomputes each `after` and demands that it is the one that stands there.
 
-use crate::body::{After, Entry, Link};
+use crate::body::{Entry, Link, TotalsEntry};
 use crate::budget::{Budget, HeldLimits, RULE, Sums};
 use crate::chain::Head;
 use crate::declaration::Declarations;
@@ -152,9 +152,9 @@ impl LedgerState {
     }
 
     /// The field `after`.
-    pub(crate) fn entry(&self) -> After {
+    pub(crate) fn entry(&self) -> TotalsEntry {
         let link = |at: &Option<Head>| at.as_ref().map(Link::to).into();
-        After {
+        TotalsEntry {
             budget: link(&self.budget.at),
             data: link(&self.data.at),
             declaration: link(&self.declared.at),
@@ -166,15 +166,15 @@ impl LedgerState {
     }
 
     /// Whether `after` is what this standing would write, up to the last digits of sums that another machine computed.
-    pub(crate) fn wrote(&self, after: &After) -> bool {
+    pub(crate) fn wrote(&self, after: &TotalsEntry) -> bool {
         let sums = after.sums.get().and_then(|sums| Sums::read(sums).ok());
         let agree = self.sums.as_ref().zip(sums).is_some_and(|(ours, theirs)| ours.agree_with(&theirs));
-        agree && After { sums: after.sums.clone(), ..self.entry() } == *after
+        agree && TotalsEntry { sums: after.sums.clone(), ..self.entry() } == *after
     }
 
     /// What `after` says, if its sums are counted by today's rule; `noted` gives the entry that it points to.
     pub(crate) fn read<E: From<String>>(
-        after: &Field<After>,
+        after: &Field<TotalsEntry>,
         noted: impl Fn(&Head) -> std::result::Result<Entry, E>,
     ) -> std::result::Result<Option<Self>, E> {
         let damaged = || E::from("an entry's sums are not in a form that this version knows".to_string());
@@ -212,7 +212,7 @@ impl LedgerState {
     }
 }
 
-impl After {
+impl TotalsEntry {
     /// Whether there are sums in it, and today's rule counted them.
     pub fn is_by_this_rule(&self) -> bool {
         self.rule.get() == Some(&RULE) && !self.sums.is_empty()

@@ -1,11 +1,11 @@
 //! Reading and writing entries in SQLite.
 
-use crate::body::{AskedEntry, Entry, Link, ReserveEntry};
+use crate::body::{Entry, Link, RequestOriginEntry, ReserveEntry};
 use crate::budget::Sums;
 use crate::chain::{self, GENESIS, Head};
-use crate::entry::{Charge, ChargeState, History, Output};
+use crate::entry::{Charge, ChargeState, History, OutputDigests};
 use crate::error::Error;
-use crate::life::Life;
+use crate::life::ChargeProgress;
 use crate::standing::LedgerState;
 use rusqlite::{Connection, OptionalExtension};
 use scumble::scope::AttributeSet;
@@ -13,31 +13,31 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What can go wrong in a transaction.
-pub(crate) enum Trouble {
+pub(crate) enum StoreError {
     Store(rusqlite::Error),
     Damaged(String),
     Refused(Error),
 }
 
-impl From<rusqlite::Error> for Trouble {
+impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Store(error)
     }
 }
 
-impl From<String> for Trouble {
+impl From<String> for StoreError {
     fn from(sentence: String) -> Self {
         Self::Damaged(sentence)
     }
 }
 
-type Result<T> = std::result::Result<T, Trouble>;
+type StoreResult<T> = std::result::Result<T, StoreError>;
 
 /// The marks of tables' files by the table's name.
 pub type Marks = BTreeMap<String, String>;
 
 /// Reads and verifies the whole chain.
-pub(crate) fn bodies(connection: &Connection) -> Result<(Vec<String>, Head)> {
+pub(crate) fn bodies(connection: &Connection) -> StoreResult<(Vec<String>, Head)> {
     let mut statement = connection.prepare("SELECT sequence, body, hash FROM entry ORDER BY sequence")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let mut stored = Vec::new();
@@ -49,13 +49,13 @@ pub(crate) fn bodies(connection: &Connection) -> Result<(Vec<String>, Head)> {
 }
 
 /// Everything: the chain is verified, and so is every sum in it.
-pub(crate) fn history(connection: &Connection) -> Result<(History, Head)> {
+pub(crate) fn history(connection: &Connection) -> StoreResult<(History, Head)> {
     let (bodies, head) = bodies(connection)?;
     Ok((History::of(&bodies)?, head))
 }
 
 /// The standing of the ledger with a sum for each of `sets`: from the last entries where they tell it, and from all otherwise.
-pub(crate) fn standing(connection: &Connection, sets: &[AttributeSet]) -> Result<(LedgerState, Head)> {
+pub(crate) fn standing(connection: &Connection, sets: &[AttributeSet]) -> StoreResult<(LedgerState, Head)> {
     if let (Some(standing), head) = tail(connection)?
         && standing.knows(sets)
     {
@@ -68,20 +68,20 @@ pub(crate) fn standing(connection: &Connection, sets: &[AttributeSet]) -> Result
 }
 
 /// The standing that the last reservation tells, and the head; none if it tells none, or one that is counted by another rule.
-fn tail(connection: &Connection) -> Result<(Option<LedgerState>, Head)> {
+fn tail(connection: &Connection) -> StoreResult<(Option<LedgerState>, Head)> {
     let head = end(connection)?;
     let (mut found, mut since) = (None, Vec::new());
     downwards(connection, &head, |at, entry| {
         match &entry {
             Entry::Reserve(reserve) => {
-                let noted = |at: &Head| Ok::<_, Trouble>(linked(connection, at)?.0);
+                let noted = |at: &Head| Ok::<_, StoreError>(linked(connection, at)?.0);
                 found = LedgerState::read(&reserve.after, noted)?;
                 return Ok(false);
             }
             Entry::Commit(_) | Entry::Drawn(_) | Entry::Reading(_) => {}
             Entry::Declaration(_) | Entry::Data(_) | Entry::Budget(_) => since.push((entry, at.clone())),
             Entry::Asked(_) | Entry::Unknown => {
-                return Err(Trouble::Damaged("the last entry is of a kind that this version does not know".into()));
+                return Err(StoreError::Damaged("the last entry is of a kind that this version does not know".into()));
             }
         }
         Ok(true)
@@ -97,7 +97,7 @@ fn tail(connection: &Connection) -> Result<(Option<LedgerState>, Head)> {
 }
 
 /// The last charges, oldest first.
-pub(crate) fn recent(connection: &Connection, number: usize) -> Result<Vec<Charge>> {
+pub(crate) fn recent(connection: &Connection, number: usize) -> StoreResult<Vec<Charge>> {
     let (mut charges, mut outputs, mut drawn) = (Vec::new(), HashMap::new(), HashSet::new());
     downwards(connection, &end(connection)?, |at, entry| {
         let sequence = at.entries;
@@ -129,7 +129,7 @@ pub(crate) fn recent(connection: &Connection, number: usize) -> Result<Vec<Charg
 ///
 /// It is found by its text: an index of names would be one more thing that can be wrong. What is found is an entry whose hash is that of its body and its
 /// place; a ledger that was edited elsewhere is `verify`'s to find.
-pub(crate) fn last_committed(connection: &Connection, release: &str) -> Result<Option<(Charge, Marks)>> {
+pub(crate) fn last_committed(connection: &Connection, release: &str) -> StoreResult<Option<(Charge, Marks)>> {
     let name = format!("\"release\":{}", Value::from(release));
     let last = newest(connection, &name, |reserve| reserve.release.is(release))?;
     last.map(|(charge, reserve)| Ok((charge, marks(connection, &reserve)?))).transpose()
@@ -140,7 +140,7 @@ fn newest(
     connection: &Connection,
     text: &str,
     is_meant: impl Fn(&ReserveEntry) -> bool,
-) -> Result<Option<(Charge, Box<ReserveEntry>)>> {
+) -> StoreResult<Option<(Charge, Box<ReserveEntry>)>> {
     let mut newest: Option<(u64, Charge, Box<ReserveEntry>)> = None;
     for one in meant(connection, text, is_meant)? {
         let (at, reserve) = one?;
@@ -159,7 +159,7 @@ fn meant(
     connection: &Connection,
     text: &str,
     is_meant: impl Fn(&ReserveEntry) -> bool,
-) -> Result<impl Iterator<Item = Result<(Head, Box<ReserveEntry>)>>> {
+) -> StoreResult<impl Iterator<Item = StoreResult<(Head, Box<ReserveEntry>)>>> {
     let found = mentioning(connection, text, 0)?.into_iter();
     Ok(found.filter_map(move |at| match linked(connection, &at) {
         Ok((Entry::Reserve(reserve), _)) if is_meant(&reserve) => Some(Ok((at, reserve))),
@@ -176,16 +176,16 @@ pub struct Reservation {
     /// The digest of what was declared; empty where an older ledger has none.
     pub request: String,
     /// What came after it.
-    pub life: Life,
+    pub life: ChargeProgress,
 }
 
 /// All reservations of a release, in order.
-pub(crate) fn reservations(connection: &Connection, release: &str) -> Result<Vec<Reservation>> {
+pub(crate) fn reservations(connection: &Connection, release: &str) -> StoreResult<Vec<Reservation>> {
     let name = format!("\"release\":{}", Value::from(release));
     let mut found: BTreeMap<u64, Reservation> = BTreeMap::new();
     for one in meant(connection, &name, |reserve| reserve.release.is(release))? {
         let (head, reserve) = one?;
-        let (request, life) = (reserve.request.text().unwrap_or_default(), Life::of(&reserve));
+        let (request, life) = (reserve.request.text().unwrap_or_default(), ChargeProgress::of(&reserve));
         found.insert(head.entries, Reservation { head, request, life });
     }
     let first = found.keys().next().copied().unwrap_or(u64::MAX);
@@ -202,8 +202,8 @@ pub(crate) fn reservations(connection: &Connection, release: &str) -> Result<Vec
 }
 
 /// What came after a reservation.
-pub(crate) fn life(connection: &Connection, charge: &Head) -> Result<Life> {
-    let mut life = Life::of(&*reserved(connection, charge)?);
+pub(crate) fn life(connection: &Connection, charge: &Head) -> StoreResult<ChargeProgress> {
+    let mut life = ChargeProgress::of(&*reserved(connection, charge)?);
     for at in mentioning(connection, &format!("\"of\":{}", charge.entries), charge.entries)? {
         let (entry, _) = linked(connection, &at)?;
         if entry.of() == Some(charge.entries) {
@@ -214,21 +214,21 @@ pub(crate) fn life(connection: &Connection, charge: &Head) -> Result<Life> {
 }
 
 /// The reservation at a place.
-pub(crate) fn reserved(connection: &Connection, at: &Head) -> Result<Box<ReserveEntry>> {
+pub(crate) fn reserved(connection: &Connection, at: &Head) -> StoreResult<Box<ReserveEntry>> {
     match linked(connection, at)?.0 {
         Entry::Reserve(reserve) => Ok(reserve),
-        _ => Err(Trouble::Damaged(format!("entry {} is no reservation", at.entries))),
+        _ => Err(StoreError::Damaged(format!("entry {} is no reservation", at.entries))),
     }
 }
 
 /// Takes an entry of a charge.
-fn followed(life: &mut Life, entry: &Entry, sequence: u64) -> Result<()> {
+fn followed(life: &mut ChargeProgress, entry: &Entry, sequence: u64) -> StoreResult<()> {
     if life.follow(entry) { Ok(()) } else { Err(entry.out_of_order(sequence).into()) }
 }
 
 /// A charge of which nothing was drawn that anybody can have seen.
 #[derive(Debug, Clone)]
-pub struct Undrawn {
+pub struct UndrawnCharge {
     /// The charge.
     pub charge: Charge,
     /// The marks of its files.
@@ -238,19 +238,23 @@ pub struct Undrawn {
 }
 
 /// Those of a release, newest first.
-pub(crate) fn undrawn(connection: &Connection, release: &str) -> Result<Vec<Undrawn>> {
+pub(crate) fn undrawn(connection: &Connection, release: &str) -> StoreResult<Vec<UndrawnCharge>> {
     let name = format!("\"release\":{}", Value::from(release));
     undrawn_of(connection, &name, |reserve| reserve.release.is(release))
 }
 
 /// Those for a question of somebody's, newest first.
-pub(crate) fn unanswered(connection: &Connection, question: &str, by: &str) -> Result<Vec<Undrawn>> {
+pub(crate) fn unanswered(connection: &Connection, question: &str, by: &str) -> StoreResult<Vec<UndrawnCharge>> {
     let text = format!("\"question\":{}", Value::from(question));
-    let is_theirs = |asked: &AskedEntry| asked.question.is(question) && asked.by.is(by);
+    let is_theirs = |asked: &RequestOriginEntry| asked.question.is(question) && asked.by.is(by);
     undrawn_of(connection, &text, |reserve| reserve.asked.get().is_some_and(is_theirs))
 }
 
-fn undrawn_of(connection: &Connection, text: &str, is_meant: impl Fn(&ReserveEntry) -> bool) -> Result<Vec<Undrawn>> {
+fn undrawn_of(
+    connection: &Connection,
+    text: &str,
+    is_meant: impl Fn(&ReserveEntry) -> bool,
+) -> StoreResult<Vec<UndrawnCharge>> {
     let mut found: BTreeMap<u64, (Head, Box<ReserveEntry>)> = BTreeMap::new();
     for one in meant(connection, text, |reserve| reserve.one_draw.get() == Some(&true) && is_meant(reserve))? {
         let (at, reserve) = one?;
@@ -265,20 +269,20 @@ fn undrawn_of(connection: &Connection, text: &str, is_meant: impl Fn(&ReserveEnt
         }
     }
     let undrawn = |(at, reserve): (Head, Box<ReserveEntry>)| {
-        Ok(Undrawn { charge: reserve.charge(at.entries)?, marks: marks(connection, &reserve)?, at })
+        Ok(UndrawnCharge { charge: reserve.charge(at.entries)?, marks: marks(connection, &reserve)?, at })
     };
     found.into_values().rev().map(undrawn).collect()
 }
 
 /// The numbers of the jobs with this digest that were charged, in order.
-pub(crate) fn jobs(connection: &Connection, digest: &str) -> Result<Vec<String>> {
+pub(crate) fn jobs(connection: &Connection, digest: &str) -> StoreResult<Vec<String>> {
     let charged = meant(connection, digest, |reserve| reserve.rule["job"]["digest"] == digest)?;
     let number = |reserve: &ReserveEntry| reserve.rule["job"]["number"].as_str().unwrap_or_default().to_string();
     charged.map(|one| Ok(number(&one?.1))).collect()
 }
 
 /// The last commit of a reservation, if there is one: its entry, and what it says.
-fn output_of(connection: &Connection, sequence: u64) -> Result<Option<(u64, Output)>> {
+fn output_of(connection: &Connection, sequence: u64) -> StoreResult<Option<(u64, OutputDigests)>> {
     for at in mentioning(connection, &format!("\"of\":{sequence}"), sequence)?.into_iter().rev() {
         if let Entry::Commit(commit) = linked(connection, &at)?.0
             && commit.of.get() == Some(&sequence)
@@ -290,7 +294,7 @@ fn output_of(connection: &Connection, sequence: u64) -> Result<Option<(u64, Outp
 }
 
 /// The entries after one whose bodies hold a text, in order.
-fn mentioning(connection: &Connection, text: &str, after: u64) -> Result<Vec<Head>> {
+fn mentioning(connection: &Connection, text: &str, after: u64) -> StoreResult<Vec<Head>> {
     let query = "SELECT sequence, hash FROM entry WHERE sequence > ?1 AND instr(body, ?2) ORDER BY sequence";
     let mut statement = connection.prepare(query)?;
     let after = i64::try_from(after).unwrap_or(i64::MAX);
@@ -298,7 +302,7 @@ fn mentioning(connection: &Connection, text: &str, after: u64) -> Result<Vec<Hea
     let mut found = Vec::new();
     for row in rows {
         let (sequence, hash) = row?;
-        let edited = || Trouble::Damaged(format!("entry {sequence} or its place in the chain was edited"));
+        let edited = || StoreError::Damaged(format!("entry {sequence} or its place in the chain was edited"));
         let hash = hash.try_into().map_err(|_| edited())?;
         found.push(Head { entries: u64::try_from(sequence).map_err(|_| edited())?, hash });
     }
@@ -306,25 +310,25 @@ fn mentioning(connection: &Connection, text: &str, after: u64) -> Result<Vec<Hea
 }
 
 /// What was charged for somebody, all of it.
-pub(crate) fn charged_to(connection: &Connection, name: &str) -> Result<Sums> {
+pub(crate) fn charged_to(connection: &Connection, name: &str) -> StoreResult<Sums> {
     let mut sums = Sums::nothing();
     let is_theirs = |reserve: &ReserveEntry| reserve.asked.get().is_some_and(|asked| asked.by.is(name));
     for one in meant(connection, &format!("\"by\":{}", Value::from(name)), is_theirs)? {
         let (at, reserve) = one?;
-        sums.add(&reserve.charge(at.entries)?.events).map_err(Trouble::Refused)?;
+        sums.add(&reserve.charge(at.entries)?.events).map_err(StoreError::Refused)?;
     }
     Ok(sums)
 }
 
 /// The charge for a question whose outputs were put into place last.
-pub(crate) fn answered(connection: &Connection, question: &str) -> Result<Option<Charge>> {
+pub(crate) fn answered(connection: &Connection, question: &str) -> StoreResult<Option<Charge>> {
     let text = format!("\"question\":{}", Value::from(question));
     let is_it = |reserve: &ReserveEntry| reserve.asked.get().is_some_and(|asked| asked.question.is(question));
     Ok(newest(connection, &text, is_it)?.map(|(charge, _)| charge))
 }
 
 /// The charge that a request with this key led to: its own, or that of the answer that it got.
-pub(crate) fn keyed(connection: &Connection, key: &str) -> Result<Option<Charge>> {
+pub(crate) fn keyed(connection: &Connection, key: &str) -> StoreResult<Option<Charge>> {
     for at in mentioning(connection, &format!("\"key\":{}", Value::from(key)), 0)? {
         let of = match linked(connection, &at)?.0 {
             Entry::Reserve(reserve) if reserve.asked.get().is_some_and(|asked| asked.key.is(key)) => Some(at),
@@ -341,7 +345,7 @@ pub(crate) fn keyed(connection: &Connection, key: &str) -> Result<Option<Charge>
 }
 
 /// A charge with what became of it.
-fn charge_at(connection: &Connection, at: &Head) -> Result<Charge> {
+fn charge_at(connection: &Connection, at: &Head) -> StoreResult<Charge> {
     let charge = reserved(connection, at)?.charge(at.entries)?;
     let state = match output_of(connection, at.entries)? {
         Some((_, output)) => ChargeState::Committed(output),
@@ -351,16 +355,16 @@ fn charge_at(connection: &Connection, at: &Head) -> Result<Charge> {
 }
 
 /// An entry by its number.
-fn head_at(connection: &Connection, entries: u64) -> Result<Head> {
+fn head_at(connection: &Connection, entries: u64) -> StoreResult<Head> {
     let sequence = i64::try_from(entries).unwrap_or(i64::MAX);
     let hash: Option<Vec<u8>> =
         connection.query_row("SELECT hash FROM entry WHERE sequence = ?1", [sequence], |row| row.get(0)).optional()?;
     let hash = hash.and_then(|hash| hash.try_into().ok());
-    hash.map(|hash| Head { entries, hash }).ok_or_else(|| Trouble::Damaged(format!("entry {entries} is missing")))
+    hash.map(|hash| Head { entries, hash }).ok_or_else(|| StoreError::Damaged(format!("entry {entries} is missing")))
 }
 
 /// The head without the remarks at the end.
-pub(crate) fn before_remarks(connection: &Connection, head: &Head) -> Result<Head> {
+pub(crate) fn before_remarks(connection: &Connection, head: &Head) -> StoreResult<Head> {
     if head.entries == 0 {
         return Ok(head.clone());
     }
@@ -371,7 +375,7 @@ pub(crate) fn before_remarks(connection: &Connection, head: &Head) -> Result<Hea
 }
 
 /// The marks of the files that were in force at a charge; none where no entry holds them.
-fn marks(connection: &Connection, reserve: &ReserveEntry) -> Result<Marks> {
+fn marks(connection: &Connection, reserve: &ReserveEntry) -> StoreResult<Marks> {
     let link = reserve.after.get().and_then(|after| after.data.get());
     let Some(at) = link.and_then(Link::head) else { return Ok(Marks::new()) };
     let Entry::Data(data) = linked(connection, &at)?.0 else { return Ok(Marks::new()) };
@@ -380,12 +384,12 @@ fn marks(connection: &Connection, reserve: &ReserveEntry) -> Result<Marks> {
 }
 
 /// The head, of which the last entry is verified to be there.
-pub(crate) fn end(connection: &Connection) -> Result<Head> {
+pub(crate) fn end(connection: &Connection) -> StoreResult<Head> {
     let head = stored_head(connection)?;
     let last: Option<i64> = connection.query_row("SELECT max(sequence) FROM entry", [], |row| row.get(0))?;
     let last = u64::try_from(last.unwrap_or(0)).unwrap_or(0);
     if last != head.entries || (last == 0 && head.hash != GENESIS) {
-        return Err(Trouble::Damaged(format!(
+        return Err(StoreError::Damaged(format!(
             "the last entry is {last}, and the head speaks of {}: the end is missing",
             head.entries
         )));
@@ -394,7 +398,11 @@ pub(crate) fn end(connection: &Connection) -> Result<Head> {
 }
 
 /// Calls `look` with each entry from the head down, link by link, until it says no. Remarks are passed over, however many there are.
-fn downwards(connection: &Connection, head: &Head, mut look: impl FnMut(&Head, Entry) -> Result<bool>) -> Result<()> {
+fn downwards(
+    connection: &Connection,
+    head: &Head,
+    mut look: impl FnMut(&Head, Entry) -> StoreResult<bool>,
+) -> StoreResult<()> {
     let mut at = head.clone();
     while at.entries > 0 {
         let (entry, before) = linked(connection, &at)?;
@@ -411,8 +419,8 @@ fn downwards(connection: &Connection, head: &Head, mut look: impl FnMut(&Head, E
 }
 
 /// The entry whose hash is `at`'s, and the head before it.
-pub(crate) fn linked(connection: &Connection, at: &Head) -> Result<(Entry, Head)> {
-    let missing = || Trouble::Damaged(format!("entry {} is missing", at.entries));
+pub(crate) fn linked(connection: &Connection, at: &Head) -> StoreResult<(Entry, Head)> {
+    let missing = || StoreError::Damaged(format!("entry {} is missing", at.entries));
     let row = |column: &str, sequence: u64| format!("SELECT {column} FROM entry WHERE sequence = {sequence}");
     let body: Option<String> = connection.query_row(&row("body", at.entries), [], |row| row.get(0)).optional()?;
     let body = body.ok_or_else(missing)?;
@@ -422,26 +430,26 @@ pub(crate) fn linked(connection: &Connection, at: &Head) -> Result<(Entry, Head)
         let hash: Option<Vec<u8>> = connection.query_row(&row("hash", entries), [], |row| row.get(0)).optional()?;
         before.hash = hash
             .and_then(|hash| hash.try_into().ok())
-            .ok_or_else(|| Trouble::Damaged(format!("entry {entries} is missing")))?;
+            .ok_or_else(|| StoreError::Damaged(format!("entry {entries} is missing")))?;
     }
     if before.followed_by(&body) != *at {
-        return Err(Trouble::Damaged(format!("entry {} or its place in the chain was edited", at.entries)));
+        return Err(StoreError::Damaged(format!("entry {} or its place in the chain was edited", at.entries)));
     }
     Ok((Entry::read(&body, at.entries)?, before))
 }
 
-fn stored_head(connection: &Connection) -> Result<Head> {
+fn stored_head(connection: &Connection) -> StoreResult<Head> {
     let (entries, hash): (i64, Vec<u8>) =
         connection
             .query_row("SELECT entries, hash FROM head WHERE one = 1", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let hash = hash.try_into().ok();
     let head = u64::try_from(entries).ok().zip(hash).map(|(entries, hash)| Head { entries, hash });
-    head.ok_or_else(|| Trouble::Damaged("its head was edited".to_string()))
+    head.ok_or_else(|| StoreError::Damaged("its head was edited".to_string()))
 }
 
 /// Appends an entry after `head`, and moves the head.
-pub(crate) fn append(connection: &Connection, head: &Head, entry: &Entry) -> Result<Head> {
-    let body = entry.body().map_err(Trouble::Refused)?;
+pub(crate) fn append(connection: &Connection, head: &Head, entry: &Entry) -> StoreResult<Head> {
+    let body = entry.body().map_err(StoreError::Refused)?;
     let next = head.followed_by(&body);
     let sequence = i64::try_from(next.entries).unwrap_or(i64::MAX);
     connection.execute("INSERT INTO entry VALUES (?1, ?2, ?3)", (sequence, body, next.hash.as_slice()))?;

@@ -4,10 +4,10 @@ use rusqlite::Connection;
 use scumble::event::{Event, Moves, Shift, Word};
 use scumble::quantity::{Exact, Scale};
 use scumble::scope::{AttributeSet, Scope};
-use scumble_ledger::budget::{Budget, HeldLimits, Limit, Spent, Sums, one_attribute};
+use scumble_ledger::budget::{Budget, HeldLimits, Limit, Odometer, Sums, one_attribute};
 use scumble_ledger::{
-    About, Anchor, Asked, Change, ChargeState, Declaration, Error, Head, Ledger, LedgerState, Outcome, Proposal,
-    Receipt, Remarked, Result,
+    Anchor, BudgetChange, ChargeState, Declaration, Error, Head, Ledger, LedgerState, Proposal, Receipt,
+    ReleaseContext, RemarkContent, RemarkOutcome, RequestOrigin, Result,
 };
 use serde_json::{Value, json};
 use std::fs;
@@ -24,7 +24,7 @@ fn proposal(name: &str) -> Proposal {
         request: None,
         events: vec![event],
         rule: json!({ "why": "test" }),
-        about: About::default(),
+        about: ReleaseContext::default(),
     }
 }
 
@@ -327,7 +327,7 @@ fn sums_that_are_not_those_of_the_chain_are_detected() {
 fn remarks_are_in_the_chain_and_cost_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger");
-    let remarked = |came: Outcome| Remarked {
+    let remarked = |came: RemarkOutcome| RemarkContent {
         by: "ada".to_string(),
         what: "SELECT \"by\":\"ada\"".to_string(),
         cost: "epsilon=1".to_string(),
@@ -336,28 +336,29 @@ fn remarks_are_in_the_chain_and_cost_nothing() {
     };
     // Before anything was charged, between charges, and many of them.
     let mut ledger = Ledger::open_or_create(&path).unwrap();
-    ledger.remark(&remarked(Outcome::Refused("too much".to_string()))).unwrap();
-    let asked = |by: &str| Asked { by: by.to_string(), question: format!("question of {by}"), key: None };
+    ledger.remark(&remarked(RemarkOutcome::Refused("too much".to_string()))).unwrap();
+    let asked = |by: &str| RequestOrigin { by: by.to_string(), question: format!("question of {by}"), key: None };
     for by in ["ada", "bob", "ada"] {
-        let about = About { asked: Some(asked(by)), ..About::default() };
+        let about = ReleaseContext { asked: Some(asked(by)), ..ReleaseContext::default() };
         let receipt = ledger.reserve(&Proposal { about, ..proposal(by) }, anything).unwrap();
         for _ in 0..20 {
-            ledger.remark(&remarked(Outcome::Stored(receipt.sequence()))).unwrap();
+            ledger.remark(&remarked(RemarkOutcome::Stored(receipt.sequence()))).unwrap();
         }
         committed(&mut ledger, receipt, "00ff");
-        ledger.remark(&remarked(Outcome::Refused("too much".to_string()))).unwrap();
+        ledger.remark(&remarked(RemarkOutcome::Refused("too much".to_string()))).unwrap();
     }
     let head = ledger.verify().unwrap();
     assert_eq!(head.entries, 1 + 3 * (1 + 20 + 2 + 1));
     let (charges, remarks) = ledger.history().unwrap();
     assert_eq!((charges.len(), remarks.len()), (3, 64));
     assert_eq!(charges[1].asked, Some(asked("bob")));
-    assert_eq!(remarks[1].remarked, remarked(Outcome::Stored(2)));
+    assert_eq!(remarks[1].remarked, remarked(RemarkOutcome::Stored(2)));
     assert_eq!(ledger.recent(2).unwrap().len(), 2);
     // Whose charges are whose.
     let spent = |sums: &Sums| sums.spent(&Scope::Person).unwrap().pure_sum().map(|sum| sum.to_string());
-    let of =
-        |events: usize| Spent::of(&vec![proposal("x").events[0].clone(); events], &Scope::Person).unwrap().pure_sum();
+    let of = |events: usize| {
+        Odometer::of(&vec![proposal("x").events[0].clone(); events], &Scope::Person).unwrap().pure_sum()
+    };
     assert_eq!(spent(&ledger.charged_to("ada").unwrap()), of(2).map(|sum| sum.to_string()));
     assert_eq!(spent(&ledger.charged_to("bob").unwrap()), of(1).map(|sum| sum.to_string()));
     assert_eq!(
@@ -376,8 +377,11 @@ fn remarks_are_in_the_chain_and_cost_nothing() {
     assert_eq!(ledger.keyed("k").unwrap().unwrap().sequence, 2);
     // What comes with a key that was charged, or answered, is not charged, whoever looked when; another key is.
     let with_key = |key: &str, is_limited: bool| {
-        let asked = Asked { key: Some(key.to_string()), ..asked("ada") };
-        Proposal { about: About { asked: Some(asked), is_limited, ..About::default() }, ..proposal("again") }
+        let asked = RequestOrigin { key: Some(key.to_string()), ..asked("ada") };
+        Proposal {
+            about: ReleaseContext { asked: Some(asked), is_limited, ..ReleaseContext::default() },
+            ..proposal("again")
+        }
     };
     let again = ledger.reserve(&with_key("k", false), anything).unwrap_err().to_string();
     assert!(again.contains("a request with this key was charged before"), "{again}");
@@ -425,7 +429,7 @@ fn an_unknown_entry_is_refused_and_so_is_a_rule_that_is_not_ours() {
     rewritten(&path, &other);
     let mut ledger = Ledger::open_existing(&path).unwrap().unwrap();
     let spent = |standing: &LedgerState| standing.sums().unwrap().spent(&Scope::Person).unwrap().clone();
-    let right = Spent::of(&[proposal("a").events, proposal("b").events].concat(), &Scope::Person).unwrap();
+    let right = Odometer::of(&[proposal("a").events, proposal("b").events].concat(), &Scope::Person).unwrap();
     assert_eq!(spent(&ledger.standing(&[]).unwrap().0), right);
     ledger.reserve(&proposal("x"), anything).unwrap();
     ledger.verify().unwrap();
@@ -470,7 +474,7 @@ fn a_ledger_of_version_1_costs_what_it_cost() {
     let all: Vec<Event> = ledger.charges().unwrap().into_iter().flat_map(|charge| charge.events).collect();
     let (standing, _) = ledger.standing(&next.about.sets).unwrap();
     for scope in [Scope::Person, Scope::Attributes(next.about.sets[0].clone()), one_attribute("new").unwrap()] {
-        assert_eq!(standing.sums().unwrap().spent(&scope).unwrap(), &Spent::of(&all, &scope).unwrap(), "{scope}");
+        assert_eq!(standing.sums().unwrap().spent(&scope).unwrap(), &Odometer::of(&all, &scope).unwrap(), "{scope}");
     }
     assert!(ledger.knows_head(&head.hex()).unwrap());
     assert_eq!(version(&path), 7, "a program of version 1 must not add to it without sums");
@@ -519,15 +523,15 @@ fn the_limits_of_version_6_are_in_force_as_if_they_were_numbers() {
     next.about.budget = Budget { person: None, ..budget.clone() }.in_force();
     let refused = ledger.reserve(&next, anything).unwrap_err().to_string();
     assert!(refused.contains("entry 7 (no limit for person; it was person epsilon 2 at delta 1e-9)"), "{refused}");
-    let same = ledger.change_budget(&budget, "none", Change::Raise).unwrap_err().to_string();
+    let same = ledger.change_budget(&budget, "none", BudgetChange::Raise).unwrap_err().to_string();
     assert!(same.contains("there is nothing to change"), "{same}");
     next.about.budget = budget.in_force();
     let receipt = ledger.reserve(&next, anything).unwrap();
     assert_eq!(receipt.sequence(), head.entries + 1, "no entry about the budget before it");
     assert_eq!(version(&path), 7, "a program of version 6 would not know the limits that come");
     let higher = Budget { every_attribute: None, ..budget };
-    ledger.change_budget(&higher, "all of it", Change::Lower).unwrap_err();
-    ledger.change_budget(&higher, "all of it", Change::Raise).unwrap();
+    ledger.change_budget(&higher, "all of it", BudgetChange::Lower).unwrap_err();
+    ledger.change_budget(&higher, "all of it", BudgetChange::Raise).unwrap();
     assert_eq!(ledger.standing(&[]).unwrap().0.budget(), Some(higher));
     ledger.verify().unwrap();
 }
@@ -551,7 +555,7 @@ fn limits_are_written_as_numbers() {
     assert_eq!(entry["limits"], limits);
     assert_eq!(ledger.standing(&[]).unwrap().0.budget(), Some(limits_of_version_6()));
     // No limits at all are null, as they were.
-    ledger.change_budget(&Budget::default(), "nobody is protected any more", Change::Raise).unwrap();
+    ledger.change_budget(&Budget::default(), "nobody is protected any more", BudgetChange::Raise).unwrap();
     let entry: Value = serde_json::from_str(&bodies(&ledger)[1]).unwrap();
     assert_eq!((&entry["limits"], ledger.standing(&[]).unwrap().0.budget()), (&Value::Null, Some(Budget::default())));
     ledger.verify().unwrap();
@@ -579,8 +583,8 @@ fn limits_in_an_unknown_form_are_in_force_too() {
     next.about.budget = standing.limits();
     ledger.reserve(&next, anything).unwrap();
     assert_eq!(ledger.verify().unwrap().entries, 2);
-    ledger.change_budget(&limits_of_version_6(), "a known form", Change::Lower).unwrap_err();
-    ledger.change_budget(&limits_of_version_6(), "a known form", Change::Raise).unwrap();
+    ledger.change_budget(&limits_of_version_6(), "a known form", BudgetChange::Lower).unwrap_err();
+    ledger.change_budget(&limits_of_version_6(), "a known form", BudgetChange::Raise).unwrap();
 }
 
 /// A path with a meaning of its own to SQLite kept no charge; two names of one file kept two ledgers.
@@ -627,7 +631,7 @@ fn a_ledger_that_is_replaced_while_it_is_open_gives_no_receipt() {
     assert!(ledger.reserve(&proposal("x"), anything).is_err(), "and nothing more is believed");
 }
 
-fn declared(owner: Option<&str>) -> About {
+fn declared(owner: Option<&str>) -> ReleaseContext {
     let people = Declaration {
         source: "people.csv".to_string(),
         owner: owner.map(str::to_string),
@@ -635,7 +639,7 @@ fn declared(owner: Option<&str>) -> About {
         layout: Value::Null,
         columns: [("age".to_string(), json!({ "type": "int", "bounds": [0, 9] }))].into(),
     };
-    About { tables: [("people".to_string(), people)].into(), ..About::default() }
+    ReleaseContext { tables: [("people".to_string(), people)].into(), ..ReleaseContext::default() }
 }
 
 #[test]

@@ -30,14 +30,14 @@ const AGAIN: Duration = Duration::from_millis(50);
 
 /// The keys that somebody may show; there are no certificates, so that nobody can issue a false one.
 #[derive(Debug)]
-struct Pinned {
+struct PinnedKeys {
     keys: Vec<PublicKey>,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
 type TlsResult<T> = std::result::Result<T, rustls::Error>;
 
-impl Pinned {
+impl PinnedKeys {
     fn check(&self, shown: &CertificateDer<'_>) -> TlsResult<()> {
         match PublicKey::from_tls(shown).filter(|key| self.keys.contains(key)) {
             Some(_) => Ok(()),
@@ -62,7 +62,7 @@ fn too_old() -> rustls::Error {
     PeerIncompatible::Tls12NotOffered.into()
 }
 
-impl ServerCertVerifier for Pinned {
+impl ServerCertVerifier for PinnedKeys {
     fn verify_server_cert(
         &self,
         shown: &CertificateDer<'_>,
@@ -101,7 +101,7 @@ impl ServerCertVerifier for Pinned {
     }
 }
 
-impl ClientCertVerifier for Pinned {
+impl ClientCertVerifier for PinnedKeys {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }
@@ -143,12 +143,12 @@ impl ClientCertVerifier for Pinned {
 }
 
 /// Our own key as TLS wants it, and who may be at the other end.
-fn ends(own: &Key, keys: Vec<PublicKey>) -> Result<(Arc<CryptoProvider>, Arc<CertifiedKey>, Arc<Pinned>)> {
+fn ends(own: &Key, keys: Vec<PublicKey>) -> Result<(Arc<CryptoProvider>, Arc<CertifiedKey>, Arc<PinnedKeys>)> {
     let provider = ring::default_provider();
     let private = PrivatePkcs8KeyDer::from(own.private());
     let signing = ring::sign::any_eddsa_type(&private).map_err(|error| in_tls(&error))?;
     let certified = CertifiedKey::new(vec![CertificateDer::from(own.public().in_tls())], signing);
-    let pinned = Pinned { keys, algorithms: provider.signature_verification_algorithms };
+    let pinned = PinnedKeys { keys, algorithms: provider.signature_verification_algorithms };
     Ok((Arc::new(provider), Arc::new(certified), Arc::new(pinned)))
 }
 
@@ -178,19 +178,19 @@ fn outgoing(own: &Key, other: PublicKey) -> Result<Arc<ClientConfig>> {
 }
 
 /// Why somebody was not met.
-struct NotMet {
+struct HandshakeFailure {
     sentence: String,
     /// Whether that may be otherwise in a moment.
     is_passing: bool,
 }
 
 /// A socket until both keys are shown: all reads and writes together have one deadline. A limit for each of them would let a stranger who sends a byte now and then stay for hours.
-struct Hasty<'a> {
+struct DeadlineSocket<'a> {
     socket: &'a TcpStream,
     until: Instant,
 }
 
-impl Hasty<'_> {
+impl DeadlineSocket<'_> {
     fn left(&self) -> std::io::Result<Option<Duration>> {
         match self.until.saturating_duration_since(Instant::now()) {
             Duration::ZERO => Err(TimedOut.into()),
@@ -199,14 +199,14 @@ impl Hasty<'_> {
     }
 }
 
-impl Read for Hasty<'_> {
+impl Read for DeadlineSocket<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
         self.socket.set_read_timeout(self.left()?)?;
         self.socket.read(bytes)
     }
 }
 
-impl Write for Hasty<'_> {
+impl Write for DeadlineSocket<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.socket.set_write_timeout(self.left()?)?;
         self.socket.write(bytes)
@@ -217,12 +217,12 @@ impl Write for Hasty<'_> {
     }
 }
 
-trait Stream: Read + Write + Send {}
-impl<T: Read + Write + Send> Stream for T {}
+trait ByteStream: Read + Write + Send {}
+impl<T: Read + Write + Send> ByteStream for T {}
 
 /// A connection with somebody whose key the plan names.
 pub(crate) struct Channel {
-    stream: Box<dyn Stream>,
+    stream: Box<dyn ByteStream>,
     socket: TcpStream,
 }
 
@@ -251,13 +251,13 @@ impl Channel {
         socket: TcpStream,
         name: &str,
         until: Instant,
-    ) -> std::result::Result<Self, NotMet> {
+    ) -> std::result::Result<Self, HandshakeFailure> {
         let inner = || -> std::result::Result<_, Box<dyn std::error::Error>> {
             socket.set_nodelay(true)?;
             // The name is not sent: keys say who is who.
             let mut connection = ClientConnection::new(config, ServerName::try_from("scumble.invalid")?)?;
             while connection.is_handshaking() {
-                connection.complete_io(&mut Hasty { socket: &socket, until })?;
+                connection.complete_io(&mut DeadlineSocket { socket: &socket, until })?;
             }
             let held = patient(&socket)?;
             Ok((Box::new(StreamOwned::new(connection, socket)), held))
@@ -272,7 +272,7 @@ impl Channel {
                 true => format!("'{name}' ended the connection before it showed its key: it may be crowded by others; try again, or with a longer --wait"),
                 false => format!("'{name}' does not show the key that the plan has for it, or ended the connection ({error})"),
             };
-            NotMet { sentence, is_passing }
+            HandshakeFailure { sentence, is_passing }
         });
         made.map(|(stream, socket)| Self { stream, socket })
     }
@@ -282,7 +282,7 @@ impl Channel {
         socket.set_nodelay(true).ok()?;
         let mut connection = ServerConnection::new(config).ok()?;
         while connection.is_handshaking() {
-            connection.complete_io(&mut Hasty { socket: &socket, until }).ok()?;
+            connection.complete_io(&mut DeadlineSocket { socket: &socket, until }).ok()?;
         }
         let key = PublicKey::from_tls(connection.peer_certificates()?.first()?)?;
         let held = patient(&socket).ok()?;

@@ -18,8 +18,8 @@ mod serve;
 pub use error::{Error, Result};
 pub use key::{Key, PublicKey};
 pub use plan::{Party, Plan, Server};
-pub use send::Sender;
-pub use serve::{Opened, Step, Watch, serve};
+pub use send::ShareSender;
+pub use serve::{OpenedSum, ServerObserver, ServerStep, serve};
 
 #[cfg(test)]
 mod tests;

@@ -48,15 +48,15 @@ impl MessageKind {
 }
 
 /// The number of one sending, drawn at random: shares of different sendings of a party are never added to each other.
-pub(crate) type Sending = [u8; 16];
+pub(crate) type SendingId = [u8; 16];
 
 /// A share on its way.
-pub(crate) fn share(sending: &Sending, words: &[u64]) -> Vec<u8> {
+pub(crate) fn share(sending: &SendingId, words: &[u64]) -> Vec<u8> {
     [&sending[..], &in_bytes(words)].concat()
 }
 
 /// A share that came in, with a word for each of `cells`.
-pub(crate) fn read_share(body: &[u8], cells: usize) -> Result<(Sending, Vec<u64>)> {
+pub(crate) fn read_share(body: &[u8], cells: usize) -> Result<(SendingId, Vec<u64>)> {
     let (sending, rest) = body.split_first_chunk::<16>().ok_or_else(wrong)?;
     Ok((*sending, words(rest, cells)?))
 }
@@ -75,20 +75,20 @@ pub(crate) fn words(body: &[u8], cells: usize) -> Result<Vec<u64>> {
 }
 
 /// A party whose share is there, by its place in the plan, and of which sending it is.
-pub(crate) type Entry = (u32, Sending);
+pub(crate) type ShareEntry = (u32, SendingId);
 
-pub(crate) fn list(list: &[Entry]) -> Vec<u8> {
+pub(crate) fn list(list: &[ShareEntry]) -> Vec<u8> {
     list.iter().flat_map(|(party, sending)| [&party.to_le_bytes()[..], sending].concat()).collect()
 }
 
 /// A list of different parties of the plan, in its order.
-pub(crate) fn read_list(body: &[u8], parties: usize) -> Result<Vec<Entry>> {
+pub(crate) fn read_list(body: &[u8], parties: usize) -> Result<Vec<ShareEntry>> {
     let (chunks, rest) = body.as_chunks::<20>();
     let entry = |chunk: &[u8; 20]| {
         let (party, sending) = chunk.split_first_chunk::<4>()?;
         Some((u32::from_le_bytes(*party), sending.try_into().ok()?))
     };
-    let read: Option<Vec<Entry>> = chunks.iter().map(entry).collect();
+    let read: Option<Vec<ShareEntry>> = chunks.iter().map(entry).collect();
     let read = read.filter(|_| rest.is_empty()).ok_or_else(wrong)?;
     let is_in_order = read.is_sorted_by(|(one, _), (other, _)| one < other);
     let is_in_plan = read.last().is_none_or(|(party, _)| (*party as usize) < parties);
@@ -96,7 +96,7 @@ pub(crate) fn read_list(body: &[u8], parties: usize) -> Result<Vec<Entry>> {
 }
 
 /// What servers compare before any of them opens.
-pub(crate) fn agreement(plan: &[u8; 32], agreed: &[Entry]) -> [u8; 32] {
+pub(crate) fn agreement(plan: &[u8; 32], agreed: &[ShareEntry]) -> [u8; 32] {
     Sha256::new()
         .chain_update(b"scumble parties: agreed")
         .chain_update(plan)

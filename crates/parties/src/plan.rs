@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::key::PublicKey;
-use scumble::parties::sum::{MOST_CELLS, Owner, SharedSum, Trust};
+use scumble::parties::sum::{MOST_CELLS, OwnerContribution, SharedSum, Trust};
 use scumble::quantity::Exact;
 use scumble::{AttributeSet, Event, Scope};
 use sha2::{Digest, Sha256};
@@ -254,7 +254,7 @@ fn cells(table: &Table) -> Result<Vec<String>> {
     }
 }
 
-fn owner(table: &Table) -> Result<Owner> {
+fn owner(table: &Table) -> Result<OwnerContribution> {
     let missing = || {
         Error::input(
             "[owner] must say what one owner has in all parties' numbers together: in how many cells (cells), and how much in each (by)",
@@ -263,7 +263,7 @@ fn owner(table: &Table) -> Result<Owner> {
     let owner = table.get("owner").and_then(Value::as_table).ok_or_else(missing)?;
     only(owner, &["cells", "by"], "[owner]")?;
     let (cells, by) = (whole(owner, "cells", "[owner]")?, whole(owner, "by", "[owner]")?);
-    cells.zip(by).map(|(cells, by)| Owner { cells, by }).ok_or_else(missing)
+    cells.zip(by).map(|(cells, by)| OwnerContribution { cells, by }).ok_or_else(missing)
 }
 
 pub(crate) fn attributes(table: &Table) -> Result<AttributeSet> {

@@ -137,9 +137,9 @@ impl ProductPlan {
     }
 }
 
-type Side = ((Party, AttributeSet), Epsilon, Option<String>);
+type ProductSide = ((Party, AttributeSet), Epsilon, Option<String>);
 
-fn side(table: &Table, key: &str) -> Result<Side> {
+fn side(table: &Table, key: &str) -> Result<ProductSide> {
     let place = format!("[{key}]");
     let missing = || Error::input(format!("the plan needs a table {place}"));
     let side = table.get(key).and_then(Value::as_table).ok_or_else(missing)?;
@@ -156,13 +156,13 @@ fn side(table: &Table, key: &str) -> Result<Side> {
 }
 
 /// The first party, which has met the second; nothing has been sent.
-pub struct First<'a> {
+pub struct FirstParty<'a> {
     plan: &'a ProductPlan,
     channel: Channel,
     wait: Duration,
 }
 
-impl<'a> First<'a> {
+impl<'a> FirstParty<'a> {
     /// Meets the second party, which may begin until `wait` is over.
     pub fn meet(plan: &'a ProductPlan, key: &Key, wait: Duration) -> Result<Self> {
         let (second, _) = &plan.second;
@@ -186,23 +186,23 @@ impl<'a> First<'a> {
 }
 
 /// The second party, which has the first one's bits; nothing has been answered.
-pub struct Second<'a> {
+pub struct SecondParty<'a> {
     plan: &'a ProductPlan,
     channel: Channel,
     message: Vec<bool>,
 }
 
-impl<'a> Second<'a> {
+impl<'a> SecondParty<'a> {
     /// Waits for the first party's bits until `wait` is over. Everybody who connects has a thread of their own, and strangers keep nobody else waiting.
     pub fn listen(plan: &'a ProductPlan, key: &Key, listener: &TcpListener, wait: Duration) -> Result<Self> {
         let deadline = Instant::now() + wait;
-        let mut door = Door::open(plan, key, listener, deadline)?;
+        let mut door = GuestListener::open(plan, key, listener, deadline)?;
         loop {
             match door.next() {
-                Some(Guest::Sent(channel, message)) => return Ok(Self { plan, channel, message }),
-                Some(Guest::Failed(error)) => return Err(error),
-                Some(Guest::Met) => door.met = Some(Instant::now()),
-                Some(Guest::Unready(error)) => door.unready = Some(error),
+                Some(GuestOutcome::Sent(channel, message)) => return Ok(Self { plan, channel, message }),
+                Some(GuestOutcome::Failed(error)) => return Err(error),
+                Some(GuestOutcome::Met) => door.met = Some(Instant::now()),
+                Some(GuestOutcome::Unready(error)) => door.unready = Some(error),
                 None if Instant::now() < door.end() => {}
                 None => return Err(door.in_vain(&plan.first.0.name)),
             }
@@ -218,7 +218,7 @@ impl<'a> Second<'a> {
 }
 
 /// What came of somebody who has shown the first party's key; of others nothing is told.
-enum Guest {
+enum GuestOutcome {
     /// Has another plan, or left before it said which.
     Unready(Error),
     /// Has the same plan.
@@ -230,16 +230,16 @@ enum Guest {
 }
 
 /// Where the first party is met, and everybody else who finds the address.
-struct Door<'a> {
+struct GuestListener<'a> {
     listener: &'a TcpListener,
     config: Arc<ServerConfig>,
     plan: [u8; 32],
     owners: usize,
     deadline: Instant,
     /// The last few who came, oldest first.
-    waiting: VecDeque<Waiting>,
-    sender: Sender<Guest>,
-    guests: Receiver<Guest>,
+    waiting: VecDeque<PendingConnection>,
+    sender: Sender<GuestOutcome>,
+    guests: Receiver<GuestOutcome>,
     /// How many have come.
     came: usize,
     /// When the first party was met.
@@ -248,7 +248,7 @@ struct Door<'a> {
 }
 
 /// Somebody who has come.
-struct Waiting {
+struct PendingConnection {
     socket: TcpStream,
     from: IpAddr,
     /// Whether they have shown the key.
@@ -257,7 +257,7 @@ struct Waiting {
 
 /// Whose place whoever comes from `from` takes: that of the oldest of those from the address that holds most places, so that a flood from one address pushes out itself. Nobody who has shown the key is sent
 /// away for others.
-fn pushed_out(waiting: &VecDeque<Waiting>, from: IpAddr) -> Option<usize> {
+fn pushed_out(waiting: &VecDeque<PendingConnection>, from: IpAddr) -> Option<usize> {
     let unknown = || waiting.iter().enumerate().filter(|(_, guest)| !guest.is_known.load(Ordering::Relaxed));
     let held = |from: IpAddr| unknown().filter(|(_, guest)| guest.from == from).count();
     let most = unknown().map(|(_, guest)| held(guest.from)).max()?;
@@ -275,7 +275,7 @@ const MOST_GUESTS: usize = 64;
 /// How long whoever is met at the end of the time has for its bits.
 const LAST_MOMENT: Duration = Duration::from_secs(1);
 
-impl<'a> Door<'a> {
+impl<'a> GuestListener<'a> {
     fn open(plan: &ProductPlan, key: &Key, listener: &'a TcpListener, deadline: Instant) -> Result<Self> {
         let config = incoming(key, vec![plan.first.0.key])?;
         listener.set_nonblocking(true).map_err(|error| Error::failed(error.to_string()))?;
@@ -291,7 +291,7 @@ impl<'a> Door<'a> {
     }
 
     /// Lets in whoever is at the door; what has come of somebody, or nothing after a moment.
-    fn next(&mut self) -> Option<Guest> {
+    fn next(&mut self) -> Option<GuestOutcome> {
         // However many stand there, the time is looked at now and then.
         for _ in 0..MOST_GUESTS {
             let Ok((socket, address)) = self.listener.accept() else { break };
@@ -309,7 +309,7 @@ impl<'a> Door<'a> {
             let _ = oldest.socket.shutdown(Shutdown::Both);
         }
         let is_known = Arc::new(AtomicBool::new(false));
-        self.waiting.push_back(Waiting { socket: held, from, is_known: is_known.clone() });
+        self.waiting.push_back(PendingConnection { socket: held, from, is_known: is_known.clone() });
         let (config, plan, owners) = (self.config.clone(), self.plan, self.owners);
         let (deadline, sender) = (self.deadline, self.sender.clone());
         // Where there are no more threads, this one is not heard.
@@ -345,16 +345,16 @@ impl<'a> Door<'a> {
 }
 
 /// Hears the first party's bits.
-fn hear(mut channel: Channel, plan: &[u8; 32], owners: usize, deadline: Instant, guests: &Sender<Guest>) {
+fn hear(mut channel: Channel, plan: &[u8; 32], owners: usize, deadline: Instant, guests: &Sender<GuestOutcome>) {
     // Nobody may be listening any more.
-    let tell = |guest: Guest| drop(guests.send(guest));
+    let tell = |guest: GuestOutcome| drop(guests.send(guest));
     if let Err(error) = channel.welcome(plan).and_then(|()| channel.send(MessageKind::Ready, &[])) {
-        return tell(Guest::Unready(error));
+        return tell(GuestOutcome::Unready(error));
     }
-    tell(Guest::Met);
+    tell(GuestOutcome::Met);
     match bits_of(&mut channel, owners, deadline) {
-        Ok(message) => tell(Guest::Sent(channel, message)),
-        Err(error) => tell(Guest::Failed(error)),
+        Ok(message) => tell(GuestOutcome::Sent(channel, message)),
+        Err(error) => tell(GuestOutcome::Failed(error)),
     }
 }
 
@@ -394,7 +394,7 @@ mod tests {
     #[test]
     fn a_flood_from_one_address_pushes_out_itself() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let guest = |from: &str, is_known: bool| Waiting {
+        let guest = |from: &str, is_known: bool| PendingConnection {
             socket: TcpStream::connect(listener.local_addr().unwrap()).unwrap(),
             from: from.parse().unwrap(),
             is_known: Arc::new(AtomicBool::new(is_known)),

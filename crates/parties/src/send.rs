@@ -9,12 +9,12 @@ use scumble::BitSource;
 use std::time::{Duration, Instant};
 
 /// A party that has met all servers; nothing has been sent.
-pub struct Sender<'a> {
+pub struct ShareSender<'a> {
     plan: &'a Plan,
     channels: Vec<Channel>,
 }
 
-impl<'a> Sender<'a> {
+impl<'a> ShareSender<'a> {
     /// Meets all servers, which may begin until `wait` is over: each shows its key, has the same plan and still takes this party's share.
     pub fn meet(plan: &'a Plan, key: &Key, wait: Duration) -> Result<Self> {
         if plan.party_of(key.public()).is_none() {

@@ -16,16 +16,16 @@ mod hall;
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::key::Key;
-use crate::message::{self, Entry, MessageKind};
+use crate::message::{self, MessageKind, ShareEntry};
 use crate::plan::Plan;
-use hall::{Hall, State};
+use hall::{ListenerState, ShareListener};
 use scumble::parties::sum::Ring;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 /// What became of a sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Opened {
+pub struct OpenedSum {
     /// The parties that are in it, by their place in the plan.
     pub answered: Vec<usize>,
     /// The noisy total of each cell.
@@ -34,7 +34,7 @@ pub struct Opened {
 
 /// How far a server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum ServerStep {
     /// Parties can send.
     Listening,
     /// A party's share is stored.
@@ -52,9 +52,9 @@ pub enum Step {
 }
 
 /// Who looks on, and writes the charge down.
-pub trait Watch {
+pub trait ServerObserver {
     /// Hears of each step.
-    fn step(&mut self, step: &Step);
+    fn step(&mut self, step: &ServerStep);
 
     /// Makes the charge durable; an error stops the server before it opens anything.
     fn charge(&mut self, answered: &[usize]) -> Result<()>;
@@ -65,11 +65,17 @@ pub trait Watch {
 /// # Guarantee
 /// The own sum is sent once at most, to the servers of the plan, after `watch` has charged it, and only if all servers have sent the same list of at least
 /// `parties − silent` parties. What comes back is the total of exactly these.
-pub fn serve(plan: &Plan, key: &Key, listener: TcpListener, wait: Duration, watch: &mut dyn Watch) -> Result<Opened> {
+pub fn serve(
+    plan: &Plan,
+    key: &Key,
+    listener: TcpListener,
+    wait: Duration,
+    watch: &mut dyn ServerObserver,
+) -> Result<OpenedSum> {
     let own = plan.server_of(key.public()).ok_or_else(|| Error::input("this key is no server's of the plan"))?;
-    let hall = Hall::open(plan, own, key, listener, wait)?;
-    let server = Running { plan, key, own, hall: &hall, wait };
-    watch.step(&Step::Listening);
+    let hall = ShareListener::open(plan, own, key, listener, wait)?;
+    let server = ServerRun { plan, key, own, hall: &hall, wait };
+    watch.step(&ServerStep::Listening);
     let mut others = Vec::new();
     let opened = server.run(watch, &mut others);
     if opened.is_err() {
@@ -79,25 +85,25 @@ pub fn serve(plan: &Plan, key: &Key, listener: TcpListener, wait: Duration, watc
     opened
 }
 
-struct Running<'a> {
+struct ServerRun<'a> {
     plan: &'a Plan,
     key: &'a Key,
     own: usize,
-    hall: &'a Hall,
+    hall: &'a ShareListener,
     wait: Duration,
 }
 
-impl Running<'_> {
-    fn run(&self, watch: &mut dyn Watch, others: &mut Vec<Channel>) -> Result<Opened> {
+impl ServerRun<'_> {
+    fn run(&self, watch: &mut dyn ServerObserver, others: &mut Vec<Channel>) -> Result<OpenedSum> {
         self.collect(watch)?;
         let deadline = Instant::now() + self.wait;
-        let arrived = self.hall.with(State::arrived);
-        watch.step(&Step::Closed(arrived.len()));
+        let arrived = self.hall.with(ListenerState::arrived);
+        watch.step(&ServerStep::Closed(arrived.len()));
         self.meet(others, deadline)?;
         tell(others, MessageKind::Arrived, &message::list(&arrived))?;
         let lists = self.hall.wait(deadline, watch, "its list", |other| other.list.clone())?;
-        let has_all = |one: &Entry| lists.iter().all(|list| list.binary_search(one).is_ok());
-        let agreed: Vec<Entry> = arrived.into_iter().filter(has_all).collect();
+        let has_all = |one: &ShareEntry| lists.iter().all(|list| list.binary_search(one).is_ok());
+        let agreed: Vec<ShareEntry> = arrived.into_iter().filter(has_all).collect();
         self.enough(&agreed)?;
         let digest = message::agreement(self.plan.digest(), &agreed);
         tell(others, MessageKind::Agreed, &digest)?;
@@ -106,19 +112,19 @@ impl Running<'_> {
             return Err(Error::failed("the servers have different lists of parties; nothing was opened"));
         }
         let answered: Vec<usize> = agreed.iter().map(|(party, _)| *party as usize).collect();
-        watch.step(&Step::Agreed(answered.len()));
+        watch.step(&ServerStep::Agreed(answered.len()));
         watch.charge(&answered)?;
-        watch.step(&Step::Charged);
+        watch.step(&ServerStep::Charged);
         let sum = self.hall.with(|state| state.sum(&agreed, self.plan.cells().len()));
         tell(others, MessageKind::Sum, &message::in_bytes(&sum))?;
-        watch.step(&Step::Told);
+        watch.step(&ServerStep::Told);
         let mut sums = self.hall.wait(deadline, watch, "its sum", |other| other.sum.clone())?;
         sums.push(sum);
-        Ok(Opened { answered, totals: self.plan.sum().opened(&sums)? })
+        Ok(OpenedSum { answered, totals: self.plan.sum().opened(&sums)? })
     }
 
     /// Until all shares are there that all servers can have, or the time is over; from then on none is taken.
-    fn collect(&self, watch: &mut dyn Watch) -> Result<()> {
+    fn collect(&self, watch: &mut dyn ServerObserver) -> Result<()> {
         let deadline = Instant::now() + self.wait;
         let parties = self.plan.parties().len() as u32;
         while !self.hall.close_if(watch, deadline, |state| state.has_all(parties))? {}
@@ -136,7 +142,7 @@ impl Running<'_> {
         Ok(())
     }
 
-    fn enough(&self, agreed: &[Entry]) -> Result<()> {
+    fn enough(&self, agreed: &[ShareEntry]) -> Result<()> {
         let least = self.plan.sum().trust().least_answers();
         if agreed.len() as u64 >= least {
             return Ok(());

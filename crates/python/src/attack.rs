@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::work::computed;
 use pyo3::prelude::*;
-use scumble_adversary::attack::membership::Membership;
+use scumble_adversary::attack::membership::MembershipAttack;
 use scumble_adversary::attack::{Queries, exhaustive, least_squares, linear, min_max};
 use scumble_adversary::limits::singular::MOST_COLUMNS;
 
@@ -49,7 +49,7 @@ pub fn membership(
     false_positive: f64,
 ) -> PyResult<(f64, Vec<f64>)> {
     let scored = || -> Result<(f64, Vec<f64>), Failure> {
-        let attack = Membership::new(&published, &population)?;
+        let attack = MembershipAttack::new(&published, &population)?;
         let scores = persons.iter().map(|person| attack.score(person)).collect::<scumble::Result<Vec<f64>>>()?;
         Ok((attack.threshold(false_positive)?, scores))
     };

@@ -1,21 +1,19 @@
 //! What events cost, what noise a target needs, what attackers learn, what outputs prove: questions and answers as JSON.
 
-use crate::failure::Failure;
+use crate::failure::Result;
 use crate::work::computed;
 use pyo3::prelude::*;
 use scumble::Loss;
 use scumble::loss::Answer;
 use scumble::quantity::{Delta, Epsilon};
 use scumble_adversary::attacker::assess;
-use scumble_adversary::audit::one_run::OneRun;
+use scumble_adversary::audit::one_run::OneRunAudit;
 use scumble_adversary::audit::{Claim, Counts, Outputs, compare};
 use scumble_wire::{
-    Account, Ask, Claimed, Located, account_from_json, attacker_from_json, calibration_from_json, claim_at,
-    event_from_json, event_to_json, parse, verdict_to_json,
+    Account, AccountQuestion, LocatedValue, PrivacyClaim, account_from_json, attacker_from_json, calibration_from_json,
+    claim_at, event_from_json, event_to_json, parse, verdict_to_json,
 };
 use serde_json::{Value, json};
-
-type Result<T> = std::result::Result<T, Failure>;
 
 /// An event in its full form, or why it is none.
 #[pyfunction]
@@ -32,10 +30,10 @@ pub fn account(py: Python<'_>, document: String) -> PyResult<String> {
         let loss = Loss::of(&account.events, &account.scope)?;
         let answer = asked(&account, &loss)?;
         let mut shown = match account.ask {
-            Ask::Epsilon(delta) => json!({
+            AccountQuestion::Epsilon(delta) => json!({
                 "epsilon": value(answer.upper), "epsilon_lower": value(answer.lower), "delta": delta.get(), "delta_lower": delta.get(),
             }),
-            Ask::Delta(epsilon) => json!({
+            AccountQuestion::Delta(epsilon) => json!({
                 "delta": answer.upper, "delta_lower": answer.lower, "epsilon": epsilon.get(), "epsilon_lower": epsilon.get(),
             }),
         };
@@ -47,8 +45,8 @@ pub fn account(py: Python<'_>, document: String) -> PyResult<String> {
 
 fn asked(account: &Account, loss: &Loss) -> Result<Answer> {
     Ok(match account.ask {
-        Ask::Epsilon(delta) => loss.epsilon(delta),
-        Ask::Delta(epsilon) => loss.delta(epsilon),
+        AccountQuestion::Epsilon(delta) => loss.epsilon(delta),
+        AccountQuestion::Delta(epsilon) => loss.delta(epsilon),
     })
 }
 
@@ -99,10 +97,10 @@ pub fn attacker(py: Python<'_>, document: String) -> PyResult<String> {
 
 fn claimed(document: &str) -> Result<Claim> {
     let document = parse(document)?;
-    Ok(match claim_at(&Located::root(&document))? {
-        Claimed::Gaussian(mu) => Claim::Gaussian { mu },
-        Claimed::Approximate(epsilon, delta) => Claim::Approximate { epsilon, delta },
-        Claimed::Events(events, scope) => Claim::of(&Loss::of(events, scope)?)?,
+    Ok(match claim_at(&LocatedValue::root(&document))? {
+        PrivacyClaim::Gaussian(mu) => Claim::Gaussian { mu },
+        PrivacyClaim::Approximate(epsilon, delta) => Claim::Approximate { epsilon, delta },
+        PrivacyClaim::Events(events, scope) => Claim::of(&Loss::of(events, scope)?)?,
     })
 }
 
@@ -165,5 +163,5 @@ pub fn audit_counts(
 /// What one run with canaries proves: how many of them were guessed, and how many of the guesses were right.
 #[pyfunction]
 pub fn audit_one_run(py: Python<'_>, canaries: u64, guesses: u64, right: u64, delta: f64, beta: f64) -> PyResult<f64> {
-    computed(py, move || Ok(OneRun::new(canaries, guesses, right)?.epsilon_lower(Delta::new(delta)?, beta)?))
+    computed(py, move || Ok(OneRunAudit::new(canaries, guesses, right)?.epsilon_lower(Delta::new(delta)?, beta)?))
 }

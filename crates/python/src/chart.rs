@@ -1,15 +1,15 @@
 //! The pictures of notebooks: those of the report.
 
 use pyo3::prelude::*;
-use scumble_chart::{Axis, Bar, BarChart, Chart, Series};
+use scumble_chart::{Axis, Bar, BarChart, LineChart, Series};
 
 /// A name, a value, and an interval around it where it is bounded.
-type Named = (String, f64, Option<(f64, f64)>);
+type BarTuple = (String, f64, Option<(f64, f64)>);
 
 /// Bars with error bars, as SVG.
 #[pyfunction]
-pub fn bars(title: String, label: String, bars: Vec<Named>) -> String {
-    let bar = |(name, value, interval): Named| match interval {
+pub fn bars(title: String, label: String, bars: Vec<BarTuple>) -> String {
+    let bar = |(name, value, interval): BarTuple| match interval {
         Some((low, high)) => Bar::new(name, value).with_interval(low, high),
         None => Bar::new(name, value),
     };
@@ -19,6 +19,6 @@ pub fn bars(title: String, label: String, bars: Vec<Named>) -> String {
 /// Lines over a linear axis, with a logarithmic one beside it, as SVG.
 #[pyfunction]
 pub fn lines(title: String, x: String, y: String, series: Vec<(String, Vec<(f64, f64)>)>) -> String {
-    let chart = Chart::new(title).x(Axis::linear(x)).y(Axis::log(y));
+    let chart = LineChart::new(title).x(Axis::linear(x)).y(Axis::log(y));
     series.into_iter().fold(chart, |chart, (name, points)| chart.line(Series::new(name, points))).to_svg()
 }

@@ -4,6 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use scumble_engine::{Error, Origin};
 
+/// What a call gives, or why Python raises.
+pub type Result<T> = std::result::Result<T, Failure>;
+
 /// A sentence, and which exception says it.
 #[derive(Debug)]
 pub struct Failure {

@@ -6,7 +6,8 @@ use pyo3::prelude::*;
 use scumble::quantity::{Delta, Epsilon, Probability, Rho};
 use scumble_adversary::limits::singular::{Matrix, best, whole};
 use scumble_adversary::limits::{count, fingerprinting, information, neighbours, packing};
-use scumble_wire::{Located, WireError, parse};
+use scumble_wire::WireResult;
+use scumble_wire::{LocatedValue, parse};
 use serde_json::{Value, json};
 
 /// A limit by its name, of a question: its numbers.
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 pub fn limit(py: Python<'_>, name: String, document: String) -> PyResult<String> {
     computed(py, move || {
         let document = parse(&document)?;
-        let place = Located::root(&document);
+        let place = LocatedValue::root(&document);
         let limit = match name.as_str() {
             "neighbours" => in_neighbours(&place),
             "packing" => in_packing(&place),
@@ -28,20 +29,18 @@ pub fn limit(py: Python<'_>, name: String, document: String) -> PyResult<String>
     })
 }
 
-type Result<T> = std::result::Result<T, WireError>;
-
-fn guarantee(place: &Located<'_>) -> Result<(Epsilon, Delta)> {
+fn guarantee(place: &LocatedValue<'_>) -> WireResult<(Epsilon, Delta)> {
     let delta = place.get("delta")?.map_or(place.core(Delta::new(0.0)), |field| field.quantity(Delta::new))?;
     Ok((place.field("epsilon")?.quantity(Epsilon::new)?, delta))
 }
 
-fn in_neighbours(place: &Located<'_>) -> Result<Value> {
+fn in_neighbours(place: &LocatedValue<'_>) -> WireResult<Value> {
     place.only(&["epsilon", "delta"])?;
     let (epsilon, delta) = guarantee(place)?;
     Ok(json!({ "success_at_most": neighbours::success_at_most(epsilon, delta) }))
 }
 
-fn in_packing(place: &Located<'_>) -> Result<Value> {
+fn in_packing(place: &LocatedValue<'_>) -> WireResult<Value> {
     place.only(&["epsilon", "delta", "universe", "success"])?;
     let (epsilon, delta) = guarantee(place)?;
     let universe = place.field("universe")?.number()?;
@@ -52,7 +51,7 @@ fn in_packing(place: &Located<'_>) -> Result<Value> {
     )
 }
 
-fn in_information(place: &Located<'_>) -> Result<Value> {
+fn in_information(place: &LocatedValue<'_>) -> WireResult<Value> {
     place.only(&["epsilon", "rows"])?;
     let epsilon = place.field("epsilon")?.quantity(Epsilon::new)?;
     let mut shown = json!({ "nats_per_row": information::nats_per_row(epsilon) });
@@ -62,7 +61,7 @@ fn in_information(place: &Located<'_>) -> Result<Value> {
     Ok(shown)
 }
 
-fn in_fingerprinting(place: &Located<'_>) -> Result<Value> {
+fn in_fingerprinting(place: &LocatedValue<'_>) -> WireResult<Value> {
     place.only(&["attributes", "epsilon", "delta", "rms_error"])?;
     let (epsilon, delta) = guarantee(place)?;
     let (attributes, error) = (place.field("attributes")?.whole()?, place.field("rms_error")?.number()?);
@@ -70,7 +69,7 @@ fn in_fingerprinting(place: &Located<'_>) -> Result<Value> {
     Ok(json!({ "people_at_least": people.at_least() }))
 }
 
-fn in_count(place: &Located<'_>) -> Result<Value> {
+fn in_count(place: &LocatedValue<'_>) -> WireResult<Value> {
     place.only(&["epsilon", "delta", "rho"])?;
     let error = match place.get("rho")? {
         Some(rho) => count::concentrated_standard_error_lower(rho.quantity(Rho::new)?),
@@ -82,16 +81,16 @@ fn in_count(place: &Located<'_>) -> Result<Value> {
     Ok(json!({ "standard_error_at_least": error }))
 }
 
-fn in_singular(place: &Located<'_>) -> Result<Value> {
+fn in_singular(place: &LocatedValue<'_>) -> WireResult<Value> {
     place.only(&["queries", "epsilon", "delta", "beta"])?;
     let (epsilon, delta) = guarantee(place)?;
     let mut rows = Vec::new();
     for row in place.field("queries")?.list()? {
-        let entry = |value: Located<'_>| match value.value().as_i64() {
+        let entry = |value: LocatedValue<'_>| match value.value().as_i64() {
             Some(entry @ -1..=1) => Ok(entry as i8),
             _ => Err(value.refuse("-1, 0 or 1 is expected")),
         };
-        rows.push(row.list()?.into_iter().map(entry).collect::<Result<Vec<i8>>>()?);
+        rows.push(row.list()?.into_iter().map(entry).collect::<WireResult<Vec<i8>>>()?);
     }
     let queries = place.core(Matrix::new(rows))?;
     let beta = place.get("beta")?.map_or(Ok(0.05), |field| field.number())?;

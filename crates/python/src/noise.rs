@@ -2,7 +2,7 @@
 //!
 //! Each call draws from a source of its own, with a key from the operating system: nothing is kept between calls, so that a forked process has nothing to repeat.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use scumble::noise::{
@@ -10,11 +10,10 @@ use scumble::noise::{
     SinhNormal, TruncatedDiscreteLaplace, bernoulli, permutation, subset, uniform,
 };
 use scumble::quantity::{Exact, Probability, Scale, Sigma};
-use scumble_wire::{Located, parse};
+use scumble_wire::{LocatedValue, parse};
 
-type Result<T> = std::result::Result<T, Failure>;
 /// Fills a block that holds whole draws.
-type Fill = Box<dyn Fn(&mut SecureSource, &mut [i64]) + Send + Sync>;
+type IntegerSampler = Box<dyn Fn(&mut SecureSource, &mut [i64]) + Send + Sync>;
 
 /// More than this do not fit into memory.
 const MOST: usize = 1 << 36;
@@ -26,7 +25,7 @@ const MOST: usize = 1 << 36;
 #[pyclass(module = "scumble._native")]
 pub struct Noise {
     length: usize,
-    fill: Fill,
+    fill: IntegerSampler,
     bits: SecureSource,
     piece: Vec<i64>,
 }
@@ -37,7 +36,7 @@ impl Noise {
     #[new]
     fn new(law: &str, parameters: &str) -> PyResult<Self> {
         let document = parse(parameters).map_err(Failure::from)?;
-        let (length, fill) = drawing(law, &Located::root(&document))?;
+        let (length, fill) = drawing(law, &LocatedValue::root(&document))?;
         let bits = SecureSource::new().map_err(Failure::from)?;
         Ok(Self { length, fill, bits, piece: Vec::new() })
     }
@@ -65,11 +64,11 @@ impl Noise {
 }
 
 /// How many integers one draw has, and how a block is filled.
-fn drawing(law: &str, place: &Located<'_>) -> Result<(usize, Fill)> {
+fn drawing(law: &str, place: &LocatedValue<'_>) -> Result<(usize, IntegerSampler)> {
     let scale = || place.field("scale").and_then(|field| field.quantity(Scale::new));
     let sigma = || place.field("sigma").and_then(|field| field.quantity(Sigma::new));
-    let one = |fill: Fill| Ok((1, fill));
-    let many = |length: usize, fill: Fill| Ok((length, fill));
+    let one = |fill: IntegerSampler| Ok((1, fill));
+    let many = |length: usize, fill: IntegerSampler| Ok((length, fill));
     match law {
         "discrete-gaussian" => {
             let noise = DiscreteGaussian::new(sigma()?);
@@ -164,12 +163,12 @@ fn drawing(law: &str, place: &Located<'_>) -> Result<(usize, Fill)> {
 }
 
 /// A whole number that an i64 holds.
-fn below(place: &Located<'_>, name: &str) -> Result<i64> {
+fn below(place: &LocatedValue<'_>, name: &str) -> Result<i64> {
     i64::try_from(place.field(name)?.whole()?).map_err(|_| Failure::input(format!("{name} must be below 2^63")))
 }
 
 /// How many integers a draw has: at least one.
-fn length(place: &Located<'_>, name: &str) -> Result<usize> {
+fn length(place: &LocatedValue<'_>, name: &str) -> Result<usize> {
     match usize::try_from(place.field(name)?.whole()?) {
         Ok(length) if (1..=100_000_000).contains(&length) => Ok(length),
         _ => Err(Failure::input(format!("{name} must be a whole number from 1 to 100000000"))),
@@ -177,7 +176,7 @@ fn length(place: &Located<'_>, name: &str) -> Result<usize> {
 }
 
 /// A number as a text, which is the rational that it looks like.
-fn fraction(place: &Located<'_>, name: &str) -> Result<Fraction> {
+fn fraction(place: &LocatedValue<'_>, name: &str) -> Result<Fraction> {
     let refused = || Failure::input(format!("{name} must be a number that is at least 0, such as 0.25 or 1/3"));
     let text = place.field(name)?.text()?.to_string();
     let exact =

@@ -1,18 +1,16 @@
 //! What a planned release tells before it is paid for, as JSON.
 
-use crate::failure::Failure;
+use crate::failure::Result;
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
 use scumble_engine::attackers::answer;
-use scumble_engine::budget::{Spent, one_attribute};
+use scumble_engine::budget::{Odometer, one_attribute};
 use scumble_engine::project::Project;
-use scumble_engine::release::{Estimates, Expected, Floor, PlannedRelease, Runner};
-use scumble_engine::summary::ByScope;
+use scumble_engine::release::{Estimates, ExpectedError, Floor, PlannedRelease, Runner};
+use scumble_engine::summary::PerScope;
 use scumble_wire::event_to_json;
 use serde::Serialize;
 use serde_json::Value;
-
-type Result<T> = std::result::Result<T, Failure>;
 
 /// Costs in every scope, errors, limits, notes; whether it fits the budget; whether it is published already.
 #[derive(Serialize)]
@@ -24,8 +22,8 @@ pub struct PlanShown {
     /// The δ at which the costs are shown.
     delta: f64,
     /// ε in each scope; none where there is none.
-    costs: ByScope<Option<f64>>,
-    errors: Vec<Expected>,
+    costs: PerScope<Option<f64>>,
+    errors: Vec<ExpectedError>,
     limits: Vec<Floor>,
     notes: Vec<String>,
     memory_bytes: u64,
@@ -34,14 +32,14 @@ pub struct PlanShown {
     estimates: Option<Estimates>,
     attacker: Option<Value>,
     events: Vec<Value>,
-    published: Option<PublishedBefore>,
+    published: Option<PriorPublication>,
     /// Why the budget refuses it.
     refused: Option<String>,
 }
 
 /// The entry of what was published before with the same declaration.
 #[derive(Serialize)]
-struct PublishedBefore {
+struct PriorPublication {
     sequence: u64,
     time: String,
 }
@@ -58,9 +56,9 @@ pub fn told(
         Some(text) => text.parse::<Exact>()?,
         None => usual_delta(project, planned, &scopes)?,
     };
-    let mut costs = ByScope::default();
+    let mut costs = PerScope::default();
     for scope in &scopes {
-        let epsilon = Spent::of(&planned.plan.events, scope)?.epsilon(&delta);
+        let epsilon = Odometer::of(&planned.plan.events, scope)?.epsilon(&delta);
         costs.insert(scope, epsilon.map(|epsilon| epsilon.to_f64_up()));
     }
     let before = runner.published_before(planned)?;
@@ -86,7 +84,7 @@ pub fn told(
         estimates: plan.estimates.clone(),
         attacker: answer(project, &plan.counted)?.map(|answer| answer.json()),
         events: plan.events.iter().map(event_to_json).collect(),
-        published: before.map(|(sequence, time)| PublishedBefore { sequence, time }),
+        published: before.map(|(sequence, time)| PriorPublication { sequence, time }),
         refused,
     })
 }
@@ -104,7 +102,7 @@ fn usual_delta(project: &Project, planned: &PlannedRelease, scopes: &[Scope]) ->
     let usual: Exact = project.budget.smallest_delta().map_or_else(|| "1e-9".parse(), Ok)?;
     let mut delta = planned.request.cost.delta.clone().map_or(usual.clone(), |own| own.max(usual));
     for scope in scopes {
-        if let Some(least) = Spent::of(&planned.plan.events, scope)?.least_delta() {
+        if let Some(least) = Odometer::of(&planned.plan.events, scope)?.least_delta() {
             delta = delta.max(least);
         }
     }

@@ -3,7 +3,7 @@
 //! A project is read anew for each call. That takes well under a millisecond beside what a release takes, and nothing has to be kept that
 //! could not cross threads.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Result};
 use crate::plan::{PlanShown, told};
 use crate::work::{charged, computed};
 use bytes::Bytes;
@@ -14,11 +14,11 @@ use scumble::noise::SecureSource;
 use scumble::quantity::Exact;
 use scumble::scope::AttributeSet;
 use scumble_engine::kinds::registry::{KINDS, schema};
-use scumble_engine::ledger::{Change, Ledger};
+use scumble_engine::ledger::{BudgetChange, Ledger};
 use scumble_engine::project::{self, Request};
 use scumble_engine::release::{KeptRelease, PlannedRelease, ReleaseOutcome, Runner, published};
 use scumble_engine::report::Report;
-use scumble_engine::summary::{LedgerSummary, Question, document, summary, sums_of};
+use scumble_engine::summary::{LedgerSummary, SummaryRequest, document, summary, sums_of};
 use scumble_engine::{Batches, Stop, check};
 use scumble_wire::parse;
 use serde::{Deserialize, Serialize};
@@ -26,8 +26,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
-
-type Result<T> = std::result::Result<T, Failure>;
 
 /// The rows of a data frame: a stream in Arrow's IPC format, in bytes of Python, which nothing changes.
 #[pyclass(frozen, module = "scumble._native")]
@@ -55,26 +53,26 @@ pub fn kinds() -> String {
 
 /// Where a project comes from.
 #[derive(Clone)]
-enum Source {
+enum ProjectSource {
     File(PathBuf),
     Memory { path: PathBuf, text: String, rows: BTreeMap<String, Batches> },
 }
 
 /// A project, its ledger and the folder of its outputs.
 #[pyclass(frozen, module = "scumble._native")]
-pub struct Project(Desk);
+pub struct Project(ProjectHandle);
 
 /// The same for a thread of its own.
 #[derive(Clone)]
-struct Desk {
-    source: Source,
+struct ProjectHandle {
+    source: ProjectSource,
     ledger: Option<PathBuf>,
     out: Option<PathBuf>,
     stop: Stop,
 }
 
 /// Which release is meant.
-enum Asked {
+enum ReleaseSelector {
     /// One of the project file, by its name.
     Named(String),
     /// One of no project file: its fields, as JSON.
@@ -87,7 +85,7 @@ impl Project {
     #[staticmethod]
     #[pyo3(signature = (path, ledger=None, out=None))]
     fn open(py: Python<'_>, path: PathBuf, ledger: Option<PathBuf>, out: Option<PathBuf>) -> PyResult<Self> {
-        Self::tried(py, Desk { source: Source::File(path), ledger, out, stop: Stop::default() })
+        Self::tried(py, ProjectHandle { source: ProjectSource::File(path), ledger, out, stop: Stop::default() })
     }
 
     /// The text of a project and the rows of its tables; `path` is where its file would be.
@@ -102,7 +100,10 @@ impl Project {
         out: Option<PathBuf>,
     ) -> PyResult<Self> {
         let rows = frames.into_iter().map(|(name, frame)| (name, frame.get().0.clone())).collect();
-        Self::tried(py, Desk { source: Source::Memory { path, text, rows }, ledger, out, stop: Stop::default() })
+        Self::tried(
+            py,
+            ProjectHandle { source: ProjectSource::Memory { path, text, rows }, ledger, out, stop: Stop::default() },
+        )
     }
 
     /// Tables, budget and releases, as JSON.
@@ -124,7 +125,7 @@ impl Project {
     /// What a release would cost whom; charges nothing and touches no data.
     #[pyo3(signature = (asked, *, named, delta=None))]
     fn plan(&self, py: Python<'_>, asked: String, named: bool, delta: Option<String>) -> PyResult<String> {
-        let (desk, asked) = (self.0.clone(), Asked::new(asked, named));
+        let (desk, asked) = (self.0.clone(), ReleaseSelector::new(asked, named));
         computed(py, move || {
             let project = desk.project()?;
             let runner = desk.runner(&project);
@@ -140,9 +141,9 @@ impl Project {
     /// `planned` is the digest of the project that it was planned in.
     #[pyo3(signature = (asked, *, named, again, planned))]
     fn release(&self, py: Python<'_>, asked: String, named: bool, again: bool, planned: String) -> PyResult<String> {
-        let (desk, asked) = (self.0.clone(), Asked::new(asked, named));
+        let (desk, asked) = (self.0.clone(), ReleaseSelector::new(asked, named));
         let stop = Stop::default();
-        let desk = Desk { stop: stop.clone(), ..desk };
+        let desk = ProjectHandle { stop: stop.clone(), ..desk };
         charged(py, stop, move || {
             let released = desk.release(&asked, again, &planned).map_err(|failure| desk.said(failure))?;
             Ok(released.to_string())
@@ -160,8 +161,8 @@ impl Project {
         planned: String,
     ) -> PyResult<String> {
         let stop = Stop::default();
-        let desk = Desk { stop: stop.clone(), ..self.0.clone() };
-        let asked = Asked::new(asked, named);
+        let desk = ProjectHandle { stop: stop.clone(), ..self.0.clone() };
+        let asked = ReleaseSelector::new(asked, named);
         charged(py, stop, move || {
             let answers = desk.ask(&asked, &questions, &planned).map_err(|failure| desk.said(failure))?;
             Ok(Value::Array(answers).to_string())
@@ -203,7 +204,7 @@ impl Project {
             let ledger = Ledger::open_existing(desk.runner(&project).ledger())?;
             let mut ledger =
                 ledger.ok_or_else(|| Failure::input("there is no ledger yet: nothing has been released"))?;
-            let change = if raise { Change::Raise } else { Change::Lower };
+            let change = if raise { BudgetChange::Raise } else { BudgetChange::Lower };
             Ok(ledger.change_budget(&project.budget, because.trim(), change)?.entries)
         })
     }
@@ -217,14 +218,14 @@ impl Project {
 
 impl Project {
     /// What is wrong with a project is said where it is made.
-    fn tried(py: Python<'_>, desk: Desk) -> PyResult<Self> {
+    fn tried(py: Python<'_>, desk: ProjectHandle) -> PyResult<Self> {
         let copy = desk.clone();
         computed(py, move || copy.project().map(drop))?;
         Ok(Self(desk))
     }
 }
 
-impl Asked {
+impl ReleaseSelector {
     fn new(asked: String, named: bool) -> Self {
         if named { Self::Named(asked) } else { Self::Written(asked) }
     }
@@ -256,11 +257,11 @@ impl Asked {
     }
 }
 
-impl Desk {
+impl ProjectHandle {
     fn project(&self) -> Result<project::Project> {
         let mut project = match &self.source {
-            Source::File(path) => project::Project::open(path)?,
-            Source::Memory { path, text, rows } => {
+            ProjectSource::File(path) => project::Project::open(path)?,
+            ProjectSource::Memory { path, text, rows } => {
                 project::Project::in_memory(path, text, rows.clone()).map_err(Failure::of_text)?
             }
         };
@@ -280,7 +281,7 @@ impl Desk {
         }
     }
 
-    fn ask(&self, asked: &Asked, questions: &[String], planned: &str) -> Result<Vec<Value>> {
+    fn ask(&self, asked: &ReleaseSelector, questions: &[String], planned: &str) -> Result<Vec<Value>> {
         let project = self.planned(planned)?;
         let runner = self.runner(&project);
         let request = asked.request(&project)?;
@@ -309,8 +310,8 @@ impl Desk {
     /// A session has no file that it could be called after.
     fn said(&self, failure: Failure) -> Failure {
         match &self.source {
-            Source::File(_) => failure,
-            Source::Memory { path, .. } => {
+            ProjectSource::File(_) => failure,
+            ProjectSource::Memory { path, .. } => {
                 failure.calling(&path.display().to_string(), "this session").calling("the project file", "this session")
             }
         }
@@ -341,7 +342,7 @@ impl Desk {
         })?)
     }
 
-    fn release(&self, asked: &Asked, again: bool, planned: &str) -> Result<Value> {
+    fn release(&self, asked: &ReleaseSelector, again: bool, planned: &str) -> Result<Value> {
         let project = self.planned(planned)?;
         let runner = self.runner(&project);
         let planned = [runner.plan(&asked.request(&project)?)?];
@@ -381,7 +382,7 @@ impl Desk {
         let charges = ledger.as_ref().map_or(Ok(Vec::new()), Ledger::charges)?;
         let in_force = ledger.as_ref().map(|ledger| ledger.standing(&[])).transpose()?;
         let budget = in_force.and_then(|(standing, _)| standing.budget()).unwrap_or_else(|| project.budget.clone());
-        let question = Question { budget: &budget, attributes: &known, delta, sets: &sets, group };
+        let question = SummaryRequest { budget: &budget, attributes: &known, delta, sets: &sets, group };
         let summary = summary(&charges, &sums_of(&charges, &sets)?, &question)?;
         let head = ledger.as_ref().map(Ledger::head).transpose()?;
         Ok(document(&LedgerShown {
@@ -466,7 +467,7 @@ struct ReleaseShown {
     name: String,
     kind: String,
     /// When it was paid for, if that was before.
-    kept: Option<KeptBefore>,
+    kept: Option<PriorRelease>,
     sequence: u64,
     files: Vec<String>,
     /// The columns in their order.
@@ -476,7 +477,7 @@ struct ReleaseShown {
 }
 
 #[derive(Serialize)]
-struct KeptBefore {
+struct PriorRelease {
     time: String,
     data_changed: Option<bool>,
 }
@@ -517,7 +518,7 @@ fn kept_shown(kept: &KeptRelease, planned: &PlannedRelease) -> Result<ReleaseSho
     Ok(ReleaseShown {
         name: kept.name.clone(),
         kind: planned.request.kind.clone(),
-        kept: Some(KeptBefore { time: kept.time.clone(), data_changed: kept.data_changed }),
+        kept: Some(PriorRelease { time: kept.time.clone(), data_changed: kept.data_changed }),
         sequence: kept.sequence,
         files: paths(&kept.files),
         columns: published.report.columns,

@@ -5,32 +5,32 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The places of a door, and how many of them each address holds.
-pub(crate) struct Addresses {
+pub(crate) struct AddressSlots {
     most: usize,
     most_each: usize,
-    held: Mutex<Held>,
+    held: Mutex<SlotCounts>,
 }
 
 #[derive(Default)]
-struct Held {
+struct SlotCounts {
     all: usize,
     by: HashMap<IpAddr, usize>,
 }
 
 /// A place that is held, until it is dropped.
-pub(crate) struct Place {
-    addresses: Arc<Addresses>,
+pub(crate) struct AddressSlot {
+    addresses: Arc<AddressSlots>,
     from: IpAddr,
 }
 
-impl Addresses {
+impl AddressSlots {
     /// So many places, and so many of them for one address.
     pub fn new(most: usize, most_each: usize) -> Arc<Self> {
         Arc::new(Self { most, most_each, held: Mutex::default() })
     }
 
     /// A place for somebody from this address; none where there is none left for them.
-    pub fn place(self: &Arc<Self>, from: IpAddr) -> Option<Place> {
+    pub fn place(self: &Arc<Self>, from: IpAddr) -> Option<AddressSlot> {
         let from = network(from);
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if held.all >= self.most || held.by.get(&from).is_some_and(|own| *own >= self.most_each) {
@@ -38,11 +38,11 @@ impl Addresses {
         }
         held.all += 1;
         *held.by.entry(from).or_default() += 1;
-        Some(Place { addresses: Arc::clone(self), from })
+        Some(AddressSlot { addresses: Arc::clone(self), from })
     }
 }
 
-impl Drop for Place {
+impl Drop for AddressSlot {
     fn drop(&mut self) {
         let mut held = self.addresses.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.all = held.all.saturating_sub(1);
@@ -70,9 +70,9 @@ mod tests {
     /// One guest held every connection, and everybody else was turned away.
     #[test]
     fn one_address_does_not_hold_all_places() {
-        let addresses = Addresses::new(4, 2);
+        let addresses = AddressSlots::new(4, 2);
         let from = |text: &str| addresses.place(text.parse().unwrap());
-        let first: Vec<Option<Place>> = (0..3).map(|_| from("192.0.2.7")).collect();
+        let first: Vec<Option<AddressSlot>> = (0..3).map(|_| from("192.0.2.7")).collect();
         assert_eq!(first.iter().flatten().count(), 2);
         let second = from("2001:db8::1");
         let third = from("2001:db8::ffff:1");

@@ -16,10 +16,10 @@ mod session;
 mod slow;
 mod tls;
 
-use addresses::Addresses;
+use addresses::AddressSlots;
 use http::App;
-use listen::Door;
-use people::Connected;
+use listen::HttpEndpoint;
+use people::PersonSlots;
 use scumble_engine::project::Project;
 use scumble_engine::{Error, Result};
 use service::Service;
@@ -72,7 +72,7 @@ pub struct Options {
 
 /// A server that listens.
 #[derive(Debug, Clone)]
-pub struct Started {
+pub struct ListeningServer {
     /// Where.
     pub address: SocketAddr,
     /// Where for PostgreSQL's clients.
@@ -83,7 +83,7 @@ pub struct Started {
 
 /// Serves a project until the process is told to stop (SIGTERM or SIGINT): then nothing new is begun and what has begun is ended; a second signal stops at once.
 /// `started` is called when it listens.
-pub fn serve(options: &Options, started: impl FnOnce(&Started)) -> Result<()> {
+pub fn serve(options: &Options, started: impl FnOnce(&ListeningServer)) -> Result<()> {
     refuse_plain(options)?;
     let tls = options.tls.as_ref().map(|(certificate, key)| tls::config(certificate, key)).transpose()?;
     let service = Service::new(Project::open(&options.project)?, options.ledger.clone(), options.out.clone());
@@ -122,19 +122,19 @@ pub fn serve(options: &Options, started: impl FnOnce(&Started)) -> Result<()> {
             hosts,
             is_secure: tls.is_some(),
         };
-        let for_clients = postgres::Door {
+        let for_clients = postgres::PostgresEndpoint {
             service: Arc::clone(&service),
             tls: tls.clone(),
-            places: Addresses::new(most, most_each),
-            people: Connected::new(most_each.min(most.div_ceil(PEOPLE)).max(1)),
+            places: AddressSlots::new(most, most_each),
+            people: PersonSlots::new(most_each.min(most.div_ceil(PEOPLE)).max(1)),
             answer_time: options.answer_time,
         };
-        let places = Addresses::new(most, most_each);
-        let door = Door { router: http::router(Arc::new(app)), service: Arc::clone(&service), tls, places };
+        let places = AddressSlots::new(most, most_each);
+        let door = HttpEndpoint { router: http::router(Arc::new(app)), service: Arc::clone(&service), tls, places };
         let (stop, stopping) = watch::channel(false);
         let signals = signals()?;
         let link = format!("{scheme}://{name}/enter#{link}");
-        started(&Started { address, postgres: postgres.as_ref().map(|(_, address)| *address), link });
+        started(&ListeningServer { address, postgres: postgres.as_ref().map(|(_, address)| *address), link });
         let serving = async {
             let second = async {
                 if let Some((listener, _)) = postgres {

@@ -1,6 +1,6 @@
 //! Connections: this many at once and no more, headers in time, TLS where there is a certificate, and a quiet end.
 
-use crate::addresses::{Addresses, Place};
+use crate::addresses::{AddressSlot, AddressSlots};
 use crate::http::Peer;
 use crate::metrics::Metrics;
 use crate::service::Service;
@@ -39,15 +39,15 @@ const SILENT: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nContent-Type: applicatio
 const READING: Duration = Duration::from_secs(30);
 
 /// What is served on a port.
-pub(crate) struct Door {
+pub(crate) struct HttpEndpoint {
     pub router: Router,
     pub service: Arc<Service>,
     pub tls: Option<Arc<ServerConfig>>,
     /// The connections that there may be at once.
-    pub places: Arc<Addresses>,
+    pub places: Arc<AddressSlots>,
 }
 
-impl Door {
+impl HttpEndpoint {
     /// Serves until `stop` says so; then lets what has begun come to its end.
     pub async fn serve(self, listener: TcpListener, mut stop: watch::Receiver<bool>) {
         // Every connection holds one end: when all are gone, the other end says so.
@@ -73,7 +73,13 @@ impl Door {
                 continue;
             };
             self.service.metrics.connected();
-            let one = One { router: self.router.clone(), address, stop: stop.clone(), place, _alive: alive.clone() };
+            let one = HttpConnection {
+                router: self.router.clone(),
+                address,
+                stop: stop.clone(),
+                place,
+                _alive: alive.clone(),
+            };
             let acceptor = acceptor.clone();
             tokio::spawn(async move {
                 let _ = stream.set_nodelay(true);
@@ -81,7 +87,7 @@ impl Door {
                 if acceptor.is_none() && is_silent(&stream, HEADERS, &mut one.stop.clone()).await {
                     return say_and_close(stream, SILENT).await;
                 }
-                let stream = Patient::new(stream, READING);
+                let stream = WriteTimeoutStream::new(stream, READING);
                 match acceptor {
                     None => one.serve(stream).await,
                     Some(acceptor) => {
@@ -100,15 +106,15 @@ impl Door {
 }
 
 /// One connection.
-struct One {
+struct HttpConnection {
     router: Router,
     address: SocketAddr,
     stop: watch::Receiver<bool>,
-    place: Place,
+    place: AddressSlot,
     _alive: mpsc::Sender<()>,
 }
 
-impl One {
+impl HttpConnection {
     async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let (router, peer) = (self.router, Peer(self.address.ip()));
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
@@ -134,14 +140,14 @@ impl One {
 }
 
 /// A stream whose other end must read: what is held for a client that does not is not held for ever.
-struct Patient<S> {
+struct WriteTimeoutStream<S> {
     stream: S,
     patience: Duration,
     /// When it has waited long enough, while it waits.
     until: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patient<S> {
+impl<S> WriteTimeoutStream<S> {
     fn new(stream: S, patience: Duration) -> Self {
         Self { stream, patience, until: None }
     }
@@ -158,13 +164,13 @@ impl<S> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeoutStream<S> {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(context, into)
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeoutStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let came = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.waited(context, came)
@@ -241,7 +247,7 @@ mod tests {
     async fn whoever_does_not_read_is_not_written_to_for_ever() {
         let (near, mut far) = tokio::io::duplex(64);
         // A machine that is busy with other tests is late by more than 50 milliseconds, which failed here.
-        let mut near = Patient::new(near, Duration::from_secs(1));
+        let mut near = WriteTimeoutStream::new(near, Duration::from_secs(1));
         // While the other end reads, it may take as long as it likes.
         let reading = tokio::spawn(async move {
             let mut some = [0; 64];

@@ -4,36 +4,36 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The connections of each person.
-pub(crate) struct Connected {
+pub(crate) struct PersonSlots {
     most_each: usize,
     held: Mutex<HashMap<String, usize>>,
 }
 
 /// A connection that is counted, until it is dropped.
-pub(crate) struct Counted {
-    all: Arc<Connected>,
+pub(crate) struct PersonSlot {
+    all: Arc<PersonSlots>,
     name: String,
 }
 
-impl Connected {
+impl PersonSlots {
     /// So many for each.
     pub fn new(most_each: usize) -> Arc<Self> {
         Arc::new(Self { most_each, held: Mutex::default() })
     }
 
     /// One more for this name; none where there are as many as may be.
-    pub fn count(self: &Arc<Self>, name: &str) -> Option<Counted> {
+    pub fn count(self: &Arc<Self>, name: &str) -> Option<PersonSlot> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let own = held.get(name).copied().unwrap_or(0);
         if own >= self.most_each {
             return None;
         }
         held.insert(name.to_string(), own + 1);
-        Some(Counted { all: Arc::clone(self), name: name.to_string() })
+        Some(PersonSlot { all: Arc::clone(self), name: name.to_string() })
     }
 }
 
-impl Drop for Counted {
+impl Drop for PersonSlot {
     fn drop(&mut self) {
         let mut held = self.all.held.lock().unwrap_or_else(PoisonError::into_inner);
         match held.get(&self.name).copied() {
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn each_person_has_so_many_connections() {
-        let connected = Connected::new(2);
+        let connected = PersonSlots::new(2);
         let (first, second) = (connected.count("ada"), connected.count("ada"));
         assert!(first.is_some() && second.is_some() && connected.count("ada").is_none());
         assert!(connected.count("vic").is_some(), "others have their own");

@@ -18,9 +18,9 @@ const MOST_EACH: usize = 20;
 ///
 /// There are at most [`MOST_EACH`] for each name that has access, and those of a name that lost it end when it is next looked at: so their number is bounded by the
 /// file of those who may ask.
-pub(crate) struct Sessions(Mutex<Inner>);
+pub(crate) struct Sessions(Mutex<SessionTable>);
 
-struct Inner {
+struct SessionTable {
     link: Option<(String, Instant)>,
     open: HashMap<String, Session>,
 }
@@ -42,11 +42,11 @@ impl Sessions {
     /// None yet, and a link; gives its token.
     pub fn begin() -> Result<(Self, String)> {
         let link = token()?;
-        let inner = Inner { link: Some((digest(link.as_bytes()), Instant::now())), open: HashMap::new() };
+        let inner = SessionTable { link: Some((digest(link.as_bytes()), Instant::now())), open: HashMap::new() };
         Ok((Self(Mutex::new(inner)), link))
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, SessionTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

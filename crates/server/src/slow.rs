@@ -17,20 +17,20 @@ const MOST: usize = 10_000;
 
 /// The failures of each address.
 #[derive(Default)]
-pub(crate) struct Slow(Mutex<HashMap<IpAddr, Failures>>);
+pub(crate) struct LoginThrottle(Mutex<HashMap<IpAddr, AddressFailures>>);
 
-struct Failures {
+struct AddressFailures {
     number: u32,
     last: Instant,
     waiting: usize,
 }
 
-impl Slow {
+impl LoginThrottle {
     /// Counts a failure and waits. How many wait at once is bounded by how many connections an address may hold.
     pub async fn failed(&self, from: IpAddr) {
         let from = network(from);
         let delay = self.count(from);
-        let _waiting = Waiting { slow: self, from };
+        let _waiting = DelayedFailure { slow: self, from };
         tokio::time::sleep(delay).await;
     }
 
@@ -44,7 +44,7 @@ impl Slow {
                 all.remove(&oldest);
             }
         }
-        let failures = all.entry(from).or_insert(Failures { number: 0, last: now, waiting: 0 });
+        let failures = all.entry(from).or_insert(AddressFailures { number: 0, last: now, waiting: 0 });
         if now.duration_since(failures.last) > FORGIVEN {
             failures.number = 0;
         }
@@ -57,12 +57,12 @@ impl Slow {
 }
 
 /// A failure that waits, until it does no more, also if its client has gone.
-struct Waiting<'a> {
-    slow: &'a Slow,
+struct DelayedFailure<'a> {
+    slow: &'a LoginThrottle,
     from: IpAddr,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for DelayedFailure<'_> {
     fn drop(&mut self) {
         let mut all = self.slow.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(failures) = all.get_mut(&self.from) {
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn each_failure_waits_longer_and_not_for_ever() {
-        let slow = Slow::default();
+        let slow = LoginThrottle::default();
         let from: IpAddr = "192.0.2.7".parse().unwrap();
         let delays: Vec<Duration> = (0..8).map(|_| slow.count(from)).collect();
         assert_eq!(delays[..3], [FIRST, FIRST * 2, FIRST * 4]);

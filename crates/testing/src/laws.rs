@@ -33,9 +33,9 @@ fn least_exponent() -> f64 {
 
 /// The distribution of an integer, except for a mass below 1e-14.
 #[derive(Debug, Clone)]
-pub struct Law(BTreeMap<i64, f64>);
+pub struct IntegerDistribution(BTreeMap<i64, f64>);
 
-impl Law {
+impl IntegerDistribution {
     /// P\[z\] ∝ weight(z) on −reach, …, reach.
     pub fn of_weights(reach: i64, weight: impl Fn(i64) -> f64) -> Self {
         let total: f64 = (-reach..=reach).map(&weight).sum();
@@ -148,7 +148,7 @@ fn is_told(slipped: f64, claimed: f64, draws: usize) -> bool {
 
 /// Compares what was drawn with the law of its event: the second moment (Bernstein, cut at seven deviations) and three tails. Fails
 /// also if noise of the law `slipped` could pass.
-pub fn noise(what: &str, drawn: &[i64], claimed: &Law, slipped: &Law) {
+pub fn noise(what: &str, drawn: &[i64], claimed: &IntegerDistribution, slipped: &IntegerDistribution) {
     let cut = 49.0 * claimed.variance();
     let squared = |z: f64| (z * z).min(cut);
     let mean = claimed.moment(squared);

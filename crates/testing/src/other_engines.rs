@@ -42,12 +42,12 @@ pub const BOUNDS: [&str; 5] = [
 ];
 
 /// A row as CSV has it, as SQL has it, or both made from words: `-` is nothing.
-struct Written {
+struct TableText {
     csv: String,
     sql: String,
 }
 
-impl Written {
+impl TableText {
     /// A table of rows whose columns are texts, where `texts` says so.
     fn of(name: &str, columns: &str, kinds: &str, rows: &[Vec<String>], is_text: &[bool]) -> Self {
         let csv_rows = rows.iter().map(|row| row.join(",") + "\n").collect::<String>();
@@ -91,16 +91,16 @@ pub fn tables() -> (Vec<(&'static str, String)>, String) {
         (0..200i64).map(|i| vec![(i * i % 31 - 9).to_string(), (i % 70 - 9).to_string()]).collect();
     let people: Vec<Vec<String>> = (0..90).map(|i| vec![(i * 3 % 130).to_string()]).collect();
     let all = [
-        Written::of(
+        TableText::of(
             "visits",
             "person,clinic,ward,cost,open,day,seen",
             "person VARCHAR, clinic VARCHAR, ward INTEGER, cost FLOAT8, open BOOLEAN, day DATE, seen TIMESTAMP",
             &visits,
             &[true, true, false, true, false, true, true],
         ),
-        Written::of("homes", "person,area", "person VARCHAR, area VARCHAR", &homes, &[true, true]),
-        Written::of("trips", "rider,km", "rider INTEGER, km BIGINT", &trips, &[false, false]),
-        Written::of("people", "age", "age INTEGER", &people, &[false]),
+        TableText::of("homes", "person,area", "person VARCHAR, area VARCHAR", &homes, &[true, true]),
+        TableText::of("trips", "rider,km", "rider INTEGER, km BIGINT", &trips, &[false, false]),
+        TableText::of("people", "age", "age INTEGER", &people, &[false]),
     ];
     let names = ["visits.csv", "homes.csv", "trips.csv", "people.csv"];
     let sql = all.iter().map(|table| table.sql.as_str()).collect();

@@ -3,7 +3,7 @@
 //! sizes of their own.
 
 /// How large the declared tables are.
-pub struct Sizes {
+pub struct TableSizes {
     /// The δ of the budget.
     pub delta: &'static str,
     /// The largest age in `people`.
@@ -21,7 +21,7 @@ pub struct Sizes {
 }
 
 /// So small that a release is replayed on all neighbours.
-pub const TINY: Sizes = Sizes {
+pub const TINY: TableSizes = TableSizes {
     delta: "1e-2",
     age: 4,
     more: "",
@@ -32,7 +32,7 @@ pub const TINY: Sizes = Sizes {
 };
 
 /// As people have them; the golden files are made of these.
-pub const USUAL: Sizes = Sizes {
+pub const USUAL: TableSizes = TableSizes {
     delta: "1e-4",
     age: 9,
     more: "",
@@ -43,7 +43,7 @@ pub const USUAL: Sizes = Sizes {
 };
 
 /// So large that what is public alone takes memory.
-pub const LARGE: Sizes = Sizes {
+pub const LARGE: TableSizes = TableSizes {
     delta: "1e-3",
     age: 8999,
     more: "score = { type = \"int\", lower = 0, upper = 99 }\n",
@@ -53,7 +53,7 @@ pub const LARGE: Sizes = Sizes {
     vertices: 100_000_000,
 };
 
-impl Sizes {
+impl TableSizes {
     /// A budget, and the declarations of `people`, `visits`, `friends`, `calls` and `once`, each in a file of its name.
     pub fn declared(&self) -> String {
         let Self { delta, age, more, bounds, day, cost, vertices } = self;

@@ -1,14 +1,13 @@
 //! Questions about attackers with partial knowledge, and their verdicts.
 
-use crate::place::{Located, WireError};
+use crate::place::LocatedValue;
+use crate::place::WireResult;
 use scumble::quantity::{Delta, Epsilon, Probability, Scale, Sigma};
 use scumble_adversary::attacker::{
-    AddedNoise, Asked, Generalisation, Group, Knowledge, Lambda, Listed, Population, Published, Ratio, Release,
-    Scenario, Uncertainty, Verdict, Which, brittleness, sentence,
+    AddedNoise, BeliefCoverage, BeliefGroup, Generalisation, GuaranteeQuery, Knowledge, KnownRecords, Lambda,
+    Population, PublishedStatistic, Ratio, Release, Scenario, Uncertainty, Verdict, brittleness, sentence,
 };
 use serde_json::{Value, json};
-
-type Result<T> = std::result::Result<T, WireError>;
 
 /// A question and what was assumed where it says nothing.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,12 +22,12 @@ pub struct AttackerQuestion {
 ///
 /// What makes an attacker weaker is never assumed: without `uncertainty.independence = "declared"`, without `hidden_bottom` or
 /// `generalisation` of a k-anonymous release, the verdict is a refusal. An attacker is active unless the document says passive.
-pub fn attacker_from_json(document: &Value) -> Result<AttackerQuestion> {
-    let root = Located::root(document);
+pub fn attacker_from_json(document: &Value) -> WireResult<AttackerQuestion> {
+    let root = LocatedValue::root(document);
     root.only(&["population", "attacker", "uncertainty", "release", "noise", "query"])?;
     let empty = json!({});
-    let section = |name: &str| -> Result<Located<'_>> {
-        Ok(root.get(name)?.unwrap_or_else(|| Located::at(&empty, format!("$.{name}"))))
+    let section = |name: &str| -> WireResult<LocatedValue<'_>> {
+        Ok(root.get(name)?.unwrap_or_else(|| LocatedValue::at(&empty, format!("$.{name}"))))
     };
     let mut assumed = Vec::new();
     let mut knowledge = knowledge(&section("attacker")?, &mut assumed)?;
@@ -52,7 +51,7 @@ pub fn attacker_from_json(document: &Value) -> Result<AttackerQuestion> {
     Ok(AttackerQuestion { scenario, assumed })
 }
 
-fn choice<'a>(section: &Located<'a>, name: &str, allowed: &[&str]) -> Result<Option<&'a str>> {
+fn choice<'a>(section: &LocatedValue<'a>, name: &str, allowed: &[&str]) -> WireResult<Option<&'a str>> {
     let Some(place) = section.get(name)? else { return Ok(None) };
     let text = place.text()?;
     if allowed.contains(&text) {
@@ -61,16 +60,16 @@ fn choice<'a>(section: &Located<'a>, name: &str, allowed: &[&str]) -> Result<Opt
     Err(place.refuse(format!("{name} must be one of {}, not {text}", allowed.join(", "))))
 }
 
-fn truth(section: &Located, name: &str) -> Result<Option<bool>> {
+fn truth(section: &LocatedValue, name: &str) -> WireResult<Option<bool>> {
     let Some(place) = section.get(name)? else { return Ok(None) };
     place.value().as_bool().map(Some).ok_or_else(|| place.refuse(format!("{name} must be true or false")))
 }
 
-fn whole(section: &Located, name: &str) -> Result<Option<u64>> {
+fn whole(section: &LocatedValue, name: &str) -> WireResult<Option<u64>> {
     section.get(name)?.map(|place| place.whole()).transpose()
 }
 
-fn population(section: &Located) -> Result<Population> {
+fn population(section: &LocatedValue) -> WireResult<Population> {
     section.only(&["n_total", "unit", "block_max_size", "blocks"])?;
     choice(section, "unit", &["record", "block"])?;
     let records = section.get("n_total")?.map(|place| match place.whole()? {
@@ -94,15 +93,15 @@ fn population(section: &Located) -> Result<Population> {
     Ok(Population { records, block_size, blocks })
 }
 
-fn knowledge(section: &Located, assumed: &mut Vec<String>) -> Result<Knowledge> {
+fn knowledge(section: &LocatedValue, assumed: &mut Vec<String>) -> WireResult<Knowledge> {
     section.only(&["known_records", "known_which", "influenced_records", "mode"])?;
     let known = whole(section, "known_records")?;
     if known.is_none() {
         assumed.push("the attacker knows no record (attacker.known_records is not given)".to_string());
     }
     let which = match choice(section, "known_which", &["any", "listed"])? {
-        Some("listed") => Which::Listed,
-        _ => Which::Any,
+        Some("listed") => KnownRecords::Listed,
+        _ => KnownRecords::Any,
     };
     Ok(Knowledge {
         known: known.unwrap_or(0),
@@ -112,7 +111,7 @@ fn knowledge(section: &Located, assumed: &mut Vec<String>) -> Result<Knowledge> 
     })
 }
 
-fn uncertainty(section: &Located) -> Result<Uncertainty> {
+fn uncertainty(section: &LocatedValue) -> WireResult<Uncertainty> {
     section.only(&[
         "kind",
         "lambda",
@@ -131,10 +130,10 @@ fn uncertainty(section: &Located) -> Result<Uncertainty> {
         "lambda" => Ok(Uncertainty::Lambda(lambda()?)),
         "probs" => {
             let listed = match choice(section, "of", &["all", "others"])? {
-                Some("others") => Listed::Others,
-                _ => Listed::All,
+                Some("others") => BeliefCoverage::Others,
+                _ => BeliefCoverage::All,
             };
-            let groups = section.field("values")?.list()?.iter().map(group).collect::<Result<_>>()?;
+            let groups = section.field("values")?.list()?.iter().map(group).collect::<WireResult<_>>()?;
             Ok(Uncertainty::Beliefs { groups, listed })
         }
         "p_max" => Ok(Uncertainty::AtMost(section.field("p_max")?.quantity(Probability::new)?)),
@@ -148,8 +147,11 @@ fn uncertainty(section: &Located) -> Result<Uncertainty> {
         }
         "category_min" => {
             let place = section.field("category_min")?;
-            let minima: Vec<f64> =
-                place.list()?.iter().map(|entry| Ok(entry.quantity(Probability::new)?.get())).collect::<Result<_>>()?;
+            let minima: Vec<f64> = place
+                .list()?
+                .iter()
+                .map(|entry| Ok(entry.quantity(Probability::new)?.get()))
+                .collect::<WireResult<_>>()?;
             if minima.len() < 2 {
                 return Err(place.refuse("category_min must list at least two categories"));
             }
@@ -169,12 +171,12 @@ fn uncertainty(section: &Located) -> Result<Uncertainty> {
 }
 
 /// `[p, how_many]`, or a p alone.
-fn group(place: &Located) -> Result<Group> {
+fn group(place: &LocatedValue) -> WireResult<BeliefGroup> {
     if place.value().is_number() {
-        return Ok(Group { probability: place.quantity(Probability::new)?, how_many: 1 });
+        return Ok(BeliefGroup { probability: place.quantity(Probability::new)?, how_many: 1 });
     }
     match place.list()?.as_slice() {
-        [p, how_many] => Ok(Group { probability: p.quantity(Probability::new)?, how_many: how_many.whole()? }),
+        [p, how_many] => Ok(BeliefGroup { probability: p.quantity(Probability::new)?, how_many: how_many.whole()? }),
         _ => Err(place.refuse("a belief is [p, how_many]")),
     }
 }
@@ -182,25 +184,27 @@ fn group(place: &Located) -> Result<Group> {
 /// A list of beliefs lists all records, or all but the known ones (and except for the target, if it is of the others): which, is seen
 /// from the number of records.
 fn which_are_listed(
-    section: &Located,
-    groups: &[Group],
-    listed: Listed,
+    section: &LocatedValue,
+    groups: &[BeliefGroup],
+    listed: BeliefCoverage,
     population: &Population,
     knowledge: &Knowledge,
-) -> Result<Which> {
+) -> WireResult<KnownRecords> {
     let place = section.field("values")?;
-    let sum = groups.iter().try_fold(u64::from(listed == Listed::Others), |sum, group| sum.checked_add(group.how_many));
+    let sum = groups
+        .iter()
+        .try_fold(u64::from(listed == BeliefCoverage::Others), |sum, group| sum.checked_add(group.how_many));
     let described = match sum {
         None => return Err(place.refuse("the list has too many records")),
         Some(0) => return Err(place.refuse("the list needs at least one record")),
         Some(sum) => sum,
     };
     let with_known = described.saturating_add(knowledge.known.max(knowledge.influenced));
-    let target = if listed == Listed::Others { " with the target" } else { "" };
+    let target = if listed == BeliefCoverage::Others { " with the target" } else { "" };
     match population.records {
         None => Ok(knowledge.which),
-        Some(records) if records == with_known => Ok(Which::Listed),
-        Some(records) if records == described && knowledge.which == Which::Any => Ok(Which::Any),
+        Some(records) if records == with_known => Ok(KnownRecords::Listed),
+        Some(records) if records == described && knowledge.which == KnownRecords::Any => Ok(KnownRecords::Any),
         Some(records) => Err(place.refuse(format!(
             "the list describes {described} records{target}, {with_known} with the known ones, but population.n_total is {records}; make \
              them agree, or leave n_total out"
@@ -208,7 +212,7 @@ fn which_are_listed(
     }
 }
 
-fn release(section: &Located, assumed: &mut Vec<String>) -> Result<Release> {
+fn release(section: &LocatedValue, assumed: &mut Vec<String>) -> WireResult<Release> {
     section.only(&[
         "kind",
         "T",
@@ -221,10 +225,10 @@ fn release(section: &Located, assumed: &mut Vec<String>) -> Result<Release> {
     ])?;
     let kind = section.field("kind")?;
     let published = match kind.text()? {
-        "count" => Published::Count,
-        "histogram" => Published::Histogram { categories: categories(section)? },
-        "threshold_count" => Published::Threshold { threshold: within(&section.field("T")?)? },
-        "k_anonymity" => Published::KAnonymity {
+        "count" => PublishedStatistic::Count,
+        "histogram" => PublishedStatistic::Histogram { categories: categories(section)? },
+        "threshold_count" => PublishedStatistic::Threshold { threshold: within(&section.field("T")?)? },
+        "k_anonymity" => PublishedStatistic::KAnonymity {
             k: within(&section.field("k")?)?,
             hidden_bottom: truth(section, "hidden_bottom")?,
             generalisation: choice(section, "generalisation", &["fixed", "data_dependent"])?.map(|how| match how {
@@ -256,7 +260,7 @@ fn release(section: &Located, assumed: &mut Vec<String>) -> Result<Release> {
     })
 }
 
-fn categories(section: &Located) -> Result<Option<u64>> {
+fn categories(section: &LocatedValue) -> WireResult<Option<u64>> {
     let Some(place) = section.get("categories")? else { return Ok(None) };
     match place.whole()? {
         0 | 1 => Err(place.refuse("a histogram has at least two categories")),
@@ -265,14 +269,14 @@ fn categories(section: &Located) -> Result<Option<u64>> {
 }
 
 /// A number of records that fits where signed numbers are needed.
-fn within(place: &Located) -> Result<u64> {
+fn within(place: &LocatedValue) -> WireResult<u64> {
     match place.whole()? {
         number if number <= 1_000_000_000_000 => Ok(number),
         number => Err(place.refuse(format!("at most 1000000000000 is possible here, not {number}"))),
     }
 }
 
-fn noise(section: &Located) -> Result<AddedNoise> {
+fn noise(section: &LocatedValue) -> WireResult<AddedNoise> {
     section.only(&["kind", "p", "scale", "sigma"])?;
     match choice(section, "kind", &["none", "geometric", "laplace", "gaussian", "discrete_gaussian"])? {
         Some("geometric") => Ok(AddedNoise::Geometric(section.field("p")?.quantity(Ratio::new)?)),
@@ -283,11 +287,11 @@ fn noise(section: &Located) -> Result<AddedNoise> {
     }
 }
 
-fn query(section: &Located) -> Result<Asked> {
+fn query(section: &LocatedValue) -> WireResult<GuaranteeQuery> {
     section.only(&["epsilon", "delta"])?;
     match (section.get("epsilon")?, section.get("delta")?) {
-        (Some(epsilon), None) => Ok(Asked::Epsilon(epsilon.quantity(Epsilon::new)?)),
-        (None, Some(delta)) => Ok(Asked::Delta(delta.quantity(Delta::new)?)),
+        (Some(epsilon), None) => Ok(GuaranteeQuery::Epsilon(epsilon.quantity(Epsilon::new)?)),
+        (None, Some(delta)) => Ok(GuaranteeQuery::Delta(delta.quantity(Delta::new)?)),
         _ => Err(section.refuse("give either epsilon (the answer is a delta) or delta (the answer is an epsilon)")),
     }
 }

@@ -1,6 +1,7 @@
 //! Events as JSON, both ways.
 
-use crate::place::{Located, WireError};
+use crate::place::WireResult;
+use crate::place::{LocatedValue, WireError};
 use scumble::event::{
     ArgumentReader, Event, Moves, ParameterValue, Sampling, Shift, Touch, WORDS, Word, WordEntry, word_entry,
 };
@@ -8,31 +9,29 @@ use scumble::quantity::{Probability, Rate};
 use scumble::scope::AttributeSet;
 use serde_json::{Map, Value, json};
 
-type Result<T> = std::result::Result<T, WireError>;
-
 /// What every event may have besides its mechanism's parameters.
 const COMMON: [&str; 6] = ["mechanism", "sensitivity", "cells", "moves", "times", "sampling"];
 
 /// The event that `value` describes.
-pub fn event_from_json(value: &Value) -> Result<Event> {
-    event_at(&Located::root(value))
+pub fn event_from_json(value: &Value) -> WireResult<Event> {
+    event_at(&LocatedValue::root(value))
 }
 
 /// The events of a list.
-pub fn events_at(place: &Located<'_>) -> Result<Vec<Event>> {
+pub fn events_at(place: &LocatedValue<'_>) -> WireResult<Vec<Event>> {
     place.list()?.iter().map(event_at).collect()
 }
 
 /// The event at a place.
-pub fn event_at(place: &Located<'_>) -> Result<Event> {
+pub fn event_at(place: &LocatedValue<'_>) -> WireResult<Event> {
     event_with(place, None)
 }
 
 /// The event at a place; with `free`, that parameter may be missing and gets the value given.
-pub(crate) fn event_with(place: &Located<'_>, free: Option<(&str, f64)>) -> Result<Event> {
+pub(crate) fn event_with(place: &LocatedValue<'_>, free: Option<(&str, f64)>) -> WireResult<Event> {
     let mechanism = place.field("mechanism")?;
     place.only(&[COMMON.to_vec(), names(entry_of(&mechanism)?)].concat())?;
-    let word = Arguments { place, free }.word(&mechanism)?;
+    let word = EventParameters { place, free }.word(&mechanism)?;
     let moves = moves(place, &word)?;
     let mut event = Event::new(word, moves);
     if let Some(times) = place.get("times")? {
@@ -45,7 +44,7 @@ pub(crate) fn event_with(place: &Located<'_>, free: Option<(&str, f64)>) -> Resu
 }
 
 /// The row of the mechanism that `word` names.
-fn entry_of(word: &Located<'_>) -> Result<&'static WordEntry> {
+fn entry_of(word: &LocatedValue<'_>) -> WireResult<&'static WordEntry> {
     let name = word.text()?;
     word_entry(name).ok_or_else(|| {
         let known: Vec<&str> = WORDS.iter().map(|entry| entry.name).collect();
@@ -58,7 +57,7 @@ fn names(entry: &WordEntry) -> Vec<&'static str> {
 }
 
 /// The parameters of the mechanism at `place` that are missing (for calibration).
-pub(crate) fn missing_parameters(place: &Located<'_>) -> Result<Vec<&'static str>> {
+pub(crate) fn missing_parameters(place: &LocatedValue<'_>) -> WireResult<Vec<&'static str>> {
     let mut missing = Vec::new();
     for parameter in word_entry(place.field("mechanism")?.text()?).map_or_else(Vec::new, names) {
         if place.get(parameter)?.is_none() {
@@ -69,50 +68,50 @@ pub(crate) fn missing_parameters(place: &Located<'_>) -> Result<Vec<&'static str
 }
 
 /// An object with a word's parameters, of which one may be missing and has the value given.
-struct Arguments<'a> {
-    place: &'a Located<'a>,
+struct EventParameters<'a> {
+    place: &'a LocatedValue<'a>,
     free: Option<(&'a str, f64)>,
 }
 
-impl Arguments<'_> {
+impl EventParameters<'_> {
     /// The word that `mechanism` names, with its parameters.
-    fn word(&self, mechanism: &Located<'_>) -> Result<Word> {
+    fn word(&self, mechanism: &LocatedValue<'_>) -> WireResult<Word> {
         Word::read(entry_of(mechanism)?.name, self)
             .unwrap_or_else(|| Err(mechanism.refuse("there is no such mechanism")))
     }
 }
 
-impl ArgumentReader for Arguments<'_> {
+impl ArgumentReader for EventParameters<'_> {
     type Refusal = WireError;
 
-    fn number(&self, name: &str) -> Result<f64> {
+    fn number(&self, name: &str) -> WireResult<f64> {
         match (self.place.get(name)?, self.free) {
             (None, Some((missing, value))) if missing == name => Ok(value),
             _ => self.place.field(name)?.number(),
         }
     }
 
-    fn whole(&self, name: &str) -> Result<u64> {
+    fn whole(&self, name: &str) -> WireResult<u64> {
         self.place.field(name)?.whole()
     }
 
-    fn text(&self, name: &str) -> Result<&str> {
+    fn text(&self, name: &str) -> WireResult<&str> {
         self.place.field(name)?.text()
     }
 
-    fn probabilities(&self, name: &str) -> Result<Vec<f64>> {
+    fn probabilities(&self, name: &str) -> WireResult<Vec<f64>> {
         let list = self.place.field(name)?.list()?;
         list.iter().map(|element| element.quantity(Probability::new).map(Probability::get)).collect()
     }
 
-    fn noise(&self, name: &str, outer: &str) -> Result<Word> {
+    fn noise(&self, name: &str, outer: &str) -> WireResult<Word> {
         let noise = self.place.field(name)?;
         let mechanism = noise.field("mechanism")?;
         if mechanism.text()? == outer {
             return Err(mechanism.refuse("the noise of new keys must be another mechanism"));
         }
         noise.only(&[vec!["mechanism"], names(entry_of(&mechanism)?)].concat())?;
-        Arguments { place: &noise, free: None }.word(&mechanism)
+        EventParameters { place: &noise, free: None }.word(&mechanism)
     }
 
     fn refusal(&self, name: Option<&str>, error: scumble::Error) -> WireError {
@@ -121,7 +120,7 @@ impl ArgumentReader for Arguments<'_> {
     }
 }
 
-fn moves(place: &Located<'_>, word: &Word) -> Result<Moves> {
+fn moves(place: &LocatedValue<'_>, word: &Word) -> WireResult<Moves> {
     if let Some(moves) = place.get("moves")? {
         for name in ["sensitivity", "cells"] {
             if let Some(field) = place.get(name)? {
@@ -139,7 +138,7 @@ fn moves(place: &Located<'_>, word: &Word) -> Result<Moves> {
     place.core(Shift::new(cells, by)).map(Moves::everywhere)
 }
 
-fn moves_at(place: &Located<'_>) -> Result<Moves> {
+fn moves_at(place: &LocatedValue<'_>) -> WireResult<Moves> {
     if let Some(everywhere) = place.get("everywhere")? {
         place.only(&["everywhere"])?;
         return shift(&everywhere).map(Moves::everywhere);
@@ -154,24 +153,24 @@ fn moves_at(place: &Located<'_>) -> Result<Moves> {
     }
 }
 
-fn shifts(place: &Located<'_>) -> Result<Vec<Shift>> {
+fn shifts(place: &LocatedValue<'_>) -> WireResult<Vec<Shift>> {
     place.list()?.iter().map(shift).collect()
 }
 
-fn shift(place: &Located<'_>) -> Result<Shift> {
+fn shift(place: &LocatedValue<'_>) -> WireResult<Shift> {
     place.only(&["cells", "by"])?;
     let by = place.field("by")?;
     by.core(Shift::new(place.field("cells")?.whole()?, by.number()?))
 }
 
-fn touch(place: &Located<'_>) -> Result<Touch> {
+fn touch(place: &LocatedValue<'_>) -> WireResult<Touch> {
     place.only(&["attributes", "shifts"])?;
     let attributes = place.field("attributes")?;
-    let names: Vec<&str> = attributes.list()?.iter().map(Located::text).collect::<Result<_>>()?;
+    let names: Vec<&str> = attributes.list()?.iter().map(LocatedValue::text).collect::<WireResult<_>>()?;
     Ok(Touch { attributes: attributes.core(AttributeSet::new(names))?, shifts: shifts(&place.field("shifts")?)? })
 }
 
-fn sampling(place: &Located<'_>, free: Option<(&str, f64)>) -> Result<Sampling> {
+fn sampling(place: &LocatedValue<'_>, free: Option<(&str, f64)>) -> WireResult<Sampling> {
     place.only(&["kind", "rate"])?;
     let rate = match (place.get("rate")?, free) {
         (None, Some(("rate", value))) => place.core(Rate::new(value))?,

@@ -1,18 +1,17 @@
 //! The documents of `scumble account` and `scumble calibrate`.
 
 use crate::event::{event_at, event_with, events_at, missing_parameters};
-use crate::place::{Located, WireError};
-use scumble::calibrate::Free;
+use crate::place::LocatedValue;
+use crate::place::WireResult;
+use scumble::calibrate::FreeParameter;
 use scumble::event::Event;
 use scumble::quantity::{Delta, Epsilon};
 use scumble::scope::{AttributeSet, Scope};
 use serde_json::Value;
 
-type Result<T> = std::result::Result<T, WireError>;
-
 /// What is asked of the events.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Ask {
+pub enum AccountQuestion {
     /// ε at this δ.
     Epsilon(Delta),
     /// δ at this ε.
@@ -27,7 +26,7 @@ pub struct Account {
     /// Who is protected: presence for add-remove neighbours, a person for replace.
     pub scope: Scope,
     /// What is asked.
-    pub ask: Ask,
+    pub ask: AccountQuestion,
 }
 
 /// An event with one parameter missing, and a target.
@@ -36,7 +35,7 @@ pub struct Calibration {
     /// The event, with any value in place of what is missing.
     pub event: Event,
     /// What is missing.
-    pub free: Free,
+    pub free: FreeParameter,
     /// Who is protected.
     pub scope: Scope,
     /// The target ε.
@@ -45,11 +44,11 @@ pub struct Calibration {
     pub delta: Delta,
 }
 
-fn scope(place: &Located<'_>) -> Result<Scope> {
+fn scope(place: &LocatedValue<'_>) -> WireResult<Scope> {
     let scope = match (place.get("neighbours")?, place.get("attributes")?) {
         (Some(_), Some(field)) => return Err(field.refuse("neighbours are given already: ask for one of both")),
         (None, Some(field)) => {
-            let names: Vec<&str> = field.list()?.iter().map(Located::text).collect::<Result<_>>()?;
+            let names: Vec<&str> = field.list()?.iter().map(LocatedValue::text).collect::<WireResult<_>>()?;
             Scope::Attributes(field.core(AttributeSet::new(names))?)
         }
         (None, None) => Scope::Presence,
@@ -72,7 +71,7 @@ fn scope(place: &Located<'_>) -> Result<Scope> {
 }
 
 /// What a ledger has is read as it is; who asks hears if the moves do not agree.
-fn agree(event: &Event, at: &Located<'_>) -> Result<()> {
+fn agree(event: &Event, at: &LocatedValue<'_>) -> WireResult<()> {
     match at.get("moves")? {
         Some(moves) => moves.core(event.moves().check()),
         None => Ok(()),
@@ -86,12 +85,12 @@ fn agree(event: &Event, at: &Located<'_>) -> Result<()> {
 /// assert_eq!(scumble_wire::account_from_json(&document)?.events.len(), 1);
 /// # Ok::<(), scumble_wire::WireError>(())
 /// ```
-pub fn account_from_json(document: &Value) -> Result<Account> {
-    let place = Located::root(document);
+pub fn account_from_json(document: &Value) -> WireResult<Account> {
+    let place = LocatedValue::root(document);
     place.only(&["events", "delta", "epsilon", "neighbours", "attributes", "group"])?;
     let ask = match (place.get("delta")?, place.get("epsilon")?) {
-        (Some(delta), None) => Ask::Epsilon(delta.quantity(Delta::new)?),
-        (None, Some(epsilon)) => Ask::Delta(epsilon.quantity(Epsilon::new)?),
+        (Some(delta), None) => AccountQuestion::Epsilon(delta.quantity(Delta::new)?),
+        (None, Some(epsilon)) => AccountQuestion::Delta(epsilon.quantity(Epsilon::new)?),
         (None, None) => return Err(place.refuse("give delta to ask for epsilon, or epsilon to ask for delta")),
         (Some(_), Some(epsilon)) => return Err(epsilon.refuse("delta is given already: ask for one of both")),
     };
@@ -99,7 +98,7 @@ pub fn account_from_json(document: &Value) -> Result<Account> {
     Ok(Account { events: some_events(&place.field("events")?, &scope)?, scope, ask })
 }
 
-fn some_events(place: &Located<'_>, scope: &Scope) -> Result<Vec<Event>> {
+fn some_events(place: &LocatedValue<'_>, scope: &Scope) -> WireResult<Vec<Event>> {
     let events = events_at(place)?;
     for (event, at) in events.iter().zip(place.list()?) {
         agree(event, &at)?;
@@ -113,7 +112,7 @@ fn some_events(place: &Located<'_>, scope: &Scope) -> Result<Vec<Event>> {
 
 /// What somebody claims of a mechanism.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Claimed {
+pub enum PrivacyClaim {
     /// That its outputs cost what these events do, in this scope.
     Events(Vec<Event>, Scope),
     /// That it adds Gaussian noise with this ratio of sensitivity and σ.
@@ -125,37 +124,41 @@ pub enum Claimed {
 /// A claim: a list of events, an object with events (and neighbours, attributes, group as in an account), with gaussian_mu, or with epsilon and delta.
 ///
 /// ```
-/// use scumble_wire::{Claimed, Located, claim_at, parse};
+/// use scumble_wire::{PrivacyClaim, LocatedValue, claim_at, parse};
 /// let document = parse(r#"{"gaussian_mu": 0.25}"#)?;
-/// assert_eq!(claim_at(&Located::root(&document))?, Claimed::Gaussian(0.25));
+/// assert_eq!(claim_at(&LocatedValue::root(&document))?, PrivacyClaim::Gaussian(0.25));
 /// # Ok::<(), scumble_wire::WireError>(())
 /// ```
-pub fn claim_at(place: &Located<'_>) -> Result<Claimed> {
+pub fn claim_at(place: &LocatedValue<'_>) -> WireResult<PrivacyClaim> {
     if place.value().is_array() {
-        return Ok(Claimed::Events(some_events(place, &Scope::Presence)?, Scope::Presence));
+        return Ok(PrivacyClaim::Events(some_events(place, &Scope::Presence)?, Scope::Presence));
     }
     if let Some(events) = place.get("events")? {
         place.only(&["events", "neighbours", "attributes", "group"])?;
         let scope = scope(place)?;
-        return Ok(Claimed::Events(some_events(&events, &scope)?, scope));
+        return Ok(PrivacyClaim::Events(some_events(&events, &scope)?, scope));
     }
     if let Some(mu) = place.get("gaussian_mu")? {
         place.only(&["gaussian_mu"])?;
         let value = mu.number()?;
         let is_ratio = value.is_finite() && value >= 0.0;
-        return if is_ratio { Ok(Claimed::Gaussian(value)) } else { Err(mu.refuse("gaussian_mu must be at least 0")) };
+        return if is_ratio {
+            Ok(PrivacyClaim::Gaussian(value))
+        } else {
+            Err(mu.refuse("gaussian_mu must be at least 0"))
+        };
     }
     place.only(&["epsilon", "delta"])?;
     let delta = match place.get("delta")? {
         Some(field) => field.quantity(Delta::new)?,
         None => place.core(Delta::new(0.0))?,
     };
-    Ok(Claimed::Approximate(place.field("epsilon")?.quantity(Epsilon::new)?, delta))
+    Ok(PrivacyClaim::Approximate(place.field("epsilon")?.quantity(Epsilon::new)?, delta))
 }
 
 /// A ledger may have the moves of each scope in events of their own, side by side. A list in which a person moves nothing though somebody's presence
 /// or attributes do has lost one of them: an answer of 0 would be false. So would be one for a person that is below that for presence.
-fn covered(events: &[Event], scope: &Scope, at: &Located<'_>) -> Result<()> {
+fn covered(events: &[Event], scope: &Scope, at: &LocatedValue<'_>) -> WireResult<()> {
     let moves = |scope: &Scope| events.iter().any(|event| !event.moves().shifts(scope).is_empty());
     let touched = || events.iter().any(|event| !event.moves().parts().2.is_empty());
     match scope.members().0 {
@@ -170,8 +173,8 @@ fn covered(events: &[Event], scope: &Scope, at: &Located<'_>) -> Result<()> {
 /// The document of `scumble calibrate`: one event with one parameter missing, and a full target.
 ///
 /// `"free": "times"` asks for the most repetitions, `"free": "rate"` (or a sampling without a rate) for the largest sample.
-pub fn calibration_from_json(document: &Value) -> Result<Calibration> {
-    let place = Located::root(document);
+pub fn calibration_from_json(document: &Value) -> WireResult<Calibration> {
+    let place = LocatedValue::root(document);
     place.only(&["events", "delta", "epsilon", "neighbours", "attributes", "group", "free"])?;
     let events = place.field("events")?;
     let [event] = &events.list()?[..] else {
@@ -188,7 +191,7 @@ pub fn calibration_from_json(document: &Value) -> Result<Calibration> {
     })
 }
 
-fn free_event(place: &Located<'_>, event: &Located<'_>) -> Result<(Event, Free)> {
+fn free_event(place: &LocatedValue<'_>, event: &LocatedValue<'_>) -> WireResult<(Event, FreeParameter)> {
     let missing = missing_parameters(event)?;
     let rate_missing = match event.get("sampling")? {
         Some(sampling) => sampling.get("rate")?.is_none(),
@@ -203,10 +206,10 @@ fn free_event(place: &Located<'_>, event: &Located<'_>) -> Result<(Event, Free)>
         },
     };
     match (&missing[..], rate_missing, asked_times) {
-        ([], false, true) => Ok((event_at(event)?, Free::Times)),
-        ([], true, false) => Ok((event_with(event, Some(("rate", 0.5)))?, Free::Rate)),
+        ([], false, true) => Ok((event_at(event)?, FreeParameter::Times)),
+        ([], true, false) => Ok((event_with(event, Some(("rate", 0.5)))?, FreeParameter::Rate)),
         ([parameter], false, false) if ["sigma", "scale", "epsilon", "rho"].contains(parameter) => {
-            Ok((event_with(event, Some((parameter, 1.0)))?, Free::Noise))
+            Ok((event_with(event, Some((parameter, 1.0)))?, FreeParameter::Noise))
         }
         ([], false, false) => Err(event.refuse(
             "nothing is missing: leave out sigma, scale, epsilon, rho or the sampling rate, or set free to times",

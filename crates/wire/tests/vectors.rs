@@ -3,7 +3,7 @@
 use scumble::calibrate::calibrate;
 use scumble::event::Word;
 use scumble::loss::Loss;
-use scumble_wire::{Ask, account_from_json, calibration_from_json, parse};
+use scumble_wire::{AccountQuestion, account_from_json, calibration_from_json, parse};
 use serde_json::{Value, json};
 
 fn vectors() -> Vec<Value> {
@@ -29,7 +29,7 @@ fn every_account_vector_is_enclosed() {
     for vector in vectors().iter().filter(|vector| vector["command"] == "account") {
         let name = vector["name"].as_str().unwrap();
         let account = account_from_json(&document(vector)).unwrap();
-        let Ask::Epsilon(delta) = account.ask else { panic!("{name} asks for delta") };
+        let AccountQuestion::Epsilon(delta) = account.ask else { panic!("{name} asks for delta") };
         let start = std::time::Instant::now();
         let answer = Loss::of(&account.events, &account.scope).unwrap().epsilon(delta);
         let (low, high) = (number(&vector["eps_lower"]), number(&vector["eps_upper"]));

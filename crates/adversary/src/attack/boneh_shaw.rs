@@ -96,19 +96,19 @@ pub fn least_block(users: u64, beta: f64) -> Result<Option<u64>> {
 
 /// A code: the block of each column.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Code {
+pub struct BonehShawCode {
     users: u64,
     block: u64,
     columns: Vec<u64>,
 }
 
-impl Code {
+impl BonehShawCode {
     /// A code with the columns in a random order.
     ///
     /// ```
-    /// use scumble_adversary::attack::boneh_shaw::{Code, block};
+    /// use scumble_adversary::attack::boneh_shaw::{BonehShawCode, block};
     /// use scumble::noise::InsecureSeededSource;
-    /// let code = Code::generate(3, block(3, 0.05)?, &mut InsecureSeededSource::new(1))?;
+    /// let code = BonehShawCode::generate(3, block(3, 0.05)?, &mut InsecureSeededSource::new(1))?;
     /// // Whoever publishes user 2's own row is user 2.
     /// assert_eq!(code.accused(&code.row(2)?)?, Some(2));
     /// # Ok::<(), scumble::Error>(())
@@ -198,7 +198,7 @@ mod tests {
     fn a_coalition_loses_one_of_its_own() {
         use scumble::noise::InsecureSeededSource;
         let mut bits = InsecureSeededSource::new(4);
-        let code = Code::generate(5, block(5, 0.01).unwrap(), &mut bits).unwrap();
+        let code = BonehShawCode::generate(5, block(5, 0.01).unwrap(), &mut bits).unwrap();
         let (one, other) = (code.row(2).unwrap(), code.row(4).unwrap());
         for seed in 0..5 {
             let mut coins = InsecureSeededSource::new(seed);
@@ -206,6 +206,8 @@ mod tests {
                 one.iter().zip(&other).map(|(a, b)| if coins.next_bits(1) == 1 { *a } else { *b }).collect();
             assert!(matches!(code.accused(&word).unwrap(), Some(2 | 4)));
         }
-        assert!(code.row(0).is_err() && code.accused(&[true]).is_err() && Code::new(2, vec![0, 1, 1]).is_err());
+        assert!(
+            code.row(0).is_err() && code.accused(&[true]).is_err() && BonehShawCode::new(2, vec![0, 1, 1]).is_err()
+        );
     }
 }

@@ -5,7 +5,7 @@ use scumble::loss::special::golden_section;
 
 /// One independent part of an innocent's score: `one` with probability p, `zero` otherwise.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Step {
+pub(super) struct ScoreStep {
     pub(super) p: f64,
     pub(super) one: f64,
     pub(super) zero: f64,
@@ -13,7 +13,7 @@ pub(super) struct Step {
 
 /// min over λ > 0 of (ln(1/φ) + Σ ln(p·e^{λ·one} + (1 − p)·e^{λ·zero}))/λ, rounded up: every λ is valid, so the search need not be exact. Infinite where no
 /// score varies.
-pub(super) fn threshold(steps: &[Step], false_positive: f64) -> Result<f64> {
+pub(super) fn threshold(steps: &[ScoreStep], false_positive: f64) -> Result<f64> {
     if !(false_positive > 0.0 && false_positive < 1.0) {
         return Err(Error::refused(format!("false_positive must be a number in (0, 1), not {false_positive}")));
     }
@@ -43,7 +43,7 @@ pub(super) fn threshold(steps: &[Step], false_positive: f64) -> Result<f64> {
 }
 
 /// The probability that an innocent score is at least `score`, by going through all outcomes; for at most 20 steps.
-pub(super) fn exact_tail(steps: &[Step], score: f64) -> Option<f64> {
+pub(super) fn exact_tail(steps: &[ScoreStep], score: f64) -> Option<f64> {
     if steps.len() > 20 {
         return None;
     }

@@ -6,18 +6,18 @@
 //!
 //! ```
 //! use scumble::quantity::epsilon;
-//! use scumble_adversary::attack::coin::{Outcome, guess};
+//! use scumble_adversary::attack::coin::{CoinOutcome, guess};
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::{Additive, Scope, Target};
 //! let count = Additive::count().within(Target::pure(epsilon(1.0)?), Scope::Presence)?;
 //! let found = guess(&count.events()?, &Scope::Presence, 10_000, &mut InsecureSeededSource::new(1))?;
 //! // Nobody can expect more than e/(e + 1) = 73.1%, and Laplace noise on one whole number gives as much.
-//! assert!(matches!(found, Outcome::Guessed { right: 7_160..=7_460, coins: 10_000 }));
+//! assert!(matches!(found, CoinOutcome::Guessed { right: 7_160..=7_460, coins: 10_000 }));
 //! # Ok::<(), scumble::Error>(())
 //! ```
 
 use crate::audit::Counts;
-use scumble::error::{Error, Result};
+use scumble::error::Result;
 use scumble::event::{Event, Shift, Word};
 use scumble::noise::{BitSource, DiscreteGaussian, DiscreteLaplace, SinhNormal};
 use scumble::quantity::Beta;
@@ -25,7 +25,7 @@ use scumble::scope::Scope;
 
 /// What came of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Outcome {
+pub enum CoinOutcome {
     /// This many of the coins were guessed right.
     Guessed {
         /// How many.
@@ -41,16 +41,16 @@ pub enum Outcome {
     TooMany(f64),
 }
 
-impl Outcome {
+impl CoinOutcome {
     /// The part of the coins that this guess is right about in expectation, at least, except with probability β (Clopper and Pearson 1934); none where nothing was guessed. What came out of the
     /// tosses themselves scatters around the expectation, and may be above what anybody can expect.
     ///
     /// ```
     /// use scumble::quantity::beta;
-    /// use scumble_adversary::attack::coin::Outcome;
-    /// let found = Outcome::Guessed { right: 6_300, coins: 10_000 }.at_least(beta(0.001)?)?.unwrap();
+    /// use scumble_adversary::attack::coin::CoinOutcome;
+    /// let found = CoinOutcome::Guessed { right: 6_300, coins: 10_000 }.at_least(beta(0.001)?)?.unwrap();
     /// assert!((0.614..0.616).contains(&found));
-    /// assert_eq!(Outcome::Unmoved.at_least(beta(0.001)?)?, None);
+    /// assert_eq!(CoinOutcome::Unmoved.at_least(beta(0.001)?)?, None);
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn at_least(&self, beta: Beta) -> Result<Option<f64>> {
@@ -65,13 +65,13 @@ impl Outcome {
 pub const MOST_NUMBERS: u64 = 5_000;
 
 /// One number that neighbours move, and its noise.
-enum Moved {
+enum NoisyShift {
     Laplace(DiscreteLaplace, i64),
     Gaussian(DiscreteGaussian, i64),
     SinhNormal(SinhNormal, i64),
 }
 
-impl Moved {
+impl NoisyShift {
     /// Of a word moved by a whole number.
     fn of(word: &Word, by: i64) -> Result<Option<Self>> {
         Ok(match word {
@@ -110,26 +110,26 @@ impl Moved {
 }
 
 /// Tosses the coins and guesses each.
-pub fn guess<S: BitSource + ?Sized>(events: &[Event], scope: &Scope, coins: u32, bits: &mut S) -> Result<Outcome> {
-    let mut moved: Vec<(Moved, u64)> = Vec::new();
+pub fn guess<S: BitSource + ?Sized>(events: &[Event], scope: &Scope, coins: u32, bits: &mut S) -> Result<CoinOutcome> {
+    let mut moved: Vec<(NoisyShift, u64)> = Vec::new();
     for event in events {
         // On a sample the person may not be in it: that is another law.
         let word = if event.sampling().is_some() { None } else { Some(event.word()) };
         let Some(shift) = farthest(event, scope) else { continue };
         // Noise on whole numbers hides moves by whole numbers.
         let by = shift.by.get().floor().min(1e15) as i64;
-        match word.map(|word| Moved::of(word, by)).transpose()?.flatten() {
+        match word.map(|word| NoisyShift::of(word, by)).transpose()?.flatten() {
             Some(_) if by == 0 => {}
             Some(one) => moved.push((one, shift.cells.saturating_mul(event.times()))),
-            None => return Ok(Outcome::NoNoise(event.word().name())),
+            None => return Ok(CoinOutcome::NoNoise(event.word().name())),
         }
     }
     let numbers = moved.iter().map(|(_, times)| *times as f64).sum::<f64>();
     if numbers == 0.0 {
-        return Ok(Outcome::Unmoved);
+        return Ok(CoinOutcome::Unmoved);
     }
     if numbers > MOST_NUMBERS as f64 {
-        return Ok(Outcome::TooMany(numbers));
+        return Ok(CoinOutcome::TooMany(numbers));
     }
     let mut right = 0;
     for _ in 0..coins {
@@ -142,7 +142,7 @@ pub fn guess<S: BitSource + ?Sized>(events: &[Event], scope: &Scope, coins: u32,
         let guessed = if evidence == 0.0 { bits.next_bits(1) == 1 } else { evidence > 0.0 };
         right += u32::from(guessed == coin);
     }
-    Ok(Outcome::Guessed { right, coins })
+    Ok(CoinOutcome::Guessed { right, coins })
 }
 
 /// The alternative that moves most, in squares. A mixture of alternatives may be guessed more often still: this is one attack, not the worst.
@@ -182,7 +182,7 @@ mod tests {
         for (events, seed) in cases.iter().zip(1..) {
             let best = 0.5 + 0.5 * Loss::of(events, Scope::Person).unwrap().delta(Epsilon::new(0.0).unwrap()).upper;
             let found = guess(events, &Scope::Person, 40_000, &mut InsecureSeededSource::new(seed)).unwrap();
-            let Outcome::Guessed { right, .. } = found else { panic!("{found:?}") };
+            let CoinOutcome::Guessed { right, .. } = found else { panic!("{found:?}") };
             let share = f64::from(right) / 40_000.0;
             assert!((share - best).abs() < 5.5 * 0.0025, "{events:?}: {share} instead of {best}");
             assert!(best > 0.55, "{best}");
@@ -193,17 +193,17 @@ mod tests {
     fn what_cannot_be_tried_says_why() {
         let mut bits = InsecureSeededSource::new(1);
         let mut tried = |event: Event| guess(&[event], &Scope::Presence, 10, &mut bits).unwrap();
-        assert_eq!(tried(Event::pure(Epsilon::new(1.0).unwrap())), Outcome::NoNoise("pure"));
+        assert_eq!(tried(Event::pure(Epsilon::new(1.0).unwrap())), CoinOutcome::NoNoise("pure"));
         assert_eq!(
             tried(Event::discrete_laplace(Scale::new(1.0).unwrap()).poisson(Rate::new(0.5).unwrap())),
-            Outcome::NoNoise("discrete-laplace")
+            CoinOutcome::NoNoise("discrete-laplace")
         );
-        assert_eq!(tried(moving(Event::discrete_laplace(Scale::new(1.0).unwrap()), 1, 0.5)), Outcome::Unmoved);
+        assert_eq!(tried(moving(Event::discrete_laplace(Scale::new(1.0).unwrap()), 1, 0.5)), CoinOutcome::Unmoved);
         assert_eq!(
             tried(moving(Event::discrete_laplace(Scale::new(1.0).unwrap()), 6_000, 1.0)),
-            Outcome::TooMany(6_000.0)
+            CoinOutcome::TooMany(6_000.0)
         );
         let unmoved = Moves::by_scope(Vec::new(), vec![Shift::one_cell(1.0).unwrap()], Vec::new());
-        assert_eq!(tried(Event::pure(Epsilon::new(1.0).unwrap()).moving(unmoved)), Outcome::Unmoved);
+        assert_eq!(tried(Event::pure(Epsilon::new(1.0).unwrap()).moving(unmoved)), CoinOutcome::Unmoved);
     }
 }

@@ -14,7 +14,7 @@ const TIE: f64 = 1e-9;
 
 /// The columns that explain the answers best.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Explained {
+pub struct Explanation {
     /// The least possible largest error, in counts.
     pub least_error: f64,
     /// The columns that have it, smallest first; bit i is person i. At most 10,000 are kept.
@@ -30,7 +30,7 @@ pub struct Explained {
 /// assert_eq!(found.columns, [0b01]);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn reconstruct(queries: &Queries, answers: &[f64]) -> Result<Explained> {
+pub fn reconstruct(queries: &Queries, answers: &[f64]) -> Result<Explanation> {
     check_answers(queries, answers)?;
     let people = queries.people();
     if people > MOST_PEOPLE {
@@ -40,11 +40,11 @@ pub fn reconstruct(queries: &Queries, answers: &[f64]) -> Result<Explained> {
     }
     let mask = |query: usize| queries.members(query).iter().fold(0u32, |mask, i| mask | 1 << i);
     let asked: Vec<(u32, f64)> = (0..queries.count()).map(|query| (mask(query), answers[query])).collect();
-    let mut best = Explained { least_error: f64::INFINITY, columns: Vec::new() };
+    let mut best = Explanation { least_error: f64::INFINITY, columns: Vec::new() };
     for column in 0..1u32 << people {
         if let Some(error) = error_within(&asked, column, best.least_error + TIE) {
             if error < best.least_error - TIE {
-                best = Explained { least_error: error, columns: vec![column] };
+                best = Explanation { least_error: error, columns: vec![column] };
             } else if best.columns.len() < MOST_COLUMNS {
                 best.columns.push(column);
             }

@@ -8,7 +8,7 @@ use scumble::loss::special::normal_above;
 
 /// An estimate of the secret column.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Estimate {
+pub struct LeastSquaresSolution {
     /// The numbers of least squared error (of least length, if there are several).
     pub estimate: Vec<f64>,
     /// Rounded at ½.
@@ -26,7 +26,7 @@ const MOST_STEPS: usize = 5000;
 /// assert_eq!(reconstruct(&queries, &[1.0, 0.1, 0.9])?.column, [true, false]);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn reconstruct(queries: &Queries, answers: &[f64]) -> Result<Estimate> {
+pub fn reconstruct(queries: &Queries, answers: &[f64]) -> Result<LeastSquaresSolution> {
     check_answers(queries, answers)?;
     let mut x = vec![0.0; queries.people()];
     let mut residual = answers.to_vec();
@@ -51,18 +51,18 @@ pub fn reconstruct(queries: &Queries, answers: &[f64]) -> Result<Estimate> {
         let turn = length / before;
         direction.iter_mut().zip(&slope).for_each(|(direction, slope)| *direction = slope + turn * *direction);
     }
-    Ok(Estimate { column: rounded(&x), estimate: x })
+    Ok(LeastSquaresSolution { column: rounded(&x), estimate: x })
 }
 
 /// What is certain about a query matrix, for at most 3000 people.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Certificate {
+pub struct MatrixCertificate {
     /// A lower bound of the least singular value; 0 where nothing is certain.
     pub least_singular_value: f64,
     inverse_diagonal: Option<Vec<f64>>,
 }
 
-impl Certificate {
+impl MatrixCertificate {
     /// Of these queries; with `predictions`, also what [`Certificate::predicted_wrong`] needs (an inverse).
     pub fn of(queries: &Queries, predictions: bool) -> Result<Self> {
         let people = queries.people();

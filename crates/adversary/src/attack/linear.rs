@@ -9,7 +9,7 @@ pub use super::programme::MOST_PEOPLE;
 
 /// The solution, and how near it is.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Solution {
+pub struct LinearSolution {
     /// Between 0 and 1 for each person.
     pub estimate: Vec<f64>,
     /// Rounded at ½.
@@ -29,9 +29,9 @@ pub struct Solution {
 /// assert_eq!(reconstruct(&queries, &[1.0, 0.0, 1.0, 1.0, 77.0])?.column, [true, false]);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn reconstruct(queries: &Queries, answers: &[f64]) -> Result<Solution> {
+pub fn reconstruct(queries: &Queries, answers: &[f64]) -> Result<LinearSolution> {
     let found = solve(queries, answers, Objective::Total)?;
-    Ok(Solution {
+    Ok(LinearSolution {
         column: rounded(&found.estimate),
         estimate: found.estimate,
         total_error: found.error,

@@ -3,22 +3,22 @@
 //! With published means a, population means p and a person's bits x, the score is Σ(a_j − p_j)(x_j − p_j). For somebody who is not in the table, and whose attributes are
 //! independent, its law is known given a and p; members' scores are higher by Σp_j(1 − p_j)/n.
 
-use super::chernoff::{Step, check_probabilities, exact_tail, threshold};
+use super::chernoff::{ScoreStep, check_probabilities, exact_tail, threshold};
 use scumble::error::{Error, Result};
 
 /// Published means and what is known of the population.
 #[derive(Debug, Clone)]
-pub struct Membership {
-    steps: Vec<Step>,
+pub struct MembershipAttack {
+    steps: Vec<ScoreStep>,
     population: Vec<f64>,
 }
 
-impl Membership {
+impl MembershipAttack {
     /// `published` means of a table, and the `population`'s, each in (0, 1).
     ///
     /// ```
-    /// use scumble_adversary::attack::membership::Membership;
-    /// let means = Membership::new(&[0.5, 0.25, 0.75], &[0.3, 0.4, 0.5])?;
+    /// use scumble_adversary::attack::membership::MembershipAttack;
+    /// let means = MembershipAttack::new(&[0.5, 0.25, 0.75], &[0.3, 0.4, 0.5])?;
     /// assert!((means.score(&[true, false, true])? - 0.325).abs() < 1e-12);
     /// # Ok::<(), scumble::Error>(())
     /// ```
@@ -33,7 +33,7 @@ impl Membership {
         if let Some(at) = published.iter().position(|mean| !mean.is_finite()) {
             return Err(Error::refused(format!("published mean {at} is {}, not a finite number", published[at])));
         }
-        let step = |(a, p): (&f64, &f64)| Step { p: *p, one: (a - p) * (1.0 - p), zero: -(a - p) * p };
+        let step = |(a, p): (&f64, &f64)| ScoreStep { p: *p, one: (a - p) * (1.0 - p), zero: -(a - p) * p };
         Ok(Self { steps: published.iter().zip(population).map(step).collect(), population: population.to_vec() })
     }
 
@@ -85,12 +85,12 @@ mod tests {
         let members: Vec<Vec<bool>> = (0..60).map(|_| person()).collect();
         let mean = |j: usize| members.iter().filter(|member| member[j]).count() as f64 / 60.0;
         let published: Vec<f64> = (0..3000).map(mean).collect();
-        let attack = Membership::new(&published, &population).unwrap();
+        let attack = MembershipAttack::new(&published, &population).unwrap();
         let threshold = attack.threshold(1e-4).unwrap();
         let found = members.iter().filter(|member| attack.score(member).unwrap() >= threshold).count();
         let accused = (0..200).filter(|_| attack.score(&person()).unwrap() >= threshold).count();
         assert!(found >= 55 && accused == 0, "{found} {accused}");
         assert!(attack.power(60, 0.0) < 50f64.sqrt() && attack.power(60, 0.0) > 6.0);
-        assert!(Membership::new(&[0.5], &[1.0]).is_err() && Membership::new(&[f64::NAN], &[0.5]).is_err());
+        assert!(MembershipAttack::new(&[0.5], &[1.0]).is_err() && MembershipAttack::new(&[f64::NAN], &[0.5]).is_err());
     }
 }

@@ -3,14 +3,14 @@
 //! It is for answers of which every one is off by little, as those with bounded noise, and it has a [`certificate`](MinMax::wrong_at_most). One answer that is garbage ruins it:
 //! then [`linear`](super::linear) is better.
 
-use super::least_squares::Certificate;
+use super::least_squares::MatrixCertificate;
 use super::programme::{Objective, solve};
 use super::{Queries, rounded};
 use scumble::error::Result;
 
 /// The solution, and how near it is.
 #[derive(Debug, Clone, PartialEq)]
-pub struct MinMax {
+pub struct MinMaxSolution {
     /// Between 0 and 1 for each person.
     pub estimate: Vec<f64>,
     /// Rounded at ½.
@@ -31,9 +31,9 @@ pub struct MinMax {
 /// assert!((found.largest_error - 0.1).abs() < 2e-3 && found.column == [true, false]);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn reconstruct(queries: &Queries, answers: &[f64]) -> Result<MinMax> {
+pub fn reconstruct(queries: &Queries, answers: &[f64]) -> Result<MinMaxSolution> {
     let found = solve(queries, answers, Objective::Largest)?;
-    Ok(MinMax {
+    Ok(MinMaxSolution {
         column: rounded(&found.estimate),
         estimate: found.estimate,
         largest_error: found.error,
@@ -41,13 +41,13 @@ pub fn reconstruct(queries: &Queries, answers: &[f64]) -> Result<MinMax> {
     })
 }
 
-impl MinMax {
+impl MinMaxSolution {
     /// If no answer is off by more than `error`, at most this many values are wrong: 4k(E + E′)²/σ_min², E′ the largest error of this solution (at most E if it were
     /// solved exactly, which gives 16kE²/σ_min²); none where the least singular value may be 0.
     ///
     /// Of k queries the counts of the estimate and of the truth are at most E + E′ apart, so that both columns are at most √k·(E + E′)/σ_min apart, and each wrong value needs ¼ of
     /// the square.
-    pub fn wrong_at_most(&self, certificate: &Certificate, queries: usize, error: f64) -> Option<f64> {
+    pub fn wrong_at_most(&self, certificate: &MatrixCertificate, queries: usize, error: f64) -> Option<f64> {
         let apart = error + self.largest_error;
         certificate.wrong_at_most(&[libm::sqrt(queries as f64) * apart * (1.0 + 1e-12)])
     }
@@ -128,7 +128,7 @@ mod tests {
         let found = reconstruct(&queries, &answers).unwrap();
         let right = recovered(&found.column, &truth).unwrap().right;
         assert!(right >= 38 && found.largest_error <= 1.01, "{right} {}", found.largest_error);
-        let certificate = Certificate::of(&queries, false).unwrap();
+        let certificate = MatrixCertificate::of(&queries, false).unwrap();
         // A tenth of the errors: the certificate is far from what is seen, and is not far from nothing.
         let near: Vec<f64> =
             queries.answers(&column).iter().zip(&answers).map(|(exact, one)| exact + (one - exact) / 10.0).collect();
@@ -137,7 +137,11 @@ mod tests {
         let wrong = 40 - recovered(&found.column, &truth).unwrap().right;
         assert!(wrong as f64 <= most && most < 5.0, "{wrong} {most}");
         assert_eq!(
-            found.wrong_at_most(&Certificate::of(&Queries::new(2, vec![vec![0, 1]]).unwrap(), false).unwrap(), 1, 1.0),
+            found.wrong_at_most(
+                &MatrixCertificate::of(&Queries::new(2, vec![vec![0, 1]]).unwrap(), false).unwrap(),
+                1,
+                1.0
+            ),
             None
         );
         answers.iter_mut().step_by(10).for_each(|answer| *answer = 1000.0);

@@ -34,7 +34,7 @@ use scumble::error::{Error, Result};
 
 /// How much of a secret column was recovered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Recovered {
+pub struct Recovery {
     /// Of how many people.
     pub people: usize,
     /// How many values are right.
@@ -44,14 +44,14 @@ pub struct Recovered {
 }
 
 /// Compares a reconstruction with the truth. (The ceiling of an (ε, δ) guarantee for a uniform column is [`crate::limits::neighbours::success_at_most`].)
-pub fn recovered(found: &[bool], truth: &[bool]) -> Result<Recovered> {
+pub fn recovered(found: &[bool], truth: &[bool]) -> Result<Recovery> {
     if found.len() != truth.len() {
         let (people, given) = (found.len(), truth.len());
         return Err(Error::refused(format!("the truth has {given} values for {people} people")));
     }
     let right = found.iter().zip(truth).filter(|(found, truth)| found == truth).count();
     let ones = truth.iter().filter(|value| **value).count();
-    Ok(Recovered { people: truth.len(), right, constant_guess: ones.max(truth.len() - ones) })
+    Ok(Recovery { people: truth.len(), right, constant_guess: ones.max(truth.len() - ones) })
 }
 
 /// Farther from 0 than any count, and still with squares that can be added up.

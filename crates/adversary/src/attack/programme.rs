@@ -22,7 +22,7 @@ pub(super) enum Objective {
 }
 
 /// The best that was found, and what nothing is below.
-pub(super) struct Found {
+pub(super) struct ProgrammeSolution {
     pub estimate: Vec<f64>,
     pub error: f64,
     pub error_at_least: f64,
@@ -83,7 +83,7 @@ fn onto_simplex(numbers: &[f64], most: f64) -> Vec<f64> {
 }
 
 /// Solves until it is near enough: a thousandth of a count per query for the total error, a thousandth of a count or of itself for the largest.
-pub(super) fn solve(queries: &Queries, answers: &[f64], objective: Objective) -> Result<Found> {
+pub(super) fn solve(queries: &Queries, answers: &[f64], objective: Objective) -> Result<ProgrammeSolution> {
     check_answers(queries, answers)?;
     let (people, count) = (queries.people(), queries.count());
     if people > MOST_PEOPLE {
@@ -95,8 +95,8 @@ pub(super) fn solve(queries: &Queries, answers: &[f64], objective: Objective) ->
     let Some(factor) = queries.gram().factor(weight) else {
         return Err(Error::refused("the query matrix cannot be factored"));
     };
-    let mut state = State::new(people, count, objective);
-    let mut best = Found { estimate: vec![0.5; people], error: f64::INFINITY, error_at_least: 0.0 };
+    let mut state = ProgrammeState::new(people, count, objective);
+    let mut best = ProgrammeSolution { estimate: vec![0.5; people], error: f64::INFINITY, error_at_least: 0.0 };
     for round in 0..MOST_ROUNDS {
         let wanted: Vec<f64> = (0..count).map(|q| state.errors[q] + answers[q] - state.price[q]).collect();
         let mut x = queries.transposed(&wanted);
@@ -117,7 +117,7 @@ pub(super) fn solve(queries: &Queries, answers: &[f64], objective: Objective) ->
     Ok(best)
 }
 
-struct State {
+struct ProgrammeState {
     objective: Objective,
     /// The errors ⟨q, x⟩ − y, shrunk; and their scaled prices.
     errors: Vec<f64>,
@@ -129,7 +129,7 @@ struct State {
     scale: f64,
 }
 
-impl State {
+impl ProgrammeState {
     fn new(people: usize, count: usize, objective: Objective) -> Self {
         Self {
             objective,
@@ -168,7 +168,7 @@ impl State {
     }
 
     /// Takes over what is better here: the estimate, the bound.
-    fn improve(&self, best: &mut Found, queries: &Queries, answers: &[f64]) {
+    fn improve(&self, best: &mut ProgrammeSolution, queries: &Queries, answers: &[f64]) {
         let error = self.objective.of(&queries.answers(&self.cut), answers);
         let prices = self.objective.allowed(&self.price, self.scale);
         let sums = queries.transposed(&prices);

@@ -11,11 +11,11 @@ pub struct Queries {
     starts: Vec<usize>,
     members: Vec<u32>,
     /// Where many are counted: bits, eight people (or eight queries) in a byte.
-    bits: Option<Bits>,
+    bits: Option<QueryBits>,
 }
 
 #[derive(Debug, Clone)]
-struct Bits {
+struct QueryBits {
     /// For each eight people, a byte for each query.
     by_people: Vec<u8>,
     /// For each eight queries, a byte for each person.
@@ -110,7 +110,7 @@ impl Queries {
         Gram::new(self.people, |i, j| f64::from(both(i, j)))
     }
 
-    fn packed(&self) -> Bits {
+    fn packed(&self) -> QueryBits {
         let (people, queries) = (self.people, self.count());
         let mut by_people = vec![0u8; people.div_ceil(8) * queries];
         let mut by_queries = vec![0u8; queries.div_ceil(8) * people];
@@ -121,7 +121,7 @@ impl Queries {
                 by_queries[query / 8 * people + i] |= 1 << (query % 8);
             }
         }
-        Bits { by_people, by_queries }
+        QueryBits { by_people, by_queries }
     }
 }
 

@@ -3,19 +3,19 @@
 //! Column j has a bias p_j = sin² r, r uniform on [t, π/2 − t], sin² t = 1/(300c); each user's bit is 1 with probability p_j. Whoever publishes a word w made of the
 //! rows of a few users gives them high scores; an innocent's bits are independent of w, so that the score has a law which is known given w and p.
 
-use super::chernoff::{Step, check_probabilities, threshold};
+use super::chernoff::{ScoreStep, check_probabilities, threshold};
 use scumble::error::{Error, Result};
 use scumble::noise::BitSource;
 
 /// A code's biases.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tardos {
+pub struct TardosCode {
     bias: Vec<f64>,
 }
 
 /// Tardos' own parameters, which are far longer than is needed with [`Tardos::threshold`].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Classical {
+pub struct ClassicalParameters {
     /// 100·c²·k columns, k = ⌈ln(1/φ)⌉.
     pub length: u64,
     /// Accuse from 20·c·k on.
@@ -31,20 +31,20 @@ pub struct Classical {
 /// assert_eq!((classical(3, 0.01)?.length, classical(3, 0.01)?.threshold), (4500, 300));
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn classical(coalition: u64, false_positive: f64) -> Result<Classical> {
+pub fn classical(coalition: u64, false_positive: f64) -> Result<ClassicalParameters> {
     let is_rate = false_positive > 0.0 && false_positive < 1.0;
     if coalition == 0 || coalition > 1_000_000 || !is_rate {
         return Err(Error::refused("Tardos' parameters need 1 to 1e6 pirates and a false-positive rate in (0, 1)"));
     }
     let k = libm::ceil(-libm::log(false_positive)) as u64;
-    Ok(Classical {
+    Ok(ClassicalParameters {
         length: 100 * coalition * coalition * k,
         threshold: 20 * coalition * k,
         cutoff: 1.0 / (300.0 * coalition as f64),
     })
 }
 
-impl Tardos {
+impl TardosCode {
     /// Known biases, each in (0, 1).
     pub fn new(bias: Vec<f64>) -> Result<Self> {
         check_probabilities(&bias, "bias")?;
@@ -72,14 +72,14 @@ impl Tardos {
         self.bias.iter().map(|p| (bits.next_bits(53) as f64) < p * (1u64 << 53) as f64).collect()
     }
 
-    fn steps(&self, published: &[bool]) -> Result<Vec<Step>> {
+    fn steps(&self, published: &[bool]) -> Result<Vec<ScoreStep>> {
         if published.len() != self.bias.len() {
             let (columns, given) = (self.bias.len(), published.len());
             return Err(Error::refused(format!("the published word has {given} bits, the code {columns} columns")));
         }
         let step = |(p, bit): (&f64, &bool)| {
             let sign = if *bit { 1.0 } else { -1.0 };
-            Step { p: *p, one: sign * libm::sqrt((1.0 - p) / p), zero: -sign * libm::sqrt(p / (1.0 - p)) }
+            ScoreStep { p: *p, one: sign * libm::sqrt((1.0 - p) / p), zero: -sign * libm::sqrt(p / (1.0 - p)) }
         };
         Ok(self.bias.iter().zip(published).map(step).collect())
     }
@@ -108,7 +108,7 @@ mod tests {
     /// On short codes the false-positive rate is computed exactly, for every word that a pirate could publish.
     #[test]
     fn no_word_makes_innocents_look_guilty() {
-        let code = Tardos::new(vec![0.1, 0.5, 0.7, 0.9, 0.3, 0.02, 0.5, 0.6]).unwrap();
+        let code = TardosCode::new(vec![0.1, 0.5, 0.7, 0.9, 0.3, 0.02, 0.5, 0.6]).unwrap();
         for word in 0..256u32 {
             let word: Vec<bool> = (0..8).map(|j| word >> j & 1 == 1).collect();
             for rate in [0.2, 0.05, 1e-3] {
@@ -122,13 +122,13 @@ mod tests {
     #[test]
     fn pirates_are_caught() {
         let mut bits = InsecureSeededSource::new(2);
-        let code = Tardos::generate(1500, 3, &mut bits).unwrap();
+        let code = TardosCode::generate(1500, 3, &mut bits).unwrap();
         let users: Vec<Vec<bool>> = (0..3).map(|_| code.user(&mut bits)).collect();
         let word: Vec<bool> = (0..1500).map(|j| users[j % 3][j]).collect();
         let threshold = code.threshold(&word, 1e-4).unwrap();
         assert!(users.iter().all(|user| code.score(&word, user).unwrap() >= threshold));
         let innocent = code.user(&mut bits);
         assert!(code.score(&word, &innocent).unwrap() < threshold);
-        assert!(Tardos::new(vec![0.0]).is_err() && code.threshold(&word[1..], 0.1).is_err());
+        assert!(TardosCode::new(vec![0.0]).is_err() && code.threshold(&word[1..], 0.1).is_err());
     }
 }

@@ -8,8 +8,8 @@ use super::count::{Targets, worst_count};
 use super::k_anonymity::{Anonymity, k_anonymity, rare_delta};
 use super::lambda::Lambda;
 use super::noise::{AddedNoise, directions_with_noise};
-use super::poisson_binomial::{Group, poisson_binomial, total};
-use super::scenario::{Generalisation, Listed, Published, Scenario, Uncertainty};
+use super::poisson_binomial::{BeliefGroup, poisson_binomial, total};
+use super::scenario::{BeliefCoverage, Generalisation, PublishedStatistic, Scenario, Uncertainty};
 use super::window::Window;
 use scumble::error::{Error, Result};
 use scumble::quantity::Probability;
@@ -18,7 +18,7 @@ use threshold_count::threshold_count;
 mod threshold_count;
 
 /// An analysis whose requirements are met: δ as a function of ε.
-pub(super) struct Candidate<'a> {
+pub(super) struct AnalysisCandidate<'a> {
     /// Its name.
     pub method: Analysis,
     /// ln of a δ that no ε reaches; −∞ if there is none.
@@ -27,16 +27,16 @@ pub(super) struct Candidate<'a> {
     pub delta: Box<dyn Fn(f64) -> Result<Bound> + 'a>,
 }
 
-impl<'a> Candidate<'a> {
+impl<'a> AnalysisCandidate<'a> {
     fn new(method: Analysis, ln_floor: f64, delta: impl Fn(f64) -> Result<Bound> + 'a) -> Self {
         Self { method, ln_floor, delta: Box::new(delta) }
     }
 }
 
 /// What the requirements matrix allows.
-pub(super) enum Allowed<'a> {
+pub(super) enum AllowedAnalyses<'a> {
     /// These, and the best of them is the answer.
-    Analyses(Vec<Candidate<'a>>),
+    Analyses(Vec<AnalysisCandidate<'a>>),
     /// None, since this is missing.
     Refused(Vec<String>),
     /// None that would say anything: why.
@@ -46,13 +46,13 @@ pub(super) enum Allowed<'a> {
 /// How far one unit moves what the noise is added to: a count by its block, a histogram in two cells.
 pub(super) fn moved(scenario: &Scenario) -> u32 {
     match scenario.release.published {
-        Published::Histogram { .. } => 2 * scenario.population.block_size,
+        PublishedStatistic::Histogram { .. } => 2 * scenario.population.block_size,
         _ => scenario.population.block_size,
     }
 }
 
 /// The requirements matrix: which analyses this scenario may use, or what it lacks.
-pub(super) fn allowed(scenario: &Scenario) -> Result<Allowed<'_>> {
+pub(super) fn allowed(scenario: &Scenario) -> Result<AllowedAnalyses<'_>> {
     let mut missing = Vec::new();
     if !scenario.independent {
         missing.push(
@@ -78,7 +78,7 @@ pub(super) fn allowed(scenario: &Scenario) -> Result<Allowed<'_>> {
             release.on_same_units.min(63)
         ));
     }
-    if let Published::KAnonymity { generalisation, .. } = release.published
+    if let PublishedStatistic::KAnonymity { generalisation, .. } = release.published
         && generalisation != Some(Generalisation::Fixed)
     {
         missing.push(
@@ -86,7 +86,8 @@ pub(super) fn allowed(scenario: &Scenario) -> Result<Allowed<'_>> {
                 .to_string(),
         );
     }
-    let noisy_cut = matches!(release.published, Published::Threshold { .. } | Published::KAnonymity { .. });
+    let noisy_cut =
+        matches!(release.published, PublishedStatistic::Threshold { .. } | PublishedStatistic::KAnonymity { .. });
     if noisy_cut && scenario.noise != AddedNoise::None {
         missing.push(
             "noise together with suppression is not analysed: ask about kind \"count\" with this noise instead"
@@ -94,16 +95,16 @@ pub(super) fn allowed(scenario: &Scenario) -> Result<Allowed<'_>> {
         );
     }
     if !missing.is_empty() {
-        return Ok(Allowed::Refused(missing));
+        return Ok(AllowedAnalyses::Refused(missing));
     }
     if let Some(contradiction) = contradiction(scenario)? {
-        return Ok(Allowed::Refused(vec![contradiction]));
+        return Ok(AllowedAnalyses::Refused(vec![contradiction]));
     }
     match release.published {
-        Published::Count => count(scenario),
-        Published::Histogram { categories } => histogram(scenario, categories),
-        Published::Threshold { threshold } => threshold_count(scenario, threshold),
-        Published::KAnonymity { k, hidden_bottom, .. } => anonymity(scenario, k, hidden_bottom),
+        PublishedStatistic::Count => count(scenario),
+        PublishedStatistic::Histogram { categories } => histogram(scenario, categories),
+        PublishedStatistic::Threshold { threshold } => threshold_count(scenario, threshold),
+        PublishedStatistic::KAnonymity { k, hidden_bottom, .. } => anonymity(scenario, k, hidden_bottom),
     }
 }
 
@@ -111,7 +112,7 @@ pub(super) fn allowed(scenario: &Scenario) -> Result<Allowed<'_>> {
 fn patterns(scenario: &Scenario) -> bool {
     let counts = scenario.release.on_same_units;
     matches!(&scenario.uncertainty, Uncertainty::CategoryMinima(minima)
-        if scenario.release.published == Published::Count && counts < 32 && minima.len() == 1 << counts)
+        if scenario.release.published == PublishedStatistic::Count && counts < 32 && minima.len() == 1 << counts)
 }
 
 /// The published count may show that the declared box is absurd. (A function of what is published anyway.)
@@ -122,7 +123,7 @@ fn contradiction(scenario: &Scenario) -> Result<Option<String>> {
     else {
         return Ok(None);
     };
-    if !matches!(scenario.release.published, Published::Count | Published::Threshold { .. }) {
+    if !matches!(scenario.release.published, PublishedStatistic::Count | PublishedStatistic::Threshold { .. }) {
         return Ok(None);
     }
     let m = unknown(scenario)?;
@@ -153,11 +154,11 @@ fn unknown(scenario: &Scenario) -> Result<u64> {
     scenario.unknown_others().ok_or_else(|| Error::refused("population.n_total must say how many records there are"))
 }
 
-fn lacks(sentence: &str) -> Result<Allowed<'static>> {
-    Ok(Allowed::Refused(vec![sentence.to_string()]))
+fn lacks(sentence: &str) -> Result<AllowedAnalyses<'static>> {
+    Ok(AllowedAnalyses::Refused(vec![sentence.to_string()]))
 }
 
-fn count(scenario: &Scenario) -> Result<Allowed<'_>> {
+fn count(scenario: &Scenario) -> Result<AllowedAnalyses<'_>> {
     let noise = scenario.noise;
     let shift = scenario.population.block_size;
     let floor = |ln_floor: f64| if noise == AddedNoise::None { ln_floor } else { f64::NEG_INFINITY };
@@ -174,7 +175,7 @@ fn count(scenario: &Scenario) -> Result<Allowed<'_>> {
         Uncertainty::Beliefs { groups, listed } => beliefs(scenario, groups, *listed)?,
         Uncertainty::TotalVariance(variance) => {
             let variance = *variance;
-            vec![Candidate::new(Analysis::VarianceBound, f64::NEG_INFINITY, move |epsilon| {
+            vec![AnalysisCandidate::new(Analysis::VarianceBound, f64::NEG_INFINITY, move |epsilon| {
                 Ok(Bound::at_most(closed::variance(variance, epsilon, shift)))
             })]
         }
@@ -194,31 +195,35 @@ fn count(scenario: &Scenario) -> Result<Allowed<'_>> {
     if noise != AddedNoise::None {
         candidates.push(noise_alone(noise, shift));
     }
-    Ok(Allowed::Analyses(candidates))
+    Ok(AllowedAnalyses::Analyses(candidates))
 }
 
-fn worst_case<'a>(m: u64, lambda: Lambda, noise: AddedNoise, shift: u32, ln_floor: f64) -> Candidate<'a> {
+fn worst_case<'a>(m: u64, lambda: Lambda, noise: AddedNoise, shift: u32, ln_floor: f64) -> AnalysisCandidate<'a> {
     let tolerance = if m > 100_000 || matches!(noise, AddedNoise::Gaussian(_) | AddedNoise::DiscreteGaussian(_)) {
         1e-3
     } else {
         1e-4
     };
-    Candidate::new(Analysis::WorstCaseCount, ln_floor, move |epsilon| {
+    AnalysisCandidate::new(Analysis::WorstCaseCount, ln_floor, move |epsilon| {
         Ok(worst_count(m, lambda, noise, epsilon, shift, tolerance)?.delta)
     })
 }
 
 /// Against somebody who knows all others, the noise is all there is.
-fn noise_alone<'a>(noise: AddedNoise, shift: u32) -> Candidate<'a> {
-    Candidate::new(Analysis::NoiseAlone, f64::NEG_INFINITY, move |epsilon| {
+fn noise_alone<'a>(noise: AddedNoise, shift: u32) -> AnalysisCandidate<'a> {
+    AnalysisCandidate::new(Analysis::NoiseAlone, f64::NEG_INFINITY, move |epsilon| {
         // From below this says nothing about an attacker who knows less.
         Ok(Bound::at_most(directions_with_noise(&Window::point(0), noise, epsilon, shift).delta().upper))
     })
 }
 
-fn beliefs<'a>(scenario: &Scenario, groups: &'a [Group], listed: Listed) -> Result<Vec<Candidate<'a>>> {
+fn beliefs<'a>(
+    scenario: &Scenario,
+    groups: &'a [BeliefGroup],
+    listed: BeliefCoverage,
+) -> Result<Vec<AnalysisCandidate<'a>>> {
     let noise = scenario.noise;
-    let target = u64::from(listed == Listed::All);
+    let target = u64::from(listed == BeliefCoverage::All);
     let records = total(groups)?;
     let taken = scenario.known() + target;
     if taken > records {
@@ -229,9 +234,9 @@ fn beliefs<'a>(scenario: &Scenario, groups: &'a [Group], listed: Listed) -> Resu
     }
     if scenario.known() == 0 {
         let ln_floor = if noise == AddedNoise::None { floor_of(groups, listed) } else { f64::NEG_INFINITY };
-        if listed == Listed::All {
+        if listed == BeliefCoverage::All {
             let targets = Targets::new(groups)?;
-            return Ok(vec![Candidate::new(Analysis::ExactCount, ln_floor, move |epsilon| {
+            return Ok(vec![AnalysisCandidate::new(Analysis::ExactCount, ln_floor, move |epsilon| {
                 Ok(targets.delta(noise, epsilon, 1))
             })]);
         }
@@ -241,7 +246,7 @@ fn beliefs<'a>(scenario: &Scenario, groups: &'a [Group], listed: Listed) -> Resu
             let closed = closed::chernoff(groups, 0, epsilon, 1);
             Ok(delta.and(Bound::at_most(closed.0.max(closed.1))))
         };
-        return Ok(vec![Candidate::new(Analysis::ExactCount, ln_floor, exact)]);
+        return Ok(vec![AnalysisCandidate::new(Analysis::ExactCount, ln_floor, exact)]);
     }
     // Which records are known is open: the exact δ is not monotone in the beliefs, so only bounds that are.
     let variance = closed::variance_without(groups, taken);
@@ -254,16 +259,16 @@ fn beliefs<'a>(scenario: &Scenario, groups: &'a [Group], listed: Listed) -> Resu
         .collect();
     let certain = records - lambdas.iter().map(|(_, how_many)| how_many).sum::<u64>();
     let mut candidates = vec![
-        Candidate::new(Analysis::ChernoffBound, f64::NEG_INFINITY, move |epsilon| {
+        AnalysisCandidate::new(Analysis::ChernoffBound, f64::NEG_INFINITY, move |epsilon| {
             let (one_way, other_way) = closed::chernoff(groups, taken, epsilon, 1);
             Ok(Bound::at_most(one_way.max(other_way)))
         }),
-        Candidate::new(Analysis::VarianceBound, f64::NEG_INFINITY, move |epsilon| {
+        AnalysisCandidate::new(Analysis::VarianceBound, f64::NEG_INFINITY, move |epsilon| {
             Ok(Bound::at_most(closed::variance(variance, epsilon, 1)))
         }),
     ];
     if records - certain >= taken {
-        candidates.push(Candidate::new(Analysis::Blanket, f64::NEG_INFINITY, move |epsilon| {
+        candidates.push(AnalysisCandidate::new(Analysis::Blanket, f64::NEG_INFINITY, move |epsilon| {
             Ok(Bound::at_most(blanket_of_each(&lambdas, taken, epsilon)?.upper))
         }));
     }
@@ -271,8 +276,8 @@ fn beliefs<'a>(scenario: &Scenario, groups: &'a [Group], listed: Listed) -> Resu
 }
 
 /// ln of the smallest δ for the worst target of a list.
-fn floor_of(groups: &[Group], listed: Listed) -> f64 {
-    if listed == Listed::Others {
+fn floor_of(groups: &[BeliefGroup], listed: BeliefCoverage) -> f64 {
+    if listed == BeliefCoverage::Others {
         return closed::ln_smallest_delta_of(groups);
     }
     // Without the target with the smallest p, Πp is largest; without the one with the largest, Π(1−p) is.
@@ -283,13 +288,13 @@ fn floor_of(groups: &[Group], listed: Listed) -> f64 {
     };
     let present = || groups.iter().enumerate().filter(|(_, group)| group.how_many > 0);
     let by_probability =
-        |a: &(usize, &Group), b: &(usize, &Group)| a.1.probability.get().total_cmp(&b.1.probability.get());
+        |a: &(usize, &BeliefGroup), b: &(usize, &BeliefGroup)| a.1.probability.get().total_cmp(&b.1.probability.get());
     let ends = [present().min_by(by_probability), present().max_by(by_probability)];
     ends.iter().flatten().map(|(target, _)| without(*target)).fold(f64::NEG_INFINITY, f64::max)
 }
 
 /// The blanket between the two rarest categories, both ways.
-fn categories<'a>(scenario: &Scenario, minima: &[f64]) -> Result<Allowed<'a>> {
+fn categories<'a>(scenario: &Scenario, minima: &[f64]) -> Result<AllowedAnalyses<'a>> {
     if scenario.in_blocks() {
         return lacks(
             "population.block_max_size must be 1 for histograms and category_min: blocks are analysed for counts with lambda",
@@ -297,7 +302,7 @@ fn categories<'a>(scenario: &Scenario, minima: &[f64]) -> Result<Allowed<'a>> {
     }
     let m = unknown(scenario)?;
     if let Some(category) = minima.iter().position(|&minimum| minimum == 0.0) {
-        return Ok(Allowed::None(format!(
+        return Ok(AllowedAnalyses::None(format!(
             "category {category} has a minimum of 0: an attacker may be sure that nobody else is in it, and a record there shows"
         )));
     }
@@ -316,8 +321,9 @@ fn categories<'a>(scenario: &Scenario, minima: &[f64]) -> Result<Allowed<'a>> {
     let ln_floor =
         if noiseless { closed::ln_smallest_delta(m, Lambda::new(rarest.min(0.5))?) } else { f64::NEG_INFINITY };
     // Attained by three and more categories, when all cells are published.
-    let exact = noiseless && minima.len() > 2 && matches!(scenario.release.published, Published::Histogram { .. });
-    let mut candidates = vec![Candidate::new(Analysis::Blanket, ln_floor, move |epsilon| {
+    let exact =
+        noiseless && minima.len() > 2 && matches!(scenario.release.published, PublishedStatistic::Histogram { .. });
+    let mut candidates = vec![AnalysisCandidate::new(Analysis::Blanket, ln_floor, move |epsilon| {
         let (one_way, other_way) = blanket_pair(m, rarest, next, epsilon)?;
         let delta = one_way.max(other_way);
         Ok(if exact { delta } else { Bound::at_most(delta.upper) })
@@ -325,16 +331,16 @@ fn categories<'a>(scenario: &Scenario, minima: &[f64]) -> Result<Allowed<'a>> {
     if let Some(pure) = scenario.noise.pure_epsilon(moved(scenario)) {
         candidates.push(pure_noise(pure));
     }
-    Ok(Allowed::Analyses(candidates))
+    Ok(AllowedAnalyses::Analyses(candidates))
 }
 
-fn pure_noise<'a>(pure: f64) -> Candidate<'a> {
-    Candidate::new(Analysis::NoiseAlone, f64::NEG_INFINITY, move |epsilon| {
+fn pure_noise<'a>(pure: f64) -> AnalysisCandidate<'a> {
+    AnalysisCandidate::new(Analysis::NoiseAlone, f64::NEG_INFINITY, move |epsilon| {
         Ok(if epsilon >= pure { Bound::exactly(0.0) } else { Bound::at_most(1.0) })
     })
 }
 
-fn histogram(scenario: &Scenario, categories_declared: Option<u64>) -> Result<Allowed<'_>> {
+fn histogram(scenario: &Scenario, categories_declared: Option<u64>) -> Result<AllowedAnalyses<'_>> {
     match &scenario.uncertainty {
         Uncertainty::Lambda(lambda) => {
             let fitting = if lambda.get() <= 1.0 / 3.0 { 3 } else { 2 };
@@ -357,7 +363,7 @@ fn histogram(scenario: &Scenario, categories_declared: Option<u64>) -> Result<Al
     }
 }
 
-fn anonymity(scenario: &Scenario, k: u64, hidden_bottom: Option<bool>) -> Result<Allowed<'_>> {
+fn anonymity(scenario: &Scenario, k: u64, hidden_bottom: Option<bool>) -> Result<AllowedAnalyses<'_>> {
     if scenario.in_blocks() {
         return lacks(
             "population.block_max_size must be 1 for k_anonymity: blocks are analysed for counts with lambda",
@@ -379,26 +385,34 @@ fn anonymity(scenario: &Scenario, k: u64, hidden_bottom: Option<bool>) -> Result
         Uncertainty::RareCommon { lambda, rare } => {
             let described = describe(*lambda, *rare)?;
             let ln_floor = closed::ln_smallest_delta(described.unknown_others, *lambda);
-            Ok(Allowed::Analyses(vec![Candidate::new(Analysis::KAnonymity, ln_floor, move |epsilon| {
-                // e^ε·δ_r grows in ε, but a claim at a smaller ε is one at this ε as well.
-                let mut best = k_anonymity(&described, epsilon)?;
-                for part in 1..=16 {
-                    best = best.or(k_anonymity(&described, epsilon * f64::from(part) / 17.0)?);
-                }
-                Ok(best)
-            })]))
+            Ok(AllowedAnalyses::Analyses(vec![AnalysisCandidate::new(
+                Analysis::KAnonymity,
+                ln_floor,
+                move |epsilon| {
+                    // e^ε·δ_r grows in ε, but a claim at a smaller ε is one at this ε as well.
+                    let mut best = k_anonymity(&described, epsilon)?;
+                    for part in 1..=16 {
+                        best = best.or(k_anonymity(&described, epsilon * f64::from(part) / 17.0)?);
+                    }
+                    Ok(best)
+                },
+            )]))
         }
         Uncertainty::AtMost(rare) => {
             let delta = 2.0 * rare_delta(&describe(Lambda::new(0.5)?, *rare)?).upper;
-            Ok(Allowed::Analyses(vec![Candidate::new(Analysis::ThresholdCoupling, f64::NEG_INFINITY, move |_| {
-                Ok(Bound::at_most(delta))
-            })]))
+            Ok(AllowedAnalyses::Analyses(vec![AnalysisCandidate::new(
+                Analysis::ThresholdCoupling,
+                f64::NEG_INFINITY,
+                move |_| Ok(Bound::at_most(delta)),
+            )]))
         }
         Uncertainty::Lambda(lambda) => {
             let (m, lambda) = (unknown(scenario)?, *lambda);
-            Ok(Allowed::Analyses(vec![Candidate::new(Analysis::Blanket, f64::NEG_INFINITY, move |epsilon| {
-                Ok(Bound::at_most(blanket(m, lambda, epsilon)?.upper))
-            })]))
+            Ok(AllowedAnalyses::Analyses(vec![AnalysisCandidate::new(
+                Analysis::Blanket,
+                f64::NEG_INFINITY,
+                move |epsilon| Ok(Bound::at_most(blanket(m, lambda, epsilon)?.upper)),
+            )]))
         }
         Uncertainty::CategoryMinima(minima) => categories(scenario, minima),
         Uncertainty::Beliefs { .. } | Uncertainty::TotalVariance(_) => {

@@ -1,12 +1,12 @@
 //! From a question to a verdict: which analyses are allowed, which is best, and what happens when assumptions fail.
 
-use super::allowed::{Allowed, Candidate, allowed, moved};
+use super::allowed::{AllowedAnalyses, AnalysisCandidate, allowed, moved};
 use super::analysis::Analysis;
 use super::bound::Bound;
 use super::lambda::Lambda;
 use super::poisson_binomial::total;
-use super::scenario::{Asked, Listed, Published, Scenario, Uncertainty, Which};
-use super::solve::{EpsilonFound, epsilon_for};
+use super::scenario::{BeliefCoverage, GuaranteeQuery, KnownRecords, PublishedStatistic, Scenario, Uncertainty};
+use super::solve::{EpsilonBounds, epsilon_for};
 use scumble::error::Result;
 use scumble::quantity::Probability;
 
@@ -45,7 +45,7 @@ pub struct Guarantee {
     /// What the added noise alone gives against everybody: differential privacy without any of the assumptions.
     pub noise_epsilon: Option<f64>,
     /// What is left when assumptions fail.
-    pub degradation: Vec<Degraded>,
+    pub degradation: Vec<Degradation>,
 }
 
 /// Which notion of partial knowledge.
@@ -69,7 +69,7 @@ impl Notion {
 
 /// How an assumption could fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum AssumptionChange {
     /// The attacker knows this percentage of the records that were assumed unknown.
     Known(u32),
     /// The uncertainty of each unknown record is this many times smaller.
@@ -80,9 +80,9 @@ pub enum Change {
 
 /// What holds when an assumption fails; `None` where nothing does.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Degraded {
+pub struct Degradation {
     /// What failed.
-    pub change: Change,
+    pub change: AssumptionChange,
     /// ε and δ then.
     pub claim: Option<(f64, f64)>,
 }
@@ -99,13 +99,13 @@ pub struct Degraded {
 /// use scumble::quantity::Epsilon;
 /// let scenario = Scenario {
 ///     population: Population { records: Some(100), block_size: 1, blocks: None },
-///     knowledge: Knowledge { known: 0, which: Which::Any, influenced: 0, active: true },
+///     knowledge: Knowledge { known: 0, which: KnownRecords::Any, influenced: 0, active: true },
 ///     uncertainty: Uncertainty::Lambda(Lambda::new(0.05)?),
 ///     independent: true,
 ///     conditional_on_block: false,
-///     release: Release { published: Published::Count, on_same_units: 1, observed: None },
+///     release: Release { published: PublishedStatistic::Count, on_same_units: 1, observed: None },
 ///     noise: AddedNoise::None,
-///     query: Asked::Epsilon(Epsilon::new(1.0)?),
+///     query: GuaranteeQuery::Epsilon(Epsilon::new(1.0)?),
 /// };
 /// let Verdict::Guarantee(guarantee) = assess(&scenario)? else { panic!("no guarantee") };
 /// assert_eq!(guarantee.method.name(), "worst-case-count");
@@ -121,7 +121,7 @@ pub fn assess(scenario: &Scenario) -> Result<Verdict> {
             Verdict::Guarantee(left) => Some((left.epsilon, left.delta)),
             Verdict::None { .. } | Verdict::Refused { .. } => None,
         };
-        guarantee.degradation.push(Degraded { change, claim });
+        guarantee.degradation.push(Degradation { change, claim });
     }
     Ok(Verdict::Guarantee(guarantee))
 }
@@ -133,13 +133,13 @@ fn folded(scenario: &Scenario) -> Result<Scenario> {
     folded.knowledge.known = scenario.known();
     folded.knowledge.active = scenario.active();
     let Uncertainty::Beliefs { groups, listed } = &scenario.uncertainty else { return Ok(folded) };
-    let listed_records = total(groups)? + u64::from(*listed == Listed::Others);
-    if scenario.knowledge.which == Which::Listed {
-        if let Published::Threshold { threshold } = scenario.release.published {
+    let listed_records = total(groups)? + u64::from(*listed == BeliefCoverage::Others);
+    if scenario.knowledge.which == KnownRecords::Listed {
+        if let PublishedStatistic::Threshold { threshold } = scenario.release.published {
             // All of them may be ones; if they pass the threshold by themselves the count is released as it is.
             folded.release.published = match threshold.checked_sub(scenario.known()) {
-                Some(threshold) => Published::Threshold { threshold },
-                None => Published::Count,
+                Some(threshold) => PublishedStatistic::Threshold { threshold },
+                None => PublishedStatistic::Count,
             };
         }
         folded.knowledge.known = 0;
@@ -150,17 +150,17 @@ fn folded(scenario: &Scenario) -> Result<Scenario> {
 
 fn answer(scenario: &Scenario) -> Result<Verdict> {
     let candidates = match allowed(scenario)? {
-        Allowed::Refused(missing) => return Ok(Verdict::Refused { missing }),
-        Allowed::None(reason) => return Ok(Verdict::None { reason }),
-        Allowed::Analyses(candidates) => candidates,
+        AllowedAnalyses::Refused(missing) => return Ok(Verdict::Refused { missing }),
+        AllowedAnalyses::None(reason) => return Ok(Verdict::None { reason }),
+        AllowedAnalyses::Analyses(candidates) => candidates,
     };
     match scenario.query {
-        Asked::Epsilon(epsilon) => delta_at(scenario, &candidates, epsilon.get()),
-        Asked::Delta(delta) => epsilon_at(scenario, &candidates, delta.get()),
+        GuaranteeQuery::Epsilon(epsilon) => delta_at(scenario, &candidates, epsilon.get()),
+        GuaranteeQuery::Delta(delta) => epsilon_at(scenario, &candidates, delta.get()),
     }
 }
 
-fn delta_at(scenario: &Scenario, candidates: &[Candidate], epsilon: f64) -> Result<Verdict> {
+fn delta_at(scenario: &Scenario, candidates: &[AnalysisCandidate], epsilon: f64) -> Result<Verdict> {
     let mut best: Option<(Analysis, Bound)> = None;
     for candidate in candidates {
         let bound = (candidate.delta)(epsilon)?;
@@ -187,13 +187,13 @@ fn clearly_below(one: f64, other: f64) -> bool {
     one < other * (1.0 - 1e-6)
 }
 
-fn epsilon_at(scenario: &Scenario, candidates: &[Candidate], delta: f64) -> Result<Verdict> {
+fn epsilon_at(scenario: &Scenario, candidates: &[AnalysisCandidate], delta: f64) -> Result<Verdict> {
     if delta >= 1.0 {
         return Ok(Verdict::None { reason: "delta = 1 holds for every release and says nothing".to_string() });
     }
     // Infeasibility first: no search for what cannot exist.
     let floor = candidates.iter().map(|candidate| candidate.ln_floor).fold(f64::INFINITY, f64::min);
-    let mut best: Option<(Analysis, EpsilonFound)> = None;
+    let mut best: Option<(Analysis, EpsilonBounds)> = None;
     for candidate in candidates {
         if delta.ln() < candidate.ln_floor - 1e-12 * candidate.ln_floor.abs() {
             continue;
@@ -233,17 +233,17 @@ fn guarantee(scenario: &Scenario, method: Analysis, epsilon: (f64, f64), delta: 
 }
 
 /// The same scenario with one assumption failing.
-fn degraded(scenario: &Scenario) -> Vec<(Change, Scenario)> {
+fn degraded(scenario: &Scenario) -> Vec<(AssumptionChange, Scenario)> {
     let mut changed = Vec::new();
     for percent in [50, 90, 99, 100] {
-        let change = if percent == 100 { Change::EverythingKnown } else { Change::Known(percent) };
+        let change = if percent == 100 { AssumptionChange::EverythingKnown } else { AssumptionChange::Known(percent) };
         if let Some(scenario) = more_known(scenario, u64::from(percent)) {
             changed.push((change, scenario));
         }
     }
     for divisor in [2, 5] {
         if let Some(scenario) = less_uncertain(scenario, f64::from(divisor)) {
-            changed.push((Change::LessUncertain(divisor), scenario));
+            changed.push((AssumptionChange::LessUncertain(divisor), scenario));
         }
     }
     changed

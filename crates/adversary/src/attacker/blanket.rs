@@ -10,7 +10,7 @@ use super::closed;
 use super::hockey;
 use super::lambda::Lambda;
 use super::noise::{self, AddedNoise};
-use super::poisson_binomial::{Group, MOST_RECORDS, poisson_binomial};
+use super::poisson_binomial::{BeliefGroup, MOST_RECORDS, poisson_binomial};
 use super::window::Window;
 use scumble::error::{Error, Result};
 
@@ -49,8 +49,8 @@ pub fn blanket_pair(m: u64, minimum_a: f64, minimum_b: f64, epsilon: f64) -> Res
 /// λ_j are what is left in the worst case, since the bound falls in every λ_j.
 pub fn blanket_of_each(records: &[(Lambda, u64)], taken: u64, epsilon: f64) -> Result<Bound> {
     let kept = smallest(records, taken)?;
-    let doubled: Result<Vec<Group>> =
-        kept.iter().map(|&(lambda, how_many)| Group::new((2.0 * lambda.get()).min(1.0), how_many)).collect();
+    let doubled: Result<Vec<BeliefGroup>> =
+        kept.iter().map(|&(lambda, how_many)| BeliefGroup::new((2.0 * lambda.get()).min(1.0), how_many)).collect();
     Ok(averaged(&poisson_binomial(&doubled?)?, 0.5, 0.5, epsilon))
 }
 

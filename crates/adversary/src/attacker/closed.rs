@@ -3,7 +3,7 @@
 //! All are exponentials that are rounded up; they bracket searches and stand in where no window reaches.
 
 use super::lambda::Lambda;
-use super::poisson_binomial::Group;
+use super::poisson_binomial::BeliefGroup;
 
 /// e^exponent, at most 1 and rounded up. `magnitude` is the size of what the exponent was summed from.
 fn rounded_up(exponent: f64, magnitude: f64) -> f64 {
@@ -14,12 +14,12 @@ fn rounded_up(exponent: f64, magnitude: f64) -> f64 {
 ///
 /// From log-concavity and Darroch's theorem on the mode: the best half-line starts beyond a mode of the tilted law. Any
 /// `taken` records of the list may be known, or the target: the ones that help most are left out.
-pub fn chernoff(records: &[Group], taken: u64, epsilon: f64, shift: u32) -> (f64, f64) {
+pub fn chernoff(records: &[BeliefGroup], taken: u64, epsilon: f64, shift: u32) -> (f64, f64) {
     let t = epsilon / f64::from(shift.max(1));
     (chernoff_one_way(records, taken, epsilon, t), chernoff_one_way(records, taken, epsilon, -t))
 }
 
-fn chernoff_one_way(records: &[Group], taken: u64, epsilon: f64, t: f64) -> f64 {
+fn chernoff_one_way(records: &[BeliefGroup], taken: u64, epsilon: f64, t: f64) -> f64 {
     let mut gains: Vec<(f64, f64, u64)> = records
         .iter()
         .map(|group| {
@@ -52,9 +52,9 @@ fn chernoff_one_way(records: &[Group], taken: u64, epsilon: f64, t: f64) -> f64 
 }
 
 /// Σ p(1−p) without the `taken` records that have the most of it.
-pub fn variance_without(records: &[Group], taken: u64) -> f64 {
+pub fn variance_without(records: &[BeliefGroup], taken: u64) -> f64 {
     let mut sorted = records.to_vec();
-    let of_one = |group: &Group| group.coin().0 * group.coin().1;
+    let of_one = |group: &BeliefGroup| group.coin().0 * group.coin().1;
     sorted.sort_by(|a, b| of_one(b).total_cmp(&of_one(a)));
     let mut left = taken;
     sorted.iter().fold(0.0, |sum, group| {
@@ -109,7 +109,7 @@ pub fn ln_smallest_delta(m: u64, lambda: Lambda) -> f64 {
 }
 
 /// ln of the smallest δ that any ε reaches for these beliefs: the larger of Πp and Π(1−p).
-pub fn ln_smallest_delta_of(others: &[Group]) -> f64 {
+pub fn ln_smallest_delta_of(others: &[BeliefGroup]) -> f64 {
     let (mut ones, mut zeros) = (0.0, 0.0);
     for group in others {
         let count = group.how_many as f64;

@@ -12,7 +12,7 @@ pub const MOST_JOINT_RECORDS: u64 = 400;
 
 /// An (ε, δ) that holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Claim {
+pub struct ApproximateBound {
     /// The bound of the odds, as a logarithm.
     pub epsilon: f64,
     /// The mass that it does not cover.
@@ -28,39 +28,39 @@ fn up(value: f64) -> f64 {
 ///
 /// This is Theorem 6 with the coefficient that its proof gives: 1, not 2 (2μ is false for μ < 0). For three and more releases the
 /// dependency of each must be taken against the whole transcript before it: pairs are not enough.
-pub fn with_dependency(first: Claim, second: Claim, mu: f64, nu: f64) -> Claim {
-    Claim {
+pub fn with_dependency(first: ApproximateBound, second: ApproximateBound, mu: f64, nu: f64) -> ApproximateBound {
+    ApproximateBound {
         epsilon: up(first.epsilon + second.epsilon + mu).max(0.0),
         delta: up(first.delta + second.delta + nu).min(1.0),
     }
 }
 
 /// Releases that read disjoint sets of mutually independent records: every record is in one of them.
-pub fn parallel(claims: &[Claim]) -> Claim {
-    claims.iter().fold(Claim { epsilon: 0.0, delta: 0.0 }, |all, claim| Claim {
+pub fn parallel(claims: &[ApproximateBound]) -> ApproximateBound {
+    claims.iter().fold(ApproximateBound { epsilon: 0.0, delta: 0.0 }, |all, claim| ApproximateBound {
         epsilon: all.epsilon.max(claim.epsilon),
         delta: all.delta.max(claim.delta),
     })
 }
 
 /// Releases of which the j-th reads only the j-th coordinate of every record, the coordinates of each record being independent.
-pub fn independent_coordinates(claims: &[Claim]) -> Claim {
-    let none = Claim { epsilon: 0.0, delta: 0.0 };
+pub fn independent_coordinates(claims: &[ApproximateBound]) -> ApproximateBound {
+    let none = ApproximateBound { epsilon: 0.0, delta: 0.0 };
     claims.iter().fold(none, |all, claim| with_dependency(all, *claim, 0.0, 0.0))
 }
 
 /// P ≈ Q and Q ≈ R give P ≈ R with δ₁ + e^{ε₁}δ₂ one way and δ₂ + e^{ε₂}δ₁ the other: the larger.
 ///
 /// ```
-/// use scumble_adversary::attacker::{Claim, chained};
-/// let step = Claim { epsilon: 0.5, delta: 0.05 };
+/// use scumble_adversary::attacker::{ApproximateBound, chained};
+/// let step = ApproximateBound { epsilon: 0.5, delta: 0.05 };
 /// let both = chained(step, step);
 /// assert!((both.delta - 0.05 * (1.0 + 0.5f64.exp())).abs() < 1e-15 && both.delta > 0.1);
 /// ```
-pub fn chained(first: Claim, second: Claim) -> Claim {
+pub fn chained(first: ApproximateBound, second: ApproximateBound) -> ApproximateBound {
     let one_way = first.delta + first.epsilon.exp() * second.delta;
     let other_way = second.delta + second.epsilon.exp() * first.delta;
-    Claim { epsilon: up(first.epsilon + second.epsilon), delta: up(one_way.max(other_way)).min(1.0) }
+    ApproximateBound { epsilon: up(first.epsilon + second.epsilon), delta: up(one_way.max(other_way)).min(1.0) }
 }
 
 /// The dependency term of two binary counts of independent users with |ln P(x₂|x₁)/P(x₂)| ≤ c: at most 4c (the paper prints 2c,

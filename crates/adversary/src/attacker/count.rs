@@ -4,7 +4,7 @@ use super::bound::{Bound, Directions};
 use super::closed;
 use super::lambda::Lambda;
 use super::noise::{self, AddedNoise};
-use super::poisson_binomial::{Group, Left, MOST_RECORDS, leave_one_out, poisson_binomial, total};
+use super::poisson_binomial::{BeliefGroup, MOST_RECORDS, RemainingLaw, leave_one_out, poisson_binomial, total};
 use super::two_point::two_point;
 use super::window::Window;
 use scumble::error::{Error, Result};
@@ -32,12 +32,12 @@ const NOTHING: f64 = 1e-34;
 /// The bound holds for every value of what is known, in both directions.
 ///
 /// ```
-/// use scumble_adversary::attacker::{Group, AddedNoise, exact_count};
-/// let delta = exact_count(&[Group::new(0.05, 99)?], AddedNoise::None, 1.0, 1)?.delta();
+/// use scumble_adversary::attacker::{BeliefGroup, AddedNoise, exact_count};
+/// let delta = exact_count(&[BeliefGroup::new(0.05, 99)?], AddedNoise::None, 1.0, 1)?.delta();
 /// assert!((delta.upper - 0.021764142665).abs() < 1e-11);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn exact_count(others: &[Group], noise: AddedNoise, epsilon: f64, shift: u32) -> Result<Directions> {
+pub fn exact_count(others: &[BeliefGroup], noise: AddedNoise, epsilon: f64, shift: u32) -> Result<Directions> {
     Ok(noise::directions_with_noise(&poisson_binomial(others)?, noise, epsilon, shift))
 }
 
@@ -45,19 +45,19 @@ pub fn exact_count(others: &[Group], noise: AddedNoise, epsilon: f64, shift: u32
 ///
 /// With many different probabilities whole slices of the list are left out instead of one record: a little more than the
 /// truth, never less (dropping a record from a count only raises δ).
-pub fn exact_count_of_all(records: &[Group], noise: AddedNoise, epsilon: f64, shift: u32) -> Result<Bound> {
+pub fn exact_count_of_all(records: &[BeliefGroup], noise: AddedNoise, epsilon: f64, shift: u32) -> Result<Bound> {
     Ok(Targets::new(records)?.delta(noise, epsilon, shift))
 }
 
 /// The laws of the others for every possible target of a list.
 pub(super) struct Targets {
-    left: Vec<Left>,
+    left: Vec<RemainingLaw>,
     /// The law with nobody left out, where slices were left out: from below, δ of any target is larger than δ here.
     whole: Option<Window>,
 }
 
 impl Targets {
-    pub(super) fn new(records: &[Group]) -> Result<Self> {
+    pub(super) fn new(records: &[BeliefGroup]) -> Result<Self> {
         let slices = if total(records)? > MANY_RECORDS { MOST_TARGETS / 4 } else { MOST_TARGETS };
         let left = leave_one_out(records, slices)?;
         if left.is_empty() {
@@ -79,7 +79,7 @@ impl Targets {
 
 /// W: the worst δ over all beliefs in the box, and where it is reached.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Worst {
+pub struct WorstCase {
     /// The worst δ.
     pub delta: Bound,
     /// At the worst vertex that was found, this many records are believed to be 1 with probability λ, the others 1 − λ.
@@ -110,7 +110,7 @@ pub fn worst_count(
     epsilon: f64,
     shift: u32,
     tolerance: f64,
-) -> Result<Worst> {
+) -> Result<WorstCase> {
     if m > MOST_RECORDS {
         return Err(Error::refused(format!(
             "more than {MOST_RECORDS} records are not analysed; claim fewer (that is safe)"
@@ -119,12 +119,12 @@ pub fn worst_count(
     let look =
         |low: u64, high: u64| noise::with_against_without(&two_point(low, high, lambda.get()), noise, epsilon, shift);
     if lambda.get() == 0.5 {
-        return Ok(Worst { delta: look(m, 0), at_lambda: m, looks: 1 });
+        return Ok(WorstCase { delta: look(m, 0), at_lambda: m, looks: 1 });
     }
     let closed = if shift == 1 { closed::kullback_leibler(m, lambda, epsilon) } else { 1.0 };
-    let mut search = Search { best: 0.0, seen: 0.0, at_lambda: 0, looks: 0 };
+    let mut search = WorstCaseSearch { best: 0.0, seen: 0.0, at_lambda: 0, looks: 0 };
     if closed < NOTHING {
-        return Ok(Worst { delta: Bound::at_most(closed), at_lambda: 0, looks: 0 });
+        return Ok(WorstCase { delta: Bound::at_most(closed), at_lambda: 0, looks: 0 });
     }
     if m <= EXHAUSTIVE {
         for at_lambda in 0..=m {
@@ -136,7 +136,7 @@ pub fn worst_count(
         search.see(at_lambda, look(at_lambda, m - at_lambda));
     }
     let mut pruned = 0.0f64;
-    let mut open = BinaryHeap::from([Part { upper: 1.0, from: 0, to: m }]);
+    let mut open = BinaryHeap::from([LambdaInterval { upper: 1.0, from: 0, to: m }]);
     while let Some(part) = open.pop() {
         if part.upper <= search.enough(tolerance) || search.looks > MOST_LOOKS {
             // The heap gives the largest first: nothing that is left is worse.
@@ -156,7 +156,7 @@ pub fn worst_count(
             search.looks += 1;
             let upper = look(from, m - to).upper;
             if upper > search.enough(tolerance) {
-                open.push(Part { upper, from, to });
+                open.push(LambdaInterval { upper, from, to });
             } else {
                 pruned = pruned.max(upper);
             }
@@ -167,34 +167,34 @@ pub fn worst_count(
 
 /// Records at λ from `from` to `to`, and a δ that none of these vertices exceeds.
 #[derive(PartialEq)]
-struct Part {
+struct LambdaInterval {
     upper: f64,
     from: u64,
     to: u64,
 }
 
-impl Eq for Part {}
+impl Eq for LambdaInterval {}
 
-impl Ord for Part {
+impl Ord for LambdaInterval {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.upper.total_cmp(&other.upper).then(other.from.cmp(&self.from))
     }
 }
 
-impl PartialOrd for Part {
+impl PartialOrd for LambdaInterval {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-struct Search {
+struct WorstCaseSearch {
     best: f64,
     seen: f64,
     at_lambda: u64,
     looks: usize,
 }
 
-impl Search {
+impl WorstCaseSearch {
     fn see(&mut self, at_lambda: u64, delta: Bound) {
         self.looks += 1;
         self.seen = self.seen.max(delta.upper);
@@ -208,8 +208,8 @@ impl Search {
         self.best * (1.0 + tolerance) + NOTHING
     }
 
-    fn answer(&self, pruned: f64, closed: f64) -> Worst {
+    fn answer(&self, pruned: f64, closed: f64) -> WorstCase {
         let upper = self.seen.max(pruned).min(closed);
-        Worst { delta: Bound::new(self.best, upper), at_lambda: self.at_lambda, looks: self.looks }
+        WorstCase { delta: Bound::new(self.best, upper), at_lambda: self.at_lambda, looks: self.looks }
     }
 }

@@ -47,7 +47,7 @@ mod window;
 mod words;
 
 pub use analysis::Analysis;
-pub use assess::{Change, Degraded, Guarantee, Notion, Verdict, assess};
+pub use assess::{AssumptionChange, Degradation, Guarantee, Notion, Verdict, assess};
 pub use blanket::{blanket, blanket_of_each, blanket_pair, blanket_with_noise};
 pub use bound::{Bound, Directions};
 pub use closed::{
@@ -55,20 +55,21 @@ pub use closed::{
     ln_smallest_delta, ln_smallest_delta_of, variance as closed_variance, variance_without,
 };
 pub use composition::{
-    Claim, MOST_JOINT_RECORDS, TwoCounts, chained, dependency_of_two_days, independent_coordinates, parallel,
-    with_dependency,
+    ApproximateBound, MOST_JOINT_RECORDS, TwoCounts, chained, dependency_of_two_days, independent_coordinates,
+    parallel, with_dependency,
 };
-pub use count::{Worst, exact_count, exact_count_of_all, worst_count};
+pub use count::{WorstCase, exact_count, exact_count_of_all, worst_count};
 pub use hockey::directions;
 pub use k_anonymity::{Anonymity, k_anonymity, rare_delta};
 pub use lambda::Lambda;
 pub use noise::{AddedNoise, Ratio, directions_with_noise};
-pub use of_release::{Learned, Settings, Statistic, of_release};
-pub use poisson_binomial::{Group, MOST_RECORDS, poisson_binomial};
+pub use of_release::{AttackerSettings, ReleaseAssessment, Statistic, of_release};
+pub use poisson_binomial::{BeliefGroup, MOST_RECORDS, poisson_binomial};
 pub use scenario::{
-    Asked, Generalisation, Knowledge, Listed, Population, Published, Release, Scenario, Uncertainty, Which,
+    BeliefCoverage, Generalisation, GuaranteeQuery, Knowledge, KnownRecords, Population, PublishedStatistic, Release,
+    Scenario, Uncertainty,
 };
-pub use solve::{EpsilonFound, epsilon_for};
+pub use solve::{EpsilonBounds, epsilon_for};
 pub use threshold::{coupling, thresholded, thresholded_of_all, thresholded_passive, unified, unified_passive};
 pub use window::Window;
 pub use words::{brittleness, rounded_up, sentence, sentence_with};

@@ -3,14 +3,16 @@
 use super::assess::{Verdict, assess};
 use super::lambda::Lambda;
 use super::noise::AddedNoise;
-use super::scenario::{Asked, Knowledge, Population, Published, Release, Scenario, Uncertainty, Which};
+use super::scenario::{
+    GuaranteeQuery, Knowledge, KnownRecords, Population, PublishedStatistic, Release, Scenario, Uncertainty,
+};
 use super::words::{brittleness, sentence};
 use scumble::error::Result;
 use scumble::quantity::{Delta, Rate};
 
 /// The attacker of a project: declared once, for all of its releases.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
+pub struct AttackerSettings {
     /// At least this many rows are in the release. A public number: a bound that anybody may know, never the size of a private table.
     /// Fewer rows only weaken the claim.
     pub rows: u64,
@@ -37,7 +39,7 @@ pub enum Statistic {
 
 /// What such an attacker learns.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Learned {
+pub struct ReleaseAssessment {
     /// The question that was answered.
     pub scenario: Scenario,
     /// The answer.
@@ -55,9 +57,9 @@ pub struct Learned {
 /// without any of these assumptions; without noise this is all there is, so that the words begin with what it is not.
 ///
 /// ```
-/// use scumble_adversary::attacker::{Lambda, AddedNoise, Settings, Statistic, Verdict, of_release};
+/// use scumble_adversary::attacker::{Lambda, AddedNoise, AttackerSettings, Statistic, Verdict, of_release};
 /// use scumble::quantity::{Delta, Rate};
-/// let settings = Settings {
+/// let settings = AttackerSettings {
 ///     rows: 10_000,
 ///     known: Rate::new(0.5)?,
 ///     active: true,
@@ -73,22 +75,22 @@ pub struct Learned {
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn of_release(
-    settings: &Settings,
+    settings: &AttackerSettings,
     statistic: Statistic,
     noise: AddedNoise,
     rows_per_owner: u32,
     releases: u32,
-) -> Result<Learned> {
+) -> Result<ReleaseAssessment> {
     let known = (settings.rows as f64 * settings.known.get()).ceil() as u64;
     let published = match statistic {
-        Statistic::Count => Published::Count,
-        Statistic::Histogram(categories) => Published::Histogram { categories: Some(categories) },
+        Statistic::Count => PublishedStatistic::Count,
+        Statistic::Histogram(categories) => PublishedStatistic::Histogram { categories: Some(categories) },
     };
     let scenario = Scenario {
         population: Population { records: Some(settings.rows), block_size: rows_per_owner.max(1), blocks: None },
         knowledge: Knowledge {
             known: known.min(settings.rows),
-            which: Which::Any,
+            which: KnownRecords::Any,
             influenced: 0,
             active: settings.active,
         },
@@ -97,7 +99,7 @@ pub fn of_release(
         conditional_on_block: rows_per_owner > 1,
         release: Release { published, on_same_units: releases, observed: None },
         noise,
-        query: Asked::Delta(settings.delta),
+        query: GuaranteeQuery::Delta(settings.delta),
     };
     let verdict = assess(&scenario)?;
     let words = match &verdict {
@@ -108,5 +110,5 @@ pub fn of_release(
         Verdict::None { reason } => format!("Against this attacker nothing is guaranteed: {reason}."),
         Verdict::Refused { missing } => format!("Nothing is claimed about this attacker: {}.", missing.join("; ")),
     };
-    Ok(Learned { scenario, verdict, words })
+    Ok(ReleaseAssessment { scenario, verdict, words })
 }

@@ -17,14 +17,14 @@ const CHUNK: usize = 64;
 
 /// `how_many` records of which the attacker believes, of each, that it is 1 with this probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Group {
+pub struct BeliefGroup {
     /// The attacker's belief that such a record is 1.
     pub probability: Probability,
     /// How many records.
     pub how_many: u64,
 }
 
-impl Group {
+impl BeliefGroup {
     /// Checks the probability.
     pub fn new(probability: f64, how_many: u64) -> Result<Self> {
         Ok(Self { probability: Probability::new(probability)?, how_many })
@@ -44,7 +44,7 @@ impl Group {
 }
 
 /// How many records there are in all, refusing more than [`MOST_RECORDS`].
-pub fn total(groups: &[Group]) -> Result<u64> {
+pub fn total(groups: &[BeliefGroup]) -> Result<u64> {
     let total = groups.iter().try_fold(0u64, |sum, group| sum.checked_add(group.how_many));
     match total {
         Some(total) if total <= MOST_RECORDS => Ok(total),
@@ -61,12 +61,12 @@ pub fn total(groups: &[Group]) -> Result<u64> {
 /// deviations.
 ///
 /// ```
-/// use scumble_adversary::attacker::{Group, poisson_binomial};
-/// let law = poisson_binomial(&[Group::new(0.25, 1)?, Group::new(0.5, 1)?])?;
+/// use scumble_adversary::attacker::{BeliefGroup, poisson_binomial};
+/// let law = poisson_binomial(&[BeliefGroup::new(0.25, 1)?, BeliefGroup::new(0.5, 1)?])?;
 /// assert_eq!(law.values(), [0.375, 0.5, 0.125]);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn poisson_binomial(groups: &[Group]) -> Result<Window> {
+pub fn poisson_binomial(groups: &[BeliefGroup]) -> Result<Window> {
     total(groups)?;
     let mut windows = Vec::new();
     let mut coins = Window::point(0);
@@ -112,9 +112,9 @@ pub(super) fn sum(windows: Vec<Window>) -> Window {
 /// whole slice of the list (dropping records only raises δ of a count).
 ///
 /// Built down a tree: the complement of a child is the complement of its parent with the sibling added.
-pub(super) fn leave_one_out(groups: &[Group], parts: usize) -> Result<Vec<Left>> {
+pub(super) fn leave_one_out(groups: &[BeliefGroup], parts: usize) -> Result<Vec<RemainingLaw>> {
     total(groups)?;
-    let mut groups: Vec<Group> = groups.iter().copied().filter(|group| group.how_many > 0).collect();
+    let mut groups: Vec<BeliefGroup> = groups.iter().copied().filter(|group| group.how_many > 0).collect();
     groups.sort_by(|a, b| a.probability.get().total_cmp(&b.probability.get()));
     groups.dedup_by(|next, kept| {
         let same = next.probability == kept.probability;
@@ -124,7 +124,7 @@ pub(super) fn leave_one_out(groups: &[Group], parts: usize) -> Result<Vec<Left>>
         same
     });
     let exact = groups.len() <= parts;
-    let slices: Vec<&[Group]> =
+    let slices: Vec<&[BeliefGroup]> =
         if groups.is_empty() { Vec::new() } else { groups.chunks(groups.len().div_ceil(parts.max(1))).collect() };
     let mut left = Vec::with_capacity(slices.len());
     complements(&slices, &Window::point(0), exact, &mut left)?;
@@ -132,24 +132,25 @@ pub(super) fn leave_one_out(groups: &[Group], parts: usize) -> Result<Vec<Left>>
 }
 
 /// A law with one record, or more, taken out.
-pub(super) struct Left {
+pub(super) struct RemainingLaw {
     /// The law of the others.
     pub law: Window,
     /// Whether exactly one record was taken out, or more.
     pub exact: bool,
 }
 
-fn complements(slices: &[&[Group]], outside: &Window, exact: bool, left: &mut Vec<Left>) -> Result<()> {
+fn complements(slices: &[&[BeliefGroup]], outside: &Window, exact: bool, left: &mut Vec<RemainingLaw>) -> Result<()> {
     match slices {
         [] => {}
         [only] if exact => {
-            let rest: Vec<Group> = only.iter().map(|group| Group { how_many: group.how_many - 1, ..*group }).collect();
-            left.push(Left { law: outside.convolved(&poisson_binomial(&rest)?), exact: true });
+            let rest: Vec<BeliefGroup> =
+                only.iter().map(|group| BeliefGroup { how_many: group.how_many - 1, ..*group }).collect();
+            left.push(RemainingLaw { law: outside.convolved(&poisson_binomial(&rest)?), exact: true });
         }
-        [_] => left.push(Left { law: outside.clone(), exact: false }),
+        [_] => left.push(RemainingLaw { law: outside.clone(), exact: false }),
         _ => {
             let (one, other) = slices.split_at(slices.len() / 2);
-            let with = |half: &[&[Group]]| Ok::<_, Error>(outside.convolved(&poisson_binomial(&half.concat())?));
+            let with = |half: &[&[BeliefGroup]]| Ok::<_, Error>(outside.convolved(&poisson_binomial(&half.concat())?));
             complements(one, &with(other)?, exact, left)?;
             complements(other, &with(one)?, exact, left)?;
         }
@@ -163,7 +164,8 @@ mod tests {
 
     #[test]
     fn leaving_one_out_of_few_groups_is_exact_and_of_many_is_a_slice() {
-        let groups: Vec<Group> = [0.05, 0.2, 0.5, 0.5, 0.9].iter().map(|&p| Group::new(p, 1).unwrap()).collect();
+        let groups: Vec<BeliefGroup> =
+            [0.05, 0.2, 0.5, 0.5, 0.9].iter().map(|&p| BeliefGroup::new(p, 1).unwrap()).collect();
         let left = leave_one_out(&groups, 64).unwrap();
         assert_eq!(left.len(), 4);
         assert!(left.iter().all(|left| left.exact && left.law.values().len() == 5));

@@ -1,7 +1,7 @@
 //! Formulas as the paper prints them, kept only to draw them beside the truth. None of them is ever a verdict.
 
 use super::lambda::Lambda;
-use super::poisson_binomial::Group;
+use super::poisson_binomial::BeliefGroup;
 use super::window::Window;
 use scumble::quantity::Probability;
 
@@ -34,16 +34,16 @@ pub fn theorem_4(n: u64, p: Probability, threshold: u64) -> Option<(f64, f64)> {
 }
 
 /// Proposition 7 with its printed third moment, which is the wrong one: `(ε, δ)` for a given δ₂. *False* for small δ.
-pub fn proposition_7(records: &[Group], delta_2: f64) -> (f64, f64) {
+pub fn proposition_7(records: &[BeliefGroup], delta_2: f64) -> (f64, f64) {
     moments(records, delta_2, |p| p * (1.0 - p) * (1.0 - 2.0 * p).abs())
 }
 
 /// Proposition 7 with the third absolute moment that Berry–Esseen needs.
-pub fn proposition_7_corrected(records: &[Group], delta_2: f64) -> (f64, f64) {
+pub fn proposition_7_corrected(records: &[BeliefGroup], delta_2: f64) -> (f64, f64) {
     moments(records, delta_2, |p| p * (1.0 - p) * (p * p + (1.0 - p) * (1.0 - p)))
 }
 
-fn moments(records: &[Group], delta_2: f64, third: impl Fn(f64) -> f64) -> (f64, f64) {
+fn moments(records: &[BeliefGroup], delta_2: f64, third: impl Fn(f64) -> f64) -> (f64, f64) {
     let sum = |moment: &dyn Fn(f64) -> f64| -> f64 {
         records.iter().map(|group| moment(group.probability.get()) * group.how_many as f64).sum()
     };

@@ -2,7 +2,7 @@
 
 use super::lambda::Lambda;
 use super::noise::AddedNoise;
-use super::poisson_binomial::Group;
+use super::poisson_binomial::BeliefGroup;
 use scumble::quantity::{Delta, Epsilon, Probability};
 
 /// A whole question. Nothing in it is inferred from data: these are declarations, and the answer holds only if they are true.
@@ -23,7 +23,7 @@ pub struct Scenario {
     /// Noise on the published numbers.
     pub noise: AddedNoise,
     /// ε for a δ, or δ for an ε.
-    pub query: Asked,
+    pub query: GuaranteeQuery,
 }
 
 /// The records of the release.
@@ -44,7 +44,7 @@ pub struct Knowledge {
     /// At most this many records.
     pub known: u64,
     /// Any records, or certain ones that the uncertainty does not list.
-    pub which: Which,
+    pub which: KnownRecords,
     /// At most this many records have a value that the attacker chose.
     pub influenced: u64,
     /// Whether the guarantee must hold for every value of what is known, or on average.
@@ -53,7 +53,7 @@ pub struct Knowledge {
 
 /// Which records are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum KnownRecords {
     /// Any: the worst subset.
     Any,
     /// Certain ones, which the list of beliefs leaves out.
@@ -68,9 +68,9 @@ pub enum Uncertainty {
     /// Each is 1 with a listed probability.
     Beliefs {
         /// The probabilities, and how many records have each.
-        groups: Vec<Group>,
+        groups: Vec<BeliefGroup>,
         /// Whether the target is in the list.
-        listed: Listed,
+        listed: BeliefCoverage,
     },
     /// Each is 1 with at most this probability.
     AtMost(Probability),
@@ -89,7 +89,7 @@ pub enum Uncertainty {
 
 /// Whom a list of beliefs lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Listed {
+pub enum BeliefCoverage {
     /// All unknown records; the worst of them is the target.
     All,
     /// The others: the target is not in it.
@@ -100,7 +100,7 @@ pub enum Listed {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Release {
     /// The kind of statistic.
-    pub published: Published,
+    pub published: PublishedStatistic,
     /// How many statistics about the same units are published in all, this one included, before and after it.
     pub on_same_units: u32,
     /// The count that was published, to see whether the declared beliefs are absurd.
@@ -109,7 +109,7 @@ pub struct Release {
 
 /// A kind of statistic.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Published {
+pub enum PublishedStatistic {
     /// How many records are 1.
     Count,
     /// How many records are in each category.
@@ -144,7 +144,7 @@ pub enum Generalisation {
 
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Asked {
+pub enum GuaranteeQuery {
     /// δ at this ε.
     Epsilon(Epsilon),
     /// The smallest ε for this δ.

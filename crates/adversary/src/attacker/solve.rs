@@ -6,7 +6,7 @@ use scumble::error::Result;
 
 /// ε for a given δ, between certified ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct EpsilonFound {
+pub struct EpsilonBounds {
     /// At this ε, δ is certainly small enough: the number to claim.
     pub upper: f64,
     /// Below this ε, δ is certainly too large (0 if nothing is known).
@@ -30,10 +30,10 @@ pub fn epsilon_for(
     delta: f64,
     precision: f64,
     mut at: impl FnMut(f64) -> Result<Bound>,
-) -> Result<Option<EpsilonFound>> {
+) -> Result<Option<EpsilonBounds>> {
     let zero = at(0.0)?;
     if zero.upper <= delta {
-        return Ok(Some(EpsilonFound { upper: 0.0, lower: 0.0, delta: zero }));
+        return Ok(Some(EpsilonBounds { upper: 0.0, lower: 0.0, delta: zero }));
     }
     let target = delta.max(f64::MIN_POSITIVE).ln();
     let height = |bound: &Bound| bound.upper.max(f64::MIN_POSITIVE).ln() - target;
@@ -70,7 +70,7 @@ pub fn epsilon_for(
             (low, at_low) = (epsilon, height(&bound));
         }
     }
-    Ok(Some(EpsilonFound { upper: high, lower: known_too_large.unwrap_or(0.0), delta: found }))
+    Ok(Some(EpsilonBounds { upper: high, lower: known_too_large.unwrap_or(0.0), delta: found }))
 }
 
 fn note(known_too_large: &mut Option<f64>, epsilon: f64, bound: Bound, delta: f64) {

@@ -4,7 +4,7 @@
 
 use super::bound::{Bound, Directions, UNIT};
 use super::hockey::{self, LARGEST_EPSILON};
-use super::poisson_binomial::{Group, MOST_RECORDS, leave_one_out};
+use super::poisson_binomial::{BeliefGroup, MOST_RECORDS, leave_one_out};
 use super::window::Window;
 use scumble::error::{Error, Result};
 use scumble::quantity::Probability;
@@ -23,19 +23,19 @@ const MOST_TARGETS: usize = 64;
 /// may be dropped here.
 ///
 /// ```
-/// use scumble_adversary::attacker::{Group, poisson_binomial, thresholded};
-/// let others = poisson_binomial(&[Group::new(0.005, 9999)?])?;
+/// use scumble_adversary::attacker::{BeliefGroup, poisson_binomial, thresholded};
+/// let others = poisson_binomial(&[BeliefGroup::new(0.005, 9999)?])?;
 /// let delta = thresholded(&others, 100, 0.0).delta();
 /// assert!((delta.upper / 1.437526751836119e-10 - 1.0).abs() < 1e-9);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn thresholded(others: &Window, threshold: i64, epsilon: f64) -> Directions {
-    let curve = Curve::new(others, epsilon);
+    let curve = ThresholdCurve::new(others, epsilon);
     curve.at(threshold)
 }
 
 /// The worst target of a list of all records. None may be dropped, so that at most 64 different beliefs are taken.
-pub fn thresholded_of_all(records: &[Group], threshold: i64, epsilon: f64) -> Result<Bound> {
+pub fn thresholded_of_all(records: &[BeliefGroup], threshold: i64, epsilon: f64) -> Result<Bound> {
     let left = leave_one_out(records, MOST_TARGETS)?;
     if left.is_empty() || !left.iter().all(|left| left.exact) {
         return Err(Error::refused(format!(
@@ -48,7 +48,7 @@ pub fn thresholded_of_all(records: &[Group], threshold: i64, epsilon: f64) -> Re
 }
 
 /// The laws above and at a threshold, for every threshold at once: sums from the top.
-struct Curve<'a> {
+struct ThresholdCurve<'a> {
     others: &'a Window,
     epsilon: f64,
     /// Σ over k > first + index − 1 of the positive parts, for (d10, d01), upper and lower.
@@ -57,7 +57,7 @@ struct Curve<'a> {
     below: Vec<f64>,
 }
 
-impl<'a> Curve<'a> {
+impl<'a> ThresholdCurve<'a> {
     fn new(others: &'a Window, epsilon: f64) -> Self {
         let epsilon = epsilon.min(LARGEST_EPSILON);
         let error = others.relative_error() + 4.0 * UNIT;
@@ -126,7 +126,7 @@ pub fn thresholded_passive(n: u64, p: Probability, threshold: i64, known: u64, e
     let (heads, tails) = (p.get(), 1.0 - p.get());
     let luck = Window::binomial(known, heads, tails);
     let others = Window::binomial(n - known - 1, heads, tails);
-    let curve = Curve::new(&others, epsilon);
+    let curve = ThresholdCurve::new(&others, epsilon);
     let (mut with, mut without) = ((0.0, 0.0), (0.0, 0.0));
     for (index, weight) in luck.values().iter().enumerate() {
         let directions = curve.at(threshold - luck.first() - index as i64);

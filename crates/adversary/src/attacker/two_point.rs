@@ -38,11 +38,11 @@ pub(super) fn two_point(low: u64, high: u64, lambda: f64) -> Window {
     let forward_end = (turn.floor() as u64 + 1).clamp(first, last);
     // Near κ an error dies out only over several standard deviations, of which the reach is fourteen.
     let run_up = reach as u64 / 2 + 64;
-    let forward = Run { low, high, lambda, mu, run_up }.ratios(first, forward_end);
-    let backward = Run { low: high, high: low, lambda, mu, run_up }.ratios(m - last, m - forward_end);
-    let steps: Vec<Step> = forward
+    let forward = RatioRecursion { low, high, lambda, mu, run_up }.ratios(first, forward_end);
+    let backward = RatioRecursion { low: high, high: low, lambda, mu, run_up }.ratios(m - last, m - forward_end);
+    let steps: Vec<RatioStep> = forward
         .into_iter()
-        .chain(backward.into_iter().rev().map(|step| Step { ratio: 1.0 / step.ratio, error: step.error + UNIT }))
+        .chain(backward.into_iter().rev().map(|step| RatioStep { ratio: 1.0 / step.ratio, error: step.error + UNIT }))
         .collect();
     from_ratios(first as i64, &steps, 2.0 * (-TAIL_EXPONENT).exp())
 }
@@ -56,12 +56,12 @@ fn reach(variance: f64) -> f64 {
 
 /// A ratio f(k+1)/f(k) and by which factor 1 ± `error` it may be off.
 #[derive(Clone, Copy)]
-struct Step {
+struct RatioStep {
     ratio: f64,
     error: f64,
 }
 
-struct Run {
+struct RatioRecursion {
     low: u64,
     high: u64,
     lambda: f64,
@@ -69,9 +69,9 @@ struct Run {
     run_up: u64,
 }
 
-impl Run {
+impl RatioRecursion {
     /// ρ(k) for k in `from..to`, with a running start before `from` in which the start's error dies out.
-    fn ratios(&self, from: u64, to: u64) -> Vec<Step> {
+    fn ratios(&self, from: u64, to: u64) -> Vec<RatioStep> {
         if from >= to {
             return Vec::new();
         }
@@ -100,7 +100,7 @@ impl Run {
         (from_low + from_high, b, product * (k_real + 1.0), from_low.abs() + from_high.abs())
     }
 
-    fn next(&self, k: u64, before: Step) -> Step {
+    fn next(&self, k: u64, before: RatioStep) -> RatioStep {
         let (a, b, c, magnitude) = self.terms(k);
         let carried = b / before.ratio;
         let sum = a.max(0.0) + carried;
@@ -108,26 +108,26 @@ impl Run {
         // 1/(1−e) ≤ 1 + 2e for e ≤ ½; the start is never worse.
         let entering = before.error * (1.0 + 2.0 * before.error) + 6.0 * UNIT;
         let error = carried * per_sum * entering + 7.0 * UNIT * magnitude * per_sum + 8.0 * UNIT;
-        Step { ratio: sum / c, error }
+        RatioStep { ratio: sum / c, error }
     }
 
     /// ρ(k) bracketed: the ratios of a log-concave law fall, so ρ(k) ≤ (A + B/ρ(k))/C, whose solution is an upper bound,
     /// and the same at k − 1 gives a lower one.
-    fn start(&self, k: u64) -> Step {
+    fn start(&self, k: u64) -> RatioStep {
         let (a, b, c, magnitude) = self.terms(k);
         if k == 0 {
-            return Step { ratio: a / c, error: 8.0 * UNIT * (1.0 + magnitude / a) };
+            return RatioStep { ratio: a / c, error: 8.0 * UNIT * (1.0 + magnitude / a) };
         }
         let root = |a: f64, b: f64, c: f64| (a + (a * a + 4.0 * b * c).sqrt()) / (2.0 * c);
         let upper = root(a, b, c);
         let (a_before, b_before, c_before, _) = self.terms(k - 1);
         let lower = (a + b / root(a_before, b_before, c_before)) / c;
-        Step { ratio: (upper * lower).sqrt(), error: ((upper / lower - 1.0).abs() + 1e-9).min(0.5) }
+        RatioStep { ratio: (upper * lower).sqrt(), error: ((upper / lower - 1.0).abs() + 1e-9).min(0.5) }
     }
 }
 
 /// The law whose successive ratios are given, anchored where the ratios fall below 1.
-fn from_ratios(first: i64, steps: &[Step], cut: f64) -> Window {
+fn from_ratios(first: i64, steps: &[RatioStep], cut: f64) -> Window {
     let mode = steps.partition_point(|step| step.ratio >= 1.0);
     let mut values = vec![1.0; steps.len() + 1];
     let (mut above, mut below) = (0.0, 0.0);

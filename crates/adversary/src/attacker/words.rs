@@ -1,9 +1,9 @@
 //! The verdict in plain words.
 
 use super::analysis::Analysis;
-use super::assess::{Change, Guarantee, Notion};
+use super::assess::{AssumptionChange, Guarantee, Notion};
 use super::noise::AddedNoise;
-use super::scenario::{Published, Scenario, Uncertainty};
+use super::scenario::{PublishedStatistic, Scenario, Uncertainty};
 
 /// What a reader must know before any number: what this is not.
 pub fn brittleness() -> &'static str {
@@ -66,13 +66,13 @@ fn belief(uncertainty: &Uncertainty) -> String {
 
 fn release(scenario: &Scenario) -> String {
     let what = match scenario.release.published {
-        Published::Count if scenario.release.on_same_units > 1 => {
+        PublishedStatistic::Count if scenario.release.on_same_units > 1 => {
             format!("{} counts of the same records", scenario.release.on_same_units)
         }
-        Published::Count => "the count".to_string(),
-        Published::Histogram { .. } => "the histogram".to_string(),
-        Published::Threshold { threshold } => format!("the count if it is above {threshold}"),
-        Published::KAnonymity { k, .. } => format!("the number in each category that has at least {k}"),
+        PublishedStatistic::Count => "the count".to_string(),
+        PublishedStatistic::Histogram { .. } => "the histogram".to_string(),
+        PublishedStatistic::Threshold { threshold } => format!("the count if it is above {threshold}"),
+        PublishedStatistic::KAnonymity { k, .. } => format!("the number in each category that has at least {k}"),
     };
     let noise = match scenario.noise {
         AddedNoise::None => return format!("{what} without noise"),
@@ -101,7 +101,7 @@ fn method(method: Analysis) -> &'static str {
     }
 }
 
-impl Change {
+impl AssumptionChange {
     /// What fails, in words.
     pub fn words(self) -> String {
         match self {

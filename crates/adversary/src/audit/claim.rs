@@ -1,6 +1,6 @@
 //! What is claimed of a mechanism, as the largest probability that it leaves an event.
 
-use super::counts::Confidence;
+use super::counts::ConfidenceBounds;
 use super::normal::normal_quantile;
 use scumble::error::Result;
 use scumble::loss::Loss;
@@ -94,7 +94,7 @@ impl Claim {
     }
 
     /// Whether the claim cannot be true, at the confidence of what was seen.
-    pub fn is_refuted_by(&self, seen: &Confidence) -> bool {
+    pub fn is_refuted_by(&self, seen: &ConfidenceBounds) -> bool {
         seen.p_low > self.allowed(seen.q_high)
     }
 }

@@ -62,9 +62,9 @@ impl Counts {
     }
 
     /// What is known of the event's two probabilities, except with probability β (half of it for each; Clopper and Pearson 1934).
-    pub fn confidence(&self, beta: f64) -> Result<Confidence> {
+    pub fn confidence(&self, beta: f64) -> Result<ConfidenceBounds> {
         let share = error_share(beta)?;
-        Ok(Confidence {
+        Ok(ConfidenceBounds {
             p_low: success_lower(self.hits, self.runs, share),
             q_high: success_upper(self.neighbour_hits, self.neighbour_runs, share),
         })
@@ -83,14 +83,14 @@ pub(super) fn error_share(beta: f64) -> Result<f64> {
 
 /// With the stated confidence, the event has at least probability `p_low` on the table and at most `q_high` on its neighbour.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Confidence {
+pub struct ConfidenceBounds {
     /// A lower bound of the event's probability on the table.
     pub p_low: f64,
     /// An upper bound of its probability on the neighbour.
     pub q_high: f64,
 }
 
-impl Confidence {
+impl ConfidenceBounds {
     /// ε is at least this, if δ is what is claimed: p ≤ e^ε·q + δ gives ε ≥ ln((p − δ)/q). Rounded down; 0 where nothing is proven.
     pub fn epsilon_lower(&self, delta: Delta) -> f64 {
         self.log_ratio(delta).max(0.0)

@@ -29,6 +29,6 @@ mod outputs;
 mod score;
 
 pub use claim::{Claim, ClaimedCurve};
-pub use counts::{Confidence, Counts, dkw_half_width};
+pub use counts::{ConfidenceBounds, Counts, dkw_half_width};
 pub use outputs::{Comparison, LEAST_OUTPUTS, compare};
 pub use score::{Distinguisher, Outputs};

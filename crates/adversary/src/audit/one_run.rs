@@ -16,19 +16,19 @@ const MOST_GUESSES: u64 = 10_000_000;
 /// What was guessed.
 ///
 /// ```
-/// use scumble_adversary::audit::one_run::OneRun;
-/// let run = OneRun::new(1000, 1000, 700)?;
+/// use scumble_adversary::audit::one_run::OneRunAudit;
+/// let run = OneRunAudit::new(1000, 1000, 700)?;
 /// assert!((run.epsilon_lower(0.0.try_into()?, 0.05)? - 0.7320108).abs() < 1e-6);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OneRun {
+pub struct OneRunAudit {
     canaries: u64,
     guesses: u64,
     right: u64,
 }
 
-impl OneRun {
+impl OneRunAudit {
     /// `guesses` about some of the `canaries`, of which `right` were right.
     pub fn new(canaries: u64, guesses: u64, right: u64) -> Result<Self> {
         if guesses == 0 || guesses > canaries || right > guesses || guesses > MOST_GUESSES {
@@ -145,7 +145,7 @@ mod tests {
         for (guesses, right, epsilon) in
             [(40, 31, 0.5), (300, 290, 1.0), (300, 299, 0.0), (2000, 1400, 0.8), (5, 1, 0.3), (2000, 1999, 0.0)]
         {
-            let run = OneRun::new(guesses, guesses, right).unwrap();
+            let run = OneRunAudit::new(guesses, guesses, right).unwrap();
             let law = run.law(epsilon);
             let mut sum = 0.0;
             let mut most: f64 = 0.0;
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn more_right_guesses_prove_more_and_a_larger_delta_less() {
         let lower = |right: u64, delta: f64| {
-            OneRun::new(200, 100, right).unwrap().epsilon_lower(delta.try_into().unwrap(), 0.05).unwrap()
+            OneRunAudit::new(200, 100, right).unwrap().epsilon_lower(delta.try_into().unwrap(), 0.05).unwrap()
         };
         let found: Vec<f64> = (40..=100).map(|right| lower(right, 1e-5)).collect();
         assert!(found.windows(2).all(|pair| pair[0] <= pair[1]), "{found:?}");
@@ -177,7 +177,7 @@ mod tests {
     fn an_audit_of_coins_is_wrong_no_more_often_than_stated() {
         let law = Binomial { trials: 100, p: 0.5, q: 0.5 };
         let proves = |right: u64| {
-            OneRun::new(100, 100, right).unwrap().epsilon_lower(0.0.try_into().unwrap(), 0.05).unwrap() > 0.0
+            OneRunAudit::new(100, 100, right).unwrap().epsilon_lower(0.0.try_into().unwrap(), 0.05).unwrap() > 0.0
         };
         let least = (0..=100).find(|right| proves(*right)).unwrap();
         assert!(law.at_least(least).upper <= 0.05 && law.at_least(least - 1).lower > 0.05);
@@ -186,8 +186,8 @@ mod tests {
     #[test]
     fn impossible_counts_are_refused() {
         for (canaries, guesses, right) in [(10, 0, 0), (10, 11, 5), (10, 5, 6), (20_000_000, 20_000_000, 1)] {
-            assert!(OneRun::new(canaries, guesses, right).is_err());
+            assert!(OneRunAudit::new(canaries, guesses, right).is_err());
         }
-        assert!(OneRun::new(10, 10, 5).unwrap().epsilon_lower(0.0.try_into().unwrap(), 0.5).is_err());
+        assert!(OneRunAudit::new(10, 10, 5).unwrap().epsilon_lower(0.0.try_into().unwrap(), 0.5).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! From two samples of outputs to one event, and what it proves.
 
 use super::claim::Claim;
-use super::counts::{Confidence, Counts, error_share};
+use super::counts::{ConfidenceBounds, Counts, error_share};
 use super::normal::normal_quantile;
 use super::score::{Distinguisher, Outputs, Score};
 use scumble::error::{Error, Result};
@@ -20,7 +20,7 @@ pub struct Comparison {
     /// How often it was seen in the rest of both.
     pub counts: Counts,
     /// What that says of its probabilities.
-    pub confidence: Confidence,
+    pub confidence: ConfidenceBounds,
     /// ε is at least this at δ.
     pub epsilon_lower: f64,
     /// How probable the claim lets the event be, and whether it is refuted; none without a claim.
@@ -197,14 +197,14 @@ fn oriented(first: (u64, usize), second: (u64, usize), swapped: bool) -> Result<
 }
 
 /// Wilson's intervals, half a hit wider: to choose among events, nothing is proven by them.
-fn approximately(counts: &Counts, deviations: f64) -> Confidence {
+fn approximately(counts: &Counts, deviations: f64) -> ConfidenceBounds {
     let bound = |hits: f64, runs: f64, sign: f64| {
         let square = deviations * deviations;
         let hits = hits.clamp(0.0, runs);
         let root = libm::sqrt(square * (hits * (runs - hits) / runs + square / 4.0));
         ((hits + square / 2.0 + sign * root) / (runs + square)).clamp(1e-300, 1.0)
     };
-    Confidence {
+    ConfidenceBounds {
         p_low: if counts.hits() == 0 { 0.0 } else { bound(counts.hits() as f64 - 0.5, counts.runs() as f64, -1.0) },
         q_high: bound(counts.neighbour_hits() as f64 + 0.5, counts.neighbour_runs() as f64, 1.0),
     }

@@ -40,7 +40,7 @@ pub struct HardBlocks {
 
 /// What the counts of a table are, and can be: what [`HardBlocks`] have to fit into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct HistogramSize {
     /// At most this many elements.
     pub elements: u64,
     /// At most this many values.
@@ -51,7 +51,7 @@ pub struct Room {
     pub is_full: bool,
 }
 
-impl Room {
+impl HistogramSize {
     /// At most this many elements, of as many values.
     pub fn of(elements: u64) -> Self {
         Self { elements, values: elements, largest: elements, is_full: false }
@@ -136,10 +136,14 @@ impl ElementOwners {
 impl HardBlocks {
     /// Blocks whose bits each move about `weight` elements, shaped by `area`: as many copies as keep copies·base near `area`.
     pub fn new(elements: u64, weight: u64, area: f64) -> Self {
-        Self::within(&Room { values: u64::MAX, largest: u64::MAX, ..Room::of(elements) }, weight, area)
+        Self::within(
+            &HistogramSize { values: u64::MAX, largest: u64::MAX, ..HistogramSize::of(elements) },
+            weight,
+            area,
+        )
     }
 
-    fn within(room: &Room, weight: u64, area: f64) -> Self {
+    fn within(room: &HistogramSize, weight: u64, area: f64) -> Self {
         let weight = weight.clamp(1, MOST_ELEMENTS);
         room.stacked(|base| {
             let copies = libm::round(area / base as f64).clamp(1.0, weight as f64).max(1.0) as u64;
@@ -227,15 +231,15 @@ pub fn lower_bound(elements: u64, epsilon: Epsilon, delta: Delta) -> Result<(f64
 /// the table may have more values, larger counts or more elements makes no difference.
 ///
 /// ```
-/// use scumble_adversary::limits::anonymized_histogram::{ElementOwners, Room, lower_bound_within};
+/// use scumble_adversary::limits::anonymized_histogram::{ElementOwners, HistogramSize, lower_bound_within};
 /// // Three values: noise on their counts is off by 3/sinh 1 = 2.6 together, and nobody says that it cannot.
-/// let room = Room { values: 3, ..Room::of(1_000_000) };
+/// let room = HistogramSize { values: 3, ..HistogramSize::of(1_000_000) };
 /// let (bound, _) = lower_bound_within(&room, &ElementOwners::ONE_ELEMENT, 1.0.try_into()?, 0.0.try_into()?)?;
 /// assert!(bound > 0.8 && bound < 2.6);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn lower_bound_within(
-    room: &Room,
+    room: &HistogramSize,
     owned: &ElementOwners,
     epsilon: Epsilon,
     delta: Delta,
@@ -326,7 +330,7 @@ pub fn lemma_10(elements: u64, epsilon: Epsilon, delta: Delta) -> f64 {
 
 /// Theorem 7 with the numbers of its proof.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TheoremSeven {
+pub struct EncodingLowerBound {
     /// Δ = ⌈√((n/ε)·log₂(1/ε))/10⌉, the size of the encoding.
     pub distance: u64,
     /// 0.005·Δ: every private algorithm errs by more.
@@ -336,14 +340,14 @@ pub struct TheoremSeven {
 }
 
 /// Theorem 7 for (ε, δ)-privacy with δ < 0.1·ε; it holds for log₂(n)/n < ε < 10⁻⁶ and is nothing elsewhere.
-pub fn theorem_7(elements: u64, epsilon: Epsilon) -> Option<TheoremSeven> {
+pub fn theorem_7(elements: u64, epsilon: Epsilon) -> Option<EncodingLowerBound> {
     let (n, epsilon) = (elements as f64, epsilon.get());
     if elements == 0 || epsilon >= 1e-6 || epsilon <= libm::log2(n) / n {
         return None;
     }
     let distance = libm::ceil(0.1 * libm::sqrt(n / epsilon * libm::log2(1.0 / epsilon)));
     let group = 4.0 * distance * distance / (n * libm::log2(distance / libm::sqrt(n)));
-    Some(TheoremSeven {
+    Some(EncodingLowerBound {
         distance: distance as u64,
         lower_bound: DOWNWARD * 0.005 * distance,
         group_epsilon: group * epsilon,
@@ -425,20 +429,20 @@ impl Encoding {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use scumble::mechanism::anonymized_histogram::{CellsOf, ListedCounts};
+    use scumble::mechanism::anonymized_histogram::{CellKind, ListedCounts};
 
     /// What our own mechanisms and constants reach in such a room, whatever the table: none of them is below a limit that holds.
-    fn reached(room: &Room, owned: &ElementOwners, epsilon: f64) -> f64 {
-        let listed = |what: CellsOf, cells: u64, moved: u64| {
+    fn reached(room: &HistogramSize, owned: &ElementOwners, epsilon: f64) -> f64 {
+        let listed = |what: CellKind, cells: u64, moved: u64| {
             let noise = ListedCounts::new(what, cells, (moved as f64 / epsilon).try_into().unwrap());
             noise.map_or(f64::INFINITY, |noise| noise.expected_error())
         };
         let noisy = match owned {
             // An owner who comes or goes moves one cell of the tally by 1; one who is replaced, two.
-            ElementOwners::Values => listed(CellsOf::Tally, room.largest, if room.is_full { 2 } else { 1 }),
+            ElementOwners::Values => listed(CellKind::Tally, room.largest, if room.is_full { 2 } else { 1 }),
             ElementOwners::Elements { elements, values, of_each } => {
                 let moved = (*elements).min(values.saturating_mul(*of_each));
-                listed(CellsOf::Values, room.values, if room.is_full { 2 * moved } else { moved })
+                listed(CellKind::Values, room.values, if room.is_full { 2 * moved } else { moved })
             }
         };
         // Nothing at all; and one value of half of the elements, where there is one.
@@ -450,13 +454,13 @@ mod tests {
     #[test]
     fn few_values_and_small_counts_have_small_limits() {
         let (one, none) = (Epsilon::new(1.0).unwrap(), Delta::new(0.0).unwrap());
-        let million = Room::of(1_000_000);
-        let limit = |room: Room, owned: ElementOwners| lower_bound_within(&room, &owned, one, none).unwrap().0;
+        let million = HistogramSize::of(1_000_000);
+        let limit = |room: HistogramSize, owned: ElementOwners| lower_bound_within(&room, &owned, one, none).unwrap().0;
         let open = limit(million, ElementOwners::ONE_ELEMENT);
         assert!((379.0..381.0).contains(&open));
-        let three = limit(Room { values: 3, ..million }, ElementOwners::ONE_ELEMENT);
+        let three = limit(HistogramSize { values: 3, ..million }, ElementOwners::ONE_ELEMENT);
         assert!(three > 0.8 && three < 2.6, "{three}");
-        let single = limit(Room { largest: 1, ..million }, ElementOwners::Values);
+        let single = limit(HistogramSize { largest: 1, ..million }, ElementOwners::Values);
         assert!(single > 0.26 && single < 0.86, "{single}");
         // Owners of ten rows: one of them moves ten rows, or fewer, for one ε. It was ε/10 for each row.
         let ten = limit(million, ElementOwners::Elements { elements: 10, values: 10, of_each: 10 });
@@ -472,9 +476,9 @@ mod tests {
             (all, of_values, of_each) in (1u64..8, 1u64..5, 1u64..5), kind in 0u8..3, is_full in proptest::bool::ANY,
         ) {
             let (room, owned) = match kind {
-                0 => (Room { values, is_full, ..Room::of(elements) }, ElementOwners::ONE_ELEMENT),
-                1 => (Room { values, is_full, ..Room::of(elements) }, ElementOwners::Elements { elements: all, values: of_values, of_each }),
-                _ => (Room { largest, ..Room::of(elements) }, ElementOwners::Values),
+                0 => (HistogramSize { values, is_full, ..HistogramSize::of(elements) }, ElementOwners::ONE_ELEMENT),
+                1 => (HistogramSize { values, is_full, ..HistogramSize::of(elements) }, ElementOwners::Elements { elements: all, values: of_values, of_each }),
+                _ => (HistogramSize { largest, ..HistogramSize::of(elements) }, ElementOwners::Values),
             };
             let none = Delta::new(0.0).unwrap();
             let (bound, blocks) = lower_bound_within(&room, &owned, Epsilon::new(at).unwrap(), none).unwrap();

@@ -3,7 +3,7 @@
 //! For P uniform on [−1, 1] and X₁ … X_n = ±1 of mean P, every f has E\[f(X)·Σ(X_i − P) + (f(X) − X̄)²\] ≥ (n + 4)/(3(n + 2)) > ⅓
 //! ([`lemma_constant`], attained). An accurate answer is therefore correlated with every person, and privacy bounds that correlation.
 
-use super::groups::Guarantee;
+use super::groups::OwnerGuarantee;
 use num_rational::BigRational;
 use scumble::error::{Error, Result};
 use scumble::event::Event;
@@ -27,14 +27,14 @@ pub fn lemma_constant(people: u64) -> BigRational {
 /// How many people a table must have before `attributes` means can be (ε, δ)-private (person scope) with this root-mean-square error per mean, in units
 /// of [0, 1].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct People {
+pub struct SampleComplexity {
     /// (⅓ − 4e²)·√d/D with D = √(2/3)·sinh ε + 2(1 + e^{−ε})·δ·√d; none where that is void (e ≥ 0.288).
     pub direct: Option<f64>,
     /// The same at e = 1/6, scaled by padding with constant rows: (⌈n*(1/6)⌉ − 1)/(6e); none above 1/6.
     pub scaled: Option<f64>,
 }
 
-impl People {
+impl SampleComplexity {
     /// The larger of both.
     pub fn at_least(&self) -> Option<f64> {
         match (self.direct, self.scaled) {
@@ -52,7 +52,7 @@ impl People {
 /// assert!((people.at_least().unwrap() - 770.0).abs() < 1e-6);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn people_lower(attributes: u64, epsilon: Epsilon, delta: Delta, rms_error: f64) -> Result<People> {
+pub fn people_lower(attributes: u64, epsilon: Epsilon, delta: Delta, rms_error: f64) -> Result<SampleComplexity> {
     if epsilon.get() == 0.0 || attributes == 0 || !rms_error.is_finite() || rms_error <= 0.0 {
         return Err(Error::refused(
             "the limit of many means needs epsilon above 0, at least one attribute and an rms_error above 0",
@@ -62,7 +62,7 @@ pub fn people_lower(attributes: u64, epsilon: Epsilon, delta: Delta, rms_error: 
     let divisor = divisor(attributes, epsilon, delta);
     let at = |error: f64| (1.0 / 3.0 - 4.0 * error * error) * root / divisor * DOWNWARD;
     let sixth = 2.0 / 9.0 * root / divisor * DOWNWARD;
-    Ok(People {
+    Ok(SampleComplexity {
         direct: Some(at(rms_error)).filter(|people| *people > 0.0),
         scaled: (rms_error <= 1.0 / 6.0).then(|| (sixth.ceil() - 1.0).max(0.0) / (6.0 * rms_error) * (1.0 - 4e-16)),
     })
@@ -104,19 +104,19 @@ const DELTAS: [f64; 4] = [1e-2, 1e-3, 1e-4, 1e-6];
 /// The largest [`count_error_lower`] of a guarantee in the person scope, and the (ε, δ) that it is shown at; none where nothing is known.
 ///
 /// ```
-/// use scumble_adversary::limits::{fingerprinting::best_count_error_lower, groups::Guarantee};
-/// let (least, _, delta) = best_count_error_lower(500, &Guarantee::Concentrated(0.001.try_into()?), None)?.unwrap();
+/// use scumble_adversary::limits::{fingerprinting::best_count_error_lower, groups::OwnerGuarantee};
+/// let (least, _, delta) = best_count_error_lower(500, &OwnerGuarantee::Concentrated(0.001.try_into()?), None)?.unwrap();
 /// assert!(least > 3.0 && delta.get() > 0.0);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn best_count_error_lower(
     attributes: u64,
-    guarantee: &Guarantee,
+    guarantee: &OwnerGuarantee,
     most_people: Option<u64>,
 ) -> Result<Option<(f64, Epsilon, Delta)>> {
     let pairs = match guarantee {
-        Guarantee::Approximate { epsilon, delta } => vec![(*epsilon, *delta)],
-        Guarantee::Concentrated(rho) => {
+        OwnerGuarantee::Approximate { epsilon, delta } => vec![(*epsilon, *delta)],
+        OwnerGuarantee::Concentrated(rho) => {
             let curve = Loss::of([Event::zcdp(*rho)], Scope::Person)?;
             let at = |delta: f64| Ok((Epsilon::new(curve.epsilon(Delta::new(delta)?).upper)?, Delta::new(delta)?));
             DELTAS.into_iter().map(at).collect::<Result<Vec<_>>>()?
@@ -173,7 +173,7 @@ mod tests {
         };
         assert_eq!(at(0.1, 0.1).direct.unwrap().floor(), 3586.0);
         assert_eq!(at(1.0, 0.001).scaled.unwrap().round(), 38_500.0);
-        assert_eq!(at(1.0, 0.29), People { direct: None, scaled: None });
+        assert_eq!(at(1.0, 0.29), SampleComplexity { direct: None, scaled: None });
         assert!(people_lower(0, 1.0.try_into().unwrap(), 0.0.try_into().unwrap(), 0.1).is_err());
     }
 

@@ -9,7 +9,7 @@ pub(crate) struct Gram {
 
 /// A lower triangular factor L with LLᵀ near a matrix.
 #[derive(Debug, Clone)]
-pub(crate) struct Factor {
+pub(crate) struct CholeskyFactor {
     size: usize,
     entries: Vec<f64>,
 }
@@ -37,7 +37,7 @@ impl Gram {
     }
 
     /// Cholesky's factor of the matrix plus `shift` times the identity; none where a pivot is not above 0.
-    pub(crate) fn factor(&self, shift: f64) -> Option<Factor> {
+    pub(crate) fn factor(&self, shift: f64) -> Option<CholeskyFactor> {
         let n = self.size;
         let mut entries = self.entries.clone();
         for i in 0..n {
@@ -69,7 +69,7 @@ impl Gram {
                 }
             }
         }
-        Some(Factor { size: n, entries })
+        Some(CholeskyFactor { size: n, entries })
     }
 
     /// A vector near the eigenvector of the least eigenvalue, and its Rayleigh quotient: inverse iteration.
@@ -134,7 +134,7 @@ impl Gram {
     }
 }
 
-impl Factor {
+impl CholeskyFactor {
     /// Replaces b by the solution of LLᵀx = b.
     pub(crate) fn solve(&self, b: &mut [f64]) {
         let n = self.size;

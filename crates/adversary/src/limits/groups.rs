@@ -8,7 +8,7 @@ use scumble::quantity::{Delta, Epsilon, Rho};
 
 /// What is promised to one owner, in one scope.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Guarantee {
+pub enum OwnerGuarantee {
     /// (ε, δ).
     Approximate {
         /// ε.
@@ -23,15 +23,15 @@ pub enum Guarantee {
 /// Where the curve of zCDP is looked at.
 const EPSILONS: [f64; 3] = [0.5, 1.0, 2.0];
 
-impl Guarantee {
+impl OwnerGuarantee {
     /// Pairs (ε, δ) that hold for tables that differ in `owners` owners, each by itself; none where nothing is known.
     ///
     /// (ε, δ) becomes (mε, δ·(e^{mε} − 1)/(e^ε − 1)) (Vadhan 2017, Lemma 7.2.2, summed up), and ρ becomes m²ρ (Bun and Steinke 2016, Proposition 1.9), of which
     /// some pairs are taken, and (0, √(1 − e^{−ρ})) (Bretagnolle and Huber 1979: the divergence is at most ρ).
     ///
     /// ```
-    /// use scumble_adversary::limits::groups::Guarantee;
-    /// let one = Guarantee::Approximate { epsilon: 0.5.try_into()?, delta: 0.0.try_into()? };
+    /// use scumble_adversary::limits::groups::OwnerGuarantee;
+    /// let one = OwnerGuarantee::Approximate { epsilon: 0.5.try_into()?, delta: 0.0.try_into()? };
     /// assert!((one.of_group(3)?[0].0.get() - 1.5).abs() < 1e-12);
     /// # Ok::<(), scumble::Error>(())
     /// ```
@@ -46,8 +46,8 @@ impl Guarantee {
     /// largest [`wrong_fraction_lower`] of all pairs.
     ///
     /// ```
-    /// use scumble_adversary::limits::groups::Guarantee;
-    /// let one = Guarantee::Approximate { epsilon: 1.0.try_into()?, delta: 0.0.try_into()? };
+    /// use scumble_adversary::limits::groups::OwnerGuarantee;
+    /// let one = OwnerGuarantee::Approximate { epsilon: 1.0.try_into()?, delta: 0.0.try_into()? };
     /// assert!(one.wrong_fraction_lower(1, 0.05)? > 0.23 && one.wrong_fraction_lower(3, 0.05)? == 0.0);
     /// # Ok::<(), scumble::Error>(())
     /// ```
@@ -90,7 +90,8 @@ mod tests {
     /// Group privacy step by step: P ≤ e^ε·Q + δ, m times.
     #[test]
     fn slips_add_up_as_they_are_composed() {
-        let guarantee = Guarantee::Approximate { epsilon: 0.3.try_into().unwrap(), delta: 0.001.try_into().unwrap() };
+        let guarantee =
+            OwnerGuarantee::Approximate { epsilon: 0.3.try_into().unwrap(), delta: 0.001.try_into().unwrap() };
         let (mut factor, mut slips) = (1.0, 0.0);
         for owners in 1..=10u64 {
             slips = slips * 0.3f64.exp() + 0.001;
@@ -107,7 +108,7 @@ mod tests {
     /// Gaussian noise keeps ρ, and its exact curve is below every pair of every group.
     #[test]
     fn gaussian_noise_keeps_every_pair() {
-        let guarantee = Guarantee::Concentrated(Rho::new(0.02).unwrap());
+        let guarantee = OwnerGuarantee::Concentrated(Rho::new(0.02).unwrap());
         for owners in [1u64, 3, 10, 30] {
             let pairs = guarantee.of_group(owners).unwrap();
             assert!(pairs.len() == 1 + EPSILONS.len());

@@ -6,7 +6,7 @@
 //! The kinds are the rows of Sylvester's matrix of order h over two values of each of h columns, any two of which agree in half of the columns. The k = 2h counts have the
 //! Gram matrix h/2·(1 + J), J all ones, so that σ_min² = h/2 and E ≥ g·√(h·c_g)/4. Tables of two columns add nothing for these kinds.
 
-use super::groups::Guarantee;
+use super::groups::OwnerGuarantee;
 use scumble::error::Result;
 
 /// Groups of more owners are not tried.
@@ -25,25 +25,25 @@ pub struct CountLimit {
 
 /// A set of kinds of owners.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Shape {
+struct OwnerKinds {
     kinds: u64,
     /// σ_min²·s/k.
     strength: f64,
 }
 
 /// One kind and one count.
-const SINGLE: Shape = Shape { kinds: 1, strength: 1.0 };
+const SINGLE: OwnerKinds = OwnerKinds { kinds: 1, strength: 1.0 };
 
 /// The limit of counts of which each owner is in one: a histogram, or counts below thresholds (where no set of kinds is stronger than a single one).
 ///
 /// ```
-/// use scumble_adversary::limits::{groups::Guarantee, tables::apart};
-/// let guarantee = Guarantee::Approximate { epsilon: 0.1.try_into()?, delta: 0.0.try_into()? };
+/// use scumble_adversary::limits::{groups::OwnerGuarantee, tables::apart};
+/// let guarantee = OwnerGuarantee::Approximate { epsilon: 0.1.try_into()?, delta: 0.0.try_into()? };
 /// let found = apart(&guarantee, 0.05)?;
 /// assert!(found.group > 10 && found.count_error_at_least > 2.5);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn apart(guarantee: &Guarantee, beta: f64) -> Result<CountLimit> {
+pub fn apart(guarantee: &OwnerGuarantee, beta: f64) -> Result<CountLimit> {
     best_group(SINGLE, guarantee, beta, None)
 }
 
@@ -52,14 +52,14 @@ pub fn apart(guarantee: &Guarantee, beta: f64) -> Result<CountLimit> {
 /// With `people`, for tables of exactly so many owners (person scope): who is not there has a filler's row instead, which is counted too.
 ///
 /// ```
-/// use scumble_adversary::limits::{groups::Guarantee, tables::{apart, marginals}};
-/// let guarantee = Guarantee::Approximate { epsilon: 0.1.try_into()?, delta: 0.0.try_into()? };
+/// use scumble_adversary::limits::{groups::OwnerGuarantee, tables::{apart, marginals}};
+/// let guarantee = OwnerGuarantee::Approximate { epsilon: 0.1.try_into()?, delta: 0.0.try_into()? };
 /// // Sixteen columns, each by itself: twice the limit of one count.
 /// let found = marginals(16, &guarantee, 0.05, None)?;
 /// assert!((found.count_error_at_least / apart(&guarantee, 0.05)?.count_error_at_least - 2.0).abs() < 1e-9);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn marginals(columns: usize, guarantee: &Guarantee, beta: f64, people: Option<u64>) -> Result<CountLimit> {
+pub fn marginals(columns: usize, guarantee: &OwnerGuarantee, beta: f64, people: Option<u64>) -> Result<CountLimit> {
     if columns == 0 {
         return Ok(CountLimit { count_error_at_least: 0.0, kinds: 0, group: 0 });
     }
@@ -76,18 +76,18 @@ pub fn marginals(columns: usize, guarantee: &Guarantee, beta: f64, people: Optio
 ///
 /// With a filler, the first row, the matrix has the differences to it: of two kinds h/4 columns have both another value than the filler, each a difference in two counts, so that the Gram
 /// matrix is h/2·(1 + J) again, of one kind less.
-fn of_columns(columns: usize, has_filler: bool) -> Shape {
+fn of_columns(columns: usize, has_filler: bool) -> OwnerKinds {
     let order = 1u64 << columns.ilog2();
     let kinds = order - u64::from(has_filler);
     match kinds {
         // No stronger than one count.
         0..=4 => SINGLE,
-        _ => Shape { kinds, strength: kinds as f64 / 4.0 },
+        _ => OwnerKinds { kinds, strength: kinds as f64 / 4.0 },
     }
 }
 
 /// The strongest limit over groups. Every group gives a valid one: powers of two are tried until nothing is left, then those around the best of them.
-fn best_group(shape: Shape, guarantee: &Guarantee, beta: f64, people: Option<u64>) -> Result<CountLimit> {
+fn best_group(shape: OwnerKinds, guarantee: &OwnerGuarantee, beta: f64, people: Option<u64>) -> Result<CountLimit> {
     let most = people.map_or(MOST_OWNERS, |people| people / shape.kinds);
     let mut best = CountLimit { count_error_at_least: 0.0, kinds: 0, group: 0 };
     let mut try_group = |group: u64| -> Result<bool> {
@@ -117,8 +117,8 @@ mod tests {
     use crate::limits::singular::{Matrix, whole};
     use scumble::quantity::Rho;
 
-    fn pure(epsilon: f64) -> Guarantee {
-        Guarantee::Approximate { epsilon: epsilon.try_into().unwrap(), delta: 0.0.try_into().unwrap() }
+    fn pure(epsilon: f64) -> OwnerGuarantee {
+        OwnerGuarantee::Approximate { epsilon: epsilon.try_into().unwrap(), delta: 0.0.try_into().unwrap() }
     }
 
     /// The matrix written out: its least singular value is that of the formula, with and without a filler.
@@ -156,11 +156,11 @@ mod tests {
         let (small, large) = (apart(&pure(0.01), 0.05).unwrap(), apart(&pure(0.1), 0.05).unwrap());
         assert!(small.count_error_at_least > 9.0 * large.count_error_at_least, "{small:?} {large:?}");
         // Gaussian noise of ρ = 1/(2σ²): 1.96σ.
-        let found = apart(&Guarantee::Concentrated(Rho::new(0.005).unwrap()), 0.05).unwrap();
+        let found = apart(&OwnerGuarantee::Concentrated(Rho::new(0.005).unwrap()), 0.05).unwrap();
         assert!(found.count_error_at_least > 1.0 && found.count_error_at_least < 19.6, "{found:?}");
         // The tables of d columns by Gaussian noise: an owner moves d counts by one, so that ρ = d/(2σ²), and σ·√(2·ln(2·2d·20)) is enough for all 2d counts.
         for columns in [1usize, 2, 7, 16, 24, 100, 500] {
-            let found = marginals(columns, &Guarantee::Concentrated(Rho::new(0.01).unwrap()), 0.05, None).unwrap();
+            let found = marginals(columns, &OwnerGuarantee::Concentrated(Rho::new(0.01).unwrap()), 0.05, None).unwrap();
             let sigma = (columns as f64 / 0.02).sqrt();
             let reached = sigma * (2.0 * (80.0 * columns as f64).ln()).sqrt();
             assert!(found.count_error_at_least <= reached, "{found:?} {reached}");

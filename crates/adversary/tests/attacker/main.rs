@@ -7,8 +7,8 @@ mod vectors;
 
 use scumble::quantity::{Delta, Epsilon, Probability};
 use scumble_adversary::attacker::{
-    AddedNoise, Asked, Bound, Group, Knowledge, Lambda, Listed, Population, Published, Release, Scenario, Uncertainty,
-    Which,
+    AddedNoise, BeliefCoverage, BeliefGroup, Bound, GuaranteeQuery, Knowledge, KnownRecords, Lambda, Population,
+    PublishedStatistic, Release, Scenario, Uncertainty,
 };
 
 fn lambda(value: f64) -> Lambda {
@@ -19,8 +19,8 @@ fn probability(value: f64) -> Probability {
     Probability::new(value).unwrap()
 }
 
-fn singles(probabilities: &[f64]) -> Vec<Group> {
-    probabilities.iter().map(|&p| Group::new(p, 1).unwrap()).collect()
+fn singles(probabilities: &[f64]) -> Vec<BeliefGroup> {
+    probabilities.iter().map(|&p| BeliefGroup::new(p, 1).unwrap()).collect()
 }
 
 /// The truth lies in the bound, and the bound is tight to a factor 1 ± `slack`.
@@ -37,21 +37,21 @@ fn holds(what: &str, bound: Bound, truth: f64, slack: f64) {
 fn scenario(records: u64, box_lambda: f64, epsilon: f64) -> Scenario {
     Scenario {
         population: Population { records: Some(records), block_size: 1, blocks: None },
-        knowledge: Knowledge { known: 0, which: Which::Any, influenced: 0, active: true },
+        knowledge: Knowledge { known: 0, which: KnownRecords::Any, influenced: 0, active: true },
         uncertainty: Uncertainty::Lambda(lambda(box_lambda)),
         independent: true,
         conditional_on_block: false,
-        release: Release { published: Published::Count, on_same_units: 1, observed: None },
+        release: Release { published: PublishedStatistic::Count, on_same_units: 1, observed: None },
         noise: AddedNoise::None,
-        query: Asked::Epsilon(Epsilon::new(epsilon).unwrap()),
+        query: GuaranteeQuery::Epsilon(Epsilon::new(epsilon).unwrap()),
     }
 }
 
-fn asking_delta(delta: f64) -> Asked {
-    Asked::Delta(Delta::new(delta).unwrap())
+fn asking_delta(delta: f64) -> GuaranteeQuery {
+    GuaranteeQuery::Delta(Delta::new(delta).unwrap())
 }
 
-fn beliefs(groups: &[(f64, u64)], listed: Listed) -> Uncertainty {
-    let groups = groups.iter().map(|&(p, how_many)| Group::new(p, how_many).unwrap()).collect();
+fn beliefs(groups: &[(f64, u64)], listed: BeliefCoverage) -> Uncertainty {
+    let groups = groups.iter().map(|&(p, how_many)| BeliefGroup::new(p, how_many).unwrap()).collect();
     Uncertainty::Beliefs { groups, listed }
 }

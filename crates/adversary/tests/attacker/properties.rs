@@ -13,9 +13,9 @@ fn ordered(smaller: Bound, larger: Bound) -> std::result::Result<(), TestCaseErr
     Ok(())
 }
 
-fn groups() -> impl Strategy<Value = Vec<Group>> {
+fn groups() -> impl Strategy<Value = Vec<BeliefGroup>> {
     prop::collection::vec((0.0..=1.0f64, 1..30u64), 1..6)
-        .prop_map(|list| list.into_iter().map(|(p, how_many)| Group::new(p, how_many).unwrap()).collect())
+        .prop_map(|list| list.into_iter().map(|(p, how_many)| BeliefGroup::new(p, how_many).unwrap()).collect())
 }
 
 fn noises() -> impl Strategy<Value = AddedNoise> {
@@ -34,13 +34,13 @@ proptest! {
     fn a_count_hides_more_with_more_epsilon_more_records_and_less_shift(
         list in groups(), noise in noises(), epsilon in 0.0..3.0f64, more in 0.0..1.0f64, extra in 0.0..=1.0f64,
     ) {
-        let at = |list: &[Group], epsilon: f64, shift: u32| exact_count(list, noise, epsilon, shift).unwrap().delta();
+        let at = |list: &[BeliefGroup], epsilon: f64, shift: u32| exact_count(list, noise, epsilon, shift).unwrap().delta();
         let delta = at(&list, epsilon, 1);
         prop_assert!(delta.lower <= delta.upper);
         ordered(at(&list, epsilon + more, 1), delta)?;
         ordered(delta, at(&list, epsilon, 2))?;
         let mut longer = list.clone();
-        longer.push(Group::new(extra, 1).unwrap());
+        longer.push(BeliefGroup::new(extra, 1).unwrap());
         ordered(at(&longer, epsilon, 1), delta)?;
         // Noise is post-processing.
         ordered(delta, exact_count(&list, AddedNoise::None, epsilon, 1).unwrap().delta())?;
@@ -48,8 +48,8 @@ proptest! {
 
     #[test]
     fn mirrored_beliefs_change_the_directions(list in groups(), noise in noises(), epsilon in 0.0..3.0f64) {
-        let mirrored: Vec<Group> =
-            list.iter().map(|group| Group::new(1.0 - group.probability.get(), group.how_many).unwrap()).collect();
+        let mirrored: Vec<BeliefGroup> =
+            list.iter().map(|group| BeliefGroup::new(1.0 - group.probability.get(), group.how_many).unwrap()).collect();
         let (one, other) = (exact_count(&list, noise, epsilon, 1).unwrap(), exact_count(&mirrored, noise, epsilon, 1).unwrap());
         for (a, b) in [(one.with_against_without, other.without_against_with), (one.without_against_with, other.with_against_without)] {
             prop_assert!(a.lower <= b.upper * SLACK + 1e-12 && b.lower <= a.upper * SLACK + 1e-12, "{a:?} {b:?}");
@@ -73,7 +73,7 @@ proptest! {
     fn the_order_of_the_bounds(m in 1..400u64, box_lambda in 0.01..=0.5f64, epsilon in 0.0..3.0f64, pick in 0.0..=1.0f64) {
         let lambda = lambda(box_lambda);
         let p = box_lambda + pick * (1.0 - 2.0 * box_lambda);
-        let exact = exact_count(&[Group::new(p, m).unwrap()], AddedNoise::None, epsilon, 1).unwrap().delta();
+        let exact = exact_count(&[BeliefGroup::new(p, m).unwrap()], AddedNoise::None, epsilon, 1).unwrap().delta();
         let worst = worst_count(m, lambda, AddedNoise::None, epsilon, 1, 1e-6).unwrap().delta;
         let blanket = blanket(m, lambda, epsilon).unwrap();
         prop_assert!(exact.lower <= worst.upper * SLACK);
@@ -101,7 +101,7 @@ proptest! {
     #[test]
     fn fair_coins_make_all_bounds_one(m in 1..400u64, epsilon in 0.0..2.0f64) {
         let half = lambda(0.5);
-        let coins = exact_count(&[Group::new(0.5, m).unwrap()], AddedNoise::None, epsilon, 1).unwrap().delta();
+        let coins = exact_count(&[BeliefGroup::new(0.5, m).unwrap()], AddedNoise::None, epsilon, 1).unwrap().delta();
         for bound in [worst_count(m, half, AddedNoise::None, epsilon, 1, 1e-6).unwrap().delta, blanket(m, half, epsilon).unwrap()] {
             prop_assert!(bound.lower <= coins.upper * SLACK && coins.lower <= bound.upper * SLACK, "{bound:?} {coins:?}");
         }
@@ -159,7 +159,7 @@ fn tiny_and_large_numbers() {
             }
         }
     }
-    let deep = exact_count(&[Group::new(0.5, 2000).unwrap()], AddedNoise::None, 0.5, 1).unwrap().delta();
+    let deep = exact_count(&[BeliefGroup::new(0.5, 2000).unwrap()], AddedNoise::None, 0.5, 1).unwrap().delta();
     assert!(deep.lower > 0.0 && deep.upper < 1e-27 && deep.upper < deep.lower * (1.0 + 1e-6), "{deep:?}");
 }
 
@@ -170,7 +170,8 @@ fn branch_and_bound_agrees_with_looking_everywhere() {
         let worst = worst_count(m, lambda(box_lambda), AddedNoise::None, epsilon, 1, 1e-4).unwrap().delta;
         let everywhere = (0..=m)
             .map(|low| {
-                let groups = [Group::new(box_lambda, low).unwrap(), Group::new(1.0 - box_lambda, m - low).unwrap()];
+                let groups =
+                    [BeliefGroup::new(box_lambda, low).unwrap(), BeliefGroup::new(1.0 - box_lambda, m - low).unwrap()];
                 exact_count(&groups, AddedNoise::None, epsilon, 1).unwrap().with_against_without.upper
             })
             .fold(0.0, f64::max);
@@ -199,7 +200,7 @@ fn the_recomputed_figures_of_the_specification() {
         assert!((covered / expected_blanket - 1.0).abs() < 6e-3, "{n} {epsilon}: {covered}");
     }
     // Figure 6: the vertex of all 1 − λ with geometric noise; a cliff to exactly 0.
-    let law = poisson_binomial(&[Group::new(0.95, 9999).unwrap()]).unwrap();
+    let law = poisson_binomial(&[BeliefGroup::new(0.95, 9999).unwrap()]).unwrap();
     let at = |p: f64, epsilon: f64| {
         directions_with_noise(&law, AddedNoise::Geometric(Ratio::new(p).unwrap()), epsilon, 1)
             .with_against_without

@@ -35,7 +35,7 @@ fn e1_and_e5_the_ratio_of_theorem_3_is_never_claimed() {
     assert!(guaranteed(&scenario(100, 0.5, 0.5)).delta > 5.9e-4);
     // For three categories it fails earlier: 1.3e-6 against 1.56e-5. A histogram never gets the binary worst case.
     let mut histogram = scenario(10_000, 0.05, 0.2);
-    histogram.release.published = Published::Histogram { categories: Some(3) };
+    histogram.release.published = PublishedStatistic::Histogram { categories: Some(3) };
     let claim = guaranteed(&histogram);
     assert_eq!(claim.method, Analysis::Blanket);
     assert!(claim.delta > 1.55e-5 && printed::theorem_3_ratio(9999, lambda(0.05), 0.2) < 1.4e-6);
@@ -58,7 +58,7 @@ fn e2_the_closed_form_needs_epsilon_at_most_one_and_is_never_better() {
 #[test]
 fn e3_and_e23_the_average_record_by_a_bound_that_holds() {
     // p = ½: the printed third moment is 0, and so is its error term.
-    let records = [Group::new(0.5, 1000).unwrap()];
+    let records = [BeliefGroup::new(0.5, 1000).unwrap()];
     let (_, printed) = printed::proposition_7(&records, 1e-9);
     let (_, corrected) = printed::proposition_7_corrected(&records, 1e-9);
     assert!(printed < 1.1e-9 && corrected > 1e-2);
@@ -66,7 +66,7 @@ fn e3_and_e23_the_average_record_by_a_bound_that_holds() {
     let mut question = scenario(10_000, 0.05, 0.3);
     question.uncertainty = Uncertainty::TotalVariance(2499.75);
     let claim = guaranteed(&question);
-    let truth = exact_count(&[Group::new(0.5, 9999).unwrap()], AddedNoise::None, 0.3, 1).unwrap().delta();
+    let truth = exact_count(&[BeliefGroup::new(0.5, 9999).unwrap()], AddedNoise::None, 0.3, 1).unwrap().delta();
     assert_eq!(claim.method, Analysis::VarianceBound);
     assert!(claim.delta >= truth.lower && claim.delta < 1e-30, "{claim:?} {truth:?}");
 }
@@ -74,7 +74,7 @@ fn e3_and_e23_the_average_record_by_a_bound_that_holds() {
 #[test]
 fn e4_delta_is_small_even_at_epsilon_zero() {
     for n in [100u64, 10_000] {
-        let law = poisson_binomial(&[Group::new(0.5, n - 1).unwrap()]).unwrap();
+        let law = poisson_binomial(&[BeliefGroup::new(0.5, n - 1).unwrap()]).unwrap();
         let deviation = ((n - 1) as f64 / 4.0).sqrt();
         assert!(directions(&law, 0.0, 1).delta().upper <= 0.46883 / deviation);
     }
@@ -82,8 +82,8 @@ fn e4_delta_is_small_even_at_epsilon_zero() {
 
 fn threshold_scenario(n: u64, p: f64, threshold: u64, epsilon: f64) -> Scenario {
     let mut question = scenario(n, 0.05, epsilon);
-    question.uncertainty = beliefs(&[(p, n - 1)], Listed::Others);
-    question.release.published = Published::Threshold { threshold };
+    question.uncertainty = beliefs(&[(p, n - 1)], BeliefCoverage::Others);
+    question.release.published = PublishedStatistic::Threshold { threshold };
     question
 }
 
@@ -98,7 +98,7 @@ fn e6_to_e8_thresholds_are_exact_and_no_approximation() {
     assert!((claim.delta - 0.5).abs() < 1e-12);
     // Passive, 100 of 1000 known: the average, far below the printed 2.3e-4, and above the truth of nobody known.
     let mut passive = threshold_scenario(1000, 0.005, 20, 0.0);
-    passive.knowledge = Knowledge { known: 100, which: Which::Any, influenced: 0, active: false };
+    passive.knowledge = Knowledge { known: 100, which: KnownRecords::Any, influenced: 0, active: false };
     let claim = guaranteed(&passive);
     assert_eq!(claim.notion, Notion::Passive);
     assert!(claim.delta > 2.3e-7 && claim.delta < 3.06e-7, "{claim:?}");
@@ -120,20 +120,23 @@ fn e9_an_active_attacker_who_passes_the_threshold_makes_it_a_plain_count() {
 fn e10_between_rare_and_common_the_unified_bound_holds() {
     let mut question = scenario(1000, 0.05, 1.0);
     question.uncertainty = Uncertainty::AtMost(probability(0.05));
-    question.release.published = Published::Threshold { threshold: 50 };
+    question.release.published = PublishedStatistic::Threshold { threshold: 50 };
     let claim = guaranteed(&question);
     assert_eq!(claim.method, Analysis::ThresholdUnified);
     assert!(claim.delta < 1.13e-10, "{claim:?}");
     // Without a threshold p_max alone is refused: the others may surely be 0.
-    question.release.published = Published::Count;
+    question.release.published = PublishedStatistic::Count;
     refused(&question, "p_max");
 }
 
 #[test]
 fn e11_and_e16_k_is_not_the_threshold() {
     let mut question = scenario(1000, 0.05, 0.0);
-    question.release.published =
-        Published::KAnonymity { k: 20, hidden_bottom: Some(true), generalisation: Some(Generalisation::Fixed) };
+    question.release.published = PublishedStatistic::KAnonymity {
+        k: 20,
+        hidden_bottom: Some(true),
+        generalisation: Some(Generalisation::Fixed),
+    };
     question.uncertainty = Uncertainty::AtMost(probability(0.005));
     let claim = guaranteed(&question);
     assert!(claim.delta >= 9.525e-7, "released from 20 on means a threshold of 19: {claim:?}");
@@ -141,16 +144,20 @@ fn e11_and_e16_k_is_not_the_threshold() {
 
 #[test]
 fn e12_and_e13_chaining_costs_e_to_the_epsilon_and_cells_are_joint() {
-    let step = Claim { epsilon: 0.5, delta: 0.05 };
+    let step = ApproximateBound { epsilon: 0.5, delta: 0.05 };
     assert!(chained(step, step).delta > 0.1324);
     // The order of the cheaper δ passed all tests. An outcome has e/10 on the first table, 1/10 on the one between and none on the last: (1, 0) from the first to the second, (0, 1/10) from there on.
-    let (pure, sometimes) = (Claim { epsilon: 1.0, delta: 0.0 }, Claim { epsilon: 0.0, delta: 0.1 });
+    let (pure, sometimes) =
+        (ApproximateBound { epsilon: 1.0, delta: 0.0 }, ApproximateBound { epsilon: 0.0, delta: 0.1 });
     for claim in [chained(pure, sometimes), chained(sometimes, pure)] {
         assert!(claim.epsilon <= 1.000001 && claim.delta >= 0.1f64 * 1f64.exp() - 1e-15, "{claim:?}");
     }
     let mut question = scenario(10_001, 0.05, 0.3);
-    question.release.published =
-        Published::KAnonymity { k: 40, hidden_bottom: Some(true), generalisation: Some(Generalisation::Fixed) };
+    question.release.published = PublishedStatistic::KAnonymity {
+        k: 40,
+        hidden_bottom: Some(true),
+        generalisation: Some(Generalisation::Fixed),
+    };
     question.uncertainty = Uncertainty::RareCommon { lambda: lambda(0.05), rare: probability(0.001) };
     let claim = guaranteed(&question);
     assert_eq!(claim.method, Analysis::KAnonymity);
@@ -163,7 +170,7 @@ fn k_anonymity_is_refused_without_its_requirements() {
     let mut question = scenario(10_001, 0.05, 0.3);
     question.uncertainty = Uncertainty::RareCommon { lambda: lambda(0.05), rare: probability(0.001) };
     let mut with = |hidden_bottom, generalisation, word: &str| {
-        question.release.published = Published::KAnonymity { k: 40, hidden_bottom, generalisation };
+        question.release.published = PublishedStatistic::KAnonymity { k: 40, hidden_bottom, generalisation };
         refused(&question, word);
     };
     with(None, Some(Generalisation::Fixed), "hidden_bottom");
@@ -176,7 +183,7 @@ fn k_anonymity_is_refused_without_its_requirements() {
 fn e14_duplicates_reveal_the_target_and_blocks_must_be_declared() {
     // Ten perfectly duplicated pairs and a target: the parity of the count is the target. Twenty independent records would
     // claim 4.6e-3 at ε = 1.
-    let twenty = exact_count(&[Group::new(0.5, 20).unwrap()], AddedNoise::None, 1.0, 1).unwrap().delta().upper;
+    let twenty = exact_count(&[BeliefGroup::new(0.5, 20).unwrap()], AddedNoise::None, 1.0, 1).unwrap().delta().upper;
     assert!((twenty - 4.6e-3).abs() < 1e-4);
     let mut pairs = scenario(21, 0.5, 1.0);
     pairs.population.block_size = 2;
@@ -195,9 +202,9 @@ fn e14_duplicates_reveal_the_target_and_blocks_must_be_declared() {
 #[test]
 fn e15_passive_is_the_average_and_active_is_the_worst() {
     let mut passive = scenario(60, 0.05, 0.01);
-    passive.uncertainty = beliefs(&[(0.05, 59)], Listed::Others);
-    passive.release.published = Published::Threshold { threshold: 10 };
-    passive.knowledge = Knowledge { known: 20, which: Which::Any, influenced: 0, active: false };
+    passive.uncertainty = beliefs(&[(0.05, 59)], BeliefCoverage::Others);
+    passive.release.published = PublishedStatistic::Threshold { threshold: 10 };
+    passive.knowledge = Knowledge { known: 20, which: KnownRecords::Any, influenced: 0, active: false };
     let mut active = passive.clone();
     active.knowledge.active = true;
     assert!(guaranteed(&passive).delta < 1e-2 * guaranteed(&active).delta);
@@ -205,7 +212,7 @@ fn e15_passive_is_the_average_and_active_is_the_worst() {
 
 #[test]
 fn e17_the_dependency_counts_once_and_may_be_negative() {
-    let claim = Claim { epsilon: 0.3, delta: 1e-6 };
+    let claim = ApproximateBound { epsilon: 0.3, delta: 1e-6 };
     assert!((with_dependency(claim, claim, 0.1, 0.0).epsilon - 0.7).abs() < 1e-12);
     // Doubling a negative term would claim 0.4.
     assert!((with_dependency(claim, claim, -0.1, 0.0).epsilon - 0.5).abs() < 1e-12);
@@ -267,7 +274,7 @@ fn edge_cases_of_the_specification() {
     assert_eq!((silent.delta, silent.method), (0.0, Analysis::AlwaysSuppressed));
     assert!(Lambda::new(0.51).is_err() && Lambda::new(0.0).is_err() && Lambda::new(f64::NAN).is_err());
     let mut question = scenario(100, 0.4, 1.0);
-    question.release.published = Published::Histogram { categories: Some(3) };
+    question.release.published = PublishedStatistic::Histogram { categories: Some(3) };
     assert!(assess(&question).is_err(), "three categories cannot each have 0.4");
     question.uncertainty = Uncertainty::CategoryMinima(vec![0.4, 0.0, 0.1]);
     no_guarantee(&question);
@@ -291,13 +298,13 @@ fn edge_cases_of_the_specification() {
 fn the_worst_known_records_of_a_list_are_dropped() {
     // Half of the list is fair, half nearly certain: an attacker who knows the fair ones is left with the rest.
     let mut question = scenario(2001, 0.05, 0.5);
-    question.uncertainty = beliefs(&[(0.5, 1000), (0.05, 1000)], Listed::Others);
+    question.uncertainty = beliefs(&[(0.5, 1000), (0.05, 1000)], BeliefCoverage::Others);
     question.knowledge.known = 1000;
     let claim = guaranteed(&question);
-    let truth = exact_count(&[Group::new(0.05, 1000).unwrap()], AddedNoise::None, 0.5, 1).unwrap().delta();
+    let truth = exact_count(&[BeliefGroup::new(0.05, 1000).unwrap()], AddedNoise::None, 0.5, 1).unwrap().delta();
     assert!(claim.delta >= truth.lower, "{claim:?} {truth:?}");
     // Listed as known, the same list stays whole.
-    question.knowledge.which = Which::Listed;
+    question.knowledge.which = KnownRecords::Listed;
     let listed = guaranteed(&question);
     assert_eq!(listed.method, Analysis::ExactCount);
     assert!(listed.delta < claim.delta);
@@ -308,14 +315,14 @@ fn the_worst_known_records_of_a_list_are_dropped() {
 /// A list with the target in it was analysed as if the target hid itself, and all tests passed: it leaves one record less to hide among, as one more that is known does.
 #[test]
 fn a_target_does_not_hide_itself() {
-    let claim = |listed: Listed, known: u64| {
+    let claim = |listed: BeliefCoverage, known: u64| {
         let mut question = scenario(2000, 0.05, 0.5);
         question.uncertainty = beliefs(&[(0.5, 1000), (0.05, 1000)], listed);
         question.knowledge.known = known;
         guaranteed(&question).delta
     };
     for known in [1, 500, 1200, 1900] {
-        let (among, beside) = (claim(Listed::All, known), claim(Listed::Others, known + 1));
+        let (among, beside) = (claim(BeliefCoverage::All, known), claim(BeliefCoverage::Others, known + 1));
         assert!(among >= beside * (1.0 - 1e-12), "{known}: {among} with the target in the list, {beside} without");
     }
 }
@@ -325,13 +332,20 @@ fn the_degradation_table_of_the_specification() {
     let mut question = scenario(10_000, 0.05, 1.0);
     question.query = asking_delta(1e-9);
     let claim = guaranteed(&question);
-    let at =
-        |change: Change| claim.degradation.iter().find(|row| row.change == change).unwrap().claim.map(|claim| claim.0);
+    let at = |change: AssumptionChange| {
+        claim.degradation.iter().find(|row| row.change == change).unwrap().claim.map(|claim| claim.0)
+    };
     let close = |got: Option<f64>, expected: f64| (got.unwrap() - expected).abs() < 1.5e-3 * expected.max(1.0);
     assert!(close(Some(claim.epsilon), 0.258), "{claim:?}");
-    assert!(close(at(Change::Known(50)), 0.385) && close(at(Change::Known(90)), 1.113), "{claim:?}");
-    assert!(close(at(Change::LessUncertain(2)), 0.381) && close(at(Change::LessUncertain(5)), 0.674), "{claim:?}");
-    assert_eq!(at(Change::Known(99)), None);
-    assert_eq!(at(Change::EverythingKnown), None);
+    assert!(
+        close(at(AssumptionChange::Known(50)), 0.385) && close(at(AssumptionChange::Known(90)), 1.113),
+        "{claim:?}"
+    );
+    assert!(
+        close(at(AssumptionChange::LessUncertain(2)), 0.381) && close(at(AssumptionChange::LessUncertain(5)), 0.674),
+        "{claim:?}"
+    );
+    assert_eq!(at(AssumptionChange::Known(99)), None);
+    assert_eq!(at(AssumptionChange::EverythingKnown), None);
     assert!(sentence(&question, &claim).contains("APKDP") && brittleness().contains("not differential privacy"));
 }

@@ -20,10 +20,10 @@ fn rows(value: &Value) -> Vec<Vec<f64>> {
     value.as_array().unwrap().iter().map(list).collect()
 }
 
-fn groups(inputs: &Value) -> Vec<Group> {
+fn groups(inputs: &Value) -> Vec<BeliefGroup> {
     match &inputs["groups_p_count"] {
         Value::Null => singles(&list(&inputs["p"])),
-        groups => rows(groups).iter().map(|pair| Group::new(pair[0], pair[1] as u64).unwrap()).collect(),
+        groups => rows(groups).iter().map(|pair| BeliefGroup::new(pair[0], pair[1] as u64).unwrap()).collect(),
     }
 }
 
@@ -182,7 +182,7 @@ fn check(name: &str, category: &str, inputs: &Value, expected: &Value, slack: f6
             assert!(delta.upper >= number(expected, "delta") * (1.0 - 1e-12));
         }
         "chaining" => {
-            let step = Claim { epsilon, delta: number(inputs, "delta") };
+            let step = ApproximateBound { epsilon, delta: number(inputs, "delta") };
             let both = chained(step, step);
             close(name, both.delta, number(expected, "correct_bound"), 1e-12);
             assert!(both.delta >= number(expected, "H_2eps_P_R") * (1.0 - 1e-15));
@@ -231,14 +231,14 @@ fn check(name: &str, category: &str, inputs: &Value, expected: &Value, slack: f6
         }
         "reject_offbyone_kanon" => {
             let (n, p, k) = (whole(inputs, "n"), number(inputs, "p"), whole(inputs, "k"));
-            let others = poisson_binomial(&[Group::new(p, n - 1).unwrap()]).unwrap();
+            let others = poisson_binomial(&[BeliefGroup::new(p, n - 1).unwrap()]).unwrap();
             let claimed = number(expected, "claimed_eps_T=k");
             let truth = thresholded(&others, k as i64 - 1, claimed).delta();
             holds(name, truth, number(expected, "exact_delta_at_claimed_eps"), slack);
             assert!(truth.lower > number(expected, "claimed_delta_T=k"));
         }
         "prop7" => {
-            let records = [Group::new(0.05, 1).unwrap(), Group::new(0.5, 99).unwrap()];
+            let records = [BeliefGroup::new(0.05, 1).unwrap(), BeliefGroup::new(0.5, 99).unwrap()];
             let (epsilon, delta) = printed::proposition_7(&records, number(inputs, "delta2"));
             close(name, epsilon, number(expected, "eps"), 1e-9);
             close(name, delta, number(expected, "delta_printed_mu3"), 1e-9);
@@ -301,7 +301,7 @@ fn epsilon_vector(name: &str, category: &str, inputs: &Value, expected: &Value, 
 fn threshold(name: &str, category: &str, inputs: &Value, expected: &Value, epsilon: f64, slack: f64) {
     let t = whole(inputs, "T") as i64;
     let others = |gone: u64| {
-        poisson_binomial(&[Group::new(number(inputs, "p"), whole(inputs, "n") - 1 - gone).unwrap()]).unwrap()
+        poisson_binomial(&[BeliefGroup::new(number(inputs, "p"), whole(inputs, "n") - 1 - gone).unwrap()]).unwrap()
     };
     match category {
         "threshold" => {
@@ -396,7 +396,7 @@ fn composition(name: &str, inputs: &Value, expected: &Value) {
         assert_eq!(seen(7), number(expected, "delta_triple_any_eps"));
         return;
     }
-    let claim = |which: u32| Claim {
+    let claim = |which: u32| ApproximateBound {
         epsilon: number(inputs, &format!("eps{which}")),
         delta: number(inputs, &format!("delta{which}")),
     };

@@ -10,14 +10,14 @@ use scumble::event::Event;
 use scumble::loss::{Answer, Loss, TOLERANCE};
 use scumble::quantity::{Delta, Epsilon, rounded_down, rounded_up};
 use scumble::scope::Scope;
-use scumble_chart::{Axis, Chart, Series};
-use scumble_wire::{Account, Ask, account_from_json, event_to_json};
+use scumble_chart::{Axis, LineChart, Series};
+use scumble_wire::{Account, AccountQuestion, account_from_json, event_to_json};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// What to account for, and how to show it.
 #[derive(Args)]
-pub struct Arguments {
+pub struct AccountArguments {
     /// A JSON document with "events" and "delta" (or "epsilon"); - reads standard input
     file: PathBuf,
     /// Print JSON instead of a table
@@ -29,13 +29,13 @@ pub struct Arguments {
 }
 
 /// Reads the document, answers it, prints.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &AccountArguments) -> Result<(), Failure> {
     let account =
         account_from_json(&input::json(&arguments.file)?).map_err(|wrong| input::wrong(&arguments.file, &wrong))?;
     let loss = Loss::of(&account.events, &account.scope)?;
     let answer = match account.ask {
-        Ask::Epsilon(delta) => loss.epsilon(delta),
-        Ask::Delta(epsilon) => loss.delta(epsilon),
+        AccountQuestion::Epsilon(delta) => loss.epsilon(delta),
+        AccountQuestion::Delta(epsilon) => loss.delta(epsilon),
     };
     if let Some(path) = &arguments.curve {
         let svg = curve(&account, &loss, &answer)?;
@@ -55,10 +55,10 @@ pub(super) const DIGITS: usize = 7;
 
 fn as_json(account: &Account, answer: &Answer) -> String {
     let mut object = match account.ask {
-        Ask::Epsilon(delta) => json!({
+        AccountQuestion::Epsilon(delta) => json!({
             "epsilon": value(answer.upper), "epsilon_lower": value(answer.lower), "delta": delta.get(),
         }),
-        Ask::Delta(epsilon) => json!({
+        AccountQuestion::Delta(epsilon) => json!({
             "delta": answer.upper, "delta_lower": answer.lower, "epsilon": epsilon.get(),
         }),
     };
@@ -70,7 +70,7 @@ fn as_json(account: &Account, answer: &Answer) -> String {
 
 /// One line per event, then the answer.
 fn as_table(account: &Account, answer: &Answer) -> Result<String, Failure> {
-    let alone = matches!(account.ask, Ask::Epsilon(_)) && account.events.len() <= 20;
+    let alone = matches!(account.ask, AccountQuestion::Epsilon(_)) && account.events.len() <= 20;
     let mut table = Table::new();
     table.load_preset(UTF8_BORDERS_ONLY);
     let mut header = vec!["event", "parameters", "times", "sample"];
@@ -81,15 +81,15 @@ fn as_table(account: &Account, answer: &Answer) -> Result<String, Failure> {
     for event in &account.events {
         let mut row =
             vec![event.word().name().to_string(), parameters(event), event.times().to_string(), sample(event)];
-        if let (true, Ask::Epsilon(delta)) = (alone, account.ask) {
+        if let (true, AccountQuestion::Epsilon(delta)) = (alone, account.ask) {
             let own = Loss::of(std::slice::from_ref(event), &account.scope)?.epsilon(delta);
             row.push(rounded_up(own.upper, DIGITS));
         }
         table.add_row(row);
     }
     let (asked, name) = match account.ask {
-        Ask::Epsilon(delta) => (format!("δ = {delta}"), "ε"),
-        Ask::Delta(epsilon) => (format!("ε = {epsilon}"), "δ"),
+        AccountQuestion::Epsilon(delta) => (format!("δ = {delta}"), "ε"),
+        AccountQuestion::Delta(epsilon) => (format!("ε = {epsilon}"), "δ"),
     };
     let neighbours = match account.scope.members().0 {
         Scope::Presence => "one owner added or removed".to_string(),
@@ -149,8 +149,8 @@ fn curve(account: &Account, loss: &Loss, answer: &Answer) -> Result<String, Fail
     const POINTS: u32 = 40;
     const MOST_EVENTS: usize = 6;
     let asked = match account.ask {
-        Ask::Epsilon(_) => answer.upper,
-        Ask::Delta(epsilon) => epsilon.get(),
+        AccountQuestion::Epsilon(_) => answer.upper,
+        AccountQuestion::Delta(epsilon) => epsilon.get(),
     };
     // Up to where δ has fallen to 1e-12, or a little beyond what was asked.
     let reach = loss.epsilon(Delta::new(1e-12)?).upper;
@@ -167,7 +167,7 @@ fn curve(account: &Account, loss: &Loss, answer: &Answer) -> Result<String, Fail
         }
         Ok(points)
     };
-    let mut chart = Chart::new("What the events cost together").x(Axis::linear("ε")).y(Axis::log("δ(ε)"));
+    let mut chart = LineChart::new("What the events cost together").x(Axis::linear("ε")).y(Axis::log("δ(ε)"));
     chart = chart.line(Series::new("all events", points(loss)?));
     for event in account.events.iter().take(MOST_EVENTS).filter(|_| account.events.len() > 1) {
         let own = Loss::of(std::slice::from_ref(event), &account.scope)?;

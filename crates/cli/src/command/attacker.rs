@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// What an attacker who knows only part of the records learns from a release.
 #[derive(Args)]
-pub struct Arguments {
+pub struct AttackerArguments {
     /// The question, TOML or JSON: sections population, attacker, uncertainty, release, noise, query; `-` reads standard input
     file: PathBuf,
     /// Prints the verdict as JSON
@@ -22,7 +22,7 @@ pub struct Arguments {
 }
 
 /// Reads the question, answers it, prints the verdict.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &AttackerArguments) -> Result<(), Failure> {
     let file = &arguments.file;
     let mut document = read(file)?;
     inline_beliefs(&mut document, file.parent().unwrap_or(Path::new("")))?;

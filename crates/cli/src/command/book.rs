@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// Which ledger is charged.
 #[derive(Args)]
-pub struct LedgerArguments {
+pub struct ChargedLedgerArguments {
     /// The ledger that is charged, with the budget that it holds; made if it is not there
     #[arg(long, value_name = "FILE", conflicts_with = "project")]
     ledger: Option<PathBuf>,
@@ -20,7 +20,7 @@ pub struct LedgerArguments {
     pub again: bool,
 }
 
-impl LedgerArguments {
+impl ChargedLedgerArguments {
     /// The ledger, if one was named.
     pub fn book(&self) -> Result<Option<ChargedLedger>, Failure> {
         Ok(match (&self.ledger, &self.project) {

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 /// What to calibrate, and how to show it.
 #[derive(Args)]
-pub struct Arguments {
+pub struct CalibrateArguments {
     /// A JSON document with one event whose noise parameter (or sampling rate) is missing, "epsilon" and "delta"; - reads
     /// standard input
     file: PathBuf,
@@ -24,7 +24,7 @@ pub struct Arguments {
 }
 
 /// Reads the document, searches, prints the event completed.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &CalibrateArguments) -> Result<(), Failure> {
     let document = input::json(&arguments.file)?;
     let asked = calibration_from_json(&document).map_err(|wrong| input::wrong(&arguments.file, &wrong))?;
     let event = calibrate(&asked.event, asked.free, &asked.scope, asked.epsilon, asked.delta)?;

@@ -10,13 +10,13 @@ use std::path::PathBuf;
 #[command(
     after_help = "A project file with [engine] cluster = \"ballista://127.0.0.1:50050\" has its integers computed there: docs/backends.md.\n\nExamples:\n  scumble cluster scheduler\n  scumble cluster executor --threads 4"
 )]
-pub struct Arguments {
+pub struct ClusterArguments {
     #[command(subcommand)]
-    node: Node,
+    node: ClusterCommand,
 }
 
 #[derive(Subcommand)]
-enum Node {
+enum ClusterCommand {
     /// Gives work to executors, and is who programs speak to
     Scheduler(SchedulerArguments),
     /// Works on files that it sees; start one for each machine
@@ -62,18 +62,18 @@ struct ExecutorArguments {
 
 /// Runs the command.
 #[cfg(not(feature = "cluster"))]
-pub fn run(arguments: &Arguments, _: bool) -> Result<(), Failure> {
-    let (Node::Scheduler(_) | Node::Executor(_)) = &arguments.node;
+pub fn run(arguments: &ClusterArguments, _: bool) -> Result<(), Failure> {
+    let (ClusterCommand::Scheduler(_) | ClusterCommand::Executor(_)) = &arguments.node;
     let how = "build it with cargo install --path crates/cli --features cluster";
     Err(Failure::Input(format!("this program was built without clusters: {how}")))
 }
 
 /// Runs the command.
 #[cfg(feature = "cluster")]
-pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: &ClusterArguments, quiet: bool) -> Result<(), Failure> {
     match &arguments.node {
-        Node::Scheduler(arguments) => running::scheduler(arguments, quiet),
-        Node::Executor(arguments) => running::executor(arguments, quiet),
+        ClusterCommand::Scheduler(arguments) => running::scheduler(arguments, quiet),
+        ClusterCommand::Executor(arguments) => running::executor(arguments, quiet),
     }
 }
 
@@ -88,7 +88,7 @@ mod running {
 
     pub fn scheduler(arguments: &SchedulerArguments, quiet: bool) -> Result<(), Failure> {
         refuse_network(arguments.listen, arguments.insecure_network)?;
-        let options = scumble_cluster::Scheduler { listen: arguments.listen };
+        let options = scumble_cluster::SchedulerOptions { listen: arguments.listen };
         let tell = |address| tell("scheduler", address, arguments.json, quiet);
         scumble_cluster::scheduler(&options, tell).map_err(Failure::Other)
     }
@@ -106,7 +106,7 @@ mod running {
                 outer.display()
             ))
         })?;
-        let options = scumble_cluster::Executor {
+        let options = scumble_cluster::ExecutorOptions {
             host: host.to_string(),
             port,
             listen: arguments.listen,

@@ -5,17 +5,17 @@ use crate::output::print;
 use clap::Args;
 use scumble::calibrate::Target;
 use scumble::mechanism::additive::Noise;
-use scumble::mechanism::plan::{Candidate, Plans};
+use scumble::mechanism::plan::{NoiseCandidate, NoisePlanner};
 use scumble::quantity::{Beta, Delta, Epsilon, Omega, Rho};
 use scumble::scope::Scope;
 use scumble_adversary::limits::tcdp::histogram_error_lower;
-use scumble_chart::{Axis, Chart, Series};
+use scumble_chart::{Axis, LineChart, Series};
 use serde_json::json;
 use std::path::PathBuf;
 
 /// What to compare.
 #[derive(Args)]
-pub struct Arguments {
+pub struct CompareNoiseArguments {
     /// How many cells the histogram has
     #[arg(long, default_value = "1e6", value_parser = whole_number)]
     cells: u64,
@@ -52,9 +52,9 @@ pub struct Arguments {
 }
 
 /// Compares, and draws.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &CompareNoiseArguments) -> Result<(), Failure> {
     let target = target(arguments)?;
-    let plans = Plans::new(target, &arguments.scope, arguments.releases)?;
+    let plans = NoisePlanner::new(target, &arguments.scope, arguments.releases)?;
     let candidates = plans.candidates(arguments.cells, occupied(arguments, arguments.cells), arguments.beta)?;
     let limit = limit(arguments, target)?;
     let text =
@@ -67,11 +67,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// How many of this many cells are occupied at most.
-fn occupied(arguments: &Arguments, cells: u64) -> u64 {
+fn occupied(arguments: &CompareNoiseArguments, cells: u64) -> u64 {
     arguments.occupied.unwrap_or(cells)
 }
 
-fn target(arguments: &Arguments) -> Result<Target, Failure> {
+fn target(arguments: &CompareNoiseArguments) -> Result<Target, Failure> {
     match (arguments.epsilon, arguments.delta, arguments.rho, arguments.omega) {
         (Some(epsilon), Some(delta), None, None) => Ok(Target::Approximate(epsilon, delta)),
         (None, None, Some(rho), Some(omega)) => Ok(Target::Truncated(rho, omega)),
@@ -80,7 +80,7 @@ fn target(arguments: &Arguments) -> Result<Target, Failure> {
 }
 
 /// What nobody can beat: known for truncated concentrated privacy where an owner is replaced.
-fn limit(arguments: &Arguments, target: Target) -> Result<Option<f64>, Failure> {
+fn limit(arguments: &CompareNoiseArguments, target: Target) -> Result<Option<f64>, Failure> {
     match (target, &arguments.scope) {
         (Target::Truncated(rho, omega), Scope::Person) if arguments.releases == 1 => {
             Ok(Some(histogram_error_lower(rho, omega, arguments.cells as f64)?))
@@ -89,7 +89,7 @@ fn limit(arguments: &Arguments, target: Target) -> Result<Option<f64>, Failure> 
     }
 }
 
-fn parameters(candidate: &Candidate) -> String {
+fn parameters(candidate: &NoiseCandidate) -> String {
     match &candidate.noise {
         Noise::Laplace(noise) => {
             let threshold = candidate.threshold.map_or_else(String::new, |least| format!(", threshold {least}"));
@@ -102,7 +102,7 @@ fn parameters(candidate: &Candidate) -> String {
     }
 }
 
-fn as_table(arguments: &Arguments, candidates: &[Candidate], limit: Option<f64>) -> String {
+fn as_table(arguments: &CompareNoiseArguments, candidates: &[NoiseCandidate], limit: Option<f64>) -> String {
     let line = |cells: [&str; 4]| format!("{:28}{:30}{:>14}{:>20}\n", cells[0], cells[1], cells[2], cells[3]);
     let mut text = line(["noise", "parameters", "maximum error", "standard deviation"]);
     for candidate in candidates {
@@ -125,8 +125,8 @@ fn as_table(arguments: &Arguments, candidates: &[Candidate], limit: Option<f64>)
     text
 }
 
-fn as_json(arguments: &Arguments, candidates: &[Candidate], limit: Option<f64>) -> String {
-    let one = |candidate: &Candidate| {
+fn as_json(arguments: &CompareNoiseArguments, candidates: &[NoiseCandidate], limit: Option<f64>) -> String {
+    let one = |candidate: &NoiseCandidate| {
         let mut row = json!({
             "noise": candidate.name(),
             "maximum_error": candidate.maximum_error,
@@ -166,7 +166,7 @@ fn as_json(arguments: &Arguments, candidates: &[Candidate], limit: Option<f64>) 
 /// The largest number of cells drawn, as a power of ten.
 const LARGEST_POWER: u32 = 15;
 
-fn chart(arguments: &Arguments, target: Target, plans: &Plans) -> Result<String, Failure> {
+fn chart(arguments: &CompareNoiseArguments, target: Target, plans: &NoisePlanner) -> Result<String, Failure> {
     let title = match target {
         Target::Approximate(epsilon, delta) => {
             format!("Maximum error at ε = {epsilon}, δ = {delta}, {}", arguments.scope)
@@ -186,7 +186,7 @@ fn chart(arguments: &Arguments, target: Target, plans: &Plans) -> Result<String,
         }
     }
     curves.sort_by_key(|(name, _)| *name);
-    let mut chart = Chart::new(title).x(Axis::log("cells")).y(Axis::linear("maximum error"));
+    let mut chart = LineChart::new(title).x(Axis::log("cells")).y(Axis::linear("maximum error"));
     for (name, points) in curves {
         chart = chart.line(Series::new(name, points));
     }

@@ -1,9 +1,9 @@
 //! The closed forms, rounded once: the least f64 for which the cost is at most the target *as rationals*.
 
-use super::search::{Stop, halve, largest, least, up};
+use super::search::{StopRule, halve, largest, least, up};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Word};
-use crate::loss::filter::Spent;
+use crate::loss::filter::Odometer;
 use crate::quantity::{Epsilon, Exact, Rho, Scale, Sensitivity, Sigma};
 use crate::scope::Scope;
 use num_bigint::BigInt;
@@ -14,23 +14,23 @@ use num_traits::{ToPrimitive, Zero};
 /// alternatives the largest of each.
 ///
 /// ```
-/// use scumble::calibrate::{Moved, scale_for_pure, sigma_for_zcdp};
+/// use scumble::calibrate::{ShiftNorms, scale_for_pure, sigma_for_zcdp};
 /// use scumble::event::{Moves, Shift};
 /// use scumble::quantity::{Epsilon, Rho};
 /// use scumble::scope::Scope;
 /// let moves = Moves::everywhere(Shift::new(4, 1.0)?);
-/// let moved = Moved::of(&moves, &Scope::Person);
+/// let moved = ShiftNorms::of(&moves, &Scope::Person);
 /// assert_eq!(scale_for_pure(Epsilon::new(0.5)?, moved.clone())?.get(), 8.0);
 /// assert_eq!(sigma_for_zcdp(Rho::new(0.5)?, moved)?.get(), 2.0);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moved {
+pub struct ShiftNorms {
     sum: BigRational,
     squares: BigRational,
 }
 
-impl Moved {
+impl ShiftNorms {
     /// This many cells, each by at most `by`.
     pub fn cells(cells: u64, by: Sensitivity) -> Self {
         Self::together(cells, &exact(by.get()))
@@ -66,14 +66,14 @@ impl Moved {
     }
 }
 
-impl From<Sensitivity> for Moved {
+impl From<Sensitivity> for ShiftNorms {
     /// One cell.
     fn from(by: Sensitivity) -> Self {
         Self::cells(1, by)
     }
 }
 
-impl From<&[Shift]> for Moved {
+impl From<&[Shift]> for ShiftNorms {
     /// The worst of these alternatives.
     fn from(shifts: &[Shift]) -> Self {
         Self::worst(shifts.iter().map(|shift| Self::cells(shift.cells, shift.by)))
@@ -92,8 +92,8 @@ impl From<&[Shift]> for Moved {
 /// assert!(scale_for_pure(Epsilon::new(0.0)?, Sensitivity::new(1.0)?).is_err());
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn scale_for_pure(epsilon: impl Into<Exact>, moved: impl Into<Moved>) -> Result<Scale> {
-    let (epsilon, Moved { sum, .. }) = (above_zero("epsilon", epsilon)?, moved.into());
+pub fn scale_for_pure(epsilon: impl Into<Exact>, moved: impl Into<ShiftNorms>) -> Result<Scale> {
+    let (epsilon, ShiftNorms { sum, .. }) = (above_zero("epsilon", epsilon)?, moved.into());
     let found = least(near(&(&sum / &epsilon)), |scale| sum <= &epsilon * exact(scale));
     Scale::new(found.max(Scale::RANGE.lower))
 }
@@ -109,8 +109,8 @@ pub fn scale_for_pure(epsilon: impl Into<Exact>, moved: impl Into<Moved>) -> Res
 /// assert_eq!(sigma_for_zcdp(Rho::new(0.125)?, Sensitivity::new(1.0)?)?.get(), 2.0);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn sigma_for_zcdp(rho: impl Into<Exact>, moved: impl Into<Moved>) -> Result<Sigma> {
-    let (rho, Moved { squares, .. }) = (above_zero("rho", rho)?, moved.into());
+pub fn sigma_for_zcdp(rho: impl Into<Exact>, moved: impl Into<ShiftNorms>) -> Result<Sigma> {
+    let (rho, ShiftNorms { squares, .. }) = (above_zero("rho", rho)?, moved.into());
     let twice = &rho * whole(2);
     let found = least(near(&(&squares / &twice)).sqrt(), |sigma| squares <= &twice * exact(sigma) * exact(sigma));
     Sigma::new(found.max(Sigma::RANGE.lower))
@@ -133,8 +133,8 @@ pub fn scale_for_zcdp(rho: Rho, cells: u32) -> Result<Scale> {
 /// assert_eq!(epsilon_for_pure(Epsilon::new(0.5)?, Sensitivity::new(2.0)?)?.get(), 0.25);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn epsilon_for_pure(epsilon: impl Into<Exact>, moved: impl Into<Moved>) -> Result<Epsilon> {
-    let (epsilon, Moved { sum, .. }) = (above_zero("epsilon", epsilon)?, something(moved.into())?);
+pub fn epsilon_for_pure(epsilon: impl Into<Exact>, moved: impl Into<ShiftNorms>) -> Result<Epsilon> {
+    let (epsilon, ShiftNorms { sum, .. }) = (above_zero("epsilon", epsilon)?, something(moved.into())?);
     Epsilon::new(largest(near(&(&epsilon / &sum)), |found| &sum * exact(found) <= epsilon))
 }
 
@@ -150,8 +150,8 @@ pub fn epsilon_for_pure(epsilon: impl Into<Exact>, moved: impl Into<Moved>) -> R
 /// assert_eq!(range_for_zcdp(Rho::new(0.5)?, Sensitivity::new(1.0)?)?.get(), 2.0);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn range_for_zcdp(rho: impl Into<Exact>, moved: impl Into<Moved>) -> Result<Epsilon> {
-    let (rho, Moved { squares, .. }) = (above_zero("rho", rho)?, something(moved.into())?);
+pub fn range_for_zcdp(rho: impl Into<Exact>, moved: impl Into<ShiftNorms>) -> Result<Epsilon> {
+    let (rho, ShiftNorms { squares, .. }) = (above_zero("rho", rho)?, something(moved.into())?);
     let eight = &rho * whole(8);
     let holds = |range: f64| &squares * exact(range) * exact(range) <= eight;
     Epsilon::new(largest(near(&(&eight / &squares)).sqrt(), holds))
@@ -180,7 +180,7 @@ pub fn pure_for_zcdp(rho: Rho) -> Result<Epsilon> {
 /// assert_eq!(rho_of_gaussian(Sigma::new(2.0)?, Sensitivity::new(1.0)?), 0.125);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn rho_of_gaussian(sigma: Sigma, moved: impl Into<Moved>) -> f64 {
+pub fn rho_of_gaussian(sigma: Sigma, moved: impl Into<ShiftNorms>) -> f64 {
     let sigma = exact(sigma.get());
     Exact::from_rational(moved.into().squares / (whole(2) * &sigma * &sigma)).to_f64_up()
 }
@@ -193,7 +193,7 @@ pub fn rho_of_gaussian(sigma: Sigma, moved: impl Into<Moved>) -> f64 {
 /// assert_eq!(epsilon_of_laplace(Scale::new(4.0)?, Sensitivity::ONE), 0.25);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn epsilon_of_laplace(scale: Scale, moved: impl Into<Moved>) -> f64 {
+pub fn epsilon_of_laplace(scale: Scale, moved: impl Into<ShiftNorms>) -> f64 {
     Exact::from_rational(moved.into().sum / exact(scale.get())).to_f64_up()
 }
 
@@ -231,10 +231,10 @@ pub fn largest_rho(epsilon: &Exact, delta: &Exact) -> Result<Exact> {
     let moves = Moves::everywhere(Shift::one_cell(1.0)?);
     let attempt = |rho: f64| -> Result<Option<()>> {
         let event = Event::new(Word::Zcdp { rho: Rho::new(rho)? }, moves.clone());
-        let spent = Spent::of(&[event], &Scope::Person)?;
+        let spent = Odometer::of(&[event], &Scope::Person)?;
         Ok(spent.epsilon(delta).is_some_and(|converted| converted <= *epsilon).then_some(()))
     };
-    let found = halve(0.0, epsilon.to_f64(), Stop { steps: 60, relative: 1e-11 }, attempt)?;
+    let found = halve(0.0, epsilon.to_f64(), StopRule { steps: 60, relative: 1e-11 }, attempt)?;
     Exact::from_f64(found.map_or(0.0, |(rho, ())| rho))
 }
 
@@ -253,7 +253,7 @@ fn above_zero(name: &str, target: impl Into<Exact>) -> Result<BigRational> {
     Ok(target.rational().clone())
 }
 
-fn something(moved: Moved) -> Result<Moved> {
+fn something(moved: ShiftNorms) -> Result<ShiftNorms> {
     if moved.is_nothing() {
         return Err(Error::refused("nothing moves, so that any epsilon is within the target: there is no largest"));
     }

@@ -11,7 +11,7 @@ use crate::scope::Scope;
 
 /// What is sought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Free {
+pub enum FreeParameter {
     /// The least noise parameter (σ, scale; for the kinds that state a bound: the largest ε or ρ).
     Noise,
     /// The largest sampling rate.
@@ -24,12 +24,12 @@ pub enum Free {
 ///
 /// ```
 /// use scumble::event::{Event, Word, Moves, Shift};
-/// use scumble::calibrate::{Free, calibrate};
+/// use scumble::calibrate::{FreeParameter, calibrate};
 /// use scumble::quantity::{Delta, Epsilon, Sigma};
 /// use scumble::scope::Scope;
 /// let anything = Word::Gaussian { sigma: Sigma::new(1.0)? };
 /// let event = Event::new(anything, Moves::everywhere(Shift::one_cell(1.0)?)).repeated(10)?;
-/// let found = calibrate(&event, Free::Noise, &Scope::Presence, Epsilon::new(1.0)?, Delta::new(1e-6)?)?;
+/// let found = calibrate(&event, FreeParameter::Noise, &Scope::Presence, Epsilon::new(1.0)?, Delta::new(1e-6)?)?;
 /// let Word::Gaussian { sigma } = found.word() else { unreachable!() };
 /// assert!(sigma.get() >= 13.3596076 && sigma.get() < 13.3596077 * (1.0 + 2e-6));
 /// # Ok::<(), scumble::Error>(())
@@ -37,15 +37,15 @@ pub enum Free {
 ///
 /// # Guarantee
 /// The certified ε of the returned event at `delta` is at most `epsilon`.
-pub fn calibrate(event: &Event, free: Free, scope: &Scope, epsilon: Epsilon, delta: Delta) -> Result<Event> {
-    let target = Question { scope, epsilon: epsilon.get(), delta };
+pub fn calibrate(event: &Event, free: FreeParameter, scope: &Scope, epsilon: Epsilon, delta: Delta) -> Result<Event> {
+    let target = ScopedTarget { scope, epsilon: epsilon.get(), delta };
     match free {
-        Free::Noise => {
+        FreeParameter::Noise => {
             let (start, ends) = noise_range(event.word())?;
             search(start, ends, |value| target.excess(&with_noise(event, value)?))
                 .and_then(|value| with_noise(event, value))
         }
-        Free::Rate => {
+        FreeParameter::Rate => {
             let whole = with_rate(event, 1.0)?;
             if target.excess(&whole)?.0 <= 0.0 {
                 return Ok(whole);
@@ -53,17 +53,17 @@ pub fn calibrate(event: &Event, free: Free, scope: &Scope, epsilon: Epsilon, del
             search(0.1, (1.0, 1e-12), |value| target.excess(&with_rate(event, value)?))
                 .and_then(|value| with_rate(event, value))
         }
-        Free::Times => times(event, |event| Ok(target.excess(event)?.0 <= 0.0)),
+        FreeParameter::Times => times(event, |event| Ok(target.excess(event)?.0 <= 0.0)),
     }
 }
 
-struct Question<'a> {
+struct ScopedTarget<'a> {
     scope: &'a Scope,
     epsilon: f64,
     delta: Delta,
 }
 
-impl Question<'_> {
+impl ScopedTarget<'_> {
     fn excess(&self, event: &Event) -> Result<Excess> {
         let loss = Loss::of(std::slice::from_ref(event), self.scope)?;
         let judge = |upper: f64| match upper {

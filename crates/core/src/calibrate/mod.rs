@@ -28,13 +28,13 @@ mod sinh_normal;
 mod target;
 
 pub use closed::{
-    Moved, epsilon_for_pure, epsilon_of_laplace, largest_rho, pure_for_zcdp, range_for_zcdp, rho_of_gaussian,
+    ShiftNorms, epsilon_for_pure, epsilon_of_laplace, largest_rho, pure_for_zcdp, range_for_zcdp, rho_of_gaussian,
     scale_for_pure, scale_for_zcdp, share_of, short_scale, sigma_for_zcdp,
 };
-pub use event::{Free, calibrate};
-pub use search::{Stop, down, halve, largest, least, up};
+pub use event::{FreeParameter, calibrate};
+pub use search::{StopRule, down, halve, largest, least, up};
 pub(crate) use sinh_normal::normal_tail_quantile;
-pub use sinh_normal::{Calibrated, least_maximum_error};
+pub use sinh_normal::{LeastErrorNoise, least_maximum_error};
 pub use target::Target;
 
 #[cfg(test)]

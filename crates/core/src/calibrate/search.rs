@@ -86,14 +86,14 @@ pub fn largest(near: f64, holds: impl Fn(f64) -> bool) -> f64 {
 
 /// When halving ends: after this many steps, or when the ends are this close, relatively.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stop {
+pub struct StopRule {
     /// The most steps.
     pub steps: u32,
     /// The relative distance that is close enough.
     pub relative: f64,
 }
 
-impl Stop {
+impl StopRule {
     /// After this many steps.
     pub fn after(steps: u32) -> Self {
         Self { steps, relative: 0.0 }
@@ -109,16 +109,16 @@ impl Stop {
 /// was made of it. None if nothing that was tried held.
 ///
 /// ```
-/// use scumble::calibrate::{Stop, halve};
+/// use scumble::calibrate::{StopRule, halve};
 /// let square = |x: f64| Ok::<_, scumble::Error>((x * x <= 2.0).then_some(()));
-/// let (root, ()) = halve(0.0, 2.0, Stop::within(1e-9), square)?.expect("1 was tried");
+/// let (root, ()) = halve(0.0, 2.0, StopRule::within(1e-9), square)?.expect("1 was tried");
 /// assert!(root * root <= 2.0 && root > 1.414213561);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn halve<T, E>(
     holds: f64,
     fails: f64,
-    stop: Stop,
+    stop: StopRule,
     mut attempt: impl FnMut(f64) -> std::result::Result<Option<T>, E>,
 ) -> std::result::Result<Option<(f64, T)>, E> {
     let (mut holds, mut fails, mut best) = (holds, fails, None);

@@ -1,6 +1,6 @@
 //! The parameters with the least maximum error for a (ρ, ω)-tCDP target, or the verdict that a Gaussian is better.
 
-use super::{Stop, halve, sigma_for_zcdp};
+use super::{StopRule, halve, sigma_for_zcdp};
 use crate::error::{Error, Result};
 use crate::noise::SinhNormal;
 use crate::noise::sinh_normal::{continuous_renyi, order_limit};
@@ -8,7 +8,7 @@ use crate::quantity::{Omega, Probability, Rho, Scale, Sensitivity, Sigma};
 
 /// What calibration chose.
 #[derive(Debug, Clone)]
-pub enum Calibrated {
+pub enum LeastErrorNoise {
     /// Sinh-normal noise, certified from its table.
     SinhNormal(SinhNormal),
     /// A discrete Gaussian, which has no larger maximum error here: the order ω is so large that little is to be gained.
@@ -27,14 +27,14 @@ pub enum Calibrated {
 /// discrete Gaussian since it is ρ-zCDP (Canonne–Kamath–Steinke 2020, Theorem 4).
 ///
 /// ```
-/// use scumble::calibrate::{Calibrated, least_maximum_error};
+/// use scumble::calibrate::{LeastErrorNoise, least_maximum_error};
 /// use scumble::quantity::{Omega, Probability, Rho};
 /// let chosen = least_maximum_error(Rho::new(0.01)?, Omega::new(10.0)?, 1, Probability::new(1e-12)?)?;
-/// let Calibrated::SinhNormal(noise) = chosen else { panic!() };
+/// let LeastErrorNoise::SinhNormal(noise) = chosen else { panic!() };
 /// assert!(noise.table().quantile(1e-12) <= 41); // a Gaussian needs 51
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn least_maximum_error(rho: Rho, omega: Omega, shift: u64, exceeded: Probability) -> Result<Calibrated> {
+pub fn least_maximum_error(rho: Rho, omega: Omega, shift: u64, exceeded: Probability) -> Result<LeastErrorNoise> {
     if rho.get() == 0.0 || shift == 0 {
         return Err(Error::refused("rho and the move must be above 0 to calibrate noise"));
     }
@@ -43,7 +43,7 @@ pub fn least_maximum_error(rho: Rho, omega: Omega, shift: u64, exceeded: Probabi
     }
     let unit = shift as f64;
     let gaussian_sigma = sigma_for_zcdp(rho, Sensitivity::new(unit)?)?;
-    let gaussian = || Ok(Calibrated::DiscreteGaussian(gaussian_sigma));
+    let gaussian = || Ok(LeastErrorNoise::DiscreteGaussian(gaussian_sigma));
     if omega.get() * rho.get().sqrt() > 2.0 {
         return gaussian();
     }
@@ -56,12 +56,12 @@ pub fn least_maximum_error(rho: Rho, omega: Omega, shift: u64, exceeded: Probabi
 }
 
 /// Raises σ (and A with it) until the table's certificate holds.
-fn certified(rho: f64, omega: f64, shift: u64, a: f64, sigma: f64) -> Result<Calibrated> {
+fn certified(rho: f64, omega: f64, shift: u64, a: f64, sigma: f64) -> Result<LeastErrorNoise> {
     let mut factor = 1.0;
     for attempt in 0..60 {
         let noise = SinhNormal::new(Sigma::new(sigma * factor)?, Scale::new(a * factor)?)?;
         if noise.certificate(shift)?.slope_upper(omega) <= rho {
-            return Ok(Calibrated::SinhNormal(noise));
+            return Ok(LeastErrorNoise::SinhNormal(noise));
         }
         factor *= 1.0 + 1e-5 * 1.3f64.powi(attempt);
     }
@@ -92,7 +92,7 @@ fn largest_shape(rho: f64, omega: f64, a: f64) -> Option<f64> {
         return None;
     }
     let attempt = |shape: f64| Ok::<_, std::convert::Infallible>(holds(shape).then_some(()));
-    let Ok(found) = halve(low, high, Stop { steps: 50, relative: 1e-9 }, attempt);
+    let Ok(found) = halve(low, high, StopRule { steps: 50, relative: 1e-9 }, attempt);
     Some(found.map_or(low, |(shape, ())| shape))
 }
 

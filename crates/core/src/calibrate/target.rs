@@ -1,6 +1,5 @@
 //! What is asked for.
 
-use crate::error::Result;
 use crate::quantity::{Delta, Epsilon, Omega, Rho};
 use std::fmt;
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::event::{Event, Moves, Shift, Word};
 use crate::loss::Loss;
-use crate::loss::filter::Spent;
+use crate::loss::filter::Odometer;
 use crate::quantity::{Delta, Epsilon, Exact, Omega, Probability, Rho, Sensitivity};
 use crate::scope::Scope;
 use num_rational::BigRational;
@@ -20,7 +20,7 @@ proptest! {
     ) {
         let (cost, by) = (ln_cost.exp(), ln_by.exp());
         let (epsilon, rho) = (Epsilon::new(cost).unwrap(), Rho::new(cost).unwrap());
-        let moved = Moved::cells(cells, Sensitivity::new(by).unwrap());
+        let moved = ShiftNorms::cells(cells, Sensitivity::new(by).unwrap());
         let (target, by, number) = (exact(cost), exact(by), exact(cells as f64));
         if let Ok(scale) = scale_for_pure(epsilon, moved.clone()) {
             let spent = |scale: f64| &number * &by / exact(scale);
@@ -69,16 +69,17 @@ fn the_ledger_and_the_accountant_agree_with_the_closed_forms() {
     for (cost, cells, by) in [(0.1, 1, 1.0), (0.3, 3, 7.0), (1.7, 2, 0.5), (3e-5, 1, 1e6)] {
         let moves = Moves::everywhere(Shift::new(cells, by).unwrap());
         for scope in [Scope::Presence, Scope::Person.group(std::num::NonZeroU32::new(3).unwrap())] {
-            let moved = Moved::of(&moves, &scope);
+            let moved = ShiftNorms::of(&moves, &scope);
             let laplace =
                 Word::DiscreteLaplace { scale: scale_for_pure(Epsilon::new(cost).unwrap(), moved.clone()).unwrap() };
             let event = [Event::new(laplace, moves.clone())];
-            let spent = Spent::of(&event, &scope).unwrap().epsilon(&Exact::zero()).unwrap();
+            let spent = Odometer::of(&event, &scope).unwrap().epsilon(&Exact::zero()).unwrap();
             assert!(spent <= Exact::from_f64(cost).unwrap() && spent.to_f64() > cost * (1.0 - 1e-9));
             let upper = Loss::of(&event, &scope).unwrap().epsilon(Delta::new(0.0).unwrap()).upper;
             assert!(upper <= cost * (1.0 + 1e-9), "{upper} {cost}");
             let gaussian = Word::DiscreteGaussian { sigma: sigma_for_zcdp(Rho::new(cost).unwrap(), moved).unwrap() };
-            let spent = Spent::of(&[Event::new(gaussian, moves.clone())], &scope).unwrap().rho(&Exact::zero()).unwrap();
+            let spent =
+                Odometer::of(&[Event::new(gaussian, moves.clone())], &scope).unwrap().rho(&Exact::zero()).unwrap();
             assert!(spent <= Exact::from_f64(cost).unwrap() && spent.to_f64() > cost * (1.0 - 1e-9));
         }
     }
@@ -94,7 +95,7 @@ fn the_largest_rho_converts_to_epsilon_and_is_tight() {
                 Word::Zcdp { rho: Rho::new(rho).unwrap() },
                 Moves::everywhere(Shift::one_cell(1.0).unwrap()),
             );
-            Spent::of(&[event], &Scope::Person).unwrap().epsilon(&delta).unwrap()
+            Odometer::of(&[event], &Scope::Person).unwrap().epsilon(&delta).unwrap()
         };
         assert!(converted(rho) <= epsilon && converted(rho * (1.0 + 1e-9)) > epsilon, "{epsilon} {delta} {rho}");
     }
@@ -114,13 +115,13 @@ fn calibration_beats_the_gaussian_by_what_the_spec_says_and_hands_over() {
     let check = |rho: f64, omega: f64, p: f64, most: f64| {
         let target = (Rho::new(rho).unwrap(), Omega::new(omega).unwrap(), Probability::new(p).unwrap());
         match least_maximum_error(target.0, target.1, 1, target.2).unwrap() {
-            Calibrated::SinhNormal(noise) => {
+            LeastErrorNoise::SinhNormal(noise) => {
                 assert!(noise.certificate(1).unwrap().slope_upper(omega) <= rho);
                 let z = normal_tail_quantile(p / 2.0);
                 let q = noise.a().get() * (noise.sigma().get() * z / noise.a().get()).asinh();
                 assert!(q <= most, "{q} {most}");
             }
-            Calibrated::DiscreteGaussian(sigma) => {
+            LeastErrorNoise::DiscreteGaussian(sigma) => {
                 assert!((sigma.get() * normal_tail_quantile(p / 2.0)) <= most);
             }
         }
@@ -132,7 +133,7 @@ fn calibration_beats_the_gaussian_by_what_the_spec_says_and_hands_over() {
     check(0.001, 31.6, 1e-12, 130.5);
     let beyond =
         least_maximum_error(Rho::new(0.01).unwrap(), Omega::new(40.0).unwrap(), 1, Probability::new(1e-12).unwrap());
-    assert!(matches!(beyond.unwrap(), Calibrated::DiscreteGaussian(_)));
+    assert!(matches!(beyond.unwrap(), LeastErrorNoise::DiscreteGaussian(_)));
     assert!(
         least_maximum_error(Rho::new(0.0).unwrap(), Omega::new(4.0).unwrap(), 1, Probability::new(0.1).unwrap())
             .is_err()

@@ -1,8 +1,8 @@
 //! The parameters of words as files and front ends see them: their forms, how they are read, and their values.
 
-use super::{Choices, Family, Quotient, Word};
+use super::{AnswerCount, NoiseFamily, Quotient, Word};
 use crate::error::{Error, Result};
-use crate::quantity::{Delta, Entry, Epsilon, Omega, Rho, Scale, Sigma};
+use crate::quantity::{Delta, Epsilon, Omega, QuantityEntry, Rho, Scale, Sigma};
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
@@ -26,7 +26,7 @@ impl Parameter {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ParameterForm {
     /// A number, which is this quantity.
-    Number(Entry),
+    Number(QuantityEntry),
     /// A whole number that is not negative.
     Whole,
     /// A fraction as a string, `"9/8"`.
@@ -101,7 +101,7 @@ macro_rules! quantities {
     ($($quantity:ident)+) => {$(
         impl Argument for $quantity {
             const FORM: ParameterForm =
-                ParameterForm::Number(Entry { name: $quantity::NAME, range: $quantity::RANGE });
+                ParameterForm::Number(QuantityEntry { name: $quantity::NAME, range: $quantity::RANGE });
 
             fn read<R: ArgumentReader>(_: &str, name: &str, from: &R) -> std::result::Result<Self, R::Refusal> {
                 checked(from, name, $quantity::new(from.number(name)?))
@@ -132,7 +132,7 @@ macro_rules! whole_numbers {
 }
 
 whole_numbers! {
-    Choices = |_, value| Choices::new(value);
+    AnswerCount = |_, value| AnswerCount::new(value);
     u32 = |name, value| {
         u32::try_from(value).map_err(|_| Error::refused(format!("{name} must be a whole number below 2^32")))
     };
@@ -143,8 +143,8 @@ whole_numbers! {
     super::new_keys::KeysPerOwner = |_, value| super::new_keys::KeysPerOwner::new(value);
 }
 
-impl From<&Choices> for ParameterValue<'_> {
-    fn from(value: &Choices) -> Self {
+impl From<&AnswerCount> for ParameterValue<'_> {
+    fn from(value: &AnswerCount) -> Self {
         Self::Whole(value.get())
     }
 }
@@ -175,7 +175,7 @@ impl From<Quotient> for ParameterValue<'_> {
     }
 }
 
-impl Argument for Family {
+impl Argument for NoiseFamily {
     const FORM: ParameterForm = ParameterForm::Family;
 
     fn read<R: ArgumentReader>(_: &str, name: &str, from: &R) -> std::result::Result<Self, R::Refusal> {
@@ -183,8 +183,8 @@ impl Argument for Family {
     }
 }
 
-impl From<Family> for ParameterValue<'_> {
-    fn from(value: Family) -> Self {
+impl From<NoiseFamily> for ParameterValue<'_> {
+    fn from(value: NoiseFamily) -> Self {
         Self::Text(value.name().to_string())
     }
 }

@@ -12,16 +12,16 @@ use std::str::FromStr;
 /// γ is 1 + 1/g for a whole g, α a fraction; both are the rationals that they look like.
 ///
 /// ```
-/// use scumble::event::{Family, SmoothNoise};
-/// let noise = SmoothNoise::new(Family::Cauchy4, "9/8".parse()?, "1/3".parse()?, 24)?;
+/// use scumble::event::{NoiseFamily, SmoothNoise};
+/// let noise = SmoothNoise::new(NoiseFamily::Cauchy4, "9/8".parse()?, "1/3".parse()?, 24)?;
 /// assert_eq!((noise.gamma().to_string(), noise.alpha().to_string()), ("9/8".into(), "1/3".into()));
 /// assert_eq!(noise.table()?.scale(2), 61.0 / 16.0);
-/// assert!(SmoothNoise::new(Family::Cauchy4, "5/3".parse()?, "1/3".parse()?, 24).is_err());
+/// assert!(SmoothNoise::new(NoiseFamily::Cauchy4, "5/3".parse()?, "1/3".parse()?, 24).is_err());
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SmoothNoise {
-    family: Family,
+    family: NoiseFamily,
     gamma: Quotient,
     alpha: Quotient,
     levels: u32,
@@ -29,7 +29,7 @@ pub struct SmoothNoise {
 
 impl SmoothNoise {
     /// γ and α of the scales, and the last level; refused if γ is not 1 + 1/g, or if the table of levels is.
-    pub fn new(family: Family, gamma: Quotient, alpha: Quotient, levels: u32) -> Result<Self> {
+    pub fn new(family: NoiseFamily, gamma: Quotient, alpha: Quotient, levels: u32) -> Result<Self> {
         if gamma.above.checked_sub(gamma.below) != Some(1) {
             return Err(Error::refused(format!(
                 "gamma must be one more than one over a whole number, such as 9/8, not {gamma}"
@@ -41,7 +41,7 @@ impl SmoothNoise {
     }
 
     /// The kind of noise.
-    pub fn family(&self) -> Family {
+    pub fn family(&self) -> NoiseFamily {
         self.family
     }
 
@@ -69,7 +69,7 @@ impl SmoothNoise {
 /// The noise that a level's scale belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Family {
+pub enum NoiseFamily {
     /// P\[z\] ∝ 1/(1 + (z/s)⁴): pure privacy.
     Cauchy4,
     /// P\[z\] ∝ e^{−|z|/s}: (ε, δ).
@@ -78,7 +78,7 @@ pub enum Family {
     DiscreteGaussian,
 }
 
-impl Family {
+impl NoiseFamily {
     /// Every family.
     pub const ALL: [Self; 3] = [Self::Cauchy4, Self::DiscreteLaplace, Self::DiscreteGaussian];
 
@@ -92,7 +92,7 @@ impl Family {
     }
 }
 
-impl FromStr for Family {
+impl FromStr for NoiseFamily {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {

@@ -4,7 +4,7 @@
 
 use super::argument::{Argument, ArgumentReader, Parameter, ParameterValue};
 use super::new_keys::KeysPerOwner;
-use super::{Choices, Family, NewKeys, Pair, Parity, Path, Quotient, SmoothNoise, Word};
+use super::{AnswerCount, NewKeys, NoiseFamily, Pair, Parity, Quotient, SmoothNoise, TreePath, Word};
 use crate::quantity::{Delta, Epsilon, Omega, Rho, Scale, Sigma};
 use std::num::NonZeroU32;
 
@@ -99,7 +99,7 @@ words! {
 
     RANDOMIZED_RESPONSE "randomized-response" false
     "the truth with probability e^ε/(e^ε+k−1), else one of the other k−1 values"
-    Word::RandomizedResponse { epsilon, values } => [epsilon: Epsilon = epsilon, values: Choices = values] =>
+    Word::RandomizedResponse { epsilon, values } => [epsilon: Epsilon = epsilon, values: AnswerCount = values] =>
         Ok(Word::RandomizedResponse { epsilon, values });
 
     EXPONENTIAL "exponential" false
@@ -125,7 +125,7 @@ words! {
     Word::HeavyHitters { scale, path } => [
         scale: Scale = scale, clip: NonZeroU32 = path.clip(), rise: NonZeroU32 = path.rise(),
         levels: NonZeroU32 = path.levels()
-    ] => Path::new(clip.get(), rise.get(), levels.get()).map(|path| Word::HeavyHitters { scale, path });
+    ] => TreePath::new(clip.get(), rise.get(), levels.get()).map(|path| Word::HeavyHitters { scale, path });
 
     NEW_KEYS "new-keys" true
     "noisy numbers of keys that are not known beforehand, published where they reach a threshold"
@@ -134,7 +134,7 @@ words! {
 
     SMOOTH_NOISE "smooth-noise" false "noise on one answer whose scale follows the data, by levels"
     Word::SmoothNoise(noise) => [
-        family: Family = noise.family(), gamma: Quotient = noise.gamma(), alpha: Quotient = noise.alpha(),
+        family: NoiseFamily = noise.family(), gamma: Quotient = noise.gamma(), alpha: Quotient = noise.alpha(),
         levels: u32 = noise.levels()
     ] => SmoothNoise::new(family, gamma, alpha, levels).map(Word::SmoothNoise);
 

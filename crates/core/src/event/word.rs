@@ -40,7 +40,7 @@ pub enum Word {
         /// The privacy of one response.
         epsilon: Epsilon,
         /// How many answers there are.
-        values: Choices,
+        values: AnswerCount,
     },
     /// An exponential mechanism whose privacy loss has range at most ε.
     Exponential {
@@ -78,7 +78,7 @@ pub enum Word {
         /// The noise scale λ of every node on the path.
         scale: Scale,
         /// The nodes of the path.
-        path: Path,
+        path: TreePath,
     },
     /// Noisy numbers of keys that are not known beforehand, those that reach a threshold.
     NewKeys(NewKeys),
@@ -93,15 +93,15 @@ pub enum Word {
 /// How many answers randomized response chooses from: at least 2.
 ///
 /// ```
-/// use scumble::event::Choices;
-/// assert_eq!(Choices::new(5)?.get(), 5);
-/// assert!(Choices::new(1).is_err());
+/// use scumble::event::AnswerCount;
+/// assert_eq!(AnswerCount::new(5)?.get(), 5);
+/// assert!(AnswerCount::new(1).is_err());
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Choices(u64);
+pub struct AnswerCount(u64);
 
-impl Choices {
+impl AnswerCount {
     /// Refuses fewer than 2.
     pub fn new(values: u64) -> Result<Self> {
         if values < 2 {
@@ -119,13 +119,13 @@ impl Choices {
 /// One attribute's path through a tree of heavy hitters: equal nodes, thresholds that rise.
 ///
 /// ```
-/// use scumble::event::Path;
-/// assert_eq!(Path::new(15, 15, 7)?.levels(), 7);
-/// assert!(Path::new(0, 15, 7).is_err());
+/// use scumble::event::TreePath;
+/// assert_eq!(TreePath::new(15, 15, 7)?.levels(), 7);
+/// assert!(TreePath::new(0, 15, 7).is_err());
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Path {
+pub struct TreePath {
     clip: u32,
     rise: u32,
     levels: u32,
@@ -134,7 +134,7 @@ pub struct Path {
 /// Longer paths are refused.
 const LARGEST_LEVELS: u32 = 4096;
 
-impl Path {
+impl TreePath {
     /// The clip depth κ, by how much each threshold is at least above the one below, and how many nodes there are; refused where the proof of
     /// the cost does not hold.
     pub fn new(clip: u32, rise: u32, levels: u32) -> Result<Self> {

@@ -93,12 +93,12 @@ fn judge<Pair: std::fmt::Debug>(what: &str, claimed: f64, truth: (f64, Option<Pa
 
 #[cfg(test)]
 mod tests {
-    use super::super::Probability;
+    use super::super::ProbabilityInterval;
     use super::*;
 
     fn response(dataset: &bool) -> Distribution<bool> {
-        let keep = Probability::near(0.75, 1e-15);
-        let flip = Probability::near(0.25, 1e-15);
+        let keep = ProbabilityInterval::near(0.75, 1e-15);
+        let flip = ProbabilityInterval::near(0.25, 1e-15);
         Distribution::new([(*dataset, keep), (!dataset, flip)], 0.0)
     }
 

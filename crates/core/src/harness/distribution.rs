@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 
 /// A probability that lies between two numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Probability {
+pub struct ProbabilityInterval {
     /// Not more than the truth.
     pub lower: f64,
     /// Not less than the truth.
     pub upper: f64,
 }
 
-impl Probability {
+impl ProbabilityInterval {
     /// An interval of this relative half-width around an f64 that was computed with less relative error than that.
     pub fn near(value: f64, relative: f64) -> Self {
         Self { lower: value * (1.0 - relative), upper: value * (1.0 + relative) }
@@ -36,16 +36,16 @@ impl Probability {
 /// mass is on outcomes that are not listed.
 #[derive(Debug, Clone)]
 pub struct Distribution<Outcome: Ord> {
-    listed: BTreeMap<Outcome, Probability>,
+    listed: BTreeMap<Outcome, ProbabilityInterval>,
     unlisted: f64,
 }
 
 impl<Outcome: Ord + Clone> Distribution<Outcome> {
     /// Outcomes with intervals; `unlisted` bounds the mass of all others from above. Equal outcomes are added up.
-    pub fn new(outcomes: impl IntoIterator<Item = (Outcome, Probability)>, unlisted: f64) -> Self {
-        let mut listed: BTreeMap<Outcome, Probability> = BTreeMap::new();
+    pub fn new(outcomes: impl IntoIterator<Item = (Outcome, ProbabilityInterval)>, unlisted: f64) -> Self {
+        let mut listed: BTreeMap<Outcome, ProbabilityInterval> = BTreeMap::new();
         for (outcome, probability) in outcomes {
-            let held = listed.entry(outcome).or_insert(Probability { lower: 0.0, upper: 0.0 });
+            let held = listed.entry(outcome).or_insert(ProbabilityInterval { lower: 0.0, upper: 0.0 });
             held.lower = (held.lower + probability.lower).next_down().max(0.0);
             held.upper = (held.upper + probability.upper).next_up();
         }
@@ -62,7 +62,8 @@ impl<Outcome: Ord + Clone> Distribution<Outcome> {
         }
         let total: BigRational = rational.values().cloned().sum();
         assert_eq!(total, BigRational::from_integer(1.into()), "an exact distribution adds up to 1");
-        let listed = rational.into_iter().map(|(outcome, value)| (outcome, Probability::exact(&value))).collect();
+        let listed =
+            rational.into_iter().map(|(outcome, value)| (outcome, ProbabilityInterval::exact(&value))).collect();
         Self { listed, unlisted: 0.0 }
     }
 
@@ -95,12 +96,12 @@ impl<Outcome: Ord + Clone> Distribution<Outcome> {
     }
 
     /// The probability of an outcome, if it is listed.
-    pub fn probability(&self, outcome: &Outcome) -> Option<Probability> {
+    pub fn probability(&self, outcome: &Outcome) -> Option<ProbabilityInterval> {
         self.listed.get(outcome).copied()
     }
 
     /// The listed outcomes with their probabilities.
-    pub fn iter(&self) -> impl Iterator<Item = (&Outcome, &Probability)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&Outcome, &ProbabilityInterval)> {
         self.listed.iter()
     }
 
@@ -165,9 +166,9 @@ mod tests {
 
     #[test]
     fn unlisted_mass_weakens_every_lower_bound() {
-        let listed = [(0, Probability::near(0.9, 1e-12))];
+        let listed = [(0, ProbabilityInterval::near(0.9, 1e-12))];
         let cut = Distribution::new(listed, 0.1);
-        let whole = Distribution::new([(1, Probability::near(1.0, 1e-12))], 0.0);
+        let whole = Distribution::new([(1, ProbabilityInterval::near(1.0, 1e-12))], 0.0);
         assert!(whole.max_divergence_lower(&cut) <= (1.0f64 / 0.1).ln());
     }
 

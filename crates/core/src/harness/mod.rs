@@ -17,4 +17,4 @@ pub fn effort<T>(few: T, many: T) -> T {
 }
 
 pub use check::{Claim, Slack, check};
-pub use distribution::{Distribution, Probability};
+pub use distribution::{Distribution, ProbabilityInterval};

@@ -23,10 +23,10 @@ pub fn datasets<Record: Ord + Clone>(universe: &[Record], size: usize) -> Vec<Ve
 }
 
 /// A pair of neighbouring datasets.
-pub type Pair<Record> = (Vec<Record>, Vec<Record>);
+pub type NeighbourPair<Record> = (Vec<Record>, Vec<Record>);
 
 /// Scope `presence`: all pairs of a dataset of fewer than `most` owners and the same with one owner more.
-pub fn presence<Record: Ord + Clone>(universe: &[Record], most: usize) -> Vec<Pair<Record>> {
+pub fn presence<Record: Ord + Clone>(universe: &[Record], most: usize) -> Vec<NeighbourPair<Record>> {
     let smaller = (0..most).flat_map(|size| datasets(universe, size));
     let pairs = smaller.flat_map(|dataset| {
         universe.iter().map(move |record| {
@@ -40,7 +40,7 @@ pub fn presence<Record: Ord + Clone>(universe: &[Record], most: usize) -> Vec<Pa
 }
 
 /// Scope `person`: all pairs of datasets of `owners` owners that differ in one owner's record.
-pub fn person<Record: Ord + Clone>(universe: &[Record], owners: usize) -> Vec<Pair<Record>> {
+pub fn person<Record: Ord + Clone>(universe: &[Record], owners: usize) -> Vec<NeighbourPair<Record>> {
     substitutions(universe, owners, |_, _| true)
 }
 
@@ -49,7 +49,7 @@ pub fn attributes<Value: Ord + Clone>(
     universe: &[Vec<Value>],
     owners: usize,
     changing: &[usize],
-) -> Vec<Pair<Vec<Value>>> {
+) -> Vec<NeighbourPair<Vec<Value>>> {
     substitutions(universe, owners, |old, new| {
         (0..old.len()).all(|index| changing.contains(&index) || old[index] == new[index])
     })
@@ -59,7 +59,7 @@ fn substitutions<Record: Ord + Clone>(
     universe: &[Record],
     owners: usize,
     may: impl Fn(&Record, &Record) -> bool,
-) -> Vec<Pair<Record>> {
+) -> Vec<NeighbourPair<Record>> {
     let mut pairs = BTreeSet::new();
     for others in datasets(universe, owners.saturating_sub(1)) {
         for (index, old) in universe.iter().enumerate() {

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::quantity::Beta;
 
 /// A number and its label.
-pub type Labelled = (u64, bool);
+pub type LabelledNumber = (u64, bool);
 
 const MOST_BITS: u32 = 62;
 
@@ -29,12 +29,12 @@ fn check(bits: u32) -> Result<()> {
 /// ```
 /// use scumble::quantity::beta;
 /// use scumble::learn::asked;
-/// use scumble::learn::query::Exact;
+/// use scumble::learn::query::ExactQueries;
 /// let rows: Vec<(u64, bool)> = (0..256).map(|x| (x, x >= 77)).collect();
-/// assert_eq!(asked::threshold(&mut Exact::new(&rows), 8, beta(0.05)?)?.from, 77);
+/// assert_eq!(asked::threshold(&mut ExactQueries::new(&rows), 8, beta(0.05)?)?.from, 77);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn threshold(provider: &mut impl StatisticalQueries<Labelled>, bits: u32, beta: Beta) -> Result<Threshold> {
+pub fn threshold(provider: &mut impl StatisticalQueries<LabelledNumber>, bits: u32, beta: Beta) -> Result<Threshold> {
     check(bits)?;
     let tolerance = provider.tolerance(bits.into(), beta)?;
     let mut from = 0;
@@ -53,13 +53,13 @@ pub fn threshold(provider: &mut impl StatisticalQueries<Labelled>, bits: u32, be
 /// ```
 /// use scumble::quantity::beta;
 /// use scumble::learn::asked;
-/// use scumble::learn::query::Exact;
+/// use scumble::learn::query::ExactQueries;
 /// let rows: Vec<(u64, bool)> = (0..256).map(|x| (x % 16, x % 16 == 9)).collect();
-/// assert_eq!(asked::point(&mut Exact::new(&rows), 4, 0.01, beta(0.05)?)?, Some(9));
+/// assert_eq!(asked::point(&mut ExactQueries::new(&rows), 4, 0.01, beta(0.05)?)?, Some(9));
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn point(
-    provider: &mut impl StatisticalQueries<Labelled>,
+    provider: &mut impl StatisticalQueries<LabelledNumber>,
     bits: u32,
     alpha: f64,
     beta: Beta,

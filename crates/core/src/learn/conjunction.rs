@@ -6,7 +6,7 @@
 //! of 1 for presence, 2d for a person, d for the label, and 2 for each attribute that changes.
 
 use super::Example;
-use super::query::{Batch, StatisticalQueries};
+use super::query::{QueryBatch, StatisticalQueries};
 use crate::error::{Error, Result};
 use crate::event::{Shift, Touch};
 use crate::quantity::Beta;
@@ -52,7 +52,7 @@ fn falsified(row: &Example, attributes: usize, cells: &mut Vec<usize>) {
 pub fn with_batch<T>(
     attributes: usize,
     names: &[AttributeSet],
-    with: impl FnOnce(&Batch<'_, Example>) -> Result<T>,
+    with: impl FnOnce(&QueryBatch<'_, Example>) -> Result<T>,
 ) -> Result<T> {
     if !(1..=MOST_ATTRIBUTES).contains(&attributes) {
         return Err(Error::refused(format!(
@@ -68,7 +68,7 @@ pub fn with_batch<T>(
         Ok(Touch { attributes: set.clone(), shifts: vec![Shift::new(cells, 1.0)?] })
     };
     let touches = names.iter().enumerate().map(touch).collect::<Result<Vec<_>>>()?;
-    with(&Batch::new(2 * attributes, attributes, &of)?.with_touches(touches))
+    with(&QueryBatch::new(2 * attributes, attributes, &of)?.with_touches(touches))
 }
 
 /// Learns from one batch; with probability 1 − β, if some conjunction is right on all rows, what is learnt errs on at most
@@ -76,11 +76,11 @@ pub fn with_batch<T>(
 ///
 /// ```
 /// use scumble::quantity::beta;
-/// use scumble::learn::query::Exact;
+/// use scumble::learn::query::ExactQueries;
 /// use scumble::learn::{Example, conjunction};
 /// let row = |i: u32| Example::new(&[i & 1 == 1, i & 2 == 2, i & 4 == 4], i & 1 == 1 && i & 4 == 0);
 /// let rows: Vec<Example> = (0..64).map(row).collect();
-/// let learnt = conjunction::learn(&mut Exact::new(&rows), 3, beta(0.05)?)?;
+/// let learnt = conjunction::learn(&mut ExactQueries::new(&rows), 3, beta(0.05)?)?;
 /// assert_eq!(learnt.literals(), [(0, true), (2, false)]);
 /// # Ok::<(), scumble::Error>(())
 /// ```

@@ -7,13 +7,13 @@
 //! it is from the people's own.
 
 use crate::error::{Error, Result};
-use crate::mechanism::heavy_hitters::{Found, HeavyHitters};
+use crate::mechanism::heavy_hitters::{HeavyHitters, SuccinctHistogram};
 use crate::noise::BitSource;
 use crate::quantity::Beta;
 
 /// Estimates of the probabilities of strings; 0 for those that are not listed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Estimate {
+pub struct DistributionEstimate {
     /// Strings with their estimated probabilities.
     pub probabilities: Vec<(Vec<u32>, f64)>,
 }
@@ -26,11 +26,11 @@ pub struct Estimate {
 ///
 /// ```
 /// use scumble::learn::distribution::estimate;
-/// use scumble::mechanism::heavy_hitters::{HeavyHitters, Rule, Shape};
+/// use scumble::mechanism::heavy_hitters::{HeavyHitters, ThresholdRule, JoinShape};
 /// use scumble::noise::InsecureSeededSource;
 /// use scumble::quantity::Epsilon;
 /// let columns = vec![vec![1u8; 2000], (0..2000u32).map(|i| u8::from(i % 4 == 0)).collect()];
-/// let tree = Rule::default().calibrate(&Shape::balanced(2)?, &[Epsilon::new(1.0)?; 2])?;
+/// let tree = ThresholdRule::default().calibrate(&JoinShape::balanced(2)?, &[Epsilon::new(1.0)?; 2])?;
 /// let found = estimate(&HeavyHitters::new(tree, vec![2, 2])?, &columns, 0.05, &mut InsecureSeededSource::new(1))?;
 /// assert_eq!(found.probabilities.len(), 2);
 /// assert!((found.probability(&[1, 0]) - 0.75).abs() < 0.02);
@@ -41,7 +41,7 @@ pub fn estimate<V: Copy + Into<u32>, S: BitSource + ?Sized>(
     columns: &[Vec<V>],
     share: f64,
     bits: &mut S,
-) -> Result<Estimate> {
+) -> Result<DistributionEstimate> {
     if !(share > 0.0 && share < 1.0) {
         return Err(Error::refused(format!("the share must be between 0 and 1, not {share}")));
     }
@@ -49,14 +49,14 @@ pub fn estimate<V: Copy + Into<u32>, S: BitSource + ?Sized>(
     if people == 0.0 {
         return Err(Error::refused("a distribution cannot be estimated from no rows"));
     }
-    let Found { strings, .. } = finder.release(columns, bits)?;
+    let SuccinctHistogram { strings, .. } = finder.release(columns, bits)?;
     let kept = strings.into_iter().filter(|string| string.count as f64 >= 2.0 * share * people);
-    Ok(Estimate {
+    Ok(DistributionEstimate {
         probabilities: kept.map(|string| (string.values, (string.count as f64 / people).min(1.0))).collect(),
     })
 }
 
-impl Estimate {
+impl DistributionEstimate {
     /// The estimated probability of a string.
     pub fn probability(&self, values: &[u32]) -> f64 {
         self.probabilities.iter().find(|(string, _)| string == values).map_or(0.0, |(_, probability)| *probability)
@@ -98,7 +98,7 @@ pub fn nearest(counts: &[i64], people: f64, strings: f64) -> (Vec<f64>, f64) {
 
 /// How far noisy counts may be from the exact ones, all of them at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Off {
+pub struct CountErrors {
     /// No listed count is too large by more than this.
     pub above: f64,
     /// No listed count is too small by more than this, and no string that is not listed has more people.
@@ -109,15 +109,15 @@ pub struct Off {
     pub strings: f64,
 }
 
-impl Off {
+impl CountErrors {
     /// How far [`nearest`] of such counts and of this number of people is from the people's own distribution, at most: each probability.
     ///
     /// y = p + z for the exact shares p, the noisy shares y and N·z = (error of the count) − p·(error of N). The θ of the projection lies between the least and the largest z (else all of
     /// it would add up to less, or more, than 1), so that each probability is off by at most their difference.
     ///
     /// ```
-    /// use scumble::learn::distribution::Off;
-    /// let off = Off { above: 6.0, below: 6.0, people: 8.0, strings: 4.0 };
+    /// use scumble::learn::distribution::CountErrors;
+    /// let off = CountErrors { above: 6.0, below: 6.0, people: 8.0, strings: 4.0 };
     /// assert_eq!(off.each(1000.0), 0.02);
     /// assert_eq!(off.squared(1000.0), 0.0004);
     /// ```
@@ -146,8 +146,8 @@ impl Off {
     ///
     /// ```
     /// use scumble::quantity::beta;
-    /// use scumble::learn::distribution::Off;
-    /// let off = Off { above: 6.0, below: 6.0, people: 8.0, strings: 4.0 };
+    /// use scumble::learn::distribution::CountErrors;
+    /// let off = CountErrors { above: 6.0, below: 6.0, people: 8.0, strings: 4.0 };
     /// assert_eq!(off.people_needed(0.05, beta(0.05)?)?, 3742.0);
     /// # Ok::<(), scumble::Error>(())
     /// ```

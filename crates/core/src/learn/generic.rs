@@ -12,7 +12,7 @@ use crate::scope::AttributeSet;
 
 /// Chooses among hypotheses by their mistakes.
 #[derive(Debug, Clone)]
-pub struct Generic {
+pub struct GenericLearner {
     coefficient: Epsilon,
     exponent: Fraction,
 }
@@ -20,14 +20,14 @@ pub struct Generic {
 /// More evaluations (rows times hypotheses) are refused.
 pub const MOST_EVALUATIONS: u128 = 10_000_000_000;
 
-impl Generic {
+impl GenericLearner {
     /// P\[h\] ∝ e^{−c·mistakes(h)}.
     ///
     /// ```
     /// use scumble::quantity::epsilon;
-    /// use scumble::learn::generic::Generic;
+    /// use scumble::learn::generic::GenericLearner;
     /// use scumble::noise::InsecureSeededSource;
-    /// let learner = Generic::new(epsilon(0.5)?)?;
+    /// let learner = GenericLearner::new(epsilon(0.5)?)?;
     /// assert_eq!(learner.release(&[40, 0, 90], &mut InsecureSeededSource::new(1))?, 1);
     /// # Ok::<(), scumble::Error>(())
     /// ```
@@ -76,8 +76,8 @@ impl Generic {
     ///
     /// ```
     /// use scumble::quantity::{beta, epsilon};
-    /// use scumble::learn::generic::Generic;
-    /// assert_eq!(Generic::new(epsilon(0.5)?)?.rows_needed(0.1, beta(0.05)?, 100)?.ceil(), 609.0);
+    /// use scumble::learn::generic::GenericLearner;
+    /// assert_eq!(GenericLearner::new(epsilon(0.5)?)?.rows_needed(0.1, beta(0.05)?, 100)?.ceil(), 609.0);
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn rows_needed(&self, alpha: f64, beta: Beta, hypotheses: u64) -> Result<f64> {

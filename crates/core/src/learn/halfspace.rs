@@ -10,8 +10,8 @@
 use super::exponential_choice;
 use crate::calibrate::up;
 use crate::error::{Error, Result};
-use crate::event::{Choices, Event, Moves, Shift, Touch, Word};
-use crate::noise::tape::{self, Said};
+use crate::event::{AnswerCount, Event, Moves, Shift, Touch, Word};
+use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, Fraction, bernoulli};
 use crate::quantity::{Beta, Epsilon};
 use crate::scope::AttributeSet;
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 /// A learner of halfspaces over {−1, +1}^d that are right even after a few flipped coordinates.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Learner {
+pub struct HalfspaceLearner {
     /// r₀: errors must survive this many flips to count fully.
     near: u32,
     /// r₁ > r₀: points farther than this from the boundary count nothing.
@@ -37,7 +37,7 @@ const LARGEST_NET: usize = 600_000;
 /// Odds of larger numbers are refused.
 const LARGEST_ODDS: u32 = 1_000_000;
 
-impl Learner {
+impl HalfspaceLearner {
     /// Labels kept with odds `odds.0 : odds.1`, features at `feature` per coordinate, over the candidates (weights of the halfspaces,
     /// which must be public).
     pub fn new(near: u32, far: u32, odds: (u32, u32), feature: Epsilon, candidates: Vec<Vec<i32>>) -> Result<Self> {
@@ -73,10 +73,10 @@ impl Learner {
     ///
     /// ```
     /// use scumble::quantity::epsilon;
-    /// use scumble::learn::halfspace::Learner;
-    /// let (a, b) = Learner::odds_within(epsilon(3f64.ln())?)?;
+    /// use scumble::learn::halfspace::HalfspaceLearner;
+    /// let (a, b) = HalfspaceLearner::odds_within(epsilon(3f64.ln())?)?;
     /// assert!(a <= 3 * b && a > 3 * b - 5);
-    /// assert!(Learner::odds_within(epsilon(1e-7)?).is_err());
+    /// assert!(HalfspaceLearner::odds_within(epsilon(1e-7)?).is_err());
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn odds_within(epsilon: Epsilon) -> Result<(u32, u32)> {
@@ -97,8 +97,8 @@ impl Learner {
     /// the ℓ₁ sense.
     ///
     /// ```
-    /// use scumble::learn::halfspace::Learner;
-    /// assert_eq!(Learner::net(3, 3)?.len(), 38);
+    /// use scumble::learn::halfspace::HalfspaceLearner;
+    /// assert_eq!(HalfspaceLearner::net(3, 3)?.len(), 38);
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn net(dimension: usize, sum: u32) -> Result<Vec<Vec<i32>>> {
@@ -181,7 +181,7 @@ impl Learner {
         let scores = Moves::by_scope(by(self.whole(2))?, by(self.whole(1))?, touches).adding_up()?;
         let labels = Moves::by_scope(Vec::new(), by(1.0)?, vec![touch(label)?]);
         let response =
-            Word::RandomizedResponse { epsilon: Epsilon::new(self.epsilon_label())?, values: Choices::new(2)? };
+            Word::RandomizedResponse { epsilon: Epsilon::new(self.epsilon_label())?, values: AnswerCount::new(2)? };
         Ok(vec![Event::new(Word::Exponential { epsilon: self.feature }, scores), Event::new(response, labels)])
     }
 
@@ -242,7 +242,7 @@ impl Learner {
         if let Some(row) = points.iter().position(|x| x.len() != dimension || !x.iter().all(is_sign)) {
             return Err(Error::refused(format!("point {row} must have {dimension} coordinates, each 1 or -1")));
         }
-        let said = || Said::records("halfspace", points.iter().zip(labels).map(|row| (format!("{row:?}"), 1)));
+        let said = || Announcement::records("halfspace", points.iter().zip(labels).map(|row| (format!("{row:?}"), 1)));
         tape::through_result(bits, said, |bits| self.run(points, labels, bits))
     }
 

@@ -15,7 +15,7 @@ pub mod threshold;
 
 pub use example::Example;
 
-use crate::noise::tape::{self, Said};
+use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, Fraction, bernoulli, uniform};
 
 /// A candidate with probability exactly ∝ e^{coefficient·score}: a uniform candidate, kept with probability e^{−coefficient·(U − score)}.
@@ -25,7 +25,8 @@ use crate::noise::{BitSource, Fraction, bernoulli, uniform};
 /// not part of the guarantee.
 pub(crate) fn exponential_choice<S: BitSource + ?Sized>(scores: &[i64], coefficient: &Fraction, bits: &mut S) -> usize {
     let best = scores.iter().copied().max().unwrap_or(0);
-    let said = || Said::scores(coefficient.to_f64(), (0u128..).zip(scores.iter().map(|score| -i128::from(*score))));
+    let said =
+        || Announcement::scores(coefficient.to_f64(), (0u128..).zip(scores.iter().map(|score| -i128::from(*score))));
     tape::through(bits, said, |bits| {
         loop {
             let candidate = uniform::below(bits, scores.len() as u64) as usize;

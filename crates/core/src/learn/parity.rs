@@ -10,11 +10,11 @@
 //! ```
 //! use scumble::quantity::epsilon;
 //! use scumble::learn::Example;
-//! use scumble::learn::parity::Parity;
+//! use scumble::learn::parity::ParityLearner;
 //! use scumble::noise::InsecureSeededSource;
 //! let row = |i: u32| Example::new(&[i & 1 == 1, i & 2 == 2, i & 4 == 4], (i & 5).count_ones() == 1);
 //! let rows: Vec<Example> = (0..100).map(row).collect();
-//! let learner = Parity::for_person(epsilon(1.0)?)?;
+//! let learner = ParityLearner::for_person(epsilon(1.0)?)?;
 //! let learnt = learner.release(&rows, 3, &mut InsecureSeededSource::new(1))?.unwrap();
 //! assert_eq!(learnt.attributes(), [0, 2]);
 //! # Ok::<(), scumble::Error>(())
@@ -24,7 +24,7 @@ use super::Example;
 use crate::error::{Error, Result};
 use crate::event::{self, Event, Moves, Quotient, Shift, Touch, Word};
 use crate::loss::parity_epsilons;
-use crate::noise::tape::{self, Said};
+use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, uniform};
 use crate::quantity::{Beta, Epsilon};
 use crate::scope::AttributeSet;
@@ -35,11 +35,11 @@ use elimination::Equations;
 
 /// The parity of some attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hypothesis {
+pub struct ParityHypothesis {
     words: Vec<u64>,
 }
 
-impl Hypothesis {
+impl ParityHypothesis {
     /// The attributes whose parity the label is, in their order.
     pub fn attributes(&self) -> Vec<usize> {
         (0..64 * self.words.len()).filter(|j| self.words[j / 64] >> (j % 64) & 1 == 1).collect()
@@ -53,7 +53,7 @@ impl Hypothesis {
 
 /// A learner of parities.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Parity {
+pub struct ParityLearner {
     word: event::Parity,
 }
 
@@ -62,7 +62,7 @@ pub const MOST_ATTRIBUTES: usize = 100_000;
 /// Probabilities are whole numbers of 2^−31.
 const GRID: f64 = 2_147_483_648.0;
 
-impl Parity {
+impl ParityLearner {
     /// Rows are kept with probability `keep`; nothing is published with probability `give_up`, whatever the rows are.
     pub fn new(keep: Quotient, give_up: Quotient) -> Result<Self> {
         Ok(Self { word: event::Parity::new(keep, give_up)? })
@@ -125,9 +125,9 @@ impl Parity {
         rows: &[Example],
         attributes: usize,
         bits: &mut S,
-    ) -> Result<Option<Hypothesis>> {
+    ) -> Result<Option<ParityHypothesis>> {
         check(rows, attributes)?;
-        let said = || Said::records("parity", rows.iter().map(|row| (format!("{row:?}"), 1)));
+        let said = || Announcement::records("parity", rows.iter().map(|row| (format!("{row:?}"), 1)));
         tape::through_result(bits, said, |bits| self.run(rows.iter(), attributes, bits))
     }
 
@@ -142,7 +142,7 @@ impl Parity {
         attributes: usize,
         parts: u64,
         bits: &mut S,
-    ) -> Result<Option<Hypothesis>> {
+    ) -> Result<Option<ParityHypothesis>> {
         check(rows, attributes)?;
         if !(1..=1000).contains(&parts) {
             return Err(Error::refused(format!("rows are split into 1 to 1000 parts, not {parts}")));
@@ -162,7 +162,7 @@ impl Parity {
         rows: impl Iterator<Item = &'a Example>,
         attributes: usize,
         bits: &mut S,
-    ) -> Result<Option<Hypothesis>> {
+    ) -> Result<Option<ParityHypothesis>> {
         if is_drawn(self.give_up(), bits) {
             return Ok(None);
         }
@@ -173,7 +173,7 @@ impl Parity {
                 is_consistent = equations.add(row.words(), row.label());
             }
         }
-        Ok(is_consistent.then(|| Hypothesis { words: equations.solution(bits) }))
+        Ok(is_consistent.then(|| ParityHypothesis { words: equations.solution(bits) }))
     }
 
     /// What was done, for a ledger; `attributes` are those of the rows and the label.

@@ -12,12 +12,12 @@ use crate::noise::BitSource;
 ///
 /// ```
 /// use scumble::learn::point::learn;
-/// use scumble::mechanism::heavy_hitters::{HeavyHitters, Rule, Shape};
+/// use scumble::mechanism::heavy_hitters::{HeavyHitters, ThresholdRule, JoinShape};
 /// use scumble::noise::InsecureSeededSource;
 /// use scumble::quantity::Epsilon;
 /// let bit = |j: u32| (0..4000u32).map(|i| (i >> j & 1) as u8).collect::<Vec<u8>>();
 /// let label = (0..4000u32).map(|i| u8::from(i % 8 == 5)).collect();
-/// let tree = Rule::default().calibrate(&Shape::balanced(4)?, &[Epsilon::new(1.0)?; 4])?;
+/// let tree = ThresholdRule::default().calibrate(&JoinShape::balanced(4)?, &[Epsilon::new(1.0)?; 4])?;
 /// let finder = HeavyHitters::new(tree, vec![2; 4])?;
 /// let learnt = learn(&finder, &[bit(0), bit(1), bit(2), label], 0.25, &mut InsecureSeededSource::new(1))?;
 /// assert_eq!(learnt, [1, 0, 1]); // 5 in binary, lowest bit first

@@ -7,13 +7,13 @@
 use super::exponential_choice;
 use crate::calibrate::up;
 use crate::error::{Error, Result};
-use crate::mechanism::heavy_hitters::{HeavyHitters, Rule, Shape, Tree};
+use crate::mechanism::heavy_hitters::{HeavyHitters, JoinShape, ThresholdRule, Tree};
 use crate::noise::{BitSource, DiscreteLaplace, Fraction};
 use crate::quantity::{Epsilon, Scale};
 
 /// The parts of the budget, and the accuracy α that is sought.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Learner {
+pub struct ThresholdLearner {
     /// For the number of ones: only the label pays.
     pub balance: Epsilon,
     /// For the length of the prefix.
@@ -35,7 +35,7 @@ pub struct Threshold {
 
 const MOST_BITS: u32 = 62;
 
-impl Learner {
+impl ThresholdLearner {
     /// ε for a change of one bit of one person's number.
     ///
     /// # Guarantee
@@ -70,11 +70,11 @@ impl Learner {
     /// [`Learner::epsilon_feature`], [`Learner::epsilon_label`] and [`Learner::epsilon_person`]; all noise is exact.
     ///
     /// ```
-    /// use scumble::learn::threshold::Learner;
+    /// use scumble::learn::threshold::ThresholdLearner;
     /// use scumble::noise::InsecureSeededSource;
     /// use scumble::quantity::Epsilon;
     /// let one = Epsilon::new(1.0)?;
-    /// let learner = Learner { balance: one, length: one, prefix: one, choice: one, accuracy: 0.2 };
+    /// let learner = ThresholdLearner { balance: one, length: one, prefix: one, choice: one, accuracy: 0.2 };
     /// let numbers: Vec<u64> = (0..40_000).map(|i| i * 37 % 1024).collect();
     /// let labels: Vec<bool> = numbers.iter().map(|&x| x >= 600).collect();
     /// let learnt = learner.learn(&numbers, &labels, 10, &mut InsecureSeededSource::new(1))?;
@@ -193,10 +193,10 @@ impl Learner {
     /// The tree over a prefix and the label; its thresholds follow from public numbers: the root's is about half of what is sought.
     fn tree(&self, length: u32, people: usize) -> Result<Tree> {
         let attributes = length as usize + 1;
-        let (shape, targets) = (Shape::balanced(attributes)?, vec![self.prefix; attributes]);
-        let flat = Rule { bottom: 0, ..Rule::default() }.calibrate(&shape, &targets)?;
+        let (shape, targets) = (JoinShape::balanced(attributes)?, vec![self.prefix; attributes]);
+        let flat = ThresholdRule { bottom: 0, ..ThresholdRule::default() }.calibrate(&shape, &targets)?;
         let bottom = (0.6 * self.share() * people as f64) as i64 - flat.root().threshold;
-        Rule { bottom: bottom.max(1), ..Rule::default() }.calibrate(&shape, &targets)
+        ThresholdRule { bottom: bottom.max(1), ..ThresholdRule::default() }.calibrate(&shape, &targets)
     }
 }
 
@@ -221,9 +221,9 @@ mod tests {
     use super::*;
     use crate::noise::InsecureSeededSource;
 
-    fn learner() -> Learner {
+    fn learner() -> ThresholdLearner {
         let one = Epsilon::new(1.0).unwrap();
-        Learner { balance: one, length: one, prefix: one, choice: one, accuracy: 0.2 }
+        ThresholdLearner { balance: one, length: one, prefix: one, choice: one, accuracy: 0.2 }
     }
 
     #[test]
@@ -272,7 +272,7 @@ mod tests {
     /// number of people, and `epsilon_person` is computed for one number of them.
     #[test]
     fn the_prefix_is_found_with_its_own_part_of_the_budget() {
-        let learner = Learner { prefix: Epsilon::new(0.7).unwrap(), ..learner() };
+        let learner = ThresholdLearner { prefix: Epsilon::new(0.7).unwrap(), ..learner() };
         let person = learner.epsilon_person(10).unwrap() - 3.0;
         for length in 1..=10 {
             for people in [1, 100, 1000, 60_000, 10_000_000] {

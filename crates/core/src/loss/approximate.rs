@@ -8,7 +8,7 @@ use crate::quantity::{Delta, Epsilon};
 
 /// An (ε, δ) that certainly holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Approximate {
+pub struct ApproximateBound {
     /// The bound ε.
     pub epsilon: f64,
     /// The mass δ, at most 1.
@@ -24,9 +24,9 @@ pub struct Approximate {
 /// assert!((sum.epsilon - 10.0).abs() < 1e-9 && (sum.delta - 1e-6).abs() < 1e-15);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn basic(epsilon: Epsilon, delta: Delta, times: u64) -> Approximate {
+pub fn basic(epsilon: Epsilon, delta: Delta, times: u64) -> ApproximateBound {
     let times = times as f64;
-    Approximate { epsilon: rounded_up(times * epsilon.get()), delta: rounded_up(times * delta.get()).min(1.0) }
+    ApproximateBound { epsilon: rounded_up(times * epsilon.get()), delta: rounded_up(times * delta.get()).min(1.0) }
 }
 
 /// Advanced composition with its constants: ε√(2k·ln(1/δ′)) + kε(e^ε−1)/(e^ε+1) at kδ + δ′ \[DR14, Theorem 3.20; KOV15\].
@@ -39,11 +39,11 @@ pub fn basic(epsilon: Epsilon, delta: Delta, times: u64) -> Approximate {
 /// assert!(advanced.epsilon < basic(epsilon, delta, 10_000).epsilon / 10.0);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn advanced(epsilon: Epsilon, delta: Delta, times: u64, slack: Delta) -> Approximate {
+pub fn advanced(epsilon: Epsilon, delta: Delta, times: u64, slack: Delta) -> ApproximateBound {
     let (one, times) = (epsilon.get(), times as f64);
     let deviation = one * (2.0 * times * -slack.get().ln()).sqrt();
     let drift = times * one * (one / 2.0).tanh();
-    Approximate {
+    ApproximateBound {
         epsilon: rounded_up(deviation + drift),
         delta: rounded_up(times * delta.get() + slack.get()).min(1.0),
     }

@@ -61,15 +61,15 @@ pub trait DominatingPair: fmt::Debug + Send + Sync {
 
 /// A user's pair; equal only to itself.
 #[derive(Debug, Clone)]
-pub(crate) struct Own(pub(crate) Arc<dyn DominatingPair>);
+pub(crate) struct UserPair(pub(crate) Arc<dyn DominatingPair>);
 
-impl PartialEq for Own {
+impl PartialEq for UserPair {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Own {
+impl UserPair {
     /// The largest loss in either direction.
     pub(crate) fn pure(&self) -> f64 {
         let (low, high) = self.0.range();

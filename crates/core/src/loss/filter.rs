@@ -15,14 +15,14 @@ pub(super) mod price;
 mod spent;
 mod written;
 
-pub use spent::{Spent, own_share};
+pub use spent::{Odometer, own_share};
 
 /// How much may be spent in one scope.
 ///
 /// ```
-/// use scumble::loss::filter::{Limit, Spent};
+/// use scumble::loss::filter::{Limit, Odometer};
 /// let limit = Limit::Approximate { epsilon: "1.5".parse()?, delta: "1e-9".parse()? };
-/// assert!(limit.holds(&Spent::nothing()));
+/// assert!(limit.holds(&Odometer::nothing()));
 /// assert_eq!(limit.to_string(), "epsilon 1.5 at delta 1e-9");
 /// # Ok::<(), scumble::Error>(())
 /// ```
@@ -74,7 +74,7 @@ impl Limit {
     }
 
     /// What `spent` comes to in this limit's own number (ε or ρ); none if it cannot be expressed at this limit's δ.
-    pub fn measure(&self, spent: &Spent) -> Option<Exact> {
+    pub fn measure(&self, spent: &Odometer) -> Option<Exact> {
         match self {
             Self::Approximate { delta, .. } => spent.epsilon(delta),
             Self::Zcdp { delta, .. } => spent.rho(delta),
@@ -106,7 +106,7 @@ impl Limit {
     }
 
     /// Whether `spent` is within.
-    pub fn holds(&self, spent: &Spent) -> bool {
+    pub fn holds(&self, spent: &Odometer) -> bool {
         self.measure(spent).is_some_and(|number| number <= *self.most())
     }
 }
@@ -146,13 +146,13 @@ impl fmt::Display for Limit {
 pub struct Filter {
     limit: Limit,
     scope: Scope,
-    spent: Spent,
+    spent: Odometer,
 }
 
 impl Filter {
     /// An empty filter with this limit for neighbours in `scope`.
     pub fn new(limit: Limit, scope: Scope) -> Self {
-        Self { limit, scope, spent: Spent::nothing() }
+        Self { limit, scope, spent: Odometer::nothing() }
     }
 
     /// Admits `event`, or refuses it and stays as it was.
@@ -200,7 +200,7 @@ impl Filter {
     }
 
     /// What has been spent.
-    pub fn spent(&self) -> &Spent {
+    pub fn spent(&self) -> &Odometer {
         &self.spent
     }
 

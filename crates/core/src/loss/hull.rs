@@ -49,7 +49,7 @@ const FARTHEST: f64 = 1e15;
 
 /// This many cells by this many steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Steps {
+struct StepShift {
     cells: u128,
     by: u128,
 }
@@ -58,7 +58,7 @@ struct Steps {
 #[derive(Debug)]
 pub(super) struct Hull {
     /// More cells, each by less; then fewer cells, each by more.
-    corners: Vec<Steps>,
+    corners: Vec<StepShift>,
     /// How long a step is, and whether moves are whole numbers of them.
     unit: f64,
     is_whole: bool,
@@ -74,14 +74,14 @@ impl Hull {
         }
         // Rounded up; on the line the quotient may be off by 2^−12, and a little more is added.
         let steps = |by: f64| (if is_whole { by.ceil() } else { (by / largest * FINE + 1e-3).ceil() }) as u128;
-        let all = shifts.iter().map(|shift| Steps { cells: shift.cells.into(), by: steps(shift.by.get()) });
+        let all = shifts.iter().map(|shift| StepShift { cells: shift.cells.into(), by: steps(shift.by.get()) });
         let mut corners = without_majorized(all.collect());
         corners.sort_by_key(|corner| corner.by);
         if let [many, others @ ..] = &corners[..]
             && others.len() > 1
         {
-            let most = |of: fn(&Steps) -> u128| others.iter().map(of).max().unwrap_or(0);
-            let cover = Steps { cells: most(|one| one.cells), by: most(|one| one.by) };
+            let most = |of: fn(&StepShift) -> u128| others.iter().map(of).max().unwrap_or(0);
+            let cover = StepShift { cells: most(|one| one.cells), by: most(|one| one.by) };
             corners = without_majorized(vec![*many, cover]);
         }
         Some(Self { corners, unit, is_whole })
@@ -99,7 +99,7 @@ impl Hull {
     }
 
     /// The move whose partial sums bound those of every V_τ with `piece` ≤ `pieces`·τ ≤ `piece` + 1.
-    fn cover(&self, many: Steps, few: Steps, piece: u128, pieces: u128) -> Vec<Steps> {
+    fn cover(&self, many: StepShift, few: StepShift, piece: u128, pieces: u128) -> Vec<StepShift> {
         // Whole moves have whole partial sums.
         let rounded = |number: u128| if self.is_whole { number / pieces } else { number.div_ceil(pieces) };
         let total = rounded(piece * few.cells * few.by + (pieces - piece) * many.cells * many.by);
@@ -108,11 +108,11 @@ impl Hull {
         let between = if part == 0 { 0 } else { (many.by + rounded((few.by - many.by) * part)).min(left) };
         let left = left - between;
         let all = [(high, few.by), (1, between), (left / many.by, many.by), (1, left % many.by)];
-        let moved = |(cells, by): (u128, u128)| (cells > 0 && by > 0).then_some(Steps { cells, by });
+        let moved = |(cells, by): (u128, u128)| (cells > 0 && by > 0).then_some(StepShift { cells, by });
         all.into_iter().filter_map(moved).collect()
     }
 
-    fn shift(&self, steps: Steps) -> Result<Shift> {
+    fn shift(&self, steps: StepShift) -> Result<Shift> {
         let cells = u64::try_from(steps.cells).unwrap_or(u64::MAX);
         let by = steps.by as f64 * self.unit;
         Shift::new(cells, if self.is_whole { by } else { by.next_up() })
@@ -120,9 +120,10 @@ impl Hull {
 }
 
 /// Drops every move that another one weakly majorizes: no further, and no more in all.
-fn without_majorized(all: Vec<Steps>) -> Vec<Steps> {
-    let is_within = |one: &Steps, other: &Steps| one.by <= other.by && one.cells * one.by <= other.cells * other.by;
-    let mut kept: Vec<Steps> = Vec::new();
+fn without_majorized(all: Vec<StepShift>) -> Vec<StepShift> {
+    let is_within =
+        |one: &StepShift, other: &StepShift| one.by <= other.by && one.cells * one.by <= other.cells * other.by;
+    let mut kept: Vec<StepShift> = Vec::new();
     for steps in all {
         if !kept.iter().any(|other| is_within(&steps, other)) {
             kept.retain(|other| !is_within(other, &steps));

@@ -1,8 +1,8 @@
 //! Laws: an event's mechanism in plain numbers, for one scope and one way of moving. Every view of the loss starts here.
 
-use super::dominating_pair::Own;
+use super::dominating_pair::UserPair;
 use super::renyi::Curve;
-use super::shape::Shared;
+use super::shape::SharedShape;
 use super::special::ln_add;
 
 /// One mechanism, in units of its own noise.
@@ -27,18 +27,18 @@ pub(crate) enum Law {
     /// A group under the same.
     ConcentratedGroup { rho: f64, omega: f64, size: u64 },
     /// A law that one word alone has.
-    Own(Shared),
+    Own(SharedShape),
     /// Two finite distributions, both directions.
     Pair { p: Vec<f64>, q: Vec<f64> },
     /// A pair that the caller brought.
-    Custom(Own),
+    Custom(UserPair),
     /// One of several or a mixture of them, neighbours choose which ([`super::hull`]); everything is of one run.
-    AnyOf(Box<Choice>),
+    AnyOf(Box<ShiftChoice>),
 }
 
 /// What neighbours can choose from in one run.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Choice {
+pub(crate) struct ShiftChoice {
     /// The alternatives. Whatever adds up over cells (pure bounds, Rényi curves) is at most the largest of theirs, of a mixture too.
     pub(crate) alternatives: Vec<Component>,
     /// One of these dominates what neighbours do.
@@ -51,7 +51,7 @@ pub(crate) struct Choice {
 
 /// The sample that a law was run on.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Form {
+pub(crate) enum SampleForm {
     /// Everybody.
     Whole,
     /// A sample; neighbours add or remove one owner.
@@ -66,7 +66,7 @@ pub(crate) struct Component {
     /// The mechanism.
     pub(crate) law: Law,
     /// What it saw.
-    pub(crate) form: Form,
+    pub(crate) form: SampleForm,
     /// How many times it runs, cells included.
     pub(crate) times: f64,
     /// Whether the law stands for several cells of unknown joint move: then only its Rényi and pure views hold.
@@ -192,7 +192,7 @@ fn largest_ratio(p: &[f64], q: &[f64]) -> f64 {
 impl Component {
     /// `times` runs of a law on everybody.
     pub(crate) fn whole(law: Law, times: f64) -> Self {
-        Self { law, form: Form::Whole, times, without_pair: false, owners: 1, is_cover: false }
+        Self { law, form: SampleForm::Whole, times, without_pair: false, owners: 1, is_cover: false }
     }
 
     /// The same runs with pairs that some mechanism of this event really has on some neighbours: what is known from below. Of several things that neighbours can
@@ -234,7 +234,7 @@ impl Component {
     }
 
     /// What neighbours may choose from, if they may.
-    pub(crate) fn choice(&self) -> Option<&Choice> {
+    pub(crate) fn choice(&self) -> Option<&ShiftChoice> {
         if let Law::AnyOf(choice) = &self.law { Some(choice) } else { None }
     }
 
@@ -268,12 +268,14 @@ impl Component {
             _ => base,
         };
         match self.form {
-            Form::Whole => (base, failure),
-            Form::Presence { rate } | Form::Replace { rate } if matches!(self.law, Law::Approximate { .. }) => {
+            SampleForm::Whole => (base, failure),
+            SampleForm::Presence { rate } | SampleForm::Replace { rate }
+                if matches!(self.law, Law::Approximate { .. }) =>
+            {
                 (base, rate * failure)
             }
-            Form::Presence { rate } => (Curve::SampledPresence { base: Box::new(base), rate }, failure),
-            Form::Replace { rate } => (Curve::SampledReplace { base: Box::new(base), rate }, failure),
+            SampleForm::Presence { rate } => (Curve::SampledPresence { base: Box::new(base), rate }, failure),
+            SampleForm::Replace { rate } => (Curve::SampledReplace { base: Box::new(base), rate }, failure),
         }
     }
 
@@ -304,7 +306,7 @@ fn base_epsilon(curve: &Curve) -> f64 {
     if let Curve::RandomizedResponse { epsilon, .. } = curve { *epsilon } else { f64::INFINITY }
 }
 
-impl Form {
+impl SampleForm {
     /// ln(1 + s(e^ε − 1)), rounded up: what sampling makes of a pure bound \[BBG18, Theorems 8 and 9\].
     pub(super) fn amplified(self, epsilon: f64) -> f64 {
         let (Self::Presence { rate } | Self::Replace { rate }) = self else { return epsilon };
@@ -341,9 +343,9 @@ mod tests {
             (1.0 / 0.001_678_790_679_086_651_2, 2.480_517_480_084_744_3e-262, 0.001_227_759_062_248_376_7),
             (0.5, 0.1, 0.062_854_723_473_730_39),
         ] {
-            let found = Form::Presence { rate }.amplified(epsilon);
+            let found = SampleForm::Presence { rate }.amplified(epsilon);
             assert!(found >= truth && found <= truth * (1.0 + 1e-12), "{epsilon} {rate}: {found} {truth}");
         }
-        assert_eq!(Form::Replace { rate: 1.0 }.amplified(3.0), 3.0);
+        assert_eq!(SampleForm::Replace { rate: 1.0 }.amplified(3.0), 3.0);
     }
 }

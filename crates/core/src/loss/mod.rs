@@ -47,9 +47,9 @@ pub(crate) use words::parity::epsilons as parity_epsilons;
 pub(crate) use words::smooth_noise::{delta_of_smooth_noise, truncated_of_smooth_noise};
 
 use convert::Conversion;
-use law::{Component, Form, Law};
-use normal::Normal;
-use pld::{Question, Side};
+use law::{Component, Law, SampleForm};
+use normal::NormalApproximation;
+use pld::{LossQuery, PairSide};
 use renyi::Curve;
 use std::sync::Arc;
 
@@ -163,7 +163,7 @@ impl Loss {
         if times == 0 {
             return Err(Error::refused("times must be at least 1, not 0"));
         }
-        let law = Law::Custom(dominating_pair::Own(pair));
+        let law = Law::Custom(dominating_pair::UserPair(pair));
         Ok(Self { components: vec![Component::whole(law, times as f64)], tolerance: TOLERANCE })
     }
 
@@ -192,7 +192,7 @@ impl Loss {
             let bounds = gaussian::epsilon(mu, target);
             return answer(bounds.upper, bounds.lower, Method::Gaussian);
         }
-        let question = Question::Epsilon { delta: target };
+        let question = LossQuery::Epsilon { delta: target };
         let best = self.by_choices(question).unwrap_or(answer(f64::INFINITY, 0.0, Method::Pld));
         let unbounded = best.lower == f64::INFINITY;
         let mut best = Answer { lower: self.known_from_below(question, best.lower).min(best.upper), ..best };
@@ -221,7 +221,7 @@ impl Loss {
             let bounds = gaussian::delta(mu, at);
             return answer(bounds.upper, bounds.lower, Method::Gaussian);
         }
-        let question = Question::Delta { epsilon: at };
+        let question = LossQuery::Delta { epsilon: at };
         let best = self.by_choices(question).unwrap_or(answer(1.0, 0.0, Method::Pld));
         let mut best = Answer { lower: self.known_from_below(question, best.lower).min(best.upper), ..best };
         if best.upper - best.lower > 1e-2 * best.upper {
@@ -241,7 +241,7 @@ impl Loss {
     ///
     /// Of one run alone the worst choice counts. Where there is more, what is asked later may depend on earlier answers, and the choice with it: that is at most what one pair costs that
     /// dominates every choice.
-    fn by_choices(&self, question: Question) -> Option<Answer> {
+    fn by_choices(&self, question: LossQuery) -> Option<Answer> {
         let case = |components: Vec<Component>| Self { components: merged(components), tolerance: self.tolerance };
         if let [only] = &self.components[..]
             && let Some(choice) = only.choice().filter(|choice| only.times == 1.0 && !choice.pieces.is_empty())
@@ -257,12 +257,12 @@ impl Loss {
     ///
     /// # Guarantee
     /// Leaving an event out only takes information away, so that those of which nothing is known from below are left out.
-    fn known_from_below(&self, question: Question, own: f64) -> f64 {
+    fn known_from_below(&self, question: LossQuery, own: f64) -> f64 {
         let ways = self.components.iter().map(Component::reached).max().unwrap_or(1);
         (0..ways).map(|place| self.attained(place, question, own)).fold(0.0, f64::max)
     }
 
-    fn attained(&self, place: usize, question: Question, own: f64) -> f64 {
+    fn attained(&self, place: usize, question: LossQuery, own: f64) -> f64 {
         let attained: Vec<Component> = self.components.iter().flat_map(|part| part.attained(place)).collect();
         if attained == self.components {
             return own;
@@ -272,8 +272,8 @@ impl Loss {
             return 0.0;
         }
         match (part.gaussian_ratio(), question) {
-            (Some(mu), Question::Epsilon { delta }) => gaussian::epsilon(mu, delta).lower,
-            (Some(mu), Question::Delta { epsilon }) => gaussian::delta(mu, epsilon).lower,
+            (Some(mu), LossQuery::Epsilon { delta }) => gaussian::epsilon(mu, delta).lower,
+            (Some(mu), LossQuery::Delta { epsilon }) => gaussian::delta(mu, epsilon).lower,
             (None, _) => part.by_pairs(question).map_or(0.0, |found| found.lower),
         }
     }
@@ -285,20 +285,20 @@ impl Loss {
 
     /// The privacy-loss distributions of both directions, if every component has one. The lower bound is that of the pairs that are
     /// composed, which may cover what neighbours can do ([`Loss::known_from_below`]).
-    fn by_pairs(&self, question: Question) -> Option<Answer> {
-        let side = |side: Side, tolerance: f64| -> Option<Bounds> {
+    fn by_pairs(&self, question: LossQuery) -> Option<Answer> {
+        let side = |side: PairSide, tolerance: f64| -> Option<Bounds> {
             let parts: Option<Vec<_>> = self.components.iter().map(|component| pld::part(component, side)).collect();
             // Aimed a little below what is promised: the upper bound then is off by a few millionths.
             Some(pld::solve(&parts?, question, 0.35 * tolerance))
         };
-        let remove = side(Side::Remove, self.tolerance)?;
+        let remove = side(PairSide::Remove, self.tolerance)?;
         if self.components.iter().all(pld::is_symmetric) {
             return Some(answer(remove.upper, remove.lower, Method::Pld));
         }
         // The direction that is clearly the better one needs no close bounds.
-        let mut add = side(Side::Add, 300.0 * self.tolerance)?;
+        let mut add = side(PairSide::Add, 300.0 * self.tolerance)?;
         if add.upper > remove.lower {
-            add = side(Side::Add, self.tolerance)?;
+            add = side(PairSide::Add, self.tolerance)?;
         }
         let direction = if add.upper > remove.upper { Direction::Add } else { Direction::Remove };
         let both = answer(remove.upper.max(add.upper), remove.lower.max(add.lower), Method::Pld);
@@ -306,9 +306,9 @@ impl Loss {
     }
 
     /// The normal law of very many runs.
-    fn normal(&self) -> Option<Normal> {
+    fn normal(&self) -> Option<NormalApproximation> {
         let runs: f64 = self.components.iter().map(|component| component.times).sum();
-        if runs > MANY_RUNS { Normal::of(&self.components) } else { None }
+        if runs > MANY_RUNS { NormalApproximation::of(&self.components) } else { None }
     }
 
     fn epsilon_by_renyi(&self, target: f64) -> f64 {
@@ -324,7 +324,7 @@ impl Loss {
     /// Those with a pair by their distribution, the others by Rényi, and δ split between them.
     fn epsilon_by_split(&self, target: f64) -> f64 {
         let has_pair =
-            |component: &&Component| component.covered().iter().all(|one| pld::part(one, Side::Remove).is_some());
+            |component: &&Component| component.covered().iter().all(|one| pld::part(one, PairSide::Remove).is_some());
         let (paired, others): (Vec<_>, Vec<_>) = self.components.iter().partition(has_pair);
         if paired.is_empty() || others.is_empty() {
             return f64::INFINITY;
@@ -357,7 +357,7 @@ impl Loss {
     /// The ratio μ of the whole if every part is Gaussian noise on everybody.
     fn gaussian_ratio(&self) -> Option<f64> {
         let ratio = |part: &Component| match (&part.law, part.form) {
-            (Law::Gaussian { mu }, Form::Whole) => Some((part.times, *mu)),
+            (Law::Gaussian { mu }, SampleForm::Whole) => Some((part.times, *mu)),
             _ => None,
         };
         let all: Option<Vec<(f64, f64)>> = self.components.iter().map(ratio).collect();
@@ -403,7 +403,7 @@ fn merged(components: Vec<Component>) -> Vec<Component> {
     let mut ratios = Vec::new();
     for component in components {
         match (&component.law, component.form) {
-            (Law::Gaussian { mu }, Form::Whole) => ratios.push((component.times, *mu)),
+            (Law::Gaussian { mu }, SampleForm::Whole) => ratios.push((component.times, *mu)),
             _ if component.is_nothing() => {}
             _ => match kept.iter_mut().find(|other| other.is_same(&component)) {
                 Some(other) => other.times += component.times,

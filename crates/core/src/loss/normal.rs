@@ -7,14 +7,14 @@
 //! reach of transforms, where it is a few millionths.
 
 use super::Bounds;
-use super::law::{Component, Form, Law};
+use super::law::{Component, Law, SampleForm};
 use super::special::{bisect, mills, normal_above};
 
 /// What the moments may be off by, relatively.
 const ROUNDING: f64 = 1e-9;
 
 /// The normal law nearest to a sum of losses.
-pub(crate) struct Normal {
+pub(crate) struct NormalApproximation {
     mean: f64,
     variance: f64,
     /// By how much a probability may be off.
@@ -22,13 +22,13 @@ pub(crate) struct Normal {
 }
 
 /// Mean, variance and the largest distance from the mean of one loss; 0 for the latter where the loss is normal itself.
-struct Moments {
+struct LossMoments {
     mean: f64,
     variance: f64,
     reach: f64,
 }
 
-impl Normal {
+impl NormalApproximation {
     /// None where some part's moments are not known here, or it is not the same in both directions.
     pub(crate) fn of(components: &[Component]) -> Option<Self> {
         let (mut mean, mut variance, mut third) = (0.0, 0.0, 0.0);
@@ -75,12 +75,12 @@ impl Normal {
     }
 }
 
-fn moments(component: &Component) -> Option<Moments> {
-    if component.form != Form::Whole || component.without_pair || component.owners > 1 || component.is_cover {
+fn moments(component: &Component) -> Option<LossMoments> {
+    if component.form != SampleForm::Whole || component.without_pair || component.owners > 1 || component.is_cover {
         return None;
     }
     match &component.law {
-        Law::Gaussian { mu } => Some(Moments { mean: mu * mu / 2.0, variance: mu * mu, reach: 0.0 }),
+        Law::Gaussian { mu } => Some(LossMoments { mean: mu * mu / 2.0, variance: mu * mu, reach: 0.0 }),
         Law::RandomizedResponse { epsilon, values } => Some(randomized_response(*epsilon, *values)),
         Law::Approximate { epsilon, delta: 0.0 } => Some(randomized_response(*epsilon, 2.0)),
         Law::DiscreteLaplace { inverse_scale, shift: 1 } => Some(randomized_response(*inverse_scale, 2.0)),
@@ -90,15 +90,15 @@ fn moments(component: &Component) -> Option<Moments> {
 }
 
 /// ±ε with probabilities e^ε/(e^ε + k − 1) and 1/(e^ε + k − 1), 0 otherwise.
-fn randomized_response(epsilon: f64, values: f64) -> Moments {
+fn randomized_response(epsilon: f64, values: f64) -> LossMoments {
     let other = 1.0 / (epsilon.exp() + values - 1.0);
     let mean = epsilon * other * epsilon.exp_m1();
     let variance = epsilon * epsilon * other * (epsilon.exp() + 1.0) - mean * mean;
-    Moments { mean, variance, reach: epsilon + mean }
+    LossMoments { mean, variance, reach: epsilon + mean }
 }
 
 /// λ with probability ½, −λ with e^{−λ}/2, and λ − 2u between with density e^{−u}/2.
-fn laplace(lambda: f64) -> Moments {
+fn laplace(lambda: f64) -> LossMoments {
     let (mean, between) = if lambda < 1e-3 {
         let square = lambda * lambda;
         (square * (0.5 - lambda / 6.0 + square / 24.0), lambda * square * (1.0 / 3.0 - lambda / 6.0))
@@ -108,7 +108,7 @@ fn laplace(lambda: f64) -> Moments {
         (lambda - gone, first + 4.0 * (2.0 - left * (lambda * lambda + 2.0 * lambda + 2.0)))
     };
     let square = 0.5 * (lambda * lambda * (1.0 + (-lambda).exp()) + between);
-    Moments { mean, variance: square - mean * mean, reach: lambda + mean }
+    LossMoments { mean, variance: square - mean * mean, reach: lambda + mean }
 }
 
 #[cfg(test)]
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn large_losses_are_between_their_bounds_too() {
         let one = Component::whole(Law::Approximate { epsilon: 1e-6, delta: 0.0 }, 1_455_920_523_215_679.0);
-        let bounds = Normal::of(&[one]).unwrap().delta(739.407_219_591_862_5);
+        let bounds = NormalApproximation::of(&[one]).unwrap().delta(739.407_219_591_862_5);
         assert!(bounds.lower <= 0.372_177_89 && 0.372_177_89 <= bounds.upper, "{bounds:?}");
         assert!(bounds.upper - bounds.lower < 1e-5, "{bounds:?}");
     }

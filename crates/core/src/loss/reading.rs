@@ -95,7 +95,7 @@ fn up(value: f64) -> f64 {
 
 /// One release in a mixed composition: its pure ε (infinite where there is none) and its ρ.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Part {
+pub struct ReleaseCost {
     /// The pure bound.
     pub epsilon: f64,
     /// The concentrated bound.
@@ -110,14 +110,14 @@ pub struct Part {
 /// these bounds fixed beforehand.
 ///
 /// ```
-/// use scumble::loss::reading::{Part, mixed_epsilon};
-/// let noise = Part { epsilon: f64::INFINITY, rho: 0.065 };
-/// let pure = Part { epsilon: 1.2, rho: 0.6 };
+/// use scumble::loss::reading::{ReleaseCost, mixed_epsilon};
+/// let noise = ReleaseCost { epsilon: f64::INFINITY, rho: 0.065 };
+/// let pure = ReleaseCost { epsilon: 1.2, rho: 0.6 };
 /// let mixed = mixed_epsilon(&[noise, pure], 1e-6);
 /// assert!((mixed - 2.8956).abs() < 1e-3);
 /// ```
-pub fn mixed_epsilon(parts: &[Part], delta: f64) -> f64 {
-    let mut pure: Vec<Part> = parts.iter().copied().filter(|part| part.epsilon.is_finite()).collect();
+pub fn mixed_epsilon(parts: &[ReleaseCost], delta: f64) -> f64 {
+    let mut pure: Vec<ReleaseCost> = parts.iter().copied().filter(|part| part.epsilon.is_finite()).collect();
     pure.sort_by(|left, right| left.epsilon.total_cmp(&right.epsilon));
     let concentrated: f64 = parts.iter().filter(|part| !part.epsilon.is_finite()).map(|part| part.rho).sum();
     let mut best = f64::INFINITY;
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use crate::event::{Event, Moves, Shift, Touch, Word};
     use crate::loss::Loss;
-    use crate::loss::filter::Spent;
+    use crate::loss::filter::Odometer;
     use crate::quantity::{Delta, Exact, Rho};
     use crate::scope::{AttributeSet, Scope};
     use serde_json::Value;
@@ -236,9 +236,11 @@ mod tests {
             for (name, item) in row["items"].as_object().unwrap() {
                 let value = number(&item[1]);
                 parts.push(match item[0].as_str().unwrap() {
-                    "rho" => Part { epsilon: f64::INFINITY, rho: value },
-                    _ if name.starts_with("R3") => Part { epsilon: value, rho: number(&row["rho_R3_certified"]) },
-                    _ => Part { epsilon: value, rho: value * (value / 2.0).tanh() },
+                    "rho" => ReleaseCost { epsilon: f64::INFINITY, rho: value },
+                    _ if name.starts_with("R3") => {
+                        ReleaseCost { epsilon: value, rho: number(&row["rho_R3_certified"]) }
+                    }
+                    _ => ReleaseCost { epsilon: value, rho: value * (value / 2.0).tanh() },
                 });
             }
             let mixed = mixed_epsilon(&parts, number(&row["delta"]));
@@ -289,7 +291,7 @@ mod tests {
     }
 
     fn rho_of(events: &[Event], scope: &Scope) -> f64 {
-        Spent::of(events, scope).unwrap().rho(&Exact::zero()).unwrap().to_f64_up()
+        Odometer::of(events, scope).unwrap().rho(&Exact::zero()).unwrap().to_f64_up()
     }
 
     #[test]

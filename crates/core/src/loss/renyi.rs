@@ -3,7 +3,7 @@
 //! K adds up under composition, is convex, and vanishes at 1. The forms are exact where the doc says so and upper bounds
 //! elsewhere; each holds for adaptive composition as well, because it bounds D_α for every pair of neighbours.
 
-use super::shape::Shared;
+use super::shape::SharedShape;
 use super::special::{ln_add, ln_choose, ln_sum};
 use super::subsampling_tcdp::gaussian_replaced;
 
@@ -23,7 +23,7 @@ pub(crate) enum Curve {
     /// Discrete Laplace with ratio r = e^{−1/scale} and an integer shift: exact, three geometric sums.
     DiscreteLaplace { inverse_scale: f64, shift: f64 },
     /// As a word's own file says.
-    Own(Shared),
+    Own(SharedShape),
     /// Randomized response among `values` answers: exact; with two, the worst case of anything ε-private.
     RandomizedResponse { epsilon: f64, values: f64 },
     /// A mechanism whose loss has range ε: exact supremum over the two-point pairs \[DDR20\].

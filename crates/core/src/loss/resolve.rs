@@ -1,7 +1,7 @@
 //! From an event and a scope to the laws that a neighbour can make it follow.
 
 use super::hull::{self, Hull};
-use super::law::{Choice, Component, Form, Law, group_of_approximate};
+use super::law::{Component, Law, SampleForm, ShiftChoice, group_of_approximate};
 use super::words;
 use crate::error::{Error, Result};
 use crate::event::{Event, Sampling, Shift, Word};
@@ -30,7 +30,7 @@ fn with_threshold(event: &Event, noise: &Word, scope: &Scope) -> Result<Vec<Comp
     }
     let (form, scope, noise) = match event.sampling() {
         // A group on a sample is counted as if everybody were in it.
-        Some(sampling) if size > 1 => (Form::Whole, in_sample(sampling, scope), noise.on_everybody()),
+        Some(sampling) if size > 1 => (SampleForm::Whole, in_sample(sampling, scope), noise.on_everybody()),
         _ => (form_and_shifts(event, member).0, scope.clone(), noise),
     };
     let Some(common) = resolve_one(&noise, &scope)? else { return Ok(Vec::new()) };
@@ -52,14 +52,14 @@ fn in_sample(sampling: Sampling, scope: &Scope) -> Scope {
 }
 
 /// The sample that an event saw and the ways in which neighbours can move it there.
-fn form_and_shifts(event: &Event, member: &Scope) -> (Form, Vec<Shift>) {
+fn form_and_shifts(event: &Event, member: &Scope) -> (SampleForm, Vec<Shift>) {
     let (form, shifts) = match event.sampling() {
-        None => (Form::Whole, event.moves().shifts(member)),
+        None => (SampleForm::Whole, event.moves().shifts(member)),
         Some(sampling) => sampled_shifts(event, sampling, member),
     };
     // A sample of everybody is everybody.
     match form {
-        Form::Presence { rate } | Form::Replace { rate } if rate == 1.0 => (Form::Whole, shifts),
+        SampleForm::Presence { rate } | SampleForm::Replace { rate } if rate == 1.0 => (SampleForm::Whole, shifts),
         form => (form, shifts),
     }
 }
@@ -68,21 +68,21 @@ fn resolve_one(event: &Event, scope: &Scope) -> Result<Option<Component>> {
     let (member, size) = scope.members();
     let (form, shifts) = form_and_shifts(event, member);
     let (mut shifts, is_rounded) = in_steps(event.word(), undominated(shifts));
-    if let (Word::SinhNormal { .. }, Form::Whole, 1) = (event.word(), form, size) {
+    if let (Word::SinhNormal { .. }, SampleForm::Whole, 1) = (event.word(), form, size) {
         shifts = divided_alternatives(shifts)?;
     }
     let Some(covered) = shifts.iter().copied().reduce(covering) else { return Ok(None) };
-    let in_law = if form == Form::Whole { u64::from(size) } else { 1 };
+    let in_law = if form == SampleForm::Whole { u64::from(size) } else { 1 };
     let made = |shift: Shift, group: u64| -> Result<Component> {
         let one = component(event, form, shift, group)?;
-        Ok(Component { is_cover: one.is_cover || is_rounded || matches!(form, Form::Replace { .. }), ..one })
+        Ok(Component { is_cover: one.is_cover || is_rounded || matches!(form, SampleForm::Replace { .. }), ..one })
     };
     let cover = made(covered, in_law)?;
     if size > 1 {
         // The owners of a group may each move in another way: what covers all ways. On a sample a group is a chain of neighbours,
         // each of whom the sampled mechanism hides as it hides one owner.
         let cover = Component { is_cover: cover.is_cover || shifts.len() > 1, ..cover };
-        return Ok(Some(if form == Form::Whole { cover } else { chained(cover, size) }));
+        return Ok(Some(if form == SampleForm::Whole { cover } else { chained(cover, size) }));
     }
     if shifts.len() == 1 {
         return Ok(Some(cover));
@@ -92,7 +92,7 @@ fn resolve_one(event: &Event, scope: &Scope) -> Result<Option<Component>> {
         let longest = shifts.into_iter().max_by(|one, other| length(one).total_cmp(&length(other)));
         return longest.map(|shift| made(shift, 1)).transpose();
     }
-    if let (Some(is_whole), Form::Whole) = (compared(event.word()), form)
+    if let (Some(is_whole), SampleForm::Whole) = (compared(event.word()), form)
         && let Some(shift) = hull::majorizing(&shifts, is_whole)
     {
         return made(shift, 1).map(Some);
@@ -153,7 +153,7 @@ fn length(shift: &Shift) -> f64 {
 /// Pairs that cover all mixtures are known for symmetric log-concave noise on everybody; for everything else "the most cells, each by the most" covers them.
 fn chosen(
     event: &Event,
-    form: Form,
+    form: SampleForm,
     shifts: &[Shift],
     cover: Component,
     made: &dyn Fn(Shift, u64) -> Result<Component>,
@@ -161,21 +161,24 @@ fn chosen(
     let times = event.times() as f64;
     let one_run = |component: Component| Component { times: component.times / times, ..component };
     let all = |moves: &[Shift]| moves.iter().map(|shift| made(*shift, 1).map(one_run)).collect::<Result<Vec<_>>>();
-    let hull = compared(event.word()).filter(|_| form == Form::Whole).and_then(|whole| Hull::of(shifts, whole));
+    let hull = compared(event.word()).filter(|_| form == SampleForm::Whole).and_then(|whole| Hull::of(shifts, whole));
     let (pieces, cover) = match hull {
         Some(hull) => (hull.covers(hull::PIECES)?, all(&hull.covers(1)?.concat())?),
         None => (Vec::new(), vec![one_run(cover)]),
     };
     let pieces = pieces.iter().map(|moves| all(moves)).collect::<Result<_>>()?;
     // On a sample all cells are one law, and a mixture has none here.
-    let reached =
-        if form == Form::Whole { hull::mixtures(shifts) } else { shifts.iter().map(|shift| vec![*shift]).collect() };
+    let reached = if form == SampleForm::Whole {
+        hull::mixtures(shifts)
+    } else {
+        shifts.iter().map(|shift| vec![*shift]).collect()
+    };
     let reached = reached.iter().map(|moves| all(moves)).collect::<Result<_>>()?;
     let mut alternatives = all(shifts)?;
     if let Some(rate) = hull::by_rate(event.word(), shifts, 1) {
         alternatives.push(Component { is_cover: true, ..one_run(made(rate, 1)?) });
     }
-    let choice = Choice { alternatives, pieces, cover, reached };
+    let choice = ShiftChoice { alternatives, pieces, cover, reached };
     Ok(Some(Component::whole(Law::AnyOf(Box::new(choice)), times)))
 }
 
@@ -190,24 +193,24 @@ fn covering(a: Shift, b: Shift) -> Shift {
 fn chained(one: Component, owners: u32) -> Component {
     match (&one.law, one.form) {
         _ if owners == 1 => one,
-        (Law::Approximate { epsilon, delta }, Form::Presence { rate } | Form::Replace { rate }) => {
+        (Law::Approximate { epsilon, delta }, SampleForm::Presence { rate } | SampleForm::Replace { rate }) => {
             let law = group_of_approximate(one.form.amplified(*epsilon), rate * delta, f64::from(owners));
-            Component { law, form: Form::Whole, is_cover: true, ..one }
+            Component { law, form: SampleForm::Whole, is_cover: true, ..one }
         }
         _ => Component { owners, without_pair: true, ..one },
     }
 }
 
 /// In a sample an owner may also be absent: the mechanism on the sample is compared with and without it.
-fn sampled_shifts(event: &Event, sampling: Sampling, member: &Scope) -> (Form, Vec<Shift>) {
+fn sampled_shifts(event: &Event, sampling: Sampling, member: &Scope) -> (SampleForm, Vec<Shift>) {
     let own = event.moves().shifts(member);
     let absent = event.moves().shifts(absent_scope(sampling));
     let (Sampling::Poisson(rate) | Sampling::WithoutReplacement(rate)) = sampling;
     let rate = rate.get();
     if own.is_empty() {
-        return (Form::Whole, own);
+        return (SampleForm::Whole, own);
     }
-    let form = if *member == Scope::Presence { Form::Presence { rate } } else { Form::Replace { rate } };
+    let form = if *member == Scope::Presence { SampleForm::Presence { rate } } else { SampleForm::Replace { rate } };
     let all = match (member, sampling) {
         (Scope::Presence, Sampling::Poisson(_)) => own,
         // Who is added to a sample of a fixed size takes another's place; events may say each scope's cost side by side, and then only `own` is here.
@@ -261,7 +264,7 @@ fn undominated(shifts: Vec<Shift>) -> Vec<Shift> {
     kept
 }
 
-fn component(event: &Event, form: Form, shift: Shift, group: u64) -> Result<Component> {
+fn component(event: &Event, form: SampleForm, shift: Shift, group: u64) -> Result<Component> {
     // What noise is added to moves by the sum of what the owners do; elsewhere each owner's move counts as this many whole owners.
     let is_sum = event.word().is_additive() || matches!(event.word(), Word::Exponential { .. });
     let by = group as f64 * if is_sum { shift.by.get() } else { shift.by.get().ceil() };
@@ -273,8 +276,8 @@ fn component(event: &Event, form: Form, shift: Shift, group: u64) -> Result<Comp
     let (times, cells) = (event.times() as f64, shift.cells as f64);
     // "c cells by r rows" stands for the same rows in more cells too ([`hull`]), of which only what adds up is known where moves are not compared by majorization.
     let divided = cells > 1.0 && shift.by.get() >= least_divided(event.word());
-    let without_pair = further || (divided && form == Form::Whole);
-    if form == Form::Whole || cells <= 1.0 {
+    let without_pair = further || (divided && form == SampleForm::Whole);
+    if form == SampleForm::Whole || cells <= 1.0 {
         return Ok(Component { form, without_pair, is_cover: word.covers(by), ..Component::whole(law, times * cells) });
     }
     // An owner who is in the sample moves all of its cells: the sample of the cells' composition, which costs more than

@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 /// A loss, and the masses of P and Q there.
-pub(crate) type Atom = (f64, f64, f64);
+pub(crate) type LossAtom = (f64, f64, f64);
 
 /// What every view of the loss asks of a law.
-pub(crate) trait Shape: fmt::Debug + Send + Sync {
+pub(crate) trait LossShape: fmt::Debug + Send + Sync {
     /// Two shapes with the same identity are the same law.
     fn identity(&self) -> Vec<u64>;
 
@@ -39,16 +39,16 @@ pub(crate) trait Shape: fmt::Debug + Send + Sync {
 
     /// A dominating pair that is the same in both directions and that some mechanism really has: (loss, P, Q) by rising losses, and what P has
     /// where Q has nothing. None where there is none, or where the pairs of several events must not be convolved.
-    fn pair(&self) -> Option<(Vec<Atom>, f64)> {
+    fn pair(&self) -> Option<(Vec<LossAtom>, f64)> {
         None
     }
 }
 
 /// A shape that several views hold.
 #[derive(Debug, Clone)]
-pub(crate) struct Shared(pub(crate) Arc<dyn Shape>);
+pub(crate) struct SharedShape(pub(crate) Arc<dyn LossShape>);
 
-impl PartialEq for Shared {
+impl PartialEq for SharedShape {
     fn eq(&self, other: &Self) -> bool {
         self.0.identity() == other.0.identity()
     }

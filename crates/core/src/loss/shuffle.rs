@@ -31,19 +31,19 @@ const BLOCKS: u64 = 4096;
 /// The loss of n shuffled ε₀-private answers.
 ///
 /// ```
-/// use scumble::loss::shuffle::Shuffled;
+/// use scumble::loss::shuffle::ShuffleLoss;
 /// use scumble::quantity::{Delta, Epsilon};
-/// let shuffled = Shuffled::new(Epsilon::new(1.0)?, 10_000)?;
+/// let shuffled = ShuffleLoss::new(Epsilon::new(1.0)?, 10_000)?;
 /// assert!(shuffled.epsilon_upper(Delta::new(1e-6)?) < 0.15);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Shuffled {
+pub struct ShuffleLoss {
     local: f64,
     owners: u64,
 }
 
-impl Shuffled {
+impl ShuffleLoss {
     /// `owners` answers, each ε₀ = `local`-private.
     pub fn new(local: Epsilon, owners: u64) -> Result<Self> {
         if !(1..=MOST_OWNERS).contains(&owners) {
@@ -153,7 +153,7 @@ mod tests {
         for (local, owners) in [(1.0, 1), (0.5, 2), (2.0, 7), (1.0, 40)] {
             for at in [0.0, 0.1, 0.5] {
                 let truth = enumerated(local, owners, at * local);
-                let found = Shuffled::new(Epsilon::new(local).unwrap(), owners).unwrap();
+                let found = ShuffleLoss::new(Epsilon::new(local).unwrap(), owners).unwrap();
                 let found = found.delta_upper(Epsilon::new(at * local).unwrap());
                 assert!(
                     found >= truth && found <= truth * (1.0 + 1e-5) + 1e-15,
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn more_owners_hide_better() {
         let epsilon = |owners: u64| {
-            Shuffled::new(Epsilon::new(2.0).unwrap(), owners).unwrap().epsilon_upper(Delta::new(1e-6).unwrap())
+            ShuffleLoss::new(Epsilon::new(2.0).unwrap(), owners).unwrap().epsilon_upper(Delta::new(1e-6).unwrap())
         };
         let (few, many) = (epsilon(1_000), epsilon(100_000));
         assert!(many < few / 5.0 && few < 2.0, "{few} {many}");
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_block_costs_hardly_more_than_each_of_its_numbers() {
         for (local, owners, at) in [(1.0, 400_000u64, 0.01), (2.0, 900_000, 0.02)] {
-            let shuffled = Shuffled::new(Epsilon::new(local).unwrap(), owners).unwrap();
+            let shuffled = ShuffleLoss::new(Epsilon::new(local).unwrap(), owners).unwrap();
             let trials = (owners - 1) as f64;
             let (rate, other) = ((-local).exp(), -(-local).exp_m1());
             let reach = 9.0 * (trials * rate * other).sqrt();
@@ -203,7 +203,7 @@ mod tests {
     /// δ given c does not grow with c, which blocks rest on.
     #[test]
     fn more_coins_hide_better() {
-        let shuffled = Shuffled::new(Epsilon::new(1.5).unwrap(), 100).unwrap();
+        let shuffled = ShuffleLoss::new(Epsilon::new(1.5).unwrap(), 100).unwrap();
         for epsilon in [0.0, 0.3, 1.0] {
             let given: Vec<f64> = (0..200).map(|c| shuffled.given(f64::from(c), epsilon)).collect();
             assert!(given.windows(2).all(|pair| pair[1] <= pair[0] * (1.0 + 1e-12)), "{given:?}");
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn the_most_owners_are_answered() {
         let delta = |owners: u64, epsilon: f64| {
-            let shuffled = Shuffled::new(Epsilon::new(1.0).unwrap(), owners).unwrap();
+            let shuffled = ShuffleLoss::new(Epsilon::new(1.0).unwrap(), owners).unwrap();
             shuffled.delta_upper(Epsilon::new(epsilon).unwrap())
         };
         let (many, most) = (delta(MOST_OWNERS / 100, 4e-3), delta(MOST_OWNERS, 4e-4));

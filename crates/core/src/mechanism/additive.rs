@@ -1,17 +1,18 @@
 //! Integer noise added to integer answers: one enum for all of it.
 
 use crate::calibrate::{
-    Free, Moved, Target, calibrate, epsilon_of_laplace, normal_tail_quantile, scale_for_pure, sigma_for_zcdp,
+    FreeParameter, ShiftNorms, Target, calibrate, epsilon_of_laplace, normal_tail_quantile, scale_for_pure,
+    sigma_for_zcdp,
 };
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Word};
-use crate::noise::tape::{self, Said};
+use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, DiscreteGaussian, DiscreteLaplace, SinhNormal, TruncatedDiscreteLaplace};
 use crate::quantity::{Delta, Epsilon, Scale, Sensitivity, Sigma};
 use crate::scope::Scope;
 
 mod release;
-pub use release::{Additive, Integers, Unnoised};
+pub use release::{Additive, Integers, UnnoisedAnswer};
 
 /// Noise for a mechanism that adds noise. `docs/choosing-noise.md` says when which one is best.
 ///
@@ -78,7 +79,7 @@ impl Noise {
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn within(target: Target, moves: &Moves, scope: &Scope) -> Result<Self> {
-        let moved = Moved::of(moves, scope);
+        let moved = ShiftNorms::of(moves, scope);
         if moved.is_nothing() {
             return Err(Error::refused(format!(
                 "{scope} moves nothing here, so that it asks for no noise: choose a scope that the answer depends on"
@@ -93,7 +94,7 @@ impl Noise {
                     return Ok(laplace);
                 }
                 let any = Event::new(Word::DiscreteGaussian { sigma: Sigma::new(1.0)? }, moves.clone());
-                let found = calibrate(&any, Free::Noise, scope, epsilon, delta)?.word().clone();
+                let found = calibrate(&any, FreeParameter::Noise, scope, epsilon, delta)?.word().clone();
                 let gaussian = match found {
                     Word::DiscreteGaussian { sigma } => Some(Self::gaussian(sigma)),
                     _ => None,
@@ -162,14 +163,14 @@ impl Noise {
         }
     }
 
-    fn said(&self, answers: impl IntoIterator<Item = i128>) -> Said {
+    fn said(&self, answers: impl IntoIterator<Item = i128>) -> Announcement {
         let (name, parameters) = self.law();
-        Said::cells(name, &parameters, answers)
+        Announcement::cells(name, &parameters, answers)
     }
 
     /// What a replay calls it.
     #[doc(hidden)]
-    pub fn law(&self) -> tape::Law {
+    pub fn law(&self) -> tape::RecordedLaw {
         let parameters = match self {
             Self::TruncatedLaplace(noise) => vec![noise.scale().get(), noise.bound() as f64],
             Self::SinhNormal(noise) => vec![noise.sigma().get(), noise.a().get()],

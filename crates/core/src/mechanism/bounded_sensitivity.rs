@@ -7,11 +7,11 @@
 //!
 //! b is public: it gives an error bar that costs nothing.
 
-use super::smooth::Steps;
+use super::smooth::OwnerSteps;
 use crate::calibrate::scale_for_pure;
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
-use crate::noise::tape::{self, Said};
+use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, DiscreteLaplace, TruncatedDiscreteLaplace};
 use crate::quantity::{Beta, Delta, Epsilon, Scale, Sensitivity};
 
@@ -39,7 +39,7 @@ pub struct BoundedSensitivity {
 
 /// What is published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounded {
+pub struct BoundedAnswer {
     /// The answer with noise.
     pub value: i64,
     /// b: at least the local sensitivity.
@@ -72,15 +72,15 @@ impl BoundedSensitivity {
     ///
     /// # Guarantee
     /// If `local` moves by at most 1 between neighbours, and their answers differ by at most the lesser of theirs, [`BoundedSensitivity::events`] says what is lost.
-    pub fn release<S: BitSource + ?Sized>(&self, value: i64, local: u64, bits: &mut S) -> Result<Bounded> {
-        let said = || Said::cells("approximate", &[self.epsilon_bound.get(), self.delta.get()], [local.into()]);
+    pub fn release<S: BitSource + ?Sized>(&self, value: i64, local: u64, bits: &mut S) -> Result<BoundedAnswer> {
+        let said = || Announcement::cells("approximate", &[self.epsilon_bound.get(), self.delta.get()], [local.into()]);
         let bound = tape::through(bits, said, |bits| {
             // Z + T is at least 0.
             let above = (self.noise.sample(bits) + self.noise.bound()) as u64;
             local.saturating_add(above).max(1)
         });
         let value = DiscreteLaplace::new(self.scale(bound)?).add_to(value, bits);
-        Ok(Bounded { value, bound })
+        Ok(BoundedAnswer { value, bound })
     }
 
     fn scale(&self, bound: u64) -> Result<Scale> {
@@ -91,7 +91,7 @@ impl BoundedSensitivity {
     }
 
     /// What was done: the bound, and the answer given the bound.
-    pub fn events(&self, steps: &Steps) -> Result<Vec<Event>> {
+    pub fn events(&self, steps: &OwnerSteps) -> Result<Vec<Event>> {
         let bound = Word::Approximate { epsilon: self.epsilon_bound, delta: self.delta };
         let answer = Word::Pure { epsilon: self.epsilon_answer };
         Ok(vec![Event::new(bound, steps.moves(1.0)?), Event::new(answer, steps.moves(1.0)?)])
@@ -104,12 +104,12 @@ impl BoundedSensitivity {
     }
 
     /// The error bar of what was published, from its public bound.
-    pub fn error_of(&self, answer: &Bounded, beta: Beta) -> Result<f64> {
+    pub fn error_of(&self, answer: &BoundedAnswer, beta: Beta) -> Result<f64> {
         Ok(self.noise_at(answer.bound)?.quantile(beta.get()))
     }
 
     /// The standard error of what was published, from its public bound.
-    pub fn standard_error_of(&self, answer: &Bounded) -> Result<f64> {
+    pub fn standard_error_of(&self, answer: &BoundedAnswer) -> Result<f64> {
         Ok(self.noise_at(answer.bound)?.standard_deviation())
     }
 

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 mod around;
 mod consistency;
-pub use around::Spread;
+pub use around::CdfErrorBar;
 pub use consistency::{isotonic, up_to_total};
 
 /// A tree of noisy counts over the keys 0, …, domain − 1.

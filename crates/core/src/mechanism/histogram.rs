@@ -6,7 +6,7 @@
 //! [`crate::noise::sinh_normal`]), and not at all with truncated Laplace.
 
 use super::additive::Noise;
-use crate::calibrate::{Calibrated, least_maximum_error, share_of};
+use crate::calibrate::{LeastErrorNoise, least_maximum_error, share_of};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift};
 use crate::noise::BitSource;
@@ -54,8 +54,8 @@ impl Histogram {
         let per_cell = Rho::new(share_of(&rho.into(), moved as usize)?.to_f64_down())?;
         let exceeded = Probability::new(beta.get() / cells as f64)?;
         let noise = match least_maximum_error(per_cell, omega, 1, exceeded)? {
-            Calibrated::SinhNormal(noise) => Noise::SinhNormal(noise),
-            Calibrated::DiscreteGaussian(sigma) => Noise::gaussian(sigma),
+            LeastErrorNoise::SinhNormal(noise) => Noise::SinhNormal(noise),
+            LeastErrorNoise::DiscreteGaussian(sigma) => Noise::gaussian(sigma),
         };
         Ok(Self { noise })
     }
@@ -104,7 +104,7 @@ mod tests {
     fn distribution(noise: &SinhNormal, dataset: &[u8]) -> Distribution<(i64, i64)> {
         let cell = |key: u8| {
             let count = dataset.iter().filter(|record| **record == key).count() as i64;
-            let mass = |z: i64| harness::Probability::near(noise.table().probability(z), 1e-14);
+            let mass = |z: i64| harness::ProbabilityInterval::near(noise.table().probability(z), 1e-14);
             Distribution::new((-25..=25).map(|z| (count + z, mass(z))), 1e-30)
         };
         cell(0).product(&cell(1))

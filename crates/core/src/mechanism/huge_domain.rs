@@ -7,8 +7,8 @@
 
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
-use crate::noise::refine::{Enclosure, Precision, Weights, choose};
-use crate::noise::tape::{self, Said};
+use crate::noise::refine::{ChoiceWeights, Enclosure, Precision, choose};
+use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, DiscreteLaplace, Geometric, uniform};
 use crate::quantity::{Beta, Exact, Scale};
 use num_bigint::{BigInt, BigUint};
@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 mod texts;
 
-pub use texts::Texts;
+pub use texts::StringDomain;
 
 /// A histogram over the keys 0, …, last.
 ///
@@ -82,7 +82,7 @@ impl HugeDomainHistogram {
         }
         let said = || {
             let keys = present.iter().map(|(key, count)| (key.to_string(), i128::from(*count)));
-            Said::keys(("discrete-laplace", vec![self.scale.get()]), keys)
+            Announcement::keys(("discrete-laplace", vec![self.scale.get()]), keys)
         };
         tape::through_result(bits, said, |bits| self.drawn(&present, bits))
     }
@@ -97,7 +97,7 @@ impl HugeDomainHistogram {
             }
         }
         let tail = Geometric::new(self.scale);
-        for key in surviving_absent(&UpTo(self.last), present, &self.tail()?, bits) {
+        for key in surviving_absent(&KeyRange(self.last), present, &self.tail()?, bits) {
             published.insert(key, tail.add_to(self.threshold, bits));
         }
         Ok(published.into_iter().collect())
@@ -125,7 +125,7 @@ impl HugeDomainHistogram {
 }
 
 /// A finite set of keys that need not be walked.
-pub(super) trait Keys {
+pub(super) trait KeyUniverse {
     /// One of them.
     type Key: Ord + Copy;
     /// How many there are.
@@ -137,9 +137,9 @@ pub(super) trait Keys {
 }
 
 /// The keys 0, …, last.
-struct UpTo(u128);
+struct KeyRange(u128);
 
-impl Keys for UpTo {
+impl KeyUniverse for KeyRange {
     type Key = u128;
 
     fn count(&self) -> BigUint {
@@ -157,7 +157,7 @@ impl Keys for UpTo {
 
 /// The absent keys of which each survives with probability `survives`: their number is binomial, their set uniform (by rejection
 /// of those that are present or taken).
-pub(super) fn surviving_absent<K: Keys, S: BitSource + ?Sized>(
+pub(super) fn surviving_absent<K: KeyUniverse, S: BitSource + ?Sized>(
     keys: &K,
     present: &BTreeMap<K::Key, i64>,
     survives: &impl Fn(Precision) -> Enclosure,
@@ -209,7 +209,12 @@ fn binomial<S: BitSource + ?Sized>(n: &BigUint, p: &impl Fn(Precision) -> Enclos
     choose(bits, |precision| binomial_weights(n, p, expected, precision))
 }
 
-fn binomial_weights(n: &BigUint, p: &impl Fn(Precision) -> Enclosure, expected: f64, precision: Precision) -> Weights {
+fn binomial_weights(
+    n: &BigUint,
+    p: &impl Fn(Precision) -> Enclosure,
+    expected: f64,
+    precision: Precision,
+) -> ChoiceWeights {
     // P[0] is about e^{−expected}; the power loses the bits of n.
     let inner = Precision { bits: precision.bits + 2 * n.bits() + (expected * 3.0) as u64 + 128 };
     let p = p(inner);
@@ -233,13 +238,13 @@ fn binomial_weights(n: &BigUint, p: &impl Fn(Precision) -> Enclosure, expected: 
     let listed: BigUint = cells.iter().map(|cell| &cell.low).sum();
     let whole = BigUint::one() << inner.bits;
     let beyond = if left.is_zero() || listed > whole { BigUint::zero() } else { whole - listed };
-    Weights { cells, beyond }
+    ChoiceWeights { cells, beyond }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::{Claim, Distribution, Probability, Slack, check, neighbours};
+    use crate::harness::{Claim, Distribution, ProbabilityInterval, Slack, check, neighbours};
     use crate::noise::InsecureSeededSource;
     use crate::scope::Scope;
 
@@ -271,7 +276,7 @@ mod tests {
     fn published(count: i64, scale: f64, threshold: i64) -> Distribution<Option<i64>> {
         let mass = |z: i64| (0.5 / scale).tanh() * (-(z.abs() as f64) / scale).exp();
         let shown = |value: i64| (value >= threshold).then_some(value);
-        let outcomes = (-60..=30).map(|value| (shown(value), Probability::near(mass(value - count), 1e-13)));
+        let outcomes = (-60..=30).map(|value| (shown(value), ProbabilityInterval::near(mass(value - count), 1e-13)));
         Distribution::new(outcomes, 2.0 * tail_probability(scale, 31 - count))
     }
 

@@ -25,7 +25,7 @@ pub(super) mod law;
 mod leaves;
 mod recursion;
 pub(super) use leaves::{Leaf, Leaves};
-pub(super) use recursion::{Recursion, Thresholds, table};
+pub(super) use recursion::{NodeThresholds, RecursionLevel, table};
 
 /// Finds a key between the least and the largest of the data.
 ///
@@ -43,15 +43,15 @@ pub(super) use recursion::{Recursion, Thresholds, table};
 #[derive(Debug, Clone)]
 pub struct InteriorPoint {
     bits: u32,
-    method: Search,
+    method: PointSearch,
 }
 
 #[derive(Debug, Clone)]
-enum Search {
+enum PointSearch {
     /// Weight e^{ε·score}: range ε when an owner comes or goes (the score only grows or only shrinks), 2ε when replaced.
     Exponential(Epsilon),
     /// F(j) = #{x ≤ j}: a node's value is how many keys it holds.
-    Recursive(Box<Recursion>),
+    Recursive(Box<RecursionLevel>),
 }
 
 /// How a budget is split between the level, the nodes and the end: near the best for the sizes that occur.
@@ -63,7 +63,7 @@ impl InteriorPoint {
         if epsilon.get() == 0.0 {
             return Err(Error::refused("an interior point needs epsilon above 0"));
         }
-        Ok(Self { bits: checked_bits(bits)?, method: Search::Exponential(epsilon) })
+        Ok(Self { bits: checked_bits(bits)?, method: PointSearch::Exponential(epsilon) })
     }
 
     /// By one level of the recursion, (ρ, ω)-tCDP when an owner is replaced, for a failure probability β.
@@ -82,9 +82,10 @@ impl InteriorPoint {
         let quantile = |noise: &SinhNormal, p: f64| noise.table().quantile(p) as f64;
         let quantiles = [quantile(&nodes, all), quantile(&nodes, quarter), quantile(&before, quarter)];
         let levels = f64::from(bits) + 1.0;
-        let thresholds = Thresholds::new(levels, (epsilon.get(), 1), beta.get(), quantiles);
-        let recursion = Recursion { leaves: Leaves::new(bits, 0), epsilon, sensitivity: 1, nodes, before, thresholds };
-        Ok(Self { bits, method: Search::Recursive(Box::new(recursion)) })
+        let thresholds = NodeThresholds::new(levels, (epsilon.get(), 1), beta.get(), quantiles);
+        let recursion =
+            RecursionLevel { leaves: Leaves::new(bits, 0), epsilon, sensitivity: 1, nodes, before, thresholds };
+        Ok(Self { bits, method: PointSearch::Recursive(Box::new(recursion)) })
     }
 
     /// The way that needs fewer owners, both (ρ, ω)-tCDP when an owner is replaced.
@@ -108,8 +109,8 @@ impl InteriorPoint {
     /// Which way it is.
     pub fn name(&self) -> &'static str {
         match self.method {
-            Search::Exponential(_) => "exponential mechanism",
-            Search::Recursive(_) => "recursion",
+            PointSearch::Exponential(_) => "exponential mechanism",
+            PointSearch::Recursive(_) => "recursion",
         }
     }
 
@@ -117,11 +118,11 @@ impl InteriorPoint {
     pub fn owners_needed(&self, beta: Beta) -> Result<f64> {
         match &self.method {
             // The best score is at least n/2, and at most 2^bits keys have score 0.
-            Search::Exponential(epsilon) => {
+            PointSearch::Exponential(epsilon) => {
                 let ln_keys = f64::from(self.bits) * std::f64::consts::LN_2;
                 Ok(2.0 / epsilon.get() * (ln_keys - beta.get().ln()))
             }
-            Search::Recursive(recursive) => Ok(recursive.thresholds.height() as f64),
+            PointSearch::Recursive(recursive) => Ok(recursive.thresholds.height() as f64),
         }
     }
 
@@ -137,11 +138,11 @@ impl InteriorPoint {
         let mut sorted = values.to_vec();
         sorted.sort_unstable();
         match &self.method {
-            Search::Exponential(epsilon) => {
+            PointSearch::Exponential(epsilon) => {
                 let rate = Exact::from_f64(epsilon.get())?.rational().clone();
                 Ok(sample(&score_segments(&sorted, last), &rate, 1, bits).unwrap_or(0))
             }
-            Search::Recursive(recursive) => {
+            PointSearch::Recursive(recursive) => {
                 let runs = sorted.chunk_by(|a, b| a == b);
                 let jumps: Vec<(Leaf, i64)> =
                     runs.map(|run| (Leaf { key: run[0], tie: 0 }, run.len() as i64)).collect();
@@ -155,11 +156,11 @@ impl InteriorPoint {
         let scoped = |presence: Shift, person: Shift| Moves::by_scope(vec![presence], vec![person], Vec::new());
         let one = Shift::one_cell(1.0)?;
         match &self.method {
-            Search::Exponential(epsilon) => {
+            PointSearch::Exponential(epsilon) => {
                 Ok(vec![Event::new(Word::Exponential { epsilon: *epsilon }, scoped(one, Shift::one_cell(2.0)?))])
             }
             // The fullest node of a level moves by at most one in either scope; replacing moves two nodes of a level.
-            Search::Recursive(recursive) => Ok(vec![
+            PointSearch::Recursive(recursive) => Ok(vec![
                 Event::new(Word::Exponential { epsilon: recursive.epsilon }, scoped(one, one)),
                 Noise::SinhNormal(recursive.nodes.clone()).event(scoped(one, Shift::new(2, 1.0)?))?,
                 Noise::SinhNormal(recursive.before.clone()).event(scoped(one, one))?,

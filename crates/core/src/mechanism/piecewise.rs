@@ -4,8 +4,8 @@
 //! probability ∝ length·e^{−rate·distance}, exactly ([`crate::noise`]: enclosures that are refined until they decide), then a
 //! uniform point of it. Domains up to 2^160 points.
 
-use crate::noise::refine::{Enclosure, Precision, Weights, choose};
-use crate::noise::tape::{self, Said};
+use crate::noise::refine::{ChoiceWeights, Enclosure, Precision, choose};
+use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, uniform};
 use num_bigint::{BigInt, BigUint};
 use num_rational::BigRational;
@@ -39,7 +39,7 @@ pub(crate) fn sample<S: BitSource + ?Sized>(
 ) -> Option<u128> {
     let length = |segment: &Segment| BigUint::from(segment.last - segment.first) + 1u32;
     let scores = segments.iter().map(|segment| (segment.last, segment.distance as i128));
-    let said = || Said::scores(rate.to_f64().unwrap_or(f64::NAN), scores);
+    let said = || Announcement::scores(rate.to_f64().unwrap_or(f64::NAN), scores);
     tape::through(bits, said, |bits| {
         let segment = choose_segment(segments, length, rate, unit, bits)?;
         let offset = uniform::below(bits, &length(&segment));
@@ -104,7 +104,7 @@ fn weights(
     rate: &BigRational,
     unit: u128,
     precision: Precision,
-) -> Weights {
+) -> ChoiceWeights {
     // A product of up to 2^20 factors loses about 20 bits, the lengths up to 160 more.
     let inner = Precision { bits: precision.bits + LARGEST_DOMAIN_BITS + 64 };
     let mut powers = Powers::new(inner, rate, unit);
@@ -115,7 +115,7 @@ fn weights(
     let cells = measured.iter().map(cell).collect();
     // 2^160 points at e^{−reach·rate} ≤ 2^{−precision−222}, in units of 2^{−precision−224}: at most 2^163.
     let beyond = if complete { BigUint::from(0u32) } else { BigUint::one() << (LARGEST_DOMAIN_BITS + 3) };
-    Weights { cells, beyond }
+    ChoiceWeights { cells, beyond }
 }
 
 /// e^{−rate·d} as (e^{−rate·unit})^k · e^{−rate·remainder}, with all k up to the largest so far kept.

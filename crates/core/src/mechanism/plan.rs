@@ -6,7 +6,8 @@ use super::additive::{Noise, edge_mass_upper};
 use super::histogram::{Histogram, one_cell_per_owner};
 use super::stability::{Contribution, StabilityHistogram};
 use crate::calibrate::{
-    Free, Moved, Target, calibrate, normal_tail_quantile, scale_for_pure, scale_for_zcdp, share_of, sigma_for_zcdp,
+    FreeParameter, ShiftNorms, Target, calibrate, normal_tail_quantile, scale_for_pure, scale_for_zcdp, share_of,
+    sigma_for_zcdp,
 };
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
@@ -17,7 +18,7 @@ use crate::scope::Scope;
 
 /// One way to meet the target.
 #[derive(Debug, Clone)]
-pub struct Candidate {
+pub struct NoiseCandidate {
     /// The noise.
     pub noise: Noise,
     /// For a stability histogram, whose domain need not be known: the least noisy count that is published.
@@ -28,7 +29,7 @@ pub struct Candidate {
     pub standard_deviation: f64,
 }
 
-impl Candidate {
+impl NoiseCandidate {
     /// The name in messages and tables: that of the noise, or `stability`.
     pub fn name(&self) -> &'static str {
         if self.threshold.is_some() { "stability" } else { self.noise.name() }
@@ -51,13 +52,13 @@ impl Candidate {
 /// assert_eq!(plan[0].noise.name(), "sinh-normal");
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn histogram_noise(target: Target, scope: &Scope, cells: u64, beta: Beta) -> Result<Vec<Candidate>> {
-    Plans::new(target, scope, 1)?.candidates(cells, cells, beta)
+pub fn histogram_noise(target: Target, scope: &Scope, cells: u64, beta: Beta) -> Result<Vec<NoiseCandidate>> {
+    NoisePlanner::new(target, scope, 1)?.candidates(cells, cells, beta)
 }
 
 /// What does not depend on the number of cells, for many of them.
 #[derive(Debug, Clone)]
-pub struct Plans {
+pub struct NoisePlanner {
     target: Target,
     moved: u32,
     noises: Vec<Noise>,
@@ -66,7 +67,7 @@ pub struct Plans {
     stability: Option<StabilityHistogram>,
 }
 
-impl Plans {
+impl NoisePlanner {
     /// Calibrates what can be calibrated without knowing the number of cells, for `releases` histograms that meet the target
     /// together.
     pub fn new(target: Target, scope: &Scope, releases: u64) -> Result<Self> {
@@ -102,7 +103,7 @@ impl Plans {
     ///
     /// A stability histogram leaves empty cells at 0 and publishes no count below its threshold: an occupied cell is off by its
     /// noise, or by a count that the noise kept below the threshold.
-    pub fn candidates(&self, cells: u64, occupied: u64, beta: Beta) -> Result<Vec<Candidate>> {
+    pub fn candidates(&self, cells: u64, occupied: u64, beta: Beta) -> Result<Vec<NoiseCandidate>> {
         if cells == 0 || !(1..=cells).contains(&occupied) {
             return Err(Error::refused(format!(
                 "a histogram needs at least one cell, and 1 to all of them occupied, not {occupied} of {cells}"
@@ -110,16 +111,16 @@ impl Plans {
         }
         let mut noises = self.noises.clone();
         noises.extend(self.sinh_normal(cells, beta)?.map(Noise::SinhNormal));
-        let candidate = |noise: Noise| Candidate {
+        let candidate = |noise: Noise| NoiseCandidate {
             maximum_error: noise.maximum(cells as f64, beta.get()),
             standard_deviation: noise.standard_deviation(),
             noise,
             threshold: None,
         };
-        let mut candidates: Vec<Candidate> = noises.into_iter().map(candidate).collect();
+        let mut candidates: Vec<NoiseCandidate> = noises.into_iter().map(candidate).collect();
         candidates.extend(self.stability.as_ref().map(|stability| {
             let off = stability.noise().maximum(occupied as f64, beta.get());
-            Candidate {
+            NoiseCandidate {
                 maximum_error: off + (stability.threshold() - 1) as f64,
                 standard_deviation: stability.noise().standard_deviation(),
                 noise: stability.noise().clone(),
@@ -149,7 +150,7 @@ fn one_of(rho: Rho, releases: u64) -> Result<Rho> {
 
 /// Gaussian and Laplace noise that is ρ-zCDP.
 fn concentrated(rho: Rho, moved: u32) -> Result<Vec<Noise>> {
-    let gaussian = sigma_for_zcdp(rho, Moved::units(moved.into()))?;
+    let gaussian = sigma_for_zcdp(rho, ShiftNorms::units(moved.into()))?;
     Ok(vec![Noise::gaussian(gaussian), Noise::laplace(scale_for_zcdp(rho, moved)?)])
 }
 
@@ -203,7 +204,7 @@ impl Calibration<'_> {
     }
 
     fn pure_scale(&self) -> Result<Scale> {
-        scale_for_pure(self.epsilon, Moved::units(u64::from(self.moved) * self.releases))
+        scale_for_pure(self.epsilon, ShiftNorms::units(u64::from(self.moved) * self.releases))
     }
 
     fn event(&self, word: Word) -> Result<Event> {
@@ -211,7 +212,7 @@ impl Calibration<'_> {
     }
 
     fn calibrated(&self, word: Word) -> Result<Word> {
-        Ok(calibrate(&self.event(word)?, Free::Noise, self.scope, self.epsilon, self.delta)?.word().clone())
+        Ok(calibrate(&self.event(word)?, FreeParameter::Noise, self.scope, self.epsilon, self.delta)?.word().clone())
     }
 
     /// One release: scale and bound directly. Several: half of δ for the edges, the largest ε per move for the rest.
@@ -222,7 +223,7 @@ impl Calibration<'_> {
             let edge = self.delta.get() / (2.0 * runs);
             let one = Word::Approximate { epsilon: self.epsilon, delta: Delta::new(edge)? };
             let Word::Approximate { epsilon, .. } = self.calibrated(one)? else { return Ok(None) };
-            (scale_for_pure(epsilon, Moved::units(1))?, edge)
+            (scale_for_pure(epsilon, ShiftNorms::units(1))?, edge)
         };
         truncation(scale.get(), edge).map(|bound| Noise::truncated_laplace(scale, bound)).transpose()
     }
@@ -356,7 +357,7 @@ mod tests {
     #[test]
     fn a_stability_histogram_of_several_releases_meets_the_target_and_its_error() {
         let (epsilon, delta, beta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap(), Beta::new(1e-3).unwrap());
-        let plans = Plans::new(Target::Approximate(epsilon, delta), &Scope::Person, 5).unwrap();
+        let plans = NoisePlanner::new(Target::Approximate(epsilon, delta), &Scope::Person, 5).unwrap();
         let all = plans.candidates(1 << 40, 100, beta).unwrap();
         let found = all.iter().find(|candidate| candidate.name() == "stability").unwrap();
         let keys = Delta::new(1e-6 / 10.0).unwrap();

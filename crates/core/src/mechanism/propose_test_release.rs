@@ -9,12 +9,12 @@
 //! (ε₁ + ε₂, δ) in all: if d ≥ 1 for one of two neighbours then their answers differ by at most B; if d = 0 for both, nothing is ever published. *Both parts are charged
 //! also when there is no answer.*
 
-use super::smooth::Steps;
+use super::smooth::OwnerSteps;
 use super::stability::KeySelection;
 use crate::calibrate::scale_for_pure;
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
-use crate::noise::tape::{self, Said};
+use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, DiscreteLaplace, bernoulli};
 use crate::quantity::{Beta, Delta, Epsilon, Probability, Scale, Sensitivity};
 
@@ -88,13 +88,13 @@ impl ProposeTestRelease {
     ) -> Result<Option<i64>> {
         let distance = self.distance(bound);
         let chance = Probability::new(self.probability(distance))?;
-        let said = || Said::cells("approximate", &[self.epsilon.get(), self.delta.get()], [distance.into()]);
+        let said = || Announcement::cells("approximate", &[self.epsilon.get(), self.delta.get()], [distance.into()]);
         let is_published = tape::through(bits, said, |bits| bernoulli::probability(bits, chance));
         Ok(is_published.then(|| DiscreteLaplace::new(self.scale).add_to(value, bits)))
     }
 
     /// What was done: the test and the noise, whatever came out.
-    pub fn events(&self, steps: &Steps) -> Result<Vec<Event>> {
+    pub fn events(&self, steps: &OwnerSteps) -> Result<Vec<Event>> {
         let test = Word::Approximate { epsilon: self.epsilon, delta: self.delta };
         let noise = Word::DiscreteLaplace { scale: self.scale };
         Ok(vec![Event::new(test, steps.moves(1.0)?), Event::new(noise, steps.moves(self.proposed as f64)?)])

@@ -31,7 +31,7 @@ mod median;
 mod thresholds;
 mod tree;
 
-pub use thresholds::{Counts, ThresholdCounts, fraction_at_most};
+pub use thresholds::{QuantileCounts, ThresholdCounts, fraction_at_most};
 pub use tree::QuantileTree;
 
 /// One quantile, or one end, of keys in 0, …, last.
@@ -49,14 +49,14 @@ pub use tree::QuantileTree;
 #[derive(Debug, Clone)]
 pub struct Quantile {
     last: u128,
-    target: Aim,
+    target: RankTarget,
     epsilon: Epsilon,
 }
 
 /// What is looked for among the values.
 #[derive(Debug, Clone, Copy)]
-enum Aim {
-    Fraction(Fraction),
+enum RankTarget {
+    Fraction(RankFraction),
     /// The k-th least value.
     FromBelow(u128),
     /// The k-th largest value.
@@ -68,12 +68,12 @@ const END_MISSED: f64 = 0.05;
 
 /// a/b with both in range for exact integer distances.
 #[derive(Debug, Clone, Copy)]
-struct Fraction {
+struct RankFraction {
     part: u128,
     whole: u128,
 }
 
-impl Fraction {
+impl RankFraction {
     /// The fraction rounded to a multiple of 2^{−20}: a public choice, and a millionth of a rank off.
     fn near(value: Probability) -> Self {
         let whole = 1u128 << 20;
@@ -87,7 +87,7 @@ impl Fraction {
     }
 }
 
-impl Aim {
+impl RankTarget {
     /// How far one added or removed value moves the distance.
     fn sensitivity(self) -> u128 {
         match self {
@@ -110,7 +110,7 @@ impl Aim {
             rank.saturating_sub(count - behind).max(beyond.saturating_sub(rank - 1))
         };
         match self {
-            Self::Fraction(Fraction { part, whole }) => {
+            Self::Fraction(RankFraction { part, whole }) => {
                 let low = (whole * below).saturating_sub(part * count);
                 low.max((whole * above).saturating_sub((whole - part) * count))
             }
@@ -123,7 +123,7 @@ impl Aim {
 impl Quantile {
     /// The `fraction` quantile of keys in 0, …, last, with a privacy loss of range `epsilon` for presence.
     pub fn new(last: u128, fraction: Probability, epsilon: Epsilon) -> Result<Self> {
-        Self::of(last, Aim::Fraction(Fraction::near(fraction)), epsilon)
+        Self::of(last, RankTarget::Fraction(RankFraction::near(fraction)), epsilon)
     }
 
     /// A value near the least one, with a privacy loss of range `epsilon` for presence and for person alike.
@@ -139,15 +139,15 @@ impl Quantile {
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn least(last: u128, epsilon: Epsilon) -> Result<Self> {
-        Self::of(last, Aim::FromBelow(end_rank(last, epsilon)), epsilon)
+        Self::of(last, RankTarget::FromBelow(end_rank(last, epsilon)), epsilon)
     }
 
     /// A value near the largest one, with a privacy loss of range `epsilon` for presence and for person alike.
     pub fn largest(last: u128, epsilon: Epsilon) -> Result<Self> {
-        Self::of(last, Aim::FromAbove(end_rank(last, epsilon)), epsilon)
+        Self::of(last, RankTarget::FromAbove(end_rank(last, epsilon)), epsilon)
     }
 
-    fn of(last: u128, target: Aim, epsilon: Epsilon) -> Result<Self> {
+    fn of(last: u128, target: RankTarget, epsilon: Epsilon) -> Result<Self> {
         if epsilon.get() == 0.0 {
             return Err(Error::refused("a quantile needs epsilon above 0"));
         }
@@ -229,8 +229,8 @@ impl Quantile {
         let sensitivity = self.target.sensitivity() as f64 / self.target.whole() as f64;
         let off = rank_error(self.last, sensitivity, self.epsilon, beta.get());
         Ok(match self.target {
-            Aim::Fraction(_) => off,
-            Aim::FromBelow(rank) | Aim::FromAbove(rank) => off + (rank - 1) as f64,
+            RankTarget::Fraction(_) => off,
+            RankTarget::FromBelow(rank) | RankTarget::FromAbove(rank) => off + (rank - 1) as f64,
         })
     }
 }
@@ -271,7 +271,7 @@ fn segments<Point: Copy + Ord>(
     range: (Point, Point),
     before: impl Fn(Point) -> Point,
     after: impl Fn(Point) -> Option<Point>,
-    target: Aim,
+    target: RankTarget,
 ) -> Vec<Segment<Point>> {
     let count: u128 = runs.iter().map(|(_, times)| times).sum();
     let mut segments = Vec::with_capacity(2 * runs.len() + 1);

@@ -16,8 +16,8 @@
 //! ```
 
 use crate::error::{Error, Result};
-use crate::event::{Choices, Event, Shift, Word, charged_where_seen};
-use crate::noise::refine::{self, Precision, Weights};
+use crate::event::{AnswerCount, Event, Shift, Word, charged_where_seen};
+use crate::noise::refine::{self, ChoiceWeights, Precision};
 use crate::noise::{BitSource, Fraction, bernoulli, uniform};
 use crate::quantity::{Beta, Epsilon, Exact};
 use crate::scope::AttributeSet;
@@ -36,7 +36,7 @@ pub struct RandomizedResponse {
 
 /// An unbiased estimate of how many owners hold a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
+pub struct CountEstimate {
     /// The estimated number of owners.
     pub count: f64,
     /// Its standard error, with the truth's share replaced by its estimate.
@@ -90,7 +90,7 @@ impl RandomizedResponse {
         let weights = |precision: Precision| {
             let keep = precision.ratio(&BigRational::one());
             let flip = precision.times(&precision.ratio(&others), &precision.exp_minus(self.rational.rational()));
-            Weights { cells: vec![keep, flip], beyond: BigUint::zero() }
+            ChoiceWeights { cells: vec![keep, flip], beyond: BigUint::zero() }
         };
         if refine::choose(bits, weights) == 0 {
             return truth;
@@ -113,19 +113,19 @@ impl RandomizedResponse {
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn events(&self, attributes: &AttributeSet) -> Result<Vec<Event>> {
-        let word = Word::RandomizedResponse { epsilon: self.epsilon, values: Choices::new(self.values)? };
+        let word = Word::RandomizedResponse { epsilon: self.epsilon, values: AnswerCount::new(self.values)? };
         charged_where_seen(word, Shift::one_cell(1.0)?, attributes)
     }
 
     /// Unbiased estimates from how often each answer came: (count − n·p_flip)/(p_keep − p_flip).
-    pub fn estimate(&self, counts: &[u64]) -> Vec<Estimate> {
+    pub fn estimate(&self, counts: &[u64]) -> Vec<CountEstimate> {
         let n: f64 = counts.iter().map(|count| *count as f64).sum();
         let (keep, flip) = (self.keep(), self.flip());
         let one = |&count: &u64| {
             let estimated = (count as f64 - n * flip) / (keep - flip);
             let holders = estimated.clamp(0.0, n);
             let variance = holders * keep * (1.0 - keep) + (n - holders) * flip * (1.0 - flip);
-            Estimate { count: estimated, standard_error: variance.sqrt() / (keep - flip) }
+            CountEstimate { count: estimated, standard_error: variance.sqrt() / (keep - flip) }
         };
         counts.iter().map(one).collect()
     }

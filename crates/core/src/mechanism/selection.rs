@@ -13,7 +13,7 @@
 //! neighbours move the scores is a [`Change`].
 
 use super::piecewise::sample_group;
-use crate::calibrate::{Moved, scale_for_pure};
+use crate::calibrate::{ShiftNorms, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Word};
 use crate::noise::{BitSource, DiscreteLaplace, Fraction, Geometric, bernoulli, uniform};
@@ -28,14 +28,14 @@ pub use obvious::ObviousAnswer;
 
 /// How one step of the data moves the scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum ScoreChange {
     /// Adding, removing or replacing an owner moves each score by at most 1, some up and some down.
     General,
     /// Adding an owner moves no score down and none up by more than 1 (counts do this). Replacing is two such steps.
     Monotone,
 }
 
-impl Change {
+impl ScoreChange {
     /// How many times the score's sensitivity a difference of two scores moves.
     pub(crate) fn gap_moves(self) -> u32 {
         match self {
@@ -77,10 +77,10 @@ pub enum Selector {
 /// A private choice among candidates.
 ///
 /// ```
-/// use scumble::mechanism::selection::{Change, Selection, Selector};
+/// use scumble::mechanism::selection::{ScoreChange, Selection, Selector};
 /// use scumble::noise::InsecureSeededSource;
 /// use scumble::quantity::Epsilon;
-/// let selection = Selection::new(Selector::PermuteAndFlip(Epsilon::new(1.0)?), Change::Monotone)?;
+/// let selection = Selection::new(Selector::PermuteAndFlip(Epsilon::new(1.0)?), ScoreChange::Monotone)?;
 /// let votes = [3, 950, 17];
 /// assert_eq!(selection.release(&votes, &mut InsecureSeededSource::new(1))?, 1);
 /// # Ok::<(), scumble::Error>(())
@@ -88,12 +88,12 @@ pub enum Selector {
 #[derive(Debug, Clone)]
 pub struct Selection {
     selector: Selector,
-    change: Change,
+    change: ScoreChange,
 }
 
 impl Selection {
     /// Refuses ε = 0, and an obvious answer that was made for another change.
-    pub fn new(selector: Selector, change: Change) -> Result<Self> {
+    pub fn new(selector: Selector, change: ScoreChange) -> Result<Self> {
         match &selector {
             Selector::Exponential(epsilon) | Selector::PermuteAndFlip(epsilon) | Selector::NoisyMax(epsilon, _)
                 if epsilon.get() == 0.0 =>
@@ -131,7 +131,7 @@ impl Selection {
 
     /// The noise scale: the moves of a gap over ε.
     fn scale(&self, epsilon: Epsilon) -> Result<Scale> {
-        scale_for_pure(epsilon, Moved::units(self.change.gap_moves().into()))
+        scale_for_pure(epsilon, ShiftNorms::units(self.change.gap_moves().into()))
     }
 
     /// What was done.

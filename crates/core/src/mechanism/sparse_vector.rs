@@ -7,12 +7,12 @@
 //! We differ from the survey where it counts only rounds that end: an open round, in which everything was below, has already cost ε₁, and its next answer may cost the rest. So **a round is charged when it opens**.
 //! The sum is tight: with 20 questions the loss is within 1% of it (a test finds that).
 
-use super::selection::Change;
-use super::smooth::Steps;
-use crate::calibrate::{Moved, scale_for_pure};
+use super::selection::ScoreChange;
+use super::smooth::OwnerSteps;
+use crate::calibrate::{ShiftNorms, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
-use crate::noise::tape::{self, Input, Said};
+use crate::noise::tape::{self, Announcement, MechanismInput};
 use crate::noise::{BitSource, DiscreteLaplace};
 use crate::quantity::{Beta, Epsilon, Exact, Scale};
 use crate::scope::AttributeSet;
@@ -22,10 +22,10 @@ use std::fmt;
 ///
 /// ```
 /// use scumble::quantity::{beta, epsilon};
-/// use scumble::mechanism::selection::Change;
+/// use scumble::mechanism::selection::ScoreChange;
 /// use scumble::mechanism::sparse_vector::SparseVector;
 /// use scumble::noise::InsecureSeededSource;
-/// let test = SparseVector::within(epsilon(1.0)?, Change::General)?;
+/// let test = SparseVector::within(epsilon(1.0)?, ScoreChange::General)?;
 /// let first = test.release(&[3, 5, 912, 4], 400, &mut InsecureSeededSource::new(1));
 /// assert_eq!(first, Some(2));
 /// assert!(test.error(beta(0.05)?, 4)? < 60.0);
@@ -38,14 +38,14 @@ pub struct SparseVector {
     epsilons: (f64, f64),
     threshold: DiscreteLaplace,
     question: DiscreteLaplace,
-    change: Change,
+    change: ScoreChange,
 }
 
 /// The noise on the threshold of an open round: whoever knows it knows more than was paid for. It is never printed.
 #[must_use]
-pub struct Round(i128);
+pub struct ThresholdNoise(i128);
 
-impl Round {
+impl ThresholdNoise {
     /// The secret, to be kept where its owner alone can read it.
     pub fn secret(&self) -> i128 {
         self.0
@@ -57,7 +57,7 @@ impl Round {
     }
 }
 
-impl fmt::Debug for Round {
+impl fmt::Debug for ThresholdNoise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Round(secret)")
     }
@@ -65,19 +65,19 @@ impl fmt::Debug for Round {
 
 impl SparseVector {
     /// With ε₁ for the threshold and ε₂ for the questions, both above 0.
-    pub fn new(threshold: Epsilon, questions: Epsilon, change: Change) -> Result<Self> {
+    pub fn new(threshold: Epsilon, questions: Epsilon, change: ScoreChange) -> Result<Self> {
         let sum = Exact::from(threshold) + Exact::from(questions);
         Ok(Self {
             epsilon: Epsilon::new(sum.to_f64_up())?,
             epsilons: (threshold.get(), questions.get()),
-            threshold: DiscreteLaplace::new(scale_for_pure(threshold, Moved::units(1))?),
-            question: DiscreteLaplace::new(scale_for_pure(questions, Moved::units(change.gap_moves().into()))?),
+            threshold: DiscreteLaplace::new(scale_for_pure(threshold, ShiftNorms::units(1))?),
+            question: DiscreteLaplace::new(scale_for_pure(questions, ShiftNorms::units(change.gap_moves().into()))?),
             change,
         })
     }
 
     /// With the split of ε for which the variance of ν − ρ is the least: ε₂ = g^{2/3}·ε₁, with g = 2, or 1 where scores move the same way.
-    pub fn within(epsilon: Epsilon, change: Change) -> Result<Self> {
+    pub fn within(epsilon: Epsilon, change: ScoreChange) -> Result<Self> {
         let epsilon = epsilon.get();
         if epsilon == 0.0 {
             return Err(Error::refused("sparse vector needs epsilon above 0"));
@@ -93,8 +93,8 @@ impl SparseVector {
     }
 
     /// Opens a round.
-    pub fn open<S: BitSource + ?Sized>(&self, bits: &mut S) -> Round {
-        Round(self.threshold.add_to_wide(0, bits))
+    pub fn open<S: BitSource + ?Sized>(&self, bits: &mut S) -> ThresholdNoise {
+        ThresholdNoise(self.threshold.add_to_wide(0, bits))
     }
 
     /// Whether a score is below a threshold: the round goes on. None if it is at or above, and then the round is over.
@@ -103,12 +103,18 @@ impl SparseVector {
     /// If every score of a round moves by at most 1 as the [`Change`] says, whatever was chosen after seeing earlier answers, and a round that has ended is not asked again, all answers of a round together cost what
     /// [`SparseVector::events`] says: for each value r of ρ, compare with ρ = r + 1 (for which every ⊥ is at least as likely on the other data), and then the one ⊤ with a threshold and a score that moved by 1 each.
     #[must_use]
-    pub fn ask<S: BitSource + ?Sized>(&self, round: Round, score: i64, threshold: i64, bits: &mut S) -> Option<Round> {
+    pub fn ask<S: BitSource + ?Sized>(
+        &self,
+        round: ThresholdNoise,
+        score: i64,
+        threshold: i64,
+        bits: &mut S,
+    ) -> Option<ThresholdNoise> {
         let limit = round.0.saturating_add(threshold.into());
-        let said = || Said {
+        let said = || Announcement {
             name: "question",
             law: None,
-            input: Input::Cells(vec![i128::from(score) - i128::from(threshold)]),
+            input: MechanismInput::Cells(vec![i128::from(score) - i128::from(threshold)]),
         };
         let goes_on = tape::through(bits, said, |bits| self.question.add_to_wide(score.into(), bits) < limit);
         goes_on.then_some(round)
@@ -129,7 +135,7 @@ impl SparseVector {
     /// What a round did, from its opening on, if the scores read these attributes.
     pub fn events(&self, attributes: &AttributeSet) -> Result<Vec<Event>> {
         // Scores that move the same way with an owner who comes or goes may move both ways with one who is replaced: two steps.
-        let steps = if self.change == Change::Monotone { Steps::two() } else { Steps::one() };
+        let steps = if self.change == ScoreChange::Monotone { OwnerSteps::two() } else { OwnerSteps::one() };
         Ok(vec![Event::new(Word::Pure { epsilon: self.epsilon }, steps.reading(attributes.clone()).moves(1.0)?)])
     }
 

@@ -7,10 +7,10 @@
 //! - [`super::huge_domain`]: a public but huge domain, with pure privacy.
 
 use super::additive::Noise;
-use crate::calibrate::{Moved, Target, scale_for_pure};
+use crate::calibrate::{ShiftNorms, Target, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Charge, Event, Moves, Shift, Word, charged_by_scope};
-use crate::noise::tape::{self, Said};
+use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, bernoulli};
 use crate::quantity::{Beta, Delta, Epsilon, Exact, Probability};
 use crate::scope::{AttributeSet, Scope};
@@ -129,7 +129,7 @@ impl StabilityHistogram {
         if !matches!(scope, Scope::Presence | Scope::Person) {
             return Err(Error::refused(format!("private keys are calibrated for presence or person, not for {scope}")));
         }
-        let scale = scale_for_pure(epsilon, Moved::of(&contribution.moves()?, scope))?;
+        let scale = scale_for_pure(epsilon, ShiftNorms::of(&contribution.moves()?, scope))?;
         Self::new(Noise::laplace(scale), contribution, delta)
     }
 
@@ -263,7 +263,11 @@ impl KeySelection {
             let chance = Probability::new(self.probability(*count))?;
             let keys = f64::from(self.keys);
             let said = || {
-                Said::cells("approximate", &[self.epsilon.get() / keys, self.delta.get() / keys], [i128::from(*count)])
+                Announcement::cells(
+                    "approximate",
+                    &[self.epsilon.get() / keys, self.delta.get() / keys],
+                    [i128::from(*count)],
+                )
             };
             if tape::through_or(bits, said, Some(false), |bits| bernoulli::probability(bits, chance)) {
                 published.push(key.clone());

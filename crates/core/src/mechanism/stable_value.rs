@@ -9,11 +9,11 @@
 //!
 //! Several values, of which one owner moves at most g: each is published by itself with (ε/g, 1−(1−δ)^{1/g}), which is (ε, δ) together.
 
-use super::smooth::Steps;
+use super::smooth::OwnerSteps;
 use super::stability::KeySelection;
 use crate::error::Result;
 use crate::event::{Event, Moves, Word};
-use crate::noise::tape::{self, Said};
+use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, bernoulli};
 use crate::quantity::{Beta, Delta, Epsilon, Probability};
 
@@ -21,10 +21,10 @@ use crate::quantity::{Beta, Delta, Epsilon, Probability};
 ///
 /// ```
 /// use scumble::quantity::{delta, epsilon};
-/// use scumble::mechanism::stable_value::{Keys, StableValue, mode};
+/// use scumble::mechanism::stable_value::{KeyDomain, StableValue, mode};
 /// use scumble::noise::InsecureSeededSource;
 /// let stable = StableValue::new(epsilon(1.0)?, delta(1e-6)?)?;
-/// let found = mode(&[812, 75, 310], Keys::Public).unwrap();
+/// let found = mode(&[812, 75, 310], KeyDomain::Public).unwrap();
 /// let published = stable.release(found.key, found.person, &mut InsecureSeededSource::new(1))?;
 /// assert_eq!(published, Some(0));
 /// # Ok::<(), scumble::Error>(())
@@ -66,15 +66,20 @@ impl StableValue {
     ) -> Result<Option<Value>> {
         let chance = Probability::new(self.probability(distance))?;
         let values = f64::from(self.test.keys_per_owner());
-        let said =
-            || Said::cells("approximate", &[self.epsilon.get() / values, self.delta.get() / values], [distance.into()]);
+        let said = || {
+            Announcement::cells(
+                "approximate",
+                &[self.epsilon.get() / values, self.delta.get() / values],
+                [distance.into()],
+            )
+        };
         // Of a key that was not there when a tape was recorded, nothing is said.
         let is_published = tape::through_or(bits, said, Some(false), |bits| bernoulli::probability(bits, chance));
         Ok(is_published.then_some(value))
     }
 
     /// What was done where there is one value, whatever came out; the distance counts steps.
-    pub fn events(&self, steps: &Steps) -> Result<Vec<Event>> {
+    pub fn events(&self, steps: &OwnerSteps) -> Result<Vec<Event>> {
         let word = Word::Approximate { epsilon: self.epsilon, delta: self.delta };
         Ok(vec![Event::new(word, steps.moves(1.0)?)])
     }
@@ -107,7 +112,7 @@ impl StableValue {
 
 /// Which keys can be the mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keys {
+pub enum KeyDomain {
     /// Those that are listed, and no others.
     Public,
     /// Others as well.
@@ -128,20 +133,20 @@ pub struct Mode {
 /// The mode of counts in the order of their keys, one for each owner; none if there is no key, or if keys are not public and nobody has one.
 ///
 /// ```
-/// use scumble::mechanism::stable_value::{Keys, mode};
-/// let found = mode(&[6, 2, 0], Keys::Public).unwrap();
+/// use scumble::mechanism::stable_value::{KeyDomain, mode};
+/// let found = mode(&[6, 2, 0], KeyDomain::Public).unwrap();
 /// assert_eq!((found.key, found.person, found.presence), (0, 3, 5));
-/// assert_eq!(mode(&[3, 3], Keys::Public).unwrap().person, 1);
-/// assert_eq!(mode(&[], Keys::Unknown), None);
+/// assert_eq!(mode(&[3, 3], KeyDomain::Public).unwrap().person, 1);
+/// assert_eq!(mode(&[], KeyDomain::Unknown), None);
 /// ```
-pub fn mode(counts: &[u64], keys: Keys) -> Option<Mode> {
+pub fn mode(counts: &[u64], keys: KeyDomain) -> Option<Mode> {
     let (key, &most) = counts.iter().enumerate().max_by_key(|(place, count)| (**count, std::cmp::Reverse(*place)))?;
-    if keys == Keys::Unknown && most == 0 {
+    if keys == KeyDomain::Unknown && most == 0 {
         return None;
     }
     let listed =
         counts.iter().enumerate().filter(|(place, _)| *place != key).map(|(place, count)| (*count, place < key));
-    let absent = (keys == Keys::Unknown).then_some((0, true));
+    let absent = (keys == KeyDomain::Unknown).then_some((0, true));
     let (mut person, mut presence) = (u64::MAX, u64::MAX);
     for (count, wins_ties) in listed.chain(absent) {
         let gap = most - count;

@@ -1,9 +1,9 @@
 //! The binomial distribution, exactly, for any number of trials up to 2^128 and any probability, however small.
 
-use super::blocks::{Layout, Shape, Side};
+use super::blocks::{BlockLayout, ModeSide, UnimodalWeights};
 use super::certified::{Arithmetic, Interval};
 use super::fraction::Fraction;
-use super::prepared::{Drawn, Prepared};
+use super::prepared::{DirectSampling, PreparedSampler};
 use super::source::BitSource;
 use crate::error::{Error, Result};
 use crate::quantity::Probability;
@@ -23,14 +23,14 @@ use num_traits::{One, ToPrimitive, Zero};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Binomial {
-    kind: Sampler,
+    kind: BinomialSampler,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Sampler {
+enum BinomialSampler {
     /// No trial, or no doubt.
     Constant(u128),
-    Random(Box<Prepared<Trials>>),
+    Random(Box<PreparedSampler<BinomialWeights>>),
 }
 
 impl Binomial {
@@ -56,11 +56,11 @@ impl Binomial {
 
     fn of(trials: u128, probability: Fraction) -> Self {
         let kind = if trials == 0 || probability.numerator().is_zero() {
-            Sampler::Constant(0)
+            BinomialSampler::Constant(0)
         } else if probability.numerator() >= probability.denominator() {
-            Sampler::Constant(trials)
+            BinomialSampler::Constant(trials)
         } else {
-            Sampler::Random(Box::new(Prepared::new(Trials::new(trials, probability))))
+            BinomialSampler::Random(Box::new(PreparedSampler::new(BinomialWeights::new(trials, probability))))
         };
         Self { kind }
     }
@@ -68,8 +68,8 @@ impl Binomial {
     /// One draw, between 0 and the number of trials.
     pub fn sample<S: BitSource + ?Sized>(&self, bits: &mut S) -> u128 {
         match &self.kind {
-            Sampler::Constant(value) => *value,
-            Sampler::Random(prepared) => {
+            BinomialSampler::Constant(value) => *value,
+            BinomialSampler::Random(prepared) => {
                 let trials = prepared.shape();
                 trials.mode.saturating_add_signed(prepared.sample_wide(bits)).min(trials.count)
             }
@@ -86,7 +86,7 @@ impl Binomial {
 
 /// Weights C(n, k) p^k (1−p)^{n−k}, as offsets from the mode ⌊(n+1)p⌋. Log-concave.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Trials {
+pub(super) struct BinomialWeights {
     count: u128,
     probability: Fraction,
     mode: u128,
@@ -96,13 +96,13 @@ pub(super) struct Trials {
 /// Up to this distance a ratio is an exact product; beyond it, it goes through ln Γ.
 const LONGEST_PRODUCT: u128 = 64;
 
-impl Trials {
+impl BinomialWeights {
     pub(super) fn new(count: u128, probability: Fraction) -> Self {
         let mode = (BigUint::from(count) + 1u32) * probability.numerator() / probability.denominator();
         let mode = mode.to_u128().unwrap_or(u128::MAX).min(count);
         let p = probability.to_f64();
         let deviation = (count as f64 * p * (1.0 - p)).sqrt();
-        Self { count, mode, length_log2: Layout::length_log2(deviation, 64.0, 8.0), probability }
+        Self { count, mode, length_log2: BlockLayout::length_log2(deviation, 64.0, 8.0), probability }
     }
 
     fn position(&self, offset: i128) -> Option<u128> {
@@ -139,9 +139,9 @@ impl Trials {
     }
 }
 
-impl Shape for Trials {
-    fn layout(&self) -> Layout {
-        Layout::TwoSided { length_log2: self.length_log2 }
+impl UnimodalWeights for BinomialWeights {
+    fn layout(&self) -> BlockLayout {
+        BlockLayout::TwoSided { length_log2: self.length_log2 }
     }
 
     fn ratio(&self, arithmetic: &Arithmetic, at: i128, edge: i128) -> Interval {
@@ -161,7 +161,11 @@ impl Shape for Trials {
         arithmetic.ratio(&above.into(), &below.into())
     }
 
-    fn edge_weights<'a>(&'a self, arithmetic: &'a Arithmetic, side: Side) -> Box<dyn Iterator<Item = Interval> + 'a> {
+    fn edge_weights<'a>(
+        &'a self,
+        arithmetic: &'a Arithmetic,
+        side: ModeSide,
+    ) -> Box<dyn Iterator<Item = Interval> + 'a> {
         let edges = (0..).map(move |index| self.layout().block(side, index).edge);
         if self.length_log2 > 0 {
             return Box::new(edges.map(move |edge| self.ratio(arithmetic, edge, 0)));
@@ -185,4 +189,4 @@ impl Shape for Trials {
     }
 }
 
-impl Drawn for Trials {}
+impl DirectSampling for BinomialWeights {}

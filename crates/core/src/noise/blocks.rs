@@ -20,7 +20,7 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 
 /// Which way from the mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum ModeSide {
     /// From the mode upwards.
     Right,
     /// From the mode − 1 downwards.
@@ -29,7 +29,7 @@ pub(super) enum Side {
 
 /// How the integers are cut into blocks. All positions here are offsets from the mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(super) enum BlockLayout {
     /// Blocks of 2^length integers on both sides.
     TwoSided { length_log2: u32 },
     /// Blocks of 2^length integers on the right only.
@@ -44,21 +44,21 @@ pub(super) enum Layout {
 pub(super) struct Block {
     pub(super) edge: i128,
     pub(super) length_log2: u32,
-    side: Side,
+    side: ModeSide,
 }
 
 impl Block {
     fn at(&self, step: u64) -> i128 {
         match self.side {
-            Side::Right => self.edge.saturating_add(step.into()),
-            Side::Left => self.edge.saturating_sub(step.into()),
+            ModeSide::Right => self.edge.saturating_add(step.into()),
+            ModeSide::Left => self.edge.saturating_sub(step.into()),
         }
     }
 }
 
-impl Layout {
+impl BlockLayout {
     /// The block of this place on this side, counted from the mode.
-    pub(super) fn block(self, side: Side, index: u64) -> Block {
+    pub(super) fn block(self, side: ModeSide, index: u64) -> Block {
         let index = i128::from(index);
         let (start, length_log2) = match self {
             Self::TwoSided { length_log2 } | Self::OneSided { length_log2 } => (index << length_log2, length_log2),
@@ -67,7 +67,7 @@ impl Layout {
                 ((index - 8 * doublings) << doublings, doublings as u32)
             }
         };
-        let edge = if side == Side::Right { start } else { -1 - start };
+        let edge = if side == ModeSide::Right { start } else { -1 - start };
         Block { edge, length_log2, side }
     }
 
@@ -91,15 +91,19 @@ impl Layout {
 }
 
 /// Unnormalised weights on the integers that never rise away from the mode. Positions are offsets from the mode.
-pub(super) trait Shape {
+pub(super) trait UnimodalWeights {
     /// How the integers are cut.
-    fn layout(&self) -> Layout;
+    fn layout(&self) -> BlockLayout;
 
     /// Encloses weight(at)/weight(edge), for `at` at least as far from the mode as `edge`, on the same side (or `edge` = 0).
     fn ratio(&self, arithmetic: &Arithmetic, at: i128, edge: i128) -> Interval;
 
     /// Encloses weight(edge)/weight(mode) for the edges of all blocks of one side, from the mode outwards.
-    fn edge_weights<'a>(&'a self, arithmetic: &'a Arithmetic, side: Side) -> Box<dyn Iterator<Item = Interval> + 'a> {
+    fn edge_weights<'a>(
+        &'a self,
+        arithmetic: &'a Arithmetic,
+        side: ModeSide,
+    ) -> Box<dyn Iterator<Item = Interval> + 'a> {
         Box::new((0..).map(move |index| self.ratio(arithmetic, self.layout().block(side, index).edge, 0)))
     }
 
@@ -117,7 +121,7 @@ pub(super) trait Shape {
 
 /// A block of the table, ready for the hot loop.
 #[derive(Debug, Clone, Copy)]
-struct Cell {
+struct BlockCell {
     /// |edge|, less one on the left.
     start: u64,
     /// At least this many of 2^24 are kept wherever in the block.
@@ -129,14 +133,14 @@ struct Cell {
 
 /// The table of a shape.
 #[derive(Debug)]
-pub(super) struct Blocks {
+pub(super) struct BlockTable {
     /// For blocks of one integer: the offset that belongs to the first 16 bits, or [`UNDECIDED`].
     offsets: Option<Box<[i16; FIRST_WORDS]>>,
     /// For longer blocks: the cell that belongs to the first 16 bits, or [`UNDECIDED_CELL`].
     first_cells: Box<[u16; FIRST_WORDS]>,
     /// The first cell that a word with these 16 leading bits can be in.
     candidates: Box<[u16; FIRST_WORDS]>,
-    cells: Vec<Cell>,
+    cells: Vec<BlockCell>,
     /// Lower bounds of the cumulative probabilities, in units of 2^−64; each is less than `uncertainty` too low.
     ends: Vec<u64>,
     uncertainty: u64,
@@ -155,9 +159,9 @@ const TAIL_BITS: u64 = 50;
 /// Fractional bits of the arithmetic that makes the table.
 const TABLE_PRECISION: u64 = 128;
 
-impl Blocks {
+impl BlockTable {
     /// The table of `shape`.
-    pub(super) fn new<T: Shape>(shape: &T) -> Self {
+    pub(super) fn new<T: UnimodalWeights>(shape: &T) -> Self {
         let envelope = Envelope::of(shape, TABLE_PRECISION, TAIL_BITS);
         let (ends, uncertainty) = envelope.words();
         let cells = envelope.cells(shape.layout());
@@ -169,7 +173,7 @@ impl Blocks {
 
     /// One draw, as an offset from the mode.
     #[inline]
-    pub(super) fn sample<T: Shape, S: BitSource + ?Sized>(&self, shape: &T, bits: &mut S) -> i128 {
+    pub(super) fn sample<T: UnimodalWeights, S: BitSource + ?Sized>(&self, shape: &T, bits: &mut S) -> i128 {
         if let Some(offsets) = &self.offsets {
             let first = bits.next_bits(16) as u16;
             match offsets[usize::from(first)] {
@@ -186,7 +190,7 @@ impl Blocks {
     }
 
     /// Independent draws, handed to `place` together with their slots.
-    pub(super) fn fill<T: Shape, S: BitSource + ?Sized, P: Store>(
+    pub(super) fn fill<T: UnimodalWeights, S: BitSource + ?Sized, P: SlotStore>(
         &self,
         shape: &T,
         bits: &mut S,
@@ -240,7 +244,7 @@ impl Blocks {
     /// As [`Blocks::quickly`] for any word and any block length.
     #[cold]
     #[inline(never)]
-    fn slowly<T: Shape, S: BitSource + ?Sized>(&self, shape: &T, first_word: u64, bits: &mut S) -> i128 {
+    fn slowly<T: UnimodalWeights, S: BitSource + ?Sized>(&self, shape: &T, first_word: u64, bits: &mut S) -> i128 {
         let mut word = first_word;
         loop {
             let block = self.block_of_first(shape, (word >> 48) as u16, bits);
@@ -260,12 +264,12 @@ impl Blocks {
     /// The offset of an undecided first word when all blocks are single integers.
     #[cold]
     #[inline(never)]
-    fn single_slowly<T: Shape, S: BitSource + ?Sized>(&self, shape: &T, first: u16, bits: &mut S) -> i128 {
+    fn single_slowly<T: UnimodalWeights, S: BitSource + ?Sized>(&self, shape: &T, first: u16, bits: &mut S) -> i128 {
         self.block_of_first(shape, first, bits).edge
     }
 
     /// The block that holds a uniform real with these leading 16 bits.
-    fn block_of_first<T: Shape, S: BitSource + ?Sized>(&self, shape: &T, first: u16, bits: &mut S) -> Block {
+    fn block_of_first<T: UnimodalWeights, S: BitSource + ?Sized>(&self, shape: &T, first: u16, bits: &mut S) -> Block {
         let decided = self.first_cells[usize::from(first)];
         if decided != UNDECIDED_CELL {
             return block_of_cell(shape.layout(), usize::from(decided));
@@ -285,7 +289,7 @@ impl Blocks {
 
     /// The block that holds a uniform real with these leading 64 bits: more bits of it and more digits of the cumulative
     /// envelope until they decide. Each round decides all but 2^−precision or so of what is left.
-    fn block_of_real<T: Shape, S: BitSource + ?Sized>(shape: &T, word: u64, bits: &mut S) -> Block {
+    fn block_of_real<T: UnimodalWeights, S: BitSource + ?Sized>(shape: &T, word: u64, bits: &mut S) -> Block {
         let mut real = BigUint::from(word);
         let mut known = 64u64;
         loop {
@@ -301,7 +305,7 @@ impl Blocks {
 }
 
 /// How a draw gets into its slot.
-pub(super) trait Store: Copy {
+pub(super) trait SlotStore: Copy {
     /// A draw that is small.
     fn narrow(self, slot: &mut i64, offset: i64);
     /// Any draw.
@@ -311,15 +315,21 @@ pub(super) trait Store: Copy {
 /// Cells 0, 1, 2, 3 … are the right and the left block nearest to the mode, the next ones, and so on; on one side only when
 /// there is no left. More cells never change the order of the earlier ones: every table of a shape, however precise, cuts the
 /// same real line.
-fn block_of_cell(layout: Layout, cell: usize) -> Block {
+fn block_of_cell(layout: BlockLayout, cell: usize) -> Block {
     if !layout.has_left() {
-        return layout.block(Side::Right, cell as u64);
+        return layout.block(ModeSide::Right, cell as u64);
     }
-    layout.block(if cell.is_multiple_of(2) { Side::Right } else { Side::Left }, cell as u64 / 2)
+    layout.block(if cell.is_multiple_of(2) { ModeSide::Right } else { ModeSide::Left }, cell as u64 / 2)
 }
 
 /// Whether `offset` is kept: a uniform real with the leading bits `keep` against weight(offset)/weight(edge).
-fn keep<T: Shape, S: BitSource + ?Sized>(shape: &T, offset: i128, edge: i128, keep: u64, bits: &mut S) -> bool {
+fn keep<T: UnimodalWeights, S: BitSource + ?Sized>(
+    shape: &T,
+    offset: i128,
+    edge: i128,
+    keep: u64,
+    bits: &mut S,
+) -> bool {
     const SLACK: f64 = 1.0 / (1u64 << 39) as f64;
     if offset == edge {
         return true;
@@ -349,13 +359,13 @@ struct Envelope {
 
 impl Envelope {
     /// Lists cells until those left out have less than 2^−tail_bits of the mass.
-    fn of<T: Shape>(shape: &T, precision: u64, tail_bits: u64) -> Self {
+    fn of<T: UnimodalWeights>(shape: &T, precision: u64, tail_bits: u64) -> Self {
         let arithmetic = Arithmetic::new(precision);
         let layout = shape.layout();
         let negligible = BigInt::one() << precision.saturating_sub(tail_bits + 1);
-        let mut sides = vec![Tail::new(shape, &arithmetic, Side::Right, &negligible)];
+        let mut sides = vec![EnvelopeTail::new(shape, &arithmetic, ModeSide::Right, &negligible)];
         if layout.has_left() {
-            sides.push(Tail::new(shape, &arithmetic, Side::Left, &negligible));
+            sides.push(EnvelopeTail::new(shape, &arithmetic, ModeSide::Left, &negligible));
         }
         let (mut edges, mut ends, mut sum) = (Vec::new(), Vec::new(), Interval::zero());
         for index in 0.. {
@@ -370,7 +380,7 @@ impl Envelope {
             if index < layout.first_of_constant_length() {
                 continue;
             }
-            let length = layout.block(Side::Right, index).length_log2;
+            let length = layout.block(ModeSide::Right, index).length_log2;
             let beyond: Option<Vec<BigInt>> = sides.iter().map(|side| side.beyond(&arithmetic, length)).collect();
             if let Some(beyond) = beyond.filter(|beyond| beyond.iter().all(|mass| *mass <= negligible)) {
                 sum.high += beyond.iter().sum::<BigInt>();
@@ -412,11 +422,11 @@ impl Envelope {
         None
     }
 
-    fn cells(&self, layout: Layout) -> Vec<Cell> {
+    fn cells(&self, layout: BlockLayout) -> Vec<BlockCell> {
         let stride = if layout.has_left() { 2 } else { 1 };
         let cell = |index: usize| {
             let block = block_of_cell(layout, index);
-            let left = block.side == Side::Left;
+            let left = block.side == ModeSide::Left;
             let start = if left { -1 - block.edge } else { block.edge };
             // The far end of a block weighs at least as much as the next edge.
             let kept = match self.edges.get(index + stride) {
@@ -426,7 +436,7 @@ impl Envelope {
                 }
                 _ => 0,
             };
-            Cell {
+            BlockCell {
                 start: u64::try_from(start).unwrap_or(u64::MAX),
                 surely_kept: kept,
                 length_log2: block.length_log2 as u8,
@@ -438,8 +448,8 @@ impl Envelope {
 }
 
 /// One side of an envelope, and what is known about the rest of it.
-struct Tail<'a> {
-    side: Side,
+struct EnvelopeTail<'a> {
+    side: ModeSide,
     weights: Box<dyn Iterator<Item = Interval> + 'a>,
     last: Interval,
     /// An upper bound of the ratio of each later edge to the one before it, in units of 2^−precision.
@@ -450,8 +460,8 @@ struct Tail<'a> {
     negligible: BigInt,
 }
 
-impl<'a> Tail<'a> {
-    fn new<T: Shape>(shape: &'a T, arithmetic: &'a Arithmetic, side: Side, negligible: &BigInt) -> Self {
+impl<'a> EnvelopeTail<'a> {
+    fn new<T: UnimodalWeights>(shape: &'a T, arithmetic: &'a Arithmetic, side: ModeSide, negligible: &BigInt) -> Self {
         let fixed = shape.largest_ratio(arithmetic).map(|ratio| ratio.high);
         Self {
             side,
@@ -468,7 +478,7 @@ impl<'a> Tail<'a> {
         let weight = self.weights.next().unwrap_or_else(Interval::zero);
         // Of a log-concave shape the ratios never rise, so that the least seen so far bounds all that follow. The first on
         // the left is from the mode to the mode − 1, one step, and bounds the ratios of longer steps too.
-        let first_on_the_right = self.side == Side::Right && index == 0;
+        let first_on_the_right = self.side == ModeSide::Right && index == 0;
         let wanted = self.ratio.is_none() || weight.high <= self.negligible;
         if wanted && !self.ratio_is_fixed && !first_on_the_right && self.last.low.is_positive() {
             let seen = (&weight.high << self.precision).div_ceil(&self.last.low);
@@ -511,7 +521,7 @@ fn first_words(ends: &[u64], uncertainty: u64) -> (Box<[u16; FIRST_WORDS]>, Box<
     (candidates, decided)
 }
 
-fn offsets(first_cells: &[u16; FIRST_WORDS], cells: &[Cell]) -> Box<[i16; FIRST_WORDS]> {
+fn offsets(first_cells: &[u16; FIRST_WORDS], cells: &[BlockCell]) -> Box<[i16; FIRST_WORDS]> {
     let mut offsets = boxed(UNDECIDED);
     for (offset, cell) in offsets.iter_mut().zip(first_cells) {
         if let Some(cell) = cells.get(usize::from(*cell)) {

@@ -10,7 +10,7 @@
 
 use super::fraction::Fraction;
 use super::source::BitSource;
-use super::tape::{Said, through};
+use super::tape::{Announcement, through};
 use super::uniform::{below, between};
 use super::{add, into_i64};
 use crate::quantity::Scale;
@@ -70,7 +70,7 @@ impl Cauchy4 {
 
     /// `value` plus one draw, brought into the range of an i64 only after the sum.
     pub fn add_to<S: BitSource + ?Sized>(&self, value: i64, bits: &mut S) -> i64 {
-        let said = || Said::cells("cauchy4", &[self.scale().get()], [value.into()]);
+        let said = || Announcement::cells("cauchy4", &[self.scale().get()], [value.into()]);
         through(bits, said, |bits| add(value, self.sample_wide(bits)))
     }
 
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use crate::harness::statistics::assert_agree;
     use crate::noise::InsecureSeededSource;
-    use crate::noise::test_support::Scripted;
+    use crate::noise::test_support::ScriptedBits;
 
     #[test]
     fn the_sum_of_all_weights_is_the_closed_form() {
@@ -209,7 +209,7 @@ mod tests {
         let first = BigUint::from(3u32);
         for word in [1u64, 2, 3, 1 << 62, 3 << 62, u64::MAX, 0x5555_5555_5555_5555] {
             let script = (BigUint::from(word) << 128u32) | (BigUint::from(1u32) << 64u32) | BigUint::from(7u32);
-            let mut bits = Scripted::new(script.clone(), 192);
+            let mut bits = ScriptedBits::new(script.clone(), 192);
             let found = over_uniform(&mut bits, &first);
             let used = bits.used();
             // U is between k/2^used and (k+1)/2^used.
@@ -239,6 +239,6 @@ mod tests {
         assert_eq!(Cauchy4::new(Scale::new(1e-9).unwrap()).sample(&mut bits), 0);
         let wide = Cauchy4::new(Scale::new(1e18).unwrap());
         assert!((0..100).any(|_| wide.sample(&mut bits).abs() > 100_000_000_000_000_000));
-        assert_eq!(wide.add_to(0, &mut Scripted::new(BigUint::zero(), 4096)).signum(), -1);
+        assert_eq!(wide.add_to(0, &mut ScriptedBits::new(BigUint::zero(), 4096)).signum(), -1);
     }
 }

@@ -1,12 +1,12 @@
 //! Discrete Gaussian noise: P\[z\] ∝ e^{−z²/2σ²} on the integers.
 
 use super::bernoulli::exp_minus_ratio;
-use super::blocks::{Layout, Shape, Side};
+use super::blocks::{BlockLayout, ModeSide, UnimodalWeights};
 use super::certified::{Arithmetic, Interval};
 use super::fraction::Fraction;
-use super::prepared::{Drawn, Prepared};
+use super::prepared::{DirectSampling, PreparedSampler};
 use super::source::BitSource;
-use super::tape::{Said, through, through_all, through_or};
+use super::tape::{Announcement, through, through_all, through_or};
 use super::{add, discrete_laplace, into_i64};
 use crate::quantity::Sigma;
 use num_bigint::{BigInt, BigUint};
@@ -24,13 +24,13 @@ use num_bigint::{BigInt, BigUint};
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiscreteGaussian {
     sigma: Sigma,
-    prepared: Prepared<Bell>,
+    prepared: PreparedSampler<GaussianWeights>,
 }
 
 impl DiscreteGaussian {
     /// Of this σ, which is the rational that the f64 denotes.
     pub fn new(sigma: Sigma) -> Self {
-        Self { sigma, prepared: Prepared::new(Bell::new(sigma)) }
+        Self { sigma, prepared: PreparedSampler::new(GaussianWeights::new(sigma)) }
     }
 
     /// The parameter σ.
@@ -39,7 +39,7 @@ impl DiscreteGaussian {
     }
 
     #[cfg(test)]
-    pub(super) fn shape(&self) -> &Bell {
+    pub(super) fn shape(&self) -> &GaussianWeights {
         self.prepared.shape()
     }
 
@@ -71,22 +71,22 @@ impl DiscreteGaussian {
         through_all(bits, values, |values| self.said(values), |values, bits| self.prepared.add_to_all(values, bits));
     }
 
-    fn said(&self, values: impl IntoIterator<Item = i128>) -> Said {
-        Said::cells("discrete-gaussian", &[self.sigma.get()], values)
+    fn said(&self, values: impl IntoIterator<Item = i128>) -> Announcement {
+        Announcement::cells("discrete-gaussian", &[self.sigma.get()], values)
     }
 }
 
 /// Weights e^{−z²/2σ²}.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Bell {
+pub(super) struct GaussianWeights {
     sigma: Fraction,
     sigma_f64: f64,
     length_log2: u32,
 }
 
-impl Bell {
+impl GaussianWeights {
     fn new(sigma: Sigma) -> Self {
-        let length_log2 = Layout::length_log2(sigma.get(), 256.0, 32.0);
+        let length_log2 = BlockLayout::length_log2(sigma.get(), 256.0, 32.0);
         Self { sigma: Fraction::of_checked(sigma.get()), sigma_f64: sigma.get(), length_log2 }
     }
 
@@ -97,9 +97,9 @@ impl Bell {
     }
 }
 
-impl Shape for Bell {
-    fn layout(&self) -> Layout {
-        Layout::TwoSided { length_log2: self.length_log2 }
+impl UnimodalWeights for GaussianWeights {
+    fn layout(&self) -> BlockLayout {
+        BlockLayout::TwoSided { length_log2: self.length_log2 }
     }
 
     fn ratio(&self, arithmetic: &Arithmetic, at: i128, edge: i128) -> Interval {
@@ -109,8 +109,12 @@ impl Shape for Bell {
 
     /// Two products per block: with edges a, a + L, a + 2L, … the ratio of neighbours is itself geometric, because
     /// (a + (i+1)L)² − (a + iL)² = 2aL + L² + 2iL².
-    fn edge_weights<'a>(&'a self, arithmetic: &'a Arithmetic, side: Side) -> Box<dyn Iterator<Item = Interval> + 'a> {
-        let first_edge = BigUint::from(if side == Side::Right { 0u32 } else { 1u32 });
+    fn edge_weights<'a>(
+        &'a self,
+        arithmetic: &'a Arithmetic,
+        side: ModeSide,
+    ) -> Box<dyn Iterator<Item = Interval> + 'a> {
+        let first_edge = BigUint::from(if side == ModeSide::Right { 0u32 } else { 1u32 });
         let length = BigUint::from(1u32) << self.length_log2;
         let square = &length * &length;
         let first = self.power(arithmetic, &first_edge * &first_edge);
@@ -129,7 +133,7 @@ impl Shape for Bell {
     }
 }
 
-impl Drawn for Bell {
+impl DirectSampling for GaussianWeights {
     fn draw<S: BitSource + ?Sized>(&self, bits: &mut S) -> Option<i128> {
         Some(integer_only(&self.sigma, bits))
     }

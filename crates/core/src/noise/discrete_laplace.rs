@@ -1,12 +1,12 @@
 //! Discrete Laplace noise (two-sided geometric): P\[z\] ∝ e^{−|z|/scale} on the integers.
 
-use super::blocks::{Layout, Shape, Side};
+use super::blocks::{BlockLayout, ModeSide, UnimodalWeights};
 use super::certified::{Arithmetic, Interval};
 use super::fraction::Fraction;
-use super::geometric::{self, Exponential};
-use super::prepared::{Drawn, Prepared};
+use super::geometric::{self, ExponentialWeights};
+use super::prepared::{DirectSampling, PreparedSampler};
 use super::source::BitSource;
-use super::tape::{Said, through, through_all, through_or};
+use super::tape::{Announcement, through, through_all, through_or};
 use super::{add, into_i64};
 use crate::quantity::Scale;
 
@@ -25,17 +25,17 @@ use crate::quantity::Scale;
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiscreteLaplace {
     scale: Scale,
-    prepared: Prepared<TwoSided>,
+    prepared: PreparedSampler<LaplaceWeights>,
 }
 
 impl DiscreteLaplace {
     /// Of this scale, which is the rational that the f64 denotes.
     pub fn new(scale: Scale) -> Self {
-        Self { scale, prepared: Prepared::new(TwoSided(Exponential::new(scale))) }
+        Self { scale, prepared: PreparedSampler::new(LaplaceWeights(ExponentialWeights::new(scale))) }
     }
 
     #[cfg(test)]
-    pub(super) fn shape(&self) -> &TwoSided {
+    pub(super) fn shape(&self) -> &LaplaceWeights {
         self.prepared.shape()
     }
 
@@ -67,8 +67,8 @@ impl DiscreteLaplace {
         through_all(bits, values, |values| self.said(values), |values, bits| self.prepared.add_to_all(values, bits));
     }
 
-    fn said(&self, values: impl IntoIterator<Item = i128>) -> Said {
-        Said::cells("discrete-laplace", &[self.scale.get()], values)
+    fn said(&self, values: impl IntoIterator<Item = i128>) -> Announcement {
+        Announcement::cells("discrete-laplace", &[self.scale.get()], values)
     }
 
     /// One draw, brought into the range of an i128.
@@ -88,16 +88,20 @@ impl DiscreteLaplace {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct TwoSided(Exponential);
+pub(super) struct LaplaceWeights(ExponentialWeights);
 
-impl Shape for TwoSided {
-    fn layout(&self) -> Layout {
-        Layout::TwoSided { length_log2: self.0.length_log2 }
+impl UnimodalWeights for LaplaceWeights {
+    fn layout(&self) -> BlockLayout {
+        BlockLayout::TwoSided { length_log2: self.0.length_log2 }
     }
     fn ratio(&self, arithmetic: &Arithmetic, at: i128, edge: i128) -> Interval {
         self.0.ratio(arithmetic, at, edge)
     }
-    fn edge_weights<'a>(&'a self, arithmetic: &'a Arithmetic, side: Side) -> Box<dyn Iterator<Item = Interval> + 'a> {
+    fn edge_weights<'a>(
+        &'a self,
+        arithmetic: &'a Arithmetic,
+        side: ModeSide,
+    ) -> Box<dyn Iterator<Item = Interval> + 'a> {
         self.0.edge_weights(arithmetic, side)
     }
     fn quick_exponent(&self, at: i128, edge: i128) -> Option<f64> {
@@ -105,7 +109,7 @@ impl Shape for TwoSided {
     }
 }
 
-impl Drawn for TwoSided {
+impl DirectSampling for LaplaceWeights {
     fn draw<S: BitSource + ?Sized>(&self, bits: &mut S) -> Option<i128> {
         Some(integer_only(&self.0.scale, bits))
     }

@@ -36,21 +36,21 @@ const HALVINGS: u64 = 12;
 
 /// e^{−x}: the Taylor series of a halved argument, squared back.
 pub(crate) fn exp_minus(arithmetic: &FixedPoint, x: &BigUint) -> BigUint {
-    exp(arithmetic, x, Direction::Minus)
+    exp(arithmetic, x, ExponentSign::Minus)
 }
 
 /// e^{x} for small x.
 pub(crate) fn exp_plus(arithmetic: &FixedPoint, x: &BigUint) -> BigUint {
-    exp(arithmetic, x, Direction::Plus)
+    exp(arithmetic, x, ExponentSign::Plus)
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Direction {
+enum ExponentSign {
     Plus,
     Minus,
 }
 
-fn exp(arithmetic: &FixedPoint, x: &BigUint, direction: Direction) -> BigUint {
+fn exp(arithmetic: &FixedPoint, x: &BigUint, direction: ExponentSign) -> BigUint {
     let halvings = x.bits().saturating_sub(arithmetic.bits) + HALVINGS;
     let halved = x >> halvings;
     let (mut even, mut odd) = (arithmetic.one(), BigUint::zero());
@@ -66,7 +66,7 @@ fn exp(arithmetic: &FixedPoint, x: &BigUint, direction: Direction) -> BigUint {
             odd += &term;
         }
     }
-    let mut result = if direction == Direction::Plus { even + odd } else { even - odd };
+    let mut result = if direction == ExponentSign::Plus { even + odd } else { even - odd };
     for _ in 0..halvings {
         result = arithmetic.times(&result, &result);
     }

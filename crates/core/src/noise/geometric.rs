@@ -1,10 +1,10 @@
 //! One-sided geometric noise: P\[n\] ∝ e^{−n/scale} on 0, 1, 2, …
 
 use super::bernoulli::{exp_minus_ratio, run_of_exp_minus_one};
-use super::blocks::{Layout, Shape, Side};
+use super::blocks::{BlockLayout, ModeSide, UnimodalWeights};
 use super::certified::{Arithmetic, Interval};
 use super::fraction::Fraction;
-use super::prepared::{Drawn, Prepared};
+use super::prepared::{DirectSampling, PreparedSampler};
 use super::source::BitSource;
 use super::uniform::below;
 use super::{add, into_i64};
@@ -23,17 +23,17 @@ use num_traits::ToPrimitive;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Geometric {
-    prepared: Prepared<OneSided>,
+    prepared: PreparedSampler<GeometricWeights>,
 }
 
 impl Geometric {
     /// Of this scale, which is the rational that the f64 denotes.
     pub fn new(scale: Scale) -> Self {
-        Self { prepared: Prepared::new(OneSided(Exponential::new(scale))) }
+        Self { prepared: PreparedSampler::new(GeometricWeights(ExponentialWeights::new(scale))) }
     }
 
     #[cfg(test)]
-    pub(super) fn shape(&self) -> &OneSided {
+    pub(super) fn shape(&self) -> &GeometricWeights {
         self.prepared.shape()
     }
 
@@ -61,15 +61,15 @@ impl Geometric {
 
 /// Weights e^{−|z|/scale}, on one side or both.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Exponential {
+pub(super) struct ExponentialWeights {
     pub(super) scale: Fraction,
     scale_f64: f64,
     pub(super) length_log2: u32,
 }
 
-impl Exponential {
+impl ExponentialWeights {
     pub(super) fn new(scale: Scale) -> Self {
-        let length_log2 = Layout::length_log2(scale.get(), 128.0, 32.0);
+        let length_log2 = BlockLayout::length_log2(scale.get(), 128.0, 32.0);
         Self { scale: Fraction::of_checked(scale.get()), scale_f64: scale.get(), length_log2 }
     }
 
@@ -83,9 +83,9 @@ impl Exponential {
     pub(super) fn edge_weights<'a>(
         &self,
         arithmetic: &'a Arithmetic,
-        side: Side,
+        side: ModeSide,
     ) -> Box<dyn Iterator<Item = Interval> + 'a> {
-        let first = if side == Side::Right { arithmetic.one() } else { self.ratio(arithmetic, -1, 0) };
+        let first = if side == ModeSide::Right { arithmetic.one() } else { self.ratio(arithmetic, -1, 0) };
         let step = self.ratio(arithmetic, 1 << self.length_log2, 0);
         Box::new(std::iter::successors(Some(first), move |weight| Some(arithmetic.times(weight, &step))))
     }
@@ -97,16 +97,20 @@ impl Exponential {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct OneSided(Exponential);
+pub(super) struct GeometricWeights(ExponentialWeights);
 
-impl Shape for OneSided {
-    fn layout(&self) -> Layout {
-        Layout::OneSided { length_log2: self.0.length_log2 }
+impl UnimodalWeights for GeometricWeights {
+    fn layout(&self) -> BlockLayout {
+        BlockLayout::OneSided { length_log2: self.0.length_log2 }
     }
     fn ratio(&self, arithmetic: &Arithmetic, at: i128, edge: i128) -> Interval {
         self.0.ratio(arithmetic, at, edge)
     }
-    fn edge_weights<'a>(&'a self, arithmetic: &'a Arithmetic, side: Side) -> Box<dyn Iterator<Item = Interval> + 'a> {
+    fn edge_weights<'a>(
+        &'a self,
+        arithmetic: &'a Arithmetic,
+        side: ModeSide,
+    ) -> Box<dyn Iterator<Item = Interval> + 'a> {
         self.0.edge_weights(arithmetic, side)
     }
     fn quick_exponent(&self, at: i128, edge: i128) -> Option<f64> {
@@ -114,7 +118,7 @@ impl Shape for OneSided {
     }
 }
 
-impl Drawn for OneSided {
+impl DirectSampling for GeometricWeights {
     fn draw<S: BitSource + ?Sized>(&self, bits: &mut S) -> Option<i128> {
         Some(integer_only(&self.0.scale, bits))
     }

@@ -4,10 +4,10 @@
 //! geometry of differential privacy*, 2010; Steinke and Ullman, *Between pure and approximate differential privacy*, 2016).
 
 use super::add;
-use super::blocks::{Layout, Shape};
+use super::blocks::{BlockLayout, UnimodalWeights};
 use super::certified::{Arithmetic, Interval};
 use super::fraction::Fraction;
-use super::prepared::{Drawn, Prepared};
+use super::prepared::{DirectSampling, PreparedSampler};
 use super::source::BitSource;
 use super::uniform::below;
 use crate::error::{Error, Result};
@@ -28,7 +28,7 @@ use num_traits::Signed;
 #[derive(Debug, Clone, PartialEq)]
 pub struct KNorm {
     dimension: usize,
-    radius: Box<Prepared<Radius>>,
+    radius: Box<PreparedSampler<RadiusWeights>>,
 }
 
 /// More answers at once are refused.
@@ -42,7 +42,7 @@ impl KNorm {
                 "dimension must be an integer in [1, {LARGEST_DIMENSION}], not {dimension}"
             )));
         }
-        Ok(Self { dimension, radius: Box::new(Prepared::new(Radius::new(scale, dimension))) })
+        Ok(Self { dimension, radius: Box::new(PreparedSampler::new(RadiusWeights::new(scale, dimension))) })
     }
 
     /// How many answers are noised at once.
@@ -104,21 +104,21 @@ impl KNorm {
 
 /// Weights (2n+1)^k e^{−n/scale} of the radius, as offsets from the mode. Log-concave.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Radius {
+pub(super) struct RadiusWeights {
     scale: Fraction,
     dimension: u32,
     pub(super) mode: i128,
     length_log2: u32,
 }
 
-impl Radius {
+impl RadiusWeights {
     pub(super) fn new(scale: Scale, dimension: usize) -> Self {
         let width = scale.get() * ((dimension + 1) as f64).sqrt();
         let mut radius = Self {
             scale: Fraction::of_checked(scale.get()),
             dimension: dimension as u32,
             mode: 0,
-            length_log2: Layout::length_log2(width, 64.0, 16.0),
+            length_log2: BlockLayout::length_log2(width, 64.0, 16.0),
         };
         radius.mode = radius.find_mode(scale.get());
         radius
@@ -158,9 +158,9 @@ impl Radius {
     }
 }
 
-impl Shape for Radius {
-    fn layout(&self) -> Layout {
-        Layout::TwoSided { length_log2: self.length_log2 }
+impl UnimodalWeights for RadiusWeights {
+    fn layout(&self) -> BlockLayout {
+        BlockLayout::TwoSided { length_log2: self.length_log2 }
     }
 
     fn ratio(&self, arithmetic: &Arithmetic, at: i128, edge: i128) -> Interval {
@@ -172,4 +172,4 @@ impl Shape for Radius {
     }
 }
 
-impl Drawn for Radius {}
+impl DirectSampling for RadiusWeights {}

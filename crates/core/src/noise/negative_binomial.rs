@@ -3,11 +3,11 @@
 //! Shapes add: NB(r₁) + NB(r₂) is NB(r₁ + r₂), and NB(1) is geometric. If each of k parties draws NB(1/k) twice and adds the
 //! difference, the sum of all has discrete Laplace noise, though no party knows it.
 
-use super::blocks::{Layout, Shape};
+use super::blocks::{BlockLayout, UnimodalWeights};
 use super::certified::{Arithmetic, Interval};
 use super::fraction::Fraction;
 use super::geometric::Geometric;
-use super::prepared::{Drawn, Prepared};
+use super::prepared::{DirectSampling, PreparedSampler};
 use super::source::BitSource;
 use super::uniform::below;
 use super::{add, into_i64};
@@ -34,7 +34,7 @@ use std::num::NonZeroU64;
 pub struct NegativeBinomial {
     geometric: Geometric,
     whole: u64,
-    fractional: Option<Box<Prepared<Share>>>,
+    fractional: Option<Box<PreparedSampler<NegativeBinomialWeights>>>,
 }
 
 /// A larger shape is refused: its whole part is drawn as this many geometric ones.
@@ -52,7 +52,7 @@ impl NegativeBinomial {
             None
         } else {
             let part = Fraction::new(rest, shape.denominator().clone())?;
-            Some(Box::new(Prepared::new(Share::new(scale, part))))
+            Some(Box::new(PreparedSampler::new(NegativeBinomialWeights::new(scale, part))))
         };
         Ok(Self { geometric: Geometric::new(scale), whole, fractional })
     }
@@ -62,7 +62,7 @@ impl NegativeBinomial {
         let geometric = Geometric::new(scale);
         match Fraction::new(1u32, parties.get()) {
             Ok(part) if parties.get() > 1 => {
-                let fractional = Some(Box::new(Prepared::new(Share::new(scale, part))));
+                let fractional = Some(Box::new(PreparedSampler::new(NegativeBinomialWeights::new(scale, part))));
                 Self { geometric, whole: 0, fractional }
             }
             _ => Self { geometric, whole: 1, fractional: None },
@@ -100,7 +100,7 @@ impl NegativeBinomial {
 
 /// The weights for a shape r in (0, 1): they fall steeply at first and then like e^{−n/scale}.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Share {
+pub(super) struct NegativeBinomialWeights {
     scale: Fraction,
     shape: Fraction,
     length_log2: u32,
@@ -111,9 +111,9 @@ const LONGEST_PRODUCT: u128 = 64;
 /// Up to this scale single draws go through the urn.
 const LARGEST_SCALE_OF_URN: u32 = 64;
 
-impl Share {
+impl NegativeBinomialWeights {
     pub(super) fn new(scale: Scale, shape: Fraction) -> Self {
-        let length_log2 = Layout::length_log2(scale.get(), 8.0, 4.0);
+        let length_log2 = BlockLayout::length_log2(scale.get(), 8.0, 4.0);
         Self { scale: Fraction::of_checked(scale.get()), shape, length_log2 }
     }
 
@@ -137,9 +137,9 @@ impl Share {
     }
 }
 
-impl Shape for Share {
-    fn layout(&self) -> Layout {
-        Layout::Doubling { length_log2: self.length_log2 }
+impl UnimodalWeights for NegativeBinomialWeights {
+    fn layout(&self) -> BlockLayout {
+        BlockLayout::Doubling { length_log2: self.length_log2 }
     }
 
     fn ratio(&self, arithmetic: &Arithmetic, at: i128, edge: i128) -> Interval {
@@ -163,7 +163,7 @@ impl Shape for Share {
     }
 }
 
-impl Drawn for Share {
+impl DirectSampling for NegativeBinomialWeights {
     fn draw<S: BitSource + ?Sized>(&self, bits: &mut S) -> Option<i128> {
         let small = self.scale.numerator() <= &(self.scale.denominator() * LARGEST_SCALE_OF_URN);
         small.then(|| by_urn(&self.scale, &self.shape, bits))

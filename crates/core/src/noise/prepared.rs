@@ -1,6 +1,6 @@
 //! A shape and its table, made when it pays: the first few draws go without, because a table costs as much as many draws.
 
-use super::blocks::{Blocks, Shape, Store};
+use super::blocks::{BlockTable, SlotStore, UnimodalWeights};
 use super::source::BitSource;
 use super::{add, into_i64};
 use std::fmt;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// A shape that can perhaps be drawn from without a table, only more slowly.
-pub(super) trait Drawn: Shape {
+pub(super) trait DirectSampling: UnimodalWeights {
     /// One draw with integers alone, as an offset from the mode; `None` if only the table can do it.
     fn draw<S: BitSource + ?Sized>(&self, _bits: &mut S) -> Option<i128> {
         None
@@ -19,13 +19,13 @@ pub(super) trait Drawn: Shape {
 const WITHOUT_TABLE: usize = 256;
 
 /// A shape with its table, if it has been drawn from often enough.
-pub(super) struct Prepared<T> {
+pub(super) struct PreparedSampler<T> {
     shape: T,
     drawn: AtomicUsize,
-    table: OnceLock<Arc<Blocks>>,
+    table: OnceLock<Arc<BlockTable>>,
 }
 
-impl<T: Drawn> Prepared<T> {
+impl<T: DirectSampling> PreparedSampler<T> {
     pub(super) fn new(shape: T) -> Self {
         Self { shape, drawn: AtomicUsize::new(0), table: OnceLock::new() }
     }
@@ -56,15 +56,15 @@ impl<T: Drawn> Prepared<T> {
 
     /// Fills `out` with independent draws.
     pub(super) fn fill<S: BitSource + ?Sized>(&self, bits: &mut S, out: &mut [i64]) {
-        self.draw_all(bits, out, Put);
+        self.draw_all(bits, out, OverwriteStore);
     }
 
     /// Adds independent draws to `values`, each brought into the range of an i64 only after the sum.
     pub(super) fn add_to_all<S: BitSource + ?Sized>(&self, values: &mut [i64], bits: &mut S) {
-        self.draw_all(bits, values, Add);
+        self.draw_all(bits, values, AdditionStore);
     }
 
-    fn draw_all<S: BitSource + ?Sized, P: Store>(&self, bits: &mut S, slots: &mut [i64], place: P) {
+    fn draw_all<S: BitSource + ?Sized, P: SlotStore>(&self, bits: &mut S, slots: &mut [i64], place: P) {
         if self.pays_for(slots.len()) {
             return self.table().fill(&self.shape, bits, slots, place);
         }
@@ -82,34 +82,34 @@ impl<T: Drawn> Prepared<T> {
         }
     }
 
-    fn table(&self) -> &Blocks {
-        self.table.get_or_init(|| Arc::new(Blocks::new(&self.shape)))
+    fn table(&self) -> &BlockTable {
+        self.table.get_or_init(|| Arc::new(BlockTable::new(&self.shape)))
     }
 }
 
-impl<T: Clone> Clone for Prepared<T> {
+impl<T: Clone> Clone for PreparedSampler<T> {
     fn clone(&self) -> Self {
         let drawn = AtomicUsize::new(self.drawn.load(Ordering::Relaxed));
         Self { shape: self.shape.clone(), drawn, table: self.table.clone() }
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for Prepared<T> {
+impl<T: fmt::Debug> fmt::Debug for PreparedSampler<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.shape.fmt(f)
     }
 }
 
-impl<T: PartialEq> PartialEq for Prepared<T> {
+impl<T: PartialEq> PartialEq for PreparedSampler<T> {
     fn eq(&self, other: &Self) -> bool {
         self.shape == other.shape
     }
 }
 
 #[derive(Clone, Copy)]
-struct Put;
+struct OverwriteStore;
 
-impl Store for Put {
+impl SlotStore for OverwriteStore {
     #[inline]
     fn narrow(self, slot: &mut i64, offset: i64) {
         *slot = offset;
@@ -120,9 +120,9 @@ impl Store for Put {
 }
 
 #[derive(Clone, Copy)]
-struct Add;
+struct AdditionStore;
 
-impl Store for Add {
+impl SlotStore for AdditionStore {
     #[inline]
     fn narrow(self, slot: &mut i64, offset: i64) {
         *slot = slot.saturating_add(offset);

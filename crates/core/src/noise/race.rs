@@ -157,7 +157,7 @@ mod tests {
     use crate::harness::effort;
     use crate::harness::statistics::assert_agree;
     use crate::noise::InsecureSeededSource;
-    use crate::noise::test_support::Scripted;
+    use crate::noise::test_support::ScriptedBits;
 
     #[test]
     fn candidates_win_in_proportion_to_their_weights() {
@@ -193,7 +193,7 @@ mod tests {
             let mut script = (&word << 64u32) | &word;
             script = (script << 64u32) | BigUint::from(first_rest);
             script = (script << 64u32) | BigUint::from(second_rest);
-            let mut bits = Scripted::new(script, 256);
+            let mut bits = ScriptedBits::new(script, 256);
             assert_eq!(winner(&mut bits, &costs), Some(expected));
             assert!(bits.used() >= 256);
         }
@@ -207,9 +207,9 @@ mod tests {
         assert_eq!(winner(&mut bits, &[]), None);
         assert_eq!(first(&mut bits, &[far.clone(), Fraction::whole(0u32)], 9), [1, 0]);
         // Words of all zeros and all ones leave U undetermined at first.
-        let mut zeros = Scripted::new(BigUint::zero(), 128);
+        let mut zeros = ScriptedBits::new(BigUint::zero(), 128);
         assert!(winner(&mut zeros, &[Fraction::whole(0u32), Fraction::whole(0u32)]).is_some());
-        let mut ones = Scripted::new((BigUint::one() << 128u32) - 1u32, 128);
+        let mut ones = ScriptedBits::new((BigUint::one() << 128u32) - 1u32, 128);
         assert!(winner(&mut ones, &[Fraction::whole(0u32), Fraction::whole(0u32)]).is_some());
     }
 }

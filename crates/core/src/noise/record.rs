@@ -5,23 +5,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// The name of a word of the ledger, and its parameters.
-pub type Law = (&'static str, Vec<f64>);
+pub type RecordedLaw = (&'static str, Vec<f64>);
 
 /// What a mechanism says before it draws.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct Announcement {
     /// What kind of mechanism it is.
     pub name: &'static str,
     /// What a move of its input by 1 costs, by the name of the word of the ledger and its parameters; none where the input is a table of records.
-    pub law: Option<Law>,
+    pub law: Option<RecordedLaw>,
     /// What it reads.
-    pub input: Input,
+    pub input: MechanismInput,
 }
 
-impl Said {
+impl Announcement {
     /// Noise of this law on numbers, independent in each.
     pub fn cells(word: &'static str, parameters: &[f64], values: impl IntoIterator<Item = i128>) -> Self {
-        let input = Input::Cells(values.into_iter().collect());
+        let input = MechanismInput::Cells(values.into_iter().collect());
         Self { name: "noise", law: Some((word, parameters.to_vec())), input }
     }
 
@@ -30,12 +30,12 @@ impl Said {
         Self {
             name: "choice",
             law: Some(("exponential", vec![rate])),
-            input: Input::Scores(scores.into_iter().collect()),
+            input: MechanismInput::Scores(scores.into_iter().collect()),
         }
     }
 
     /// Noise of this law on a number of each key, of which only some are published.
-    pub fn keys(law: Law, keys: impl IntoIterator<Item = (String, i128)>) -> Self {
+    pub fn keys(law: RecordedLaw, keys: impl IntoIterator<Item = (String, i128)>) -> Self {
         Self { law: Some(law), ..Self::records("keys", keys) }
     }
 
@@ -43,13 +43,13 @@ impl Said {
     pub fn records(name: &'static str, records: impl IntoIterator<Item = (String, i128)>) -> Self {
         let mut counts = BTreeMap::new();
         records.into_iter().for_each(|(record, count)| *counts.entry(record).or_default() += count);
-        Self { name, law: None, input: Input::Records(counts) }
+        Self { name, law: None, input: MechanismInput::Records(counts) }
     }
 }
 
 /// What a mechanism reads.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Input {
+pub enum MechanismInput {
     /// Numbers, of which each has its own noise.
     Cells(Vec<i128>),
     /// Numbers that have one noise together, each in the unit in which one owner moves it by at most 1: the largest move counts.
@@ -64,39 +64,39 @@ pub enum Input {
 
 /// A call that was recorded.
 #[derive(Clone)]
-struct Call {
+struct RecordedCall {
     label: Option<String>,
-    said: Said,
+    said: Announcement,
     drawn: Rc<dyn Any>,
 }
 
 /// One call in both runs; none where only the other run has it.
 #[derive(Debug, Clone)]
-pub struct Pair {
+pub struct CallPair {
     /// The key that it is about, where keys are not public.
     pub label: Option<String>,
     /// In the run that was recorded.
-    pub recorded: Option<Said>,
+    pub recorded: Option<Announcement>,
     /// In the replay.
-    pub replayed: Option<Said>,
+    pub replayed: Option<Announcement>,
 }
 
 /// What was recorded, and where a replay of it is.
 #[derive(Default)]
 pub struct Tape {
-    calls: Rc<Vec<Call>>,
+    calls: Rc<Vec<RecordedCall>>,
     is_replay: bool,
     pub(super) is_inside: bool,
     label: Option<String>,
     sections: usize,
     /// The calls of the replay: which one was recorded, if any.
-    replayed: Vec<(Option<usize>, Option<String>, Said)>,
+    replayed: Vec<(Option<usize>, Option<String>, Announcement)>,
     used: BTreeSet<usize>,
     next: BTreeMap<Option<String>, usize>,
 }
 
 /// What a mechanism has to do.
-pub(super) enum Turn<T> {
+pub(super) enum ReplayStep<T> {
     Draw,
     Draws,
     Frozen(T),
@@ -104,15 +104,15 @@ pub(super) enum Turn<T> {
 }
 
 impl Tape {
-    pub(super) fn turn<T: Clone + 'static>(&mut self, said: impl FnOnce() -> Said) -> Turn<T> {
+    pub(super) fn turn<T: Clone + 'static>(&mut self, said: impl FnOnce() -> Announcement) -> ReplayStep<T> {
         if self.is_inside {
-            return Turn::Draw;
+            return ReplayStep::Draw;
         }
         let (said, label) = (said(), self.label.clone());
         if !self.is_replay {
             self.is_inside = true;
-            Rc::make_mut(&mut self.calls).push(Call { label, said, drawn: Rc::new(()) });
-            return Turn::Draws;
+            Rc::make_mut(&mut self.calls).push(RecordedCall { label, said, drawn: Rc::new(()) });
+            return ReplayStep::Draws;
         }
         let from = self.next.get(&label).copied().unwrap_or(0);
         let at = (from..self.calls.len()).find(|at| self.calls[*at].label == label);
@@ -124,9 +124,9 @@ impl Tape {
             self.used.insert(at);
         }
         match frozen {
-            Some(frozen) => Turn::Frozen(frozen),
-            None if is_new_key => Turn::Unseen,
-            None => Turn::Draw,
+            Some(frozen) => ReplayStep::Frozen(frozen),
+            None if is_new_key => ReplayStep::Unseen,
+            None => ReplayStep::Draw,
         }
     }
 
@@ -138,14 +138,14 @@ impl Tape {
     }
 
     /// The calls of both runs, first those of the replay.
-    pub fn pairs(&self) -> Vec<Pair> {
-        let both = self.replayed.iter().map(|(at, label, said)| Pair {
+    pub fn pairs(&self) -> Vec<CallPair> {
+        let both = self.replayed.iter().map(|(at, label, said)| CallPair {
             label: label.clone(),
             recorded: at.map(|at| self.calls[at].said.clone()),
             replayed: Some(said.clone()),
         });
         let missing = self.calls.iter().enumerate().filter(|(at, _)| !self.used.contains(at));
-        let missing = missing.map(|(_, call)| Pair {
+        let missing = missing.map(|(_, call)| CallPair {
             label: call.label.clone(),
             recorded: Some(call.said.clone()),
             replayed: None,

@@ -123,13 +123,13 @@ pub(crate) fn bernoulli<S: BitSource + ?Sized>(source: &mut S, bounds: impl Fn(P
     let weights = |precision: Precision| {
         let yes = bounds(precision);
         let no = precision.minus(&whole(precision), &yes);
-        Weights { cells: vec![yes, no], beyond: BigUint::zero() }
+        ChoiceWeights { cells: vec![yes, no], beyond: BigUint::zero() }
     };
     choose(source, weights) == 0
 }
 
 /// Weights of a choice: cells, and an upper bound of the weight of all cells that were left out because they are far too light.
-pub(crate) struct Weights {
+pub(crate) struct ChoiceWeights {
     pub(crate) cells: Vec<Enclosure>,
     pub(crate) beyond: BigUint,
 }
@@ -140,7 +140,10 @@ pub(crate) struct Weights {
 /// # Guarantee
 /// The probabilities are exact if the enclosures are right and shrink; the number of random bits does not depend on the weights
 /// except for events of probability about 2^{−100}.
-pub(crate) fn choose<S: BitSource + ?Sized>(source: &mut S, mut weights: impl FnMut(Precision) -> Weights) -> usize {
+pub(crate) fn choose<S: BitSource + ?Sized>(
+    source: &mut S,
+    mut weights: impl FnMut(Precision) -> ChoiceWeights,
+) -> usize {
     let mut uniform = Uniform::draw(source);
     loop {
         let precision = Precision { bits: uniform.bits + GUARD_BITS };
@@ -153,7 +156,7 @@ pub(crate) fn choose<S: BitSource + ?Sized>(source: &mut S, mut weights: impl Fn
 }
 
 /// The cell whose interval surely holds u·(total weight), for every u that agrees with the known bits.
-fn decided(uniform: &Uniform, weights: &Weights) -> Option<usize> {
+fn decided(uniform: &Uniform, weights: &ChoiceWeights) -> Option<usize> {
     let total_low: BigUint = weights.cells.iter().map(|cell| &cell.low).sum();
     let total_high: BigUint = weights.cells.iter().map(|cell| &cell.high).sum::<BigUint>() + &weights.beyond;
     let target_low = (&uniform.known * total_low) >> uniform.bits;
@@ -180,9 +183,9 @@ mod tests {
     }
 
     /// All-ones and all-zeros words, in the given order, then zeros.
-    struct Scripted(Vec<u64>);
+    struct ExtremeWords(Vec<u64>);
 
-    impl BitSource for Scripted {
+    impl BitSource for ExtremeWords {
         fn next_u64(&mut self) -> u64 {
             if self.0.is_empty() { 0 } else { self.0.remove(0) }
         }
@@ -212,11 +215,11 @@ mod tests {
     #[test]
     fn a_choice_splits_the_numbers_exactly() {
         // Weights 1, 2, 5: the first 1/8 of all numbers are cell 0, the next 1/4 cell 1, the rest cell 2.
-        let weights = |precision: Precision| Weights {
+        let weights = |precision: Precision| ChoiceWeights {
             cells: [1, 2, 5].iter().map(|w| precision.ratio(&ratio(*w, 1))).collect(),
             beyond: BigUint::zero(),
         };
-        let pick = |first: u64| choose(&mut Scripted(vec![first, 0, 1]), weights);
+        let pick = |first: u64| choose(&mut ExtremeWords(vec![first, 0, 1]), weights);
         assert_eq!(pick(0), 0);
         assert_eq!(pick((1u64 << 61) - 1), 0);
         assert_eq!(pick(1u64 << 61), 1);
@@ -232,13 +235,13 @@ mod tests {
             let tiny = precision.exp_minus(&ratio(60, 1));
             let one = precision.ratio(&ratio(1, 1));
             if precision.bits < 300 {
-                Weights { cells: vec![one], beyond: tiny.high }
+                ChoiceWeights { cells: vec![one], beyond: tiny.high }
             } else {
-                Weights { cells: vec![one, tiny], beyond: BigUint::zero() }
+                ChoiceWeights { cells: vec![one, tiny], beyond: BigUint::zero() }
             }
         };
-        assert_eq!(choose(&mut Scripted(vec![u64::MAX; 10]), weights), 1);
-        assert_eq!(choose(&mut Scripted(vec![0; 10]), weights), 0);
+        assert_eq!(choose(&mut ExtremeWords(vec![u64::MAX; 10]), weights), 1);
+        assert_eq!(choose(&mut ExtremeWords(vec![0; 10]), weights), 0);
     }
 
     #[test]

@@ -4,15 +4,15 @@
 //! what it drew. While it replays, each gives what it drew before, whatever its input now is, and the input is noted. So a release on a neighbour's
 //! table publishes the same bytes, unless something else than a mechanism carries the data out.
 
-pub use super::record::{Input, Law, Pair, Said, Tape};
+pub use super::record::{Announcement, CallPair, MechanismInput, RecordedLaw, Tape};
 
-use super::record::Turn;
+use super::record::ReplayStep;
 use super::source::{BitSource, InsecureSeededSource};
 
 /// What `draw` draws, or what it drew when the tape was recorded.
 pub fn through<S: BitSource + ?Sized, T: Clone + 'static>(
     bits: &mut S,
-    said: impl FnOnce() -> Said,
+    said: impl FnOnce() -> Announcement,
     draw: impl FnOnce(&mut S) -> T,
 ) -> T {
     through_or(bits, said, None, draw)
@@ -21,27 +21,27 @@ pub fn through<S: BitSource + ?Sized, T: Clone + 'static>(
 /// The same for what may be about a key that nobody knows beforehand: if it was not there when the tape was recorded, it is `unseen` now.
 pub fn through_or<S: BitSource + ?Sized, T: Clone + 'static>(
     bits: &mut S,
-    said: impl FnOnce() -> Said,
+    said: impl FnOnce() -> Announcement,
     unseen: Option<T>,
     draw: impl FnOnce(&mut S) -> T,
 ) -> T {
     let Some(tape) = bits.tape() else { return draw(bits) };
     match (tape.turn(said), unseen) {
-        (Turn::Frozen(frozen), _) => frozen,
-        (Turn::Unseen, Some(unseen)) => unseen,
-        (Turn::Draws, _) => {
+        (ReplayStep::Frozen(frozen), _) => frozen,
+        (ReplayStep::Unseen, Some(unseen)) => unseen,
+        (ReplayStep::Draws, _) => {
             let drawn = draw(bits);
             bits.tape().into_iter().for_each(|tape| tape.drew(&drawn));
             drawn
         }
-        (Turn::Draw | Turn::Unseen, _) => draw(bits),
+        (ReplayStep::Draw | ReplayStep::Unseen, _) => draw(bits),
     }
 }
 
 /// The same for a mechanism that may refuse its input; a refusal is not frozen.
 pub fn through_result<S: BitSource + ?Sized, T: Clone + 'static, E>(
     bits: &mut S,
-    said: impl FnOnce() -> Said,
+    said: impl FnOnce() -> Announcement,
     draw: impl FnOnce(&mut S) -> Result<T, E>,
 ) -> Result<T, E> {
     let mut refused = None;
@@ -56,7 +56,7 @@ pub fn through_result<S: BitSource + ?Sized, T: Clone + 'static, E>(
 pub fn through_all<S: BitSource + ?Sized>(
     bits: &mut S,
     values: &mut [i64],
-    said: impl FnOnce(Vec<i128>) -> Said,
+    said: impl FnOnce(Vec<i128>) -> Announcement,
     draw: impl FnOnce(&mut [i64], &mut S),
 ) {
     if bits.tape().is_none() {
@@ -141,9 +141,12 @@ mod tests {
         assert!(noise.add_to_wide(7, &mut again) < -(1 << 90), "a key that was not there is not published");
         let pairs = again.on_tape().pairs();
         assert_eq!(pairs.len(), 2);
-        let inputs = |said: &Option<Said>| said.as_ref().map(|said| said.input.clone());
-        assert_eq!(inputs(&pairs[0].recorded), Some(Input::Cells(vec![100])));
-        assert_eq!(inputs(&pairs[0].replayed), Some(Input::Cells(vec![3])));
-        assert_eq!((inputs(&pairs[1].recorded), inputs(&pairs[1].replayed)), (None, Some(Input::Cells(vec![7]))));
+        let inputs = |said: &Option<Announcement>| said.as_ref().map(|said| said.input.clone());
+        assert_eq!(inputs(&pairs[0].recorded), Some(MechanismInput::Cells(vec![100])));
+        assert_eq!(inputs(&pairs[0].replayed), Some(MechanismInput::Cells(vec![3])));
+        assert_eq!(
+            (inputs(&pairs[1].recorded), inputs(&pairs[1].replayed)),
+            (None, Some(MechanismInput::Cells(vec![7])))
+        );
     }
 }

@@ -7,14 +7,14 @@ use num_traits::{One, ToPrimitive, Zero};
 use std::collections::BTreeMap;
 
 /// The bits of a number, most significant first, and then the bits of a fixed seed.
-pub(super) struct Scripted {
+pub(super) struct ScriptedBits {
     number: BigUint,
     length: u64,
     used: u64,
     rest: InsecureSeededSource,
 }
 
-impl Scripted {
+impl ScriptedBits {
     pub(super) fn new(number: BigUint, length: u64) -> Self {
         Self { number, length, used: 0, rest: InsecureSeededSource::new(0) }
     }
@@ -24,7 +24,7 @@ impl Scripted {
     }
 }
 
-impl BitSource for Scripted {
+impl BitSource for ScriptedBits {
     fn next_u64(&mut self) -> u64 {
         self.next_bits(64)
     }
@@ -48,14 +48,14 @@ impl BitSource for Scripted {
 }
 
 /// Follows one path of a decision tree, extending it with zeros down to a depth; beyond that, arbitrary bits.
-struct Path {
+struct DecisionPath {
     bits: Vec<bool>,
     used: usize,
     depth: usize,
     beyond: InsecureSeededSource,
 }
 
-impl BitSource for Path {
+impl BitSource for DecisionPath {
     fn next_u64(&mut self) -> u64 {
         self.next_bits(64)
     }
@@ -92,7 +92,7 @@ pub(super) fn decision_tree<T: Ord>(
     let mut cut_off = 0u64;
     let mut bits = Vec::new();
     loop {
-        let mut path = Path { bits, used: 0, depth, beyond: InsecureSeededSource::new(99) };
+        let mut path = DecisionPath { bits, used: 0, depth, beyond: InsecureSeededSource::new(99) };
         let outcome = sampler(&mut path);
         let mass = 1u64 << (depth - path.bits.len());
         if path.used > depth {

@@ -2,7 +2,7 @@
 
 use super::bernoulli::exp_minus_ratio;
 use super::source::BitSource;
-use super::tape::{Said, through};
+use super::tape::{Announcement, through};
 use super::{DiscreteLaplace, add, into_i64, uniform};
 use crate::error::{Error, Result};
 use crate::quantity::Scale;
@@ -83,8 +83,9 @@ impl TruncatedDiscreteLaplace {
 
     /// `value` plus one draw, brought into the range of an i64 only after the sum.
     pub fn add_to<S: BitSource + ?Sized>(&self, value: i64, bits: &mut S) -> i64 {
-        let said =
-            || Said::cells("truncated-discrete-laplace", &[self.scale().get(), self.bound as f64], [value.into()]);
+        let said = || {
+            Announcement::cells("truncated-discrete-laplace", &[self.scale().get(), self.bound as f64], [value.into()])
+        };
         through(bits, said, |bits| add(value, self.sample(bits).into()))
     }
 }

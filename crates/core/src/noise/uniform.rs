@@ -7,7 +7,7 @@ use num_bigint::BigUint;
 use num_traits::Zero;
 
 /// A bound that a uniform integer can be drawn below: `u64`, `u128`, `&BigUint`.
-pub trait Bound {
+pub trait UniformBound {
     /// The kind of number that comes out.
     type Number;
     /// A uniform number in 0..bound.
@@ -23,7 +23,7 @@ pub trait Bound {
 /// let huge = num_bigint::BigUint::from(10u32).pow(50);
 /// assert!(uniform::below(&mut bits, &huge) < huge);
 /// ```
-pub fn below<S: BitSource + ?Sized, B: Bound>(bits: &mut S, bound: B) -> B::Number {
+pub fn below<S: BitSource + ?Sized, B: UniformBound>(bits: &mut S, bound: B) -> B::Number {
     bound.draw(bits)
 }
 
@@ -44,7 +44,7 @@ pub fn between<S: BitSource + ?Sized>(bits: &mut S, lowest: i64, highest: i64) -
     (i128::from(lowest) + i128::from(offset)) as i64
 }
 
-impl Bound for u64 {
+impl UniformBound for u64 {
     type Number = u64;
     #[inline]
     fn draw<S: BitSource + ?Sized>(self, bits: &mut S) -> u64 {
@@ -59,7 +59,7 @@ impl Bound for u64 {
     }
 }
 
-impl Bound for u128 {
+impl UniformBound for u128 {
     type Number = u128;
     fn draw<S: BitSource + ?Sized>(self, bits: &mut S) -> u128 {
         let Some(largest) = self.checked_sub(1) else { return 0 };
@@ -74,7 +74,7 @@ impl Bound for u128 {
     }
 }
 
-impl Bound for &BigUint {
+impl UniformBound for &BigUint {
     type Number = BigUint;
     fn draw<S: BitSource + ?Sized>(self, bits: &mut S) -> BigUint {
         if self.is_zero() {

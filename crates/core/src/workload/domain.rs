@@ -145,31 +145,31 @@ impl Domain {
 
     /// Walks over the cells in order and tells each one's place in the marginal table of `subset`.
     #[cfg(test)]
-    pub(crate) fn places(&self, subset: Subset) -> Places<'_> {
+    pub(crate) fn places(&self, subset: Subset) -> CellOdometer<'_> {
         self.places_among(self.sizes.len(), subset)
     }
 
     /// The same among the first attributes only.
-    fn places_among(&self, attributes: usize, subset: Subset) -> Places<'_> {
+    fn places_among(&self, attributes: usize, subset: Subset) -> CellOdometer<'_> {
         let mut strides = vec![0usize; attributes];
         let mut stride = 1;
         for attribute in (0..attributes).rev().filter(|&attribute| subset.contains(attribute)) {
             strides[attribute] = stride;
             stride *= self.sizes[attribute] as usize;
         }
-        Places { sizes: &self.sizes[..attributes], strides, values: vec![0; attributes], place: 0 }
+        CellOdometer { sizes: &self.sizes[..attributes], strides, values: vec![0; attributes], place: 0 }
     }
 }
 
 /// An odometer over the cells of a domain.
-pub(crate) struct Places<'a> {
+pub(crate) struct CellOdometer<'a> {
     sizes: &'a [u32],
     strides: Vec<usize>,
     values: Vec<u32>,
     place: usize,
 }
 
-impl Places<'_> {
+impl CellOdometer<'_> {
     pub(crate) fn next_place(&mut self) -> usize {
         let place = self.place;
         for attribute in (0..self.sizes.len()).rev() {

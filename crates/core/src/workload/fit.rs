@@ -99,12 +99,12 @@ fn least_explained(
     misfits.max_by(|left, right| left.1.total_cmp(&right.1))
 }
 
-struct Fit {
+struct MaxEntropyFit {
     cells: Vec<f64>,
     parameters: Vec<f64>,
 }
 
-struct Point {
+struct FitPoint {
     parameters: Vec<f64>,
     objective: f64,
     gradient: Vec<f64>,
@@ -112,7 +112,13 @@ struct Point {
 }
 
 /// Minimises the dual D(θ) = Σq − θ·y + ½·ridge·Στ²θ², q = p·exp(Uᵀθ).
-fn fitted(coordinates: &Coordinates, reference: &[f64], observed: &[Coefficient], ridge: f64, start: &[f64]) -> Fit {
+fn fitted(
+    coordinates: &Coordinates,
+    reference: &[f64],
+    observed: &[Coefficient],
+    ridge: f64,
+    start: &[f64],
+) -> MaxEntropyFit {
     let mean = nested::total(reference) / reference.len() as f64;
     let scaling: Vec<f64> = observed.iter().map(|c| 1.0 / (ridge * c.variance + mean).max(1e-300)).collect();
     let evaluate = |parameters: Vec<f64>| evaluated(coordinates, reference, observed, ridge, parameters);
@@ -146,7 +152,7 @@ fn fitted(coordinates: &Coordinates, reference: &[f64], observed: &[Coefficient]
             break;
         }
     }
-    Fit { cells: point.cells, parameters: point.parameters }
+    MaxEntropyFit { cells: point.cells, parameters: point.parameters }
 }
 
 fn evaluated(
@@ -155,7 +161,7 @@ fn evaluated(
     observed: &[Coefficient],
     ridge: f64,
     parameters: Vec<f64>,
-) -> Point {
+) -> FitPoint {
     let (cells, expected) = coordinates.tilted(reference, &parameters);
     let mut objective: f64 = nested::total(&cells);
     let mut gradient = Vec::with_capacity(observed.len());
@@ -164,7 +170,7 @@ fn evaluated(
         objective += parameter * (pull / 2.0 - coefficient.value);
         gradient.push(expected - coefficient.value + pull);
     }
-    Point { parameters, objective, gradient, cells }
+    FitPoint { parameters, objective, gradient, cells }
 }
 
 /// The first step changes no log-cell by more than 1.
@@ -196,7 +202,7 @@ fn descent_direction(gradient: &[f64], history: &VecDeque<(Vec<f64>, Vec<f64>)>,
     direction
 }
 
-fn remember(history: &mut VecDeque<(Vec<f64>, Vec<f64>)>, from: &Point, to: &Point) {
+fn remember(history: &mut VecDeque<(Vec<f64>, Vec<f64>)>, from: &FitPoint, to: &FitPoint) {
     let difference = |left: &[f64], right: &[f64]| left.iter().zip(right).map(|(l, r)| l - r).collect::<Vec<f64>>();
     let step = difference(&to.parameters, &from.parameters);
     let change = difference(&to.gradient, &from.gradient);

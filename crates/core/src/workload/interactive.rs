@@ -9,12 +9,12 @@
 //! By what can be promised this is almost never the best way: [`direct_error`] of noise on every answer and [`histogram_error`] of a noisy table of everything are smaller for up to billions of questions. It is
 //! for people who do not know their questions yet. [`mwem`](super::mwem) is better wherever they are known.
 
-use crate::calibrate::{Moved, epsilon_for_pure, scale_for_pure};
+use crate::calibrate::{ShiftNorms, epsilon_for_pure, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
-use crate::mechanism::selection::Change;
-use crate::mechanism::smooth::Steps;
-use crate::mechanism::sparse_vector::{Round, SparseVector, exceeded};
+use crate::mechanism::selection::ScoreChange;
+use crate::mechanism::smooth::OwnerSteps;
+use crate::mechanism::sparse_vector::{SparseVector, ThresholdNoise, exceeded};
 use crate::noise::{BitSource, DiscreteLaplace};
 use crate::quantity::{Beta, Epsilon, Scale};
 use crate::scope::AttributeSet;
@@ -33,11 +33,11 @@ const MOST_UPDATES: u64 = 1_000_000;
 /// ```
 /// use scumble::quantity::{beta, epsilon};
 /// use scumble::noise::InsecureSeededSource;
-/// use scumble::workload::interactive::{Reply, Interactive, Question, Weights};
-/// let plan = Interactive::new(4, 100_000, 50, 3, epsilon(1.0)?, beta(0.05)?)?;
-/// let (counts, mut model) = ([70_000, 10_000, 10_000, 10_000], Weights::uniform(4));
+/// use scumble::workload::interactive::{Reply, InteractivePlan, LinearQuery, CellWeights};
+/// let plan = InteractivePlan::new(4, 100_000, 50, 3, epsilon(1.0)?, beta(0.05)?)?;
+/// let (counts, mut model) = ([70_000, 10_000, 10_000, 10_000], CellWeights::uniform(4));
 /// let mut bits = InsecureSeededSource::new(1);
-/// let question = Question::of([true, false, false, false]);
+/// let question = LinearQuery::of([true, false, false, false]);
 /// let round = plan.open(&mut bits);
 /// let (count, share) = model.look(&question, &counts);
 /// let expected = plan.expected(share);
@@ -50,17 +50,17 @@ const MOST_UPDATES: u64 = 1_000_000;
 /// ```
 #[derive(Debug, Clone)]
 #[must_use]
-pub struct Interactive {
+pub struct InteractivePlan {
     total: u64,
     updates: u64,
     test: SparseVector,
     measured: DiscreteLaplace,
-    promise: Promise,
+    promise: InteractiveParameters,
 }
 
 /// The numbers of a plan. With probability 1 − β the updates are enough, and every answer is within `error`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Promise {
+pub struct InteractiveParameters {
     /// ε₁, for the secret of the threshold.
     pub epsilon_threshold: f64,
     /// ε₂, for the noise on each test.
@@ -85,12 +85,12 @@ pub struct Promise {
 #[derive(Debug)]
 pub enum Reply {
     /// The model's own answer is near enough; the round goes on.
-    Model(Round),
+    Model(ThresholdNoise),
     /// The count with noise; the round is over.
     Measured(i64),
 }
 
-impl Interactive {
+impl InteractivePlan {
     /// For `questions` questions about `total` owners in a universe of `cells`, with this many updates, each round at ε, and a promise that fails with probability β.
     pub fn new(cells: u64, total: u64, questions: u64, updates: u64, epsilon: Epsilon, beta: Beta) -> Result<Self> {
         if !(1..=MOST_CELLS).contains(&cells) {
@@ -108,8 +108,8 @@ impl Interactive {
         }
         let answer = epsilon.get() * MEASURING;
         // Rounded down, so that both parts together are not above ε.
-        let test = SparseVector::within(Epsilon::new((epsilon.get() - answer).next_down())?, Change::General)?;
-        let measured = DiscreteLaplace::new(scale_for_pure(Epsilon::new(answer)?, Moved::units(1))?);
+        let test = SparseVector::within(Epsilon::new((epsilon.get() - answer).next_down())?, ScoreChange::General)?;
+        let measured = DiscreteLaplace::new(scale_for_pure(Epsilon::new(answer)?, ShiftNorms::units(1))?);
         let third = beta.get() / 3.0;
         let (slack_threshold, slack_question) = test.slacks(third / updates as f64, third / questions as f64);
         let slack_answer = exceeded(measured.scale(), third / updates as f64);
@@ -118,7 +118,7 @@ impl Interactive {
         let gap = if enough > slack_answer as f64 { enough } else { slack_answer as f64 + 1.0 };
         let threshold = (gap + 0.5 + slack_threshold as f64 + slack_question as f64).ceil() as u64;
         let (epsilon_threshold, epsilon_question) = test.epsilons();
-        let promise = Promise {
+        let promise = InteractiveParameters {
             epsilon_threshold,
             epsilon_question,
             epsilon_answer: answer,
@@ -136,9 +136,9 @@ impl Interactive {
     ///
     /// ```
     /// use scumble::quantity::{beta, epsilon};
-    /// use scumble::workload::interactive::Interactive;
-    /// let plan = Interactive::best(1024, 100_000, 1000, epsilon(1.0)?, beta(0.05)?)?;
-    /// let other = Interactive::new(1024, 100_000, 1000, 1000, epsilon(1.0 / 1000.0)?, beta(0.05)?)?;
+    /// use scumble::workload::interactive::InteractivePlan;
+    /// let plan = InteractivePlan::best(1024, 100_000, 1000, epsilon(1.0)?, beta(0.05)?)?;
+    /// let other = InteractivePlan::new(1024, 100_000, 1000, 1000, epsilon(1.0 / 1000.0)?, beta(0.05)?)?;
     /// assert!(plan.promise().error < other.promise().error);
     /// # Ok::<(), scumble::Error>(())
     /// ```
@@ -146,7 +146,7 @@ impl Interactive {
         // Numbers that are 2% apart: nobody needs the best to the last update.
         let next = |updates: &u64| Some(updates + (updates / 50).max(1)).filter(|updates| *updates <= 100_000);
         let plans = std::iter::successors(Some(1u64), next).map(|updates| {
-            let each = epsilon_for_pure(epsilon, Moved::units(updates))?;
+            let each = epsilon_for_pure(epsilon, ShiftNorms::units(updates))?;
             Self::new(cells, total, questions, updates, each, beta)
         });
         let mut best: Option<Self> = None;
@@ -170,7 +170,7 @@ impl Interactive {
     }
 
     /// The numbers of the plan.
-    pub fn promise(&self) -> &Promise {
+    pub fn promise(&self) -> &InteractiveParameters {
         &self.promise
     }
 
@@ -180,7 +180,7 @@ impl Interactive {
     }
 
     /// Opens a round, which must have been charged.
-    pub fn open<S: BitSource + ?Sized>(&self, bits: &mut S) -> Round {
+    pub fn open<S: BitSource + ?Sized>(&self, bits: &mut S) -> ThresholdNoise {
         self.test.open(bits)
     }
 
@@ -194,7 +194,7 @@ impl Interactive {
     /// # Guarantee
     /// If an owner moves `count` by at most 1, `expected` was computed from earlier answers and public numbers alone, and a round that has ended is not asked again, all that comes of a round costs what
     /// [`Interactive::events_of_round`] says, in any scope: |count − expected| moves by at most 1, and so does the count that is measured.
-    pub fn ask<S: BitSource + ?Sized>(&self, round: Round, count: u64, expected: u64, bits: &mut S) -> Reply {
+    pub fn ask<S: BitSource + ?Sized>(&self, round: ThresholdNoise, count: u64, expected: u64, bits: &mut S) -> Reply {
         let off = i64::try_from(count.abs_diff(expected)).unwrap_or(i64::MAX);
         match self.test.ask(round, off, self.promise.threshold as i64, bits) {
             Some(open) => Reply::Model(open),
@@ -212,7 +212,7 @@ impl Interactive {
     /// What a round does, from its opening on, if questions read these attributes.
     pub fn events_of_round(&self, attributes: &AttributeSet) -> Result<Vec<Event>> {
         let mut events = self.test.events(attributes)?;
-        let moves = Steps::one().reading(attributes.clone()).moves(1.0)?;
+        let moves = OwnerSteps::one().reading(attributes.clone()).moves(1.0)?;
         events.push(Event::new(Word::DiscreteLaplace { scale: self.measured.scale() }, moves));
         Ok(events)
     }
@@ -260,12 +260,12 @@ pub fn histogram_error(cells: u64, epsilon: Epsilon, questions: u64, beta: Beta)
 
 /// A question: how much an owner of each cell counts, in steps of a public grid.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct LinearQuery {
     steps: Vec<u16>,
     grid: u16,
 }
 
-impl Question {
+impl LinearQuery {
     /// A condition, which counts an owner or does not.
     pub fn of(fulfils: impl IntoIterator<Item = bool>) -> Self {
         Self { steps: fulfils.into_iter().map(u16::from).collect(), grid: 1 }
@@ -274,10 +274,10 @@ impl Question {
     /// Values between 0 and 1, each brought to the nearest multiple of 1/grid.
     ///
     /// ```
-    /// use scumble::workload::interactive::Question;
-    /// assert_eq!(Question::on_grid(&[0.0, 0.5, 1.0], 2)?.count(&[5, 4, 3]), 5);
-    /// assert!(Question::on_grid(&[0.5, 1.5], 2).is_err());
-    /// assert!(Question::on_grid(&[f64::NAN], 2).is_err());
+    /// use scumble::workload::interactive::LinearQuery;
+    /// assert_eq!(LinearQuery::on_grid(&[0.0, 0.5, 1.0], 2)?.count(&[5, 4, 3]), 5);
+    /// assert!(LinearQuery::on_grid(&[0.5, 1.5], 2).is_err());
+    /// assert!(LinearQuery::on_grid(&[f64::NAN], 2).is_err());
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn on_grid(values: &[f64], grid: u16) -> Result<Self> {
@@ -306,7 +306,7 @@ impl Question {
 
 /// A model of the owners: a weight for each cell.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Weights {
+pub struct CellWeights {
     weights: Vec<f64>,
     /// Of all weights.
     sum: f64,
@@ -315,7 +315,7 @@ pub struct Weights {
 /// Sums are carried in this many lanes, so that no addition waits for the one before it.
 const LANES: usize = 8;
 
-impl Weights {
+impl CellWeights {
     /// Of which nothing is known.
     pub fn uniform(cells: usize) -> Self {
         Self { weights: vec![1.0; cells], sum: cells as f64 }
@@ -332,13 +332,13 @@ impl Weights {
     }
 
     /// The share that a question has in the model.
-    pub fn answer(&self, question: &Question) -> f64 {
+    pub fn answer(&self, question: &LinearQuery) -> f64 {
         let parts = self.weights.iter().zip(&question.steps).map(|(weight, step)| weight * f64::from(*step));
         parts.sum::<f64>() / self.sum / f64::from(question.grid)
     }
 
     /// In one pass: how many owners count, and the share that the model expects. Counts are below 2^40.
-    pub fn look(&self, question: &Question, counts: &[u64]) -> (u64, f64) {
+    pub fn look(&self, question: &LinearQuery, counts: &[u64]) -> (u64, f64) {
         let mut sums = [0u64; LANES];
         let mut shares = [0f64; LANES];
         let (mut sum, mut share) = (0u128, 0f64);
@@ -368,7 +368,7 @@ impl Weights {
     }
 
     /// h(w) ← h(w)·e^{step·q(w)}, normalised.
-    pub fn update(&mut self, question: &Question, step: f64) {
+    pub fn update(&mut self, question: &LinearQuery, step: f64) {
         // What the sum was before: so the weights stay near 1, however many updates there are.
         let normal = self.weights.len() as f64 / self.sum;
         let grid = f64::from(question.grid);

@@ -5,7 +5,7 @@ use crate::quantity::Rho;
 
 /// What a release may cost: ρ in each scope, none where nothing is demanded; and what is public anyway.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Limits {
+pub struct RhoLimits {
     /// When one person is added or removed.
     pub presence: Option<Rho>,
     /// When one person is replaced by another, or by one who is not in the table.
@@ -19,7 +19,7 @@ pub struct Limits {
 /// Costs are brought this much below their limits, so that no rounding takes them above.
 pub(super) const BELOW: f64 = 1.0 - 1e-9;
 
-impl Limits {
+impl RhoLimits {
     /// By which factor these costs are above the limits; none if there is no limit that they meet.
     pub(super) fn excess(&self, presence: f64, person: f64, attribute: impl Fn(usize) -> f64) -> Result<f64> {
         let ratio = |cost: f64, limit: Option<Rho>| limit.map_or(0.0, |limit| cost / limit.get());

@@ -7,11 +7,11 @@
 //! ```
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::quantity::Rho;
-//! use scumble::workload::{Domain, Subset, residual::Plan};
+//! use scumble::workload::{Domain, Subset, residual::ResidualPlan};
 //! let domain = Domain::new(vec![3, 2, 2])?;
 //! let columns: Vec<Vec<u8>> = [3u32, 2, 2].iter().map(|size| (0..900u32).map(|i| (i / size % size) as u8).collect()).collect();
 //! let counts = domain.count(&columns)?;
-//! let plan = Plan::for_marginals(&domain, 2, Rho::new(0.1)?)?;
+//! let plan = ResidualPlan::for_marginals(&domain, 2, Rho::new(0.1)?)?;
 //! let model = plan.release(&counts, &mut InsecureSeededSource::new(1))?.model()?;
 //! let rows = model.rows();
 //! assert!((rows.len() as i64 - 900).abs() < 100);
@@ -50,4 +50,4 @@ pub use domain::{Domain, Subset};
 pub use parities::{Bits, rank, sets};
 pub use people::People;
 pub use predicate::{Predicate, Queries};
-pub use rows::Model;
+pub use rows::CountModel;

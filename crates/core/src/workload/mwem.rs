@@ -11,11 +11,11 @@
 
 use super::domain::Subset;
 use super::predicate::Queries;
-use crate::calibrate::{Moved, down, range_for_zcdp, share_of, sigma_for_zcdp, up};
+use crate::calibrate::{ShiftNorms, down, range_for_zcdp, share_of, sigma_for_zcdp, up};
 use crate::error::{Error, Result};
 use crate::event::{Charge, Event, Shift, Word, charged_by_scope};
-use crate::noise::refine::{Enclosure, Precision, Weights, choose};
-use crate::noise::tape::{self, Said};
+use crate::noise::refine::{ChoiceWeights, Enclosure, Precision, choose};
+use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, DiscreteGaussian, permutation};
 use crate::quantity::{Rho, Sensitivity, Sigma};
 use num_bigint::BigUint;
@@ -29,7 +29,7 @@ mod fit;
 
 /// How the queries of a round are picked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Families {
+pub enum QueryFamilies {
     /// From all families of attribute-disjoint queries; at most 20 attributes.
     Joint,
     /// One query in each block of a public random partition.
@@ -42,7 +42,7 @@ pub struct Mwem {
     queries: Queries,
     rounds: u32,
     disjoint: usize,
-    families: Families,
+    families: QueryFamilies,
     /// c: a family has probability ∝ e^{c·Σ scores}.
     coefficient: f64,
     sigma: Sigma,
@@ -60,7 +60,7 @@ impl Mwem {
     ///
     /// # Guarantee
     /// [`Mwem::rho`] of a single attribute is at most `rho`, and tight to eleven digits.
-    pub fn new(queries: Queries, rounds: u32, disjoint: usize, rho: Rho, families: Families) -> Result<Self> {
+    pub fn new(queries: Queries, rounds: u32, disjoint: usize, rho: Rho, families: QueryFamilies) -> Result<Self> {
         if rounds == 0 || rounds > 10_000 {
             return Err(Error::refused(format!("mwem takes 1 to 10000 rounds, not {rounds}")));
         }
@@ -71,7 +71,7 @@ impl Mwem {
         if disjoint == 0 || disjoint > attributes {
             return Err(Error::refused(format!("mwem picks 1 to {attributes} queries per round here, not {disjoint}")));
         }
-        if families == Families::Joint {
+        if families == QueryFamilies::Joint {
             if attributes > MOST_JOINT_ATTRIBUTES {
                 return Err(Error::refused(format!(
                     "families are drawn jointly for at most {MOST_JOINT_ATTRIBUTES} attributes, not {attributes}: use blocks"
@@ -87,7 +87,7 @@ impl Mwem {
             }
         }
         // Half of each round's ρ for picking, of range 2c, half for the noise.
-        let (within, one) = (Rho::new(down(rho.get()))?, Moved::units(1));
+        let (within, one) = (Rho::new(down(rho.get()))?, ShiftNorms::units(1));
         let share = share_of(&within.into(), 2 * rounds as usize)?;
         let coefficient = range_for_zcdp(share.clone(), Sensitivity::new(2.0)?)?.get();
         Ok(Self { queries, rounds, disjoint, families, coefficient, sigma: sigma_for_zcdp(share, one)? })
@@ -103,7 +103,7 @@ impl Mwem {
         let touched = attributes.common(self.queries.domain().all()).len().min(self.disjoint) as f64;
         let pick = self.coefficient * self.coefficient / 2.0;
         let measure = 1.0 / (2.0 * self.sigma.get() * self.sigma.get());
-        let picks = if self.families == Families::Joint { touched * touched } else { touched };
+        let picks = if self.families == QueryFamilies::Joint { touched * touched } else { touched };
         up(f64::from(self.rounds) * (picks * pick + touched * measure))
     }
 
@@ -151,9 +151,9 @@ impl Mwem {
         let one = vec![Shift::one_cell(1.0)?];
         let zcdp = |rho: f64| Ok::<Charge, Error>((Word::Zcdp { rho: Rho::new(rho)? }, one.clone()));
         let single = match self.families {
-            Families::Blocks => self.rho(Subset::of(&[0])),
+            QueryFamilies::Blocks => self.rho(Subset::of(&[0])),
             // (ℓ²ρ_s + ℓρ_m)/ℓ
-            Families::Joint => up(self.rho_person() / self.disjoint as f64),
+            QueryFamilies::Joint => up(self.rho_person() / self.disjoint as f64),
         };
         let attributes = 0..self.queries.domain().attributes();
         let changes = attributes.map(|attribute| Ok((Subset::of(&[attribute]).named(names)?, zcdp(single)?)));
@@ -177,7 +177,7 @@ impl Mwem {
         let exact: Vec<u64> = self.queries.answers(counts);
         let noise = DiscreteGaussian::new(self.sigma);
         let mut model = vec![1.0 / domain.cells() as f64; domain.cells()];
-        let mut measured: Vec<fit::Round> = Vec::new();
+        let mut measured: Vec<fit::MeasuredRound> = Vec::new();
         for _ in 0..self.rounds {
             let scores = self.scores(&exact, &model, people);
             let family = self.pick(&scores, bits)?;
@@ -186,7 +186,7 @@ impl Mwem {
                 (query, noisy.clamp(0, people as i64) as f64 / people as f64)
             };
             let round: Vec<(usize, f64)> = family.into_iter().map(|query| measure(query, bits)).collect();
-            measured.push(fit::Round::new(&self.queries, &round));
+            measured.push(fit::MeasuredRound::new(&self.queries, &round));
             // With this step the potential falls for every model (Hoeffding).
             fit::refit(&mut model, &measured, self.passes(), 4.0 / self.disjoint as f64);
         }
@@ -210,14 +210,14 @@ impl Mwem {
     }
 
     /// One choice among all queries. Of a family that is chosen together it is the least that is given away.
-    fn said(&self, scores: &[u64]) -> Said {
-        Said::scores(self.coefficient, (0u128..).zip(scores.iter().map(|score| -i128::from(*score))))
+    fn said(&self, scores: &[u64]) -> Announcement {
+        Announcement::scores(self.coefficient, (0u128..).zip(scores.iter().map(|score| -i128::from(*score))))
     }
 
     fn pick<S: BitSource + ?Sized>(&self, scores: &[u64], bits: &mut S) -> Result<Vec<usize>> {
         let coefficient = BigRational::from_float(self.coefficient).unwrap_or_else(BigRational::zero);
         let attributes = self.queries.attributes();
-        if self.families == Families::Joint {
+        if self.families == QueryFamilies::Joint {
             let weights = exponential_weights(scores, &coefficient);
             let all = self.queries.domain().all();
             let draw = |bits: &mut S| joint_family(all, &attributes, &weights, self.disjoint, bits);
@@ -231,7 +231,7 @@ impl Mwem {
             if !inside.is_empty() {
                 let own: Vec<u64> = inside.iter().map(|&query| scores[query]).collect();
                 let weights = exponential_weights(&own, &coefficient);
-                let cells = |precision: Precision| Weights { cells: weights(precision), beyond: BigUint::zero() };
+                let cells = |precision: Precision| ChoiceWeights { cells: weights(precision), beyond: BigUint::zero() };
                 family.push(inside[tape::through(bits, || self.said(&own), |bits| choose(bits, cells))]);
             }
         }
@@ -271,14 +271,14 @@ fn exponential_weights<'a>(
 }
 
 /// The weights of all queries, of all attribute sets, and of all families inside a set, at one precision.
-struct Table {
+struct QueryWeights {
     precision: Precision,
     queries: Vec<Enclosure>,
     sets: BTreeMap<Subset, Enclosure>,
     families: RefCell<HashMap<(Subset, usize), Enclosure>>,
 }
 
-impl Table {
+impl QueryWeights {
     fn new(precision: Precision, attributes: &[Subset], queries: Vec<Enclosure>) -> Self {
         let mut sets: BTreeMap<Subset, Enclosure> = BTreeMap::new();
         for (&set, weight) in attributes.iter().zip(&queries) {
@@ -328,13 +328,13 @@ fn joint_family<S: BitSource + ?Sized>(
     number: usize,
     bits: &mut S,
 ) -> Vec<usize> {
-    let last: RefCell<Option<Rc<Table>>> = RefCell::new(None);
-    let table = |precision: Precision| -> Rc<Table> {
+    let last: RefCell<Option<Rc<QueryWeights>>> = RefCell::new(None);
+    let table = |precision: Precision| -> Rc<QueryWeights> {
         let mut last = last.borrow_mut();
         match &*last {
             Some(table) if table.precision.bits == precision.bits => table.clone(),
             _ => {
-                let table = Rc::new(Table::new(precision, attributes, weights(precision)));
+                let table = Rc::new(QueryWeights::new(precision, attributes, weights(precision)));
                 *last = Some(table.clone());
                 table
             }
@@ -348,7 +348,7 @@ fn joint_family<S: BitSource + ?Sized>(
         let Some(first) = free.iter().next() else { return family };
         let branch = choose(bits, |precision| {
             let branches = table(precision).branches(free, first, left);
-            Weights { cells: branches.into_iter().map(|(_, weight)| weight).collect(), beyond: BigUint::zero() }
+            ChoiceWeights { cells: branches.into_iter().map(|(_, weight)| weight).collect(), beyond: BigUint::zero() }
         });
         let chosen = sets.iter().filter(|set| set.contains(first) && set.is_within(free)).nth(branch.wrapping_sub(1));
         let Some(&set) = chosen.filter(|_| branch > 0) else {
@@ -359,7 +359,7 @@ fn joint_family<S: BitSource + ?Sized>(
         let query = choose(bits, |precision| {
             let table = table(precision);
             let cells = inside.iter().map(|&query| table.queries[query].clone()).collect();
-            Weights { cells, beyond: BigUint::zero() }
+            ChoiceWeights { cells, beyond: BigUint::zero() }
         });
         family.push(inside[query]);
         free = free.without(set);

@@ -24,18 +24,18 @@ pub(super) trait Join {
 }
 
 /// Values are added.
-pub(super) struct Sum;
+pub(super) struct SumJoin;
 /// Values are multiplied.
-pub(super) struct Product;
+pub(super) struct ProductJoin;
 
-impl Join for Sum {
+impl Join for SumJoin {
     const NEUTRAL: f64 = 0.0;
     fn join(left: f64, right: f64) -> f64 {
         left + right
     }
 }
 
-impl Join for Product {
+impl Join for ProductJoin {
     const NEUTRAL: f64 = 1.0;
     fn join(left: f64, right: f64) -> f64 {
         left * right
@@ -43,8 +43,8 @@ impl Join for Product {
 }
 
 /// What the cells of marginal tables are.
-pub(super) trait Number: Copy + Default + std::ops::AddAssign {}
-impl<N: Copy + Default + std::ops::AddAssign> Number for N {}
+pub(super) trait CellNumber: Copy + Default + std::ops::AddAssign {}
+impl<N: Copy + Default + std::ops::AddAssign> CellNumber for N {}
 
 /// Where tables over a domain meet its blocks.
 #[derive(Debug, Clone)]
@@ -142,7 +142,7 @@ impl Nest {
 }
 
 /// What tables give to every cell, joined, block by block.
-pub(super) struct Spread<'a, J> {
+pub(super) struct BlockSpreader<'a, J> {
     nest: &'a Nest,
     tables: Vec<Vec<f64>>,
     /// What the tables inside give, which is the same in every block.
@@ -152,7 +152,7 @@ pub(super) struct Spread<'a, J> {
     join: std::marker::PhantomData<J>,
 }
 
-impl<'a, J: Join> Spread<'a, J> {
+impl<'a, J: Join> BlockSpreader<'a, J> {
     /// Of tables in the order in which the nest was given them.
     pub(super) fn new(nest: &'a Nest, tables: Vec<Vec<f64>>) -> Self {
         let mut scratch = vec![0.0; nest.block_cells];
@@ -249,7 +249,7 @@ fn fill<J: Join>(
 }
 
 /// Marginal tables, from blocks of cells.
-pub(super) struct Gather<'a, N> {
+pub(super) struct BlockGatherer<'a, N> {
     nest: &'a Nest,
     tables: Vec<Vec<N>>,
     /// The sum of all blocks, from which the tables inside are made in the end.
@@ -258,7 +258,7 @@ pub(super) struct Gather<'a, N> {
     scratch: Vec<N>,
 }
 
-impl<'a, N: Number> Gather<'a, N> {
+impl<'a, N: CellNumber> BlockGatherer<'a, N> {
     pub(super) fn new(nest: &'a Nest) -> Self {
         let cells = |place: &Stretch| {
             let outer = place.outer.iter().map(|&(attribute, _)| nest.sizes[attribute]).product::<usize>();
@@ -298,7 +298,7 @@ impl<'a, N: Number> Gather<'a, N> {
     }
 }
 
-fn collapse_all<N: Number>(nest: &Nest, cells: &[N], mut tables: Vec<(Subset, &mut [N])>, scratch: &mut [N]) {
+fn collapse_all<N: CellNumber>(nest: &Nest, cells: &[N], mut tables: Vec<(Subset, &mut [N])>, scratch: &mut [N]) {
     let constants = tables.iter().take_while(|(set, _)| set.is_empty()).count();
     let (constants, tables) = tables.split_at_mut(constants);
     if !constants.is_empty() {
@@ -309,7 +309,7 @@ fn collapse_all<N: Number>(nest: &Nest, cells: &[N], mut tables: Vec<(Subset, &m
 }
 
 /// The recursion of [`fill`], read backwards.
-fn collapse<N: Number>(
+fn collapse<N: CellNumber>(
     sizes: &[usize],
     attribute: usize,
     cells: &[N],
@@ -348,7 +348,7 @@ fn collapse<N: Number>(
 }
 
 /// The sum of many numbers.
-pub(super) fn total<N: Number>(numbers: &[N]) -> N {
+pub(super) fn total<N: CellNumber>(numbers: &[N]) -> N {
     let mut lanes = [N::default(); LANES];
     let mut chunks = numbers.chunks_exact(LANES);
     for chunk in &mut chunks {
@@ -359,7 +359,7 @@ pub(super) fn total<N: Number>(numbers: &[N]) -> N {
     sum
 }
 
-fn add_each<N: Number>(sums: &mut [N], numbers: &[N]) {
+fn add_each<N: CellNumber>(sums: &mut [N], numbers: &[N]) {
     sums.iter_mut().zip(numbers).for_each(|(sum, &number)| *sum += number);
 }
 
@@ -387,7 +387,7 @@ impl Domain {
     /// ```
     pub fn marginals<N: Copy + Default + std::ops::AddAssign>(&self, cells: &[N], subsets: &[Subset]) -> Vec<Vec<N>> {
         let nest = Nest::new(self, subsets);
-        let mut gather = Gather::new(&nest);
+        let mut gather = BlockGatherer::new(&nest);
         cells.chunks_exact(nest.block_cells()).enumerate().for_each(|(number, block)| gather.add(number, block));
         gather.finish()
     }

@@ -1,6 +1,6 @@
 //! How many people there are in a table: public among attributes only. Somebody who is replaced may have no rows in this table.
 
-use crate::calibrate::{Moved, rho_of_gaussian, sigma_for_zcdp};
+use crate::calibrate::{ShiftNorms, rho_of_gaussian, sigma_for_zcdp};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Word};
 use crate::noise::{BitSource, DiscreteGaussian};
@@ -17,10 +17,10 @@ use crate::quantity::{Rho, Sigma};
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct People(Number);
+pub struct People(PeopleCount);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Number {
+enum PeopleCount {
     Public(u64),
     Noisy(Sigma),
 }
@@ -34,7 +34,7 @@ impl People {
         if rho.get() == 0.0 {
             return Err(Error::refused("the number of people cannot be released with a rho of 0"));
         }
-        Ok(Self(Number::Noisy(sigma_for_zcdp(rho, Moved::units(1))?)))
+        Ok(Self(PeopleCount::Noisy(sigma_for_zcdp(rho, ShiftNorms::units(1))?)))
     }
 
     /// A number that everybody may know; never one that was counted in the data.
@@ -48,7 +48,7 @@ impl People {
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn public(number: u64) -> Self {
-        Self(Number::Public(number))
+        Self(PeopleCount::Public(number))
     }
 
     /// ρ when a person is added or removed, or replaced by one who is not in this table; attributes keep the number of people.
@@ -56,12 +56,12 @@ impl People {
     /// # Guarantee
     /// An upper bound: one count that moves by 1 \[CKS20\], or none that depends on the data.
     pub fn rho_presence(&self) -> f64 {
-        self.sigma().map_or(0.0, |sigma| rho_of_gaussian(sigma, Moved::units(1)))
+        self.sigma().map_or(0.0, |sigma| rho_of_gaussian(sigma, ShiftNorms::units(1)))
     }
 
     /// What a release did, in the vocabulary of the ledger.
     pub fn events(&self) -> Result<Vec<Event>> {
-        let Number::Noisy(sigma) = self.0 else { return Ok(Vec::new()) };
+        let PeopleCount::Noisy(sigma) = self.0 else { return Ok(Vec::new()) };
         let one = vec![Shift::one_cell(1.0)?];
         let moves = Moves::by_scope(one.clone(), one, Vec::new());
         Ok(vec![Event::new(Word::DiscreteGaussian { sigma }, moves)])
@@ -72,7 +72,7 @@ impl People {
     /// # Guarantee
     /// [`People::rho_presence`]; the noise is exact.
     pub fn release<S: BitSource + ?Sized>(&self, people: u64, bits: &mut S) -> u64 {
-        if let Number::Public(number) = self.0 {
+        if let PeopleCount::Public(number) = self.0 {
             return number;
         }
         self.noisy(people, bits).max(1).unsigned_abs()
@@ -82,24 +82,24 @@ impl People {
     pub(super) fn noisy<S: BitSource + ?Sized>(&self, people: u64, bits: &mut S) -> i64 {
         let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX >> 1);
         match self.0 {
-            Number::Public(number) => whole(number),
-            Number::Noisy(sigma) => DiscreteGaussian::new(sigma).add_to(whole(people), bits),
+            PeopleCount::Public(number) => whole(number),
+            PeopleCount::Noisy(sigma) => DiscreteGaussian::new(sigma).add_to(whole(people), bits),
         }
     }
 
     /// The public number, if it is one.
     pub fn number(&self) -> Option<u64> {
         match self.0 {
-            Number::Public(number) => Some(number),
-            Number::Noisy(_) => None,
+            PeopleCount::Public(number) => Some(number),
+            PeopleCount::Noisy(_) => None,
         }
     }
 
     /// The σ of the noise, if there is any.
     pub fn sigma(&self) -> Option<Sigma> {
         match self.0 {
-            Number::Public(_) => None,
-            Number::Noisy(sigma) => Some(sigma),
+            PeopleCount::Public(_) => None,
+            PeopleCount::Noisy(sigma) => Some(sigma),
         }
     }
 }

@@ -4,12 +4,12 @@
 //! one noise for all answers: "as accurate as the limits allow" is one division, and the strictest limit decides. Only public numbers are used here.
 
 use super::domain::{Domain, Subset};
-pub use super::limits::Limits;
-use super::mwem::{Families, Mwem};
+pub use super::limits::RhoLimits;
+use super::mwem::{Mwem, QueryFamilies};
 use super::people::People;
 use super::predicate::Queries;
 use super::projection::Projection;
-use super::residual::{Plan, all_marginals};
+use super::residual::{ResidualPlan, all_marginals};
 use crate::calibrate::least;
 use crate::error::{Error, Result};
 use crate::quantity::{Rho, Sigma};
@@ -52,21 +52,21 @@ const SHARE_OF_PEOPLE: f64 = 0.02;
 /// ```
 /// use scumble::quantity::Rho;
 /// use scumble::workload::Domain;
-/// use scumble::workload::planner::{Limits, residual};
-/// let limits = Limits { person: Some(Rho::new(0.1)?), ..Limits::default() };
+/// use scumble::workload::planner::{RhoLimits, residual};
+/// let limits = RhoLimits { person: Some(Rho::new(0.1)?), ..RhoLimits::default() };
 /// let plan = residual(&Domain::new(vec![3, 2, 4])?, 2, &limits)?;
 /// assert!(plan.rho_person() <= 0.1 && plan.rho_person() > 0.0999999);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn residual(domain: &Domain, order: usize, limits: &Limits) -> Result<Plan> {
-    Plan::within(domain, &all_marginals(domain, order)?, limits)
+pub fn residual(domain: &Domain, order: usize, limits: &RhoLimits) -> Result<ResidualPlan> {
+    ResidualPlan::within(domain, &all_marginals(domain, order)?, limits)
 }
 
 /// The projection mechanism for all marginals of `order` attributes, and the number of people that it needs.
 ///
 /// # Guarantee
 /// The ρ of both together is within each limit.
-pub fn projection(domain: &Domain, order: usize, limits: &Limits) -> Result<(Projection, People)> {
+pub fn projection(domain: &Domain, order: usize, limits: &RhoLimits) -> Result<(Projection, People)> {
     check(domain, order)?;
     let queries = Queries::marginals(domain, order)?;
     let trial = Projection::new(queries.clone(), Sigma::new(1.0)?);
@@ -83,7 +83,7 @@ pub fn projection(domain: &Domain, order: usize, limits: &Limits) -> Result<(Pro
 ///
 /// # Guarantee
 /// The ρ of both together is within each limit.
-pub fn mwem(domain: &Domain, order: usize, rounds: u32, disjoint: usize, limits: &Limits) -> Result<(Mwem, People)> {
+pub fn mwem(domain: &Domain, order: usize, rounds: u32, disjoint: usize, limits: &RhoLimits) -> Result<(Mwem, People)> {
     check(domain, order)?;
     if disjoint == 0 || disjoint > domain.attributes() / order {
         return Err(Error::refused(format!(
@@ -93,22 +93,22 @@ pub fn mwem(domain: &Domain, order: usize, rounds: u32, disjoint: usize, limits:
         )));
     }
     let queries = Queries::marginals(domain, order)?;
-    let trial = Mwem::new(queries.clone(), rounds, disjoint, Rho::new(1.0)?, Families::Blocks)?;
+    let trial = Mwem::new(queries.clone(), rounds, disjoint, Rho::new(1.0)?, QueryFamilies::Blocks)?;
     let number = trial.rho_presence() * share_of_people(limits);
     let (presence, person) = (trial.rho_presence() + number, trial.rho_person() + number);
     let excess = limits.excess(presence, person, |j| trial.rho(Subset::of(&[j])))?;
-    let mwem = Mwem::new(queries, rounds, disjoint, Rho::new(1.0 / excess)?, Families::Blocks)?;
+    let mwem = Mwem::new(queries, rounds, disjoint, Rho::new(1.0 / excess)?, QueryFamilies::Blocks)?;
     let people = people(limits, mwem.rho_presence())?;
     Ok((mwem, people))
 }
 
 /// What the number of people costs, as a share of the presence cost of the method that needs it.
-fn share_of_people(limits: &Limits) -> f64 {
+fn share_of_people(limits: &RhoLimits) -> f64 {
     if limits.public_people.is_some() { 0.0 } else { SHARE_OF_PEOPLE }
 }
 
 /// The number of people: the public one, or a noisy one beside a method that costs this when a person is added or removed.
-fn people(limits: &Limits, presence: f64) -> Result<People> {
+fn people(limits: &RhoLimits, presence: f64) -> Result<People> {
     match limits.public_people {
         Some(number) => Ok(People::public(number)),
         None => People::new(Rho::new(presence * SHARE_OF_PEOPLE)?),
@@ -146,7 +146,7 @@ fn answers(domain: &Domain, order: usize) -> f64 {
 
 /// What a method promises: the root of the mean squared error of a count, before anything is measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Promise {
+pub struct PredictedError {
     /// The method.
     pub method: Approach,
     /// The error, in people. Exact for the unbiased estimates of the residual release, upper bounds for the others.
@@ -159,28 +159,33 @@ pub struct Promise {
 /// ```
 /// use scumble::quantity::Rho;
 /// use scumble::workload::Domain;
-/// use scumble::workload::planner::{Limits, Approach, promises};
-/// let limits = Limits { person: Some(Rho::new(0.05)?), ..Limits::default() };
+/// use scumble::workload::planner::{RhoLimits, Approach, promises};
+/// let limits = RhoLimits { person: Some(Rho::new(0.05)?), ..RhoLimits::default() };
 /// let small = Domain::new(vec![4, 3, 2, 2])?;
 /// assert_eq!(promises(&small, 2, 50_000, &limits)?[0].method, Approach::Residual);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn promises(domain: &Domain, order: usize, people: u64, limits: &Limits) -> Result<Vec<Promise>> {
-    let mut promises =
-        vec![Promise { method: Approach::Residual, error: residual_error(&residual(domain, order, limits)?, order) }];
+pub fn promises(domain: &Domain, order: usize, people: u64, limits: &RhoLimits) -> Result<Vec<PredictedError>> {
+    let mut promises = vec![PredictedError {
+        method: Approach::Residual,
+        error: residual_error(&residual(domain, order, limits)?, order),
+    }];
     if answers(domain, order) <= MOST_ANSWERS {
         let (projection, _) = projection(domain, order, limits)?;
         let (mwem, _) = mwem(domain, order, 1, 1, limits)?;
         let (queries, one_attribute) = (projection.queries().len(), mwem.rho(Subset::of(&[0])));
-        promises.push(Promise { method: Approach::Projection, error: projection.expected_error(people) });
-        promises.push(Promise { method: Approach::Mwem, error: mwem_bound(domain, queries, people, one_attribute).1 });
+        promises.push(PredictedError { method: Approach::Projection, error: projection.expected_error(people) });
+        promises.push(PredictedError {
+            method: Approach::Mwem,
+            error: mwem_bound(domain, queries, people, one_attribute).1,
+        });
     }
     promises.sort_by(|left, right| left.error.total_cmp(&right.error));
     Ok(promises)
 }
 
 /// The root of the mean variance of a cell of the tables of `order` attributes, unbiased.
-pub fn residual_error(plan: &Plan, order: usize) -> f64 {
+pub fn residual_error(plan: &ResidualPlan, order: usize) -> f64 {
     let domain = plan.domain();
     let (mut sum, mut cells) = (0.0, 0.0);
     for table in Subset::all_of_size(domain.attributes(), order) {
@@ -225,8 +230,8 @@ mod tests {
         Rho::new(value).unwrap()
     }
 
-    fn person(value: f64) -> Limits {
-        Limits { person: Some(rho(value)), ..Limits::default() }
+    fn person(value: f64) -> RhoLimits {
+        RhoLimits { person: Some(rho(value)), ..RhoLimits::default() }
     }
 
     #[test]
@@ -242,9 +247,11 @@ mod tests {
     #[test]
     fn every_method_uses_its_limits_up_and_passes_none() {
         let domain = Domain::new(vec![3, 2, 4, 2]).unwrap();
-        let of_attributes =
-            Limits { attributes: vec![Some(rho(0.2)), Some(rho(0.05)), None, Some(rho(0.3))], ..Limits::default() };
-        let all = [person(0.1), Limits { presence: Some(rho(0.1)), ..Limits::default() }, of_attributes];
+        let of_attributes = RhoLimits {
+            attributes: vec![Some(rho(0.2)), Some(rho(0.05)), None, Some(rho(0.3))],
+            ..RhoLimits::default()
+        };
+        let all = [person(0.1), RhoLimits { presence: Some(rho(0.1)), ..RhoLimits::default() }, of_attributes];
         for limits in &all {
             let check = |presence: f64, person: f64, attribute: &dyn Fn(usize) -> f64| {
                 let excess = limits.excess(presence, person, attribute).unwrap() * BELOW;
@@ -261,7 +268,7 @@ mod tests {
             let (presence, person) = (mechanism.rho_presence() + number, mechanism.rho_person() + number);
             check(presence, person, &|j| mechanism.rho(Subset::of(&[j])));
         }
-        assert!(residual(&domain, 2, &Limits::default()).is_err());
+        assert!(residual(&domain, 2, &RhoLimits::default()).is_err());
         assert!(projection(&domain, 5, &person(0.1)).is_err());
         assert!(mwem(&domain, 2, 5, 3, &person(0.1)).is_err());
     }

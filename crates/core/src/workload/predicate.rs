@@ -68,11 +68,11 @@ fn checked(domain: &Domain, attributes: &[usize]) -> Result<Subset> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queries {
     domain: Domain,
-    groups: Vec<Group>,
+    groups: Vec<QueryGroup>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Group {
+struct QueryGroup {
     table: Subset,
     queries: Vec<Vec<u32>>,
     /// For each set of attributes of the table that really changes: how many of the group's answers can change at once.
@@ -101,7 +101,7 @@ impl Queries {
             }
             by_table.entry(query.attributes).or_default().push(query.cells);
         }
-        let groups = by_table.into_iter().map(|(table, queries)| Group::new(domain, table, queries)).collect();
+        let groups = by_table.into_iter().map(|(table, queries)| QueryGroup::new(domain, table, queries)).collect();
         Ok(Self { domain: domain.clone(), groups })
     }
 
@@ -205,7 +205,7 @@ impl Queries {
     /// the domain weighs.
     pub(super) fn weights_of_tables(&self, weights: &[f64]) -> Vec<Vec<f64>> {
         let mut weights = weights.iter();
-        let table = |group: &Group| {
+        let table = |group: &QueryGroup| {
             let mut table = vec![0.0; self.domain.table_cells(group.table)];
             for (query, weight) in group.queries.iter().zip(&mut weights) {
                 query.iter().for_each(|&cell| table[cell as usize] += weight);
@@ -217,7 +217,7 @@ impl Queries {
 
     /// The answers for one person of whom nothing is known: each query's share of its table.
     pub(super) fn even_answers(&self) -> Vec<f64> {
-        let shares = |group: &'_ Group| {
+        let shares = |group: &'_ QueryGroup| {
             let cells = self.domain.table_cells(group.table) as f64;
             group.queries.iter().map(move |query| query.len() as f64 / cells).collect::<Vec<f64>>()
         };
@@ -225,21 +225,21 @@ impl Queries {
     }
 
     /// Which answers are 1 at each cell of each table.
-    pub(super) fn held(&self) -> Held<'_> {
+    pub(super) fn held(&self) -> CellAnswers<'_> {
         let mut first = 0;
-        let of_group = |group: &Group| {
+        let of_group = |group: &QueryGroup| {
             let mut true_at = group.true_at(&self.domain);
             true_at.iter_mut().flatten().for_each(|query| *query += first);
             first += group.queries.len() as u32;
             (group.table, true_at)
         };
-        Held { domain: &self.domain, tables: self.groups.iter().map(of_group).collect() }
+        CellAnswers { domain: &self.domain, tables: self.groups.iter().map(of_group).collect() }
     }
 
     /// Whether every query is a cell of a marginal table, and each such table is there whole: in order, once.
     fn is_marginals(&self) -> bool {
         let is_cell = |(cell, members): (u32, &Vec<u32>)| members[..] == [cell];
-        let is_whole = |group: &Group| {
+        let is_whole = |group: &QueryGroup| {
             group.queries.len() == self.domain.table_cells(group.table) && (0u32..).zip(&group.queries).all(is_cell)
         };
         self.groups.iter().all(is_whole)
@@ -267,7 +267,7 @@ impl Queries {
     pub fn squared_sensitivity(&self, attributes: Subset) -> u64 {
         let changed = attributes.common(self.domain.all());
         let moved = |really: Subset| self.groups.iter().map(|group| group.moved(really)).sum::<u64>();
-        let worst = |group: &Group| group.table.common(changed).subsets().map(|really| group.moved(really)).max();
+        let worst = |group: &QueryGroup| group.table.common(changed).subsets().map(|really| group.moved(really)).max();
         let of_each_table: u64 = self.groups.iter().map(|group| worst(group).unwrap_or(0)).sum();
         // Where changing everything moves every table as far as it can go (marginals), there is nothing to search.
         if changed.len() > SEARCHED || moved(changed) == of_each_table {
@@ -278,7 +278,7 @@ impl Queries {
 
     /// Each table that queries are about, with how many of its answers can change at most when any of its attributes do.
     pub(super) fn moved_by_table(&self) -> impl Iterator<Item = (Subset, u64)> {
-        let worst = |group: &Group| group.changes.values().copied().max().map_or(0, u64::from);
+        let worst = |group: &QueryGroup| group.changes.values().copied().max().map_or(0, u64::from);
         self.groups.iter().map(move |group| (group.table, worst(group)))
     }
 
@@ -291,7 +291,7 @@ impl Queries {
     }
 }
 
-impl Group {
+impl QueryGroup {
     fn new(domain: &Domain, table: Subset, queries: Vec<Vec<u32>>) -> Self {
         let mut group = Self { table, queries, changes: BTreeMap::new(), together: 0 };
         let cells = domain.table_cells(table);
@@ -329,12 +329,12 @@ impl Group {
 }
 
 /// Which answers are 1 at each cell of each table.
-pub(super) struct Held<'a> {
+pub(super) struct CellAnswers<'a> {
     domain: &'a Domain,
     tables: Vec<(Subset, Vec<Vec<u32>>)>,
 }
 
-impl Held<'_> {
+impl CellAnswers<'_> {
     /// The answers that are 1 for a person in a cell, ascending.
     pub(super) fn at(&self, cell: usize) -> Vec<u32> {
         let (values, sizes) = (self.domain.values(cell), self.domain.sizes());

@@ -11,8 +11,8 @@
 
 use super::domain::{Domain, Subset};
 use super::fit::{self, Coefficient};
-use super::limits::Limits;
-use super::rows::Model;
+use super::limits::RhoLimits;
+use super::rows::CountModel;
 use super::{NORMAL_95, transform};
 use crate::calibrate::up;
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ mod granted;
 
 /// Which residuals are measured, and with how much noise.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
+pub struct ResidualPlan {
     domain: Domain,
     tables: Vec<Subset>,
     noise: Vec<(Subset, Sigma)>,
@@ -35,8 +35,8 @@ pub struct Plan {
 
 /// The noisy residuals of one release; all else is post-processing.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
-    plan: Plan,
+pub struct MeasuredResiduals {
+    plan: ResidualPlan,
     coefficients: Vec<Coefficient>,
 }
 
@@ -46,7 +46,7 @@ const SEARCHED: usize = 12;
 /// the model makes more of them than of large ones. Still smaller tables are accurate by themselves then.
 const LOWER_ORDER_WEIGHT: f64 = 20.0;
 
-impl Plan {
+impl ResidualPlan {
     /// The plan for all marginals of up to `order` attributes that costs at most `rho` when a person is added or removed.
     ///
     /// # Guarantee
@@ -73,14 +73,14 @@ impl Plan {
     /// ```
     /// use scumble::noise::InsecureSeededSource;
     /// use scumble::quantity::Rho;
-    /// use scumble::workload::{Domain, Subset, planner::Limits, residual::Plan};
-    /// let limits = Limits { person: Some(Rho::new(0.1)?), public_people: Some(60), ..Limits::default() };
-    /// let plan = Plan::within(&Domain::new(vec![3, 2])?, &[(Subset::of(&[0]), 1.0)], &limits)?;
+    /// use scumble::workload::{Domain, Subset, planner::RhoLimits, residual::ResidualPlan};
+    /// let limits = RhoLimits { person: Some(Rho::new(0.1)?), public_people: Some(60), ..RhoLimits::default() };
+    /// let plan = ResidualPlan::within(&Domain::new(vec![3, 2])?, &[(Subset::of(&[0]), 1.0)], &limits)?;
     /// let table = plan.release(&[10; 6], &mut InsecureSeededSource::new(1))?.marginal(Subset::of(&[0]))?;
     /// assert!((table.iter().sum::<f64>() - 60.0).abs() < 1e-9);
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn within(domain: &Domain, workload: &[(Subset, f64)], limits: &Limits) -> Result<Self> {
+    pub fn within(domain: &Domain, workload: &[(Subset, f64)], limits: &RhoLimits) -> Result<Self> {
         if limits.attributes.iter().any(Option::is_some) {
             return Self::granted(domain, workload, limits);
         }
@@ -237,7 +237,7 @@ impl Plan {
     ///
     /// # Guarantee
     /// [`Plan::rho_presence`], [`Plan::rho`] and [`Plan::rho_person`]; the noise is exact.
-    pub fn release<S: BitSource + ?Sized>(&self, counts: &[u64], bits: &mut S) -> Result<Measured> {
+    pub fn release<S: BitSource + ?Sized>(&self, counts: &[u64], bits: &mut S) -> Result<MeasuredResiduals> {
         if counts.len() != self.domain.cells() {
             return Err(Error::refused(format!(
                 "the table has {} counts, but the domain has {} cells",
@@ -260,7 +260,7 @@ impl Plan {
             table.iter_mut().for_each(|value| *value = noise.add_to(*value, bits));
             self.add_coefficients(subset, sigma, &table, &mut coefficients);
         }
-        Ok(Measured { plan: self.clone(), coefficients })
+        Ok(MeasuredResiduals { plan: self.clone(), coefficients })
     }
 
     /// Ξ·M_A·x for each measured set A, before any noise.
@@ -297,7 +297,7 @@ impl Plan {
     }
 }
 
-impl Measured {
+impl MeasuredResiduals {
     /// The unbiased estimate of a planned table, with the variance of [`Plan::cell_variance`]; it may have negative cells. All tables of one
     /// release agree: what they say about fewer attributes is the same.
     pub fn marginal(&self, table: Subset) -> Result<Vec<f64>> {
@@ -317,9 +317,9 @@ impl Measured {
 
     /// The most likely non-negative table, with as many people as were measured (or are public), and at least one. Large tables are far less noisy
     /// than their unbiased estimates; small cells are biased upward, since no cell is below 0, and others downward for it, so that no error bar belongs to it.
-    pub fn model(&self) -> Result<Model> {
+    pub fn model(&self) -> Result<CountModel> {
         let cells = fit::most_likely_table(&self.plan.domain, &self.coefficients);
-        Model::new(self.plan.domain.clone(), cells, self.plan.tables.clone())
+        CountModel::new(self.plan.domain.clone(), cells, self.plan.tables.clone())
     }
 }
 
@@ -339,7 +339,7 @@ pub(super) fn all_marginals(domain: &Domain, order: usize) -> Result<Vec<(Subset
 }
 
 /// A residual: its set, how much one person moves it, ∏(1 − 1/d_j), and what its variance weighs in the workload.
-type Residual = (Subset, f64, f64);
+type ResidualTerm = (Subset, f64, f64);
 
 /// The residuals that are measured, and the number of people where that is public, so that it is not among them. (Where there is nothing else to
 /// measure, since all attributes have one value, it is.)
@@ -347,7 +347,7 @@ fn importance(
     domain: &Domain,
     workload: &[(Subset, f64)],
     people: Option<u64>,
-) -> Result<(Vec<Residual>, Option<u64>)> {
+) -> Result<(Vec<ResidualTerm>, Option<u64>)> {
     let mut weights: BTreeMap<Subset, f64> = BTreeMap::new();
     for &(table, weight) in workload {
         if !table.is_within(domain.all()) || table.len() > 20 || !(weight > 0.0 && weight.is_finite()) {
@@ -403,7 +403,7 @@ fn moved_by_change(domain: &Domain, subset: Subset, really: Subset) -> f64 {
 }
 
 /// 2σ² in the units of the residual itself.
-fn half(plan: &Plan, subset: Subset, sigma: Sigma) -> f64 {
+fn half(plan: &ResidualPlan, subset: Subset, sigma: Sigma) -> f64 {
     2.0 * (sigma.get() / plan.domain.table_cells(subset) as f64).powi(2)
 }
 

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 
 /// A non-negative table of counts over a domain, with the marginals that it was made for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Model {
+pub struct CountModel {
     domain: Domain,
     cells: Vec<f64>,
     tables: Vec<Subset>,
@@ -25,7 +25,7 @@ fn times_within_work(size: usize) -> usize {
     usize::try_from(MOST_TABLE_WORK / size.max(1) as u64).unwrap_or(usize::MAX)
 }
 
-impl Model {
+impl CountModel {
     /// A table of counts; the marginals `tables` are what its rows shall match. More than 10¹² people can only be noise: they are scaled down
     /// to that many.
     pub fn new(domain: Domain, mut cells: Vec<f64>, tables: Vec<Subset>) -> Result<Self> {
@@ -67,10 +67,10 @@ impl Model {
     /// down such that the errors of all marginals stay small: greedily first, then by repeated passes.
     ///
     /// ```
-    /// use scumble::workload::{Domain, Model, Subset};
+    /// use scumble::workload::{Domain, CountModel, Subset};
     /// let domain = Domain::new(vec![2, 2])?;
     /// let tables = vec![Subset::of(&[0]), Subset::of(&[1])];
-    /// let model = Model::new(domain, vec![0.5, 1.5, 1.5, 0.5], tables)?;
+    /// let model = CountModel::new(domain, vec![0.5, 1.5, 1.5, 0.5], tables)?;
     /// let counts = model.whole_counts();
     /// assert_eq!(counts.iter().sum::<u64>(), 4);
     /// assert_eq!(counts[0] + counts[1], 2);
@@ -93,15 +93,15 @@ impl Model {
 
 /// The state of rounding.
 struct Rounding<'a> {
-    model: &'a Model,
+    model: &'a CountModel,
     counts: Vec<u64>,
     /// The error of each marginal cell so far, one table after the other.
     errors: Vec<f64>,
-    places: Places,
+    places: TablePlaces,
 }
 
 impl<'a> Rounding<'a> {
-    fn new(model: &'a Model) -> Self {
+    fn new(model: &'a CountModel) -> Self {
         let mut tables: Vec<Subset> = model.tables.clone();
         tables.push(Subset::EMPTY);
         tables.sort_unstable();
@@ -115,7 +115,7 @@ impl<'a> Rounding<'a> {
             cells = if fits { more } else { cells };
             fits
         });
-        let places = Places::new(&model.domain, &tables);
+        let places = TablePlaces::new(&model.domain, &tables);
         Self { model, counts: vec![0; model.cells.len()], errors: vec![0.0; cells], places }
     }
 
@@ -214,14 +214,14 @@ impl<'a> Rounding<'a> {
 }
 
 /// Where a cell is in each table, of all tables one after the other: what its first attributes say, and what its last ones add.
-struct Places {
+struct TablePlaces {
     tables: usize,
     inner_cells: usize,
     of_outer: Vec<u32>,
     of_inner: Vec<u32>,
 }
 
-impl Places {
+impl TablePlaces {
     fn new(domain: &Domain, tables: &[Subset]) -> Self {
         let sizes: Vec<usize> = domain.sizes().iter().map(|&size| size as usize).collect();
         let (mut first_inner, mut inner_cells) = (sizes.len(), 1usize);
@@ -279,7 +279,7 @@ mod tests {
         for sizes in [vec![3, 1, 4, 2, 2], vec![7], vec![2, 30], vec![30, 2]] {
             let domain = Domain::new(sizes).unwrap();
             let tables: Vec<Subset> = domain.all().subsets().collect();
-            let places = Places::new(&domain, &tables);
+            let places = TablePlaces::new(&domain, &tables);
             for cell in 0..domain.cells() {
                 let mut one = vec![0u64; domain.cells()];
                 one[cell] = 1;
@@ -298,7 +298,7 @@ mod tests {
         let mut cells = vec![600.0 / 160_000.0; 160_000];
         cells[77_777] += 400.0;
         let tables: Vec<Subset> = (1..=2).flat_map(|size| Subset::all_of_size(4, size)).collect();
-        let model = Model::new(domain.clone(), cells, tables.clone()).unwrap();
+        let model = CountModel::new(domain.clone(), cells, tables.clone()).unwrap();
         let counts: Vec<f64> = model.whole_counts().iter().map(|&count| count as f64).collect();
         assert_eq!(counts.iter().sum::<f64>(), 1000.0);
         for (wanted, got) in model.marginals(&tables).iter().zip(domain.marginals(&counts, &tables)) {
@@ -311,7 +311,7 @@ mod tests {
     fn a_table_of_noise_is_scaled_down_rather_than_refused() {
         let domain = Domain::new(vec![2]).unwrap();
         for cells in [vec![3e12, 1e12], vec![f64::MAX, f64::MAX / 3.0]] {
-            let model = Model::new(domain.clone(), cells, vec![]).unwrap();
+            let model = CountModel::new(domain.clone(), cells, vec![]).unwrap();
             let wanted = [0.75e12, 0.25e12];
             assert!(
                 model.cells().iter().zip(wanted).all(|(got, wanted)| (got - wanted).abs() < 1.0),
@@ -319,6 +319,6 @@ mod tests {
                 model.cells()
             );
         }
-        assert_eq!(Model::new(domain, vec![1.0, 2.0], vec![]).unwrap().cells(), [1.0, 2.0]);
+        assert_eq!(CountModel::new(domain, vec![1.0, 2.0], vec![]).unwrap().cells(), [1.0, 2.0]);
     }
 }

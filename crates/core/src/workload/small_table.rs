@@ -10,9 +10,9 @@
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
 use crate::mechanism::piecewise::sample_group;
-use crate::mechanism::smooth::Steps;
+use crate::mechanism::smooth::OwnerSteps;
 use crate::noise::BitSource;
-use crate::noise::tape::{self, Said};
+use crate::noise::tape::{self, Announcement};
 use crate::quantity::{Beta, Epsilon, Exact};
 use crate::scope::AttributeSet;
 use num_rational::BigRational;
@@ -104,7 +104,7 @@ impl SmallTable {
                 scores.push((scores.len() as u128, i128::from(off)));
                 true
             });
-            Said::scores(rate.to_f64().unwrap_or(f64::NAN), scores)
+            Announcement::scores(rate.to_f64().unwrap_or(f64::NAN), scores)
         };
         Ok(tape::through(bits, said, |bits| self.drawn(counts, total, &rate, bits)))
     }
@@ -174,7 +174,7 @@ impl SmallTable {
 
     /// What was done, if the conditions read these attributes.
     pub fn events(&self, attributes: &AttributeSet) -> Result<Vec<Event>> {
-        let moves = Steps::one().reading(attributes.clone()).moves(1.0)?;
+        let moves = OwnerSteps::one().reading(attributes.clone()).moves(1.0)?;
         Ok(vec![Event::new(Word::Exponential { epsilon: self.epsilon }, moves)])
     }
 

@@ -1,9 +1,9 @@
 //! The residual release: its cost against all pairs of records, its variances, its accuracy, and the rows made from it.
 
-use super::residual::Plan;
+use super::residual::ResidualPlan;
 use super::*;
 use crate::harness::example_table;
-use crate::loss::filter::Spent;
+use crate::loss::filter::Odometer;
 use crate::noise::InsecureSeededSource;
 use crate::quantity::{Exact, Rho};
 use crate::scope::{AttributeSet, Scope};
@@ -26,7 +26,7 @@ fn the_example_table_is_the_one_of_the_generator() {
 }
 
 /// The integer tables Ξ·M_A·e of one person, straight from the definition.
-fn tables_of_person(domain: &Domain, plan: &Plan, person: usize) -> Vec<Vec<f64>> {
+fn tables_of_person(domain: &Domain, plan: &ResidualPlan, person: usize) -> Vec<Vec<f64>> {
     let values = domain.values(person);
     let entry = |subset: Subset, cell: usize| {
         let mut rest = cell;
@@ -46,7 +46,7 @@ fn tables_of_person(domain: &Domain, plan: &Plan, person: usize) -> Vec<Vec<f64>
 #[test]
 fn the_cost_of_every_scope_is_the_largest_over_all_records() {
     let domain = Domain::new(vec![3, 2, 4]).unwrap();
-    let plan = Plan::for_marginals(&domain, 3, rho(0.3)).unwrap();
+    let plan = ResidualPlan::for_marginals(&domain, 3, rho(0.3)).unwrap();
     let cost = |left: &[Vec<f64>], right: Option<&[Vec<f64>]>| -> f64 {
         let moved = |table: usize| {
             let other = |cell: usize| right.map_or(0.0, |right| right[table][cell]);
@@ -76,10 +76,10 @@ fn the_cost_of_every_scope_is_the_largest_over_all_records() {
 #[test]
 fn the_events_cost_what_the_plan_states() {
     let domain = Domain::new(vec![3, 2, 4]).unwrap();
-    let plan = Plan::for_marginals(&domain, 2, rho(0.3)).unwrap();
+    let plan = ResidualPlan::for_marginals(&domain, 2, rho(0.3)).unwrap();
     let names: Vec<String> = ["a", "b", "c"].map(String::from).to_vec();
     let events = plan.events(&names).unwrap();
-    let spent = |scope: Scope| Spent::of(&events, &scope).unwrap().rho(&Exact::zero()).unwrap().to_f64();
+    let spent = |scope: Scope| Odometer::of(&events, &scope).unwrap().rho(&Exact::zero()).unwrap().to_f64();
     assert!((spent(Scope::Presence) / plan.rho_presence() - 1.0).abs() < 1e-12);
     assert!((spent(Scope::Person) / plan.rho_person() - 1.0).abs() < 1e-12);
     for scope in domain.all().subsets().filter(|scope| !scope.is_empty()) {
@@ -95,7 +95,7 @@ fn the_events_cost_what_the_plan_states() {
 fn unbiased_marginals_have_the_stated_variance() {
     let domain = Domain::new(vec![3, 2, 4]).unwrap();
     let counts: Vec<u64> = (0..24).map(|cell| 100 + cell * cell).collect();
-    let plan = Plan::for_marginals(&domain, 2, rho(0.05)).unwrap();
+    let plan = ResidualPlan::for_marginals(&domain, 2, rho(0.05)).unwrap();
     let mut bits = InsecureSeededSource::new(7);
     let releases = 4000;
     let table = Subset::of(&[0, 2]);
@@ -134,7 +134,7 @@ fn synthetic_rows_are_as_accurate_as_promised_and_match_their_model() {
     let counts = domain.count(&example_table::columns()).unwrap();
     let exact: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
     // ρ = 0.01497 is (1, 1e-9) by the conversion of [CKS20].
-    let plan = Plan::for_marginals(&domain, 3, rho(0.014973)).unwrap();
+    let plan = ResidualPlan::for_marginals(&domain, 3, rho(0.014973)).unwrap();
     let model = plan.release(&counts, &mut InsecureSeededSource::new(1)).unwrap().model().unwrap();
     let rows: Vec<f64> = model.whole_counts().iter().map(|&count| count as f64).collect();
     for (what, cells) in [("model", model.cells()), ("rows", &rows)] {
@@ -161,7 +161,7 @@ fn columns_that_are_independent_stay_independent_in_the_rows() {
         })
         .collect();
     let tables = Subset::all_of_size(3, 2);
-    let model = Model::new(domain.clone(), cells, tables.clone()).unwrap();
+    let model = CountModel::new(domain.clone(), cells, tables.clone()).unwrap();
     let rows = model.rows();
     for table in tables {
         let mut counts = vec![0.0; domain.table_cells(table)];
@@ -180,13 +180,13 @@ fn columns_that_are_independent_stay_independent_in_the_rows() {
 #[test]
 fn what_cannot_be_planned_is_refused() {
     let domain = Domain::new(vec![3, 2]).unwrap();
-    let check = |result: crate::Result<Plan>, part: &str| {
+    let check = |result: crate::Result<ResidualPlan>, part: &str| {
         let sentence = result.unwrap_err().to_string();
         assert!(sentence.contains(part), "{sentence}");
     };
-    check(Plan::for_marginals(&domain, 3, rho(1.0)), "1 to 2 attributes, not 3");
-    check(Plan::for_marginals(&domain, 2, rho(0.0)), "rho of 0");
-    check(Plan::new(&domain, &[(Subset::of(&[4]), 1.0)], rho(1.0)), "not in the domain");
-    check(Plan::new(&domain, &[(Subset::of(&[1]), f64::NAN)], rho(1.0)), "NaN");
-    check(Plan::new(&domain, &[], rho(1.0)), "at least one marginal");
+    check(ResidualPlan::for_marginals(&domain, 3, rho(1.0)), "1 to 2 attributes, not 3");
+    check(ResidualPlan::for_marginals(&domain, 2, rho(0.0)), "rho of 0");
+    check(ResidualPlan::new(&domain, &[(Subset::of(&[4]), 1.0)], rho(1.0)), "not in the domain");
+    check(ResidualPlan::new(&domain, &[(Subset::of(&[1]), f64::NAN)], rho(1.0)), "NaN");
+    check(ResidualPlan::new(&domain, &[], rho(1.0)), "at least one marginal");
 }

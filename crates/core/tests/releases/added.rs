@@ -3,7 +3,7 @@
 use scumble::event::{Event, Moves, Shift, Word};
 use scumble::mechanism::additive::{Additive, Noise};
 use scumble::mechanism::anonymized_histogram::{
-    AnonymizedHistogram, CellsOf, LayoutChoice, ListedCounts, Partition, Phase, Size,
+    AnonymizedHistogram, CellKind, ElementCount, LayoutChoice, ListedCounts, Partition, Phase,
 };
 use scumble::mechanism::cdf::Cdf;
 use scumble::mechanism::heavy_hitters::{Child, HeavyHitters, Node, Tree};
@@ -15,7 +15,7 @@ use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Epsilon, Scale, Sigma};
 use scumble::scope::AttributeSet;
 use scumble::workload::People;
-use scumble_testing::laws::{DRAWS, Law, SLIP, frequency, noise, outcomes, proportional};
+use scumble_testing::laws::{DRAWS, IntegerDistribution, SLIP, frequency, noise, outcomes, proportional};
 use std::collections::BTreeMap;
 
 fn one() -> Moves {
@@ -42,7 +42,7 @@ fn noises() -> Vec<Noise> {
 }
 
 fn as_said(what: &str, drawn: &[i64], event: &Event) {
-    noise(what, drawn, &Law::of_event(event, 1.0), &Law::of_event(event, SLIP));
+    noise(what, drawn, &IntegerDistribution::of_event(event, 1.0), &IntegerDistribution::of_event(event, SLIP));
 }
 
 pub fn additive() {
@@ -78,7 +78,7 @@ fn truncated() {
     let mechanism = Additive::new(Noise::truncated_laplace(scale(2.0), 10).unwrap(), one());
     let event = mechanism.events().unwrap().remove(0);
     let Word::Approximate { epsilon, delta } = event.word() else { panic!("{event:?}") };
-    let law = |epsilon: f64| Law::of_weights(10, |z| (-epsilon * z.abs() as f64).exp());
+    let law = |epsilon: f64| IntegerDistribution::of_weights(10, |z| (-epsilon * z.abs() as f64).exp());
     let claimed = law(epsilon.get());
     assert!((delta.get() / claimed.mass(10) - 1.0).abs() < 1e-9, "{delta:?}");
     let drawn = mechanism.release(&vec![0; DRAWS], &mut InsecureSeededSource::new(3));
@@ -145,7 +145,7 @@ pub fn cdf() {
         let cdf = Cdf::with_branching(2, 2, noise_of_node).unwrap();
         let event = cdf.events().unwrap().remove(0);
         let law = |factor: f64| {
-            let node = Law::of_event(&event, factor);
+            let node = IntegerDistribution::of_event(&event, factor);
             node.times(2).plus(&node).plus(&node)
         };
         let (claimed, slipped) = (law(1.0), law(SLIP));
@@ -204,16 +204,23 @@ pub fn anonymized_histogram() {
         as_said(name, &areas, &events[0]);
     };
     let epsilon = |value: f64| Epsilon::new(value).unwrap();
-    check("anonymized histogram", AnonymizedHistogram::new(epsilon(2.0), Size::Private).unwrap(), DRAWS * 2 / 5, 10);
-    let strips = AnonymizedHistogram::new(epsilon(0.4), Size::AtMost(400)).unwrap().with_layout(LayoutChoice::Strips);
+    check(
+        "anonymized histogram",
+        AnonymizedHistogram::new(epsilon(2.0), ElementCount::Private).unwrap(),
+        DRAWS * 2 / 5,
+        10,
+    );
+    let strips =
+        AnonymizedHistogram::new(epsilon(0.4), ElementCount::AtMost(400)).unwrap().with_layout(LayoutChoice::Strips);
     check("anonymized histogram in strips", strips, DRAWS / 10, 11);
-    let three = AnonymizedHistogram::new(epsilon(2.0), Size::AtMost(30)).unwrap().with_elements_per_owner(3).unwrap();
+    let three =
+        AnonymizedHistogram::new(epsilon(2.0), ElementCount::AtMost(30)).unwrap().with_elements_per_owner(3).unwrap();
     check("anonymized histogram of three elements per owner", three, DRAWS / 10, 12);
 }
 
 /// The cells of listed values and of a tally have the noise that the event is made of; the first cells of an object are drawn in another way.
 pub fn listed_counts() {
-    for (what, of, seed) in [(CellsOf::Values, 2.5, 18), (CellsOf::Tally, 0.8, 19)] {
+    for (what, of, seed) in [(CellKind::Values, 2.5, 18), (CellKind::Tally, 0.8, 19)] {
         let counts: Vec<i64> = (0..60).map(|cell| 7 * cell % 40).collect();
         let listed = ListedCounts::new(what, 60, scale(of)).unwrap();
         let event = listed.noise().event(one()).unwrap();
@@ -236,7 +243,7 @@ pub fn huge_domain() {
     let (threshold, count) = (4i64, 6i64);
     let histogram = HugeDomainHistogram::with_threshold(29, scale(2.5), threshold).unwrap();
     let event = histogram.events().unwrap().remove(0);
-    let law = |count: i64, factor: f64| published(&Law::of_event(&event, factor), count, threshold);
+    let law = |count: i64, factor: f64| published(&IntegerDistribution::of_event(&event, factor), count, threshold);
     let mut bits = InsecureSeededSource::new(13);
     let present: Vec<(u128, i64)> = (0..10).map(|key| (3 * key, count)).collect();
     let released: Vec<BTreeMap<u128, i64>> =
@@ -250,7 +257,7 @@ pub fn huge_domain() {
 }
 
 /// Nothing, or a noisy count from the threshold on.
-pub fn published(noise: &Law, count: i64, threshold: i64) -> BTreeMap<Option<i64>, f64> {
+pub fn published(noise: &IntegerDistribution, count: i64, threshold: i64) -> BTreeMap<Option<i64>, f64> {
     let mut law = BTreeMap::from([(None, 1.0 - noise.at_least(threshold - count))]);
     law.extend(noise.iter().filter(|(z, _)| count + z >= threshold).map(|(z, mass)| (Some(count + z), mass)));
     law
@@ -273,7 +280,7 @@ pub fn heavy_hitters() {
         .collect();
     // Value 1 has one person, who counts as the floor of 2.
     for (value, count) in [(0, 6), (1, 2)] {
-        let law = |factor: f64| published(&Law::of_event(&event, factor), count, 6);
+        let law = |factor: f64| published(&IntegerDistribution::of_event(&event, factor), count, 6);
         let drawn = listed.iter().map(|shown| shown.get(&value).copied());
         outcomes(&format!("heavy hitters, value {value}"), drawn, &law(1.0), &law(SLIP));
     }
@@ -289,7 +296,7 @@ pub fn heavy_hitters() {
     let finder = HeavyHitters::new(tree, vec![1, 1]).unwrap();
     let columns = vec![vec![0u8; 7], vec![0u8; 7]];
     let found = (0..DRAWS).filter(|_| !finder.release(&columns, &mut bits).unwrap().strings.is_empty()).count();
-    let passes = |above: i64| Law::of_event(&event, 1.0).at_least(above + 1);
+    let passes = |above: i64| IntegerDistribution::of_event(&event, 1.0).at_least(above + 1);
     frequency("heavy hitters, three nodes", found, DRAWS, passes(5 - 7).powi(2) * passes(9 - 7));
 }
 

@@ -10,12 +10,14 @@ use scumble::mechanism::interior_point::InteriorPoint;
 use scumble::mechanism::quantile::{Quantile, QuantileTree};
 use scumble::mechanism::randomized_response::RandomizedResponse;
 use scumble::mechanism::selection::top::GeneralizedHistogram;
-use scumble::mechanism::selection::{Change, MaxNoise, ObviousAnswer, Selection, Selector};
+use scumble::mechanism::selection::{MaxNoise, ObviousAnswer, ScoreChange, Selection, Selector};
 use scumble::mechanism::stability::{Contribution, KeySelection, StabilityHistogram};
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Delta, Epsilon, Probability, Scale, Sigma};
 use scumble::scope::Scope;
-use scumble_testing::laws::{DRAWS, Law, SLIP, frequency, noise as noise_as_said, outcomes, proportional, seen};
+use scumble_testing::laws::{
+    DRAWS, IntegerDistribution, SLIP, frequency, noise as noise_as_said, outcomes, proportional, seen,
+};
 use std::collections::BTreeMap;
 
 fn epsilon(value: f64) -> Epsilon {
@@ -124,13 +126,13 @@ pub fn interior_point() {
 
 const SCORES: [i64; 3] = [0, 5, 8];
 
-fn moved(change: Change) -> f64 {
-    if change == Change::Monotone { 1.0 } else { 2.0 }
+fn moved(change: ScoreChange) -> f64 {
+    if change == ScoreChange::Monotone { 1.0 } else { 2.0 }
 }
 
 /// The four selectors, each with the law of its definition at a rate of ε over what the gap of two scores moves by.
 pub fn selection() {
-    for (change, seed) in [(Change::General, 30), (Change::Monotone, 40)] {
+    for (change, seed) in [(ScoreChange::General, 30), (ScoreChange::Monotone, 40)] {
         let check = |name: &str, selector: Selector, law: &dyn Fn(f64) -> Vec<f64>, seed: u64| {
             let draws = if matches!(selector, Selector::Exponential(_)) { DRAWS / 2 } else { DRAWS };
             let selection = Selection::new(selector, change).unwrap();
@@ -152,10 +154,12 @@ pub fn selection() {
             &|rate| permute_and_flip(rate, &[0, 1, 2]),
             seed + 1,
         );
-        let laplace = |rate: f64| largest(&Law::discrete_laplace(1.0 / rate));
+        let laplace = |rate: f64| largest(&IntegerDistribution::discrete_laplace(1.0 / rate));
         check("noisy maximum, Laplace", Selector::NoisyMax(epsilon(0.8), MaxNoise::Laplace), &laplace, seed + 2);
         let one_sided = |rate: f64| {
-            largest(&Law::of_weights((60.0 / rate) as i64, |z| if z < 0 { 0.0 } else { (-rate * z as f64).exp() }))
+            largest(&IntegerDistribution::of_weights((60.0 / rate) as i64, |z| {
+                if z < 0 { 0.0 } else { (-rate * z as f64).exp() }
+            }))
         };
         check(
             "noisy maximum, exponential",
@@ -183,7 +187,7 @@ fn permute_and_flip(rate: f64, left: &[usize]) -> Vec<f64> {
 }
 
 /// The law of the first of the largest noisy scores.
-fn largest(noise: &Law) -> Vec<f64> {
+fn largest(noise: &IntegerDistribution) -> Vec<f64> {
     let at_most = |z: i64| 1.0 - noise.at_least(z + 1);
     let wins = |winner: usize| -> f64 {
         let others = |value: i64| -> f64 {
@@ -207,7 +211,8 @@ pub fn obvious_answer() {
         Noise::sinh_normal(Sigma::new(1.286).unwrap(), Scale::new(2.7).unwrap()).unwrap(),
     ];
     for (index, noise) in noises.into_iter().enumerate() {
-        let changes = if index == 0 { vec![Change::General, Change::Monotone] } else { vec![Change::General] };
+        let changes =
+            if index == 0 { vec![ScoreChange::General, ScoreChange::Monotone] } else { vec![ScoreChange::General] };
         for change in changes {
             let answer = ObviousAnswer::new(noise.clone(), change);
             let event = answer.events().unwrap().remove(0);
@@ -215,7 +220,7 @@ pub fn obvious_answer() {
             assert_eq!(by, moved(change), "the lead moves by this");
             let scores = [1i64, 7, 0, 0];
             let law = |factor: f64| {
-                let noise = Law::of_event(&event, factor);
+                let noise = IntegerDistribution::of_event(&event, factor);
                 let threshold = (0..).find(|t| noise.at_least(t + 1) <= 0.25).unwrap();
                 let coin = (0.25 - noise.at_least(threshold + 1)) / noise.mass(threshold);
                 let excess = 6 - by as i64;
@@ -236,10 +241,10 @@ pub fn obvious_answer() {
 
 /// Of two candidates the first wins if its surplus and noise is not below that of the second.
 pub fn generalized_histogram() {
-    let top = GeneralizedHistogram::new(1, Noise::laplace(Scale::new(2.0).unwrap()), Change::General).unwrap();
+    let top = GeneralizedHistogram::new(1, Noise::laplace(Scale::new(2.0).unwrap()), ScoreChange::General).unwrap();
     let event = top.events().unwrap().remove(0);
     let law = |factor: f64| {
-        let noise = Law::of_event(&event, factor);
+        let noise = IntegerDistribution::of_event(&event, factor);
         let wins = noise.plus(&noise).at_least(-4);
         BTreeMap::from([(0, wins), (1, 1.0 - wins)])
     };
@@ -248,7 +253,12 @@ pub fn generalized_histogram() {
     outcomes("generalized histogram", drawn, &law(1.0), &law(SLIP));
     // A lead of 500, which always wins, is published with the same noise.
     let leads: Vec<i64> = (0..DRAWS).map(|_| top.release_leads(&[503, 3], &mut bits).unwrap()[0].1 - 500).collect();
-    noise_as_said("a lead", &leads, &Law::of_event(&event, 1.0), &Law::of_event(&event, SLIP));
+    noise_as_said(
+        "a lead",
+        &leads,
+        &IntegerDistribution::of_event(&event, 1.0),
+        &IntegerDistribution::of_event(&event, SLIP),
+    );
 }
 
 /// A threshold that was one too low passed all tests: they wrote the rule a second time. Here a key shows as the code says, and a new key of
@@ -258,12 +268,13 @@ pub fn stability_histogram() {
     let noises = [(Noise::laplace(Scale::new(4.0).unwrap()), 12), (Noise::gaussian(Sigma::new(4.0).unwrap()), 8)];
     for (index, (noise, threshold)) in noises.into_iter().enumerate() {
         let event = noise.event(Moves::everywhere(Shift::one_cell(1.0).unwrap())).unwrap();
-        let delta = Law::of_event(&event, 1.0).at_least(threshold - 1) * (1.0 + 1e-9);
+        let delta = IntegerDistribution::of_event(&event, 1.0).at_least(threshold - 1) * (1.0 + 1e-9);
         let made = StabilityHistogram::new(noise, Contribution::one(), Delta::new(delta).unwrap()).unwrap();
         let events = made.events().unwrap();
         let Word::NewKeys(keys) = events[0].word() else { panic!("{events:?}") };
         let claimed = keys.delta();
-        let law = |count: i64, factor: f64| published(&Law::of_event(&events[0], factor), count, threshold);
+        let law =
+            |count: i64, factor: f64| published(&IntegerDistribution::of_event(&events[0], factor), count, threshold);
         let mut bits = InsecureSeededSource::new(70 + index as u64);
         let counts = [("new", 1), ("near", threshold - 2), ("known", threshold + 300), ("absent", 0)];
         let released: Vec<BTreeMap<&str, i64>> =
@@ -276,8 +287,8 @@ pub fn stability_histogram() {
         noise_as_said(
             "stability histogram, known",
             &known,
-            &Law::of_event(&events[0], 1.0),
-            &Law::of_event(&events[0], SLIP),
+            &IntegerDistribution::of_event(&events[0], 1.0),
+            &IntegerDistribution::of_event(&events[0], SLIP),
         );
         let seen = released.iter().filter(|shown| shown.contains_key("new")).count();
         frequency("a new key", seen, DRAWS, claimed.get());
@@ -286,7 +297,7 @@ pub fn stability_histogram() {
     // Three keys of one owner share δ: that any of them shows is at most that likely.
     let noise = Noise::laplace(Scale::new(1.0).unwrap());
     let made = StabilityHistogram::new(noise, Contribution::new(3, 2).unwrap(), Delta::new(0.1).unwrap()).unwrap();
-    let one = Law::of_event(&made.events().unwrap()[0], 1.0).at_least(made.threshold() - 2);
+    let one = IntegerDistribution::of_event(&made.events().unwrap()[0], 1.0).at_least(made.threshold() - 2);
     let any = 1.0 - (1.0 - one).powi(3);
     assert!(any <= 0.1 && any > 0.1 * (-1.0f64).exp() * 0.9, "{any}");
     let mut bits = InsecureSeededSource::new(72);

@@ -4,7 +4,7 @@ use scumble::AttributeSet;
 use scumble::event::{Event, Word};
 use scumble::noise::InsecureSeededSource;
 use scumble::parties::local::mean::{Mean, UNIT};
-use scumble::parties::local::{Absent, Coin, FrequencyOracle, Report, ReportKind};
+use scumble::parties::local::{AbsentOwners, Coin, FrequencyOracle, Report, ReportKind};
 use scumble::quantity::Epsilon;
 use scumble_testing::laws::{DRAWS, SLIP, outcomes};
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ fn truth(event: &Event, slip: f64) -> f64 {
 
 fn oracle(kind: ReportKind) -> (FrequencyOracle, Event) {
     let oracle = FrequencyOracle::new(kind, Epsilon::new(1.1).unwrap(), 5).unwrap();
-    let event = oracle.events(&value(), Absent::Silent).unwrap().remove(1);
+    let event = oracle.events(&value(), AbsentOwners::Silent).unwrap().remove(1);
     (oracle, event)
 }
 

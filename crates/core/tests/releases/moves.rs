@@ -1,19 +1,19 @@
 //! How far an owner moves what is noised, in each scope: the events against pairs of data for which the loss is known exactly.
 
 use scumble::event::Event;
-use scumble::loss::filter::Spent;
+use scumble::loss::filter::Odometer;
 use scumble::mechanism::additive::Noise;
 use scumble::mechanism::cdf::Cdf;
 use scumble::mechanism::interior_point::InteriorPoint;
 use scumble::mechanism::selection::top::GeneralizedHistogram;
-use scumble::mechanism::selection::{Change, Selection, Selector};
+use scumble::mechanism::selection::{ScoreChange, Selection, Selector};
 use scumble::mechanism::stability::{Contribution, StabilityHistogram};
 use scumble::quantity::{Delta, Epsilon, Scale};
 use scumble::scope::Scope;
 
 /// The pure ε of the events beside their own δ.
 fn pure(events: &[Event], scope: Scope) -> f64 {
-    let spent = Spent::of(events, &scope).unwrap();
+    let spent = Odometer::of(events, &scope).unwrap();
     spent.pure_sum().unwrap().to_f64()
 }
 
@@ -34,15 +34,15 @@ pub fn of_sums() {
     let events = stability.events().unwrap();
     is_exactly("stability, presence", pure(&events, Scope::Presence), 6.0 / 2.0);
     is_exactly("stability, person", pure(&events, Scope::Person), 12.0 / 2.0);
-    is_exactly("stability, new keys", Spent::of(&events, &Scope::Person).unwrap().delta().to_f64(), 1e-3);
+    is_exactly("stability, new keys", Odometer::of(&events, &Scope::Person).unwrap().delta().to_f64(), 1e-3);
     // Four keys under two levels: a leaf, a node and the root; replaced, two leaves and two nodes.
     let cdf = [Cdf::with_branching(4, 2, noise()).unwrap().events().unwrap().remove(0)];
     is_exactly("cdf, presence", pure(&cdf, Scope::Presence), 3.0 / 2.0);
     is_exactly("cdf, person", pure(&cdf, Scope::Person), 4.0 / 2.0);
     // The best two of three all rise and the third falls: both surpluses move by 2.
-    let top = GeneralizedHistogram::new(2, noise(), Change::General).unwrap().events().unwrap();
+    let top = GeneralizedHistogram::new(2, noise(), ScoreChange::General).unwrap().events().unwrap();
     is_exactly("best two", pure(&top, Scope::Presence), 4.0 / 2.0);
-    let top = GeneralizedHistogram::new(2, noise(), Change::Monotone).unwrap().events().unwrap();
+    let top = GeneralizedHistogram::new(2, noise(), ScoreChange::Monotone).unwrap().events().unwrap();
     is_exactly("best two, monotone", pure(&top, Scope::Presence), 1.0);
     is_exactly("best two, a person", pure(&top, Scope::Person), 4.0 / 2.0);
 }
@@ -55,7 +55,7 @@ fn loss(left: &[f64], right: &[f64]) -> f64 {
 
 pub fn of_choices() {
     // Counts of owners as scores: one leaves a candidate, and one comes to another.
-    let selection = Selection::new(Selector::Exponential(Epsilon::new(0.5).unwrap()), Change::Monotone).unwrap();
+    let selection = Selection::new(Selector::Exponential(Epsilon::new(0.5).unwrap()), ScoreChange::Monotone).unwrap();
     let law = |scores: [i32; 3]| scores.map(|score| (0.5 * f64::from(score)).exp());
     let events = [selection.events().unwrap().remove(0)];
     let person = loss(&law([8, 1, 1]), &law([7, 2, 1])).max(loss(&law([9, 0, 0]), &law([8, 1, 0])));

@@ -1,18 +1,22 @@
 //! Many questions: which is the first above a threshold, what is measured then, and which small table is drawn.
 
 use scumble::event::Word;
-use scumble::mechanism::selection::Change;
+use scumble::mechanism::selection::ScoreChange;
 use scumble::mechanism::sparse_vector::SparseVector;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Beta, Epsilon};
 use scumble::scope::AttributeSet;
-use scumble::workload::interactive::{Interactive, Reply};
+use scumble::workload::interactive::{InteractivePlan, Reply};
 use scumble::workload::small_table::SmallTable;
-use scumble_testing::laws::{DRAWS, Law, SLIP, noise as noise_as_said, outcomes, proportional};
+use scumble_testing::laws::{DRAWS, IntegerDistribution, SLIP, noise as noise_as_said, outcomes, proportional};
 use std::collections::BTreeMap;
 
 /// P\[first at or above\], from both noises.
-fn first_above(threshold: &Law, question: &Law, distances: &[i64]) -> BTreeMap<Option<usize>, f64> {
+fn first_above(
+    threshold: &IntegerDistribution,
+    question: &IntegerDistribution,
+    distances: &[i64],
+) -> BTreeMap<Option<usize>, f64> {
     let mut law = BTreeMap::new();
     for (secret, mass) in threshold.iter() {
         let mut open = mass;
@@ -28,7 +32,7 @@ fn first_above(threshold: &Law, question: &Law, distances: &[i64]) -> BTreeMap<O
 
 /// The event says ε₁ + ε₂, of which the split that was asked for is ε₁ to ε₂.
 pub fn sparse_vector() {
-    for (change, gap, seed) in [(Change::General, 2.0, 240), (Change::Monotone, 1.0, 241)] {
+    for (change, gap, seed) in [(ScoreChange::General, 2.0, 240), (ScoreChange::Monotone, 1.0, 241)] {
         let test = SparseVector::new(Epsilon::new(0.5).unwrap(), Epsilon::new(0.8).unwrap(), change).unwrap();
         let events = test.events(&AttributeSet::empty()).unwrap();
         let Word::Pure { epsilon } = events[0].word() else { panic!("{events:?}") };
@@ -37,8 +41,8 @@ pub fn sparse_vector() {
         // T − u for T = 7; noise that is too small shows in both.
         let law = |factor: f64| {
             first_above(
-                &Law::discrete_laplace(factor / first),
-                &Law::discrete_laplace(factor * gap / second),
+                &IntegerDistribution::discrete_laplace(factor / first),
+                &IntegerDistribution::discrete_laplace(factor * gap / second),
                 &[4, 1, 2],
             )
         };
@@ -47,13 +51,13 @@ pub fn sparse_vector() {
         outcomes(&format!("sparse vector, {change:?}"), drawn, &law(1.0), &law(0.9));
         // The secret alone, and one question alone, given the secret.
         let drawn: Vec<i64> = (0..DRAWS).map(|_| test.open(&mut bits).secret() as i64).collect();
-        let secret = |factor: f64| Law::discrete_laplace(factor / first);
+        let secret = |factor: f64| IntegerDistribution::discrete_laplace(factor / first);
         noise_as_said("the secret of a threshold", &drawn, &secret(1.0), &secret(SLIP));
         let above = |factor: f64| {
-            let yes = Law::discrete_laplace(factor * gap / second).at_least(4);
+            let yes = IntegerDistribution::discrete_laplace(factor * gap / second).at_least(4);
             BTreeMap::from([(true, yes), (false, 1.0 - yes)])
         };
-        let zero = || scumble::mechanism::sparse_vector::Round::resumed(0);
+        let zero = || scumble::mechanism::sparse_vector::ThresholdNoise::resumed(0);
         let drawn = (0..4 * DRAWS).map(|_| test.ask(zero(), 3, 7, &mut bits).is_none());
         outcomes("one question", drawn, &above(1.0), &above(SLIP));
     }
@@ -61,7 +65,7 @@ pub fn sparse_vector() {
 
 /// A question that is far off is measured with the noise of the event; one whose round is open keeps its secret.
 pub fn interactive() {
-    let plan = Interactive::new(16, 1_000_000, 10, 2, Epsilon::new(0.8).unwrap(), Beta::new(0.1).unwrap()).unwrap();
+    let plan = InteractivePlan::new(16, 1_000_000, 10, 2, Epsilon::new(0.8).unwrap(), Beta::new(0.1).unwrap()).unwrap();
     let events = plan.events_of_round(&AttributeSet::empty()).unwrap();
     let mut bits = InsecureSeededSource::new(250);
     let drawn: Vec<i64> = (0..DRAWS)
@@ -73,14 +77,19 @@ pub fn interactive() {
             }
         })
         .collect();
-    noise_as_said("a measured answer", &drawn, &Law::of_event(&events[1], 1.0), &Law::of_event(&events[1], SLIP));
+    noise_as_said(
+        "a measured answer",
+        &drawn,
+        &IntegerDistribution::of_event(&events[1], 1.0),
+        &IntegerDistribution::of_event(&events[1], SLIP),
+    );
     let Word::Pure { epsilon } = events[0].word() else { panic!("{events:?}") };
     let share = 1.0 / (1.0 + 4f64.cbrt());
-    let law = |factor: f64| Law::discrete_laplace(factor / (epsilon.get() * share));
+    let law = |factor: f64| IntegerDistribution::discrete_laplace(factor / (epsilon.get() * share));
     let drawn: Vec<i64> = (0..DRAWS).map(|_| plan.open(&mut bits).secret() as i64).collect();
     noise_as_said("the secret of a round", &drawn, &law(1.0), &law(SLIP));
     // At the threshold itself: which side is a matter of both noises.
-    let nu = |factor: f64| Law::discrete_laplace(factor * 2.0 / (epsilon.get() * (1.0 - share)));
+    let nu = |factor: f64| IntegerDistribution::discrete_laplace(factor * 2.0 / (epsilon.get() * (1.0 - share)));
     let tested = |factor: f64| first_above(&law(factor), &nu(factor), &[9]);
     let threshold = plan.promise().threshold;
     let drawn = (0..4 * DRAWS).map(|_| {

@@ -1,21 +1,21 @@
 //! Noise that follows the data's own sensitivity, and answers that may not come.
 
-use scumble::event::{Family, SmoothNoise, Word};
+use scumble::event::{NoiseFamily, SmoothNoise, Word};
 use scumble::mechanism::bounded_sensitivity::BoundedSensitivity;
 use scumble::mechanism::propose_test_release::ProposeTestRelease;
-use scumble::mechanism::smooth::{Smooth, Steps};
+use scumble::mechanism::smooth::{OwnerSteps, SmoothMechanism};
 use scumble::mechanism::stable_value::StableValue;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Delta, Epsilon, Scale};
-use scumble_testing::laws::{DRAWS, Law, SLIP, noise as noise_as_said, outcomes};
+use scumble_testing::laws::{DRAWS, IntegerDistribution, SLIP, noise as noise_as_said, outcomes};
 use std::collections::BTreeMap;
 
 /// The noise of a level has the scale that the event's table says, in each family.
 pub fn smooth() {
-    for (index, family) in Family::ALL.into_iter().enumerate() {
+    for (index, family) in NoiseFamily::ALL.into_iter().enumerate() {
         let word = SmoothNoise::new(family, "9/8".parse().unwrap(), "1/2".parse().unwrap(), 24).unwrap();
-        let smooth = Smooth::new(word).unwrap();
-        let events = smooth.events(&Steps::one()).unwrap();
+        let smooth = SmoothMechanism::new(word).unwrap();
+        let events = smooth.events(&OwnerSteps::one()).unwrap();
         let Word::SmoothNoise(said) = events[0].word() else { panic!("{events:?}") };
         let table = said.table().unwrap();
         // A_k = 3 + k: the largest of level(3 + k) − k.
@@ -23,9 +23,9 @@ pub fn smooth() {
         let law = |factor: f64| {
             let scale = table.scale(level) * factor;
             match family {
-                Family::DiscreteLaplace => Law::discrete_laplace(scale),
-                Family::DiscreteGaussian => Law::discrete_gaussian(scale),
-                _ => Law::of_weights(40_000, |z| 1.0 / (1.0 + (z as f64 / scale).powi(4))),
+                NoiseFamily::DiscreteLaplace => IntegerDistribution::discrete_laplace(scale),
+                NoiseFamily::DiscreteGaussian => IntegerDistribution::discrete_gaussian(scale),
+                _ => IntegerDistribution::of_weights(40_000, |z| 1.0 / (1.0 + (z as f64 / scale).powi(4))),
             }
         };
         let mut bits = InsecureSeededSource::new(200 + index as u64);
@@ -36,20 +36,25 @@ pub fn smooth() {
 
 /// A level that is published beside an answer has the noise of its event.
 pub fn level() {
-    let word = SmoothNoise::new(Family::Cauchy4, "9/8".parse().unwrap(), "1/2".parse().unwrap(), 24).unwrap();
-    let smooth = Smooth::new(word).unwrap();
+    let word = SmoothNoise::new(NoiseFamily::Cauchy4, "9/8".parse().unwrap(), "1/2".parse().unwrap(), 24).unwrap();
+    let smooth = SmoothMechanism::new(word).unwrap();
     let scale = Scale::new(2.5).unwrap();
-    let event = smooth.event_of_level(scale, &Steps::one()).unwrap();
+    let event = smooth.event_of_level(scale, &OwnerSteps::one()).unwrap();
     let level = i64::from(word.table().unwrap().smooth(|k| (3 + k).min(16)));
     let mut bits = InsecureSeededSource::new(205);
     let (answers, levels): (Vec<i64>, Vec<i64>) =
         (0..DRAWS).map(|_| smooth.release_with_level(1000, |k| (3 + k).min(16), scale, &mut bits)).unzip();
     let off = |drawn: &[i64], from: i64| drawn.iter().map(|value| value - from).collect::<Vec<i64>>();
-    noise_as_said("a level", &off(&levels, level), &Law::of_event(&event, 1.0), &Law::of_event(&event, SLIP));
+    noise_as_said(
+        "a level",
+        &off(&levels, level),
+        &IntegerDistribution::of_event(&event, 1.0),
+        &IntegerDistribution::of_event(&event, SLIP),
+    );
     // The answer beside it has all the noise of its level.
     let law = |factor: f64| {
         let scale = word.table().unwrap().scale(level as u32) * factor;
-        Law::of_weights(40_000, |z| 1.0 / (1.0 + (z as f64 / scale).powi(4)))
+        IntegerDistribution::of_weights(40_000, |z| 1.0 / (1.0 + (z as f64 / scale).powi(4)))
     };
     noise_as_said("an answer beside its level", &off(&answers, 1000), &law(1.0), &law(SLIP));
 }
@@ -66,12 +71,12 @@ pub fn propose_test_release() {
     let test =
         ProposeTestRelease::new(4, Epsilon::new(0.5).unwrap(), Delta::new(0.1).unwrap(), Epsilon::new(0.8).unwrap())
             .unwrap();
-    let events = test.events(&Steps::one()).unwrap();
+    let events = test.events(&OwnerSteps::one()).unwrap();
     let Word::Approximate { epsilon, delta } = events[0].word() else { panic!("{events:?}") };
     let mut bits = InsecureSeededSource::new(210);
     for distance in [0usize, 2, 3] {
         let law = |factor: f64| {
-            let noise = Law::of_event(&events[1], factor);
+            let noise = IntegerDistribution::of_event(&events[1], factor);
             let yes = chance(epsilon.get() / factor, delta.get() / factor, distance);
             let mut law: BTreeMap<Option<i64>, f64> = noise.iter().map(|(z, mass)| (Some(z), yes * mass)).collect();
             law.insert(None, 1.0 - yes);
@@ -91,7 +96,7 @@ pub fn propose_test_release() {
 /// A value is published with the probability of its distance.
 pub fn stable_value() {
     let stable = StableValue::new(Epsilon::new(0.4).unwrap(), Delta::new(0.15).unwrap()).unwrap();
-    let events = stable.events(&Steps::one()).unwrap();
+    let events = stable.events(&OwnerSteps::one()).unwrap();
     let Word::Approximate { epsilon, delta } = events[0].word() else { panic!("{events:?}") };
     let mut bits = InsecureSeededSource::new(220);
     for distance in [1usize, 2, 3] {
@@ -110,7 +115,7 @@ pub fn bounded() {
     let bounded =
         BoundedSensitivity::new(Epsilon::new(0.7).unwrap(), Delta::new(0.02).unwrap(), Epsilon::new(0.9).unwrap())
             .unwrap();
-    let events = bounded.events(&Steps::one()).unwrap();
+    let events = bounded.events(&OwnerSteps::one()).unwrap();
     let (Word::Approximate { epsilon, .. }, Word::Pure { epsilon: second }) = (events[0].word(), events[1].word())
     else {
         panic!("{events:?}")
@@ -121,12 +126,12 @@ pub fn bounded() {
         .map(|_| bounded.release(50, 3, &mut bits).map(|found| (found.bound as i64, found.value - 50)).unwrap())
         .collect();
     let bounds = |factor: f64| {
-        let law = Law::of_weights(t, |z| (-epsilon.get() * z.abs() as f64 / factor).exp());
+        let law = IntegerDistribution::of_weights(t, |z| (-epsilon.get() * z.abs() as f64 / factor).exp());
         law.iter().map(|(z, mass)| (3 + t + z, mass)).collect::<BTreeMap<i64, f64>>()
     };
     outcomes("a bounded sensitivity", drawn.iter().map(|(bound, _)| *bound), &bounds(1.0), &bounds(0.9));
     // The likeliest bound.
     let answers: Vec<i64> = drawn.iter().filter(|(bound, _)| *bound == 3 + t).map(|(_, value)| *value).collect();
-    let law = |factor: f64| Law::discrete_laplace((3 + t) as f64 / second.get() * factor);
+    let law = |factor: f64| IntegerDistribution::discrete_laplace((3 + t) as f64 / second.get() * factor);
     noise_as_said("an answer given its bound", &answers, &law(1.0), &law(SLIP));
 }

@@ -2,10 +2,10 @@
 
 use scumble::noise::InsecureSeededSource;
 use scumble::parties::inner_product::InnerProduct;
-use scumble::parties::sum::{Owner, Ring, SharedSum, Trust};
+use scumble::parties::sum::{OwnerContribution, Ring, SharedSum, Trust};
 use scumble::quantity::Epsilon;
 use scumble::{AttributeSet, Event, Scope};
-use scumble_testing::laws::{DRAWS, Law, SLIP, noise, outcomes};
+use scumble_testing::laws::{DRAWS, IntegerDistribution, SLIP, noise, outcomes};
 use std::collections::BTreeMap;
 
 fn attributes() -> AttributeSet {
@@ -13,14 +13,14 @@ fn attributes() -> AttributeSet {
 }
 
 fn as_said(what: &str, drawn: &[i64], event: &Event) {
-    noise(what, drawn, &Law::of_event(event, 1.0), &Law::of_event(event, SLIP));
+    noise(what, drawn, &IntegerDistribution::of_event(event, 1.0), &IntegerDistribution::of_event(event, SLIP));
 }
 
 /// The honest parties alone, as colluders see it who subtract their own noise.
 pub fn sums() {
     for (parties, colluding, silent) in [(3, 1, 0), (4, 0, 0), (7, 2, 3)] {
         let trust = Trust::new(parties, colluding, silent, 2).unwrap();
-        let owner = Owner { cells: 1, by: 2 };
+        let owner = OwnerContribution { cells: 1, by: 2 };
         let sum = SharedSum::new("0.6".parse().unwrap(), &Scope::Person, DRAWS as u64, owner, trust).unwrap();
         let mut bits = InsecureSeededSource::new(220 + parties);
         let mut servers = vec![vec![0; DRAWS]; 2];

@@ -1,22 +1,22 @@
 //! Many queries at once: what comes out against the ρ of the events.
 
 use scumble::event::{Event, Word};
-use scumble::loss::filter::Spent;
+use scumble::loss::filter::Odometer;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Exact, Rho, Sigma};
 use scumble::scope::{AttributeSet, Scope};
-use scumble::workload::conjunctions::{self, Measure, Polynomial, Shape};
-use scumble::workload::mwem::{Families, Mwem};
-use scumble::workload::planner::Limits;
+use scumble::workload::conjunctions::{self, BitLayout, Measure, Polynomial};
+use scumble::workload::mwem::{Mwem, QueryFamilies};
+use scumble::workload::planner::RhoLimits;
 use scumble::workload::projection::Projection;
-use scumble::workload::psd::Pairs;
-use scumble::workload::residual::Plan;
+use scumble::workload::psd::ColumnPairs;
+use scumble::workload::residual::ResidualPlan;
 use scumble::workload::{Bits, Domain, Predicate, Queries, Subset, wide};
-use scumble_testing::laws::{DRAWS, Law, SLIP, concentrated_cost, noise, outcomes, proportional};
+use scumble_testing::laws::{DRAWS, IntegerDistribution, SLIP, concentrated_cost, noise, outcomes, proportional};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub fn rho_of(events: &[Event], scope: &Scope) -> f64 {
-    Spent::of(events, scope).unwrap().rho(&Exact::zero()).unwrap().to_f64()
+    Odometer::of(events, scope).unwrap().rho(&Exact::zero()).unwrap().to_f64()
 }
 
 pub fn names() -> Vec<String> {
@@ -26,7 +26,7 @@ pub fn names() -> Vec<String> {
 /// σ×0.95 in the release passed all tests: nobody had compared the noise that is drawn with the events. Here their ρ is compared with
 /// ½·mᵀΣ⁻¹m for every move m of the whole table, where Σ is the covariance of what `release` gives: in each scope, for each pair of cells.
 pub fn residual() {
-    let plan = Plan::for_marginals(&Domain::new(vec![3, 2]).unwrap(), 2, Rho::new(0.004).unwrap()).unwrap();
+    let plan = ResidualPlan::for_marginals(&Domain::new(vec![3, 2]).unwrap(), 2, Rho::new(0.004).unwrap()).unwrap();
     let mut bits = InsecureSeededSource::new(90);
     let estimate = || plan.release(&PEOPLE, &mut bits).unwrap().marginal(Subset::of(&[0, 1])).unwrap();
     residuals_cost("residual", &plan.events(&names()).unwrap(), estimate);
@@ -34,8 +34,8 @@ pub fn residual() {
 
 /// The same release without the product of all columns.
 pub fn wide_marginals() {
-    let limits = Limits { presence: Some(Rho::new(0.004).unwrap()), ..Limits::default() };
-    let plan = wide::marginals::Plan::new(&[3, 2], 2, &limits).unwrap();
+    let limits = RhoLimits { presence: Some(Rho::new(0.004).unwrap()), ..RhoLimits::default() };
+    let plan = wide::marginals::MarginalPlan::new(&[3, 2], 2, &limits).unwrap();
     let person = |cell: usize| std::iter::repeat_n(cell as u32, PEOPLE[cell] as usize);
     let cells: Vec<u32> = (0..6).flat_map(person).collect();
     let columns = vec![cells.iter().map(|cell| cell / 2).collect(), cells.iter().map(|cell| cell % 2).collect()];
@@ -47,8 +47,8 @@ pub fn wide_marginals() {
 
 /// Of one column, rows are its noisy counts: their variance says what they cost.
 pub fn wide_rows() {
-    let limits = Limits { presence: Some(Rho::new(0.004).unwrap()), ..Limits::default() };
-    let plan = wide::synthetic::Plan::new(&[3], &limits).unwrap();
+    let limits = RhoLimits { presence: Some(Rho::new(0.004).unwrap()), ..RhoLimits::default() };
+    let plan = wide::synthetic::SyntheticPlan::new(&[3], &limits).unwrap();
     let counts = [500usize, 700, 900];
     let values: Vec<u32> = (0..3).flat_map(|value| std::iter::repeat_n(value, counts[value as usize])).collect();
     let records = wide::Records::new(vec![3], vec![values]).unwrap();
@@ -132,7 +132,12 @@ pub fn projection() {
     let mut bits = InsecureSeededSource::new(91);
     let mut release = || projection.release(&[1400, 1600], 3000, &mut bits).unwrap();
     let drawn: Vec<i64> = (0..DRAWS).map(|_| (release().answers[0] - 1600.0).round() as i64).collect();
-    noise("projection", &drawn, &Law::of_event(&event, 1.0), &Law::of_event(&event, SLIP));
+    noise(
+        "projection",
+        &drawn,
+        &IntegerDistribution::of_event(&event, 1.0),
+        &IntegerDistribution::of_event(&event, SLIP),
+    );
 }
 
 /// Half of ρ is for measuring: one query that half of the people say 1 to, measured once. The fitted share rises with the noisy count,
@@ -140,7 +145,7 @@ pub fn projection() {
 pub fn mwem_measures() {
     let domain = Domain::new(vec![2]).unwrap();
     let queries = Queries::new(&domain, vec![Predicate::conjunction(&domain, &[(0, 1)]).unwrap()]).unwrap();
-    let mwem = Mwem::new(queries, 1, 1, Rho::new(0.04).unwrap(), Families::Blocks).unwrap();
+    let mwem = Mwem::new(queries, 1, 1, Rho::new(0.04).unwrap(), QueryFamilies::Blocks).unwrap();
     let events = mwem.events(&["a".to_string()]).unwrap();
     let sigma = (1.0 / rho_of(&events, &Scope::Person)).sqrt();
     let mut bits = InsecureSeededSource::new(92);
@@ -149,14 +154,19 @@ pub fn mwem_measures() {
     let place: BTreeMap<u64, i64> = in_order.into_iter().zip(0..).collect();
     let unchanged = place.iter().find(|(share, _)| (f64::from_bits(**share) - 500.0).abs() < 1e-9).unwrap();
     let drawn: Vec<i64> = shares.iter().map(|share| place[&share.to_bits()] - unchanged.1).collect();
-    noise("mwem measures", &drawn, &Law::discrete_gaussian(sigma), &Law::discrete_gaussian(sigma * SLIP));
+    noise(
+        "mwem measures",
+        &drawn,
+        &IntegerDistribution::discrete_gaussian(sigma),
+        &IntegerDistribution::discrete_gaussian(sigma * SLIP),
+    );
 }
 
 /// Half of ρ is for picking, c²/2: of two queries that are off by 500 and 492, the odds are e^{8c}.
 pub fn mwem_picks() {
     let domain = Domain::new(vec![2, 2]).unwrap();
     let query = |attribute| Predicate::conjunction(&domain, &[(attribute, 1)]).unwrap();
-    for (families, seed) in [(Families::Blocks, 93), (Families::Joint, 94)] {
+    for (families, seed) in [(QueryFamilies::Blocks, 93), (QueryFamilies::Joint, 94)] {
         let queries = Queries::new(&domain, vec![query(0), query(1)]).unwrap();
         let mwem = Mwem::new(queries, 1, 1, Rho::new(0.09).unwrap(), families).unwrap();
         let events = mwem.events(&names()).unwrap();
@@ -197,10 +207,14 @@ fn event_of(events: &[Event], cells: u64) -> &Event {
 /// The numbers of each size have the noise of their own event.
 pub fn conjunctions() {
     let (bits, names) = nobody(100);
-    let limits = Limits { presence: Some(Rho::new(0.5).unwrap()), ..Limits::default() };
+    let limits = RhoLimits { presence: Some(Rho::new(0.5).unwrap()), ..RhoLimits::default() };
     for (measure, seed) in [(Measure::Parities, 95), (Measure::Counts, 96)] {
-        let plan =
-            conjunctions::Plan::within(&Shape::plain(100).unwrap(), Polynomial::exact(2).unwrap(), measure, &limits);
+        let plan = conjunctions::ConjunctionPlan::within(
+            &BitLayout::plain(100).unwrap(),
+            Polynomial::exact(2).unwrap(),
+            measure,
+            &limits,
+        );
         let plan = plan.unwrap();
         let events = plan.events(&names).unwrap();
         let mut source = InsecureSeededSource::new(seed);
@@ -213,7 +227,12 @@ pub fn conjunctions() {
         for (size, cells) in [(1, 100), (2, 4950)] {
             let event = event_of(&events, cells);
             let few = &drawn[size][..DRAWS / 4];
-            noise("conjunctions", few, &Law::of_event(event, 1.0), &Law::of_event(event, SLIP));
+            noise(
+                "conjunctions",
+                few,
+                &IntegerDistribution::of_event(event, 1.0),
+                &IntegerDistribution::of_event(event, SLIP),
+            );
         }
     }
 }
@@ -221,8 +240,8 @@ pub fn conjunctions() {
 /// The sums of single columns and of pairs have the noise of their own events: a table of one has half of it, one of two a quarter of all.
 pub fn pairs() {
     let (bits, names) = nobody(40);
-    let limits = Limits { presence: Some(Rho::new(0.5).unwrap()), public_people: Some(0), ..Limits::default() };
-    let pairs = Pairs::within(40, &limits).unwrap();
+    let limits = RhoLimits { presence: Some(Rho::new(0.5).unwrap()), public_people: Some(0), ..RhoLimits::default() };
+    let pairs = ColumnPairs::within(40, &limits).unwrap();
     let events = pairs.events(&names).unwrap();
     let mut source = InsecureSeededSource::new(97);
     let (mut singles, mut both) = (Vec::new(), Vec::new());
@@ -242,6 +261,11 @@ pub fn pairs() {
     }
     for (what, drawn, cells) in [("single columns", &singles, 40), ("pairs", &both, 780)] {
         let event = event_of(&events, cells);
-        noise(what, &drawn[..DRAWS / 4], &Law::of_event(event, 1.0), &Law::of_event(event, SLIP));
+        noise(
+            what,
+            &drawn[..DRAWS / 4],
+            &IntegerDistribution::of_event(event, 1.0),
+            &IntegerDistribution::of_event(event, SLIP),
+        );
     }
 }

@@ -15,14 +15,14 @@ mod listed;
 mod shown;
 
 use super::counted::{COLUMN, COLUMNS, CountedColumns, counted};
-use crate::budget::Spent;
+use crate::budget::Odometer;
 use crate::error::{Error, Result};
 use crate::place::Place;
 use crate::project::{Cost, CostScope, Goal, Project, Request, Table};
 use crate::release::estimates::Estimates;
 use crate::release::field::{Field, Word};
 use crate::release::output::Answers;
-use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
 use crate::release::rows::fields::{BOUNDING, TABLE, bounding, private_table, quoted};
 use crate::release::rows::integers::Occurrences;
 use crate::release::{CostAbout, Kind};
@@ -36,7 +36,9 @@ use datafusion::common::ScalarValue;
 use limit::TableReach;
 use listed::FewCells;
 use scumble::event::Event;
-use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, LayoutChoice, ListedCounts, Partition, Run, Size};
+use scumble::mechanism::anonymized_histogram::{
+    AnonymizedHistogram, ElementCount, LayoutChoice, ListedCounts, Partition, Run,
+};
 use scumble::quantity::{Epsilon, Exact};
 use scumble::scope::{AttributeSet, Scope};
 use serde_json::{Value, json};
@@ -96,23 +98,23 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
 }
 
 impl Analysis for Elements {
-    type Mechanism = HistogramWay;
+    type Mechanism = HistogramMechanism;
 
-    fn at(&self, cost: &Cost) -> Result<Price<HistogramWay>> {
+    fn at(&self, cost: &Cost) -> Result<Price<HistogramMechanism>> {
         let (mechanism, events) = self.within(cost)?;
         Ok(Price { events, mechanism })
     }
 
-    fn plan(self: Rc<Self>, way: HistogramWay, events: Vec<Event>) -> Result<Plan> {
+    fn plan(self: Rc<Self>, way: HistogramMechanism, events: Vec<Event>) -> Result<Plan> {
         match way {
-            HistogramWay::Layout(mechanism) => self.plan_of_layout(mechanism, events),
-            HistogramWay::Listed(counts) => self.plan_of_listed(counts, events),
+            HistogramMechanism::Layout(mechanism) => self.plan_of_layout(mechanism, events),
+            HistogramMechanism::Listed(counts) => self.plan_of_listed(counts, events),
         }
     }
 }
 
 /// How the counts are noised.
-enum HistogramWay {
+enum HistogramMechanism {
     /// Areas of a Young diagram.
     Layout(AnonymizedHistogram),
     /// Each of few cells.
@@ -135,7 +137,7 @@ struct Elements {
     counting: CountedElement,
     per_owner: u64,
     attributes: AttributeSet,
-    size: Size,
+    size: ElementCount,
     layout: LayoutChoice,
     /// What tables there are, for limits.
     reach: TableReach,
@@ -165,7 +167,7 @@ impl Elements {
         let attributes = AttributeSet::new(cut.query.key_attributes.union(&cut.query.rows).cloned())?;
         let public = table.public_owners.map(|owners| owners.saturating_mul(per_owner));
         let at_most = AT_MOST.read(request)?;
-        let size = at_most.or(public).map_or(Size::Private, Size::AtMost);
+        let size = at_most.or(public).map_or(ElementCount::Private, ElementCount::AtMost);
         let layout = LAYOUT.read(request)?.unwrap_or(LayoutChoice::Automatic);
         let listed = match layout {
             LayoutChoice::Automatic => FewCells::new(&cells, bounding, project, counting)?.map(Rc::new),
@@ -183,27 +185,27 @@ impl Elements {
     }
 
     /// The way with the smaller error, from public numbers alone, and its events.
-    fn within(&self, cost: &Cost) -> Result<(HistogramWay, Vec<Event>)> {
+    fn within(&self, cost: &Cost) -> Result<(HistogramMechanism, Vec<Event>)> {
         let (mechanism, events) = self.of_layout(cost)?;
         if let Some(listed) = &self.listed
             && let Some((counts, own)) = listed.within(cost)?
         {
             let elements = match self.size {
-                Size::AtMost(most) => most,
-                Size::Private => counts.cells().saturating_mul(ASSUMED_ROWS),
+                ElementCount::AtMost(most) => most,
+                ElementCount::Private => counts.cells().saturating_mul(ASSUMED_ROWS),
             };
             if counts.expected_error() <= mechanism.expected_error(elements)? / PROVEN_TO_MEASURED {
-                return Ok((HistogramWay::Listed(counts), own));
+                return Ok((HistogramMechanism::Listed(counts), own));
             }
         }
-        Ok((HistogramWay::Layout(mechanism), events))
+        Ok((HistogramMechanism::Layout(mechanism), events))
     }
 
     fn plan_of_layout(&self, mechanism: AnonymizedHistogram, events: Vec<Event>) -> Result<Plan> {
         let proven = |elements: u64| mechanism.expected_error(elements);
         let limits = match mechanism.size() {
-            Size::AtMost(elements) => self.reach.limits(elements, &events, proven(elements)?)?,
-            Size::Private => Vec::new(),
+            ElementCount::AtMost(elements) => self.reach.limits(elements, &events, proven(elements)?)?,
+            ElementCount::Private => Vec::new(),
         };
         let (cut, counting, per_owner) = (Rc::clone(&self.cut), self.counting, self.per_owner);
         let (reach, charged_for) = (self.reach.clone(), events.clone());
@@ -213,7 +215,7 @@ impl Elements {
             expected: vec![expected(&mechanism)],
             notes: Vec::new(),
             limits,
-            counted: crate::attackers::Counted::default(),
+            counted: crate::attackers::ReleasedStatistic::default(),
             estimates: Estimates::of(cut.row_bounds(), counting == CountedElement::Values),
             memory: of_layout(&mechanism),
             tables: cut.below.tables.iter().cloned().collect(),
@@ -239,8 +241,8 @@ impl Elements {
     fn plan_of_listed(&self, counts: ListedCounts, events: Vec<Event>) -> Result<Plan> {
         let Some(listed) = self.listed.clone() else { return Err(Error::machine("cells that are not listed")) };
         let limits = match self.size {
-            Size::AtMost(elements) => self.reach.limits(elements, &events, counts.expected_error())?,
-            Size::Private => Vec::new(),
+            ElementCount::AtMost(elements) => self.reach.limits(elements, &events, counts.expected_error())?,
+            ElementCount::Private => Vec::new(),
         };
         let (cut, counting, per_owner) = (Rc::clone(&listed.cut), self.counting, self.per_owner);
         Ok(Plan {
@@ -248,7 +250,7 @@ impl Elements {
             expected: vec![listed.expected(&counts)],
             notes: vec![listed.note(&counts)],
             limits,
-            counted: crate::attackers::Counted::default(),
+            counted: crate::attackers::ReleasedStatistic::default(),
             estimates: Estimates::of(cut.row_bounds(), counting == CountedElement::Values),
             memory: crate::release::price::needs::of_query(&cut),
             tables: cut.below.tables.iter().cloned().collect(),
@@ -279,7 +281,7 @@ impl Elements {
             "elements_per_owner": mechanism.elements_per_owner(),
             "epsilon_per_element": mechanism.epsilon_per_element().get(),
             "epsilon_for_size": mechanism.epsilon_for_size().map(Epsilon::get),
-            "at_most": match mechanism.size() { Size::AtMost(most) => Some(most), Size::Private => None },
+            "at_most": match mechanism.size() { ElementCount::AtMost(most) => Some(most), ElementCount::Private => None },
         })
     }
 }
@@ -291,7 +293,7 @@ impl Elements {
 pub(crate) fn within(
     cost: &Cost,
     per_owner: u64,
-    (size, layout): (Size, LayoutChoice),
+    (size, layout): (ElementCount, LayoutChoice),
     attributes: &AttributeSet,
 ) -> Result<(AnonymizedHistogram, Vec<Event>)> {
     let Goal::Epsilon(epsilon) = &cost.target else {
@@ -307,7 +309,7 @@ pub(crate) fn within(
         let mechanism = AnonymizedHistogram::new(Epsilon::new(presence)?, size)?.with_layout(layout);
         let mechanism = mechanism.with_elements_per_owner(per_owner)?;
         let events = mechanism.events(attributes)?;
-        match Spent::of(&events, &scope)?.epsilon(&Exact::zero()) {
+        match Odometer::of(&events, &scope)?.epsilon(&Exact::zero()) {
             Some(spent) if spent <= *epsilon => return Ok((mechanism, events)),
             // Rounding has gone up somewhere: a few units in the last place less will do.
             _ => presence = presence.next_down(),
@@ -379,17 +381,17 @@ fn partition(query: &Query, exact: &Integers, counting: CountedElement) -> Resul
     })
 }
 
-pub(crate) fn expected(mechanism: &AnonymizedHistogram) -> Expected {
+pub(crate) fn expected(mechanism: &AnonymizedHistogram) -> ExpectedError {
     let each = mechanism.epsilon_per_element();
     let amount = match mechanism.size() {
-        Size::AtMost(elements) => match mechanism.expected_error(elements) {
+        ElementCount::AtMost(elements) => match mechanism.expected_error(elements) {
             Ok(error) => format!("all counts together are off by at most {error:.0}, in expectation"),
             Err(error) => error.to_string(),
         },
-        Size::Private if each.get() >= 0.5 => {
+        ElementCount::Private if each.get() >= 0.5 => {
             format!("all counts together are off by about 3·√rows·e^−{:.4}", each.get())
         }
-        Size::Private => {
+        ElementCount::Private => {
             format!("all counts together are off by about 1.3·√(rows·ln(2/ε)/ε), ε = {:.4}", each.get())
         }
     };
@@ -397,7 +399,7 @@ pub(crate) fn expected(mechanism: &AnonymizedHistogram) -> Expected {
         1 => String::new(),
         most => format!("; an owner has up to {most} rows, which costs {most} times what one costs"),
     };
-    Expected {
+    ExpectedError {
         column: "how_many".into(),
         standard_error: None,
         cells: Vec::new(),
@@ -409,11 +411,11 @@ pub(crate) fn expected(mechanism: &AnonymizedHistogram) -> Expected {
 /// What the presence of an owner may cost, about, so that the cost is met in its scope. A person who is replaced takes elements away and
 /// brings others, which the areas pay twice, but changes their number once: with x per element and s of it for the number, that
 /// is c·(2(x − s) + s), where s = x/20 and at most 0.1.
-fn presence_cost(cost: f64, scope: CostScope, elements: f64, size: Size) -> f64 {
+fn presence_cost(cost: f64, scope: CostScope, elements: f64, size: ElementCount) -> f64 {
     match (scope, size) {
         (CostScope::Presence, _) => cost,
-        (CostScope::Person | CostScope::Attribute, Size::AtMost(_)) => cost / 2.0,
-        (CostScope::Person | CostScope::Attribute, Size::Private) => {
+        (CostScope::Person | CostScope::Attribute, ElementCount::AtMost(_)) => cost / 2.0,
+        (CostScope::Person | CostScope::Attribute, ElementCount::Private) => {
             (cost * 20.0 / 39.0).min((cost + 0.1 * elements) / 2.0)
         }
     }
@@ -422,8 +424,8 @@ fn presence_cost(cost: f64, scope: CostScope, elements: f64, size: Size) -> f64 
 /// See [`Plan::memory`]: of n elements a layout has about 2√n regions, whose noisy areas are projected and sorted.
 pub(crate) fn of_layout(mechanism: &AnonymizedHistogram) -> u64 {
     match mechanism.size() {
-        Size::AtMost(elements) => elements.isqrt().saturating_mul(400),
-        Size::Private => 0,
+        ElementCount::AtMost(elements) => elements.isqrt().saturating_mul(400),
+        ElementCount::Private => 0,
     }
 }
 

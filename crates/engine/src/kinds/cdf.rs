@@ -4,14 +4,14 @@
 //! step; the mechanism of the core does the rest.
 
 use super::ordered::{FIELDS, OrderedColumn, OrderedUnit, ordered};
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::calendar::SECOND;
 use crate::error::Result;
 use crate::kinds::{wide_cdf, wide_keys};
 use crate::project::{Bounding, Cost, Domain, Project, Request};
 use crate::release::estimates::Estimates;
 use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, Uncertainty, check_names};
-use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
 use crate::release::price::noise::{Demand, Noise, calibrate, described};
 use crate::release::price::{limits, needs};
 use crate::release::rows::fields::{bounding, quoted};
@@ -21,7 +21,7 @@ use crate::sql::execute::integers::Integers;
 use crate::tables::Backend;
 use crate::tables::functions::Grid;
 use scumble::event::{Event, Moves, Shift, Touch};
-use scumble::mechanism::cdf::{Cdf, Spread};
+use scumble::mechanism::cdf::{Cdf, CdfErrorBar};
 use scumble::quantity::{Beta, Scale};
 use scumble::scope::AttributeSet;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ struct CdfSteps {
     query: Rc<PrivateQuery>,
     table: String,
     column: String,
-    cut: Cutting,
+    cut: RangeSteps,
     unit: OrderedUnit,
     /// The rows of one owner that count.
     rows: u64,
@@ -47,7 +47,7 @@ struct CdfSteps {
 }
 
 /// Public steps of a range of values.
-struct Cutting {
+struct RangeSteps {
     /// The step of a row, in SQL.
     expression: String,
     /// The number of the first step.
@@ -58,7 +58,7 @@ struct Cutting {
     values: Vec<f64>,
 }
 
-impl Cutting {
+impl RangeSteps {
     fn of(column: &str, domain: &Domain) -> Self {
         match domain {
             Domain::Timestamp { bounds: Some((lower, upper)), .. } => {
@@ -108,7 +108,7 @@ impl CdfSteps {
     fn new(request: &Request, project: &Project) -> Result<Self> {
         let ordered = ordered(request, project)?;
         let OrderedColumn { table, name, domain } = ordered;
-        let (cut, unit) = (Cutting::of(&ordered.numbers(), domain), ordered.unit());
+        let (cut, unit) = (RangeSteps::of(&ordered.numbers(), domain), ordered.unit());
         let expression = &cut.expression;
         let sql =
             format!("SELECT {expression} AS step, COUNT(*) AS n FROM {} GROUP BY {expression}", quoted(&table.name));
@@ -246,7 +246,7 @@ fn plan(steps: Rc<CdfSteps>, noise: &Noise, events: Vec<Event>) -> Result<Plan> 
         expected: vec![expected(&errors)],
         notes: Vec::new(),
         limits,
-        counted: Counted::default(),
+        counted: ReleasedStatistic::default(),
         estimates: Estimates::of(steps.query.query.bounds, false),
         memory: steps.memory(),
         tables: vec![steps.table.clone()],
@@ -260,12 +260,12 @@ fn plan(steps: Rc<CdfSteps>, noise: &Noise, events: Vec<Event>) -> Result<Plan> 
     })
 }
 
-fn expected(errors: &[f64]) -> Expected {
+fn expected(errors: &[f64]) -> ExpectedError {
     let largest = errors.iter().copied().fold(0.0, f64::max);
     let first = errors.first().copied().unwrap_or(0.0);
     let about =
         format!("of the worst cell ({first:.4} of the first); before the counts are made monotone, which only helps");
-    Expected {
+    ExpectedError {
         column: "count".to_string(),
         standard_error: Some(largest),
         cells: errors.to_vec(),
@@ -274,7 +274,7 @@ fn expected(errors: &[f64]) -> Expected {
     }
 }
 
-fn answers(steps: &CdfSteps, below: &[f64], around: &[Spread]) -> Answers {
+fn answers(steps: &CdfSteps, below: &[f64], around: &[CdfErrorBar]) -> Answers {
     let uncertainty = below.iter().zip(around).map(|(count, around)| Uncertainty {
         standard_error: around.standard_error,
         low: count - around.half_width,

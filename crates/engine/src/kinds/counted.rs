@@ -3,14 +3,15 @@
 use crate::error::{Error, Result};
 use crate::place::Place;
 use crate::project::{Project, Request, Table};
-use crate::release::field::{Field, Placed};
+use crate::release::field::{Field, PlacedValue};
 use crate::release::rows::fields::{column, private_table};
 
 /// One column, or several: exactly one of both.
-pub(crate) const COLUMN: Field<Option<Placed<String>>> = Field::new("column", "the column whose values are counted");
+pub(crate) const COLUMN: Field<Option<PlacedValue<String>>> =
+    Field::new("column", "the column whose values are counted");
 
 /// The columns whose combinations are counted.
-pub(crate) const COLUMNS: Field<Option<Vec<Placed<String>>>> =
+pub(crate) const COLUMNS: Field<Option<Vec<PlacedValue<String>>>> =
     Field::new("columns", "instead of column: the columns whose combinations of values are counted");
 
 /// A table of the project, and at least one of its declared columns.
@@ -42,7 +43,7 @@ pub(crate) fn counted<'a>(request: &Request, project: &'a Project) -> Result<Cou
 }
 
 /// All texts of up to this many bytes, as a public domain.
-pub(crate) const MAX_BYTES: Field<Option<Placed<u64>>> = Field::new(
+pub(crate) const MAX_BYTES: Field<Option<PlacedValue<u64>>> = Field::new(
     "max_bytes",
     "the values are all texts of up to this many bytes (1 to 17), whichever of them occur: a public domain too large to be listed, for which no delta is needed; longer texts count for none",
 );

@@ -3,10 +3,10 @@
 //! What is compared with is known of the table, or is the same release at a cost at which no noise is left.
 
 use crate::kinds::registry::KINDS;
-use crate::ledger::{About, Ledger, Proposal, Receipt};
+use crate::ledger::{Ledger, Proposal, Receipt, ReleaseContext};
 use crate::project::Project;
 use crate::release::output::Answers;
-use crate::release::plan::Charged;
+use crate::release::plan::ChargedAccess;
 use crate::release::run::Runner;
 use crate::remote::IntegerSource;
 use crate::sql::PrivateQuery;
@@ -343,7 +343,7 @@ fn receipt(folder: &Folder) -> Receipt {
         request: None,
         events: Vec::new(),
         rule: serde_json::json!({}),
-        about: About::default(),
+        about: ReleaseContext::default(),
     };
     ledger.reserve(&proposal, |_| Ok::<(), crate::ledger::Error>(())).unwrap()
 }
@@ -356,13 +356,13 @@ fn fewest(draws: usize) -> usize {
 }
 
 /// Integers that are computed once: what a query counts of a table in which each row is a person is the same in every draw.
-struct Remembered<'a> {
+struct CachedIntegers<'a> {
     backend: &'a Backend,
     found: RefCell<Vec<Integers>>,
     next: Cell<usize>,
 }
 
-impl IntegerSource for Remembered<'_> {
+impl IntegerSource for CachedIntegers<'_> {
     fn integers(&self, query: &PrivateQuery) -> crate::Result<Integers> {
         let place = self.next.replace(self.next.get() + 1);
         if let Some(known) = self.found.borrow().get(place) {
@@ -377,19 +377,19 @@ impl IntegerSource for Remembered<'_> {
 }
 
 /// What stands beside a key: column and row.
-type Numbered = (String, String);
+type IntervalKey = (String, String);
 
 /// Of how many intervals how many held.
-type Held = BTreeMap<Numbered, (usize, usize)>;
+type CoverageCounts = BTreeMap<IntervalKey, (usize, usize)>;
 
 /// Releases of one project, drawn over and over.
-struct Drawing<'a> {
+struct RepeatedReleases<'a> {
     runner: Runner<'a>,
     backend: &'a Backend,
     receipt: Receipt,
 }
 
-impl Drawing<'_> {
+impl RepeatedReleases<'_> {
     fn planned(&self, name: &str) -> crate::release::PlannedRelease {
         let request = self.runner.project().releases.iter().find(|request| request.name == name).unwrap();
         self.runner.plan(request).unwrap_or_else(|error| panic!("{name}, {:?}: {error}", request.kind))
@@ -398,17 +398,17 @@ impl Drawing<'_> {
     fn draw(
         &self,
         planned: &crate::release::PlannedRelease,
-        known: Option<&Remembered<'_>>,
+        known: Option<&CachedIntegers<'_>>,
         bits: &mut InsecureSeededSource,
     ) -> Answers {
         known.iter().for_each(|known| known.next.set(0));
         let known = known.map(|known| known as &dyn IntegerSource);
-        let mut charged = Charged::new(&self.receipt, self.backend, bits).with(known);
+        let mut charged = ChargedAccess::new(&self.receipt, self.backend, bits).with(known);
         (planned.plan.compute)(&mut charged).unwrap_or_else(|error| panic!("{}: {error}", planned.request.name))
     }
 
     /// What is true of each number.
-    fn truths(&self, index: usize, one: &CoveredKind, bits: &mut InsecureSeededSource) -> BTreeMap<Numbered, f64> {
+    fn truths(&self, index: usize, one: &CoveredKind, bits: &mut InsecureSeededSource) -> BTreeMap<IntervalKey, f64> {
         let Truth::At(_) = one.truth else { return BTreeMap::new() };
         let answers = self.draw(&self.planned(&format!("true{index}")), None, bits);
         let about_all = !answers.details.intervals.is_empty() && one.fields.contains("bounding_report");
@@ -418,18 +418,18 @@ impl Drawing<'_> {
     }
 
     /// How often each interval holds: of few draws, and of many where fewer than 95% of any number's hold.
-    fn held(&self, index: usize, one: &CoveredKind) -> Held {
+    fn held(&self, index: usize, one: &CoveredKind) -> CoverageCounts {
         let mut bits = InsecureSeededSource::new(index as u64);
         let truths = self.truths(index, one, &mut bits);
-        let truth = |place: &Numbered| match one.truth {
+        let truth = |place: &IntervalKey| match one.truth {
             Truth::Counts(counts) => counts.iter().find(|(key, _)| *key == place.1).map(|(_, count)| *count),
             _ => truths.get(place).copied(),
         };
         let noisy = self.planned(&format!("noisy{index}"));
-        let known = Remembered { backend: self.backend, found: RefCell::default(), next: Cell::default() };
+        let known = CachedIntegers { backend: self.backend, found: RefCell::default(), next: Cell::default() };
         let known = (noisy.plan.tables == ["t"] && noisy.plan.query.is_some()).then_some(&known);
-        let mut seen = Held::new();
-        let mut add = |place: Numbered, held: bool| {
+        let mut seen = CoverageCounts::new();
+        let mut add = |place: IntervalKey, held: bool| {
             let (all, right) = seen.entry(place).or_default();
             (*all, *right) = (*all + 1, *right + usize::from(held));
             *right * 100 < *all * 95
@@ -477,7 +477,7 @@ const TABLES: [&str; 3] = ["t", "friends", "visits"];
 fn intervals_of_all_kinds_hold() {
     let (folder, project) = project();
     let backend = Backend::with_data(&project, &TABLES.map(str::to_string)).unwrap();
-    let drawing = Drawing { runner: Runner::new(&project), backend: &backend, receipt: receipt(&folder) };
+    let drawing = RepeatedReleases { runner: Runner::new(&project), backend: &backend, receipt: receipt(&folder) };
     let only = std::env::var("SCUMBLE_COVERAGE").unwrap_or_default();
     let mut failed = Vec::new();
     let wanted = |one: &CoveredKind| format!("{} {}", one.kind, one.fields).contains(&only);
@@ -512,7 +512,7 @@ fn every_kind_is_covered_or_has_no_interval() {
     assert_eq!(all, KINDS.iter().map(|kind| kind.name).collect());
     let (folder, project) = project();
     let backend = Backend::with_data(&project, &TABLES.map(str::to_string)).unwrap();
-    let drawing = Drawing { runner: Runner::new(&project), backend: &backend, receipt: receipt(&folder) };
+    let drawing = RepeatedReleases { runner: Runner::new(&project), backend: &backend, receipt: receipt(&folder) };
     for (kind, ..) in WITHOUT {
         let planned = drawing.planned(&format!("without {kind}"));
         let answers = drawing.draw(&planned, None, &mut InsecureSeededSource::new(1));

@@ -3,7 +3,7 @@
 //! It is the anonymized histogram of the ends of edges: an edge is two elements, one of each of its vertices.
 
 use super::anonymized_histogram::{AT_MOST, LAYOUT, answers, expected, of_layout, within};
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::error::Result;
 use crate::project::{Cost, Project, Request};
 use crate::release::output::Answers;
@@ -11,7 +11,7 @@ use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
 use crate::release::rows::graph::{Edges, FIELDS};
 use crate::release::{CostAbout, Kind};
 use scumble::event::Event;
-use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, LayoutChoice, Partition, Size};
+use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, ElementCount, LayoutChoice, Partition};
 use scumble::quantity::Epsilon;
 use scumble::scope::AttributeSet;
 use serde_json::json;
@@ -32,7 +32,7 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
     let public = project.table(edges.table())?.public_owners.map(|owners| owners.saturating_mul(edges.per_owner()));
     // Two ends of each edge.
     let most = AT_MOST.read(request)?.or(public).map(|edges| edges.saturating_mul(2));
-    let size = most.map_or(Size::Private, Size::AtMost);
+    let size = most.map_or(ElementCount::Private, ElementCount::AtMost);
     let layout = LAYOUT.read(request)?.unwrap_or(LayoutChoice::Automatic);
     let attributes = edges.attributes()?;
     Ok(AnalysedRequest::new(DegreesAnalysis { edges: Rc::new(edges), attributes, size, layout }))
@@ -42,7 +42,7 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
 struct DegreesAnalysis {
     edges: Rc<Edges>,
     attributes: AttributeSet,
-    size: Size,
+    size: ElementCount,
     layout: LayoutChoice,
 }
 
@@ -71,7 +71,7 @@ fn plan(edges: Rc<Edges>, mechanism: AnonymizedHistogram, events: Vec<Event>) ->
         notes: vec![edges.note()],
         // The hardest histograms known are no degrees of a graph of so many vertices.
         limits: Vec::new(),
-        counted: Counted::default(),
+        counted: ReleasedStatistic::default(),
         estimates: edges.estimates(),
         memory: edges.memory().saturating_add(of_layout(&mechanism)),
         tables: vec![edges.table().to_string()],

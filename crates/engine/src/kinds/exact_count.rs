@@ -6,24 +6,24 @@
 //! stands alone, in its ledger and in every other that can be seen from here (`release::run::exclusivity`). Two counts of two nearly equal sets tell
 //! whether somebody is in the difference: the guarantee is void if anything else about these people is ever published, anywhere.
 
-use crate::attackers::{Counted, Finding, answer};
+use crate::attackers::{Finding, ReleasedStatistic, answer};
 use crate::error::{Error, Result};
 use crate::project::{Bounding, Cost, Project, Request};
 use crate::release::estimates::Estimates;
-use crate::release::field::{Field, Placed};
+use crate::release::field::{Field, PlacedValue};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details};
-use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
 use crate::release::price::needs;
 use crate::release::rows::condition::one_condition;
 use crate::release::rows::fields::{TABLE, quoted, table};
-use crate::release::{Company, CostAbout, DigestOf, Kind};
+use crate::release::{CostAbout, DigestOf, Exclusivity, Kind};
 use crate::sql::PrivateQuery;
 use crate::sql::analyse::query::Computation;
 use crate::tables::Backend;
 use scumble::event::{Event, Moves, Shift, Touch, Word};
 use scumble::quantity::{Delta, Epsilon};
 use scumble::scope::AttributeSet;
-use scumble_adversary::attacker::{AddedNoise, Learned, Statistic, Verdict, assess, brittleness};
+use scumble_adversary::attacker::{AddedNoise, ReleaseAssessment, Statistic, Verdict, assess, brittleness};
 use serde_json::{Map, json};
 use std::rc::Rc;
 
@@ -37,7 +37,7 @@ const NO_EPSILON: &str = "There is no finite epsilon at any delta where it says 
 const VOID: &str = "This guarantee is void if anything else about these people is or was ever published: from another ledger, by another program, \
      or from another copy of the data. Scumble refuses what it can see, and it sees only the ledgers beside the project and its sources.";
 
-const WHERE: Field<Placed<String>> = Field::new("where", "which rows count: a condition as in SQL");
+const WHERE: Field<PlacedValue<String>> = Field::new("where", "which rows count: a condition as in SQL");
 const ACCEPTED: Field<bool> = Field::new(
     "i_accept_assumptions",
     "must be true: the count has no noise, and protects only against the attacker of [attacker], if all that is declared there is true",
@@ -50,7 +50,7 @@ pub(crate) static KIND: Kind = Kind {
     fields: &[TABLE.listed(), WHERE.listed(), ACCEPTED.listed()],
     cost_about: CostAbout::Nobody,
     analyse,
-    company: Company::Nothing,
+    company: Exclusivity::Nothing,
     digest: DigestOf::DeclaredAttacker,
     ..Kind::COMMON
 };
@@ -75,7 +75,8 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
     if !plain || cut.below.tables.iter().ne([&table.name]) {
         return Err(condition.error("this must be one condition on the rows of the table"));
     }
-    let counted = Counted::Rows { table: table.name.clone(), statistic: Statistic::Count, noise: AddedNoise::None };
+    let counted =
+        ReleasedStatistic::Rows { table: table.name.clone(), statistic: Statistic::Count, noise: AddedNoise::None };
     let learned = guarantee(project, &counted, request)?;
     let events = vec![nothing_promised(&cut)?];
     Ok(AnalysedRequest::new(ExactCountAnalysis { sql, cut: Rc::new(cut), counted, learned, events }))
@@ -85,8 +86,8 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
 struct ExactCountAnalysis {
     sql: String,
     cut: Rc<PrivateQuery>,
-    counted: Counted,
-    learned: Learned,
+    counted: ReleasedStatistic,
+    learned: ReleaseAssessment,
     events: Vec<Event>,
 }
 
@@ -103,7 +104,7 @@ impl Analysis for ExactCountAnalysis {
 }
 
 /// What the declared attacker learns; without a guarantee there is no release.
-fn guarantee(project: &Project, counted: &Counted, request: &Request) -> Result<Learned> {
+fn guarantee(project: &Project, counted: &ReleasedStatistic, request: &Request) -> Result<ReleaseAssessment> {
     let place = request.fields.place();
     match answer(project, counted)? {
         Some(Finding::Learned(learned)) if matches!(learned.verdict, Verdict::Guarantee(_)) => Ok(*learned),
@@ -125,7 +126,13 @@ fn nothing_promised(cut: &PrivateQuery) -> Result<Event> {
     Ok(Event::new(kind, Moves::by_scope(one.clone(), one, touches)))
 }
 
-fn plan(sql: &str, cut: Rc<PrivateQuery>, counted: Counted, learned: Learned, events: Vec<Event>) -> Plan {
+fn plan(
+    sql: &str,
+    cut: Rc<PrivateQuery>,
+    counted: ReleasedStatistic,
+    learned: ReleaseAssessment,
+    events: Vec<Event>,
+) -> Plan {
     let rule = json!({
         "sql": sql,
         "tables": cut.below.tables,
@@ -134,7 +141,7 @@ fn plan(sql: &str, cut: Rc<PrivateQuery>, counted: Counted, learned: Learned, ev
         "i_accept_assumptions": true,
         "attacker": Finding::Learned(Box::new(learned.clone())).json(),
     });
-    let expected = Expected {
+    let expected = ExpectedError {
         column: "count".to_string(),
         standard_error: Some(0.0),
         cells: Vec::new(),
@@ -163,7 +170,7 @@ fn plan(sql: &str, cut: Rc<PrivateQuery>, counted: Counted, learned: Learned, ev
     }
 }
 
-fn answers(learned: &Learned, count: i128) -> Answers {
+fn answers(learned: &ReleaseAssessment, count: i128) -> Answers {
     let words = learned.words.replacen(brittleness(), "", 1).trim().to_string();
     let notes = vec![brittleness().to_string(), words, VOID.to_string()];
     let column = AnswerColumn { name: "count".to_string(), cells: vec![Cell::Whole(count)], uncertainty: None };
@@ -173,7 +180,7 @@ fn answers(learned: &Learned, count: i128) -> Answers {
 }
 
 /// Beliefs that the count itself shows to be absurd protect nobody (spec 2.5): then nothing is published, and why is not said.
-fn contradicted(learned: &Learned, count: i128) -> Result<()> {
+fn contradicted(learned: &ReleaseAssessment, count: i128) -> Result<()> {
     let mut scenario = learned.scenario.clone();
     scenario.release.observed = Some(u64::try_from(count).unwrap_or(0).min(1 << 40));
     match assess(&scenario)? {

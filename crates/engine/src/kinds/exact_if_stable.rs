@@ -13,14 +13,14 @@ mod counting;
 
 use super::mode::CHARGED;
 use super::sql::{cell, rows_without_a_key};
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Project, Request};
 use crate::release::estimates::Estimates;
 use crate::release::field::ListedField;
 use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, check_names};
-use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
-use crate::release::price::fitted::{Fitting, budget_delta};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
+use crate::release::price::fitted::{FittedCost, budget_delta};
 use crate::release::price::needs;
 use crate::release::rows::fields::BOUNDING;
 use crate::release::{CostAbout, Kind};
@@ -28,8 +28,8 @@ use crate::sql::execute::integers::Integers;
 use asked::{AT_LEAST, LARGEST, ROUNDED_TO, Scale, StableQuestion};
 use counting::{CountQuery, SQL, TABLE, WHERE};
 use scumble::event::Event;
-use scumble::mechanism::smooth::Steps;
-use scumble::mechanism::stable_value::{Keys, StableValue, mode};
+use scumble::mechanism::smooth::OwnerSteps;
+use scumble::mechanism::stable_value::{KeyDomain, StableValue, mode};
 use scumble::noise::{BitSource, tape};
 use scumble::quantity::{Beta, Delta, Epsilon, Exact};
 use serde_json::json;
@@ -87,7 +87,7 @@ impl Analysis for ExactIfStableAnalysis {
     type Mechanism = StableValue;
 
     fn at(&self, cost: &Cost) -> Result<Price<StableValue>> {
-        let fitting = Fitting::new(KIND.name, cost, self.budget_delta.as_ref())?;
+        let fitting = FittedCost::new(KIND.name, cost, self.budget_delta.as_ref())?;
         fitting.needs_delta("a value that is published exactly")?;
         let (mechanism, events) = self.stability.priced(&fitting)?;
         Ok(Price { events, mechanism })
@@ -112,8 +112,8 @@ struct StableAnswer {
 
 impl Stability {
     /// The mechanism that the cost pays for, and its events.
-    fn priced(&self, fitting: &Fitting<'_>) -> Result<(StableValue, Vec<Event>)> {
-        let one = Steps::one().reading(self.counting.attributes()?);
+    fn priced(&self, fitting: &FittedCost<'_>) -> Result<(StableValue, Vec<Event>)> {
+        let one = OwnerSteps::one().reading(self.counting.attributes()?);
         if self.counting.keys.is_empty() || self.asked == StableQuestion::Largest {
             return fitting.fit(&one, |step| {
                 let stable = StableValue::new(Epsilon::new(step.epsilon)?, Delta::new(step.delta)?)?;
@@ -171,7 +171,7 @@ impl Stability {
     /// # Guarantee
     /// As for [`Stability::distance`]: a lead moves by at most `per_owner` with one owner.
     fn leader(&self, counts: &[u64]) -> (Option<usize>, u64) {
-        let keys = if self.counting.lists_keys() { Keys::Public } else { Keys::Unknown };
+        let keys = if self.counting.lists_keys() { KeyDomain::Public } else { KeyDomain::Unknown };
         let found = mode(counts, keys);
         // As for owners that come or go one by one: the least lead, with ties.
         (found.map(|found| found.key), found.map_or(0, |found| found.presence.div_ceil(self.per_owner())))
@@ -284,7 +284,7 @@ fn is_published(lines: impl Iterator<Item = bool>) -> AnswerColumn {
 fn plan(stability: Rc<Stability>, stable: StableValue, events: Vec<Event>) -> Result<Plan> {
     let needed = stability.needed(&stable)?;
     let (counting, about) = (&stability.counting, stability.about(needed));
-    let expected = stability.asked.names(counting).into_iter().map(|column| Expected {
+    let expected = stability.asked.names(counting).into_iter().map(|column| ExpectedError {
         column,
         standard_error: None,
         cells: Vec::new(),
@@ -302,7 +302,7 @@ fn plan(stability: Rc<Stability>, stable: StableValue, events: Vec<Event>) -> Re
         expected: expected.collect(),
         notes: stability.notes(needed),
         limits: Vec::new(),
-        counted: Counted::default(),
+        counted: ReleasedStatistic::default(),
         estimates: Estimates::of(cut.row_bounds(), !cut.row_keys().is_empty()),
         memory: needs::of_query(&cut),
         tables: cut.below.tables.iter().cloned().collect(),

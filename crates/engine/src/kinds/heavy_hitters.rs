@@ -1,27 +1,27 @@
 //! Kind `heavy-hitters`: the combinations of values that many people share, with one guarantee per attribute.
 
-use super::sql::passed::Passed;
-use crate::attackers::Counted;
+use super::sql::passed::ThresholdEvidence;
+use crate::attackers::ReleasedStatistic;
 use crate::budget::own_share;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Goal, Project, Request};
-use crate::release::field::{Field, Placed, Word};
+use crate::release::field::{Field, PlacedValue, Word};
 use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, Uncertainty};
-use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
 use crate::release::price::allowance::{ATTRIBUTE_COSTS, Allowance, Exceptions, any_attribute_as_person};
 use crate::release::price::noise::Noise;
 use crate::release::rows::records;
 use crate::release::rows::records::{Attributes, Records};
 use crate::release::{CostAbout, Grouping, Kind};
-use scumble::calibrate::{Stop, halve};
+use scumble::calibrate::{StopRule, halve};
 use scumble::event::Event;
-use scumble::mechanism::heavy_hitters::{Found, HeavyHitters, Rule, Shape, Tree};
-use scumble::noise::tape::{self, Said};
+use scumble::mechanism::heavy_hitters::{HeavyHitters, JoinShape, SuccinctHistogram, ThresholdRule, Tree};
+use scumble::noise::tape::{self, Announcement};
 use scumble::quantity::{Beta, Delta, Epsilon, Exact};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
-const THRESHOLD: Field<Option<Placed<u64>>> =
+const THRESHOLD: Field<Option<PlacedValue<u64>>> =
     Field::new("threshold", "the least count of interest; never below what the cost allows");
 const SHAPE: Field<Option<TreeShape>> = Field::new(
     "shape",
@@ -139,7 +139,7 @@ fn delta_of(cost: &Cost, budget_delta: Option<Exact>, is_needed: bool) -> Result
 
 /// The tree that a request asks for.
 pub(crate) struct HeavyHittersRequest {
-    shape: Shape,
+    shape: JoinShape,
     threshold: i64,
     /// The attributes whose values are not public.
     unknown: Vec<usize>,
@@ -149,8 +149,8 @@ impl HeavyHittersRequest {
     fn read(request: &Request, sizes: &[Option<u32>]) -> Result<Self> {
         let number = sizes.len();
         let shape = match SHAPE.read(request)?.unwrap_or(TreeShape::Balanced) {
-            TreeShape::Balanced => Shape::balanced(number)?,
-            TreeShape::Caterpillar => Shape::caterpillar(number)?,
+            TreeShape::Balanced => JoinShape::balanced(number)?,
+            TreeShape::Caterpillar => JoinShape::caterpillar(number)?,
         };
         let threshold = match THRESHOLD.read(request)? {
             None => 0,
@@ -164,10 +164,10 @@ impl HeavyHittersRequest {
 
     /// A balanced tree with the lowest threshold that the cost allows.
     pub fn balanced(sizes: &[Option<u32>]) -> Result<Self> {
-        Ok(Self::of(&Shape::balanced(sizes.len())?, sizes, 0))
+        Ok(Self::of(&JoinShape::balanced(sizes.len())?, sizes, 0))
     }
 
-    fn of(shape: &Shape, sizes: &[Option<u32>], threshold: i64) -> Self {
+    fn of(shape: &JoinShape, sizes: &[Option<u32>], threshold: i64) -> Self {
         let large = |size: Option<u32>| size.is_none_or(|size| size > MOST_COMBINED);
         let alone: Vec<usize> = (0..sizes.len()).filter(|&j| large(sizes[j])).collect();
         let unknown = (0..sizes.len()).filter(|&j| sizes[j].is_none()).collect();
@@ -177,8 +177,8 @@ impl HeavyHittersRequest {
 
 /// Everything about the tree that does not depend on how much noise there is.
 struct Design {
-    shape: Shape,
-    rule: Rule,
+    shape: JoinShape,
+    rule: ThresholdRule,
     wanted_threshold: i64,
 }
 
@@ -190,9 +190,10 @@ impl Design {
         // An (ε, δ) is counted with a fixed part of its δ for the values that are not public.
         let own = if matches!(cost.target, Goal::Rho(_)) { delta.clone() } else { own_share(delta) };
         let share = own.to_f64_down() / wanted.unknown.len().max(1) as f64 * (1.0 - 1e-9);
-        let unknown_delta = if wanted.unknown.is_empty() { Rule::default().unknown_delta } else { Delta::new(share)? };
+        let unknown_delta =
+            if wanted.unknown.is_empty() { ThresholdRule::default().unknown_delta } else { Delta::new(share)? };
         let (clip, unknown) = (candidates.max(160.0).ln(), wanted.unknown.clone());
-        let rule = Rule { bottom: 0, clip, unknown, unknown_delta, ..Rule::default() };
+        let rule = ThresholdRule { bottom: 0, clip, unknown, unknown_delta, ..ThresholdRule::default() };
         Ok(Self { shape: wanted.shape.clone(), rule, wanted_threshold: wanted.threshold })
     }
 
@@ -201,12 +202,12 @@ impl Design {
         let flat = self.rule.calibrate(&self.shape, targets)?;
         // One clip depth above nobody.
         let bottom = flat.nodes().iter().map(|node| node.clip).max().unwrap_or(0) + 1;
-        let lowest = Rule { bottom, ..self.rule.clone() }.calibrate(&self.shape, targets)?;
+        let lowest = ThresholdRule { bottom, ..self.rule.clone() }.calibrate(&self.shape, targets)?;
         let missing = self.wanted_threshold - lowest.root().threshold;
         if missing <= 0 {
             return Ok(lowest);
         }
-        Ok(Rule { bottom: bottom + missing, ..self.rule.clone() }.calibrate(&self.shape, targets)?)
+        Ok(ThresholdRule { bottom: bottom + missing, ..self.rule.clone() }.calibrate(&self.shape, targets)?)
     }
 }
 
@@ -239,7 +240,7 @@ impl Search<'_> {
         if let Some(tree) = at(1.0 - 1e-9)? {
             return Ok(tree);
         }
-        let found = halve(0.0, 1.0, Stop::after(26), at)?;
+        let found = halve(0.0, 1.0, StopRule::after(26), at)?;
         found.map(|(_, tree)| tree).ok_or_else(|| Error::input("no noise is within this cost: raise it"))
     }
 }
@@ -250,7 +251,7 @@ fn plan(attributes: Rc<Attributes>, tree: Tree, granted: Value, events: Vec<Even
     let about = format!(
         "the same for every listed combination; what {found_from} or more of a million people share is listed with probability 95%"
     );
-    let expected = Expected {
+    let expected = ExpectedError {
         column: "count".to_string(),
         standard_error: Some(noise.standard_deviation()),
         cells: Vec::new(),
@@ -263,7 +264,7 @@ fn plan(attributes: Rc<Attributes>, tree: Tree, granted: Value, events: Vec<Even
         expected: vec![expected],
         notes: Vec::new(),
         limits: Vec::new(),
-        counted: Counted::default(),
+        counted: ReleasedStatistic::default(),
         estimates: attributes.estimates(),
         memory: attributes.memory_of_values(),
         tables: vec![attributes.table().to_string()],
@@ -299,14 +300,14 @@ fn plan(attributes: Rc<Attributes>, tree: Tree, granted: Value, events: Vec<Even
 }
 
 /// For a test that replays it: the values of each record.
-fn said(records: &Records) -> Said {
+fn said(records: &Records) -> Announcement {
     let value = |attribute: usize, row: usize| {
         let code = records.columns[attribute][row] as usize;
         records.values[attribute].get(code).map(Cell::text).unwrap_or_default()
     };
     let record =
         |row: usize| (0..records.columns.len()).map(|attribute| value(attribute, row)).collect::<Vec<_>>().join("\t");
-    Said::records("heavy hitters", (0..records.number()).map(|row| (record(row), 1)))
+    Announcement::records("heavy hitters", (0..records.number()).map(|row| (record(row), 1)))
 }
 
 fn rule(attributes: &Attributes, tree: &Tree, granted: Value) -> Value {
@@ -337,7 +338,7 @@ impl ListingRule<'_> {
     /// Intervals of the noise given that a combination is listed: of one that few share and that is listed by luck the count is too large. Counts below
     /// the clip are all alike, down to none.
     fn intervals(&self, counts: impl Iterator<Item = i64>) -> Vec<Uncertainty> {
-        let passed = Passed::new(self.noise, self.threshold.saturating_add(1));
+        let passed = ThresholdEvidence::new(self.noise, self.threshold.saturating_add(1));
         let (standard_error, half) = (self.noise.standard_deviation(), self.noise.quantile(BETA));
         let interval = |count: i64| {
             let count = count as f64;
@@ -350,7 +351,12 @@ impl ListingRule<'_> {
 }
 
 /// One column per attribute, then the counts, the largest first.
-fn columns(names: &[String], records: &Records, found: Found, listed: &ListingRule<'_>) -> Vec<AnswerColumn> {
+fn columns(
+    names: &[String],
+    records: &Records,
+    found: SuccinctHistogram,
+    listed: &ListingRule<'_>,
+) -> Vec<AnswerColumn> {
     let mut strings = found.strings;
     // Sorted by what is released anyway.
     strings.sort_by(|left, right| right.count.cmp(&left.count).then_with(|| left.values.cmp(&right.values)));

@@ -4,15 +4,15 @@
 //! texts ([`scumble::mechanism::huge_domain`]).
 
 use super::counted::{CountedColumns, MAX_BYTES};
-use super::sql::passed::Passed;
+use super::sql::passed::ThresholdEvidence;
 use super::sql::rows_without_a_key;
 use super::top::{SPURIOUS, texts};
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Goal, Project, Request};
 use crate::release::estimates::Estimates;
 use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, Uncertainty};
-use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
 use crate::release::price::needs;
 use crate::release::price::noise::{Noise, calibrate_runs, described};
 use crate::release::rows::fields::{bounding, quoted};
@@ -21,7 +21,7 @@ use crate::sql::{PrivateQuery, analyse_what_occurs};
 use crate::tables::Backend;
 use datafusion::common::ScalarValue;
 use scumble::event::{Event, Moves};
-use scumble::mechanism::huge_domain::{HugeDomainHistogram, Texts};
+use scumble::mechanism::huge_domain::{HugeDomainHistogram, StringDomain};
 use scumble::quantity::Beta;
 use serde_json::json;
 use std::rc::Rc;
@@ -32,7 +32,7 @@ const COUNT: &str = "count";
 struct TextCounts {
     cut: PrivateQuery,
     name: String,
-    texts: Texts,
+    texts: StringDomain,
     moves: Moves,
 }
 
@@ -91,7 +91,7 @@ impl TextCounts {
     fn planned(&self, noise: &Noise, made: &HugeDomainHistogram) -> Result<Plan> {
         let shown = made.threshold() as f64 + noise.quantile(2.0 * BETA);
         let threshold = made.threshold();
-        let expected = Expected {
+        let expected = ExpectedError {
             column: COUNT.to_string(),
             standard_error: Some(noise.standard_deviation()),
             cells: Vec::new(),
@@ -114,7 +114,7 @@ impl TextCounts {
             )],
             expected: vec![expected],
             limits: Vec::new(),
-            counted: Counted::Other("its texts are too many for beliefs about them".into()),
+            counted: ReleasedStatistic::Other("its texts are too many for beliefs about them".into()),
             estimates: Estimates::of(bounds, true),
             memory: needs::of_query(&self.cut),
             tables,
@@ -138,7 +138,7 @@ fn compute(counts: Rc<TextCounts>, noise: Noise, made: HugeDomainHistogram) -> c
         let mut found = made.release(&present, charged.bits())?;
         found.sort_by_key(|(_, noisy)| std::cmp::Reverse(*noisy));
         // Of a text that few have and that is shown by luck the number is too large: the interval is that of the noise given that it is shown.
-        let (half, passed) = (noise.quantile(BETA), Passed::new(&noise, made.threshold()));
+        let (half, passed) = (noise.quantile(BETA), ThresholdEvidence::new(&noise, made.threshold()));
         let unsure = |(_, noisy): &(u128, i64)| {
             let number = *noisy as f64;
             let low = passed.as_ref().map_or(number - half, |passed| passed.low_at(number, BETA));

@@ -3,23 +3,23 @@
 //! A round is charged when it opens, before a row is read; its questions are answered by a public model until one is measured, which ends it. This file says what an
 //! interactive release costs and promises; [`ask`](crate::release::run::ask) asks.
 
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal, Project, Request};
-use crate::release::field::{Field, Placed};
+use crate::release::field::{Field, PlacedValue};
 use crate::release::output::BETA;
-use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
-use crate::release::price::fitted::Fitting;
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
+use crate::release::price::fitted::FittedCost;
 use crate::release::price::needs;
 use crate::release::rows::fields::private_table;
 use crate::release::rows::records;
 use crate::release::rows::universe::Universe;
 use crate::release::{CostAbout, Kind, Publication};
-use scumble::calibrate::{Moved, epsilon_for_pure};
+use scumble::calibrate::{ShiftNorms, epsilon_for_pure};
 use scumble::event::Event;
-use scumble::mechanism::smooth::Steps;
+use scumble::mechanism::smooth::OwnerSteps;
 use scumble::quantity::{Beta, Epsilon};
-use scumble::workload::interactive::{Interactive, direct_error, histogram_error};
+use scumble::workload::interactive::{InteractivePlan, direct_error, histogram_error};
 use serde_json::json;
 use std::rc::Rc;
 
@@ -30,11 +30,11 @@ const QUESTIONS: Field<Option<u64>> = Field::new(
     "questions",
     "how many questions are promised an error (1000); those after them are answered by the model, not checked",
 );
-const UPDATES: Field<Option<Placed<u64>>> = Field::new(
+const UPDATES: Field<Option<PlacedValue<u64>>> = Field::new(
     "updates",
     "how often the model may learn: the cost is spread over this many rounds; where left out, the number that promises the smallest error",
 );
-const PEOPLE: Field<Option<Placed<u64>>> = Field::new(
+const PEOPLE: Field<Option<PlacedValue<u64>>> = Field::new(
     "people",
     "how many owners there are, from public knowledge; needed unless the table says public_owners. Where it is wrong, error bars still hold, and the model learns more slowly",
 );
@@ -67,14 +67,14 @@ pub(crate) const PUBLISHED: [&str; 3] = ["question", "answer", "how"];
 pub(crate) struct InteractiveRequest {
     pub universe: Universe,
     pub questions: u64,
-    updates: Option<Placed<u64>>,
+    updates: Option<PlacedValue<u64>>,
     people: u64,
 }
 
 /// What can be asked at a cost.
 pub(crate) struct OpenedInteractive {
     pub declared: Rc<InteractiveRequest>,
-    pub plan: Interactive,
+    pub plan: InteractivePlan,
     /// What a round costs.
     pub round: Vec<Event>,
 }
@@ -85,7 +85,7 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
 
 impl Analysis for InteractiveRequest {
     /// And the cost that it was made for.
-    type Mechanism = (Interactive, Cost);
+    type Mechanism = (InteractivePlan, Cost);
 
     fn at(&self, cost: &Cost) -> Result<Price<Self::Mechanism>> {
         let (plan, events) = self.fitted(cost)?;
@@ -123,20 +123,24 @@ impl InteractiveRequest {
     }
 
     /// All rounds within a cost, and what they cost together.
-    fn fitted(&self, cost: &Cost) -> Result<(Interactive, Vec<Event>)> {
+    fn fitted(&self, cost: &Cost) -> Result<(InteractivePlan, Vec<Event>)> {
         let attributes = self.universe.read()?;
         let cells = self.universe.domain.cells() as u64;
-        Fitting::new(KIND.name, cost, None)?.fit(&Steps::one().reading(attributes.clone()), |step| {
+        FittedCost::new(KIND.name, cost, None)?.fit(&OwnerSteps::one().reading(attributes.clone()), |step| {
             let made = match &self.updates {
                 Some(updates) => {
-                    let each = epsilon_for_pure(Epsilon::new(step.epsilon)?, Moved::units(updates.value.max(1)))?;
-                    Interactive::new(cells, self.people, self.questions, updates.value, each, Beta::new(BETA)?)
+                    let each = epsilon_for_pure(Epsilon::new(step.epsilon)?, ShiftNorms::units(updates.value.max(1)))?;
+                    InteractivePlan::new(cells, self.people, self.questions, updates.value, each, Beta::new(BETA)?)
                         .map_err(|error| Error::from(error).or_at(updates.place.clone()))
                 }
-                None => {
-                    Interactive::best(cells, self.people, self.questions, Epsilon::new(step.epsilon)?, Beta::new(BETA)?)
-                        .map_err(Error::from)
-                }
+                None => InteractivePlan::best(
+                    cells,
+                    self.people,
+                    self.questions,
+                    Epsilon::new(step.epsilon)?,
+                    Beta::new(BETA)?,
+                )
+                .map_err(Error::from),
             };
             let plan = made?;
             let events = plan.events(&attributes)?;
@@ -144,10 +148,10 @@ impl InteractiveRequest {
         })
     }
 
-    fn planned(&self, plan: &Interactive, events: Vec<Event>, cost: &Cost) -> Result<Plan> {
+    fn planned(&self, plan: &InteractivePlan, events: Vec<Event>, cost: &Cost) -> Result<Plan> {
         let promise = plan.promise();
         let (error, rounds, people) = (promise.error, plan.updates(), self.people);
-        let expected = Expected {
+        let expected = ExpectedError {
             column: "answer".to_string(),
             standard_error: None,
             cells: Vec::new(),
@@ -174,7 +178,7 @@ impl InteractiveRequest {
             expected: vec![expected],
             notes,
             limits: Vec::new(),
-            counted: Counted::default(),
+            counted: ReleasedStatistic::default(),
             estimates: self.universe.attributes.estimates(),
             memory: (self.universe.domain.cells() as u64).saturating_mul(6 * needs::NUMBER),
             tables: vec![self.universe.attributes.table().to_string()],

@@ -4,12 +4,12 @@
 //! domain; so no row can make it fail, and the number of owners is used nowhere (for a distribution it is measured). Finite classes of rules (points, thresholds, halfspaces, lists) are chosen
 //! from by the exponential mechanism over their mistakes; conjunctions, parities and robust halfspaces have learners of their own.
 
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal, Project, Request};
-use crate::release::field::{Field, Placed, Word};
+use crate::release::field::{Field, PlacedValue, Word};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details};
-use crate::release::plan::{AnalysedRequest, Expected, Plan};
+use crate::release::plan::{AnalysedRequest, ExpectedError, Plan};
 use crate::release::price::allowance::ATTRIBUTE_COSTS;
 use crate::release::price::needs;
 use crate::release::price::noise::{Demand, calibrate};
@@ -35,15 +35,15 @@ const CONCEPT: Field<Concept> = Field::new(
     "concept",
     "'point' (the columns have these values), 'threshold' (one int column is at least, or below, a number), 'halfspace' (a weighted sum of bool columns), 'robust-halfspace' (the same at a cost for each column and for the label), 'conjunction' (all of some conditions hold), 'parity' (an odd number of bool columns is true), or 'list' (one of the conditions that rules lists); or, without a label, 'distribution' (how likely each combination of values of the columns is)",
 );
-const LABEL: Field<Option<Placed<String>>> = Field::new(
+const LABEL: Field<Option<PlacedValue<String>>> = Field::new(
     "label",
     "the column that is predicted: a bool, an int from 0 to 1, or a category with 'positive'; every concept but 'distribution' needs it",
 );
-const POSITIVE: Field<Option<Placed<String>>> =
+const POSITIVE: Field<Option<PlacedValue<String>>> =
     Field::new("positive", "which value of a category counts as 1; every other one is 0");
-const RULES: Field<Option<Vec<Placed<String>>>> =
+const RULES: Field<Option<Vec<PlacedValue<String>>>> =
     Field::new("rules", "for the concept 'list': conditions over the columns, as in WHERE; they must be public");
-const FLIPS: Field<Option<Placed<u64>>> = Field::new(
+const FLIPS: Field<Option<PlacedValue<u64>>> = Field::new(
     "flips",
     "for the concept 'robust-halfspace': an owner counts against a rule that fewer than this many changed columns would make err; 2 where it is left out",
 );
@@ -207,7 +207,7 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
         return Err(ATTRIBUTE_COSTS.error(request, sentence));
     }
     let asked = || LearnRequest::read(request, project);
-    let chosen = |class: fn(&LearnRequest, &Request) -> Result<class::Class>| {
+    let chosen = |class: fn(&LearnRequest, &Request) -> Result<class::RuleClass>| {
         let asked = asked()?;
         class::analysed(class(&asked, request)?, asked)
     };
@@ -228,7 +228,7 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
 }
 
 /// What the calibration gives for one thing that moves so: as noise on counts, or as the range of a choice.
-fn fitted(cost: &Cost, moves: &Moves, is_choice: bool) -> Result<crate::release::price::noise::Calibrated> {
+fn fitted(cost: &Cost, moves: &Moves, is_choice: bool) -> Result<crate::release::price::noise::CalibratedNoise> {
     if is_choice && matches!(cost.target, Goal::Accuracy { .. }) {
         return Err(Error::input("the accuracy of a rule cannot be asked for: give epsilon or rho"));
     }
@@ -261,7 +261,7 @@ fn plan(
     events: Vec<Event>,
     learn: impl Fn(&Records, &mut dyn scumble::noise::BitSource) -> Result<LearntRule> + 'static,
 ) -> Result<Plan> {
-    let expected = Expected {
+    let expected = ExpectedError {
         column: "rule".to_string(),
         standard_error: None,
         cells: Vec::new(),
@@ -281,7 +281,7 @@ fn plan(
         expected: vec![expected],
         notes,
         limits: Vec::new(),
-        counted: Counted::default(),
+        counted: ReleasedStatistic::default(),
         estimates: asked.attributes.estimates(),
         memory: asked.attributes.memory_of_combinations(MOST_HELD, 4 * needs::NUMBER),
         tables: vec![asked.attributes.table().to_string()],

@@ -1,25 +1,25 @@
 //! Kind `mode`: the most common value of a column, exactly, or nothing.
 
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::error::Result;
 use crate::project::{Cost, Project, Request};
-use crate::release::field::{Field, Placed};
+use crate::release::field::{Field, PlacedValue};
 use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details};
-use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
-use crate::release::price::fitted::{Fitting, budget_delta};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
+use crate::release::price::fitted::{FittedCost, budget_delta};
 use crate::release::rows::records;
 use crate::release::rows::records::{Attributes, Records};
 use crate::release::{CostAbout, Kind};
 use scumble::event::Event;
-use scumble::mechanism::smooth::Steps;
-use scumble::mechanism::stable_value::{Keys, StableValue, mode};
+use scumble::mechanism::smooth::OwnerSteps;
+use scumble::mechanism::stable_value::{KeyDomain, StableValue, mode};
 use scumble::noise::BitSource;
 use scumble::quantity::{Beta, Delta, Epsilon, Exact};
 use scumble::scope::AttributeSet;
 use serde_json::json;
 use std::rc::Rc;
 
-const COLUMN: Field<Placed<String>> = Field::new(
+const COLUMN: Field<PlacedValue<String>> = Field::new(
     "column",
     "a column of type category, bool, or int with bounds; of a category the values need not be known",
 );
@@ -43,14 +43,14 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
     let attributes = Rc::new(Attributes::of(vec![column], request, project, true, &["is_published"])?);
     let budget_delta = budget_delta(project);
     // One owner has one record: whoever comes, goes or is replaced is one step, and so are other values of the column.
-    let steps = Steps::one().reading(AttributeSet::new([name])?);
+    let steps = OwnerSteps::one().reading(AttributeSet::new([name])?);
     Ok(AnalysedRequest::new(ModeAnalysis { attributes, steps, budget_delta }))
 }
 
 /// The most common value of a column.
 struct ModeAnalysis {
     attributes: Rc<Attributes>,
-    steps: Steps,
+    steps: OwnerSteps,
     budget_delta: Option<Exact>,
 }
 
@@ -58,7 +58,7 @@ impl Analysis for ModeAnalysis {
     type Mechanism = StableValue;
 
     fn at(&self, cost: &Cost) -> Result<Price<StableValue>> {
-        let fitting = Fitting::new(KIND.name, cost, self.budget_delta.as_ref())?;
+        let fitting = FittedCost::new(KIND.name, cost, self.budget_delta.as_ref())?;
         fitting.needs_delta("a value that is published exactly")?;
         let (mechanism, events) = fitting.fit(&self.steps, |step| {
             let stable = StableValue::new(Epsilon::new(step.epsilon)?, Delta::new(step.delta)?)?;
@@ -76,7 +76,7 @@ impl Analysis for ModeAnalysis {
 fn plan(attributes: Rc<Attributes>, stable: StableValue, events: Vec<Event>) -> Result<Plan> {
     // A lead of g owners is at least ⌊g/2⌋ replaced ones away from another mode.
     let lead = 2 * stable.published_from(Beta::new(BETA)?)?;
-    let expected = Expected {
+    let expected = ExpectedError {
         column: attributes.names()[0].clone(),
         standard_error: None,
         cells: Vec::new(),
@@ -95,7 +95,7 @@ fn plan(attributes: Rc<Attributes>, stable: StableValue, events: Vec<Event>) -> 
             "The cost is charged also if nothing is published; a lead of {lead} owners is enough, except with probability 5%."
         )],
         limits: Vec::new(),
-        counted: Counted::default(),
+        counted: ReleasedStatistic::default(),
         estimates: attributes.estimates(),
         memory: attributes.memory_of_values(),
         tables: vec![attributes.table().to_string()],
@@ -115,7 +115,7 @@ fn published(
     stable: &StableValue,
     bits: &mut dyn BitSource,
 ) -> Result<Option<Cell>> {
-    let keys = if attributes.sizes()[0].is_some() { Keys::Public } else { Keys::Unknown };
+    let keys = if attributes.sizes()[0].is_some() { KeyDomain::Public } else { KeyDomain::Unknown };
     let mut counts = vec![0u64; records.values[0].len()];
     records.columns[0].iter().for_each(|code| counts[*code as usize] += 1);
     // Where nobody has a value there is none, at the distance 0, and the same number of bits is drawn.

@@ -3,12 +3,12 @@
 use crate::calendar::{SECOND, shown_day, shown_moment};
 use crate::error::Result;
 use crate::project::{Domain, Project, Request, Table};
-use crate::release::field::{Field, ListedField, Placed};
+use crate::release::field::{Field, ListedField, PlacedValue};
 use crate::release::output::{Cell, IntervalChart};
 use crate::release::rows::fields::{BOUNDING, TABLE, column, private_table, quoted};
 
 /// The column.
-pub(crate) const COLUMN: Field<Placed<String>> = Field::new(
+pub(crate) const COLUMN: Field<PlacedValue<String>> = Field::new(
     "column",
     "an int, float, date or timestamp column with bounds; with keys, one of texts, UUIDs or times",
 );

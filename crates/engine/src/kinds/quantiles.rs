@@ -2,7 +2,7 @@
 
 use super::ordered::{FIELDS as ORDERED_FIELDS, OrderedUnit, ordered, shares};
 use super::sql::{RANK_ERROR, analysed};
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::kinds::{smooth_quantiles, wide_keys, wide_quantiles};
 use crate::project::{Cost, Project, Request};
@@ -124,7 +124,7 @@ fn of_fractions(mut plan: Plan, fractions: Vec<f64>, unit: OrderedUnit) -> Plan 
     let query = plan.compute;
     Plan {
         limits: Vec::new(),
-        counted: Counted::default(),
+        counted: ReleasedStatistic::default(),
         compute: Box::new(move |charged| in_rows(query(charged)?, &fractions, unit)),
         ..plan
     }

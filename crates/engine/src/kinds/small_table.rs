@@ -2,22 +2,22 @@
 //!
 //! How many owners there are scales it: a number that is declared as public, or a noisy one that takes a tenth of the cost.
 
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Project, Request};
-use crate::release::field::{Field, Placed};
+use crate::release::field::{Field, PlacedValue};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
-use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
-use crate::release::price::fitted::Fitting;
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
+use crate::release::price::fitted::FittedCost;
 use crate::release::price::needs;
 use crate::release::rows::fields::private_table;
 use crate::release::rows::records;
 use crate::release::rows::records::Records;
 use crate::release::rows::universe::Universe;
 use crate::release::{CostAbout, Kind};
-use scumble::calibrate::{Moved, scale_for_pure};
+use scumble::calibrate::{ShiftNorms, scale_for_pure};
 use scumble::event::{Event, Moves, Shift, Word};
-use scumble::mechanism::smooth::Steps;
+use scumble::mechanism::smooth::OwnerSteps;
 use scumble::mechanism::sparse_vector::exceeded;
 use scumble::noise::DiscreteLaplace;
 use scumble::quantity::{Beta, Epsilon, Scale};
@@ -26,11 +26,11 @@ use scumble::workload::{NORMAL_95, Subset};
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
 
-const CONDITIONS: Field<Option<Vec<Placed<String>>>> = Field::new(
+const CONDITIONS: Field<Option<Vec<PlacedValue<String>>>> = Field::new(
     "conditions",
     "conditions on the columns as in SQL, which the table answers; where left out, each value of each column and each pair of values of two",
 );
-const SIZE: Field<Option<Placed<u64>>> = Field::new(
+const SIZE: Field<Option<PlacedValue<u64>>> = Field::new(
     "size",
     "how many rows the small table has; where left out, the number that promises the smallest error",
 );
@@ -69,7 +69,7 @@ struct SmallTableRequest {
     universe: Universe,
     names: Vec<String>,
     conditions: Vec<Vec<bool>>,
-    size: Option<Placed<u64>>,
+    size: Option<PlacedValue<u64>>,
     people: u64,
     /// How many owners there are, if the table declares that as public.
     public: Option<u64>,
@@ -90,8 +90,8 @@ impl Analysis for SmallTableRequest {
     type Mechanism = TableDraw;
 
     fn at(&self, cost: &Cost) -> Result<Price<TableDraw>> {
-        let fitting = Fitting::new(KIND.name, cost, None)?;
-        let steps = Steps::one().reading(self.universe.read()?);
+        let fitting = FittedCost::new(KIND.name, cost, None)?;
+        let steps = OwnerSteps::one().reading(self.universe.read()?);
         let (mechanism, events) = fitting.fit(&steps, |step| self.drawn(step.epsilon))?;
         Ok(Price { events, mechanism })
     }
@@ -135,7 +135,7 @@ impl SmallTableRequest {
     fn drawn(&self, epsilon: f64) -> Result<(TableDraw, Vec<Event>)> {
         let counting = match self.public {
             Some(_) => None,
-            None => Some(scale_for_pure(Epsilon::new(epsilon * COUNTING)?, Moved::units(1))?),
+            None => Some(scale_for_pure(Epsilon::new(epsilon * COUNTING)?, ShiftNorms::units(1))?),
         };
         let choosing = if counting.is_some() { epsilon - epsilon * COUNTING } else { epsilon };
         let (cells, conditions) = (self.universe.domain.cells() as u64, self.conditions.len() as u64);
@@ -166,7 +166,7 @@ impl SmallTableRequest {
 
     fn planned(self: Rc<Self>, drawn: TableDraw, events: Vec<Event>) -> Result<Plan> {
         let half = drawn.half_width(self.people)?;
-        let expected = Expected {
+        let expected = ExpectedError {
             column: "estimate".to_string(),
             standard_error: None,
             cells: Vec::new(),
@@ -196,7 +196,7 @@ impl SmallTableRequest {
             expected: vec![expected],
             notes,
             limits: Vec::new(),
-            counted: Counted::default(),
+            counted: ReleasedStatistic::default(),
             estimates: self.universe.attributes.estimates(),
             memory: self.memory(&drawn),
             tables: vec![self.universe.attributes.table().to_string()],

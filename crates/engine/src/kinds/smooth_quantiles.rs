@@ -1,25 +1,25 @@
 //! Quantiles by smooth sensitivity: `method = "smooth"` of the kind `quantiles`. For comparison: the exponential mechanism is nearly always better, and the plan says so.
 
 use super::ordered::number;
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Project, Request};
 use crate::release::estimates::Estimates;
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, six_digits};
-use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
-use crate::release::price::fitted::{Fitting, Step, budget_delta};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
+use crate::release::price::fitted::{FittedCost, Step, budget_delta};
 use crate::release::price::needs;
 use crate::release::price::smooth_noise;
 use crate::release::price::smooth_noise::SmoothNoise;
 use crate::release::rows::fields::bounding;
 use crate::sql::PrivateQuery;
-use crate::sql::analyse::query::Ranked;
+use crate::sql::analyse::query::RankedColumn;
 use crate::sql::analyse::sensitivity;
 use crate::sql::execute::integers::Integers;
 use crate::tables::Backend;
-use scumble::event::{Event, Family};
+use scumble::event::{Event, NoiseFamily};
 use scumble::mechanism::smooth::quantile::QuantileBounds;
-use scumble::mechanism::smooth::{ErrorBar, Steps};
+use scumble::mechanism::smooth::{ErrorBar, OwnerSteps};
 use scumble::quantity::Exact;
 use scumble::scope::AttributeSet;
 use serde_json::json;
@@ -55,7 +55,7 @@ struct SmoothQuantilesAnalysis {
 
 impl Analysis for SmoothQuantilesAnalysis {
     /// And the errors of the exponential mechanism at the same cost.
-    type Mechanism = (SmoothNoise, Vec<Expected>);
+    type Mechanism = (SmoothNoise, Vec<ExpectedError>);
 
     fn at(&self, cost: &Cost) -> Result<Price<Self::Mechanism>> {
         let (noise, events) = self.quantiles.within(cost)?;
@@ -73,13 +73,13 @@ struct Quantiles {
     cut: Rc<PrivateQuery>,
     fractions: Vec<f64>,
     exact: Vec<(u32, u32)>,
-    family: Family,
-    steps: Steps,
+    family: NoiseFamily,
+    steps: OwnerSteps,
     budget_delta: Option<Exact>,
 }
 
 impl Quantiles {
-    fn new(cut: PrivateQuery, fractions: Vec<f64>, family: Family, budget_delta: Option<Exact>) -> Result<Self> {
+    fn new(cut: PrivateQuery, fractions: Vec<f64>, family: NoiseFamily, budget_delta: Option<Exact>) -> Result<Self> {
         let exact = fractions.iter().map(|fraction| quotient(*fraction)).collect::<Result<_>>()?;
         let Some(first) = cut.query.quantiles.first() else {
             return Err(Error::machine("a query of quantiles has none"));
@@ -89,11 +89,11 @@ impl Quantiles {
         // Rows of one owner: each is one step, whether it comes, goes or has another value (the bounds hold for all of these).
         let rows = presence.iter().map(|shift| (shift.cells as f64 * shift.by.get()).ceil() as u64).fold(1, u64::max);
         let attributes = touches.iter().flat_map(|touch| touch.attributes.iter().map(str::to_string));
-        let steps = Steps::one().of_rows(rows).reading(AttributeSet::new(attributes)?);
+        let steps = OwnerSteps::one().of_rows(rows).reading(AttributeSet::new(attributes)?);
         Ok(Self { cut: Rc::new(cut), fractions, exact, family, steps, budget_delta })
     }
 
-    fn ranked(&self) -> &Ranked {
+    fn ranked(&self) -> &RankedColumn {
         &self.cut.query.ranked[0]
     }
 
@@ -104,7 +104,7 @@ impl Quantiles {
     }
 
     fn within(&self, cost: &Cost) -> Result<(SmoothNoise, Vec<Event>)> {
-        let fitting = Fitting::new(NAME, cost, self.budget_delta.as_ref())?;
+        let fitting = FittedCost::new(NAME, cost, self.budget_delta.as_ref())?;
         smooth_noise::needs(self.family, &fitting)?;
         let (number, last) = (self.fractions.len() as f64, self.last()?);
         fitting.fit(&self.steps, |Step { epsilon, delta }| {
@@ -121,7 +121,7 @@ impl Quantiles {
         Ok(noise.standard_error(gaps) * self.ranked().grid.step)
     }
 
-    fn plan(&self, noise: SmoothNoise, events: Vec<Event>, beside: &[Expected]) -> Result<Plan> {
+    fn plan(&self, noise: SmoothNoise, events: Vec<Event>, beside: &[ExpectedError]) -> Result<Plan> {
         let cut = Rc::clone(&self.cut);
         let error = |(values, shown): (u64, &str)| {
             let error = six_digits(self.error_of_even(&noise, values)?);
@@ -132,7 +132,7 @@ impl Quantiles {
             "depends on how the values lie around the quantile: standard error {} lie evenly between the bounds, {}; what it is stands beside the answer",
             few?, many?
         );
-        let expected = self.fractions.iter().map(|fraction| Expected {
+        let expected = self.fractions.iter().map(|fraction| ExpectedError {
             column: format!("value at {fraction}"),
             standard_error: None,
             cells: Vec::new(),
@@ -155,7 +155,7 @@ impl Quantiles {
             expected: expected.collect(),
             notes: vec![recommended],
             limits: Vec::new(),
-            counted: Counted::default(),
+            counted: ReleasedStatistic::default(),
             estimates: Estimates::of(cut.query.bounds, false),
             memory: needs::of_query(&cut),
             tables: cut.below.tables.iter().cloned().collect(),
@@ -192,7 +192,7 @@ fn values(found: &Integers) -> Vec<i64> {
 }
 
 /// The value of a noisy key, with its error bar in the column's unit. The true one lies within the bounds, and so does the interval.
-fn published(key: i64, bar: &ErrorBar, last: i64, ranked: &Ranked) -> (f64, Uncertainty) {
+fn published(key: i64, bar: &ErrorBar, last: i64, ranked: &RankedColumn) -> (f64, Uncertainty) {
     let value = |key: f64| ranked.value((key.clamp(0.0, last as f64)) as u128);
     let low = value((key as f64 - bar.half_width).floor());
     let high = value((key as f64 + bar.half_width).ceil());

@@ -1,21 +1,21 @@
 //! Kind `triangles`: how many triangles a graph has, with noise for what one edge can change near this graph rather than in the worst one.
 
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Project, Request};
-use crate::release::field::{Field, Placed, Word};
+use crate::release::field::{Field, PlacedValue, Word};
 use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, Uncertainty};
-use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
-use crate::release::price::fitted::{Fitting, Step, budget_delta};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
+use crate::release::price::fitted::{FittedCost, Step, budget_delta};
 use crate::release::price::smooth_noise;
 use crate::release::price::smooth_noise::{FAMILY, SmoothNoise};
 use crate::release::rows::graph::{Edges, FIELDS};
 use crate::release::{CostAbout, Kind};
 use scumble::calibrate::scale_for_pure;
-use scumble::event::{Event, Family};
+use scumble::event::{Event, NoiseFamily};
 use scumble::mechanism::bounded_sensitivity::BoundedSensitivity;
 use scumble::mechanism::propose_test_release::ProposeTestRelease;
-use scumble::mechanism::triangles::{Graph, Sensitivity};
+use scumble::mechanism::triangles::{EdgeSensitivity, Graph};
 use scumble::noise::BitSource;
 use scumble::quantity::{Beta, Delta, Epsilon, Exact, Sensitivity as Most};
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ const METHOD: Field<Option<TriangleMethod>> = Field::new(
     "method",
     "'smooth' (noise follows the graph's own sensitivity), 'bounded' (that sensitivity is published too; needs a delta), 'propose-test-release' (noise for the proposed sensitivity, or no answer; needs a delta), or 'auto' (the default: smooth or bounded, by the errors that the plan expects)",
 );
-const PROPOSED: Field<Option<Placed<u64>>> = Field::new(
+const PROPOSED: Field<Option<PlacedValue<u64>>> = Field::new(
     "proposed",
     "with method = \"propose-test-release\": how many triangles one edge may change; there is an answer if the graph is far from any where one changes more",
 );
@@ -79,7 +79,7 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
 
 impl Analysis for TriangleRequest {
     /// And the cost that it is compared at.
-    type Mechanism = (Mechanism, Cost);
+    type Mechanism = (TriangleMechanism, Cost);
 
     fn at(&self, cost: &Cost) -> Result<Price<Self::Mechanism>> {
         let (mechanism, events) = self.within(cost)?;
@@ -96,7 +96,7 @@ struct TriangleRequest {
     edges: Edges,
     method: TriangleMethod,
     /// Of smooth noise.
-    family: Family,
+    family: NoiseFamily,
     /// The proposed sensitivity.
     proposed: Option<u64>,
     common: u64,
@@ -105,7 +105,7 @@ struct TriangleRequest {
 
 /// How the count is noised.
 #[derive(Debug, Clone)]
-enum Mechanism {
+enum TriangleMechanism {
     Smooth(SmoothNoise),
     Bounded(BoundedSensitivity),
     Propose(ProposeTestRelease),
@@ -124,11 +124,11 @@ impl TriangleRequest {
                     "propose-test-release needs 'proposed': how many triangles one edge may change, from public knowledge",
                 ));
             }
-            (Some(proposed), TriangleMethod::Propose) if proposed.value > Sensitivity::most(edges.vertices()) => {
+            (Some(proposed), TriangleMethod::Propose) if proposed.value > EdgeSensitivity::most(edges.vertices()) => {
                 return Err(proposed.error(format!(
                     "one edge of a graph of {} vertices changes at most {} triangles: propose less than that",
                     edges.vertices(),
-                    Sensitivity::most(edges.vertices())
+                    EdgeSensitivity::most(edges.vertices())
                 )));
             }
             (Some(proposed), method) if method != TriangleMethod::Propose => {
@@ -136,14 +136,14 @@ impl TriangleRequest {
             }
             _ => {}
         }
-        let common = COMMON.read(request)?.unwrap_or(COMMON_DEFAULT).min(Sensitivity::most(edges.vertices()));
+        let common = COMMON.read(request)?.unwrap_or(COMMON_DEFAULT).min(EdgeSensitivity::most(edges.vertices()));
         let proposed = proposed.map(|proposed| proposed.value);
         Ok(Self { edges, method, family, proposed, common, budget_delta: budget_delta(project) })
     }
 
     /// The mechanism that spends all of the cost and no more, and its events.
-    fn within(&self, cost: &Cost) -> Result<(Mechanism, Vec<Event>)> {
-        let fitting = Fitting::new(KIND.name, cost, self.budget_delta.as_ref())?;
+    fn within(&self, cost: &Cost) -> Result<(TriangleMechanism, Vec<Event>)> {
+        let fitting = FittedCost::new(KIND.name, cost, self.budget_delta.as_ref())?;
         let by = |method: TriangleMethod| self.by(method, self.family, &fitting);
         match self.method {
             TriangleMethod::Auto if fitting.has_delta() => {
@@ -157,7 +157,12 @@ impl TriangleRequest {
     }
 
     /// One of the methods at a cost; of smooth noise, this family.
-    fn by(&self, method: TriangleMethod, family: Family, fitting: &Fitting<'_>) -> Result<(Mechanism, Vec<Event>)> {
+    fn by(
+        &self,
+        method: TriangleMethod,
+        family: NoiseFamily,
+        fitting: &FittedCost<'_>,
+    ) -> Result<(TriangleMechanism, Vec<Event>)> {
         match method {
             TriangleMethod::Bounded => fitting.needs_delta("a bounded sensitivity")?,
             TriangleMethod::Propose => fitting.needs_delta("propose-test-release")?,
@@ -175,7 +180,7 @@ impl TriangleRequest {
                         Epsilon::new(epsilon - bound)?,
                     )?;
                     let events = bounded.events(&steps)?;
-                    (Mechanism::Bounded(bounded), events)
+                    (TriangleMechanism::Bounded(bounded), events)
                 }
                 TriangleMethod::Propose => {
                     let test = TEST_SHARE * epsilon;
@@ -187,33 +192,33 @@ impl TriangleRequest {
                         Epsilon::new(epsilon - test)?,
                     )?;
                     let events = propose.events(&steps)?;
-                    (Mechanism::Propose(propose), events)
+                    (TriangleMechanism::Propose(propose), events)
                 }
                 TriangleMethod::Smooth | TriangleMethod::Auto => {
-                    let most = Sensitivity::most(self.edges.vertices());
+                    let most = EdgeSensitivity::most(self.edges.vertices());
                     let (noise, events) = SmoothNoise::within(family, step, most, &steps)?;
-                    (Mechanism::Smooth(noise), events)
+                    (TriangleMechanism::Smooth(noise), events)
                 }
             })
         })
     }
 
     /// The standard error if no pair has more common neighbours than was said.
-    fn standard_error(&self, mechanism: &Mechanism) -> Result<f64> {
-        let most = Sensitivity::most(self.edges.vertices());
+    fn standard_error(&self, mechanism: &TriangleMechanism) -> Result<f64> {
+        let most = EdgeSensitivity::most(self.edges.vertices());
         Ok(match mechanism {
-            Mechanism::Smooth(noise) => noise.standard_error(|k| self.common.saturating_add(k).min(most)),
-            Mechanism::Bounded(bounded) => bounded.standard_error(self.common)?,
-            Mechanism::Propose(propose) => propose.standard_error(),
+            TriangleMechanism::Smooth(noise) => noise.standard_error(|k| self.common.saturating_add(k).min(most)),
+            TriangleMechanism::Bounded(bounded) => bounded.standard_error(self.common)?,
+            TriangleMechanism::Propose(propose) => propose.standard_error(),
         })
     }
 
-    fn planned(&self, mechanism: Mechanism, events: Vec<Event>, cost: &Cost) -> Result<Plan> {
+    fn planned(&self, mechanism: TriangleMechanism, events: Vec<Event>, cost: &Cost) -> Result<Plan> {
         let notes = vec![self.edges.note(), self.comparison(cost)?];
-        let expected = Expected {
+        let expected = ExpectedError {
             column: "triangles".to_string(),
             standard_error: match &mechanism {
-                Mechanism::Propose(propose) => Some(propose.standard_error()),
+                TriangleMechanism::Propose(propose) => Some(propose.standard_error()),
                 _ => None,
             },
             cells: Vec::new(),
@@ -227,7 +232,7 @@ impl TriangleRequest {
             expected: vec![expected],
             notes,
             limits: Vec::new(),
-            counted: Counted::default(),
+            counted: ReleasedStatistic::default(),
             estimates: edges.estimates(),
             memory: edges.memory(),
             tables: vec![edges.table().to_string()],
@@ -239,15 +244,15 @@ impl TriangleRequest {
         })
     }
 
-    fn about(&self, mechanism: &Mechanism) -> Result<String> {
+    fn about(&self, mechanism: &TriangleMechanism) -> Result<String> {
         let error = self.standard_error(mechanism)?;
         Ok(match mechanism {
-            Mechanism::Propose(propose) => format!(
+            TriangleMechanism::Propose(propose) => format!(
                 "the same for every graph that is answered; with probability 95% there is an answer if {} or more edges must change until one can change more than {} triangles",
                 propose.published_from(Beta::new(BETA)?)?,
                 self.proposed.unwrap_or(1)
             ),
-            Mechanism::Smooth(_) | Mechanism::Bounded(_) => format!(
+            TriangleMechanism::Smooth(_) | TriangleMechanism::Bounded(_) => format!(
                 "standard error about {error:.1} if two vertices have at most {} common neighbours (common_neighbours says another number); what it is stands beside the answer",
                 self.common
             ),
@@ -256,16 +261,17 @@ impl TriangleRequest {
 
     /// What other methods would do, and noise for the worst graph.
     fn comparison(&self, cost: &Cost) -> Result<String> {
-        let fitting = Fitting::new(KIND.name, cost, self.budget_delta.as_ref())?;
-        let error = |method: TriangleMethod, family: Family| self.standard_error(&self.by(method, family, &fitting)?.0);
-        let mut errors = vec![format!("smooth {:.1}", error(TriangleMethod::Smooth, Family::Cauchy4)?)];
-        if self.family != Family::Cauchy4 {
+        let fitting = FittedCost::new(KIND.name, cost, self.budget_delta.as_ref())?;
+        let error =
+            |method: TriangleMethod, family: NoiseFamily| self.standard_error(&self.by(method, family, &fitting)?.0);
+        let mut errors = vec![format!("smooth {:.1}", error(TriangleMethod::Smooth, NoiseFamily::Cauchy4)?)];
+        if self.family != NoiseFamily::Cauchy4 {
             errors.push(format!("smooth by {} {:.1}", self.family.name(), error(TriangleMethod::Smooth, self.family)?));
         }
         if fitting.has_delta() {
             errors.push(format!("bounded {:.1}", error(TriangleMethod::Bounded, self.family)?));
         }
-        let most = Sensitivity::most(self.edges.vertices());
+        let most = EdgeSensitivity::most(self.edges.vertices());
         let steps = self.edges.steps()?;
         let (worst, _) = fitting.fit(&steps, |step| {
             let scale = scale_for_pure(Epsilon::new(step.epsilon)?, Most::new(most as f64)?)?;
@@ -279,16 +285,16 @@ impl TriangleRequest {
         ))
     }
 
-    fn rule(&self, mechanism: &Mechanism) -> Result<Value> {
+    fn rule(&self, mechanism: &TriangleMechanism) -> Result<Value> {
         let mut rule = self.edges.rule();
         let method = match mechanism {
-            Mechanism::Smooth(noise) => {
+            TriangleMechanism::Smooth(noise) => {
                 let mut rule = noise.rule();
                 rule["name"] = json!("smooth");
                 rule
             }
-            Mechanism::Bounded(bounded) => json!({ "name": "bounded", "truncation": bounded.truncation() }),
-            Mechanism::Propose(propose) => {
+            TriangleMechanism::Bounded(bounded) => json!({ "name": "bounded", "truncation": bounded.truncation() }),
+            TriangleMechanism::Propose(propose) => {
                 json!({ "name": "propose-test-release", "proposed": self.proposed, "certain_from": propose.certain_from() })
             }
         };
@@ -299,18 +305,18 @@ impl TriangleRequest {
 }
 
 /// What is published. The count and its sensitivity are private until noise is on them.
-fn answers(mechanism: &Mechanism, graph: &Graph, note: String, bits: &mut dyn BitSource) -> Result<Answers> {
+fn answers(mechanism: &TriangleMechanism, graph: &Graph, note: String, bits: &mut dyn BitSource) -> Result<Answers> {
     let count = i64::try_from(graph.triangles()).map_err(|_| Error::machine("more triangles than 2^63"))?;
     let near = graph.sensitivity();
     let mut notes = vec![note];
     let mut columns = Vec::new();
     match mechanism {
-        Mechanism::Smooth(noise) => {
+        TriangleMechanism::Smooth(noise) => {
             let (value, bar) = noise.release(count, |k| near.at(k), bits)?;
             columns.push(number(Some(value), bar.standard_error, bar.half_width));
             notes.push(smooth_noise::NOTE.to_string());
         }
-        Mechanism::Bounded(bounded) => {
+        TriangleMechanism::Bounded(bounded) => {
             let found = bounded.release(count, near.local(), bits)?;
             let (error, half) = (bounded.standard_error_of(&found)?, bounded.error_of(&found, Beta::new(BETA)?)?);
             columns.push(number(Some(found.value), error, half));
@@ -320,7 +326,7 @@ fn answers(mechanism: &Mechanism, graph: &Graph, note: String, bits: &mut dyn Bi
                 "One edge more or less changes at most sensitivity_bound triangles; the noise is for that.".into(),
             );
         }
-        Mechanism::Propose(propose) => {
+        TriangleMechanism::Propose(propose) => {
             let found = propose.release(count, |k| near.at(k), bits)?;
             columns.push(number(found, propose.standard_error(), propose.error(Beta::new(BETA)?)?));
             notes.extend(found.is_none().then(|| {

@@ -2,23 +2,23 @@
 
 use super::wide_keys::KeyedValues;
 use super::wide_quantiles::tree;
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Request};
 use crate::release::estimates::Estimates;
-use crate::release::field::{Field, Placed};
+use crate::release::field::{Field, PlacedValue};
 use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, IntervalChart, check_names};
-use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
 use crate::release::price::needs;
 use crate::release::price::noise::Noise;
 use scumble::event::{Event, Moves, Shift, Touch};
-use scumble::mechanism::quantile::{Counts, QuantileTree, ThresholdCounts};
+use scumble::mechanism::quantile::{QuantileCounts, QuantileTree, ThresholdCounts};
 use scumble::quantity::Beta;
 use serde_json::json;
 use std::rc::Rc;
 
 /// How many values are listed.
-pub(crate) const POINTS: Field<Option<Placed<u64>>> = Field::new(
+pub(crate) const POINTS: Field<Option<PlacedValue<u64>>> = Field::new(
     "points",
     "with keys: how many values are listed, 1, 3, 7, 15 (the default), 31, … up to 1023: those that split the rows evenly",
 );
@@ -98,7 +98,7 @@ fn plan(values: Rc<KeyedValues>, way: WideCdfMechanism, events: Vec<Event>) -> R
         2.0 * ranks
     );
     let expected =
-        Expected { column: COUNT.to_string(), standard_error: None, cells: Vec::new(), assumed: None, about };
+        ExpectedError { column: COUNT.to_string(), standard_error: None, cells: Vec::new(), assumed: None, about };
     let mut rule = values.rule();
     rule["points"] = json!(points);
     rule["noise"] = json!(crate::release::price::noise::described(&way.noise));
@@ -109,7 +109,7 @@ fn plan(values: Rc<KeyedValues>, way: WideCdfMechanism, events: Vec<Event>) -> R
         expected: vec![expected],
         notes: Vec::new(),
         limits: Vec::new(),
-        counted: Counted::default(),
+        counted: ReleasedStatistic::default(),
         estimates: Estimates::of(cut.query.bounds, false),
         memory: u64::from(points).saturating_mul(needs::LINE),
         tables: vec![values.table.clone()],
@@ -123,9 +123,9 @@ fn plan(values: Rc<KeyedValues>, way: WideCdfMechanism, events: Vec<Event>) -> R
 }
 
 /// Each listed value once. Of i quantiles up to a value there are at least i parts of the rows up to it, and fewer than i + 1, apart from the errors.
-fn answers(values: &KeyedValues, found: &Counts, (ranks, number): (f64, f64)) -> Answers {
+fn answers(values: &KeyedValues, found: &QuantileCounts, (ranks, number): (f64, f64)) -> Answers {
     let points = found.points.iter().map(|point| values.keys.shown(*point)).collect();
-    let found = Counts { points, total: found.total };
+    let found = QuantileCounts { points, total: found.total };
     let mut keys = found.points.clone();
     keys.dedup();
     let parts = (found.points.len() + 1) as f64;

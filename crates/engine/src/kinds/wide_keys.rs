@@ -7,24 +7,24 @@ use super::sql::rows_without_a_key;
 use crate::calendar::shown_moment;
 use crate::error::Result;
 use crate::project::{Bounding, Domain, Project, Request};
-use crate::release::field::{Field, ListedField, Placed, Word};
+use crate::release::field::{Field, ListedField, PlacedValue, Word};
 use crate::release::output::{Cell, is_shown_as_it_is};
 use crate::release::rows::fields::{bounding, column, private_table, quoted};
 use crate::sql::execute::integers::Integers;
 use crate::sql::{PrivateQuery, analyse_what_occurs};
 use crate::tables::Backend;
 use datafusion::common::ScalarValue;
-use scumble::mechanism::huge_domain::Texts;
+use scumble::mechanism::huge_domain::StringDomain;
 use scumble::scope::AttributeSet;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-const KEYS: Field<Option<Placed<KeyType>>> = Field::new(
+const KEYS: Field<Option<PlacedValue<KeyType>>> = Field::new(
     "keys",
     "for a column that is no number: 'texts' (in the order of a dictionary, as Unicode numbers characters), 'uuids', or 'times' (of a timestamp with bounds, to the nanosecond instead of the second)",
 );
-const MAX_BYTES: Field<Option<Placed<u64>>> = Field::new(
+const MAX_BYTES: Field<Option<PlacedValue<u64>>> = Field::new(
     "max_bytes",
     "with keys = \"texts\": texts are told apart by their first this many bytes (1 to 17; 16 by default); fewer make ranks more exact",
 );
@@ -53,21 +53,21 @@ const DEFAULT_BYTES: u64 = 16;
 /// The keys of a column's values.
 #[derive(Debug, Clone)]
 pub(crate) enum Keys {
-    Texts(Texts),
+    Texts(StringDomain),
     Uuids,
     /// Nanoseconds of a first and a last time.
     Times(i64, i64),
 }
 
 impl Keys {
-    fn new(asked: &Placed<KeyType>, domain: &Domain, bytes: Option<Placed<u64>>) -> Result<Self> {
+    fn new(asked: &PlacedValue<KeyType>, domain: &Domain, bytes: Option<PlacedValue<u64>>) -> Result<Self> {
         if let (Some(bytes), KeyType::Uuids | KeyType::Times) = (&bytes, asked.value) {
             return Err(bytes.error("max_bytes goes with keys = \"texts\""));
         }
         match (asked.value, domain) {
             (KeyType::Texts, Domain::Category { values: None }) => {
                 let most = bytes.as_ref().map_or(DEFAULT_BYTES, |bytes| bytes.value);
-                let texts = Texts::up_to(usize::try_from(most).unwrap_or(usize::MAX));
+                let texts = StringDomain::up_to(usize::try_from(most).unwrap_or(usize::MAX));
                 let wrong = |_| match &bytes {
                     Some(bytes) => bytes.error(format!("max_bytes must be 1 to 17, not {most}")),
                     None => asked.error("texts have too many bytes"),
@@ -273,7 +273,7 @@ mod tests {
     /// By hand, and against all texts of two bytes: the order is kept, nothing that is shown lies between a text and what it counts as.
     #[test]
     fn texts_are_those_that_are_shown_as_they_are() {
-        let keys = |bytes: usize| Keys::Texts(Texts::up_to(bytes).unwrap());
+        let keys = |bytes: usize| Keys::Texts(StringDomain::up_to(bytes).unwrap());
         let found = |keys: &Keys, text: &str| match keys.cell(keys.key(&ScalarValue::from(text)).unwrap()) {
             Cell::Text(text) => text.to_string(),
             other => panic!("{other:?}"),

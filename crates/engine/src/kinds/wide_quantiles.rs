@@ -4,12 +4,12 @@
 
 use super::ordered::shares;
 use super::wide_keys::KeyedValues;
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::project::Cost;
 use crate::release::estimates::Estimates;
 use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details};
-use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
 use crate::release::price::needs;
 use crate::release::price::noise::{Demand, calibrate};
 use scumble::event::{Event, Moves};
@@ -168,7 +168,7 @@ pub(crate) fn tree(
 fn plan(analysis: Rc<WideQuantilesAnalysis>, way: WideQuantilesMechanism, events: Vec<Event>) -> Result<Plan> {
     let WideQuantilesAnalysis { values, fractions } = &*analysis;
     let errors = way.errors()?;
-    let expected = fractions.iter().zip(&errors).map(|(fraction, ranks)| Expected {
+    let expected = fractions.iter().zip(&errors).map(|(fraction, ranks)| ExpectedError {
         column: format!("value at {fraction}"),
         standard_error: None,
         cells: Vec::new(),
@@ -185,7 +185,7 @@ fn plan(analysis: Rc<WideQuantilesAnalysis>, way: WideQuantilesMechanism, events
         expected: expected.collect(),
         notes: Vec::new(),
         limits: Vec::new(),
-        counted: Counted::default(),
+        counted: ReleasedStatistic::default(),
         estimates: Estimates::of(cut.query.bounds, false),
         memory: needs::of_query(&values.cut),
         tables: vec![values.table.clone()],

@@ -3,7 +3,7 @@
 use super::recoding::{bins, texts, with_recoded};
 use super::section::positive;
 use super::section::{Section, Spot};
-use super::{Column, Domain, Edges, KeySet, Recoding, Zone};
+use super::{BinEdges, Column, Domain, KeySet, Recoding, Zone};
 use crate::calendar::{self, DAY, SECOND};
 use crate::error::Result;
 use std::collections::BTreeSet;
@@ -54,12 +54,12 @@ pub(super) fn column(name: &str, section: &Section) -> Result<Column> {
                 edge if edge.unsigned_abs() <= 1 << 62 => Ok(edge),
                 _ => Err(spot.error("bins must be within ±2^62")),
             };
-            match binned(&|spot| bins(section, spot, within, Edges::Whole))? {
+            match binned(&|spot| bins(section, spot, within, BinEdges::Whole))? {
                 Some(domain) => domain,
                 None => Domain::Int { bounds: pair(section, Spot::integer, 1i64 << 62)? },
             }
         }
-        "float" => match binned(&|spot| bins(section, spot, Spot::number, Edges::Numbers))? {
+        "float" => match binned(&|spot| bins(section, spot, Spot::number, BinEdges::Numbers))? {
             Some(domain) => domain,
             None => {
                 let bounds = pair(section, Spot::number, 1e300)?;
@@ -80,13 +80,13 @@ pub(super) fn column(name: &str, section: &Section) -> Result<Column> {
             Domain::Category { values: values.transpose().map_err(|why| section.error(why))? }
         }
         "bool" => Domain::Bool,
-        "date" => match binned(&|spot| bins(section, spot, day, Edges::Days))? {
+        "date" => match binned(&|spot| bins(section, spot, day, BinEdges::Days))? {
             Some(domain) => domain,
             None => Domain::Date { bounds: span(section, day, 1)? },
         },
         "timestamp" => {
             let zone = section.get("zone").map_or(Ok(Zone::default()), zone)?;
-            match binned(&|spot| bins(section, spot, moment, |edges| Edges::Moments(edges, zone)))? {
+            match binned(&|spot| bins(section, spot, moment, |edges| BinEdges::Moments(edges, zone)))? {
                 Some(domain) => domain,
                 None => Domain::Timestamp { bounds: span(section, moment, DAY * SECOND)?, zone },
             }

@@ -1,6 +1,6 @@
 //! A table as the ledger declares it: plain data, which the ledger compares and does not interpret.
 
-use super::{Column, Domain, Edges, Recoding, Table};
+use super::{BinEdges, Column, Domain, Recoding, Table};
 use crate::calendar::{shown_day, shown_moment};
 use crate::ledger::Declaration;
 use crate::ledger::file::real;
@@ -74,12 +74,12 @@ fn domain(column: &Column) -> Value {
 }
 
 /// Where intervals begin, and of what.
-fn bins(edges: &Edges) -> Value {
+fn bins(edges: &BinEdges) -> Value {
     match edges {
-        Edges::Whole(edges) => json!({ "int": edges }),
-        Edges::Numbers(edges) => json!({ "float": edges }),
-        Edges::Days(edges) => json!({ "date": edges.iter().map(|day| shown_day(*day)).collect::<Vec<_>>() }),
-        Edges::Moments(edges, zone) => {
+        BinEdges::Whole(edges) => json!({ "int": edges }),
+        BinEdges::Numbers(edges) => json!({ "float": edges }),
+        BinEdges::Days(edges) => json!({ "date": edges.iter().map(|day| shown_day(*day)).collect::<Vec<_>>() }),
+        BinEdges::Moments(edges, zone) => {
             let edges = edges.iter().map(|moment| shown_moment(*moment)).collect::<Vec<_>>();
             json!({ "timestamp": edges, "zone": zone.to_string() })
         }

@@ -21,7 +21,7 @@ pub use cluster::Cluster;
 pub use cost::{Cost, CostScope, Goal};
 pub use graph::Graph;
 pub use layout::Layout;
-pub use recoding::{Edges, Recoding};
+pub use recoding::{BinEdges, Recoding};
 pub use server::Server;
 
 pub(crate) use cost::cost;

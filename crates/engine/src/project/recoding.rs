@@ -18,7 +18,7 @@ pub enum Recoding {
     /// The interval that a value is in, by its label. What is below the first edge is in the first interval, NaN in none.
     Bins {
         /// Where the intervals begin, ascending.
-        edges: Edges,
+        edges: BinEdges,
         /// What they are called, one for each edge.
         labels: Vec<String>,
     },
@@ -33,7 +33,7 @@ pub enum Recoding {
 
 /// Where intervals begin.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Edges {
+pub enum BinEdges {
     /// Of whole numbers.
     Whole(Vec<i64>),
     /// Of numbers.
@@ -49,10 +49,10 @@ impl Recoding {
     pub fn in_files(&self) -> Domain {
         match self {
             Self::Texts { .. } => Domain::Category { values: None },
-            Self::Bins { edges: Edges::Whole(_), .. } => Domain::Int { bounds: None },
-            Self::Bins { edges: Edges::Numbers(_), .. } => Domain::Float { bounds: None, granularity: None },
-            Self::Bins { edges: Edges::Days(_), .. } => Domain::Date { bounds: None },
-            Self::Bins { edges: Edges::Moments(_, zone), .. } => Domain::Timestamp { bounds: None, zone: *zone },
+            Self::Bins { edges: BinEdges::Whole(_), .. } => Domain::Int { bounds: None },
+            Self::Bins { edges: BinEdges::Numbers(_), .. } => Domain::Float { bounds: None, granularity: None },
+            Self::Bins { edges: BinEdges::Days(_), .. } => Domain::Date { bounds: None },
+            Self::Bins { edges: BinEdges::Moments(_, zone), .. } => Domain::Timestamp { bounds: None, zone: *zone },
         }
     }
 }
@@ -62,7 +62,7 @@ pub(super) fn bins<T: PartialOrd>(
     section: &Section,
     spot: &Spot,
     read: impl Fn(&Spot) -> Result<T>,
-    edges: impl FnOnce(Vec<T>) -> Edges,
+    edges: impl FnOnce(Vec<T>) -> BinEdges,
 ) -> Result<Recoding> {
     for key in ["lower", "upper", "granularity"] {
         if let Some(spot) = section.get(key) {
@@ -104,7 +104,7 @@ pub(super) fn bins<T: PartialOrd>(
     }
 }
 
-impl Edges {
+impl BinEdges {
     /// What the intervals are called where nobody says it: of whole numbers and dates both ends that are in it, of others the end that is not.
     fn labels(&self) -> Vec<String> {
         let below = |starts: Vec<String>, ends: Vec<String>, last: &str| {
@@ -193,11 +193,11 @@ mod tests {
 
     #[test]
     fn bins_have_names_that_say_what_is_in_them() {
-        let whole = Edges::Whole(vec![0, 18, 19, 65]).labels();
+        let whole = BinEdges::Whole(vec![0, 18, 19, 65]).labels();
         assert_eq!(whole, ["0 to 17", "18", "19 to 64", "65 or more"]);
-        assert_eq!(Edges::Numbers(vec![-0.5, 2.0]).labels(), ["-0.5 to below 2", "2 or more"]);
-        assert_eq!(Edges::Days(vec![0, 31]).labels(), ["1970-01-01 to 1970-01-31", "1970-02-01 or later"]);
-        let noon = Edges::Moments(vec![0, 43_200 * SECOND], Zone::default()).labels();
+        assert_eq!(BinEdges::Numbers(vec![-0.5, 2.0]).labels(), ["-0.5 to below 2", "2 or more"]);
+        assert_eq!(BinEdges::Days(vec![0, 31]).labels(), ["1970-01-01 to 1970-01-31", "1970-02-01 or later"]);
+        let noon = BinEdges::Moments(vec![0, 43_200 * SECOND], Zone::default()).labels();
         assert_eq!(noon, ["1970-01-01T00:00:00 to before 1970-01-01T12:00:00", "1970-01-01T12:00:00 or later"]);
     }
 }

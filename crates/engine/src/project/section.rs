@@ -17,13 +17,13 @@ pub(crate) struct Text {
 /// A value and where it stands.
 #[derive(Debug, Clone)]
 pub(crate) struct Spot {
-    value: Value,
+    value: SectionValue,
     offset: usize,
     text: Arc<Text>,
 }
 
 #[derive(Debug, Clone)]
-enum Value {
+enum SectionValue {
     Text(String),
     Number { decimal: String, whole: bool },
     Bool(bool),
@@ -71,17 +71,17 @@ fn section(name: &str, table: &DeTable<'_>, offset: usize, text: &Arc<Text>) -> 
 
 fn spot(name: &str, value: &DeValue<'_>, offset: usize, text: &Arc<Text>) -> Spot {
     let value = match value {
-        DeValue::String(string) => Value::Text(string.to_string()),
+        DeValue::String(string) => SectionValue::Text(string.to_string()),
         DeValue::Integer(number) if number.radix() == 10 => {
-            Value::Number { decimal: number.as_str().to_string(), whole: true }
+            SectionValue::Number { decimal: number.as_str().to_string(), whole: true }
         }
-        DeValue::Float(number) => Value::Number { decimal: number.as_str().to_string(), whole: false },
-        DeValue::Boolean(truth) => Value::Bool(*truth),
+        DeValue::Float(number) => SectionValue::Number { decimal: number.as_str().to_string(), whole: false },
+        DeValue::Boolean(truth) => SectionValue::Bool(*truth),
         DeValue::Array(items) => {
-            Value::List(items.iter().map(|item| spot(name, item.get_ref(), item.span().start, text)).collect())
+            SectionValue::List(items.iter().map(|item| spot(name, item.get_ref(), item.span().start, text)).collect())
         }
-        DeValue::Table(table) => Value::Table(section(name, table, offset, text)),
-        _ => Value::Other,
+        DeValue::Table(table) => SectionValue::Table(section(name, table, offset, text)),
+        _ => SectionValue::Other,
     };
     Spot { value, offset, text: Arc::clone(text) }
 }
@@ -100,14 +100,14 @@ fn given_section(name: &str, fields: &Map<String, Json>, text: &Arc<Text>) -> Se
 
 fn given_spot(name: &str, value: &Json, text: &Arc<Text>) -> Spot {
     let value = match value {
-        Json::String(string) => Value::Text(string.clone()),
+        Json::String(string) => SectionValue::Text(string.clone()),
         Json::Number(number) => {
-            Value::Number { decimal: number.to_string(), whole: number.is_i64() || number.is_u64() }
+            SectionValue::Number { decimal: number.to_string(), whole: number.is_i64() || number.is_u64() }
         }
-        Json::Bool(truth) => Value::Bool(*truth),
-        Json::Array(items) => Value::List(items.iter().map(|item| given_spot(name, item, text)).collect()),
-        Json::Object(fields) => Value::Table(given_section(name, fields, text)),
-        Json::Null => Value::Other,
+        Json::Bool(truth) => SectionValue::Bool(*truth),
+        Json::Array(items) => SectionValue::List(items.iter().map(|item| given_spot(name, item, text)).collect()),
+        Json::Object(fields) => SectionValue::Table(given_section(name, fields, text)),
+        Json::Null => SectionValue::Other,
     };
     Spot { value, offset: 0, text: Arc::clone(text) }
 }
@@ -161,15 +161,15 @@ impl Spot {
     /// The same for a value.
     fn json(&self) -> Json {
         match &self.value {
-            Value::Text(text) => text.as_str().into(),
-            Value::Number { decimal, .. } => match decimal.parse::<Exact>() {
+            SectionValue::Text(text) => text.as_str().into(),
+            SectionValue::Number { decimal, .. } => match decimal.parse::<Exact>() {
                 Ok(number) => number.to_string().into(),
                 Err(_) => decimal.as_str().into(),
             },
-            Value::Bool(truth) => (*truth).into(),
-            Value::List(items) => items.iter().map(Self::json).collect(),
-            Value::Table(section) => section.json(),
-            Value::Other => Json::Null,
+            SectionValue::Bool(truth) => (*truth).into(),
+            SectionValue::List(items) => items.iter().map(Self::json).collect(),
+            SectionValue::Table(section) => section.json(),
+            SectionValue::Other => Json::Null,
         }
     }
 
@@ -186,7 +186,7 @@ impl Spot {
     /// A text.
     pub fn text(&self) -> Result<&str> {
         match &self.value {
-            Value::Text(text) => Ok(text),
+            SectionValue::Text(text) => Ok(text),
             _ => Err(self.error("this must be a text in quotation marks")),
         }
     }
@@ -194,7 +194,7 @@ impl Spot {
     /// A boolean.
     pub fn truth(&self) -> Result<bool> {
         match self.value {
-            Value::Bool(truth) => Ok(truth),
+            SectionValue::Bool(truth) => Ok(truth),
             _ => Err(self.error("this must be true or false")),
         }
     }
@@ -202,8 +202,10 @@ impl Spot {
     /// A number, exactly as written.
     pub fn exact(&self) -> Result<Exact> {
         match &self.value {
-            Value::Number { decimal, .. } => decimal.parse().map_err(|_| self.error("this must be a finite number")),
-            Value::Text(text) => text.parse().map_err(|_| self.error("this must be a number")),
+            SectionValue::Number { decimal, .. } => {
+                decimal.parse().map_err(|_| self.error("this must be a finite number"))
+            }
+            SectionValue::Text(text) => text.parse().map_err(|_| self.error("this must be a number")),
             _ => Err(self.error("this must be a number")),
         }
     }
@@ -216,7 +218,7 @@ impl Spot {
     /// A whole number.
     pub fn integer(&self) -> Result<i64> {
         match &self.value {
-            Value::Number { decimal, whole: true } => {
+            SectionValue::Number { decimal, whole: true } => {
                 decimal.parse().map_err(|_| self.error("this must be a whole number that fits 64 bits"))
             }
             _ => Err(self.error("this must be a whole number")),
@@ -234,7 +236,7 @@ impl Spot {
     /// A list.
     pub fn list(&self) -> Result<&[Spot]> {
         match &self.value {
-            Value::List(items) => Ok(items),
+            SectionValue::List(items) => Ok(items),
             _ => Err(self.error("this must be a list in [ ]")),
         }
     }
@@ -242,7 +244,7 @@ impl Spot {
     /// A table.
     pub fn section(&self) -> Result<&Section> {
         match &self.value {
-            Value::Table(section) => Ok(section),
+            SectionValue::Table(section) => Ok(section),
             _ => Err(self.error("this must be a table in { } or under a [heading]")),
         }
     }

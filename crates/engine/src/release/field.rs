@@ -37,7 +37,7 @@ pub(crate) struct Field<T> {
     holds: PhantomData<fn() -> T>,
 }
 
-impl<T: Form> Field<T> {
+impl<T: FieldForm> Field<T> {
     pub const fn new(name: &'static str, about: &'static str) -> Self {
         Self { name, about, holds: PhantomData }
     }
@@ -68,7 +68,7 @@ impl<T: Form> Field<T> {
 }
 
 /// What can stand in a field.
-pub(crate) trait Form: Sized {
+pub(crate) trait FieldForm: Sized {
     /// What it is called where fields are listed.
     const NAME: &'static str;
     /// What a list of them is called.
@@ -84,7 +84,7 @@ pub(crate) trait Form: Sized {
     }
 }
 
-impl Form for String {
+impl FieldForm for String {
     const NAME: &'static str = "text";
     const LIST: &'static str = "list of texts";
 
@@ -97,7 +97,7 @@ impl Form for String {
     }
 }
 
-impl Form for bool {
+impl FieldForm for bool {
     const NAME: &'static str = "true or false";
 
     fn schema() -> Value {
@@ -110,7 +110,7 @@ impl Form for bool {
 }
 
 /// A whole number of at least one.
-impl Form for u64 {
+impl FieldForm for u64 {
     const NAME: &'static str = "whole number";
 
     fn schema() -> Value {
@@ -122,7 +122,7 @@ impl Form for u64 {
     }
 }
 
-impl Form for Probability {
+impl FieldForm for Probability {
     const NAME: &'static str = "number";
     const LIST: &'static str = "list of numbers";
 
@@ -135,7 +135,7 @@ impl Form for Probability {
     }
 }
 
-impl<T: Form> Form for Vec<T> {
+impl<T: FieldForm> FieldForm for Vec<T> {
     const NAME: &'static str = T::LIST;
 
     fn schema() -> Value {
@@ -147,7 +147,7 @@ impl<T: Form> Form for Vec<T> {
     }
 }
 
-impl<T: Form> Form for Option<T> {
+impl<T: FieldForm> FieldForm for Option<T> {
     const NAME: &'static str = T::NAME;
     const REQUIRED: bool = false;
 
@@ -166,19 +166,19 @@ impl<T: Form> Form for Option<T> {
 
 /// A value that remembers where it stands.
 #[derive(Debug, Clone)]
-pub(crate) struct Placed<T> {
+pub(crate) struct PlacedValue<T> {
     pub value: T,
     pub place: Place,
 }
 
-impl<T> Placed<T> {
+impl<T> PlacedValue<T> {
     /// An error there.
     pub fn error(&self, sentence: impl Into<String>) -> Error {
         Error::at(self.place.clone(), sentence)
     }
 }
 
-impl<T: Form> Form for Placed<T> {
+impl<T: FieldForm> FieldForm for PlacedValue<T> {
     const NAME: &'static str = T::NAME;
     const LIST: &'static str = T::LIST;
 
@@ -192,9 +192,9 @@ impl<T: Form> Form for Placed<T> {
 }
 
 /// Numbers by name, in the order of the text, each exactly as written.
-pub(crate) struct Numbers(pub Vec<(String, Placed<Exact>)>);
+pub(crate) struct NamedNumbers(pub Vec<(String, PlacedValue<Exact>)>);
 
-impl Form for Numbers {
+impl FieldForm for NamedNumbers {
     const NAME: &'static str = "table of numbers";
 
     fn schema() -> Value {
@@ -202,8 +202,9 @@ impl Form for Numbers {
     }
 
     fn read(spot: &Spot) -> Result<Self> {
-        let named =
-            |(name, spot): (&str, &Spot)| Ok((name.to_string(), Placed { value: spot.exact()?, place: spot.place() }));
+        let named = |(name, spot): (&str, &Spot)| {
+            Ok((name.to_string(), PlacedValue { value: spot.exact()?, place: spot.place() }))
+        };
         spot.section()?.iter().map(named).collect::<Result<_>>().map(Self)
     }
 }
@@ -217,7 +218,7 @@ pub(crate) trait Word: Copy + 'static {
     fn unknown(word: &str) -> String;
 }
 
-impl<W: Word> Form for W {
+impl<W: Word> FieldForm for W {
     const NAME: &'static str = "text";
 
     fn schema() -> Value {

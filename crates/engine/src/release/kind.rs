@@ -27,7 +27,7 @@ pub struct Kind {
     /// are needed.
     pub(crate) queries: fn(&Request, &Project) -> Queries,
     /// Whether other releases about the same people may stand beside it.
-    pub company: Company,
+    pub company: Exclusivity,
     /// What it publishes.
     pub publishes: Publication,
     /// What else than its own fields and its tables decides what it answers.
@@ -47,7 +47,7 @@ impl Kind {
         cost_about: CostAbout::Owners,
         analyse: |request, _| Err(request.fields.error("a kind without an analysis")),
         queries: |_, _| Ok(None),
-        company: Company::Any,
+        company: Exclusivity::Any,
         publishes: Publication::Table,
         digest: DigestOf::Request,
         label: None,
@@ -57,7 +57,7 @@ impl Kind {
 
 /// Whether other releases about the same people may stand beside one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Company {
+pub enum Exclusivity {
     /// Any.
     Any,
     /// None, in this ledger and in every other that can be seen: it has no noise, and protects only as long as nothing else is known.

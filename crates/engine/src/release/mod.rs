@@ -19,12 +19,12 @@ pub(crate) mod run;
 pub use estimates::Estimates;
 pub use field::ListedField;
 pub use floor::Floor;
-pub use kind::{Company, CostAbout, DigestOf, Grouping, Kind, Publication};
+pub use kind::{CostAbout, DigestOf, Exclusivity, Grouping, Kind, Publication};
 pub use output::parquet::arrow;
 pub use output::{
-    AnswerColumn, Answers, BETA, BandedCurve, Cell, Details, IntervalChart, Long, UNBOUNDED, Uncertainty,
+    AnswerColumn, Answers, BETA, BandedCurve, Cell, Details, IntervalChart, LongTable, UNBOUNDED, Uncertainty,
 };
-pub use plan::{AnalysedRequest, Assumed, Charged, Compute, Expected, Plan};
+pub use plan::{AnalysedRequest, AssumedError, ChargedAccess, Compute, ExpectedError, Plan};
 pub use run::ask::{AnswerSource, InteractiveAnswer, InteractiveSession};
 pub use run::asker::Asker;
 pub use run::external_charge::{ChargedLedger, ExternalCharge, OutputPlaces, PaidCharge};

@@ -5,7 +5,7 @@ mod long;
 
 use crate::error::{Error, Result};
 use crate::release::floor::Floor;
-pub use long::Long;
+pub use long::LongTable;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub struct Details {
     /// The columns whose intervals stand in tables too, because no standard error says as much.
     pub intervals: Vec<String>,
     /// All rows, where they are too many to be held.
-    pub long: Option<Long>,
+    pub long: Option<LongTable>,
     /// What is drawn where an interval stands in columns of its own, and no standard error says as much.
     pub drawn: Option<IntervalChart>,
 }

@@ -1,6 +1,6 @@
 //! What a request becomes, in three steps: analysed once, priced at as many costs as are looked at, planned once; and what a charge buys.
 
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::error::Result;
 use crate::ledger::Receipt;
 use crate::project::Cost;
@@ -108,13 +108,13 @@ pub struct Plan {
     /// What else is needed to check the events by hand.
     pub rule: Value,
     /// The error to expect of each published column.
-    pub expected: Vec<Expected>,
+    pub expected: Vec<ExpectedError>,
     /// What else somebody should know before this is released, a sentence each.
     pub notes: Vec<String>,
     /// What nobody could beat at this release's privacy, where that is known.
     pub limits: Vec<Floor>,
     /// What is counted, for attackers who know only part of the rows.
-    pub counted: Counted,
+    pub counted: ReleasedStatistic,
     /// What its numbers are about, where owners have rows that may not count; none where every row counts.
     pub estimates: Option<Estimates>,
     /// How many bytes of memory it takes whatever rows there are, about: what public numbers alone make it hold.
@@ -128,17 +128,17 @@ pub struct Plan {
 }
 
 /// Reads rows and draws noise, with what a charge buys.
-pub type Compute = Box<dyn Fn(&mut Charged<'_>) -> Result<Answers>>;
+pub type Compute = Box<dyn Fn(&mut ChargedAccess<'_>) -> Result<Answers>>;
 
 /// What a durable charge buys: rows, and noise. It is made from the ledger's [`Receipt`] only, and there is no other way to read rows or
 /// to draw noise for a release.
-pub struct Charged<'a> {
+pub struct ChargedAccess<'a> {
     receipt: &'a Receipt,
     rows: PrivateRows<'a>,
     bits: &'a mut dyn BitSource,
 }
 
-impl<'a> Charged<'a> {
+impl<'a> ChargedAccess<'a> {
     pub(crate) fn new(receipt: &'a Receipt, backend: &'a Backend, bits: &'a mut dyn BitSource) -> Self {
         let key = Key(bits.next_u64(), bits.next_u64());
         Self::with_key(receipt, backend, key, bits)
@@ -172,7 +172,7 @@ impl<'a> Charged<'a> {
 
 /// The error to expect of one published column.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Expected {
+pub struct ExpectedError {
     /// The column.
     pub column: String,
     /// The standard error of each cell, or of the worst one where they differ; none where it depends on the data.
@@ -181,14 +181,14 @@ pub struct Expected {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<f64>,
     /// Where it depends on the data: what it is if a cell is as assumed.
-    pub assumed: Option<Assumed>,
+    pub assumed: Option<AssumedError>,
     /// What it is made of, in words.
     pub about: String,
 }
 
 /// The standard error of a cell about which something is assumed, from public knowledge.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Assumed {
+pub struct AssumedError {
     /// How many rows it has.
     pub rows: u64,
     /// The standard error if the values lie evenly between their bounds.
@@ -199,7 +199,7 @@ pub struct Assumed {
     pub most: f64,
 }
 
-impl Assumed {
+impl AssumedError {
     pub(crate) fn words(&self) -> String {
         let Self { rows, least, most, .. } = self;
         format!(

@@ -6,7 +6,7 @@ use crate::file::real;
 use crate::guarded::guarded;
 use crate::kinds::sql::PublishedColumn;
 use crate::kinds::{registry, sql};
-use crate::ledger::{self, About, Charge, Declarations, Draws, Head, Ledger, LedgerState};
+use crate::ledger::{self, Charge, Declarations, DrawMode, Head, Ledger, LedgerState, ReleaseContext};
 use crate::project::file_names;
 use crate::project::{Cost, Goal, Project, Request};
 use crate::release::Publication;
@@ -380,7 +380,7 @@ impl<'a> Runner<'a> {
     /// tables are looked at is known from the releases' texts. So nothing can be asked by a query that fails here.
     pub(super) fn checked(&self, releases: &[PlannedRelease], before: &LedgerState) -> Result<Marks> {
         let states = check::state(self.project, &self.files_of(releases))?;
-        let key = ledger::Key::existing(self.ledger())?;
+        let key = ledger::MarkKey::existing(self.ledger())?;
         let passed = |state: &TableState| {
             let mark = key.as_ref().map(|key| key.mark(&state.fingerprint));
             mark.is_some_and(|mark| before.mark(&state.table) == Some(&mark))
@@ -388,7 +388,7 @@ impl<'a> Runner<'a> {
         let unchecked: Vec<String> =
             states.iter().filter(|state| !passed(state)).map(|state| state.table.clone()).collect();
         check::check(self.project, &unchecked)?;
-        let key = key.map_or_else(|| ledger::Key::of(self.ledger()), Ok)?;
+        let key = key.map_or_else(|| ledger::MarkKey::of(self.ledger()), Ok)?;
         Ok(states.into_iter().map(|state| (state.table, key.mark(&state.fingerprint))).collect())
     }
 
@@ -401,17 +401,17 @@ impl<'a> Runner<'a> {
     }
 
     /// What a release runs under.
-    pub(super) fn about(&self, planned: &PlannedRelease, marks: &Marks) -> Result<About> {
+    pub(super) fn about(&self, planned: &PlannedRelease, marks: &Marks) -> Result<ReleaseContext> {
         let tables = self.declared(planned, &ledger::folder(self.ledger())?)?;
         let data = marks.iter().filter(|(table, _)| tables.contains_key(*table));
-        Ok(About {
+        Ok(ReleaseContext {
             data: data.map(|(table, mark)| (table.clone(), mark.clone())).collect(),
             tables,
             budget: self.project.budget.in_force(),
             sets: self.project.sensitive_pairs()?,
             asked: self.asker.as_ref().map(|asker| asker.asked(self.project, planned)).transpose()?,
             is_limited: self.limited().is_some(),
-            draws: Draws::One,
+            draws: DrawMode::One,
         })
     }
 

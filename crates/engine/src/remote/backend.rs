@@ -6,7 +6,7 @@ use crate::sql::text::Engine;
 use std::collections::BTreeSet;
 
 /// A row of a statement's result: texts, or nothing.
-pub(crate) type Row = Vec<Option<String>>;
+pub(crate) type StatementRow = Vec<Option<String>>;
 
 /// Where rows are and statements run.
 pub(crate) trait RemoteBackend {
@@ -28,7 +28,7 @@ pub(crate) trait RemoteBackend {
     }
 
     /// The rows of a statement.
-    fn rows(&mut self, statement: &str) -> Result<Vec<Row>>;
+    fn rows(&mut self, statement: &str) -> Result<Vec<StatementRow>>;
 
     /// What the ledger says of it: a word and an address.
     fn address(&self) -> (&'static str, String);

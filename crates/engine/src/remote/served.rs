@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::project::{Cluster, Project, Request, Server, Table};
-use crate::remote::backend::{RemoteBackend, Row};
+use crate::remote::backend::{RemoteBackend, StatementRow};
 use crate::remote::cluster::source::ClusterBackend;
 use crate::remote::import::read;
 use crate::remote::postgres::source::Postgres;
@@ -95,11 +95,12 @@ impl IntegerSource for RemoteSource<'_> {
         let mut place = self.place.borrow_mut();
         let texts = statements(query, self.project, place.as_ref(), &self.secret);
         let texts = texts.map_err(|error| unwritten("", &error))?;
-        let results = texts.iter().map(|statement| place.rows(statement)).collect::<Result<Vec<Vec<Row>>>>()?;
+        let results =
+            texts.iter().map(|statement| place.rows(statement)).collect::<Result<Vec<Vec<StatementRow>>>>()?;
         let mut results = results.iter();
         read::of_query(query.execution()?, &mut |_| {
             let rows = results.next().ok_or_else(|| Error::machine("a statement is missing"))?;
-            read::Rows::of(Path::new("the server"), rows)
+            read::SheetRows::of(Path::new("the server"), rows)
         })
     }
 

@@ -3,7 +3,7 @@
 use super::Report;
 use super::format::table;
 use crate::attackers::{Finding, answer};
-use crate::budget::{Spent, rounded_up, shown_delta};
+use crate::budget::{Odometer, rounded_up, shown_delta};
 use crate::error::Result;
 use crate::project::Attacker;
 use maud::{Markup, html};
@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// What the project's attacker learns from one release, beside what the release gives away without assumptions.
-pub(super) struct Against {
+pub(super) struct AttackerFinding {
     release: String,
     answer: Finding,
     /// ε of the release in the scope `person`, at `delta`.
@@ -25,20 +25,20 @@ pub(super) struct Against {
 
 /// The same as JSON.
 #[derive(Serialize)]
-pub(super) struct AgainstDocument<'a> {
+pub(super) struct AttackerDocument<'a> {
     /// What `scumble attacker` prints.
     #[serde(flatten)]
     answer: Value,
     release: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     epsilon: Option<f64>,
-    without_assumptions: WithoutAssumptions,
+    without_assumptions: AssumptionFreeLoss,
     other_releases: usize,
 }
 
 /// What the release gives away to everybody.
 #[derive(Serialize)]
-struct WithoutAssumptions {
+struct AssumptionFreeLoss {
     scope: &'static str,
     epsilon: Option<f64>,
     delta: f64,
@@ -46,14 +46,14 @@ struct WithoutAssumptions {
 
 impl Report<'_> {
     /// One for each release; nothing if the project declares no attacker.
-    pub(super) fn against(&self) -> Result<Vec<Against>> {
+    pub(super) fn against(&self) -> Result<Vec<AttackerFinding>> {
         let mut all = Vec::new();
         let delta = self.delta(&Scope::Person)?;
         for one in self.published {
             let Some(answer) = answer(self.project, &one.counted)? else { continue };
-            let spent = Spent::of(&one.events, &Scope::Person)?;
+            let spent = Odometer::of(&one.events, &Scope::Person)?;
             let answer = answer.at_most(|delta| spent.epsilon(delta).map(|epsilon| epsilon.to_f64_up()));
-            all.push(Against {
+            all.push(AttackerFinding {
                 release: one.charge.release.clone(),
                 answer,
                 unassuming: spent.epsilon(&delta).map(|epsilon| epsilon.to_f64_up()),
@@ -65,13 +65,13 @@ impl Report<'_> {
     }
 }
 
-impl Against {
-    pub(super) fn document(&self) -> AgainstDocument<'_> {
-        AgainstDocument {
+impl AttackerFinding {
+    pub(super) fn document(&self) -> AttackerDocument<'_> {
+        AttackerDocument {
             answer: self.answer.json(),
             release: &self.release,
             epsilon: self.epsilon(),
-            without_assumptions: WithoutAssumptions { scope: "person", epsilon: self.unassuming, delta: self.delta },
+            without_assumptions: AssumptionFreeLoss { scope: "person", epsilon: self.unassuming, delta: self.delta },
             other_releases: self.others,
         }
     }
@@ -93,7 +93,7 @@ impl Against {
 }
 
 /// The section of the page; nothing if the project declares no attacker.
-pub(super) fn section(report: &Report<'_>, all: &[Against]) -> Result<Markup> {
+pub(super) fn section(report: &Report<'_>, all: &[AttackerFinding]) -> Result<Markup> {
     let Some(attacker) = &report.project.attacker else { return Ok(Markup::default()) };
     let delta = report.delta(&Scope::Person)?;
     let rows = html! { @for one in all { (row(one)) } };
@@ -118,7 +118,7 @@ pub(super) fn section(report: &Report<'_>, all: &[Against]) -> Result<Markup> {
     })
 }
 
-fn row(one: &Against) -> Markup {
+fn row(one: &AttackerFinding) -> Markup {
     let (epsilon, delta) = match (one.epsilon(), one.guarantee()) {
         (Some(epsilon), Some(found)) => {
             (format!("ε = {}", rounded_up(epsilon)), scumble_adversary::attacker::rounded_up(found.delta))
@@ -159,7 +159,7 @@ fn others(count: usize) -> String {
     }
 }
 
-fn details(one: &Against) -> Markup {
+fn details(one: &AttackerFinding) -> Markup {
     let words = one.answer.words().replacen(brittleness(), "", 1);
     html! {
         details {

@@ -3,7 +3,7 @@
 use super::format::shown;
 use crate::release::output::{AnswerColumn, Answers, BandedCurve, Cell, IntervalChart};
 use maud::{Markup, PreEscaped, html};
-use scumble_chart::{Axis, Band, Bar, BarChart, Chart, Series, Size};
+use scumble_chart::{Axis, Band, Bar, BarChart, LineChart, Series, Size};
 
 /// Bars that a chart can hold.
 const SHOWN_BARS: usize = 30;
@@ -13,7 +13,7 @@ const SHOWN_CHARTS: usize = 4;
 /// Charts beside each other, where there are several; a single one is as wide as the page, or as a phone.
 pub(super) fn charts(answers: &Answers) -> Markup {
     let noisy = answers.columns.iter().filter(|column| column.uncertainty.is_some()).take(SHOWN_CHARTS);
-    let mut drawings: Vec<Drawing> = noisy.filter_map(|column| drawing(answers, column)).collect();
+    let mut drawings: Vec<ReportChart> = noisy.filter_map(|column| drawing(answers, column)).collect();
     drawings.extend(answers.details.curve.as_ref().map(banded));
     drawings.extend(answers.details.drawn.as_ref().and_then(|drawn| of_columns(answers, drawn)));
     match &drawings[..] {
@@ -24,12 +24,12 @@ pub(super) fn charts(answers: &Answers) -> Markup {
 }
 
 /// One of the two kinds of charts.
-pub(super) enum Drawing {
-    Lines(Chart),
+pub(super) enum ReportChart {
+    Lines(LineChart),
     Bars(BarChart),
 }
 
-impl Drawing {
+impl ReportChart {
     /// The chart's texts are escaped as XML wants it where it is drawn.
     fn to_svg(&self, size: Size) -> Markup {
         PreEscaped(match self {
@@ -40,7 +40,7 @@ impl Drawing {
 }
 
 /// The chart for pages and for phones, of which the style shows one.
-pub(super) fn both_sizes(drawing: &Drawing) -> Markup {
+pub(super) fn both_sizes(drawing: &ReportChart) -> Markup {
     html! {
         figure.on-page { (drawing.to_svg(Size::Wide)) }
         figure.on-phone { (drawing.to_svg(Size::Narrow)) }
@@ -48,7 +48,7 @@ pub(super) fn both_sizes(drawing: &Drawing) -> Markup {
 }
 
 /// Bars with 95% intervals, or a line with its band where the labels are numbers in order.
-fn drawing(answers: &Answers, column: &AnswerColumn) -> Option<Drawing> {
+fn drawing(answers: &Answers, column: &AnswerColumn) -> Option<ReportChart> {
     let list = column.uncertainty.as_ref()?;
     let rows = column.cells.len();
     if rows < 2 {
@@ -64,12 +64,12 @@ fn drawing(answers: &Answers, column: &AnswerColumn) -> Option<Drawing> {
     {
         let points = (0..rows).map(|row| (positions[row], number(row))).collect();
         let band = (0..rows).map(|row| (positions[row], list[row].low, list[row].high)).collect();
-        let chart = Chart::new(title)
+        let chart = LineChart::new(title)
             .x(Axis::linear(label.name.clone()))
             .y(Axis::linear(column.name.clone()))
             .band(Band::new("95% interval", band))
             .line(Series::new(column.name.clone(), points));
-        return Some(Drawing::Lines(chart));
+        return Some(ReportChart::Lines(chart));
     }
     let bars = (0..rows.min(SHOWN_BARS)).map(|row| {
         let name = match &answers.details.bars {
@@ -79,11 +79,11 @@ fn drawing(answers: &Answers, column: &AnswerColumn) -> Option<Drawing> {
         let name = if name.is_empty() { (row + 1).to_string() } else { name };
         Bar::new(name, number(row)).with_interval(list[row].low, list[row].high)
     });
-    Some(Drawing::Bars(BarChart::new(title, column.name.clone(), bars.collect())))
+    Some(ReportChart::Bars(BarChart::new(title, column.name.clone(), bars.collect())))
 }
 
 /// Bars whose intervals stand in columns of their own, or that have none.
-fn of_columns(answers: &Answers, drawn: &IntervalChart) -> Option<Drawing> {
+fn of_columns(answers: &Answers, drawn: &IntervalChart) -> Option<ReportChart> {
     let column = |name: &str| answers.columns.iter().find(|column| column.name == name);
     let (labels, numbers) = (column(&drawn.label)?, column(&drawn.column)?);
     let ends = match &drawn.ends {
@@ -98,17 +98,17 @@ fn of_columns(answers: &Answers, drawn: &IntervalChart) -> Option<Drawing> {
         })
     };
     let bars: Vec<Bar> = (0..answers.rows().min(SHOWN_BARS)).filter_map(bar).collect();
-    (bars.len() > 1).then(|| Drawing::Bars(BarChart::new(drawn.title.clone(), drawn.column.clone(), bars)))
+    (bars.len() > 1).then(|| ReportChart::Bars(BarChart::new(drawn.title.clone(), drawn.column.clone(), bars)))
 }
 
 /// A curve with its band, both axes logarithmic.
-fn banded(curve: &BandedCurve) -> Drawing {
+fn banded(curve: &BandedCurve) -> ReportChart {
     let band = curve.points.iter().map(|point| (point.0, point.2, point.3)).collect();
     let line = curve.points.iter().map(|point| (point.0, point.1)).collect();
-    let chart = Chart::new(curve.title.clone())
+    let chart = LineChart::new(curve.title.clone())
         .x(Axis::log(curve.x.clone()))
         .y(Axis::log(curve.y.clone()))
         .band(Band::new(curve.promise.clone(), band).steps())
         .line(Series::new("published", line).steps());
-    Drawing::Lines(chart)
+    ReportChart::Lines(chart)
 }

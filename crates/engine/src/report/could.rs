@@ -2,14 +2,14 @@
 
 use super::format::{grouped, table};
 use super::{Report, scope_name};
-use crate::budget::{Spent, one_attribute};
+use crate::budget::{Odometer, one_attribute};
 use crate::error::Result;
 use maud::{Markup, html};
 use scumble::event::Event;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Beta, Delta, Epsilon};
 use scumble::scope::Scope;
-use scumble_adversary::attack::coin::{Outcome, guess};
+use scumble_adversary::attack::coin::{CoinOutcome, guess};
 use scumble_adversary::limits::neighbours::success_at_most;
 use serde::Serialize;
 
@@ -22,11 +22,11 @@ const NUMBERS: u64 = 400_000;
 const SCATTER: f64 = 1e-4;
 
 /// One question about one release.
-pub(super) struct Tried {
+pub(super) struct GuessingAttack {
     release: String,
     kind: String,
     scope: Scope,
-    outcome: Outcome,
+    outcome: CoinOutcome,
     /// What the tosses prove that this attack can expect at least, if they were tossed.
     at_least: Option<f64>,
     /// The part of the coins that nobody can expect more of, by the release's ε and δ in this scope.
@@ -35,7 +35,7 @@ pub(super) struct Tried {
 
 /// The same as JSON.
 #[derive(Serialize)]
-pub(super) struct TriedDocument<'a> {
+pub(super) struct GuessingAttackDocument<'a> {
     release: &'a str,
     scope: String,
     could_somebody_tell: String,
@@ -54,7 +54,7 @@ enum OutcomeDocument {
 
 impl Report<'_> {
     /// Whether somebody is in the data, and the attribute that costs most, for each release.
-    pub(super) fn tried(&self) -> Result<Vec<Tried>> {
+    pub(super) fn tried(&self) -> Result<Vec<GuessingAttack>> {
         let mut all = Vec::new();
         for one in self.published {
             let events = &one.events;
@@ -62,7 +62,7 @@ impl Report<'_> {
                 let at_most = self.ceiling(events, &scope)?;
                 let (release, kind) = (one.charge.release.clone(), one.charge.kind.clone());
                 let outcome = outcome(events, &scope)?;
-                all.push(Tried {
+                all.push(GuessingAttack {
                     release,
                     kind,
                     outcome,
@@ -78,7 +78,7 @@ impl Report<'_> {
     /// (e^ε + δ)/(e^ε + 1) at the δ of the scope; 1 where no ε is promised.
     fn ceiling(&self, events: &[Event], scope: &Scope) -> Result<f64> {
         let delta = self.delta(scope)?;
-        let Some(epsilon) = Spent::of(events, scope)?.epsilon(&delta) else { return Ok(1.0) };
+        let Some(epsilon) = Odometer::of(events, scope)?.epsilon(&delta) else { return Ok(1.0) };
         Ok(success_at_most(Epsilon::new(epsilon.to_f64_up())?, Delta::new(delta.to_f64_up())?))
     }
 
@@ -97,7 +97,7 @@ impl Report<'_> {
 }
 
 /// The coins are made up, so that everybody may see the same ones.
-fn outcome(events: &[Event], scope: &Scope) -> Result<Outcome> {
+fn outcome(events: &[Event], scope: &Scope) -> Result<CoinOutcome> {
     let moved = events.iter().flat_map(|event| {
         event.moves().shifts(scope).into_iter().map(|shift| shift.cells.saturating_mul(event.times()))
     });
@@ -106,7 +106,7 @@ fn outcome(events: &[Event], scope: &Scope) -> Result<Outcome> {
     Ok(guess(events, scope, coins, &mut InsecureSeededSource::new(2003))?)
 }
 
-impl Tried {
+impl GuessingAttack {
     /// What somebody wants to know.
     fn question(&self) -> String {
         match &self.scope {
@@ -118,13 +118,13 @@ impl Tried {
     /// Why nothing was tried; none where something was.
     fn untried(&self) -> Option<String> {
         match self.outcome {
-            Outcome::Guessed { .. } => None,
-            Outcome::Unmoved => Some("nothing that is published depends on it".to_string()),
-            Outcome::NoNoise(word) => Some(format!(
+            CoinOutcome::Guessed { .. } => None,
+            CoinOutcome::Unmoved => Some("nothing that is published depends on it".to_string()),
+            CoinOutcome::NoNoise(word) => Some(format!(
                 "not tried: the ledger has a bound for kind {} ('{word}') and no noise to draw",
                 self.kind
             )),
-            Outcome::TooMany(numbers) => Some(format!("not tried: {numbers} numbers depend on it")),
+            CoinOutcome::TooMany(numbers) => Some(format!("not tried: {numbers} numbers depend on it")),
         }
     }
 
@@ -133,9 +133,9 @@ impl Tried {
         self.at_least.map(|at_least| (at_least.min(self.at_most), at_least > self.at_most))
     }
 
-    pub(super) fn document(&self) -> TriedDocument<'_> {
+    pub(super) fn document(&self) -> GuessingAttackDocument<'_> {
         let outcome = match (self.outcome, self.untried()) {
-            (Outcome::Guessed { right, coins }, _) => OutcomeDocument::Guessed {
+            (CoinOutcome::Guessed { right, coins }, _) => OutcomeDocument::Guessed {
                 attack: "the likelier of two neighbours, by somebody who knows everything else",
                 right,
                 of: coins,
@@ -143,7 +143,7 @@ impl Tried {
             },
             (_, not_tried) => OutcomeDocument::NotTried { not_tried },
         };
-        TriedDocument {
+        GuessingAttackDocument {
             release: &self.release,
             scope: scope_name(&self.scope),
             could_somebody_tell: self.question(),
@@ -154,7 +154,7 @@ impl Tried {
 }
 
 /// The section of the page; nothing if nothing was published.
-pub(super) fn section(all: &[Tried]) -> Markup {
+pub(super) fn section(all: &[GuessingAttack]) -> Markup {
     let head = [
         "release",
         "could somebody tell …",
@@ -186,14 +186,14 @@ pub(super) fn section(all: &[Tried]) -> Markup {
     }
 }
 
-fn row(one: &Tried) -> Markup {
+fn row(one: &GuessingAttack) -> Markup {
     // Bounds: one is rounded down, the other up.
     let ceiling = format!("{:.1}%", (one.at_most * 1000.0).ceil() / 10.0);
     html! {
         tr {
             td { (one.release) }
             td { (one.question()) }
-            @if let (Outcome::Guessed { right, coins }, None) = (one.outcome, one.untried()) {
+            @if let (CoinOutcome::Guessed { right, coins }, None) = (one.outcome, one.untried()) {
                 td { (grouped(&right.to_string())) " of " (grouped(&coins.to_string())) " coins" }
                 td {
                     @if let Some((part, is_cut)) = one.expected() {
@@ -215,14 +215,14 @@ mod tests {
     use scumble::quantity::Beta;
     use serde_json::{Value, json};
 
-    fn expected_in_json(tried: &Tried) -> Value {
+    fn expected_in_json(tried: &GuessingAttack) -> Value {
         json!(tried.document())["expected_at_least"].clone()
     }
 
-    fn tried(right: u32, at_most: f64) -> Tried {
-        let outcome = Outcome::Guessed { right, coins: 10_000 };
+    fn tried(right: u32, at_most: f64) -> GuessingAttack {
+        let outcome = CoinOutcome::Guessed { right, coins: 10_000 };
         let at_least = outcome.at_least(Beta::new(SCATTER).unwrap()).unwrap();
-        Tried { release: "r".into(), kind: "sql".into(), scope: Scope::Presence, outcome, at_least, at_most }
+        GuessingAttack { release: "r".into(), kind: "sql".into(), scope: Scope::Presence, outcome, at_least, at_most }
     }
 
     /// 63.0% of the coins stood beside "nobody can expect more: 62.3%".

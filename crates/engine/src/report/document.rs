@@ -1,6 +1,6 @@
 //! The report as JSON.
 
-use super::could::TriedDocument;
+use super::could::GuessingAttackDocument;
 use super::limits::ReleaseLimit;
 use super::reading::Readings;
 use super::{Curve, Report, attackers, could, front, limits, reading, text};
@@ -31,8 +31,8 @@ pub(super) struct ReportDocument<'a> {
     readings: Readings,
     releases: Vec<ReportedRelease<'a>>,
     not_shown: Vec<UnshownDocument<'a>>,
-    attackers: Vec<attackers::AgainstDocument<'a>>,
-    could_somebody: Vec<TriedDocument<'a>>,
+    attackers: Vec<attackers::AttackerDocument<'a>>,
+    could_somebody: Vec<GuessingAttackDocument<'a>>,
     limits: Vec<ReleaseLimit<'a>>,
     rules: Vec<RuleDocument<'a>>,
     assumptions: Vec<String>,
@@ -90,8 +90,8 @@ impl Report<'_> {
     /// The same as JSON.
     pub(super) fn document<'a>(
         &'a self,
-        against: &'a [attackers::Against],
-        tried: &'a [could::Tried],
+        against: &'a [attackers::AttackerFinding],
+        tried: &'a [could::GuessingAttack],
     ) -> Result<ReportDocument<'a>> {
         let rule = |charge: &'a Charge| {
             let Charge { release, sequence, rule, .. } = charge;
@@ -111,8 +111,8 @@ impl Report<'_> {
             readings: reading::readings(self)?,
             releases: self.published.iter().map(published).collect(),
             not_shown: self.unshown.iter().map(unshown).collect(),
-            attackers: against.iter().map(attackers::Against::document).collect(),
-            could_somebody: tried.iter().map(could::Tried::document).collect(),
+            attackers: against.iter().map(attackers::AttackerFinding::document).collect(),
+            could_somebody: tried.iter().map(could::GuessingAttack::document).collect(),
             limits: limits::json(self),
             rules: self.charges.iter().map(rule).collect(),
             assumptions: text::assumptions(self.project),

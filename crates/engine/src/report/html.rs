@@ -1,18 +1,18 @@
 //! The HTML page. No scripts, no fonts, no pictures from anywhere; readable at 400 pixels and in print.
 
-use super::attackers::{self, Against};
-use super::charts::{Drawing, both_sizes, charts};
-use super::could::{self, Tried};
+use super::attackers::{self, AttackerFinding};
+use super::charts::{ReportChart, both_sizes, charts};
+use super::could::{self, GuessingAttack};
 use super::format::{self, digits, grouped, shown};
 use super::{Report, front, limits, reading, scope_name, text};
-use crate::budget::{Spent, rounded_up, shown_delta};
+use crate::budget::{Odometer, rounded_up, shown_delta};
 use crate::error::Result;
 use crate::release::output::{AnswerColumn, Answers, UNBOUNDED};
 use crate::release::run::published::PublishedRelease;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
-use scumble_chart::{Axis, Chart, Series};
+use scumble_chart::{Axis, LineChart, Series};
 use serde_json::Value;
 
 /// Rows of a release that the page shows; the CSV has them all.
@@ -23,7 +23,7 @@ const SHOWN_CURVES: usize = 8;
 const STYLE: &str = include_str!("style.css");
 
 /// The whole page.
-pub(super) fn page(report: &Report<'_>, against: &[Against], tried: &[Tried]) -> Result<String> {
+pub(super) fn page(report: &Report<'_>, against: &[AttackerFinding], tried: &[GuessingAttack]) -> Result<String> {
     let parts = [
         ("curves", "Privacy curves", curves(report)?),
         ("who-pays", "Who pays for what", matrix(report)?),
@@ -217,7 +217,7 @@ fn curves(report: &Report<'_>) -> Result<Markup> {
     if curves.is_empty() {
         return Ok(Markup::default());
     }
-    let mut chart = Chart::new("Privacy curves").x(Axis::linear("ε")).y(Axis::log("δ"));
+    let mut chart = LineChart::new("Privacy curves").x(Axis::linear("ε")).y(Axis::log("δ"));
     for curve in curves.iter().take(SHOWN_CURVES) {
         chart = chart.line(Series::new(curve.name.clone(), curve.points.clone()));
     }
@@ -228,7 +228,7 @@ fn curves(report: &Report<'_>) -> Result<Markup> {
                 "For each scope, all releases together are (ε, δ)-private for every point on its curve. \
                  A vertical line is a pure guarantee, for which δ does not matter."
             }
-            (both_sizes(&Drawing::Lines(chart)))
+            (both_sizes(&ReportChart::Lines(chart)))
             @if curves.len() > SHOWN_CURVES { p.soft { "The JSON report has the remaining curves." } }
         }
     })
@@ -240,12 +240,13 @@ fn matrix(report: &Report<'_>) -> Result<Markup> {
     let deltas = scopes.iter().map(|scope| report.delta(scope)).collect::<Result<Vec<Exact>>>()?;
     let mut lines = Vec::new();
     for charge in report.charges {
-        let spent = scopes.iter().map(|scope| Ok(Spent::of(&charge.events, scope)?)).collect::<Result<Vec<Spent>>>()?;
+        let spent =
+            scopes.iter().map(|scope| Ok(Odometer::of(&charge.events, scope)?)).collect::<Result<Vec<Odometer>>>()?;
         lines.push((charge.release.as_str(), spent));
     }
-    let together = scopes.iter().map(|scope| report.spent(scope)).collect::<Result<Vec<Spent>>>()?;
+    let together = scopes.iter().map(|scope| report.spent(scope)).collect::<Result<Vec<Odometer>>>()?;
     let costs =
-        |spent: &[Spent]| html! { @for (spent, delta) in spent.iter().zip(&deltas) { (cost_cell(spent, delta)) } };
+        |spent: &[Odometer]| html! { @for (spent, delta) in spent.iter().zip(&deltas) { (cost_cell(spent, delta)) } };
     let head: Vec<&str> = std::iter::once("release").chain(names.iter().map(String::as_str)).collect();
     let rows = html! {
         @if report.earlier() > 0 {
@@ -269,11 +270,11 @@ fn matrix(report: &Report<'_>) -> Result<Markup> {
 }
 
 /// ε as it is shown; ∞ where there is none.
-fn epsilon(spent: &Spent, delta: &Exact) -> String {
+fn epsilon(spent: &Odometer, delta: &Exact) -> String {
     spent.epsilon(delta).map_or_else(|| "∞".to_string(), |epsilon| rounded_up(epsilon.to_f64_up()))
 }
 
-fn cost_cell(spent: &Spent, delta: &Exact) -> Markup {
+fn cost_cell(spent: &Odometer, delta: &Exact) -> Markup {
     let shown = epsilon(spent, delta);
     html! { td class=[(shown == "0").then_some("zero")] { (shown) } }
 }

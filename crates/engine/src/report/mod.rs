@@ -13,13 +13,13 @@ mod text;
 
 pub use format::digits;
 
-use crate::budget::{Spent, one_attribute};
+use crate::budget::{Odometer, one_attribute};
 use crate::error::{Error, Result};
 use crate::ledger::{Charge, Head, LedgerState};
 use crate::project::Project;
 use crate::release::run::publish::{free, sweep, written};
 use crate::release::run::published::{PublishedRelease, UnshownCharge};
-use crate::summary::{LedgerSummary, Question, delta_for, summary};
+use crate::summary::{LedgerSummary, SummaryRequest, delta_for, summary};
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
 use serde::Serialize;
@@ -89,8 +89,8 @@ impl Report<'_> {
         &'b self,
         attributes: &'b std::collections::BTreeSet<String>,
         sets: &'b [AttributeSet],
-    ) -> Question<'b> {
-        Question { budget: &self.project.budget, attributes, delta: None, sets, group: None }
+    ) -> SummaryRequest<'b> {
+        SummaryRequest { budget: &self.project.budget, attributes, delta: None, sets, group: None }
     }
 
     /// The δ at which a scope is shown.
@@ -116,7 +116,7 @@ impl Report<'_> {
     }
 
     /// What has been spent in a scope.
-    pub(crate) fn spent(&self, scope: &Scope) -> Result<Spent> {
+    pub(crate) fn spent(&self, scope: &Scope) -> Result<Odometer> {
         let spent = self.standing.sums()?.spent(scope).cloned();
         spent.ok_or_else(|| Error::machine(format!("there is no sum for the scope {scope}")))
     }

@@ -38,7 +38,7 @@ pub(super) const NO_BOUND: &str =
 pub(super) const CAVEAT_LINES: [&str; 3] = CAVEATS;
 
 /// The readings of one scope.
-pub(super) struct Row {
+pub(super) struct ScopeReading {
     /// The owner's attributes that they are about.
     pub name: String,
     /// The numbers in the order of [`FIELDS`]; none where no finite bound is known (a guarantee that holds except with probability δ has no odds).
@@ -46,7 +46,7 @@ pub(super) struct Row {
 }
 
 /// The readings for a whole person, for each attribute, and for each sensitive pair.
-pub(super) fn rows(report: &Report<'_>) -> Result<Vec<Row>> {
+pub(super) fn rows(report: &Report<'_>) -> Result<Vec<ScopeReading>> {
     let mut scopes: Vec<Scope> = report.scopes()?.into_iter().filter(|scope| *scope != Scope::Presence).collect();
     scopes.extend(report.pairs()?.into_iter().map(Scope::Attributes));
     let mut rows = Vec::new();
@@ -65,7 +65,7 @@ pub(super) fn rows(report: &Report<'_>) -> Result<Vec<Row>> {
             Some(reading.with_or_without).filter(|_| pure),
             Some(reading.mutual_information_bits).filter(|bits| bits.is_finite()),
         ];
-        rows.push(Row { name: scope_name(&scope), numbers });
+        rows.push(ScopeReading { name: scope_name(&scope), numbers });
     }
     Ok(rows)
 }
@@ -108,7 +108,10 @@ const KEYS: [&str; 5] =
 
 /// For the report's JSON.
 pub(super) fn readings(report: &Report<'_>) -> Result<Readings> {
-    let row = |Row { name, numbers }: Row| ReadingRow { scope: name, numbers: KEYS.into_iter().zip(numbers).collect() };
+    let row = |ScopeReading { name, numbers }: ScopeReading| ReadingRow {
+        scope: name,
+        numbers: KEYS.into_iter().zip(numbers).collect(),
+    };
     Ok(Readings {
         rows: rows(report)?.into_iter().map(row).collect(),
         meanings: KEYS.into_iter().zip(FIELDS.map(|(_, meaning)| meaning)).collect(),

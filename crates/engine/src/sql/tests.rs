@@ -19,13 +19,13 @@ mod total;
 const KEY: Key = Key(11, 7);
 
 /// A folder with a project and its tables.
-pub(super) struct Tables {
+pub(super) struct TableFolder {
     folder: Folder,
     project: Project,
     planning: Backend,
 }
 
-impl Tables {
+impl TableFolder {
     pub fn of(project: &str, files: &[(&str, &str)]) -> Self {
         let folder = Folder::with(files);
         let project = folder.project(project);
@@ -113,7 +113,8 @@ fn keys_of_mixed_types_never_overwrite_each_other() {
             format!("id,sex,state,age,y,b\n{}", (0..1000).map(row).collect::<String>())
         };
         let (none, one) = (rows(0), rows(1));
-        let (none, one) = (Tables::of(project, &[("people.csv", &none)]), Tables::of(project, &[("people.csv", &one)]));
+        let (none, one) =
+            (TableFolder::of(project, &[("people.csv", &none)]), TableFolder::of(project, &[("people.csv", &one)]));
         let mut accepted = 0;
         for expression in MIXED {
             let sql = format!("SELECT {expression} AS k, COUNT(*) AS n, SUM(age) AS s FROM people GROUP BY 1");
@@ -142,7 +143,7 @@ fn a_key_that_is_written_twice_is_one_key() {
     let owned = PEOPLE.replace("\"people.csv\"", "\"people.csv\"\nowner = \"id\"\nmax_rows_per_owner = 2");
     let rows = "id,sex,state,age,y,b\n1,f,n,30,1,true\n2,m,n,40,2,false\n3,f,s,50,3,true\n";
     for project in [PEOPLE, owned.as_str()] {
-        let tables = Tables::of(project, &[("people.csv", rows)]);
+        let tables = TableFolder::of(project, &[("people.csv", rows)]);
         let once = tables.sums("SELECT state, COUNT(*) AS n, SUM(age) AS s FROM people GROUP BY state");
         assert_eq!(once["n"][..2], [2, 70]);
         for sql in [
@@ -188,7 +189,7 @@ number = { type = "int", lower = 0, upper = 9 }
 "#;
 
 /// A Parquet file of whole-number owners.
-fn write_numbers(tables: &Tables, name: &str, owners: &[i64]) {
+fn write_numbers(tables: &TableFolder, name: &str, owners: &[i64]) {
     use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
     use datafusion::parquet::arrow::ArrowWriter;
     let column = |numbers: &[i64]| std::sync::Arc::new(Int64Array::from(numbers.to_vec())) as ArrayRef;
@@ -204,7 +205,7 @@ fn owners_of_two_types_are_never_made_alike() {
     // A text owner joined to a whole-number owner: the backend compared them as numbers, and fifty people "1", "01", "001", … were
     // all joined to the one person 1, ten rows of each: charged 10, moved 500.
     let people: String = (0..50).map(|i| format!("{}1,{}\n", "0".repeat(i), i % 10)).collect();
-    let tables = Tables::of(VISITS, &[("a.csv", &format!("id,v\n{people}")), ("c.csv", "code,number\nx,1\n")]);
+    let tables = TableFolder::of(VISITS, &[("a.csv", &format!("id,v\n{people}")), ("c.csv", "code,number\nx,1\n")]);
     write_numbers(&tables, "b.parquet", &[1]);
     let cut = tables.cut("SELECT COUNT(*) AS n FROM a JOIN b ON a.id = b.id").unwrap();
     match tables.integers(&cut) {
@@ -223,7 +224,7 @@ fn owners_of_two_types_are_never_made_alike() {
 fn a_sum_has_the_type_that_its_parts_make_together() {
     // CASE WHEN b THEN 0 ELSE y*0.04 END was taken for a whole number, as its first branch is one: every row was rounded to 0 or 1.
     let rows: String = (0..100).map(|i| format!("f,n,30,{i},{}\n", i % 2 == 0)).collect();
-    let tables = Tables::of(PEOPLE, &[("people.csv", &format!("sex,state,age,y,b\n{rows}"))]);
+    let tables = TableFolder::of(PEOPLE, &[("people.csv", &format!("sex,state,age,y,b\n{rows}"))]);
     let cut = tables.cut("SELECT SUM(CASE WHEN b THEN 0 ELSE y*0.04 END) AS s FROM people").unwrap();
     let found = tables.integers(&cut).unwrap();
     let crate::sql::analyse::query::Computation::Sum { step, .. } = cut.query.aggregates[0] else { panic!() };
@@ -250,7 +251,7 @@ fn a_query_that_fails_on_one_value_gives_null_there() {
     // disease < 5 compares a text with a number, CAST(age + 70 AS TINYINT) does not fit from 58 on: both failed where one person's
     // value was reached, and that was learned for nothing.
     let rows = "sex,state,age,y,b\nf,bob,58,1,true\nm,12,20,2,false\nf,,30,3,\n";
-    let tables = Tables::of(PEOPLE, &[("people.csv", rows)]);
+    let tables = TableFolder::of(PEOPLE, &[("people.csv", rows)]);
     let count = |condition: &str| {
         let sums = tables.sums(&format!("SELECT COUNT(*) AS n FROM people WHERE {condition}"));
         sums.get("").map_or(0, |sums| sums[0])
@@ -301,7 +302,7 @@ fn names_that_are_ours_can_be_used() {
     let owned = PEOPLE.replace("\"people.csv\"", "\"people.csv\"\nowner = \"id\"\nmax_rows_per_owner = 2");
     let rows = "id,sex,state,age,y,b\n1,f,n,30,1,true\n2,m,n,40,2,false\n";
     for project in [PEOPLE, owned.as_str()] {
-        let tables = Tables::of(project, &[("people.csv", rows)]);
+        let tables = TableFolder::of(project, &[("people.csv", rows)]);
         let sql = "SELECT \"scumble key 0\", \"scumble row\", COUNT(*) AS \"scumble measure 0\" FROM \
                    (SELECT sex AS \"scumble key 0\", state AS \"scumble row\", age AS \"scumble owner 1\" FROM people) t \
                    WHERE \"scumble owner 1\" > 0 GROUP BY 1, 2";
@@ -313,7 +314,7 @@ fn names_that_are_ours_can_be_used() {
 #[test]
 fn a_query_that_is_too_large_gets_a_sentence() {
     // 5,000 ORs and 10,000 additions overflowed the stack, 10,000 aggregates were planned for minutes.
-    let tables = Tables::of(PEOPLE, &[]);
+    let tables = TableFolder::of(PEOPLE, &[]);
     let many = |one: &str, times: usize, between: &str| vec![one; times].join(between);
     let condition = |text: String| format!("SELECT COUNT(*) FROM people WHERE {text}");
     for sql in [
@@ -355,7 +356,7 @@ fn a_query_that_is_too_large_gets_a_sentence() {
     }
     // What is just small enough runs, on a thread with a small stack.
     let rows = "sex,state,age,y,b\nf,n,30,1,true\n";
-    let tables = Tables::of(PEOPLE, &[("people.csv", rows)]);
+    let tables = TableFolder::of(PEOPLE, &[("people.csv", rows)]);
     for sql in [
         format!(
             "WITH t0 AS (SELECT age AS a FROM people), {} SELECT COUNT(*) FROM t30 WHERE a > 0",
@@ -375,7 +376,7 @@ fn occurrences_are_the_cells_of_each_count() {
     let states = ["x", "x", "yy", "z z", "x", "yy", "", "x", "x", "yy"];
     let row = |i: usize| format!("f,{},{},1,true\n", states[i % 10], i * i % 50);
     let rows = format!("sex,state,age,y,b\n{}", (0..900).map(row).collect::<String>());
-    let tables = Tables::of(PEOPLE, &[("people.csv", &rows)]);
+    let tables = TableFolder::of(PEOPLE, &[("people.csv", &rows)]);
     for keys in ["state", "state, age", "age, state, b"] {
         let cut = tables.cut(&format!("SELECT COUNT(*) AS n FROM people GROUP BY {keys}")).unwrap();
         let mut expected: BTreeMap<u64, u64> = BTreeMap::new();
@@ -391,7 +392,7 @@ fn occurrences_are_the_cells_of_each_count() {
         }
     }
     let owned = PEOPLE.replace("\"people.csv\"", "\"people.csv\"\nowner = \"id\"\nmax_rows_per_owner = 1");
-    let tables = Tables::of(&owned, &[("people.csv", "id,sex,state,age,y,b\n1,f,x,1,1,true\n")]);
+    let tables = TableFolder::of(&owned, &[("people.csv", "id,sex,state,age,y,b\n1,f,x,1,1,true\n")]);
     let cut = tables.cut("SELECT COUNT(*) AS n FROM people GROUP BY state").unwrap();
     let backend = Backend::with_data(&tables.project, &["people".to_string()]).unwrap();
     assert!(

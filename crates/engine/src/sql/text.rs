@@ -18,10 +18,11 @@ mod tests;
 pub use engine::Engine;
 
 use super::PrivateQuery;
-use crate::project::{Column as Declared, Domain, Edges, Project, Recoding};
+use crate::error::DataFusionResult;
+use crate::project::{BinEdges, Column as Declared, Domain, Project, Recoding};
 use crate::sql::analyse::below::Ownership;
 use crate::sql::analyse::dates;
-use crate::sql::analyse::query::{Measure, What};
+use crate::sql::analyse::query::{Measure, Summand};
 use crate::sql::functions::is_guard;
 use crate::tables::bounding::Bounds;
 use crate::tables::functions::{FITTED, Grid, MOMENT, brought_in_sql, fitted_in_sql};
@@ -38,12 +39,10 @@ use datafusion::sql::unparser::Unparser;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-type Outcome<T> = Result<T, DataFusionError>;
-
 /// Writing a plan as text goes deeper than anything else does: DataFusion takes up to 400 KB of the stack for each sub-query.
 const STACK: usize = 256 << 20;
 
-fn text(plan: &LogicalPlan, engine: Engine) -> Outcome<String> {
+fn text(plan: &LogicalPlan, engine: Engine) -> DataFusionResult<String> {
     std::thread::scope(|scope| {
         let write = || {
             let mut statement = Unparser::new(&engine).plan_to_sql(plan)?;
@@ -72,12 +71,12 @@ fn spell_booleans(statement: &mut ast::Statement) {
 const NO_SECRET: &str = "SECRET";
 
 /// The statements for DataFusion: the measures by key, then for each ranked column how often each step occurs, by key.
-pub(crate) fn statements(cut: &PrivateQuery, project: &Project) -> Outcome<Vec<String>> {
+pub(crate) fn statements(cut: &PrivateQuery, project: &Project) -> DataFusionResult<Vec<String>> {
     with_secret(cut, project, NO_SECRET)
 }
 
 /// The same with a secret.
-pub(crate) fn with_secret(cut: &PrivateQuery, project: &Project, secret: &str) -> Outcome<Vec<String>> {
+pub(crate) fn with_secret(cut: &PrivateQuery, project: &Project, secret: &str) -> DataFusionResult<Vec<String>> {
     let plain = |statement: Statement| {
         let listed: Vec<String> = statement.keys.into_iter().chain(statement.numbers).collect();
         format!("{} SELECT {} FROM {}{}", statement.with, listed.join(", "), statement.from, statement.grouped)
@@ -107,7 +106,7 @@ pub(crate) fn job(
     engine: Engine,
     secret: &str,
     name: impl Fn(usize) -> String,
-) -> Outcome<Vec<String>> {
+) -> DataFusionResult<Vec<String>> {
     let kinds: Vec<&DataType> = cut.query.keys.iter().map(|key| &key.kind).collect();
     let mut all = Vec::new();
     for (index, statement) in made(cut, project, engine, secret)?.into_iter().enumerate() {
@@ -141,7 +140,7 @@ struct Statement {
     grouped: String,
 }
 
-fn made(cut: &PrivateQuery, project: &Project, engine: Engine, secret: &str) -> Outcome<Vec<Statement>> {
+fn made(cut: &PrivateQuery, project: &Project, engine: Engine, secret: &str) -> DataFusionResult<Vec<Statement>> {
     refuse_untold(cut)?;
     let names = Names::of(cut);
     let kept = match (&cut.below.owner, cut.query.bounds) {
@@ -188,7 +187,7 @@ fn in_lines(kept: &str, engine: Engine) -> String {
 }
 
 /// Refuses what is not written as text for any engine.
-fn refuse_untold(cut: &PrivateQuery) -> Outcome<()> {
+fn refuse_untold(cut: &PrivateQuery) -> DataFusionResult<()> {
     let partial = |expression: &Expr| {
         expression.exists(|node| Ok(matches!(node, Expr::ScalarFunction(call) if is_guard(call.func.name()))))
     };
@@ -234,7 +233,7 @@ impl Names {
 }
 
 /// The rows with their owner, keys and values.
-fn rows(cut: &PrivateQuery, project: &Project, engine: Engine) -> Outcome<LogicalPlan> {
+fn rows(cut: &PrivateQuery, project: &Project, engine: Engine) -> DataFusionResult<LogicalPlan> {
     let names = Names::of(cut);
     let mut builder = LogicalPlanBuilder::from(in_sql(clamped(cut, project, engine)?, engine)?);
     let mut columns: Vec<Expr> = Vec::new();
@@ -260,7 +259,7 @@ fn rows(cut: &PrivateQuery, project: &Project, engine: Engine) -> Outcome<Logica
 }
 
 /// The plan with casts that SQL knows in the places of ours, and with nothing in it that loses its meaning as text.
-fn in_sql(plan: LogicalPlan, engine: Engine) -> Outcome<LogicalPlan> {
+fn in_sql(plan: LogicalPlan, engine: Engine) -> DataFusionResult<LogicalPlan> {
     let replaced = plan.transform_up(|node| {
         let schema = merge_schema(&node.inputs());
         let names = NamePreserver::new(&node);
@@ -272,7 +271,7 @@ fn in_sql(plan: LogicalPlan, engine: Engine) -> Outcome<LogicalPlan> {
     replaced.map(|replaced| replaced.data)
 }
 
-fn cast_in_sql(expression: Expr, schema: &DFSchema, engine: Engine) -> Outcome<Expr> {
+fn cast_in_sql(expression: Expr, schema: &DFSchema, engine: Engine) -> DataFusionResult<Expr> {
     let replaced = expression.transform_up(|node| {
         let to = node.get_type(schema);
         match node {
@@ -326,7 +325,7 @@ fn cast_in_sql(expression: Expr, schema: &DFSchema, engine: Engine) -> Outcome<E
     replaced.map(|replaced| replaced.data)
 }
 
-fn is_truth_as_text(cast: &datafusion::logical_expr::Cast, schema: &DFSchema) -> Outcome<bool> {
+fn is_truth_as_text(cast: &datafusion::logical_expr::Cast, schema: &DFSchema) -> DataFusionResult<bool> {
     Ok(*cast.field.data_type() == DataType::Utf8 && cast.expr.get_type(schema)? == DataType::Boolean)
 }
 
@@ -343,10 +342,10 @@ fn word(number: f64) -> &'static str {
 pub(crate) fn stored(column: &Declared) -> Option<DataType> {
     Some(match (&column.recoding, &column.domain) {
         (Some(Recoding::Bins { edges, .. }), _) => match edges {
-            Edges::Whole(_) => DataType::Int64,
-            Edges::Numbers(_) => DataType::Float64,
-            Edges::Days(_) => DataType::Date32,
-            Edges::Moments(..) => return None,
+            BinEdges::Whole(_) => DataType::Int64,
+            BinEdges::Numbers(_) => DataType::Float64,
+            BinEdges::Days(_) => DataType::Date32,
+            BinEdges::Moments(..) => return None,
         },
         (Some(Recoding::Texts { .. }), _) | (None, Domain::Category { .. }) => DataType::Utf8,
         (None, Domain::Int { .. }) => DataType::Int64,
@@ -358,7 +357,7 @@ pub(crate) fn stored(column: &Declared) -> Option<DataType> {
 }
 
 /// The names of all columns that a query uses, of whatever table.
-pub(crate) fn used(cut: &PrivateQuery) -> Outcome<BTreeSet<String>> {
+pub(crate) fn used(cut: &PrivateQuery) -> DataFusionResult<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     let mut take = |expression: &Expr| names.extend(expression.column_refs().into_iter().map(|one| one.name.clone()));
     cut.below.plan.apply(|node| {
@@ -375,14 +374,14 @@ pub(crate) fn used(cut: &PrivateQuery) -> Outcome<BTreeSet<String>> {
 }
 
 /// The plan with each table in its declared domains; for other engines with the columns alone that are used.
-fn clamped(cut: &PrivateQuery, project: &Project, engine: Engine) -> Outcome<LogicalPlan> {
+fn clamped(cut: &PrivateQuery, project: &Project, engine: Engine) -> DataFusionResult<LogicalPlan> {
     let used = used(cut)?;
     let is_written = |field: &str| engine == Engine::Embedded || used.contains(field);
     let replaced = cut.below.plan.clone().transform_up(|node| match node {
         LogicalPlan::TableScan(scan) => {
             let name = scan.table_name.clone();
             let table = project.tables.get(name.table());
-            let column = |field: &str| -> Outcome<Expr> {
+            let column = |field: &str| -> DataFusionResult<Expr> {
                 let plain = Expr::Column(Column::new(Some(name.clone()), field));
                 let Some(column) = table.and_then(|table| table.column(field)) else { return Ok(plain) };
                 // A table elsewhere may hold its whole numbers in 32 bits.
@@ -396,7 +395,7 @@ fn clamped(cut: &PrivateQuery, project: &Project, engine: Engine) -> Outcome<Log
                 Ok(brought.alias(field))
             };
             let fields = scan.projected_schema.fields().iter().filter(|field| is_written(field.name()));
-            let mut columns = fields.map(|field| column(field.name())).collect::<Outcome<Vec<Expr>>>()?;
+            let mut columns = fields.map(|field| column(field.name())).collect::<DataFusionResult<Vec<Expr>>>()?;
             if columns.is_empty() {
                 columns.push(lit(1i64).alias("scumble_one"));
             }
@@ -409,17 +408,17 @@ fn clamped(cut: &PrivateQuery, project: &Project, engine: Engine) -> Outcome<Log
 }
 
 /// What a row brings to a measure, if it brings a value.
-fn value(measure: &Measure) -> Option<Outcome<Expr>> {
+fn value(measure: &Measure) -> Option<DataFusionResult<Expr>> {
     let expression = measure.expression.clone()?;
     Some(match measure.what {
-        What::Steps { grid, centre } => in_steps(&expression, grid, centre, false),
-        What::Squares { grid, centre } => in_steps(&expression, grid, centre, true),
-        What::Present => when(expression.is_not_null(), lit(1i64)).end(),
+        Summand::Steps { grid, centre } => in_steps(&expression, grid, centre, false),
+        Summand::Squares { grid, centre } => in_steps(&expression, grid, centre, true),
+        Summand::Present => when(expression.is_not_null(), lit(1i64)).end(),
         _ => Ok(cast(expression, DataType::Utf8)),
     })
 }
 
-fn in_steps(expression: &Expr, grid: Grid, minus: i64, squared: bool) -> Outcome<Expr> {
+fn in_steps(expression: &Expr, grid: Grid, minus: i64, squared: bool) -> DataFusionResult<Expr> {
     grid.units_in_sql(cast(expression.clone(), DataType::Float64), minus, squared)
 }
 
@@ -430,7 +429,7 @@ fn measures(cut: &PrivateQuery, engine: Engine) -> impl Iterator<Item = String> 
     cut.query.measures.iter().map(move |measure| {
         if let Some(Bounds { rows_per_group, .. }) = grouped {
             return match measure.what {
-                What::Owners => "COUNT(*)".to_string(),
+                Summand::Owners => "COUNT(*)".to_string(),
                 _ => engine.sum(&format!(
                     "CASE WHEN scumble_number < {rows_per_group} THEN scumble_number ELSE {rows_per_group} END"
                 )),
@@ -439,14 +438,14 @@ fn measures(cut: &PrivateQuery, engine: Engine) -> impl Iterator<Item = String> 
         let value = if measure.expression.is_some() { values.next() } else { None };
         let value = value.map_or(String::new(), |index: usize| format!("scumble_value_{index}"));
         match (measure.what, cut.query.bounds) {
-            (What::Owners, Some(_)) if engine == Engine::Postgres => {
+            (Summand::Owners, Some(_)) if engine == Engine::Postgres => {
                 "COUNT(CASE WHEN scumble_row_place = 1 THEN 1 END)".to_string()
             }
-            (What::Owners, Some(_)) => "COUNT(DISTINCT scumble_owner)".to_string(),
-            (What::Owners | What::Rows, _) => "COUNT(*)".to_string(),
-            (What::Present, _) => format!("COUNT({value})"),
-            (What::Different, _) => format!("COUNT(DISTINCT {value})"),
-            (What::Steps { .. } | What::Squares { .. }, _) => engine.sum(&value),
+            (Summand::Owners, Some(_)) => "COUNT(DISTINCT scumble_owner)".to_string(),
+            (Summand::Owners | Summand::Rows, _) => "COUNT(*)".to_string(),
+            (Summand::Present, _) => format!("COUNT({value})"),
+            (Summand::Different, _) => format!("COUNT(DISTINCT {value})"),
+            (Summand::Steps { .. } | Summand::Squares { .. }, _) => engine.sum(&value),
         }
     })
 }
@@ -557,7 +556,7 @@ fn row_text(cut: &PrivateQuery, names: &Names, engine: Engine, secret: &str, ran
         .measures
         .iter()
         .filter(|measure| measure.expression.is_some())
-        .map(|measure| measure.what == What::Different);
+        .map(|measure| measure.what == Summand::Different);
     let mut parts = vec![format!("'{secret} row '"), rank.to_string(), "' '".to_string()];
     for (index, name) in names.values.iter().enumerate() {
         if index > 0 {

@@ -1,13 +1,13 @@
 //! What a planned release would cost in every scope, and the error to expect: the same wherever it is asked.
 
-use super::{ByScope, ScopeCost};
+use super::{PerScope, ScopeCost};
 use crate::attackers::answer;
-use crate::budget::{Spent, one_attribute};
+use crate::budget::{Odometer, one_attribute};
 use crate::error::Result;
 use crate::project::Project;
 use crate::release::estimates::Estimates;
 use crate::release::floor::Floor;
-use crate::release::plan::Expected;
+use crate::release::plan::ExpectedError;
 use crate::release::run::PlannedRelease;
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
@@ -32,7 +32,8 @@ pub fn usual_delta(project: &Project) -> Result<Exact> {
 pub fn delta_of(planned: &PlannedRelease, scopes: &[Scope], usual: &Exact) -> Result<Exact> {
     let mut delta = planned.request.cost.delta.clone().map_or_else(|| usual.clone(), |own| own.max(usual.clone()));
     for scope in scopes {
-        delta = Spent::of(&planned.plan.events, scope)?.least_delta().map_or(delta.clone(), |least| delta.max(least));
+        delta =
+            Odometer::of(&planned.plan.events, scope)?.least_delta().map_or(delta.clone(), |least| delta.max(least));
     }
     Ok(delta)
 }
@@ -41,7 +42,7 @@ pub fn delta_of(planned: &PlannedRelease, scopes: &[Scope], usual: &Exact) -> Re
 pub fn without_epsilon(planned: &PlannedRelease, scopes: &[Scope], delta: &Exact) -> Result<Option<String>> {
     let mut least = None;
     for scope in scopes {
-        let spent = Spent::of(&planned.plan.events, scope)?;
+        let spent = Odometer::of(&planned.plan.events, scope)?;
         if spent.epsilon(delta).is_none() {
             least = least.max(spent.least_delta());
         }
@@ -52,7 +53,7 @@ pub fn without_epsilon(planned: &PlannedRelease, scopes: &[Scope], delta: &Exact
 
 /// The ε of a release in a scope; none where there is none at this δ.
 pub fn cost(planned: &PlannedRelease, scope: &Scope, delta: &Exact) -> Result<Option<f64>> {
-    Ok(Spent::of(&planned.plan.events, scope)?.epsilon(delta).map(|epsilon| epsilon.to_f64_up()))
+    Ok(Odometer::of(&planned.plan.events, scope)?.epsilon(delta).map(|epsilon| epsilon.to_f64_up()))
 }
 
 /// A scope in a word, or in the names of its attributes.
@@ -71,9 +72,9 @@ pub struct ReleaseForecast {
     /// Its kind.
     pub kind: String,
     /// What it would cost in every scope.
-    pub costs: ByScope<ScopeCost>,
+    pub costs: PerScope<ScopeCost>,
     /// The errors to expect.
-    pub errors: Vec<Expected>,
+    pub errors: Vec<ExpectedError>,
     /// What nobody could beat.
     pub limits: Vec<Floor>,
     /// What a reader should know.
@@ -95,12 +96,12 @@ pub fn forecast(
     scopes: &[Scope],
     delta: &Exact,
 ) -> Result<ReleaseForecast> {
-    let mut costs = ByScope::default();
+    let mut costs = PerScope::default();
     for scope in scopes {
         let epsilon = cost(planned, scope, delta)?;
         costs.insert(scope, ScopeCost { epsilon, delta: delta.to_f64(), rho: None, approximate_zcdp: None });
     }
-    let spent = Spent::of(&planned.plan.events, &Scope::Person)?;
+    let spent = Odometer::of(&planned.plan.events, &Scope::Person)?;
     let everybody = |delta: &Exact| spent.epsilon(delta).map(|epsilon| epsilon.to_f64_up());
     let plan = &planned.plan;
     Ok(ReleaseForecast {

@@ -5,7 +5,7 @@
 //!   a list of events.
 //! - Trees of heavy hitters with unknown values, for several attributes: what an event says of one attribute adds up for one owner only.
 
-use crate::budget::Spent;
+use crate::budget::Odometer;
 use crate::error::Result;
 use crate::kinds::registry;
 use crate::ledger::Charge;
@@ -31,7 +31,7 @@ pub(super) fn for_groups<'a>(charge: &'a Charge, scope: &Scope) -> Result<Cow<'a
     if moved < 2 || !(is_tree || has_keys_of_their_own(events)) {
         return Ok(Cow::Borrowed(events));
     }
-    let spent = Spent::of(events, scope)?;
+    let spent = Odometer::of(events, scope)?;
     let own = spent.delta().clone();
     // Pure noise needs no δ beside that of the keys; Gaussian noise gets what the rule keeps for it where the keys take their share.
     let whole = (0..OWN_DELTAS).fold(Exact::zero(), |sum, _| sum + own.clone());

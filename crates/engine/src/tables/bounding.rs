@@ -32,8 +32,8 @@
 //! For every hash key, what is kept of an owner is a function of that owner's rows alone.
 
 pub(crate) use contributions::Contribution;
-pub(crate) use owned::Owned;
-pub(crate) use part::{Aside, Broken, Lost, Part};
+pub(crate) use owned::RowsByOwner;
+pub(crate) use part::{LostRows, OwnerPart, PartContext, PartError};
 
 use super::intern::{Interner, Name};
 use super::ranks::Ranks;
@@ -71,7 +71,7 @@ const HELD: usize = 1024;
 
 /// Rows, column by column.
 #[derive(Debug, Default)]
-pub(crate) struct Rows {
+pub(crate) struct ColumnarRows {
     /// How many values each brings.
     width: usize,
     /// The owners that are numbers.
@@ -86,7 +86,7 @@ pub(crate) struct Rows {
     copies: Vec<u32>,
 }
 
-impl Rows {
+impl ColumnarRows {
     /// None yet; each will bring `width` values.
     pub fn new(width: usize) -> Self {
         Self { width, ..Self::default() }
@@ -217,7 +217,7 @@ pub(crate) type Tie<'a> = &'a dyn Fn(u32, u32) -> Ordering;
 pub(crate) struct Bounder<'a> {
     ranks: &'a Ranks,
     bounds: Bounds,
-    rows: &'a Rows,
+    rows: &'a ColumnarRows,
 }
 
 /// One row beside what decides about it.
@@ -234,14 +234,14 @@ struct Choice {
     /// The rows that stay by the first two rules, group after group, of each group no more than may count in all; a row with copies as often as copies of it stay.
     members: Vec<Member>,
     /// Of each group its rank, where its rows end, and how many there are, also beyond those.
-    groups: Vec<Chosen>,
+    groups: Vec<ChosenGroup>,
     ranked: Vec<(u64, Member)>,
     third_rule: ThirdRule,
 }
 
 /// A group that stays by the first rule.
 #[derive(Debug, Clone, Copy)]
-struct Chosen {
+struct ChosenGroup {
     rank: u64,
     end: usize,
     rows: u64,
@@ -264,7 +264,7 @@ pub(crate) struct BeyondBounds;
 
 impl Bounder<'_> {
     /// The rows without what cannot stay, and one for all equal ones.
-    fn cut_down(&self, tie: Tie<'_>) -> Rows {
+    fn cut_down(&self, tie: Tie<'_>) -> ColumnarRows {
         let mut kept: Vec<(u32, u32)> = Vec::new();
         let (mut members, ends) = self.by_owner();
         let mut start = 0;
@@ -314,7 +314,7 @@ impl Bounder<'_> {
                 third_rule.counts(self.ranks, chosen.iter().map(|group| (group.rank, group.rows)), self.bounds.rows)
             });
             let (mut start, mut total, mut used) = (0, 0, 0);
-            for (index, Chosen { end, .. }) in chosen.iter().enumerate() {
+            for (index, ChosenGroup { end, .. }) in chosen.iter().enumerate() {
                 let count = counts.map_or(end - start, |counts| counts[index]);
                 total += count as u64;
                 used += u64::from(count > 0);
@@ -407,7 +407,7 @@ impl Bounder<'_> {
                 let all = group.iter().flat_map(|member| std::iter::repeat_n(*member, copies(member)));
                 members.extend(all.take(first));
             }
-            groups.push(Chosen { rank: group[0].rank, end: members.len(), rows });
+            groups.push(ChosenGroup { rank: group[0].rank, end: members.len(), rows });
         }
     }
 

@@ -9,11 +9,11 @@
 use crate::error::{Error, Result};
 use crate::guarded::caught;
 use crate::project::{Domain, Graph, Project, Request, Table};
-use crate::tables::csv::Trouble;
-use crate::tables::files::{DataFile, Form};
+use crate::tables::csv::RecordError;
+use crate::tables::files::{DataFile, FileFormat};
 use crate::tables::sources::separator_hint;
 use crate::tables::text::TextRows;
-use crate::tables::value::{LONGEST_TEXT, MISSING, Wanted, missing_hint, quote_hint, quoted};
+use crate::tables::value::{LONGEST_TEXT, MISSING, WantedType, missing_hint, quote_hint, quoted};
 use crate::tables::{Backend, sources as tables};
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::DataType;
@@ -102,7 +102,7 @@ fn file_states(files: &[DataFile]) -> Result<Vec<FileState>> {
 }
 
 fn file_state(file: &DataFile) -> Result<FileState> {
-    if file.form == Form::Memory {
+    if file.form == FileFormat::Memory {
         let (digest, bytes) = file.batches()?.digest();
         return Ok(FileState { path: file.path.clone(), digest: digest.to_string(), bytes });
     }
@@ -143,8 +143,8 @@ pub fn check(project: &Project, names: &[String]) -> Result<()> {
                     table.source.display()
                 )));
             }
-            Err(Unread::Damaged(error)) => return Err(located(&backend, table, &files).unwrap_or(error)),
-            Err(Unread::Unfit(error)) => return Err(error),
+            Err(ReadFailure::Damaged(error)) => return Err(located(&backend, table, &files).unwrap_or(error)),
+            Err(ReadFailure::Unfit(error)) => return Err(error),
         }
     }
     Ok(())
@@ -161,7 +161,7 @@ pub fn hints(project: &Project, names: &[String]) -> Result<Vec<String>> {
         }
         let files = tables::source_files(table)?;
         let mut edges = HashSet::new();
-        for file in files.iter().filter(|file| file.form == Form::Csv) {
+        for file in files.iter().filter(|file| file.form == FileFormat::Csv) {
             let quoted = quoted_values(table, file)?.or(missing_words(table, file)?);
             let no_edge = table.graph.as_ref().map(|graph| no_edge(graph, file, &mut edges)).transpose()?.flatten();
             let label = no_label(&number_labels(project, table), file)?;
@@ -188,8 +188,8 @@ fn quoted_values(table: &Table, file: &DataFile) -> Result<Option<String>> {
     if columns.is_empty() {
         return Ok(None);
     }
-    let wrong = |trouble: Trouble| trouble.sentence(&file.path, |field| format!("field {}", field + 1));
-    let mut rows = TextRows::open(file, &names, |_| Some(Wanted::Text))?.map_err(wrong)?;
+    let wrong = |trouble: RecordError| trouble.sentence(&file.path, |field| format!("field {}", field + 1));
+    let mut rows = TextRows::open(file, &names, |_| Some(WantedType::Text))?.map_err(wrong)?;
     while rows.advance().map_err(wrong)? {
         for (place, values) in &columns {
             let Some(text) = rows.field(*place) else { continue };
@@ -221,8 +221,8 @@ fn missing_words(table: &Table, file: &DataFile) -> Result<Option<String>> {
     if columns.is_empty() {
         return Ok(None);
     }
-    let wrong = |trouble: Trouble| trouble.sentence(&file.path, |field| format!("field {}", field + 1));
-    let mut rows = TextRows::open(file, &names, |_| Some(Wanted::Text))?.map_err(wrong)?;
+    let wrong = |trouble: RecordError| trouble.sentence(&file.path, |field| format!("field {}", field + 1));
+    let mut rows = TextRows::open(file, &names, |_| Some(WantedType::Text))?.map_err(wrong)?;
     while rows.advance().map_err(wrong)? {
         for place in &columns {
             let Some(text) = rows.field(*place) else { continue };
@@ -268,8 +268,8 @@ fn no_label(labels: &[(String, String)], file: &DataFile) -> Result<Option<Strin
     if columns.is_empty() {
         return Ok(None);
     }
-    let wrong = |trouble: Trouble| trouble.sentence(&file.path, |field| format!("field {}", field + 1));
-    let mut rows = TextRows::open(file, &names, |_| Some(Wanted::Text))?.map_err(wrong)?;
+    let wrong = |trouble: RecordError| trouble.sentence(&file.path, |field| format!("field {}", field + 1));
+    let mut rows = TextRows::open(file, &names, |_| Some(WantedType::Text))?.map_err(wrong)?;
     while rows.advance().map_err(wrong)? {
         for (place, release) in &columns {
             let number = rows.field(*place).and_then(|text| text.trim().parse::<f64>().ok());
@@ -294,8 +294,8 @@ fn no_edge(graph: &Graph, file: &DataFile, edges: &mut HashSet<(u32, u32)>) -> R
     let names: Vec<String> = file.columns()?.into_iter().map(|(name, _)| name).collect();
     let place = |end: &String| names.iter().position(|name| name == end);
     let Some((from, to)) = place(&graph.from).zip(place(&graph.to)) else { return Ok(None) };
-    let wrong = |trouble: Trouble| trouble.sentence(&file.path, |field| format!("field {}", field + 1));
-    let mut rows = TextRows::open(file, &names, |_| Some(Wanted::Text))?.map_err(wrong)?;
+    let wrong = |trouble: RecordError| trouble.sentence(&file.path, |field| format!("field {}", field + 1));
+    let mut rows = TextRows::open(file, &names, |_| Some(WantedType::Text))?.map_err(wrong)?;
     while rows.advance().map_err(wrong)? {
         // "2.0" is read as 2, as everywhere.
         let vertex = |place: usize| {
@@ -325,14 +325,14 @@ fn no_edge(graph: &Graph, file: &DataFile, edges: &mut HashSet<(u32, u32)>) -> R
 }
 
 /// Why rows could not be read.
-enum Unread {
+enum ReadFailure {
     /// They are not as they must be, and the sentence says in what.
     Unfit(Error),
     /// Nothing is known but that a file is damaged, or changes.
     Damaged(Error),
 }
 
-impl From<Error> for Unread {
+impl From<Error> for ReadFailure {
     fn from(error: Error) -> Self {
         Self::Unfit(error)
     }
@@ -344,7 +344,7 @@ fn read(
     table: &Table,
     files: &[DataFile],
     column: Option<usize>,
-) -> std::result::Result<u64, Unread> {
+) -> std::result::Result<u64, ReadFailure> {
     // Whole numbers that another table's owners make texts become texts without fail.
     let owner = tables::owners_as(table, files)?;
     let rows = tables::rows(table, files, &owner)?;
@@ -358,8 +358,8 @@ fn read(
     });
     match counted {
         Some(Ok((rows, None))) => Ok(rows),
-        Some(Ok((_, Some(name)))) => Err(Unread::Unfit(too_long(table, &name))),
-        None | Some(Err(_)) => Err(Unread::Damaged(Error::input(format!(
+        Some(Ok((_, Some(name)))) => Err(ReadFailure::Unfit(too_long(table, &name))),
+        None | Some(Err(_)) => Err(ReadFailure::Damaged(Error::input(format!(
             "table '{}': {} cannot be read to its end: it is damaged or changes while it is read",
             table.name,
             table.source.display()
@@ -405,7 +405,7 @@ fn long_text(batch: &RecordBatch) -> Option<String> {
 fn located(backend: &Backend, table: &Table, files: &[DataFile]) -> Option<Error> {
     for file in files {
         for column in 0..tables::schema(table).fields().len() {
-            if let Err(Unread::Damaged(_)) = read(backend, table, std::slice::from_ref(file), Some(column)) {
+            if let Err(ReadFailure::Damaged(_)) = read(backend, table, std::slice::from_ref(file), Some(column)) {
                 return Some(Error::input(format!(
                     "{}: column '{}' cannot be read to its end: the file is damaged; write it anew",
                     file.path.display(),
@@ -420,8 +420,8 @@ fn located(backend: &Backend, table: &Table, files: &[DataFile]) -> Option<Error
 /// How many rows a file says it has.
 fn rows_of(file: &DataFile) -> Result<u64> {
     match file.form {
-        Form::Memory => Ok(file.batches()?.rows()),
-        Form::Parquet => Ok(u64::try_from(file.footer()?.metadata().file_metadata().num_rows()).unwrap_or(0)),
+        FileFormat::Memory => Ok(file.batches()?.rows()),
+        FileFormat::Parquet => Ok(u64::try_from(file.footer()?.metadata().file_metadata().num_rows()).unwrap_or(0)),
         _ => {
             let counted = caught(|| -> Result<Option<u64>> {
                 let mut batches = file.arrow(Some(Vec::new()))?;
@@ -437,11 +437,11 @@ fn rows_of(file: &DataFile) -> Result<u64> {
 fn scan(table: &Table, file: &DataFile) -> Result<()> {
     let shown = file.path.display();
     let names: Vec<String> = file.columns()?.into_iter().map(|(name, _)| name).collect();
-    let declared = Wanted::all(table);
-    let columns: Vec<Option<Wanted>> = names.iter().map(|name| declared.get(name.as_str()).copied()).collect();
+    let declared = WantedType::all(table);
+    let columns: Vec<Option<WantedType>> = names.iter().map(|name| declared.get(name.as_str()).copied()).collect();
     let called =
         |field: usize| names.get(field).map_or(format!("field {}", field + 1), |name| format!("column '{name}'"));
-    let wrong = |trouble: Trouble| trouble.sentence(&file.path, called);
+    let wrong = |trouble: RecordError| trouble.sentence(&file.path, called);
     if let (Some(names), Some(row)) = (&file.layout.header, file.first_row()?)
         && row.len() == names.len()
         && names.iter().zip(&row).all(|(name, field)| name.eq_ignore_ascii_case(field))

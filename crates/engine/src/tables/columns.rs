@@ -1,6 +1,6 @@
 //! The columns of a file.
 
-use super::files::{DataFile, Form};
+use super::files::{DataFile, FileFormat};
 use super::json;
 use crate::error::{Error, Result};
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
@@ -13,11 +13,11 @@ impl DataFile {
             fields.map(|field| (field.name().clone(), Some(field.data_type().clone()))).collect::<Vec<_>>()
         };
         let columns = match self.form {
-            Form::Csv => self.header()?.into_iter().map(|name| (name, None)).collect(),
-            Form::JsonLines => json::keys(self)?.into_iter().map(|name| (name, None)).collect(),
-            Form::Arrow => typed(&self.arrow(None)?.schema()),
-            Form::Parquet => typed(self.footer()?.schema()),
-            Form::Memory => typed(self.batches()?.schema()),
+            FileFormat::Csv => self.header()?.into_iter().map(|name| (name, None)).collect(),
+            FileFormat::JsonLines => json::keys(self)?.into_iter().map(|name| (name, None)).collect(),
+            FileFormat::Arrow => typed(&self.arrow(None)?.schema()),
+            FileFormat::Parquet => typed(self.footer()?.schema()),
+            FileFormat::Memory => typed(self.batches()?.schema()),
         };
         let mut places: Vec<(&str, usize)> =
             columns.iter().zip(1..).map(|((name, _), place)| (name.as_str(), place)).collect();
@@ -25,7 +25,7 @@ impl DataFile {
         // Several columns without a name do no harm: nobody can mean them. The names are not said: without a line of names they are values.
         if let Some(twice) = places.windows(2).find(|pair| pair[0].0 == pair[1].0 && !pair[0].0.is_empty()) {
             let (one, other) = (twice[0].1, twice[1].1);
-            let hint = if self.form == Form::Csv {
+            let hint = if self.form == FileFormat::Csv {
                 "; if the file has no line of names, say header = [\"…\"] for the table"
             } else {
                 ""

@@ -13,7 +13,7 @@ const LONGEST_ROW: usize = 16 << 20;
 
 /// Why there is no next record.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum RecordError {
     /// The quote on this line, in this field (from 0), is never closed.
     Unclosed(u64, usize),
     /// Something stands between a closing quote and the next separator.
@@ -38,7 +38,7 @@ pub(crate) enum Trouble {
     Machine(String),
 }
 
-impl Trouble {
+impl RecordError {
     /// In a sentence; `name` is what to call a field, from 0.
     pub fn sentence(&self, file: &Path, name: impl Fn(usize) -> String) -> Error {
         let file = file.display();
@@ -82,7 +82,9 @@ impl Trouble {
     /// A failure to read on.
     pub fn of(error: &std::io::Error, line: u64) -> Self {
         match error.kind() {
-            ErrorKind::InvalidData if error.get_ref().is_some_and(|inner| inner.is::<super::decode::NotEncoded>()) => {
+            ErrorKind::InvalidData
+                if error.get_ref().is_some_and(|inner| inner.is::<super::decode::EncodingError>()) =>
+            {
                 Self::Encoding(line)
             }
             ErrorKind::UnexpectedEof => Self::Short,
@@ -92,7 +94,7 @@ impl Trouble {
 }
 
 /// Cuts bytes into records.
-pub(crate) struct Records<R> {
+pub(crate) struct CsvRecords<R> {
     input: R,
     separator: u8,
     quote: Option<u8>,
@@ -107,7 +109,7 @@ pub(crate) struct Records<R> {
 
 /// Where the reader is inside of a record.
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum RecordState {
     RecordStart,
     FieldStart,
     Plain,
@@ -117,10 +119,10 @@ enum State {
     Quote(u64),
 }
 
-impl<R: BufRead> Records<R> {
+impl<R: BufRead> CsvRecords<R> {
     /// From the beginning of a file; a byte-order mark is passed over.
-    pub fn new(mut input: R, layout: &Layout) -> Result<Self, Trouble> {
-        if input.fill_buf().map_err(|error| Trouble::of(&error, 1))?.starts_with(b"\xef\xbb\xbf") {
+    pub fn new(mut input: R, layout: &Layout) -> Result<Self, RecordError> {
+        if input.fill_buf().map_err(|error| RecordError::of(&error, 1))?.starts_with(b"\xef\xbb\xbf") {
             input.consume(3);
         }
         let (separator, quote) = (layout.separator, layout.quote);
@@ -129,21 +131,21 @@ impl<R: BufRead> Records<R> {
     }
 
     /// Reads the next record; lines without anything in them are none. False at the end.
-    pub fn advance(&mut self) -> Result<bool, Trouble> {
+    pub fn advance(&mut self) -> Result<bool, RecordError> {
         self.data.clear();
         self.ends.clear();
         self.lines.clear();
-        let mut state = State::RecordStart;
+        let mut state = RecordState::RecordStart;
         loop {
             let buffer = match self.input.fill_buf() {
                 Ok(buffer) => buffer,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return Err(Trouble::of(&error, self.line)),
+                Err(error) => return Err(RecordError::of(&error, self.line)),
             };
             if buffer.is_empty() {
                 return match state {
-                    State::RecordStart => Ok(false),
-                    State::Quoted(line) => Err(Trouble::Unclosed(line, self.ends.len())),
+                    RecordState::RecordStart => Ok(false),
+                    RecordState::Quoted(line) => Err(RecordError::Unclosed(line, self.ends.len())),
                     _ => {
                         self.ends.push(self.data.len());
                         Ok(true)
@@ -163,41 +165,41 @@ impl<R: BufRead> Records<R> {
                     self.line += u64::from(!(byte == b'\n' && self.after_return));
                 }
                 self.after_return = byte == b'\r';
-                if state == State::RecordStart {
+                if state == RecordState::RecordStart {
                     if is_break {
                         continue;
                     }
                     self.lines.push(line);
-                    state = State::FieldStart;
+                    state = RecordState::FieldStart;
                 }
                 state = match state {
-                    State::Quoted(from) if is_quote => State::Quote(from),
-                    State::Quoted(from) => {
+                    RecordState::Quoted(from) if is_quote => RecordState::Quote(from),
+                    RecordState::Quoted(from) => {
                         self.data.push(byte);
-                        State::Quoted(from)
+                        RecordState::Quoted(from)
                     }
-                    State::Quote(from) if is_quote => {
+                    RecordState::Quote(from) if is_quote => {
                         self.data.push(byte);
-                        State::Quoted(from)
+                        RecordState::Quoted(from)
                     }
-                    State::FieldStart if is_quote => State::Quoted(line),
+                    RecordState::FieldStart if is_quote => RecordState::Quoted(line),
                     _ if byte == self.separator => {
                         self.ends.push(self.data.len());
                         self.lines.push(line);
-                        State::FieldStart
+                        RecordState::FieldStart
                     }
                     _ if is_break => {
                         self.ends.push(self.data.len());
                         ended = true;
                         break;
                     }
-                    State::Quote(_) => {
-                        trouble = Some(Trouble::AfterQuote(line, self.ends.len()));
+                    RecordState::Quote(_) => {
+                        trouble = Some(RecordError::AfterQuote(line, self.ends.len()));
                         break;
                     }
                     _ => {
                         self.data.push(byte);
-                        State::Plain
+                        RecordState::Plain
                     }
                 };
             }
@@ -209,7 +211,7 @@ impl<R: BufRead> Records<R> {
                 return Ok(true);
             }
             if self.data.len() + self.ends.len() > LONGEST_ROW {
-                return Err(Trouble::Long(self.line_of(0)));
+                return Err(RecordError::Long(self.line_of(0)));
             }
         }
     }

@@ -8,18 +8,18 @@ const CHUNK: usize = 1 << 16;
 
 /// The bytes are not written in the declared encoding.
 #[derive(Debug)]
-pub(crate) struct NotEncoded;
+pub(crate) struct EncodingError;
 
-impl fmt::Display for NotEncoded {
+impl fmt::Display for EncodingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the letters are not of the declared encoding")
     }
 }
 
-impl std::error::Error for NotEncoded {}
+impl std::error::Error for EncodingError {}
 
 /// Reads bytes of an encoding as UTF-8; a letter that does not exist there is an error, never another letter.
-pub(crate) struct Decoded<R> {
+pub(crate) struct DecodingReader<R> {
     input: R,
     decoder: Decoder,
     raw: Vec<u8>,
@@ -31,7 +31,7 @@ pub(crate) struct Decoded<R> {
     ended: bool,
 }
 
-impl<R: Read> Decoded<R> {
+impl<R: Read> DecodingReader<R> {
     /// From the beginning of a file; a byte-order mark is passed over.
     pub fn new(input: R, encoding: &'static Encoding) -> Self {
         let decoder = encoding.new_decoder_with_bom_removal();
@@ -56,7 +56,7 @@ impl<R: Read> Decoded<R> {
             self.used += read;
             self.text.truncate(written);
             match outcome {
-                DecoderResult::Malformed(..) => return Err(io::Error::new(io::ErrorKind::InvalidData, NotEncoded)),
+                DecoderResult::Malformed(..) => return Err(io::Error::new(io::ErrorKind::InvalidData, EncodingError)),
                 DecoderResult::InputEmpty => self.ended = is_last,
                 DecoderResult::OutputFull => {}
             }
@@ -65,7 +65,7 @@ impl<R: Read> Decoded<R> {
     }
 }
 
-impl<R: Read> Read for Decoded<R> {
+impl<R: Read> Read for DecodingReader<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let number = self.fill_buf()?.read(out)?;
         self.consume(number);
@@ -73,7 +73,7 @@ impl<R: Read> Read for Decoded<R> {
     }
 }
 
-impl<R: Read> BufRead for Decoded<R> {
+impl<R: Read> BufRead for DecodingReader<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.given == self.text.len() {
             self.refill()?;
@@ -92,7 +92,7 @@ mod tests {
 
     fn decoded(bytes: &[u8], label: &str) -> io::Result<String> {
         let mut text = String::new();
-        Decoded::new(bytes, Encoding::for_label(label.as_bytes()).unwrap()).read_to_string(&mut text)?;
+        DecodingReader::new(bytes, Encoding::for_label(label.as_bytes()).unwrap()).read_to_string(&mut text)?;
         Ok(text)
     }
 

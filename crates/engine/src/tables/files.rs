@@ -1,7 +1,7 @@
 //! Which files a table's source is, and which columns they say they have. No value is looked at here.
 
-use super::csv::{Records, Trouble};
-use super::decode::Decoded;
+use super::csv::{CsvRecords, RecordError};
+use super::decode::DecodingReader;
 use super::lengths;
 use crate::error::{Error, Result};
 use crate::file::identity;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 /// How a file's rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum FileFormat {
     /// Fields with separators between them, a record on each line, as RFC 4180 has them or as the table's layout says.
     Csv,
     /// An object of JSON on each line.
@@ -30,7 +30,7 @@ pub(crate) enum Form {
     Memory,
 }
 
-impl Form {
+impl FileFormat {
     /// Whether values are written as texts, which the check reads one by one.
     pub fn is_text(self) -> bool {
         matches!(self, Self::Csv | Self::JsonLines)
@@ -50,7 +50,7 @@ impl Form {
 
 /// How a text file is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Packing {
+pub(crate) enum Compression {
     None,
     Gzip,
     Zstd,
@@ -69,8 +69,8 @@ pub(crate) struct DataFile {
     /// Where it is, as the project file says.
     pub path: PathBuf,
     /// How it is written.
-    pub form: Form,
-    packing: Packing,
+    pub form: FileFormat,
+    packing: Compression,
     /// What the table says about its text files.
     pub layout: Layout,
     /// What the names of its folders say about all of its rows: column and value, none where the value is missing.
@@ -218,27 +218,29 @@ fn kind_of(path: &Path) -> Result<FileType> {
 fn data_file(path: &Path, layout: &Layout) -> Result<Option<DataFile>> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_ascii_lowercase();
     let (packing, inner) = match name.strip_suffix(".gz").or(name.strip_suffix(".gzip")) {
-        Some(inner) => (Packing::Gzip, inner),
-        None => name.strip_suffix(".zst").map_or((Packing::None, name.as_str()), |inner| (Packing::Zstd, inner)),
+        Some(inner) => (Compression::Gzip, inner),
+        None => {
+            name.strip_suffix(".zst").map_or((Compression::None, name.as_str()), |inner| (Compression::Zstd, inner))
+        }
     };
     let mut layout = layout.clone();
     let form = match inner.rsplit_once('.').map(|(_, ending)| ending) {
-        Some("csv") => Form::Csv,
+        Some("csv") => FileFormat::Csv,
         Some("tsv") => {
             if layout.separator == Layout::default().separator && !layout.comma_in_tsv {
                 layout.separator = b'\t';
             }
-            Form::Csv
+            FileFormat::Csv
         }
-        Some("jsonl" | "ndjson") => Form::JsonLines,
-        Some("arrow" | "feather") if packing == Packing::None => Form::Arrow,
-        Some("parquet") if packing == Packing::None => Form::Parquet,
+        Some("jsonl" | "ndjson") => FileFormat::JsonLines,
+        Some("arrow" | "feather") if packing == Compression::None => FileFormat::Arrow,
+        Some("parquet") if packing == Compression::None => FileFormat::Parquet,
         _ => return Ok(None),
     };
     let foreign = match form {
-        Form::Csv => None,
-        Form::JsonLines => layout.about_csv(),
-        Form::Arrow | Form::Parquet | Form::Memory => layout.about_text(),
+        FileFormat::Csv => None,
+        FileFormat::JsonLines => layout.about_csv(),
+        FileFormat::Arrow | FileFormat::Parquet | FileFormat::Memory => layout.about_text(),
     };
     match foreign {
         Some(key) => Err(Error::input(format!(
@@ -259,8 +261,8 @@ impl DataFile {
     pub fn in_memory(name: &Path, rows: &Batches) -> Self {
         Self {
             path: name.to_path_buf(),
-            form: Form::Memory,
-            packing: Packing::None,
+            form: FileFormat::Memory,
+            packing: Compression::None,
             layout: Layout::default(),
             partition: Vec::new(),
             rows: Some(rows.clone()),
@@ -288,15 +290,15 @@ impl DataFile {
         let file = self.open()?;
         self.check_packing(&file)?;
         let unpacked: Box<dyn Read + Send> = match self.packing {
-            Packing::None => Box::new(file),
-            Packing::Gzip => Box::new(flate2::read::MultiGzDecoder::new(BufReader::new(file))),
-            Packing::Zstd => {
+            Compression::None => Box::new(file),
+            Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(BufReader::new(file))),
+            Compression::Zstd => {
                 Box::new(zstd::stream::read::Decoder::new(file).map_err(|error| unopened(&self.path, &error))?)
             }
         };
         Ok(match self.layout.encoding == encoding_rs::UTF_8 {
             true => Box::new(BufReader::with_capacity(BUFFER, unpacked)),
-            false => Box::new(Decoded::new(unpacked, self.layout.encoding)),
+            false => Box::new(DecodingReader::new(unpacked, self.layout.encoding)),
         })
     }
 
@@ -306,20 +308,20 @@ impl DataFile {
         let read = file.take(4).read_to_end(&mut first).and_then(|_| file.rewind());
         read.map_err(|error| unopened(&self.path, &error))?;
         let found = match first[..] {
-            [0x1f, 0x8b, ..] => Packing::Gzip,
-            [0x28, 0xb5, 0x2f, 0xfd] => Packing::Zstd,
-            _ => Packing::None,
+            [0x1f, 0x8b, ..] => Compression::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd] => Compression::Zstd,
+            _ => Compression::None,
         };
         if found == self.packing {
             return Ok(());
         }
         let shown = self.path.display();
         Err(Error::input(match (found, self.packing) {
-            (Packing::None, _) => {
+            (Compression::None, _) => {
                 format!("{shown} is not packed as its name says: let its name end without .gz or .zst, or pack it")
             }
-            (Packing::Gzip, _) => format!("{shown} is packed with gzip: let its name end in .gz, as in .csv.gz"),
-            (Packing::Zstd, _) => format!("{shown} is packed with zstd: let its name end in .zst, as in .csv.zst"),
+            (Compression::Gzip, _) => format!("{shown} is packed with gzip: let its name end in .gz, as in .csv.gz"),
+            (Compression::Zstd, _) => format!("{shown} is packed with zstd: let its name end in .zst, as in .csv.zst"),
         }))
     }
 
@@ -329,8 +331,8 @@ impl DataFile {
             return Ok(names.clone());
         }
         let shown = self.path.display();
-        let wrong = |trouble: Trouble| trouble.sentence(&self.path, |field| format!("column name {}", field + 1));
-        let mut records = Records::new(self.text()?, &self.layout).map_err(wrong)?;
+        let wrong = |trouble: RecordError| trouble.sentence(&self.path, |field| format!("column name {}", field + 1));
+        let mut records = CsvRecords::new(self.text()?, &self.layout).map_err(wrong)?;
         if !records.advance().map_err(wrong)? {
             return Err(Error::input(format!("{shown} is empty; its first line must name the columns")));
         }
@@ -360,11 +362,11 @@ impl DataFile {
 
     /// The fields of the first row of a CSV file, which may be its line of names; none of a file without rows.
     pub fn first_row(&self) -> Result<Option<Vec<String>>> {
-        if self.form != Form::Csv {
+        if self.form != FileFormat::Csv {
             return Ok(None);
         }
-        let wrong = |trouble: Trouble| trouble.sentence(&self.path, |field| format!("field {}", field + 1));
-        let mut records = Records::new(self.text()?, &self.layout).map_err(wrong)?;
+        let wrong = |trouble: RecordError| trouble.sentence(&self.path, |field| format!("field {}", field + 1));
+        let mut records = CsvRecords::new(self.text()?, &self.layout).map_err(wrong)?;
         let text = |field: &[u8]| String::from_utf8_lossy(field).trim().to_string();
         Ok(records.advance().map_err(wrong)?.then(|| records.fields().map(text).collect()))
     }
@@ -378,14 +380,14 @@ impl DataFile {
     }
 
     fn first_lines(&self) -> Option<Vec<String>> {
-        let text = self.text().ok().filter(|_| self.form == Form::Csv)?;
+        let text = self.text().ok().filter(|_| self.form == FileFormat::Csv)?;
         text.take(FIRST_LINES.1).lines().take(FIRST_LINES.0).collect::<std::io::Result<Vec<String>>>().ok()
     }
 
     /// Whether a row among the first ones has more than one field.
     pub fn has_wider_rows(&self) -> bool {
         let wide = || -> Option<bool> {
-            let mut records = Records::new(self.text().ok()?, &self.layout).ok()?;
+            let mut records = CsvRecords::new(self.text().ok()?, &self.layout).ok()?;
             for _ in 0..FIRST_LINES.0 {
                 if !records.advance().ok()? {
                     break;
@@ -396,14 +398,14 @@ impl DataFile {
             }
             Some(false)
         };
-        self.form == Form::Csv && wide().unwrap_or(false)
+        self.form == FileFormat::Csv && wide().unwrap_or(false)
     }
 
     /// About how many rows it has, where that can be told without reading it: from what a Parquet file says, or from the length of the first lines.
     pub fn expected_rows(&self) -> Option<u64> {
         match self.form {
-            Form::Parquet => u64::try_from(self.footer().ok()?.metadata().file_metadata().num_rows()).ok(),
-            Form::Csv | Form::JsonLines if self.packing == Packing::None => {
+            FileFormat::Parquet => u64::try_from(self.footer().ok()?.metadata().file_metadata().num_rows()).ok(),
+            FileFormat::Csv | FileFormat::JsonLines if self.packing == Compression::None => {
                 let file = self.open().ok()?;
                 let length = file.metadata().ok()?.len();
                 let mut start = Vec::new();

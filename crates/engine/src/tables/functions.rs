@@ -2,7 +2,7 @@
 //! `fitted` casts what fits, `finite` leaves out what is no number, `units` makes integers.
 
 use crate::calendar;
-use crate::project::{Column, Domain, Edges, Recoding, Zone};
+use crate::project::{BinEdges, Column, Domain, Recoding, Zone};
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, Date32Array, Float64Array, Int64Array, StringArray, TimestampNanosecondArray,
 };
@@ -67,10 +67,12 @@ pub(crate) fn brought(expression: Expr, column: &Column) -> Expr {
         }
         Some(Recoding::Bins { edges, labels }) => {
             let (kind, edges) = match edges {
-                Edges::Whole(edges) => (DataType::Int64, edges.clone()),
-                Edges::Days(edges) => (DataType::Date32, edges.clone()),
-                Edges::Moments(edges, _) => (MOMENT, edges.clone()),
-                Edges::Numbers(edges) => (DataType::Float64, edges.iter().map(|edge| edge.to_bits() as i64).collect()),
+                BinEdges::Whole(edges) => (DataType::Int64, edges.clone()),
+                BinEdges::Days(edges) => (DataType::Date32, edges.clone()),
+                BinEdges::Moments(edges, _) => (MOMENT, edges.clone()),
+                BinEdges::Numbers(edges) => {
+                    (DataType::Float64, edges.iter().map(|edge| edge.to_bits() as i64).collect())
+                }
             };
             call("scumble_bin", Rule::Bins { kind, edges, labels: labels.clone() }, expression)
         }
@@ -98,18 +100,18 @@ pub(crate) fn brought_in_sql(expression: Expr, column: &Column) -> Result<Expr> 
         Some(Recoding::Bins { edges, labels }) => {
             let number = |edge: &i64| lit(*edge);
             let edges: Vec<Expr> = match edges {
-                Edges::Whole(edges) => edges.iter().map(number).collect(),
-                Edges::Numbers(edges) => edges.iter().map(|edge| lit(*edge)).collect(),
-                Edges::Days(edges) => {
+                BinEdges::Whole(edges) => edges.iter().map(number).collect(),
+                BinEdges::Numbers(edges) => edges.iter().map(|edge| lit(*edge)).collect(),
+                BinEdges::Days(edges) => {
                     edges.iter().map(|day| lit(ScalarValue::Date32(i32::try_from(*day).ok()))).collect()
                 }
-                Edges::Moments(edges, _) => {
+                BinEdges::Moments(edges, _) => {
                     edges.iter().map(|moment| lit(ScalarValue::TimestampNanosecond(Some(*moment), None))).collect()
                 }
             };
             let nothing = || lit(ScalarValue::Utf8(None));
             let mut cases = when(expression.clone().is_null(), nothing());
-            if matches!(&column.recoding, Some(Recoding::Bins { edges: Edges::Numbers(_), .. })) {
+            if matches!(&column.recoding, Some(Recoding::Bins { edges: BinEdges::Numbers(_), .. })) {
                 let infinity = cast(lit("Infinity"), DataType::Float64);
                 cases = cases.when(expression.clone().gt(infinity), nothing());
             }
@@ -187,7 +189,7 @@ pub(crate) fn root(expression: Expr) -> Expr {
 /// One number to the power of another, NULL where that is no number or has no end: DataFusion's fails there.
 pub(crate) fn power(base: Expr, exponent: Expr) -> Expr {
     let signature = Signature::uniform(2, vec![DataType::Float64], Volatility::Immutable);
-    ScalarUDF::new_from_impl(Function { name: POWER, rule: Rule::Power, signature }).call(vec![base, exponent])
+    ScalarUDF::new_from_impl(RuleFunction { name: POWER, rule: Rule::Power, signature }).call(vec![base, exponent])
 }
 
 /// The name of [`power`]; no query can call it.
@@ -283,7 +285,7 @@ fn call(name: &'static str, rule: Rule, argument: Expr) -> Expr {
         Rule::Fitted(_) | Rule::Day | Rule::OnTheWall(_) => Signature::any(1, Volatility::Immutable),
         _ => Signature::uniform(1, types, Volatility::Immutable),
     };
-    ScalarUDF::new_from_impl(Function { name, rule, signature }).call(vec![argument])
+    ScalarUDF::new_from_impl(RuleFunction { name, rule, signature }).call(vec![argument])
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -321,13 +323,13 @@ enum Rule {
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Function {
+struct RuleFunction {
     name: &'static str,
     rule: Rule,
     signature: Signature,
 }
 
-impl ScalarUDFImpl for Function {
+impl ScalarUDFImpl for RuleFunction {
     fn name(&self) -> &str {
         self.name
     }

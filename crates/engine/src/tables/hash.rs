@@ -98,12 +98,12 @@ impl SipHasher {
 
 /// A quick hash for tables in memory: seeded, so that nobody can aim at collisions, and nothing but speed rests on it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Quick {
+pub(crate) struct QuickHash {
     seed: u64,
     factor: u64,
 }
 
-impl Quick {
+impl QuickHash {
     pub fn new(key: Key) -> Self {
         Self { seed: key.0 ^ 0xd1b5_4a32_d192_ed03, factor: (key.1 ^ 0x9e37_79b9_7f4a_7c15) | 1 }
     }

@@ -1,7 +1,7 @@
 //! Names as small numbers: each different owner, or key, gets the next number. An open-addressed table, because it is asked once per
 //! row.
 
-use super::hash::Quick;
+use super::hash::QuickHash;
 
 /// A free place of the table.
 const FREE: u32 = u32::MAX;
@@ -18,7 +18,7 @@ pub(crate) enum Name<'a> {
 impl Name<'_> {
     /// The hash that [`Interner::intern`] wants.
     #[inline]
-    pub fn hash(&self, quick: &Quick) -> u64 {
+    pub fn hash(&self, quick: &QuickHash) -> u64 {
         match self {
             Self::Number(number) => quick.number(*number),
             Self::Text(text) => quick.bytes(text),
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn every_name_keeps_its_number() {
-        let quick = Quick::new(Key(5, 6));
+        let quick = QuickHash::new(Key(5, 6));
         let (mut numbers, mut texts) = (Interner::default(), Interner::default());
         for round in 0..2 {
             for i in 0..5000i64 {

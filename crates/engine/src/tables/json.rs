@@ -4,7 +4,7 @@
 //! an owner is its text. Other numbers have no text of their own here (beyond 64 bits two of them may be read as one), so they are no texts. An object that has a
 //! declared key twice is refused.
 
-use super::csv::Trouble;
+use super::csv::RecordError;
 use super::files::DataFile;
 use crate::error::{Error, Result};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -18,7 +18,7 @@ const LONGEST_LINE: u64 = 16 << 20;
 
 /// The keys of the first object.
 pub(crate) fn keys(file: &DataFile) -> Result<Vec<String>> {
-    let wrong = |trouble: Trouble| trouble.sentence(&file.path, |_| "a value".to_string());
+    let wrong = |trouble: RecordError| trouble.sentence(&file.path, |_| "a value".to_string());
     let mut lines = Lines::new(file.text()?, Vec::new());
     match lines.object().map_err(wrong)? {
         Some(object) => Ok(object.values.keys().cloned().collect()),
@@ -52,22 +52,22 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// Reads the next object; false at the end.
-    pub fn advance(&mut self) -> std::result::Result<bool, Trouble> {
+    pub fn advance(&mut self) -> std::result::Result<bool, RecordError> {
         let Some(mut object) = self.object()? else { return Ok(false) };
         self.values.clear();
         for (place, key) in self.keys.iter().enumerate() {
             if key.as_ref().is_some_and(|(key, _)| object.twice.contains(key)) {
-                return Err(Trouble::Twice(self.line, place));
+                return Err(RecordError::Twice(self.line, place));
             }
             let is_text = key.as_ref().is_some_and(|(_, is_text)| *is_text);
             self.values.push(match key.as_ref().and_then(|(key, _)| object.values.remove(key)) {
                 Some(Value::Number(number)) if is_text && number.is_f64() => {
-                    return Err(Trouble::NoText(self.line, place));
+                    return Err(RecordError::NoText(self.line, place));
                 }
                 None | Some(Value::Null) => String::new(),
                 Some(Value::String(text)) => text,
                 Some(scalar @ (Value::Bool(_) | Value::Number(_))) => scalar.to_string(),
-                Some(_) => return Err(Trouble::Nested(self.line, place)),
+                Some(_) => return Err(RecordError::Nested(self.line, place)),
             });
         }
         Ok(true)
@@ -83,17 +83,17 @@ impl<R: BufRead> Lines<R> {
         self.values.get(place).map_or("", String::as_str)
     }
 
-    fn object(&mut self) -> std::result::Result<Option<Object>, Trouble> {
+    fn object(&mut self) -> std::result::Result<Option<Object>, RecordError> {
         let mut bytes = Vec::new();
         loop {
             bytes.clear();
             self.line += 1;
             match self.input.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut bytes) {
                 Ok(0) => return Ok(None),
-                Ok(number) if number as u64 > LONGEST_LINE => return Err(Trouble::Long(self.line)),
+                Ok(number) if number as u64 > LONGEST_LINE => return Err(RecordError::Long(self.line)),
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return Err(Trouble::of(&error, self.line)),
+                Err(error) => return Err(RecordError::of(&error, self.line)),
             }
             let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
             if text.iter().all(u8::is_ascii_whitespace) {
@@ -101,8 +101,8 @@ impl<R: BufRead> Lines<R> {
             }
             return match serde_json::from_slice(text) {
                 Ok(object) => Ok(Some(object)),
-                Err(_) if is_object_but_for_numbers(text) => Err(Trouble::NoNumber(self.line)),
-                Err(_) => Err(Trouble::NoObject(self.line)),
+                Err(_) if is_object_but_for_numbers(text) => Err(RecordError::NoNumber(self.line)),
+                Err(_) => Err(RecordError::NoObject(self.line)),
             };
         }
     }

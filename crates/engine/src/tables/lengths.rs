@@ -19,10 +19,10 @@ const AS_IT_IS: i64 = -1;
 const SETTLED: Duration = Duration::from_secs(2);
 
 /// Which file, how long, and when it was written last.
-type State = (u64, u64, u64, SystemTime);
+type FileStamp = (u64, u64, u64, SystemTime);
 
 /// Files that were looked at: they are opened several times, and may have very many lists of rows.
-static SOUND: Mutex<BTreeSet<State>> = Mutex::new(BTreeSet::new());
+static SOUND: Mutex<BTreeSet<FileStamp>> = Mutex::new(BTreeSet::new());
 
 /// Something if all lengths are within the file, and what is compressed fits the memory.
 pub(crate) fn check(path: &Path, file: &File) -> Option<()> {

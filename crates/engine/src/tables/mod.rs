@@ -25,7 +25,7 @@ mod watch;
 
 pub use watch::Watch;
 
-use crate::error::{Error, Result};
+use crate::error::{DataFusionResult, Error, Result};
 use crate::project::Project;
 use crate::room::with_room;
 use crate::stop::Stop;
@@ -44,14 +44,12 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-type Outcome<T> = std::result::Result<T, DataFusionError>;
-
 /// A session of DataFusion that knows a project's tables.
 pub struct Backend {
     pub(crate) context: SessionContext,
     runtime: tokio::runtime::Runtime,
     /// How to read each table.
-    sources: HashMap<String, Source>,
+    sources: HashMap<String, ReadPlan>,
     /// Whether to go on.
     stop: Stop,
     /// How much memory rows may take.
@@ -63,7 +61,7 @@ pub struct Backend {
 }
 
 /// How to read a table.
-struct Source {
+struct ReadPlan {
     plan: LogicalPlan,
     /// The owner's column.
     owner: Option<String>,
@@ -115,7 +113,7 @@ impl Backend {
         for (table, plan) in tables.iter().zip(sources::sources(&tables)?) {
             let plan = backend.coerced(plan).map_err(|error| sources::unusable(table, &error))?;
             let (owner, rows) = (table.owner.clone(), sources::expected_rows(table));
-            backend.sources.insert(table.name.clone(), Source { plan, owner, rows });
+            backend.sources.insert(table.name.clone(), ReadPlan { plan, owner, rows });
         }
         Ok(backend)
     }
@@ -130,7 +128,7 @@ impl Backend {
     ) -> Result<()> {
         let table = project.table(name)?;
         let plan = self.coerced(sources::given(table, rows)?).map_err(|error| sources::unusable(table, &error))?;
-        self.sources.insert(name.to_string(), Source { plan, owner: table.owner.clone(), rows: None });
+        self.sources.insert(name.to_string(), ReadPlan { plan, owner: table.owner.clone(), rows: None });
         Ok(())
     }
 
@@ -188,7 +186,7 @@ impl Backend {
     }
 
     /// The plan with the casts that its types need, all of them written out: what [`Backend::run`] runs as it is.
-    pub(crate) fn coerced(&self, plan: LogicalPlan) -> Outcome<LogicalPlan> {
+    pub(crate) fn coerced(&self, plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
         let state = self.context.state();
         state.analyzer().execute_and_check(plan, state.config_options(), |_, _| ())
     }
@@ -198,7 +196,7 @@ impl Backend {
     /// # Guarantee
     /// After: all columns but owners have the types that they had, so that every expression means what it meant; an owner is a whole
     /// number of 64 bits or a text.
-    pub(crate) fn with_sources(&self, plan: LogicalPlan) -> Outcome<LogicalPlan> {
+    pub(crate) fn with_sources(&self, plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
         let replaced = plan.transform_up_with_subqueries(|node| match node {
             LogicalPlan::TableScan(scan) => match self.sources.get(scan.table_name.table()) {
                 Some(source) => {
@@ -224,7 +222,7 @@ impl Backend {
         &self,
         frame: &DataFrame,
         share: f64,
-    ) -> Outcome<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)> {
+    ) -> DataFusionResult<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)> {
         let plan = frame.create_physical_plan().await?;
         self.watch.reads(Arc::clone(&plan), self.expected_rows(frame.logical_plan()), share);
         Ok((plan, Arc::new(frame.task_ctx())))
@@ -256,9 +254,9 @@ impl Backend {
     }
 }
 
-impl Source {
+impl ReadPlan {
     /// Whether the source has the declared columns, in their order and types; the owner's type is the source's.
-    fn fits(&self, scan: &TableScan) -> Outcome<()> {
+    fn fits(&self, scan: &TableScan) -> DataFusionResult<()> {
         let declared = scan.projected_schema.fields();
         let found = self.plan.schema().fields();
         let same = declared.len() == found.len()

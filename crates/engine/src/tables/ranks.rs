@@ -11,7 +11,7 @@
 //! # Guarantee
 //! Whatever the hash and the secret: what is kept of an owner is a function of that owner's rows alone ([`crate::tables::bounding`]).
 
-use super::hash::{Key, Quick, SipHasher};
+use super::hash::{Key, QuickHash, SipHasher};
 use super::intern::Name;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -56,8 +56,8 @@ impl Ranks {
     }
 
     /// A quick hash for tables in memory.
-    pub fn quick(&self) -> Quick {
-        Quick::new(match self {
+    pub fn quick(&self) -> QuickHash {
+        QuickHash::new(match self {
             Self::Sip(key) => *key,
             Self::Sha(sha) => Key(first_bits(&sha.secret), first_bits(&format!("{} quick", sha.secret))),
         })

@@ -4,10 +4,10 @@
 //! processors: where a quoted text holds line breaks, nobody can tell from the middle of a file whether a line break ends a row.
 //! No statistics of a file are used: every query reads the same rows. Parquet is read by DataFusion, everything else by `text`.
 
-use super::files::{DataFile, Form, real_path};
-use super::text::Files;
-use super::value::Wanted;
-use crate::error::{Error, Result};
+use super::files::{DataFile, FileFormat, real_path};
+use super::text::TextFiles;
+use super::value::WantedType;
+use crate::error::{DataFusionResult, Error, Result};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::config::TableParquetOptions;
@@ -18,7 +18,6 @@ use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::object_store::ObjectStoreUrl;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
-use datafusion::error::DataFusionError;
 use datafusion::logical_expr::{Expr, lit};
 use datafusion::object_store::path::Path as StorePath;
 use datafusion::physical_expr::PhysicalExpr;
@@ -40,25 +39,23 @@ const PIECES: u64 = 16;
 /// Smaller pieces are not worth opening a file for.
 const SMALLEST_PIECE: u64 = 4 << 20;
 
-type Outcome<T> = std::result::Result<T, DataFusionError>;
-
 /// The declared columns of some files.
 #[derive(Debug)]
-pub(crate) struct Rows {
+pub(crate) struct FileRows {
     schema: SchemaRef,
-    parts: Vec<Part>,
+    parts: Vec<FilePart>,
 }
 
-impl Rows {
+impl FileRows {
     /// Files whose columns are those of `schema`, in its order and types.
-    pub fn new(schema: Schema, parts: Vec<Part>) -> Self {
+    pub fn new(schema: Schema, parts: Vec<FilePart>) -> Self {
         Self { schema: Arc::new(schema), parts }
     }
 }
 
 /// One file, and how its columns become the declared ones.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct FilePart {
     file: DataFile,
     /// What DataFusion calls it.
     location: StorePath,
@@ -67,18 +64,18 @@ pub(crate) struct Part {
     /// For each declared column, which of the file's it is.
     places: Vec<usize>,
     /// For each declared column, what a text file must hold there.
-    wanted: Vec<Wanted>,
+    wanted: Vec<WantedType>,
     /// For each declared column, its value.
     values: Vec<Expr>,
     /// For each declared column, its one value in all rows, where the file's folder says it.
     constants: Vec<Option<ScalarValue>>,
 }
 
-impl Part {
+impl FilePart {
     /// A file, none of whose columns has been declared yet.
     pub fn new(file: &DataFile) -> Result<Self> {
         let location = match file.form {
-            Form::Memory => StorePath::default(),
+            FileFormat::Memory => StorePath::default(),
             _ => StorePath::from_absolute_path(real_path(&file.path)?).map_err(|_| {
                 Error::input(format!("the path {} has letters that cannot be read: rename it", file.path.display()))
             })?,
@@ -93,7 +90,7 @@ impl Part {
         &mut self,
         place: usize,
         name: &str,
-        (kind, wanted): (DataType, Wanted),
+        (kind, wanted): (DataType, WantedType),
         value: impl FnOnce(Expr, &DataType) -> Expr,
     ) {
         self.wanted.push(wanted);
@@ -105,7 +102,7 @@ impl Part {
 
     /// The next declared column, where all rows of the file have one value.
     pub fn push_constant(&mut self, name: &str, constant: ScalarValue, value: impl FnOnce(Expr) -> Expr) {
-        self.wanted.push(Wanted::Text);
+        self.wanted.push(WantedType::Text);
         self.values.push(value(lit(constant.clone())).alias(name));
         self.fields.push(Field::new(name, constant.data_type(), true));
         self.places.push(usize::MAX);
@@ -130,7 +127,7 @@ impl Part {
             && self.constants == other.constants
     }
 
-    fn listed(&self) -> Outcome<PartitionedFile> {
+    fn listed(&self) -> DataFusionResult<PartitionedFile> {
         let mut file = PartitionedFile::new("", std::fs::metadata(&self.file.path)?.len());
         file.object_meta.location = self.location.clone();
         Ok(file)
@@ -142,12 +139,12 @@ impl Part {
     }
 
     /// The declared columns `wanted` of files that are all like this one.
-    fn scan(&self, state: &dyn Session, files: &[&Self], wanted: &[usize]) -> Outcome<Arc<dyn ExecutionPlan>> {
+    fn scan(&self, state: &dyn Session, files: &[&Self], wanted: &[usize]) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let partitions = state.config().target_partitions();
         let batch = self.batch_size(state.config().batch_size());
         let read: Vec<usize> = wanted.iter().copied().filter(|column| self.constants[*column].is_none()).collect();
         let scan = match self.file.form {
-            Form::Parquet => self.parquet(files, &read, partitions, batch)?,
+            FileFormat::Parquet => self.parquet(files, &read, partitions, batch)?,
             _ => self.streams(files, &read, partitions, batch)?,
         };
         if wanted.is_empty() {
@@ -156,7 +153,7 @@ impl Part {
         // A constant reads no column, wherever that would be.
         let place = |column: usize| read.iter().position(|other| *other == column).unwrap_or(0);
         let values = wanted.iter().map(|&column| self.value(state, column, place(column)));
-        Ok(Arc::new(ProjectionExec::try_new(values.collect::<Outcome<Vec<_>>>()?, scan)?))
+        Ok(Arc::new(ProjectionExec::try_new(values.collect::<DataFusionResult<Vec<_>>>()?, scan)?))
     }
 
     fn parquet(
@@ -165,14 +162,14 @@ impl Part {
         wanted: &[usize],
         partitions: usize,
         batch: usize,
-    ) -> Outcome<Arc<dyn ExecutionPlan>> {
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let mut options = TableParquetOptions::default();
         options.global.pruning = false;
         options.global.enable_page_index = false;
         options.global.bloom_filter_on_read = false;
         let schema = Arc::new(Schema::new(self.fields.clone()));
         let source = ParquetSource::new(schema).with_table_parquet_options(options);
-        let listed = files.iter().map(|part| part.listed()).collect::<Outcome<Vec<_>>>()?;
+        let listed = files.iter().map(|part| part.listed()).collect::<DataFusionResult<Vec<_>>>()?;
         let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), Arc::new(source))
             .with_file_groups(FileGroup::new(pieces(listed, partitions)).split_files(partitions))
             .with_batch_size(Some(batch))
@@ -188,22 +185,27 @@ impl Part {
         wanted: &[usize],
         partitions: usize,
         batch: usize,
-    ) -> Outcome<Arc<dyn ExecutionPlan>> {
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let schema =
             Arc::new(Schema::new(wanted.iter().map(|&column| self.fields[column].clone()).collect::<Vec<_>>()));
         let places: Vec<usize> = wanted.iter().map(|&column| self.places[column]).collect();
-        let kinds: Vec<Wanted> = wanted.iter().map(|&column| self.wanted[column]).collect();
+        let kinds: Vec<WantedType> = wanted.iter().map(|&column| self.wanted[column]).collect();
         let streams = files.chunks(files.len().div_ceil(partitions.max(1)).max(1)).map(|chunk| {
             let files = chunk.iter().map(|part| part.file.clone()).collect();
             let (schema, places, wanted) = (schema.clone(), places.clone(), kinds.clone());
-            Arc::new(Files { schema, files, places, wanted, batch }) as Arc<dyn PartitionStream>
+            Arc::new(TextFiles { schema, files, places, wanted, batch }) as Arc<dyn PartitionStream>
         });
         let scan = StreamingTableExec::try_new(schema.clone(), streams.collect(), None, [], false, None)?;
         Ok(Arc::new(scan))
     }
 
     /// A declared column with its name, where the column that it is made from is at `place`.
-    fn value(&self, state: &dyn Session, column: usize, place: usize) -> Outcome<(Arc<dyn PhysicalExpr>, String)> {
+    fn value(
+        &self,
+        state: &dyn Session,
+        column: usize,
+        place: usize,
+    ) -> DataFusionResult<(Arc<dyn PhysicalExpr>, String)> {
         let name = self.values[column].schema_name().to_string();
         // Planned on its one column, so that no time is spent on looking for it among many.
         let input = DFSchema::try_from(Schema::new(vec![self.fields[column].clone()]))?;
@@ -230,10 +232,10 @@ fn pieces(files: Vec<PartitionedFile>, streams: usize) -> Vec<PartitionedFile> {
     files.into_iter().flat_map(cut).collect()
 }
 
-impl Rows {
-    fn plan(&self, state: &dyn Session, projection: Option<&Vec<usize>>) -> Outcome<Arc<dyn ExecutionPlan>> {
+impl FileRows {
+    fn plan(&self, state: &dyn Session, projection: Option<&Vec<usize>>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let wanted = projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect());
-        let mut alike: Vec<Vec<&Part>> = Vec::new();
+        let mut alike: Vec<Vec<&FilePart>> = Vec::new();
         for part in &self.parts {
             match alike.iter_mut().find(|files| files[0].is_like(part)) {
                 Some(files) => files.push(part),
@@ -241,7 +243,7 @@ impl Rows {
             }
         }
         let scans = alike.iter().map(|files| files[0].scan(state, files, &wanted));
-        let mut scans = scans.collect::<Outcome<Vec<_>>>()?;
+        let mut scans = scans.collect::<DataFusionResult<Vec<_>>>()?;
         match scans.len() {
             0 => Ok(Arc::new(EmptyExec::new(project_schema(&self.schema, projection)?))),
             1 => Ok(scans.remove(0)),
@@ -250,7 +252,7 @@ impl Rows {
     }
 }
 
-impl TableProvider for Rows {
+impl TableProvider for FileRows {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
@@ -265,7 +267,7 @@ impl TableProvider for Rows {
         projection: Option<&'life2 Vec<usize>>,
         _filters: &'life3 [Expr],
         _limit: Option<usize>,
-    ) -> BoxFuture<'async_trait, Outcome<Arc<dyn ExecutionPlan>>>
+    ) -> BoxFuture<'async_trait, DataFusionResult<Arc<dyn ExecutionPlan>>>
     where
         'life0: 'async_trait,
         'life1: 'async_trait,

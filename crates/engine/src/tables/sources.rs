@@ -2,11 +2,11 @@
 //!
 //! Both have the same columns in the same types, so that what is planned on a declaration is what runs on the source.
 
-use super::files::{DataFile, Form};
+use super::files::{DataFile, FileFormat};
 use super::functions::{MOMENT, brought, day, on_the_wall};
 use super::json;
-use super::rows::{Part, Rows};
-use super::value::{Wanted, quote_hint, quoted};
+use super::rows::{FilePart, FileRows};
+use super::value::{WantedType, quote_hint, quoted};
 use crate::error::{Error, Result};
 use crate::place::suggestion;
 use crate::project::{Domain, Layout, Project, Table};
@@ -129,20 +129,20 @@ pub(crate) fn expected_rows(table: &Table) -> Option<u64> {
 }
 
 /// What reads these files of a table, with owners as `owner`: columns by name in each of them.
-pub(crate) fn rows(table: &Table, files: &[DataFile], owner: &DataType) -> Result<Rows> {
-    let parts = files.iter().map(|file| part(table, file, owner)).collect::<Result<Vec<Part>>>()?;
+pub(crate) fn rows(table: &Table, files: &[DataFile], owner: &DataType) -> Result<FileRows> {
+    let parts = files.iter().map(|file| part(table, file, owner)).collect::<Result<Vec<FilePart>>>()?;
     refuse_unequal(table, &parts)?;
     let mut schema = SchemaBuilder::from(schema(table));
     if let Some(name) = &table.owner {
         *schema.field_mut(0) = Arc::new(Field::new(name, owner.clone(), true));
     }
-    Ok(Rows::new(schema.finish(), parts))
+    Ok(FileRows::new(schema.finish(), parts))
 }
 
 /// How one file's columns become the declared ones.
-fn part(table: &Table, file: &DataFile, owner_as: &DataType) -> Result<Part> {
+fn part(table: &Table, file: &DataFile, owner_as: &DataType) -> Result<FilePart> {
     let columns = Columns::of(file, table)?;
-    let mut part = Part::new(file)?;
+    let mut part = FilePart::new(file)?;
     if let Some(owner) = &table.owner {
         let (place, kind) = columns.find(owner)?;
         let kind = kind.unwrap_or(TEXT);
@@ -153,7 +153,7 @@ fn part(table: &Table, file: &DataFile, owner_as: &DataType) -> Result<Part> {
                 if is_bytes(&kind) { BYTES } else { "; write it as whole numbers or as texts" }
             )));
         }
-        part.push(place, owner, (read_as(&kind), Wanted::Text), |input, kind| {
+        part.push(place, owner, (read_as(&kind), WantedType::Text), |input, kind| {
             let input = if kind == plain(kind) { input } else { cast(input, plain(kind).clone()) };
             converted(input, plain(kind), owner_as)
         });
@@ -178,7 +178,7 @@ fn part(table: &Table, file: &DataFile, owner_as: &DataType) -> Result<Part> {
                 remedy(&kind, &in_files)
             )));
         }
-        part.push(place, &column.name, (read_as(&kind), Wanted::of(&in_files)), |input, kind| {
+        part.push(place, &column.name, (read_as(&kind), WantedType::of(&in_files)), |input, kind| {
             let input = if kind == plain(kind) { input } else { cast(input, plain(kind).clone()) };
             let kind = plain(kind);
             let value = match &in_files {
@@ -210,7 +210,7 @@ impl<'a> Columns<'a> {
         // A CSV file of which no declared name was found may have no line of names: what stands there are values.
         let declared: Vec<&String> = table.columns.iter().map(|column| &column.name).chain(&table.owner).collect();
         let is_declared = |name: &String| declared.iter().any(|one| one.eq_ignore_ascii_case(name));
-        let has_names = file.form != Form::Csv || by_name.keys().any(is_declared);
+        let has_names = file.form != FileFormat::Csv || by_name.keys().any(is_declared);
         let is_missing = !has_names && file.layout.header.is_none();
         let line_of_names = if is_missing { file.line_of_names(|name| is_declared(&name.to_string())) } else { None };
         Ok(Self { file, by_name, has_names, line_of_names })
@@ -231,7 +231,7 @@ impl<'a> Columns<'a> {
                 ));
             }
             let shown = self.file.path.display();
-            if let Some(line) = json::first_line(self.file).filter(|_| self.file.form == Form::JsonLines) {
+            if let Some(line) = json::first_line(self.file).filter(|_| self.file.form == FileFormat::JsonLines) {
                 return Error::input(format!(
                     "{shown}:{line}: the first object has no key '{name}'{hint}: it must have all declared ones; write null where it has no value"
                 ));
@@ -242,7 +242,7 @@ impl<'a> Columns<'a> {
 
     /// What the names seem to stand in.
     fn quote(&self) -> Option<String> {
-        let sign = self.by_name.keys().filter(|_| self.file.form == Form::Csv).find_map(|name| quoted(name))?;
+        let sign = self.by_name.keys().filter(|_| self.file.form == FileFormat::Csv).find_map(|name| quoted(name))?;
         Some(format!(": {}", quote_hint(sign)))
     }
 }
@@ -257,7 +257,7 @@ pub(crate) fn separator_hint<'a>(
     file: &DataFile,
     mut names: impl ExactSizeIterator<Item = &'a String>,
 ) -> Option<String> {
-    let is_one = names.len() == 1 && file.form == Form::Csv;
+    let is_one = names.len() == 1 && file.form == FileFormat::Csv;
     let only = names.next().filter(|_| is_one)?;
     let sign = [';', '\t', '|', ','].into_iter().find(|sign| only.contains(*sign))?;
     let shown = sign_shown(sign);
@@ -268,7 +268,7 @@ pub(crate) fn separator_hint<'a>(
 }
 
 /// The files of one folder hold each declared column in one type.
-fn refuse_unequal(table: &Table, parts: &[Part]) -> Result<()> {
+fn refuse_unequal(table: &Table, parts: &[FilePart]) -> Result<()> {
     let Some((first, rest)) = parts.split_first() else { return Ok(()) };
     let schema = schema(table);
     for other in rest {
@@ -309,7 +309,7 @@ fn constant(file: &DataFile, name: &str, said: Option<&str>, domain: &Domain, is
             "{shown}: column '{name}' is in the file and in the name of its folder; write the file without it"
         )));
     }
-    let wanted = Wanted::of(domain);
+    let wanted = WantedType::of(domain);
     // What stands for a missing value in the files does so in the names of their folders.
     let text = said.filter(|text| !file.layout.is_missing(text)).unwrap_or_default();
     if let Some(what) = wanted.refuses(text, &Layout { trim: Some(false), ..Layout::default() }) {

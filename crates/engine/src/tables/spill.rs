@@ -29,11 +29,11 @@ pub(crate) struct Spill {
     key: Zeroizing<[u8; 32]>,
     tags: Key,
     number: u64,
-    state: Mutex<State>,
+    state: Mutex<SpillState>,
 }
 
 #[derive(Default)]
-struct State {
+struct SpillState {
     file: Option<File>,
     /// Its name, where it still has one.
     named: Option<PathBuf>,
@@ -108,13 +108,13 @@ impl Spill {
         Ok(())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SpillState> {
         // Whoever died holding it has failed the whole query.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The file, made if there is none yet.
-    fn file<'s>(&self, state: &'s mut State) -> Result<&'s File> {
+    fn file<'s>(&self, state: &'s mut SpillState) -> Result<&'s File> {
         if state.file.is_none() {
             let (file, path) = self.made()?;
             // On Unix a file lives on without its name as long as it is open.

@@ -1,11 +1,11 @@
 //! The rows of text files, of Arrow files and of memory as streams of batches for DataFusion.
 
-use super::csv::{Records, Trouble};
-use super::files::{DataFile, Form};
+use super::csv::{CsvRecords, RecordError};
+use super::files::{DataFile, FileFormat};
 use super::json::Lines;
-use super::value::{Wanted, number, truth, whole};
+use super::value::{WantedType, number, truth, whole};
 use crate::calendar;
-use crate::error::Result;
+use crate::error::{DataFusionResult, Result};
 use crate::project::{Layout, Zone};
 use datafusion::arrow::array::{
     ArrayRef, BooleanBuilder, Date32Builder, Float64Builder, Int64Builder, RecordBatch, RecordBatchOptions,
@@ -21,11 +21,9 @@ use datafusion::physical_plan::streaming::PartitionStream;
 use std::io::BufRead;
 use std::sync::Arc;
 
-type Outcome<T> = std::result::Result<T, DataFusionError>;
-
 /// The records of a text file, whatever its form.
 pub(crate) enum TextRows {
-    Csv(Records<Box<dyn BufRead + Send>>),
+    Csv(CsvRecords<Box<dyn BufRead + Send>>),
     Json(Lines<Box<dyn BufRead + Send>>),
 }
 
@@ -34,16 +32,16 @@ impl TextRows {
     pub fn open(
         file: &DataFile,
         columns: &[String],
-        wanted: impl Fn(usize) -> Option<Wanted>,
-    ) -> Result<std::result::Result<Self, Trouble>> {
+        wanted: impl Fn(usize) -> Option<WantedType>,
+    ) -> Result<std::result::Result<Self, RecordError>> {
         let input = file.text()?;
         Ok(match file.form {
-            Form::JsonLines => {
+            FileFormat::JsonLines => {
                 let key =
-                    |(place, key): (usize, &String)| wanted(place).map(|kind| (key.clone(), kind == Wanted::Text));
+                    |(place, key): (usize, &String)| wanted(place).map(|kind| (key.clone(), kind == WantedType::Text));
                 Ok(Self::Json(Lines::new(input, columns.iter().enumerate().map(key).collect())))
             }
-            _ => Records::new(input, &file.layout).and_then(|mut records| {
+            _ => CsvRecords::new(input, &file.layout).and_then(|mut records| {
                 // The line of names is no row.
                 let names = file.layout.header.is_some() || records.advance()?;
                 debug_assert!(names, "the names were read from here before");
@@ -53,7 +51,7 @@ impl TextRows {
     }
 
     /// Goes to the next row; false at the end.
-    pub fn advance(&mut self) -> std::result::Result<bool, Trouble> {
+    pub fn advance(&mut self) -> std::result::Result<bool, RecordError> {
         match self {
             Self::Csv(records) => records.advance(),
             Self::Json(lines) => lines.advance(),
@@ -87,7 +85,7 @@ impl TextRows {
 
 /// Some columns of some files that are read one after the other.
 #[derive(Debug)]
-pub(crate) struct Files {
+pub(crate) struct TextFiles {
     /// The columns.
     pub schema: SchemaRef,
     /// The files.
@@ -95,12 +93,12 @@ pub(crate) struct Files {
     /// For each column its place in every file.
     pub places: Vec<usize>,
     /// For each column what a text file must hold there.
-    pub wanted: Vec<Wanted>,
+    pub wanted: Vec<WantedType>,
     /// How many rows a batch has.
     pub batch: usize,
 }
 
-impl PartitionStream for Files {
+impl PartitionStream for TextFiles {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -109,9 +107,9 @@ impl PartitionStream for Files {
         let (schema, places, batch) = (self.schema.clone(), self.places.clone(), self.batch);
         let wanted = self.wanted.clone();
         let batches = self.files.clone().into_iter().flat_map(move |file| {
-            let made: Box<dyn Iterator<Item = Outcome<RecordBatch>> + Send> = match file.form {
-                Form::Arrow => of_arrow(&file, &schema, &places),
-                Form::Memory => of_memory(&file, &schema, &places, batch),
+            let made: Box<dyn Iterator<Item = DataFusionResult<RecordBatch>> + Send> = match file.form {
+                FileFormat::Arrow => of_arrow(&file, &schema, &places),
+                FileFormat::Memory => of_memory(&file, &schema, &places, batch),
                 _ => of_text(&file, schema.clone(), places.clone(), wanted.clone(), batch),
             };
             made
@@ -130,7 +128,7 @@ fn of_arrow(
     file: &DataFile,
     schema: &SchemaRef,
     places: &[usize],
-) -> Box<dyn Iterator<Item = Outcome<RecordBatch>> + Send> {
+) -> Box<dyn Iterator<Item = DataFusionResult<RecordBatch>> + Send> {
     let schema = schema.clone();
     match file.arrow(Some(places.to_vec())) {
         Err(_) => Box::new(std::iter::once(Err(unreadable()))),
@@ -139,7 +137,7 @@ fn of_arrow(
             let column = |field: &Arc<datafusion::arrow::datatypes::Field>| {
                 cast(batch.column_by_name(field.name()).ok_or_else(unreadable)?, field.data_type()).map_err(Into::into)
             };
-            let columns = schema.fields().iter().map(column).collect::<Outcome<Vec<ArrayRef>>>()?;
+            let columns = schema.fields().iter().map(column).collect::<DataFusionResult<Vec<ArrayRef>>>()?;
             of_columns(&schema, columns, batch.num_rows())
         })),
     }
@@ -150,17 +148,17 @@ fn of_memory(
     schema: &SchemaRef,
     places: &[usize],
     batch: usize,
-) -> Box<dyn Iterator<Item = Outcome<RecordBatch>> + Send> {
+) -> Box<dyn Iterator<Item = DataFusionResult<RecordBatch>> + Send> {
     let (schema, places) = (schema.clone(), places.to_vec());
     let Ok(rows) = file.batches() else { return Box::new(std::iter::once(Err(unreadable()))) };
     Box::new(rows.pieces(batch).map(move |piece| {
         let fields = schema.fields().iter().zip(&places);
         let columns = fields.map(|(field, place)| cast(piece.column(*place), field.data_type()).map_err(Into::into));
-        of_columns(&schema, columns.collect::<Outcome<Vec<ArrayRef>>>()?, piece.num_rows())
+        of_columns(&schema, columns.collect::<DataFusionResult<Vec<ArrayRef>>>()?, piece.num_rows())
     }))
 }
 
-fn of_columns(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Outcome<RecordBatch> {
+fn of_columns(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> DataFusionResult<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     Ok(RecordBatch::try_new_with_options(schema.clone(), columns, &options)?)
 }
@@ -169,9 +167,9 @@ fn of_text(
     file: &DataFile,
     schema: SchemaRef,
     places: Vec<usize>,
-    kinds: Vec<Wanted>,
+    kinds: Vec<WantedType>,
     batch: usize,
-) -> Box<dyn Iterator<Item = Outcome<RecordBatch>> + Send> {
+) -> Box<dyn Iterator<Item = DataFusionResult<RecordBatch>> + Send> {
     let wanted = |place: usize| {
         let column = places.iter().position(|other| *other == place)?;
         kinds.get(column).copied()
@@ -201,11 +199,11 @@ fn next_batch(
     rows: &mut TextRows,
     width: usize,
     schema: &SchemaRef,
-    (places, kinds): (&[usize], &[Wanted]),
+    (places, kinds): (&[usize], &[WantedType]),
     batch: usize,
     layout: &Layout,
-) -> Outcome<RecordBatch> {
-    let mut builders: Vec<Builder> = kinds.iter().map(|wanted| Builder::new(*wanted)).collect();
+) -> DataFusionResult<RecordBatch> {
+    let mut builders: Vec<ColumnBuilder> = kinds.iter().map(|wanted| ColumnBuilder::new(*wanted)).collect();
     let mut number = 0;
     while number < batch && rows.advance().map_err(|_| unreadable())? {
         if rows.width().is_some_and(|found| found != width) {
@@ -216,13 +214,13 @@ fn next_batch(
         }
         number += 1;
     }
-    of_columns(schema, builders.iter_mut().map(Builder::finish).collect(), number)
+    of_columns(schema, builders.iter_mut().map(ColumnBuilder::finish).collect(), number)
 }
 
-impl Wanted {
+impl WantedType {
     /// The value that a field has which [`Wanted::refuses`] does not refuse.
-    pub fn constant(self, text: &str) -> Outcome<ScalarValue> {
-        let mut builder = Builder::new(self);
+    pub fn constant(self, text: &str) -> DataFusionResult<ScalarValue> {
+        let mut builder = ColumnBuilder::new(self);
         builder.push(text, &Layout::default()).ok_or_else(unreadable)?;
         ScalarValue::try_from_array(&builder.finish(), 0)
     }
@@ -234,7 +232,7 @@ fn stands_for(layout: &Layout, is_same: impl Fn(&str) -> bool) -> bool {
 }
 
 /// A column in the making.
-enum Builder {
+enum ColumnBuilder {
     Whole(Int64Builder),
     Number(Float64Builder),
     Truth(BooleanBuilder),
@@ -243,26 +241,26 @@ enum Builder {
     Moment(TimestampNanosecondBuilder, Zone),
 }
 
-impl Builder {
-    fn new(wanted: Wanted) -> Self {
+impl ColumnBuilder {
+    fn new(wanted: WantedType) -> Self {
         match wanted {
-            Wanted::Whole => Self::Whole(Int64Builder::new()),
-            Wanted::Number => Self::Number(Float64Builder::new()),
-            Wanted::Truth => Self::Truth(BooleanBuilder::new()),
-            Wanted::Text => Self::Text(StringBuilder::new()),
-            Wanted::Day => Self::Day(Date32Builder::new()),
-            Wanted::Moment(zone) => Self::Moment(TimestampNanosecondBuilder::new(), zone),
+            WantedType::Whole => Self::Whole(Int64Builder::new()),
+            WantedType::Number => Self::Number(Float64Builder::new()),
+            WantedType::Truth => Self::Truth(BooleanBuilder::new()),
+            WantedType::Text => Self::Text(StringBuilder::new()),
+            WantedType::Day => Self::Day(Date32Builder::new()),
+            WantedType::Moment(zone) => Self::Moment(TimestampNanosecondBuilder::new(), zone),
         }
     }
 
-    fn wanted(&self) -> Wanted {
+    fn wanted(&self) -> WantedType {
         match self {
-            Self::Whole(_) => Wanted::Whole,
-            Self::Number(_) => Wanted::Number,
-            Self::Truth(_) => Wanted::Truth,
-            Self::Text(_) => Wanted::Text,
-            Self::Day(_) => Wanted::Day,
-            Self::Moment(_, zone) => Wanted::Moment(*zone),
+            Self::Whole(_) => WantedType::Whole,
+            Self::Number(_) => WantedType::Number,
+            Self::Truth(_) => WantedType::Truth,
+            Self::Text(_) => WantedType::Text,
+            Self::Day(_) => WantedType::Day,
+            Self::Moment(_, zone) => WantedType::Moment(*zone),
         }
     }
 

@@ -12,7 +12,7 @@ pub(crate) const LONGEST_TEXT: usize = 1 << 16;
 
 /// What a declared column of a text file must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum WantedType {
     /// A whole number of at most 64 bits.
     Whole,
     /// A number.
@@ -27,7 +27,7 @@ pub(crate) enum Wanted {
     Moment(Zone),
 }
 
-impl Wanted {
+impl WantedType {
     /// By the names of columns.
     pub fn all(table: &Table) -> HashMap<&str, Self> {
         let owner = table.owner.iter().map(|owner| (owner.as_str(), Self::Text));
@@ -101,16 +101,16 @@ impl Wanted {
 }
 
 /// What the table's declaration may lack. Depends on the field's form, and names no value but the usual words for a missing one.
-fn hint(wanted: Wanted, text: &str, layout: &Layout) -> String {
+fn hint(wanted: WantedType, text: &str, layout: &Layout) -> String {
     const MORE: [&str; 7] = ["-", "--", "?", ".", "missing", "none", "0000-00-00"];
     let other = if layout.decimal == b'.' { b',' } else { b'.' };
     match MISSING.iter().chain(&MORE).find(|word| **word == text) {
         Some(word) => missing_hint(word),
-        None if wanted == Wanted::Number && has_thousands(text) => {
+        None if wanted == WantedType::Number && has_thousands(text) => {
             " (it seems to have signs between thousands: write it without them, or declare the column as category)"
                 .to_string()
         }
-        None if wanted == Wanted::Number && number(text, other).is_some() => {
+        None if wanted == WantedType::Number && number(text, other).is_some() => {
             format!(" (if numbers have a decimal '{0}', say decimal = \"{0}\" for the table)", char::from(other))
         }
         None => quoted(text).map_or(String::new(), |sign| format!(" ({})", quote_hint(sign))),
@@ -217,13 +217,13 @@ mod tests {
 
     #[test]
     fn a_refusal_says_what_the_declaration_lacks() {
-        let refusal = |wanted: Wanted, text: &str| wanted.refuses(text, &Layout::default()).unwrap_or_default();
-        assert!(refusal(Wanted::Whole, "NA").ends_with("say null = [\"NA\"] for the table)"));
-        assert!(refusal(Wanted::Number, "1,5").ends_with("say decimal = \",\" for the table)"));
-        assert!(refusal(Wanted::Text, "a ").contains("trim = true"));
-        assert!(refusal(Wanted::Text, "\u{feff}a").starts_with("begins with a byte-order mark"));
-        assert_eq!(refusal(Wanted::Text, "NA"), "");
+        let refusal = |wanted: WantedType, text: &str| wanted.refuses(text, &Layout::default()).unwrap_or_default();
+        assert!(refusal(WantedType::Whole, "NA").ends_with("say null = [\"NA\"] for the table)"));
+        assert!(refusal(WantedType::Number, "1,5").ends_with("say decimal = \",\" for the table)"));
+        assert!(refusal(WantedType::Text, "a ").contains("trim = true"));
+        assert!(refusal(WantedType::Text, "\u{feff}a").starts_with("begins with a byte-order mark"));
+        assert_eq!(refusal(WantedType::Text, "NA"), "");
         let trimmed = Layout { trim: Some(true), null: vec!["NA".into()], ..Layout::default() };
-        assert_eq!(Wanted::Whole.refuses(" 7 ", &trimmed).or(Wanted::Whole.refuses(" NA", &trimmed)), None);
+        assert_eq!(WantedType::Whole.refuses(" 7 ", &trimmed).or(WantedType::Whole.refuses(" NA", &trimmed)), None);
     }
 }

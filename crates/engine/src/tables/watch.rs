@@ -12,10 +12,10 @@ const SOON: (Duration, f64) = (Duration::from_secs(3), 0.01);
 /// It tells how many rows there are, and is for whoever holds the tables: what it says is not to be published.
 #[derive(Default)]
 pub struct Watch {
-    reading: Mutex<Option<Reading>>,
+    reading: Mutex<Option<ReadProgress>>,
 }
 
-struct Reading {
+struct ReadProgress {
     since: Instant,
     plan: Arc<dyn ExecutionPlan>,
     /// How many rows the tables have.
@@ -28,7 +28,7 @@ struct Reading {
 impl Watch {
     /// A plan begins to read.
     pub(crate) fn reads(&self, plan: Arc<dyn ExecutionPlan>, expected: Option<u64>, share: f64) {
-        *self.reading() = Some(Reading { since: Instant::now(), plan, expected, share, parts: (0, 1) });
+        *self.reading() = Some(ReadProgress { since: Instant::now(), plan, expected, share, parts: (0, 1) });
     }
 
     /// All rows are read, and this many parts of all are summed up.
@@ -48,12 +48,12 @@ impl Watch {
         self.reading().as_ref().map_or_else(String::new, |reading| reading.words(reading.since.elapsed()))
     }
 
-    fn reading(&self) -> MutexGuard<'_, Option<Reading>> {
+    fn reading(&self) -> MutexGuard<'_, Option<ReadProgress>> {
         self.reading.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Reading {
+impl ReadProgress {
     fn words(&self, elapsed: Duration) -> String {
         let rows = rows_of(&*self.plan).unwrap_or(0);
         said(rows, self.expected, self.share, self.parts, elapsed)

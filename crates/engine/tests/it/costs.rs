@@ -9,7 +9,7 @@ mod drawn;
 use scumble::event::{Event, Word};
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
-use scumble_engine::budget::Spent;
+use scumble_engine::budget::Odometer;
 use scumble_engine::kinds::registry::KINDS;
 use scumble_engine::project::Project;
 use scumble_engine::release::{PlannedRelease, Runner};
@@ -397,7 +397,7 @@ fn attribute(name: &str) -> Scope {
 
 /// What the events cost in the notion that was asked for; none if their own δ is more than was asked.
 fn cost_of(events: &[Event], scope: &Scope, asked: Asked, delta: &Exact) -> Option<Exact> {
-    let spent = Spent::of(events, scope).unwrap();
+    let spent = Odometer::of(events, scope).unwrap();
     match asked {
         Asked::Pure => spent.pure_sum().filter(|_| spent.delta() <= delta),
         Asked::Approximate => spent.epsilon(delta),

@@ -8,7 +8,7 @@ use scumble::noise::InsecureSeededSource;
 use scumble_engine::ledger::Ledger;
 use scumble_engine::project::{Project, Request};
 use scumble_engine::release::Runner;
-use scumble_engine::{Batches, Stop, Stopped};
+use scumble_engine::{Batches, Interruption, Stop};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -172,7 +172,7 @@ fn a_stop_before_the_charge_leaves_nothing_behind() {
     let ended = catch_unwind(AssertUnwindSafe(|| {
         Runner::new(&project).release(&planned, &folder.file("out"), &mut bits, |_| ()).map(drop)
     }));
-    assert!(ended.unwrap_err().is::<Stopped>());
+    assert!(ended.unwrap_err().is::<Interruption>());
     assert!(!folder.file("scumble.ledger").exists());
 }
 

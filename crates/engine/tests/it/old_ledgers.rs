@@ -4,9 +4,9 @@ use scumble::event::{Event, Moves, Shift, Word};
 use scumble::quantity::Scale;
 use scumble::scope::AttributeSet;
 use scumble_engine::Error;
-use scumble_engine::ledger::{About, Ledger, Proposal};
+use scumble_engine::ledger::{Ledger, Proposal, ReleaseContext};
 use scumble_engine::project::Project;
-use scumble_engine::summary::{Question, document, summary, sums_of};
+use scumble_engine::summary::{SummaryRequest, document, summary, sums_of};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn proposal(name: &str) -> Proposal {
         request: None,
         events: vec![event],
         rule: json!({ "why": "test" }),
-        about: About::default(),
+        about: ReleaseContext::default(),
     }
 }
 
@@ -40,7 +40,7 @@ fn a_ledger_from_before_new_keys_costs_what_it_cost() {
     let project = Project::parse(&folder.path().join("scumble.toml"), text).unwrap();
     let charges = ledger.charges().unwrap();
     let sets = [["town", "sex"], ["disease", "town"]].map(|names| AttributeSet::new(names).unwrap());
-    let question = Question {
+    let question = SummaryRequest {
         budget: &project.budget,
         attributes: &["age", "disease", "income", "place", "sex", "stars", "town"].map(str::to_string).into(),
         delta: None,

@@ -1,6 +1,6 @@
 //! Pictures of the documentation, drawn from what plans say.
 
-use scumble_chart::{Axis, Chart, Series};
+use scumble_chart::{Axis, LineChart, Series};
 use scumble_engine::project::Project;
 use scumble_engine::release::Runner;
 use std::fs;
@@ -43,7 +43,7 @@ fn triangles_error_against_epsilon() {
     let line = |name: &str, index: usize| {
         Series::new(name, points.iter().map(|(epsilon, errors)| (*epsilon, errors[index])).collect())
     };
-    let picture = Chart::new("Triangles of 200,000 vertices: standard error against ε (δ = 1e-6)")
+    let picture = LineChart::new("Triangles of 200,000 vertices: standard error against ε (δ = 1e-6)")
         .x(Axis::log("ε"))
         .y(Axis::log("standard error, triangles"))
         .line(line("noise for the worst graph", 3))

@@ -18,7 +18,7 @@ use moved::wrong;
 use scumble::noise::tape::TapedSource;
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
-use scumble_engine::budget::Spent;
+use scumble_engine::budget::Odometer;
 use scumble_engine::kinds::registry::KINDS;
 use scumble_engine::project::Project;
 use scumble_engine::release::{PlannedRelease, Runner};
@@ -162,7 +162,7 @@ fn within(what: &str, cost: &str, scope: &Scope, planned: &PlannedRelease) -> Op
         let at = cost.find(&format!("{name} = "))? + name.len() + 3;
         cost[at..].split([',', ' ']).next()?.parse().ok()
     };
-    let spent = Spent::of(&planned.plan.events, scope).unwrap();
+    let spent = Odometer::of(&planned.plan.events, scope).unwrap();
     // Keys without a δ of their own have a hundredth of the budget's.
     let delta = number("delta").unwrap_or_else(|| "1e-4".parse().unwrap());
     let (asked, is) = match number("rho") {

@@ -11,7 +11,7 @@ mod held;
 mod sums;
 
 pub use held::HeldLimits;
-pub use scumble::loss::filter::{Limit, Spent, own_share};
+pub use scumble::loss::filter::{Limit, Odometer, own_share};
 pub(crate) use sums::RULE;
 pub use sums::Sums;
 
@@ -72,7 +72,7 @@ impl Budget {
             after.add_all(asked, &scope)?;
             // A release that costs this scope nothing is never refused on its account.
             if after != before && !limit.holds(&after) {
-                let mut alone = Spent::nothing();
+                let mut alone = Odometer::nothing();
                 alone.add_all(asked, &scope)?;
                 return Ok(Some(Refusal { scope, limit, before, alone }));
             }
@@ -149,16 +149,16 @@ pub struct Refusal {
     /// The limit.
     pub limit: Limit,
     /// What has been spent.
-    pub before: Spent,
+    pub before: Odometer,
     /// What was asked.
-    pub alone: Spent,
+    pub alone: Odometer,
 }
 
 impl Refusal {
     /// The sentence: what was asked, what is left, in which scope, and the largest cost that would fit (in words).
     pub fn error(&self, release: &str, largest: &str) -> Error {
         let word = self.limit.word();
-        let shown = |spent: &Spent| match self.limit.measure(spent) {
+        let shown = |spent: &Odometer| match self.limit.measure(spent) {
             Some(number) => format!("{word} {}", rounded_up(number.to_f64_up())),
             None => format!("more than any {word} at delta {}", shown_delta(self.limit.delta())),
         };

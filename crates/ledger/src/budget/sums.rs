@@ -4,7 +4,7 @@
 //! all attributes that no event names: only events that are the same in every scope cost those anything. So the sum of an attribute
 //! that is named for the first time is known without looking back.
 
-use super::{Spent, attributes_of, one_attribute};
+use super::{Odometer, attributes_of, one_attribute};
 use crate::body::{SetEntry, SumsEntry};
 use crate::error::{Error, Result};
 use crate::field::Field;
@@ -20,16 +20,16 @@ pub(crate) const RULE: u32 = 2;
 /// The sums.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sums {
-    by_scope: BTreeMap<Scope, Spent>,
+    by_scope: BTreeMap<Scope, Odometer>,
     /// For an attribute that no event names.
-    others: Spent,
+    others: Odometer,
 }
 
 impl Sums {
     /// Nothing yet.
     pub fn nothing() -> Self {
-        let by_scope = [Scope::Presence, Scope::Person].map(|scope| (scope, Spent::nothing()));
-        Self { by_scope: by_scope.into(), others: Spent::nothing() }
+        let by_scope = [Scope::Presence, Scope::Person].map(|scope| (scope, Odometer::nothing()));
+        Self { by_scope: by_scope.into(), others: Odometer::nothing() }
     }
 
     /// What these charges add up to.
@@ -54,7 +54,7 @@ impl Sums {
     }
 
     /// What has been spent in a scope; none for a set of attributes that nobody has asked about, and for groups.
-    pub fn spent(&self, scope: &Scope) -> Option<&Spent> {
+    pub fn spent(&self, scope: &Scope) -> Option<&Odometer> {
         let Scope::Attributes(set) = scope else { return self.by_scope.get(scope) };
         // An attribute that no event names adds nothing to those that are named.
         let named = self.named(set);
@@ -67,7 +67,7 @@ impl Sums {
         if self.spent(&scope).is_some() {
             return Ok(());
         }
-        let mut spent = Spent::nothing();
+        let mut spent = Odometer::nothing();
         charges.into_iter().try_for_each(|events| spent.add_all(events, &scope))?;
         self.by_scope.insert(scope, spent);
         Ok(())
@@ -96,7 +96,7 @@ impl Sums {
 
     /// Whether these are the same sums in the same scopes, up to what another machine's arithmetic makes of the same events.
     pub(crate) fn agree_with(&self, other: &Self) -> bool {
-        let same = |(one, two): ((&Scope, &Spent), (&Scope, &Spent))| one.0 == two.0 && one.1.agrees_with(two.1);
+        let same = |(one, two): ((&Scope, &Odometer), (&Scope, &Odometer))| one.0 == two.0 && one.1.agrees_with(two.1);
         self.by_scope.len() == other.by_scope.len()
             && self.by_scope.iter().zip(&other.by_scope).all(same)
             && self.others.agrees_with(&other.others)
@@ -104,7 +104,7 @@ impl Sums {
 
     /// As an entry holds them, every number exactly.
     pub(crate) fn entry(&self) -> SumsEntry {
-        let text = |scope: &Scope| self.by_scope.get(scope).map(Spent::to_text).unwrap_or_default();
+        let text = |scope: &Scope| self.by_scope.get(scope).map(Odometer::to_text).unwrap_or_default();
         let (mut attributes, mut sets) = (BTreeMap::new(), Vec::new());
         for (scope, spent) in &self.by_scope {
             match scope {
@@ -125,7 +125,7 @@ impl Sums {
     /// What [`Sums::entry`] wrote.
     pub(crate) fn read(shown: &SumsEntry) -> Result<Self> {
         let refused = || Error::machine("the sums are not in a form that this version knows");
-        let spent = |text: &str| Spent::from_text(text).map_err(|_| refused());
+        let spent = |text: &str| Odometer::from_text(text).map_err(|_| refused());
         let mut sums = Self::nothing();
         sums.others = spent(&shown.others)?;
         for (scope, text) in [(Scope::Presence, &shown.presence), (Scope::Person, &shown.person)] {
@@ -148,7 +148,7 @@ impl Sums {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use scumble::event::{Choices, Moves, NewKeys, Path, Shift, Touch, Word};
+    use scumble::event::{AnswerCount, Moves, NewKeys, Shift, Touch, TreePath, Word};
     use scumble::quantity::{Delta, Epsilon, Scale, Sigma};
 
     /// Laplace or Gaussian noise on some attributes, or the same everywhere.
@@ -192,7 +192,7 @@ mod tests {
             let singles = ["a", "b", "c", "unknown"].map(|name| one_attribute(name).unwrap());
             for scope in singles.into_iter().chain([Scope::Presence, Scope::Person, Scope::Attributes(set)]) {
                 let all: Vec<Event> = charges.concat();
-                prop_assert_eq!(sums.spent(&scope).unwrap(), &Spent::of(&all, &scope).unwrap(), "{}", scope);
+                prop_assert_eq!(sums.spent(&scope).unwrap(), &Odometer::of(&all, &scope).unwrap(), "{}", scope);
             }
         }
     }
@@ -224,10 +224,10 @@ mod tests {
             Word::DiscreteLaplace { scale: Scale::new(7.0).unwrap() },
             Word::Gaussian { sigma: Sigma::new(5.0).unwrap() },
             Word::DiscreteGaussian { sigma: Sigma::new(5.0).unwrap() },
-            Word::RandomizedResponse { epsilon, values: Choices::new(4).unwrap() },
+            Word::RandomizedResponse { epsilon, values: AnswerCount::new(4).unwrap() },
             Word::Pure { epsilon },
             Word::Exponential { epsilon },
-            Word::HeavyHitters { scale: Scale::new(4.0).unwrap(), path: Path::new(3, 1, 2).unwrap() },
+            Word::HeavyHitters { scale: Scale::new(4.0).unwrap(), path: TreePath::new(3, 1, 2).unwrap() },
             Word::Zcdp { rho: Rho::new(0.01).unwrap() },
             Word::Tcdp { rho: Rho::new(0.01).unwrap(), omega: Omega::new(80.0).unwrap() },
             Word::Approximate { epsilon, delta: Delta::new(1e-9).unwrap() },
@@ -275,7 +275,7 @@ mod tests {
         let pair = Scope::Attributes(AttributeSet::new(["a", "b"]).unwrap());
         assert!(sums.spent(&pair).is_none());
         sums.ask(&AttributeSet::new(["a", "b"]).unwrap(), charges.iter().map(Vec::as_slice)).unwrap();
-        assert_eq!(sums.spent(&pair).unwrap(), &Spent::of(&charges.concat(), &pair).unwrap());
+        assert_eq!(sums.spent(&pair).unwrap(), &Odometer::of(&charges.concat(), &pair).unwrap());
         let changed = |change: fn(&mut SumsEntry)| {
             let mut entry = sums.entry();
             change(&mut entry);

@@ -1,10 +1,10 @@
 //! Where a server meets everybody who connects: what has come in, under one lock.
 
-use super::{Step, Watch, added};
+use super::{ServerObserver, ServerStep, added};
 use crate::channel::{Channel, HANDSHAKE, incoming};
 use crate::error::{Error, Result};
 use crate::key::{Key, PublicKey};
-use crate::message::{self, Entry, MessageKind, Sending};
+use crate::message::{self, MessageKind, SendingId, ShareEntry};
 use crate::plan::Plan;
 use rustls::ServerConfig;
 use std::collections::BTreeMap;
@@ -15,31 +15,31 @@ use std::time::{Duration, Instant};
 
 /// What has come in.
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct ListenerState {
     closed: bool,
-    shares: BTreeMap<u32, (Sending, Vec<u64>)>,
-    others: BTreeMap<usize, Other>,
-    notes: Vec<Step>,
+    shares: BTreeMap<u32, (SendingId, Vec<u64>)>,
+    others: BTreeMap<usize, PeerMessages>,
+    notes: Vec<ServerStep>,
 }
 
 /// What another server has said.
 #[derive(Default)]
-pub(super) struct Other {
-    pub(super) list: Option<Vec<Entry>>,
+pub(super) struct PeerMessages {
+    pub(super) list: Option<Vec<ShareEntry>>,
     pub(super) agreed: Option<[u8; 32]>,
     pub(super) sum: Option<Vec<u64>>,
     trouble: Option<String>,
 }
 
-impl State {
+impl ListenerState {
     /// Whose shares are there.
-    pub(super) fn arrived(&self) -> Vec<Entry> {
+    pub(super) fn arrived(&self) -> Vec<ShareEntry> {
         self.shares.iter().map(|(party, (sending, _))| (*party, *sending)).collect()
     }
 
     /// Whether nobody is missing who can still be on every server's list.
     pub(super) fn has_all(&self, parties: u32) -> bool {
-        let lists: Vec<&Vec<Entry>> = self.others.values().filter_map(|other| other.list.as_ref()).collect();
+        let lists: Vec<&Vec<ShareEntry>> = self.others.values().filter_map(|other| other.list.as_ref()).collect();
         // Lists are in the plan's order.
         let can_be = |party: u32| lists.iter().all(|list| list.binary_search_by_key(&party, |(one, _)| *one).is_ok());
         match lists.is_empty() {
@@ -49,7 +49,7 @@ impl State {
     }
 
     /// The sum of the agreed shares.
-    pub(super) fn sum(&self, agreed: &[Entry], cells: usize) -> Vec<u64> {
+    pub(super) fn sum(&self, agreed: &[ShareEntry], cells: usize) -> Vec<u64> {
         added(agreed.iter().filter_map(|(party, _)| self.shares.get(party)).map(|(_, share)| share), cells)
     }
 
@@ -67,7 +67,7 @@ impl State {
     /// Takes in what another server says: each message once, in this order.
     fn heard(&mut self, server: usize, kind: MessageKind, body: &[u8], plan: &Plan) -> Result<()> {
         let other = self.others.entry(server).or_default();
-        let Other { list, agreed, sum, .. } = other;
+        let PeerMessages { list, agreed, sum, .. } = other;
         match kind {
             MessageKind::Arrived if list.is_none() => *list = Some(message::read_list(body, plan.parties().len())?),
             MessageKind::Agreed if list.is_some() && agreed.is_none() => {
@@ -84,15 +84,15 @@ impl State {
 }
 
 /// The listening socket with all that came through it.
-pub(super) struct Hall {
-    shared: Arc<Shared>,
+pub(super) struct ShareListener {
+    shared: Arc<ListenerContext>,
 }
 
-struct Shared {
+struct ListenerContext {
     plan: Plan,
     own: usize,
     wait: Duration,
-    state: Mutex<State>,
+    state: Mutex<ListenerState>,
     changed: Condvar,
     stopped: AtomicBool,
     guests: AtomicUsize,
@@ -103,14 +103,14 @@ const LOOK: Duration = Duration::from_millis(5);
 /// This many more than the plan has may be at the door at once; others are sent away unheard.
 const MORE_GUESTS: usize = 64;
 
-impl Hall {
+impl ShareListener {
     /// Begins to take in shares and messages.
     pub(super) fn open(plan: &Plan, own: usize, key: &Key, listener: TcpListener, wait: Duration) -> Result<Self> {
         let keys: Vec<PublicKey> = plan.parties().iter().map(|party| party.key).collect();
         let keys = keys.into_iter().chain(plan.servers().iter().map(|server| server.key)).collect();
         let config = incoming(key, keys)?;
         listener.set_nonblocking(true).map_err(|error| Error::failed(error.to_string()))?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ListenerContext {
             plan: plan.clone(),
             own,
             wait,
@@ -125,16 +125,16 @@ impl Hall {
     }
 
     /// Looks at what has come in.
-    pub(super) fn with<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+    pub(super) fn with<T>(&self, look: impl FnOnce(&ListenerState) -> T) -> T {
         look(&self.shared.lock())
     }
 
     /// Waits a little; closes, if `done` or the deadline is over, and says whether it did.
     pub(super) fn close_if(
         &self,
-        watch: &mut dyn Watch,
+        watch: &mut dyn ServerObserver,
         deadline: Instant,
-        done: impl Fn(&State) -> bool,
+        done: impl Fn(&ListenerState) -> bool,
     ) -> Result<bool> {
         let mut state = self.shared.lock();
         if done(&state) || Instant::now() >= deadline {
@@ -151,9 +151,9 @@ impl Hall {
     pub(super) fn wait<T>(
         &self,
         deadline: Instant,
-        watch: &mut dyn Watch,
+        watch: &mut dyn ServerObserver,
         what: &str,
-        said: impl Fn(&Other) -> Option<T>,
+        said: impl Fn(&PeerMessages) -> Option<T>,
     ) -> Result<Vec<T>> {
         let (plan, own) = (&self.shared.plan, self.shared.own);
         let places = || (0..plan.servers().len()).filter(|place| *place != own);
@@ -177,7 +177,7 @@ impl Hall {
     }
 
     /// Passes on what has happened, without the lock; an error where another server has failed before it sent its sum.
-    fn tell(&self, mut state: MutexGuard<'_, State>, watch: &mut dyn Watch) -> Result<()> {
+    fn tell(&self, mut state: MutexGuard<'_, ListenerState>, watch: &mut dyn ServerObserver) -> Result<()> {
         let notes = std::mem::take(&mut state.notes);
         let failed = state.others.iter().find(|(_, other)| other.trouble.is_some() && other.sum.is_none());
         let failed = failed.map(|(place, other)| (*place, other.trouble.clone().unwrap_or_default()));
@@ -193,20 +193,20 @@ impl Hall {
     }
 }
 
-impl Drop for Hall {
+impl Drop for ShareListener {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::Relaxed);
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl ListenerContext {
+    fn lock(&self) -> MutexGuard<'_, ListenerState> {
         // A thread that panicked has changed nothing by halves: every change is one assignment.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Until something changes, or for a moment.
-    fn pause<'a>(&'a self, state: MutexGuard<'a, State>, deadline: Instant) -> MutexGuard<'a, State> {
+    fn pause<'a>(&'a self, state: MutexGuard<'a, ListenerState>, deadline: Instant) -> MutexGuard<'a, ListenerState> {
         let moment = deadline.saturating_duration_since(Instant::now()).min(Duration::from_millis(200));
         match self.changed.wait_timeout(state, moment) {
             Ok((state, _)) => state,
@@ -214,13 +214,13 @@ impl Shared {
         }
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut ListenerState) -> T) -> T {
         let changed = change(&mut self.lock());
         self.changed.notify_all();
         changed
     }
 
-    fn note(&self, step: Step) {
+    fn note(&self, step: ServerStep) {
         self.change(|state| state.notes.push(step));
     }
 
@@ -246,7 +246,7 @@ impl Shared {
     fn attend(&self, config: Arc<ServerConfig>, socket: TcpStream) {
         let from = socket.peer_addr().map_or_else(|_| "somebody".to_string(), |address| address.to_string());
         let Some((mut channel, key)) = Channel::accept(config, socket, Instant::now() + HANDSHAKE) else {
-            return self.note(Step::Refused(format!("{from} shows no key of the plan")));
+            return self.note(ServerStep::Refused(format!("{from} shows no key of the plan")));
         };
         let (name, attended) = match (self.plan.party_of(key), self.plan.server_of(key)) {
             (Some(party), _) => (&self.plan.parties()[party].name, self.attend_party(&mut channel, party)),
@@ -254,7 +254,7 @@ impl Shared {
             (None, None) => return,
         };
         if let Err(error) = attended {
-            self.note(Step::Refused(format!("'{name}': {error}")));
+            self.note(ServerStep::Refused(format!("'{name}': {error}")));
         }
     }
 
@@ -276,7 +276,7 @@ impl Shared {
             let refused = state.refusal(number);
             if refused.is_none() {
                 state.shares.insert(number, (sending, share));
-                state.notes.push(Step::Stored(party));
+                state.notes.push(ServerStep::Stored(party));
             }
             refused
         });
@@ -294,7 +294,7 @@ impl Shared {
         let is_new = self.change(|state| {
             let is_new = server != self.own && !state.others.contains_key(&server);
             if is_new {
-                state.others.insert(server, Other::default());
+                state.others.insert(server, PeerMessages::default());
             }
             is_new
         });

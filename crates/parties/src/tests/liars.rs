@@ -1,16 +1,16 @@
 //! Bad input: parties that send twice, replayed and mangled messages, wrong keys, other plans, and servers that lie about their lists.
 
-use super::{LONG, Look, WAIT, World};
+use super::{LONG, SumFixture, TestObserver, WAIT};
 use crate::channel::Channel;
 use crate::error::Error;
 use crate::key::Key;
 use crate::message::{self, MessageKind};
 use crate::plan::Plan;
-use crate::send::Sender;
-use crate::serve::{Step, serve};
+use crate::send::ShareSender;
+use crate::serve::{ServerStep, serve};
 use std::time::Instant;
 
-fn connect(world: &World, key: &Key, server: usize) -> Channel {
+fn connect(world: &SumFixture, key: &Key, server: usize) -> Channel {
     let other = &world.plan.servers()[server];
     Channel::connect(key, &other.address, other.key, &other.name, Instant::now() + LONG).unwrap()
 }
@@ -18,7 +18,7 @@ fn connect(world: &World, key: &Key, server: usize) -> Channel {
 /// A party that sends twice, one after the other and at once: what came first counts, once.
 #[test]
 fn who_sends_twice_counts_once() {
-    let mut world = World::new(2, 0, 0, 2);
+    let mut world = SumFixture::new(2, 0, 0, 2);
     let running = world.serve_all(LONG);
     // Two connections are met before either sends.
     let [mut first, mut second] = [0, 1].map(|_| {
@@ -26,7 +26,7 @@ fn who_sends_twice_counts_once() {
         channel.hello(world.plan.digest()).unwrap();
         channel
     });
-    let shares = world.plan.sum().shares(&world.values(0), &mut World::bits(0)).unwrap();
+    let shares = world.plan.sum().shares(&world.values(0), &mut SumFixture::bits(0)).unwrap();
     first.send(MessageKind::Share, &message::share(&[1; 16], &shares[0])).unwrap();
     first.expect(MessageKind::Stored, 0).unwrap();
     // The same message once more, and another one.
@@ -45,14 +45,14 @@ fn who_sends_twice_counts_once() {
     other.send(MessageKind::Share, &message::share(&[1; 16], &shares[1])).unwrap();
     other.expect(MessageKind::Stored, 0).unwrap();
     world.send(1).unwrap();
-    running[0].reaches(|step| matches!(step, Step::Refused(why) if why.contains("'p0'")));
+    running[0].reaches(|step| matches!(step, ServerStep::Refused(why) if why.contains("'p0'")));
     running.into_iter().for_each(|server| assert_eq!(server.opened(), world.expected(&[0, 1])));
 }
 
 /// Shares of two sendings never meet: a party that sends other things to each server is left out.
 #[test]
 fn shares_of_different_sendings_are_not_added() {
-    let mut world = World::new(3, 0, 1, 2);
+    let mut world = SumFixture::new(3, 0, 1, 2);
     let running = world.serve_all(WAIT);
     for (place, sending) in [(0, [1; 16]), (1, [2; 16])] {
         let mut channel = connect(&world, &world.parties[1], place);
@@ -67,7 +67,7 @@ fn shares_of_different_sendings_are_not_added() {
 /// Messages that are too short, too long, of another kind, or of nobody's making; and a party that hangs up in the middle of one.
 #[test]
 fn mangled_messages_are_not_stored() {
-    let mut world = World::new(3, 0, 1, 2);
+    let mut world = SumFixture::new(3, 0, 1, 2);
     let running = world.serve_all(WAIT);
     let good = message::share(&[1; 16], &[1, 2, 3]);
     let bad: [(MessageKind, &[u8]); 6] = [
@@ -90,11 +90,11 @@ fn mangled_messages_are_not_stored() {
 /// Numbers that the plan does not allow never leave the party.
 #[test]
 fn wrong_numbers_are_refused_by_the_party_itself() {
-    let mut world = World::new(2, 0, 1, 2);
+    let mut world = SumFixture::new(2, 0, 1, 2);
     let running = world.serve_all(WAIT);
     for values in [vec![1, 2, 1001], vec![1, 2], vec![1, 2, 3, 4]] {
-        let sender = Sender::meet(&world.plan, &world.parties[0], LONG).unwrap();
-        let error = sender.send(&values, &mut World::bits(0)).unwrap_err();
+        let sender = ShareSender::meet(&world.plan, &world.parties[0], LONG).unwrap();
+        let error = sender.send(&values, &mut SumFixture::bits(0)).unwrap_err();
         assert!(matches!(error, Error::Input(_)) && !error.to_string().contains("1001"), "{error}");
     }
     world.send(1).unwrap();
@@ -104,12 +104,12 @@ fn wrong_numbers_are_refused_by_the_party_itself() {
 /// Strangers who connect and say nothing fill the door: parties come again until there is room, as long as they may wait.
 #[test]
 fn parties_come_again_where_strangers_crowd_the_door() {
-    let mut world = World::new(2, 0, 0, 2);
+    let mut world = SumFixture::new(2, 0, 0, 2);
     let running = world.serve_all(LONG);
     let connect = |server: &crate::Server| std::net::TcpStream::connect(&server.address).unwrap();
     let crowd: Vec<_> = world.plan.servers().iter().flat_map(|server| (0..120).map(|_| connect(server))).collect();
     std::thread::sleep(std::time::Duration::from_millis(300));
-    let now = Sender::meet(&world.plan, &world.parties[0], std::time::Duration::ZERO).err().unwrap().to_string();
+    let now = ShareSender::meet(&world.plan, &world.parties[0], std::time::Duration::ZERO).err().unwrap().to_string();
     assert!(now.contains("it may be crowded by others"), "{now}");
     std::thread::spawn(move || {
         std::thread::sleep(std::time::Duration::from_millis(700));
@@ -122,16 +122,16 @@ fn parties_come_again_where_strangers_crowd_the_door() {
 /// A key that is not in the plan is refused by the servers; a server that does not have the plan's key is refused by everybody.
 #[test]
 fn wrong_keys_are_refused_on_both_sides() {
-    let mut world = World::new(2, 0, 0, 2);
+    let mut world = SumFixture::new(2, 0, 0, 2);
     let stranger = Key::generate().unwrap();
-    let error = Sender::meet(&world.plan, &stranger, WAIT).err().unwrap();
+    let error = ShareSender::meet(&world.plan, &stranger, WAIT).err().unwrap();
     assert_eq!(error, Error::Input("this key is no party's of the plan".to_string()));
     let running = world.serve_all(LONG);
     // A stranger who does not look into the plan first.
     let server = &world.plan.servers()[0];
     let met = Channel::connect(&stranger, &server.address, server.key, &server.name, Instant::now() + WAIT);
     assert!(met.and_then(|mut channel| channel.hello(world.plan.digest())).is_err());
-    running[0].reaches(|step| matches!(step, Step::Refused(why) if why.contains("no key of the plan")));
+    running[0].reaches(|step| matches!(step, ServerStep::Refused(why) if why.contains("no key of the plan")));
     // Somebody else sits at the second server's address: here the first server, which the plan has under another key.
     let swapped =
         Channel::connect(&world.parties[0], &server.address, world.server_key(1), "s1", Instant::now() + WAIT);
@@ -139,8 +139,8 @@ fn wrong_keys_are_refused_on_both_sides() {
     assert!(sentence.contains("'s1' does not show the key that the plan has for it"), "{sentence}");
     // A server with a party's key, and a party with a server's.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    assert!(serve(&world.plan, &world.parties[0], listener, WAIT, &mut Look::on()).is_err());
-    assert!(Sender::meet(&world.plan, &world.servers[0], WAIT).is_err());
+    assert!(serve(&world.plan, &world.parties[0], listener, WAIT, &mut TestObserver::on()).is_err());
+    assert!(ShareSender::meet(&world.plan, &world.servers[0], WAIT).is_err());
     // Plain text gets no answer.
     let mut plain = std::net::TcpStream::connect(&server.address).unwrap();
     std::io::Write::write_all(&mut plain, b"GET / HTTP/1.0\r\n\r\n").unwrap();
@@ -151,7 +151,7 @@ fn wrong_keys_are_refused_on_both_sides() {
 /// A party whose plan differs in anything, such as who the parties are, is told so before it sends.
 #[test]
 fn another_plan_is_refused() {
-    let mut world = World::new(2, 0, 1, 2);
+    let mut world = SumFixture::new(2, 0, 1, 2);
     let running = world.serve_all(WAIT);
     let server = &world.plan.servers()[0];
     let mut channel =
@@ -165,8 +165,8 @@ fn another_plan_is_refused() {
 /// A server that tells each of the others another list: the digests differ, nobody charges, nobody opens.
 #[test]
 fn a_server_that_tells_two_lists_is_found_out() {
-    let mut world = World::new(3, 0, 1, 3);
-    let running: Vec<_> = [0, 1].map(|place| world.serve(place, LONG, Look::on())).into();
+    let mut world = SumFixture::new(3, 0, 1, 3);
+    let running: Vec<_> = [0, 1].map(|place| world.serve(place, LONG, TestObserver::on())).into();
     let liar = world.servers[2].clone();
     // The liar's own address answers nothing but hellos: it is met by the others.
     let (plan, key): (Plan, _) = (world.plan.clone(), liar.clone());
@@ -185,9 +185,10 @@ fn a_server_that_tells_two_lists_is_found_out() {
         drop(met);
     });
     // The parties send to the two honest servers by hand.
-    let mut lists: Vec<Vec<message::Entry>> = vec![Vec::new()];
+    let mut lists: Vec<Vec<message::ShareEntry>> = vec![Vec::new()];
     for party in 0..3u32 {
-        let shares = world.plan.sum().shares(&world.values(party as usize), &mut World::bits(party as usize)).unwrap();
+        let shares =
+            world.plan.sum().shares(&world.values(party as usize), &mut SumFixture::bits(party as usize)).unwrap();
         let sending = [party as u8; 16];
         for (place, share) in shares.iter().enumerate().take(2) {
             let mut channel = connect(&world, &world.parties[party as usize], place);
@@ -226,8 +227,8 @@ fn a_server_that_speaks_out_of_turn_stops_the_others() {
         vec![(MessageKind::Share, vec![0; 40])],
     ];
     for said in said {
-        let mut world = World::new(2, 0, 1, 2);
-        let honest = world.serve(0, LONG, Look::on());
+        let mut world = SumFixture::new(2, 0, 1, 2);
+        let honest = world.serve(0, LONG, TestObserver::on());
         let liar = world.servers[1].clone();
         let mut channel = connect(&world, &liar, 0);
         channel.hello(world.plan.digest()).unwrap();

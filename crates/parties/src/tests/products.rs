@@ -2,20 +2,20 @@
 
 use super::{LONG, WAIT};
 use crate::key::Key;
-use crate::product::{First, ProductPlan, Role, Second};
+use crate::product::{FirstParty, ProductPlan, Role, SecondParty};
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::Beta;
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-struct Two {
+struct ProductFixture {
     plan: ProductPlan,
     keys: [Key; 2],
     listener: TcpListener,
 }
 
-fn two(owners: usize) -> Two {
+fn two(owners: usize) -> ProductFixture {
     let keys = [0, 1].map(|_| Key::generate().unwrap());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let text = format!(
@@ -24,7 +24,7 @@ fn two(owners: usize) -> Two {
         listener.local_addr().unwrap(),
         keys[1].public()
     );
-    Two { plan: ProductPlan::read(&text).unwrap(), keys, listener }
+    ProductFixture { plan: ProductPlan::read(&text).unwrap(), keys, listener }
 }
 
 /// To the last bit what the mathematics gives for the same random numbers.
@@ -35,10 +35,10 @@ fn two_processes_multiply_as_one_would() {
     let y: Vec<bool> = (0..1001).map(|place| place % 3 == 0).collect();
     let answer = std::thread::scope(|scope| {
         let second = scope.spawn(|| {
-            let second = Second::listen(&two.plan, &two.keys[1], &two.listener, LONG)?;
+            let second = SecondParty::listen(&two.plan, &two.keys[1], &two.listener, LONG)?;
             second.answer(&y, &mut InsecureSeededSource::new(2))
         });
-        let first = First::meet(&two.plan, &two.keys[0], LONG).unwrap();
+        let first = FirstParty::meet(&two.plan, &two.keys[0], LONG).unwrap();
         let answer = first.multiply(&x, &mut InsecureSeededSource::new(1)).unwrap();
         second.join().unwrap().unwrap();
         answer
@@ -55,13 +55,13 @@ fn two_processes_multiply_as_one_would() {
 #[test]
 fn what_is_wrong_is_not_answered() {
     let two = two(10);
-    let error = Second::listen(&two.plan, &two.keys[1], &two.listener, WAIT / 4).err().unwrap();
+    let error = SecondParty::listen(&two.plan, &two.keys[1], &two.listener, WAIT / 4).err().unwrap();
     assert_eq!(error.to_string(), "nobody has shown the key of 'a' in time; nothing was answered");
     std::thread::scope(|scope| {
-        let second = scope.spawn(|| Second::listen(&two.plan, &two.keys[1], &two.listener, WAIT).err());
+        let second = scope.spawn(|| SecondParty::listen(&two.plan, &two.keys[1], &two.listener, WAIT).err());
         let stranger = Key::generate().unwrap();
-        assert!(First::meet(&two.plan, &stranger, WAIT / 4).is_err());
-        let first = First::meet(&two.plan, &two.keys[0], WAIT).unwrap();
+        assert!(FirstParty::meet(&two.plan, &stranger, WAIT / 4).is_err());
+        let first = FirstParty::meet(&two.plan, &two.keys[0], WAIT).unwrap();
         let error = first.multiply(&[true; 9], &mut InsecureSeededSource::new(1)).unwrap_err();
         assert!(error.to_string().contains("9 bits, and the plan has 10 owners"), "{error}");
         assert!(second.join().unwrap().is_some());
@@ -97,12 +97,12 @@ fn strangers_keep_nobody_waiting() {
         let begun = Instant::now();
         std::thread::scope(|scope| {
             let second = scope.spawn(|| {
-                let second = Second::listen(&two.plan, &two.keys[1], &two.listener, LONG)?;
+                let second = SecondParty::listen(&two.plan, &two.keys[1], &two.listener, LONG)?;
                 second.answer(&[true; 10], &mut InsecureSeededSource::new(2))
             });
             // More than are heard at once.
             let crowd: Vec<_> = (0..150).map(|_| stranger(address, drips)).collect();
-            let first = First::meet(&two.plan, &two.keys[0], LONG).unwrap();
+            let first = FirstParty::meet(&two.plan, &two.keys[0], LONG).unwrap();
             first.multiply(&[true; 10], &mut InsecureSeededSource::new(1)).unwrap();
             second.join().unwrap().unwrap();
             drop(crowd);
@@ -118,16 +118,16 @@ fn nobody_is_blamed_who_was_not_met() {
     let address = two.listener.local_addr().unwrap();
     let begun = Instant::now();
     let crowd = [false, true, true].map(|drips| stranger(address, drips));
-    let error = Second::listen(&two.plan, &two.keys[1], &two.listener, WAIT).err().unwrap().to_string();
+    let error = SecondParty::listen(&two.plan, &two.keys[1], &two.listener, WAIT).err().unwrap().to_string();
     let within = begun.elapsed();
     assert!(within >= WAIT && within < WAIT + Duration::from_secs(5), "{within:?}");
     assert_eq!(error, "nobody has shown the key of 'a' in time (3 connections came without it); nothing was answered");
     drop(crowd);
     // Whoever has shown the key and then says nothing is named.
     std::thread::scope(|scope| {
-        let second =
-            scope.spawn(|| Second::listen(&two.plan, &two.keys[1], &two.listener, WAIT).err().unwrap().to_string());
-        let first = First::meet(&two.plan, &two.keys[0], LONG).unwrap();
+        let second = scope
+            .spawn(|| SecondParty::listen(&two.plan, &two.keys[1], &two.listener, WAIT).err().unwrap().to_string());
+        let first = FirstParty::meet(&two.plan, &two.keys[0], LONG).unwrap();
         let sentence = second.join().unwrap();
         assert!(sentence.contains("'a' was met and has not sent its bits in time"), "{sentence}");
         drop(first);
@@ -139,7 +139,7 @@ fn nobody_is_blamed_who_was_not_met() {
 fn the_first_party_is_done_in_time() {
     let two = two(10);
     let begun = Instant::now();
-    let error = First::meet(&two.plan, &two.keys[0], WAIT).err().unwrap().to_string();
+    let error = FirstParty::meet(&two.plan, &two.keys[0], WAIT).err().unwrap().to_string();
     assert!(begun.elapsed() < WAIT + Duration::from_secs(5), "{:?}", begun.elapsed());
     assert!(error.contains("'b' has not shown its key in time"), "{error}");
 }

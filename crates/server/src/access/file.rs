@@ -1,6 +1,6 @@
 //! The file of those who may ask: `NAME.access` beside the ledger, as JSON, readable by its owner alone.
 
-use super::{ITERATIONS, Person, Role, Scram, hmac, token};
+use super::{ITERATIONS, Person, Role, ScramVerifier, hmac, token};
 use crate::session::Bearer;
 use scumble_engine::ledger::beside;
 use scumble_engine::{Error, Result, digest};
@@ -17,25 +17,25 @@ const VERSION: u64 = 1;
 
 /// Somebody, and what is kept of their token.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
+pub(crate) struct AccessEntry {
     pub name: String,
     pub role: Role,
     pub added: String,
     pub revoked: Option<String>,
     /// SHA-256 of the token, hexadecimal.
     hash: String,
-    pub scram: Scram,
+    pub scram: ScramVerifier,
 }
 
 /// Everybody who has or had access.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Access {
-    pub people: Vec<Entry>,
+pub(crate) struct AccessList {
+    pub people: Vec<AccessEntry>,
     /// From which the salts of all names are made; none in a file that an earlier version wrote.
     secret: Option<String>,
 }
 
-impl Access {
+impl AccessList {
     /// Those of a ledger; nobody, where there is no file.
     pub fn read(ledger: &Path) -> Result<Self> {
         let path = beside(ledger, ".access")?;
@@ -58,7 +58,7 @@ impl Access {
             fs::read_to_string(&path).map_err(|error| Error::machine(format!("{shown} cannot be read ({error})")))?;
         let value: Option<Value> = serde_json::from_str(&text).ok();
         let read = value.filter(|value| value["version"] == VERSION).and_then(|value| {
-            let people = value["people"].as_array()?.iter().map(Entry::from_json).collect::<Option<Vec<_>>>()?;
+            let people = value["people"].as_array()?.iter().map(AccessEntry::from_json).collect::<Option<Vec<_>>>()?;
             let secret = value["secret"].as_str().filter(|secret| secret.len() == 64).map(str::to_string);
             Some(Self { people, secret })
         });
@@ -66,7 +66,7 @@ impl Access {
     }
 
     /// What is said to whoever comes under a name, whether or not anybody has it. No proof fits it unless somebody has access under it.
-    pub fn challenge(&self, name: &str) -> Scram {
+    pub fn challenge(&self, name: &str) -> ScramVerifier {
         let of = |what: &str| {
             hmac(self.secret.as_deref().unwrap_or_default().as_bytes(), format!("{what} {name}").as_bytes())
         };
@@ -74,7 +74,7 @@ impl Access {
         match known {
             Some(entry) if entry.revoked.is_none() => entry.scram.clone(),
             // The hash of no key that anybody could name.
-            _ => Scram {
+            _ => ScramVerifier {
                 salt: known.map_or_else(|| self.salt(name), |entry| entry.scram.salt.clone()),
                 iterations: ITERATIONS.get(),
                 stored_key: of("stored"),
@@ -90,24 +90,24 @@ impl Access {
     }
 
     /// Who has this token. All are compared, each in a time that does not depend on where it differs.
-    pub fn who(&self, token: &str) -> Option<&Entry> {
+    pub fn who(&self, token: &str) -> Option<&AccessEntry> {
         let hash = digest(token.as_bytes());
-        let same = |entry: &&Entry| bool::from(entry.hash.as_bytes().ct_eq(hash.as_bytes()));
-        let mut found: Vec<&Entry> = self.people.iter().filter(same).collect();
+        let same = |entry: &&AccessEntry| bool::from(entry.hash.as_bytes().ct_eq(hash.as_bytes()));
+        let mut found: Vec<&AccessEntry> = self.people.iter().filter(same).collect();
         found.retain(|entry| entry.revoked.is_none());
         found.first().copied()
     }
 
     /// Somebody by name, whose token is not revoked.
-    pub fn named(&self, name: &str) -> Option<&Entry> {
+    pub fn named(&self, name: &str) -> Option<&AccessEntry> {
         self.people.iter().find(|entry| entry.name == name && entry.revoked.is_none())
     }
 }
 
-impl Entry {
+impl AccessEntry {
     /// Somebody new, with the salt that their name always had.
-    pub fn of(name: &str, role: Role, token: &str, added: String, access: &Access) -> Self {
-        let (hash, scram) = (digest(token.as_bytes()), Scram::with_salt(token, access.challenge(name).salt));
+    pub fn of(name: &str, role: Role, token: &str, added: String, access: &AccessList) -> Self {
+        let (hash, scram) = (digest(token.as_bytes()), ScramVerifier::with_salt(token, access.challenge(name).salt));
         Self { name: name.to_string(), role, added, revoked: None, hash, scram }
     }
 
@@ -135,31 +135,31 @@ impl Entry {
             added: text("added")?,
             revoked: text("revoked"),
             hash: text("token").filter(|hash| hash.len() == 64)?,
-            scram: Scram::from_json(&shown["scram"])?,
+            scram: ScramVerifier::from_json(&shown["scram"])?,
         })
     }
 }
 
 /// Sees to it that the file has a secret: what is said for a name that nobody has must not change when a server begins anew.
 pub(crate) fn prepare(ledger: &Path) -> Result<()> {
-    match Access::read(ledger)?.secret {
+    match AccessList::read(ledger)?.secret {
         Some(_) => Ok(()),
         None => change(ledger, |_| Ok(())),
     }
 }
 
 /// Changes the file, complete or not at all; whoever else changes it waits.
-pub(super) fn change(ledger: &Path, change: impl FnOnce(&mut Access) -> Result<()>) -> Result<()> {
+pub(super) fn change(ledger: &Path, change: impl FnOnce(&mut AccessList) -> Result<()>) -> Result<()> {
     let path = beside(ledger, ".access")?;
     let folder = path.parent().unwrap_or(Path::new("/")).to_path_buf();
     let failed = |error: std::io::Error| Error::machine(format!("{} cannot be written ({error})", path.display()));
     let held = File::open(&folder).and_then(|folder| folder.lock().map(|()| folder)).map_err(failed)?;
-    let mut access = Access::read(ledger)?;
+    let mut access = AccessList::read(ledger)?;
     if access.secret.is_none() {
         access.secret = Some(token()?);
     }
     change(&mut access)?;
-    let people: Vec<Value> = access.people.iter().map(Entry::json).collect();
+    let people: Vec<Value> = access.people.iter().map(AccessEntry::json).collect();
     let text = format!("{:#}\n", json!({ "version": VERSION, "secret": access.secret, "people": people }));
     let temporary = folder.join(format!(".scumble-{}.tmp", &token()?[..16]));
     let written = write(&temporary, &path, &text).and_then(|()| held.sync_all());

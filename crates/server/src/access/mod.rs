@@ -6,7 +6,7 @@
 mod file;
 mod scram;
 
-pub use scram::Scram;
+pub use scram::ScramVerifier;
 
 use scumble::noise::{BitSource, SecureSource};
 use scumble_engine::project::is_name;
@@ -16,7 +16,7 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-pub(crate) use file::{Access, Entry, prepare};
+pub(crate) use file::{AccessEntry, AccessList, prepare};
 #[cfg(test)]
 pub(crate) use scram::salted;
 pub(crate) use scram::{ITERATIONS, hmac};
@@ -74,7 +74,7 @@ pub struct Person {
 
 /// Somebody as the file has them, without what is kept of their token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct AccessRecord {
     /// Their name.
     pub name: String,
     /// What they may do.
@@ -94,7 +94,7 @@ pub fn add(ledger: &Path, name: &str, role: Role) -> Result<String> {
     }
     let token = token()?;
     file::change(ledger, |access| {
-        let entry = Entry::of(name, role, &token, Report::now(), access);
+        let entry = AccessEntry::of(name, role, &token, Report::now(), access);
         let people = &mut access.people;
         if people.iter().any(|known| known.name == name && known.revoked.is_none()) {
             return Err(Error::input(format!(
@@ -109,11 +109,11 @@ pub fn add(ledger: &Path, name: &str, role: Role) -> Result<String> {
 }
 
 /// Everybody who has or had access.
-pub fn list(ledger: &Path) -> Result<Vec<Listed>> {
-    let people = Access::read(ledger)?.people;
+pub fn list(ledger: &Path) -> Result<Vec<AccessRecord>> {
+    let people = AccessList::read(ledger)?.people;
     Ok(people
         .into_iter()
-        .map(|one| Listed { name: one.name, role: one.role, added: one.added, revoked: one.revoked })
+        .map(|one| AccessRecord { name: one.name, role: one.role, added: one.added, revoked: one.revoked })
         .collect())
 }
 

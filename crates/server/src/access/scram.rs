@@ -14,7 +14,7 @@ pub(crate) const ITERATIONS: NonZeroU32 = NonZeroU32::new(4096).unwrap();
 
 /// What is kept of a token for SCRAM.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scram {
+pub struct ScramVerifier {
     /// Random bytes that make equal tokens different here.
     pub salt: Vec<u8>,
     /// How often the hash is taken.
@@ -25,7 +25,7 @@ pub struct Scram {
     pub server_key: [u8; 32],
 }
 
-impl Scram {
+impl ScramVerifier {
     /// Of a token, with this salt.
     pub(crate) fn with_salt(token: &str, salt: Vec<u8>) -> Self {
         let salted = salted(token.as_bytes(), &salt, ITERATIONS);
@@ -87,12 +87,12 @@ mod tests {
     fn the_example_of_the_rfc_is_accepted() {
         // The salt W22ZaJ0SNY7soEsUEjb6gQ== in hexadecimal.
         let salt = hex::decode("5b6d99689d12358eeca04b141236fa81").unwrap();
-        let scram = Scram::with_salt("pencil", salt);
+        let scram = ScramVerifier::with_salt("pencil", salt);
         let message = "n=user,r=rOprNGfwEbeRWgbNEkqO,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,\
                        s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096,c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0";
         // The server's signature 6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4= in hexadecimal.
         let signature = "eabae24d1062db75a9451ff0b6ea7e98c8546549ff741e672d3251b2397de46e";
         assert_eq!(hex::encode(hmac(&scram.server_key, message.as_bytes())), signature);
-        assert_eq!(Scram::from_json(&scram.json()), Some(scram));
+        assert_eq!(ScramVerifier::from_json(&scram.json()), Some(scram));
     }
 }

@@ -9,7 +9,7 @@ fn a_token_is_known_until_it_is_revoked_and_is_in_no_file() {
     let token = add(&ledger, "ada", Role::Analyst).unwrap();
     assert!(token.len() == 64 && token.chars().all(|letter| letter.is_ascii_hexdigit()));
     let other = add(&ledger, "bob", Role::Viewer).unwrap();
-    let who = |token: &str| Access::read(&ledger).unwrap().who(token).map(|entry| (entry.name.clone(), entry.role));
+    let who = |token: &str| AccessList::read(&ledger).unwrap().who(token).map(|entry| (entry.name.clone(), entry.role));
     assert_eq!(who(&token), Some(("ada".to_string(), Role::Analyst)));
     assert_eq!(who(&other), Some(("bob".to_string(), Role::Viewer)));
     assert_eq!(who(&token.to_uppercase()), None);
@@ -54,14 +54,14 @@ fn the_salt_of_a_name_never_changes() {
     let folder = tempfile::tempdir().unwrap();
     let ledger = folder.path().join("scumble.ledger");
     prepare(&ledger).unwrap();
-    let challenge = |name: &str| Access::read(&ledger).unwrap().challenge(name);
+    let challenge = |name: &str| AccessList::read(&ledger).unwrap().challenge(name);
     let (before, other) = (challenge("ada"), challenge("bob"));
     assert_ne!(before.salt, other.salt);
     prepare(&ledger).unwrap();
     assert_eq!((challenge("ada"), challenge("bob")), (before.clone(), other.clone()));
     let token = add(&ledger, "ada", Role::Viewer).unwrap();
     let added = challenge("ada");
-    assert_eq!(added, Scram::with_salt(&token, before.salt.clone()));
+    assert_eq!(added, ScramVerifier::with_salt(&token, before.salt.clone()));
     assert_eq!((added.salt, added.iterations), (before.salt.clone(), before.iterations));
     revoke(&ledger, "ada").unwrap();
     assert_eq!(challenge("ada"), before, "whoever was revoked is nobody");
@@ -79,6 +79,6 @@ fn a_file_of_before_gets_a_secret() {
     shown.as_object_mut().unwrap().remove("secret");
     std::fs::write(&path, shown.to_string()).unwrap();
     prepare(&ledger).unwrap();
-    let access = Access::read(&ledger).unwrap();
-    assert!(access.who(&token).is_some() && access.challenge("nobody") != Access::default().challenge("nobody"));
+    let access = AccessList::read(&ledger).unwrap();
+    assert!(access.who(&token).is_some() && access.challenge("nobody") != AccessList::default().challenge("nobody"));
 }

@@ -1,11 +1,11 @@
 //! What programs call.
 
 use super::bodies::{
-    AccessBody, AddBody, EmptyBody, EnterBody, HealthBody, PeopleBody, PersonBody, ProgressBody, QuestionBody,
+    AccessBody, AddPersonBody, EmptyBody, HealthBody, LoginBody, PeopleBody, PersonBody, ProgressBody, QuestionBody,
     ReleaseBody, RevokedBody, TablesBody, TokenBody,
 };
 use super::call::Call;
-use super::{App, SESSION, cookie, openapi, problem, rest};
+use super::{App, Reply, SESSION, cookie, openapi, problem, rest};
 use crate::access;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::service::{DownloadForm, QueryRequest};
@@ -24,8 +24,6 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
-
-type Reply = Result<Response, Refusal>;
 
 /// How often somebody who waits for events hears that it goes on.
 const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -217,7 +215,7 @@ pub(super) async fn people(app: Arc<App>, _: Call) -> Reply {
 }
 
 pub(super) async fn add(app: Arc<App>, call: Call) -> Reply {
-    let (name, role) = call.body::<AddBody>()?.person()?;
+    let (name, role) = call.body::<AddPersonBody>()?.person()?;
     let own = name.clone();
     let token = on_files(&app, move |ledger| access::add(ledger, &own, role)).await?;
     shown(&TokenBody { person: PersonBody { name: &name, role: role.to_string() }, token: &token })
@@ -262,7 +260,7 @@ pub(super) async fn metrics(app: Arc<App>) -> Reply {
 }
 
 pub(super) async fn enter(app: Arc<App>, call: Call) -> Reply {
-    let body = call.body::<EnterBody>()?;
+    let body = call.body::<LoginBody>()?;
     let token = body.token();
     let bearer = match app.sessions.opened(token) {
         Some(bearer) => bearer,

@@ -177,16 +177,16 @@ fn names(key: &str, list: Value) -> Result<Vec<String>, Refusal> {
 /// Who gets access.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub(super) struct AddBody {
+pub(super) struct AddPersonBody {
     name: Value,
     role: Value,
 }
 
-impl RequestBody for AddBody {
+impl RequestBody for AddPersonBody {
     const KEYS: &'static [&'static str] = &["name", "role"];
 }
 
-impl AddBody {
+impl AddPersonBody {
     /// The name, and what they may do.
     pub fn person(self) -> Result<(String, Role), Refusal> {
         let text = |key: &str, value: Value| match value {
@@ -201,15 +201,15 @@ impl AddBody {
 /// Who logs in.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub(super) struct EnterBody {
+pub(super) struct LoginBody {
     token: Value,
 }
 
-impl RequestBody for EnterBody {
+impl RequestBody for LoginBody {
     const KEYS: &'static [&'static str] = &["token"];
 }
 
-impl EnterBody {
+impl LoginBody {
     /// The token; what is no text is no token.
     pub fn token(&self) -> &str {
         self.token.as_str().unwrap_or_default().trim()

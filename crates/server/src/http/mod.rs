@@ -25,10 +25,13 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use axum::routing::{MethodFilter, on};
 use call::Call;
-use routes::{ROUTES, Route, Who};
+use routes::{ROUTES, Route, RouteAccess};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// What a handler gives.
+type Reply = Result<Response, Refusal>;
 
 /// The cookie of a session.
 const SESSION: &str = "scumble-session";
@@ -134,12 +137,12 @@ async fn handled(
     called_by_name(app, &parts.headers)?;
     let changes = parts.method != Method::GET && parts.method != Method::HEAD;
     let (person, by_cookie) = match route.who {
-        Who::Anybody => (None, false),
-        Who::Near if peer.is_loopback() => (None, false),
-        Who::Near | Who::Role(_) => {
+        RouteAccess::Anybody => (None, false),
+        RouteAccess::Near if peer.is_loopback() => (None, false),
+        RouteAccess::Near | RouteAccess::Role(_) => {
             let (person, by_cookie) = known(app, &parts.headers, peer).await?;
             *name = Some(person.name.clone());
-            if let Who::Role(least) = route.who {
+            if let RouteAccess::Role(least) = route.who {
                 allowed(&person, least)?;
             }
             (Some(person), by_cookie)

@@ -1,6 +1,6 @@
 //! The description of the interface [OpenAPI 3.1], made of the table of routes.
 
-use super::routes::{ROUTES, Route, Who};
+use super::routes::{ROUTES, Route, RouteAccess};
 use crate::refusal::RefusalKind;
 use serde_json::{Map, Value, json};
 
@@ -35,7 +35,7 @@ fn operation(route: &Route) -> Value {
         "200".into(),
         json!({ "description": route.about, "content": { route.gives.0: { "schema": (route.gives.1)() } } }),
     );
-    let is_guarded = route.who != Who::Anybody;
+    let is_guarded = route.who != RouteAccess::Anybody;
     let is_possible = |kind: &RefusalKind| match kind {
         RefusalKind::Token | RefusalKind::Role => is_guarded,
         RefusalKind::Budget | RefusalKind::Lost | RefusalKind::Conflict => {
@@ -56,7 +56,7 @@ fn operation(route: &Route) -> Value {
     if let Some(takes) = route.takes {
         shown["requestBody"] = json!({ "required": true, "content": { "application/json": { "schema": takes() } } });
     }
-    if let Who::Role(role) = route.who {
+    if let RouteAccess::Role(role) = route.who {
         shown["x-least-role"] = json!(role.to_string());
     }
     shown

@@ -16,7 +16,7 @@ pub(crate) struct Route {
     pub path: &'static str,
     /// What it does, in a line.
     pub about: &'static str,
-    pub who: Who,
+    pub who: RouteAccess,
     /// The schema of the body that it takes.
     pub takes: Option<fn() -> Value>,
     /// What may stand behind the question mark or in the path, and what that is.
@@ -25,12 +25,12 @@ pub(crate) struct Route {
     pub gives: (&'static str, fn() -> Value),
     /// Whether people look at it.
     pub is_page: bool,
-    pub handle: Handle,
+    pub handle: RouteHandler,
 }
 
 /// Who may call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum RouteAccess {
     Anybody,
     /// Whoever is on this machine, and whoever has a token.
     Near,
@@ -38,7 +38,7 @@ pub(crate) enum Who {
 }
 
 /// What is called.
-pub(crate) type Handle = fn(Arc<App>, Call) -> Pin<Box<dyn Future<Output = Result<Response, Refusal>> + Send>>;
+pub(crate) type RouteHandler = fn(Arc<App>, Call) -> Pin<Box<dyn Future<Output = Result<Response, Refusal>> + Send>>;
 
 impl Route {
     /// Whether its time could tell something about tables or about what was asked before.
@@ -65,13 +65,13 @@ const fn api(
     least: Role,
     about: &'static str,
     gives: fn() -> Value,
-    handle: Handle,
+    handle: RouteHandler,
 ) -> Route {
     Route {
         method,
         path,
         about,
-        who: Who::Role(least),
+        who: RouteAccess::Role(least),
         takes: None,
         parameters: &[],
         gives: (JSON, gives),
@@ -81,12 +81,12 @@ const fn api(
 }
 
 /// A page.
-const fn page(path: &'static str, least: Role, about: &'static str, handle: Handle) -> Route {
+const fn page(path: &'static str, least: Role, about: &'static str, handle: RouteHandler) -> Route {
     Route {
         method: "GET",
         path,
         about,
-        who: Who::Role(least),
+        who: RouteAccess::Role(least),
         takes: None,
         parameters: &[],
         gives: (HTML, text),
@@ -222,17 +222,17 @@ pub(crate) static ROUTES: &[Route] = &[
     },
     api("GET", "/v1/me", Role::Viewer, "Who you are", object, |app, call| Box::pin(api::me(app, call))),
     Route {
-        who: Who::Anybody,
+        who: RouteAccess::Anybody,
         ..api("GET", "/openapi.json", Role::Viewer, "This description", object, |_, _| Box::pin(api::described()))
     },
     Route {
-        who: Who::Anybody,
+        who: RouteAccess::Anybody,
         ..api("GET", "/healthz", Role::Viewer, "Whether the server can read its ledger", object, |app, _| {
             Box::pin(api::health(app))
         })
     },
     Route {
-        who: Who::Near,
+        who: RouteAccess::Near,
         gives: ("text/plain; version=0.0.4", text),
         ..api(
             "GET",
@@ -244,17 +244,20 @@ pub(crate) static ROUTES: &[Route] = &[
         )
     },
     Route {
-        who: Who::Anybody,
+        who: RouteAccess::Anybody,
         takes: Some(openapi::token),
         ..api("POST", "/enter", Role::Viewer, "Begins a session with a token: gives a cookie", object, |app, call| {
             Box::pin(api::enter(app, call))
         })
     },
     Route {
-        who: Who::Anybody,
+        who: RouteAccess::Anybody,
         ..api("POST", "/leave", Role::Viewer, "Ends a session", object, |app, call| Box::pin(api::leave(app, call)))
     },
-    Route { who: Who::Anybody, ..page("/enter", Role::Viewer, "Where one logs in", |_, _| Box::pin(pages::enter())) },
+    Route {
+        who: RouteAccess::Anybody,
+        ..page("/enter", Role::Viewer, "Where one logs in", |_, _| Box::pin(pages::enter()))
+    },
     page("/", Role::Viewer, "Overview: what is left, and recent answers", |app, call| {
         Box::pin(pages::overview(app, call))
     }),
@@ -273,12 +276,12 @@ pub(crate) static ROUTES: &[Route] = &[
     page("/people", Role::Curator, "Who has access", |app, call| Box::pin(pages::people(app, call))),
     page("/report", Role::Viewer, "The report", |app, call| Box::pin(pages::report(app, call))),
     Route {
-        who: Who::Anybody,
+        who: RouteAccess::Anybody,
         gives: ("text/css", text),
         ..page("/style.css", Role::Viewer, "How pages look", |_, _| Box::pin(pages::style()))
     },
     Route {
-        who: Who::Anybody,
+        who: RouteAccess::Anybody,
         gives: ("text/javascript", text),
         ..page("/script.js", Role::Viewer, "What pages do", |_, _| Box::pin(pages::script()))
     },

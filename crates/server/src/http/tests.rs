@@ -20,13 +20,13 @@ fn app(folder: &Folder) -> Arc<App> {
 }
 
 /// What was sent back.
-struct Reply {
+struct TestReply {
     status: u16,
     headers: HeaderMap,
     text: String,
 }
 
-impl Reply {
+impl TestReply {
     fn header(&self, name: &HeaderName) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
@@ -42,7 +42,7 @@ impl Reply {
 }
 
 /// Calls a route with these headers and this body.
-async fn called(router: &Router, method: &str, path: &str, headers: &[(HeaderName, &str)], body: &str) -> Reply {
+async fn called(router: &Router, method: &str, path: &str, headers: &[(HeaderName, &str)], body: &str) -> TestReply {
     let mut request = axum::http::Request::builder().method(method).uri(path).header(HOST, "here");
     for (name, value) in headers {
         request = request.header(name, *value);
@@ -50,7 +50,7 @@ async fn called(router: &Router, method: &str, path: &str, headers: &[(HeaderNam
     let response = router.clone().oneshot(request.body(Body::from(body.to_string())).unwrap()).await.unwrap();
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     let bytes = to_bytes(response.into_body(), 1 << 20).await.unwrap();
-    Reply { status, headers, text: String::from_utf8_lossy(&bytes).into_owned() }
+    TestReply { status, headers, text: String::from_utf8_lossy(&bytes).into_owned() }
 }
 
 async fn status(router: &Router, method: &str, path: &str) -> (u16, String) {
@@ -204,7 +204,7 @@ async fn every_route_is_for_its_role_and_those_above() {
             let reply = called(&router, route.method, &path, &[(AUTHORIZATION, token.as_str())], "").await;
             let (method, least) = (route.method, route.who);
             match route.who {
-                Who::Role(least) if *role < least => {
+                RouteAccess::Role(least) if *role < least => {
                     assert_eq!(reply.status, 403, "{method} {path} by {role:?}: {}", reply.text);
                     refused += 1;
                 }

@@ -4,7 +4,7 @@
 //! leaves a quote behind a backslash as it is), what was printed is parsed again and must be the tree that was meant, or nothing is asked.
 
 use super::parameter::Literal;
-use super::refused::{Refused, code};
+use super::refused::{SqlError, code};
 use scumble_engine::with_room;
 use sqlparser::ast::{
     DataType, Expr, ObjectName, Statement, TimezoneInfo, TypedString, UnaryOperator, Value, ValueWithSpan, Visit,
@@ -15,26 +15,26 @@ use sqlparser::parser::Parser;
 use std::ops::ControlFlow;
 
 /// How many parameters a statement has: the largest number behind a `$`.
-pub(super) fn parameters(statement: &Statement) -> Result<usize, Refused> {
-    let mut found = Numbers(0);
+pub(super) fn parameters(statement: &Statement) -> Result<usize, SqlError> {
+    let mut found = ParameterCounter(0);
     match Visit::visit(statement, &mut found) {
         ControlFlow::Break(refused) => Err(refused),
         ControlFlow::Continue(()) => Ok(found.0),
     }
 }
 
-struct Numbers(usize);
+struct ParameterCounter(usize);
 
-impl Visitor for Numbers {
-    type Break = Refused;
+impl Visitor for ParameterCounter {
+    type Break = SqlError;
 
-    fn pre_visit_value(&mut self, value: &ValueWithSpan) -> ControlFlow<Refused> {
+    fn pre_visit_value(&mut self, value: &ValueWithSpan) -> ControlFlow<SqlError> {
         if let Value::Placeholder(name) = &value.value {
             match number(name) {
                 Some(number) => self.0 = self.0.max(number),
                 None => {
                     let sentence = format!("'{name}' is no parameter: they are written $1, $2 … up to ${MOST}");
-                    return ControlFlow::Break(Refused::new(code::SYNTAX, sentence));
+                    return ControlFlow::Break(SqlError::new(code::SYNTAX, sentence));
                 }
             }
         }
@@ -50,7 +50,7 @@ fn number(name: &str) -> Option<usize> {
 }
 
 /// The statement with literals in the places of its parameters.
-pub(super) fn bound(mut statement: Statement, literals: &[Literal]) -> Result<Statement, Refused> {
+pub(super) fn bound(mut statement: Statement, literals: &[Literal]) -> Result<Statement, SqlError> {
     let _ = visit_expressions_mut(&mut statement, |expression| {
         if let Expr::Value(value) = expression
             && let Value::Placeholder(name) = &value.value
@@ -62,7 +62,7 @@ pub(super) fn bound(mut statement: Statement, literals: &[Literal]) -> Result<St
     });
     match parameters(&statement)? {
         0 => Ok(statement),
-        number => Err(Refused::new(code::UNSUPPORTED, format!("parameter ${number} stands where no value can"))),
+        number => Err(SqlError::new(code::UNSUPPORTED, format!("parameter ${number} stands where no value can"))),
     }
 }
 
@@ -121,14 +121,14 @@ fn before(words: &[&str], own: usize) -> usize {
 }
 
 /// The statement as text, which is that statement and no other.
-pub(super) fn printed(statement: &Statement) -> Result<String, Refused> {
+pub(super) fn printed(statement: &Statement) -> Result<String, SqlError> {
     let mut doubled = statement.clone();
-    let _: ControlFlow<()> = VisitMut::visit(&mut doubled, &mut Doubling);
+    let _: ControlFlow<()> = VisitMut::visit(&mut doubled, &mut QuoteDoubler);
     let text = doubled.to_string();
     let again = with_room(|| Parser::parse_sql(&PostgreSqlDialect {}, &text));
     match again.as_deref() {
         Ok([again]) if again == statement => Ok(text),
-        _ => Err(Refused::new(
+        _ => Err(SqlError::new(
             code::UNSUPPORTED,
             "the statement cannot be written down with its parameters or beside others; ask it alone, with its values in its text",
         )),
@@ -136,9 +136,9 @@ pub(super) fn printed(statement: &Statement) -> Result<String, Refused> {
 }
 
 /// Doubles each quote of a text: the printer takes two of them as they are, wherever they stand.
-struct Doubling;
+struct QuoteDoubler;
 
-impl VisitorMut for Doubling {
+impl VisitorMut for QuoteDoubler {
     type Break = ();
 
     fn pre_visit_value(&mut self, value: &mut ValueWithSpan) -> ControlFlow<()> {
@@ -157,7 +157,7 @@ mod tests {
         Parser::parse_sql(&PostgreSqlDialect {}, sql).unwrap().remove(0)
     }
 
-    fn asked(sql: &str, literals: &[Literal]) -> Result<String, Refused> {
+    fn asked(sql: &str, literals: &[Literal]) -> Result<String, SqlError> {
         printed(&bound(parsed(sql), literals)?)
     }
 

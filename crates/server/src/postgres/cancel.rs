@@ -7,19 +7,19 @@ use tokio::sync::Notify;
 
 /// All connections that somebody can ask to stop.
 #[derive(Default)]
-pub(super) struct Cancels(Mutex<HashMap<(i32, i32), Arc<Notify>>>);
+pub(super) struct CancelRegistry(Mutex<HashMap<(i32, i32), Arc<Notify>>>);
 
 /// One of them; it is forgotten when it ends.
-pub(super) struct Registered<'a> {
+pub(super) struct CancelRegistration<'a> {
     pub process: i32,
     pub secret: i32,
     notify: Arc<Notify>,
-    all: &'a Cancels,
+    all: &'a CancelRegistry,
 }
 
-impl Cancels {
+impl CancelRegistry {
     /// A connection with two new random numbers.
-    pub fn register(&self) -> Result<Registered<'_>, scumble::Error> {
+    pub fn register(&self) -> Result<CancelRegistration<'_>, scumble::Error> {
         let mut bits = SecureSource::new()?;
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -27,7 +27,7 @@ impl Cancels {
             let (process, secret) = ((drawn >> 33) as i32, drawn as i32);
             if let std::collections::hash_map::Entry::Vacant(place) = all.entry((process, secret)) {
                 let notify = Arc::clone(place.insert(Arc::new(Notify::new())));
-                return Ok(Registered { process, secret, notify, all: self });
+                return Ok(CancelRegistration { process, secret, notify, all: self });
             }
         }
     }
@@ -42,14 +42,14 @@ impl Cancels {
     }
 }
 
-impl Registered<'_> {
+impl CancelRegistration<'_> {
     /// Waits for somebody who asks for the end of what is running.
     pub async fn asked(&self) {
         self.notify.notified().await;
     }
 }
 
-impl Drop for Registered<'_> {
+impl Drop for CancelRegistration<'_> {
     fn drop(&mut self) {
         let mut all = self.all.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.remove(&(self.process, self.secret));

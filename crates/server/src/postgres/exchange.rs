@@ -4,7 +4,7 @@
 //! ClientKey = ClientProof ⊕ ClientSignature, and SHA-256(ClientKey) must be StoredKey. ServerSignature = HMAC(ServerKey, AuthMessage).
 //! Nothing is bound to the channel: the mechanism with "-PLUS" is not offered.
 
-use crate::access::{Scram, hmac};
+use crate::access::{ScramVerifier, hmac};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
@@ -14,8 +14,8 @@ use subtle::ConstantTimeEq;
 pub(super) const MECHANISM: &str = "SCRAM-SHA-256";
 
 /// An exchange after the client's first message.
-pub(super) struct Exchange {
-    scram: Scram,
+pub(super) struct ScramExchange {
+    scram: ScramVerifier,
     /// The client's first message without its header.
     bare: String,
     /// The header, which the client repeats.
@@ -26,9 +26,9 @@ pub(super) struct Exchange {
     first: String,
 }
 
-impl Exchange {
+impl ScramExchange {
     /// From a client's first message; `nonce` is the server's part. None where the message is not of the mechanism.
-    pub fn begin(message: &[u8], scram: Scram, nonce: &str) -> Option<Self> {
+    pub fn begin(message: &[u8], scram: ScramVerifier, nonce: &str) -> Option<Self> {
         let message = std::str::from_utf8(message).ok()?;
         let mut parts = message.splitn(3, ',');
         let (flag, identity, bare) = (parts.next()?, parts.next()?, parts.next()?);
@@ -77,9 +77,9 @@ mod tests {
     const LAST: &str =
         "c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=";
 
-    fn exchange() -> Exchange {
+    fn exchange() -> ScramExchange {
         let salt = STANDARD.decode("W22ZaJ0SNY7soEsUEjb6gQ==").unwrap();
-        Exchange::begin(FIRST, Scram::with_salt("pencil", salt), "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0").unwrap()
+        ScramExchange::begin(FIRST, ScramVerifier::with_salt("pencil", salt), "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0").unwrap()
     }
 
     /// RFC 7677, section 3.
@@ -116,8 +116,8 @@ mod tests {
             "n,,r=x",
             "n,,m=1,n=user,r=x",
         ] {
-            let scram = Scram::with_salt("pencil", vec![7; 16]);
-            assert!(Exchange::begin(first.as_bytes(), scram, "x").is_none(), "{first}");
+            let scram = ScramVerifier::with_salt("pencil", vec![7; 16]);
+            assert!(ScramExchange::begin(first.as_bytes(), scram, "x").is_none(), "{first}");
         }
     }
 }

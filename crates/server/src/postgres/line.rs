@@ -2,7 +2,7 @@
 //!
 //! Messages that go out are pgwire's. Those that come in are read here: they come from anybody, and each length and number in them is checked.
 
-use super::refused::{Refused, code};
+use super::refused::{SqlError, code};
 use bytes::BytesMut;
 use pgwire::messages::PgWireBackendMessage;
 use std::io;
@@ -19,30 +19,30 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 const FULL: usize = 1 << 16;
 
 /// Why a connection cannot go on.
-pub(super) enum Broken {
+pub(super) enum ConnectionError {
     /// The client has left, or nothing can be sent.
     Gone,
     /// It said something that cannot be read; it gets that answer, and that is the end.
-    Nonsense(Refused),
+    Nonsense(SqlError),
 }
 
-impl From<io::Error> for Broken {
+impl From<io::Error> for ConnectionError {
     fn from(_: io::Error) -> Self {
         Self::Gone
     }
 }
 
-fn nonsense(sentence: &str) -> Broken {
-    Broken::Nonsense(Refused::fatal(code::PROTOCOL, sentence))
+fn nonsense(sentence: &str) -> ConnectionError {
+    ConnectionError::Nonsense(SqlError::fatal(code::PROTOCOL, sentence))
 }
 
 /// One end of a connection.
-pub(super) struct Line<S> {
+pub(super) struct MessageStream<S> {
     stream: BufReader<S>,
     out: BytesMut,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Line<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> MessageStream<S> {
     pub fn new(stream: S) -> Self {
         Self { stream: BufReader::new(stream), out: BytesMut::new() }
     }
@@ -53,60 +53,60 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Line<S> {
     }
 
     /// The first message, which has no letter: its body.
-    pub async fn first(&mut self) -> Result<Vec<u8>, Broken> {
+    pub async fn first(&mut self) -> Result<Vec<u8>, ConnectionError> {
         self.body(BEFORE_LOGIN).await
     }
 
     /// A message: its letter and its body. The wait for its first byte has no end.
-    pub async fn next(&mut self, longest: usize) -> Result<(u8, Vec<u8>), Broken> {
+    pub async fn next(&mut self, longest: usize) -> Result<(u8, Vec<u8>), ConnectionError> {
         let letter = self.stream.read_u8().await?;
-        let body = timeout(PATIENCE, self.body(longest)).await.map_err(|_| Broken::Gone)??;
+        let body = timeout(PATIENCE, self.body(longest)).await.map_err(|_| ConnectionError::Gone)??;
         Ok((letter, body))
     }
 
-    async fn body(&mut self, longest: usize) -> Result<Vec<u8>, Broken> {
+    async fn body(&mut self, longest: usize) -> Result<Vec<u8>, ConnectionError> {
         let length = self.stream.read_u32().await? as usize;
         if length > longest {
             let sentence = format!("a message has {length} bytes, and at most {longest} are read");
-            return Err(Broken::Nonsense(Refused::fatal(code::TOO_MUCH, sentence)));
+            return Err(ConnectionError::Nonsense(SqlError::fatal(code::TOO_MUCH, sentence)));
         }
         let length = length.checked_sub(4).ok_or_else(|| nonsense("a message has a length of less than 4"))?;
         // Memory is taken as bytes arrive, and not because somebody announces them.
         let mut body = Vec::new();
         (&mut self.stream).take(length as u64).read_to_end(&mut body).await?;
-        if body.len() == length { Ok(body) } else { Err(Broken::Gone) }
+        if body.len() == length { Ok(body) } else { Err(ConnectionError::Gone) }
     }
 
     /// Says something; it is sent with what follows.
-    pub fn say(&mut self, message: &PgWireBackendMessage) -> Result<(), Broken> {
-        message.encode(&mut self.out).map_err(|_| Broken::Gone)
+    pub fn say(&mut self, message: &PgWireBackendMessage) -> Result<(), ConnectionError> {
+        message.encode(&mut self.out).map_err(|_| ConnectionError::Gone)
     }
 
     /// Sends what has been said, if it is much.
-    pub async fn send_if_full(&mut self) -> Result<(), Broken> {
+    pub async fn send_if_full(&mut self) -> Result<(), ConnectionError> {
         if self.out.len() < FULL { Ok(()) } else { self.send().await }
     }
 
     /// Sends what has been said.
-    pub async fn send(&mut self) -> Result<(), Broken> {
+    pub async fn send(&mut self) -> Result<(), ConnectionError> {
         let sent = async {
             self.stream.write_all(&self.out).await?;
             self.stream.flush().await
         };
-        timeout(PATIENCE, sent).await.map_err(|_| Broken::Gone)??;
+        timeout(PATIENCE, sent).await.map_err(|_| ConnectionError::Gone)??;
         self.out.clear();
         Ok(())
     }
 
     /// Sends one byte, the answer to a request for encryption.
-    pub async fn answer(&mut self, letter: u8) -> Result<(), Broken> {
+    pub async fn answer(&mut self, letter: u8) -> Result<(), ConnectionError> {
         self.out.extend_from_slice(&[letter]);
         self.send().await
     }
 
     /// Says the last thing and hangs up.
-    pub async fn end(&mut self, last: Option<Refused>) {
-        let said = last.map_or(Ok(()), |refused| self.say(&Refused { fatal: true, ..refused }.message()));
+    pub async fn end(&mut self, last: Option<SqlError>) {
+        let said = last.map_or(Ok(()), |refused| self.say(&SqlError { fatal: true, ..refused }.message()));
         if said.is_ok() {
             let _ = self.send().await;
         }
@@ -120,7 +120,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Line<S> {
 
 /// What a client says after its login.
 #[derive(Debug, PartialEq)]
-pub(super) enum Said {
+pub(super) enum ClientMessage {
     Query(String),
     Parse {
         name: String,
@@ -134,12 +134,12 @@ pub(super) enum Said {
         values: Vec<Option<Vec<u8>>>,
         results: Vec<i16>,
     },
-    Describe(Target),
+    Describe(MessageTarget),
     Execute {
         portal: String,
         most: i32,
     },
-    Close(Target),
+    Close(MessageTarget),
     Flush,
     Sync,
     Terminate,
@@ -149,69 +149,69 @@ pub(super) enum Said {
 
 /// A statement or a portal by its name.
 #[derive(Debug, PartialEq)]
-pub(super) enum Target {
+pub(super) enum MessageTarget {
     Statement(String),
     Portal(String),
 }
 
 /// Takes a message apart; none where it is not what its letter says.
-pub(super) fn said(letter: u8, body: &[u8]) -> Result<Said, Refused> {
-    let mut rest = Reader::new(body);
+pub(super) fn said(letter: u8, body: &[u8]) -> Result<ClientMessage, SqlError> {
+    let mut rest = MessageReader::new(body);
     let said = match letter {
-        b'Q' => rest.text().map(Said::Query),
+        b'Q' => rest.text().map(ClientMessage::Query),
         b'P' => parse(&mut rest),
         b'B' => bind(&mut rest),
-        b'D' => target(&mut rest).map(Said::Describe),
-        b'C' => target(&mut rest).map(Said::Close),
-        b'E' => rest.text().and_then(|portal| Some(Said::Execute { portal, most: rest.int()? })),
-        b'H' => Some(Said::Flush),
-        b'S' => Some(Said::Sync),
-        b'X' => Some(Said::Terminate),
-        b'c' | b'd' | b'f' => return Ok(Said::Copying),
+        b'D' => target(&mut rest).map(ClientMessage::Describe),
+        b'C' => target(&mut rest).map(ClientMessage::Close),
+        b'E' => rest.text().and_then(|portal| Some(ClientMessage::Execute { portal, most: rest.int()? })),
+        b'H' => Some(ClientMessage::Flush),
+        b'S' => Some(ClientMessage::Sync),
+        b'X' => Some(ClientMessage::Terminate),
+        b'c' | b'd' | b'f' => return Ok(ClientMessage::Copying),
         _ => None,
     };
     if rest.not_text {
-        return Err(Refused::new(code::ENCODING, "a text is not UTF-8"));
+        return Err(SqlError::new(code::ENCODING, "a text is not UTF-8"));
     }
     match said {
         Some(said) if rest.bytes.is_empty() => Ok(said),
-        _ => Err(Refused::fatal(code::PROTOCOL, "a message is not in the form of the protocol")),
+        _ => Err(SqlError::fatal(code::PROTOCOL, "a message is not in the form of the protocol")),
     }
 }
 
-fn parse(rest: &mut Reader<'_>) -> Option<Said> {
+fn parse(rest: &mut MessageReader<'_>) -> Option<ClientMessage> {
     let (name, sql) = (rest.text()?, rest.text()?);
     let types = rest.list(|rest| rest.int().map(|oid| oid as u32))?;
-    Some(Said::Parse { name, sql, types })
+    Some(ClientMessage::Parse { name, sql, types })
 }
 
-fn bind(rest: &mut Reader<'_>) -> Option<Said> {
+fn bind(rest: &mut MessageReader<'_>) -> Option<ClientMessage> {
     let (portal, statement) = (rest.text()?, rest.text()?);
-    let forms = rest.list(Reader::short)?;
+    let forms = rest.list(MessageReader::short)?;
     let values = rest.list(|rest| match rest.int()? {
         -1 => Some(None),
         length => rest.take(usize::try_from(length).ok()?).map(|bytes| Some(bytes.to_vec())),
     })?;
-    let results = rest.list(Reader::short)?;
-    Some(Said::Bind { portal, statement, forms, values, results })
+    let results = rest.list(MessageReader::short)?;
+    Some(ClientMessage::Bind { portal, statement, forms, values, results })
 }
 
-fn target(rest: &mut Reader<'_>) -> Option<Target> {
+fn target(rest: &mut MessageReader<'_>) -> Option<MessageTarget> {
     match rest.take(1)? {
-        b"S" => rest.text().map(Target::Statement),
-        b"P" => rest.text().map(Target::Portal),
+        b"S" => rest.text().map(MessageTarget::Statement),
+        b"P" => rest.text().map(MessageTarget::Portal),
         _ => None,
     }
 }
 
 /// Bytes from anybody, read from their beginning.
-struct Reader<'a> {
+struct MessageReader<'a> {
     bytes: &'a [u8],
     /// Whether a text was none.
     not_text: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> MessageReader<'a> {
     fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, not_text: false }
     }
@@ -253,7 +253,7 @@ impl<'a> Reader<'a> {
 
 /// What a client says first.
 #[derive(Debug, PartialEq)]
-pub(super) enum First {
+pub(super) enum FirstMessage {
     /// May this be encrypted?
     Tls,
     /// May this be encrypted otherwise?
@@ -265,12 +265,12 @@ pub(super) enum First {
 }
 
 /// Takes the first message apart.
-pub(super) fn first(body: &[u8]) -> Option<First> {
-    let mut rest = Reader::new(body);
+pub(super) fn first(body: &[u8]) -> Option<FirstMessage> {
+    let mut rest = MessageReader::new(body);
     match rest.int()? {
-        80_877_103 if rest.bytes.is_empty() => Some(First::Tls),
-        80_877_104 if rest.bytes.is_empty() => Some(First::Gss),
-        80_877_102 => Some(First::Cancel(rest.int()?, rest.bytes.to_vec())),
+        80_877_103 if rest.bytes.is_empty() => Some(FirstMessage::Tls),
+        80_877_104 if rest.bytes.is_empty() => Some(FirstMessage::Gss),
+        80_877_102 => Some(FirstMessage::Cancel(rest.int()?, rest.bytes.to_vec())),
         version if version >> 16 == 3 => {
             let mut parameters = Vec::new();
             loop {
@@ -281,7 +281,7 @@ pub(super) fn first(body: &[u8]) -> Option<First> {
                 parameters.push((name, rest.text()?));
             }
             let minor = (version & 0xffff) as u16;
-            rest.bytes.is_empty().then_some(First::Startup { minor, parameters })
+            rest.bytes.is_empty().then_some(FirstMessage::Startup { minor, parameters })
         }
         _ => None,
     }
@@ -289,7 +289,7 @@ pub(super) fn first(body: &[u8]) -> Option<First> {
 
 /// The method and the data of a client's first message of SASL.
 pub(super) fn initial_response(body: &[u8]) -> Option<(String, Vec<u8>)> {
-    let mut rest = Reader::new(body);
+    let mut rest = MessageReader::new(body);
     let method = rest.text()?;
     let length = usize::try_from(rest.int()?).ok()?;
     let data = rest.take(length)?.to_vec();
@@ -302,9 +302,9 @@ mod tests {
 
     #[test]
     fn messages_are_taken_apart() {
-        assert_eq!(said(b'Q', b"SELECT 1\0"), Ok(Said::Query("SELECT 1".into())));
+        assert_eq!(said(b'Q', b"SELECT 1\0"), Ok(ClientMessage::Query("SELECT 1".into())));
         let bind = [&b"p\0s\0"[..], &[0, 1, 0, 1, 0, 2, 0, 0, 0, 1, 7, 255, 255, 255, 255, 0, 0]].concat();
-        let expected = Said::Bind {
+        let expected = ClientMessage::Bind {
             portal: "p".into(),
             statement: "s".into(),
             forms: vec![1],
@@ -312,7 +312,7 @@ mod tests {
             results: vec![],
         };
         assert_eq!(said(b'B', &bind), Ok(expected));
-        assert_eq!(said(b'D', b"Sname\0"), Ok(Said::Describe(Target::Statement("name".into()))));
+        assert_eq!(said(b'D', b"Sname\0"), Ok(ClientMessage::Describe(MessageTarget::Statement("name".into()))));
     }
 
     /// Every beginning of every message, every message with a byte more, and lengths that are not there: refused, never a panic.

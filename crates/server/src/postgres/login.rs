@@ -1,11 +1,11 @@
 //! From a connection to somebody who is known: encryption, names, and the proof of a token. Whoever does not come through here gets to no query.
 
-use super::cancel::{Cancels, Registered};
-use super::exchange::{Exchange, MECHANISM};
-use super::line::{self, BEFORE_LOGIN, Broken, First, Line};
-use super::refused::{Refused, code};
+use super::cancel::{CancelRegistration, CancelRegistry};
+use super::exchange::{MECHANISM, ScramExchange};
+use super::line::{self, BEFORE_LOGIN, ConnectionError, FirstMessage, MessageStream};
+use super::refused::{SqlError, code};
 use super::settings::{DATABASE, Settings};
-use crate::people::{Connected, Counted};
+use crate::people::{PersonSlot, PersonSlots};
 use crate::service::Service;
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::{ReadyForQuery, TransactionStatus};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// Somebody who has proved to have a token.
-pub(super) struct Known<'a> {
+pub(super) struct AuthenticatedPerson<'a> {
     /// Their name.
     pub name: String,
     /// What was kept of the token that they have.
@@ -24,13 +24,13 @@ pub(super) struct Known<'a> {
     /// What their connection has set.
     pub settings: Settings,
     /// Where others can ask for the end of their query.
-    pub cancel: Registered<'a>,
+    pub cancel: CancelRegistration<'a>,
     /// Their connections are counted while they last.
-    pub _counted: Counted,
+    pub _counted: PersonSlot,
 }
 
 /// What the first messages ask for.
-pub(super) enum Wish {
+pub(super) enum StartupRequest {
     /// Encryption from here on.
     Tls,
     /// The end of somebody's query.
@@ -41,25 +41,25 @@ pub(super) enum Wish {
 
 /// Reads the first messages of a connection, encrypted or not.
 pub(super) async fn wish<S: AsyncRead + AsyncWrite + Unpin>(
-    line: &mut Line<S>,
+    line: &mut MessageStream<S>,
     offers_tls: bool,
     is_encrypted: bool,
-) -> Result<Wish, Broken> {
+) -> Result<StartupRequest, ConnectionError> {
     // One question for each way of encryption, and then the start.
     for _ in 0..3 {
         let body = line.first().await?;
         match line::first(&body) {
-            Some(First::Tls) if offers_tls && !is_encrypted => {
+            Some(FirstMessage::Tls) if offers_tls && !is_encrypted => {
                 line.answer(b'S').await?;
-                return Ok(Wish::Tls);
+                return Ok(StartupRequest::Tls);
             }
-            Some(First::Tls | First::Gss) => line.answer(b'N').await?,
-            Some(First::Cancel(process, secret)) => return Ok(Wish::Cancel(process, secret)),
-            Some(First::Startup { .. }) if offers_tls && !is_encrypted => {
+            Some(FirstMessage::Tls | FirstMessage::Gss) => line.answer(b'N').await?,
+            Some(FirstMessage::Cancel(process, secret)) => return Ok(StartupRequest::Cancel(process, secret)),
+            Some(FirstMessage::Startup { .. }) if offers_tls && !is_encrypted => {
                 let sentence = "this server wants an encrypted connection: connect with sslmode=require or better";
-                return Err(Broken::Nonsense(Refused::fatal(code::LOGIN, sentence)));
+                return Err(ConnectionError::Nonsense(SqlError::fatal(code::LOGIN, sentence)));
             }
-            Some(First::Startup { minor, parameters }) => {
+            Some(FirstMessage::Startup { minor, parameters }) => {
                 let unknown = parameters.iter().filter(|(name, _)| name.starts_with("_pq_."));
                 let unknown: Vec<String> = unknown.map(|(name, _)| name.clone()).collect();
                 if minor > 0 || !unknown.is_empty() {
@@ -67,25 +67,28 @@ pub(super) async fn wish<S: AsyncRead + AsyncWrite + Unpin>(
                     let negotiated = NegotiateProtocolVersion::new(3 << 16, unknown);
                     line.say(&PgWireBackendMessage::NegotiateProtocolVersion(negotiated))?;
                 }
-                return Ok(Wish::Login(parameters));
+                return Ok(StartupRequest::Login(parameters));
             }
             None => break,
         }
     }
-    Err(Broken::Nonsense(Refused::fatal(code::PROTOCOL, "this is not the start of PostgreSQL's protocol, version 3")))
+    Err(ConnectionError::Nonsense(SqlError::fatal(
+        code::PROTOCOL,
+        "this is not the start of PostgreSQL's protocol, version 3",
+    )))
 }
 
 /// The exchange of proofs, and what is sent to a client at its start.
 pub(super) async fn login<'a, S: AsyncRead + AsyncWrite + Unpin>(
-    line: &mut Line<S>,
+    line: &mut MessageStream<S>,
     parameters: &[(String, String)],
     service: &Service,
     from: IpAddr,
-    cancels: &'a Cancels,
-    people: &Arc<Connected>,
-) -> Result<Known<'a>, Broken> {
+    cancels: &'a CancelRegistry,
+    people: &Arc<PersonSlots>,
+) -> Result<AuthenticatedPerson<'a>, ConnectionError> {
     let given = |wanted: &str| parameters.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
-    let refused = |code, sentence: &str| Broken::Nonsense(Refused::fatal(code, sentence));
+    let refused = |code, sentence: &str| ConnectionError::Nonsense(SqlError::fatal(code, sentence));
     let name = given("user").filter(|name| !name.is_empty() && name.len() <= 63);
     let name = name.ok_or_else(|| refused(code::LOGIN, "the user is the name that 'scumble access add' was given"))?;
     if given("replication").is_some_and(|wish| !["off", "false", "no", "0"].contains(&wish)) {
@@ -109,25 +112,25 @@ pub(super) async fn login<'a, S: AsyncRead + AsyncWrite + Unpin>(
         refused(code::CONNECTIONS, &format!("{name} has as many connections as one person may have; close some"))
     })?;
     let mut settings = Settings::new(name);
-    settings.at_start(parameters).map_err(|refused| Broken::Nonsense(Refused { fatal: true, ..refused }))?;
+    settings.at_start(parameters).map_err(|refused| ConnectionError::Nonsense(SqlError { fatal: true, ..refused }))?;
     let cancel = cancels.register().map_err(|_| refused(code::MACHINE, "there are no random bits"))?;
     greet(line, &settings, &cancel)?;
     line.send().await?;
-    Ok(Known { name: name.to_string(), stored_key, settings, cancel, _counted: counted })
+    Ok(AuthenticatedPerson { name: name.to_string(), stored_key, settings, cancel, _counted: counted })
 }
 
 /// Whether the client has the token; what was kept of it.
 async fn proved<S: AsyncRead + AsyncWrite + Unpin>(
-    line: &mut Line<S>,
-    scram: crate::access::Scram,
+    line: &mut MessageStream<S>,
+    scram: crate::access::ScramVerifier,
     is_somebody: bool,
-) -> Result<Option<[u8; 32]>, Broken> {
+) -> Result<Option<[u8; 32]>, ConnectionError> {
     let stored_key = scram.stored_key;
     line.say(&PgWireBackendMessage::Authentication(Authentication::SASL(vec![MECHANISM.to_string()])))?;
     line.send().await?;
     let Some((method, data)) = line::initial_response(&password(line).await?) else { return Ok(None) };
-    let nonce = nonce().map_err(|_| Broken::Gone)?;
-    let exchange = if method == MECHANISM { Exchange::begin(&data, scram, &nonce) } else { None };
+    let nonce = nonce().map_err(|_| ConnectionError::Gone)?;
+    let exchange = if method == MECHANISM { ScramExchange::begin(&data, scram, &nonce) } else { None };
     let Some(exchange) = exchange else { return Ok(None) };
     let first = exchange.first().as_bytes().to_vec();
     line.say(&PgWireBackendMessage::Authentication(Authentication::SASLContinue(first.into())))?;
@@ -139,11 +142,11 @@ async fn proved<S: AsyncRead + AsyncWrite + Unpin>(
 }
 
 /// The next message, which must be part of the proof.
-async fn password<S: AsyncRead + AsyncWrite + Unpin>(line: &mut Line<S>) -> Result<Vec<u8>, Broken> {
+async fn password<S: AsyncRead + AsyncWrite + Unpin>(line: &mut MessageStream<S>) -> Result<Vec<u8>, ConnectionError> {
     match line.next(BEFORE_LOGIN).await? {
         (b'p', body) => Ok(body),
-        (b'X', _) => Err(Broken::Gone),
-        _ => Err(Broken::Nonsense(Refused::fatal(code::PROTOCOL, "the proof of a token was expected"))),
+        (b'X', _) => Err(ConnectionError::Gone),
+        _ => Err(ConnectionError::Nonsense(SqlError::fatal(code::PROTOCOL, "the proof of a token was expected"))),
     }
 }
 
@@ -155,10 +158,10 @@ fn nonce() -> Result<String, scumble::Error> {
 
 /// That the client is in, what is set, and under which numbers others can ask for the end of its query.
 fn greet<S: AsyncRead + AsyncWrite + Unpin>(
-    line: &mut Line<S>,
+    line: &mut MessageStream<S>,
     settings: &Settings,
-    cancel: &Registered<'_>,
-) -> Result<(), Broken> {
+    cancel: &CancelRegistration<'_>,
+) -> Result<(), ConnectionError> {
     line.say(&PgWireBackendMessage::Authentication(Authentication::Ok))?;
     for (name, value) in settings.reported() {
         line.say(&PgWireBackendMessage::ParameterStatus(ParameterStatus::new(name.to_string(), value)))?;

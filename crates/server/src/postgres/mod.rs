@@ -22,16 +22,16 @@ mod shown;
 mod statement;
 mod value;
 
-use crate::addresses::Addresses;
+use crate::addresses::AddressSlots;
 use crate::listen::stopped;
-use crate::people::Connected;
+use crate::people::PersonSlots;
 use crate::service::Service;
-use cancel::Cancels;
-use line::{Broken, Line};
-use login::Wish;
-use refused::{Refused, code};
+use cancel::CancelRegistry;
+use line::{ConnectionError, MessageStream};
+use login::StartupRequest;
+use refused::{SqlError, code};
 use rustls::ServerConfig;
-use session::Session;
+use session::PostgresSession;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,27 +45,27 @@ use tokio_rustls::TlsAcceptor;
 const LOGIN: Duration = Duration::from_secs(30);
 
 /// What this door is opened with.
-pub(crate) struct Door {
+pub(crate) struct PostgresEndpoint {
     pub service: Arc<Service>,
     pub tls: Option<Arc<ServerConfig>>,
     /// The connections that there may be at once.
-    pub places: Arc<Addresses>,
+    pub places: Arc<AddressSlots>,
     /// Those of each person.
-    pub people: Arc<Connected>,
+    pub people: Arc<PersonSlots>,
     /// The times of answers are rounded up to a multiple of this.
     pub answer_time: Option<Duration>,
 }
 
 /// What all connections share.
-struct Shared {
+struct PostgresContext {
     service: Arc<Service>,
     tls: Option<TlsAcceptor>,
     answer_time: Option<Duration>,
-    cancels: Cancels,
-    people: Arc<Connected>,
+    cancels: CancelRegistry,
+    people: Arc<PersonSlots>,
 }
 
-impl Door {
+impl PostgresEndpoint {
     /// Serves until `stop` says so; then lets what has begun come to its end.
     pub async fn serve(self, listener: TcpListener, mut stop: watch::Receiver<bool>) {
         let tls = self.tls.map(|config| {
@@ -75,7 +75,8 @@ impl Door {
             TlsAcceptor::from(Arc::new(config))
         });
         let (service, answer_time, people) = (self.service, self.answer_time, self.people);
-        let shared = Arc::new(Shared { service, tls, answer_time, cancels: Cancels::default(), people });
+        let shared =
+            Arc::new(PostgresContext { service, tls, answer_time, cancels: CancelRegistry::default(), people });
         // Every connection holds one end: when all are gone, the other end says so.
         let (alive, mut gone) = mpsc::channel::<()>(1);
         loop {
@@ -105,16 +106,16 @@ impl Door {
     }
 }
 
-impl Shared {
+impl PostgresContext {
     async fn connected(&self, stream: TcpStream, from: IpAddr, stop: watch::Receiver<bool>) {
-        let mut line = Line::new(stream);
+        let mut line = MessageStream::new(stream);
         let wish = timeout(LOGIN, login::wish(&mut line, self.tls.is_some(), false)).await;
         match (wish, &self.tls) {
-            (Ok(Ok(Wish::Tls)), Some(acceptor)) => {
+            (Ok(Ok(StartupRequest::Tls)), Some(acceptor)) => {
                 // What came before the handshake is not taken for what comes inside it.
                 let Some(stream) = line.into_stream() else { return };
                 let Ok(Ok(stream)) = timeout(LOGIN, acceptor.accept(stream)).await else { return };
-                let mut line = Line::new(stream);
+                let mut line = MessageStream::new(stream);
                 match timeout(LOGIN, login::wish(&mut line, true, true)).await {
                     Ok(wish) => self.granted(line, wish, from, stop).await,
                     Err(_) => line.end(None).await,
@@ -127,29 +128,29 @@ impl Shared {
 
     async fn granted<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
-        mut line: Line<S>,
-        wish: Result<Wish, Broken>,
+        mut line: MessageStream<S>,
+        wish: Result<StartupRequest, ConnectionError>,
         from: IpAddr,
         stop: watch::Receiver<bool>,
     ) {
         let parameters = match wish {
-            Ok(Wish::Login(parameters)) => parameters,
-            Ok(Wish::Cancel(process, secret)) => {
+            Ok(StartupRequest::Login(parameters)) => parameters,
+            Ok(StartupRequest::Cancel(process, secret)) => {
                 self.cancels.cancel(process, &secret);
                 return line.end(None).await;
             }
-            Ok(Wish::Tls) | Err(Broken::Gone) => return line.end(None).await,
-            Err(Broken::Nonsense(refused)) => return line.end(Some(refused)).await,
+            Ok(StartupRequest::Tls) | Err(ConnectionError::Gone) => return line.end(None).await,
+            Err(ConnectionError::Nonsense(refused)) => return line.end(Some(refused)).await,
         };
         let login = login::login(&mut line, &parameters, &self.service, from, &self.cancels, &self.people);
         match timeout(LOGIN, login).await {
             Ok(Ok(known)) => {
                 tracing::info!("{} came in through PostgreSQL's door", known.name);
-                Session::new(line, known, Arc::clone(&self.service), self.answer_time).serve(stop).await;
+                PostgresSession::new(line, known, Arc::clone(&self.service), self.answer_time).serve(stop).await;
             }
-            Ok(Err(Broken::Nonsense(refused))) => line.end(Some(refused)).await,
-            Ok(Err(Broken::Gone)) => line.end(None).await,
-            Err(_) => line.end(Some(Refused::fatal(code::LOGIN, "the login took too long"))).await,
+            Ok(Err(ConnectionError::Nonsense(refused))) => line.end(Some(refused)).await,
+            Ok(Err(ConnectionError::Gone)) => line.end(None).await,
+            Err(_) => line.end(Some(SqlError::fatal(code::LOGIN, "the login took too long"))).await,
         }
     }
 }
@@ -161,9 +162,9 @@ fn turn_away(stream: TcpStream, is_secure: bool) {
         return;
     }
     tokio::spawn(async move {
-        let mut line = Line::new(stream);
+        let mut line = MessageStream::new(stream);
         let sentence = "too many connections; try again soon";
-        let _ = timeout(Duration::from_secs(1), line.end(Some(Refused::fatal(code::CONNECTIONS, sentence)))).await;
+        let _ = timeout(Duration::from_secs(1), line.end(Some(SqlError::fatal(code::CONNECTIONS, sentence)))).await;
     });
 }
 

@@ -1,7 +1,7 @@
 //! What a client binds to the parameters of a prepared statement.
 
-use super::refused::{Refused, code};
-use super::value::{Form, PgType, day, day_of, moment, moment_of};
+use super::refused::{SqlError, code};
+use super::value::{PgType, ValueFormat, day, day_of, moment, moment_of};
 use scumble_engine::kinds::ColumnKind;
 
 /// What a client binds to a parameter.
@@ -49,19 +49,19 @@ pub(super) fn kind_of_oid(oid: u32) -> Option<ColumnKind> {
 pub(super) fn decoded(
     bytes: Option<&[u8]>,
     oid: u32,
-    form: Form,
+    form: ValueFormat,
     wanted: Option<ColumnKind>,
     number: usize,
-) -> Result<Literal, Refused> {
+) -> Result<Literal, SqlError> {
     let Some(bytes) = bytes else { return Ok(Literal::Null) };
-    let wrong = |what: &str| Refused::new(code::PARAMETER, format!("parameter ${number} is not {what}"));
+    let wrong = |what: &str| SqlError::new(code::PARAMETER, format!("parameter ${number} is not {what}"));
     let kind = kind_of_oid(oid);
     if kind.is_none() && ![0, 705].contains(&oid) {
         let sentence =
             format!("parameter ${number} has the type number {oid}; give numbers, texts, truths, dates or timestamps");
-        return Err(Refused::new(code::UNSUPPORTED, sentence));
+        return Err(SqlError::new(code::UNSUPPORTED, sentence));
     }
-    if form == Form::Binary && !matches!(kind.or(wanted), None | Some(ColumnKind::Text)) {
+    if form == ValueFormat::Binary && !matches!(kind.or(wanted), None | Some(ColumnKind::Text)) {
         let oid = if kind.is_some() { oid } else { wanted.map_or(25, |kind| PgType::from(kind).oid()) };
         return binary(bytes, oid).ok_or_else(|| wrong("in the form of its type"));
     }

@@ -39,7 +39,7 @@ pub(super) mod code {
 
 /// Why not.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Refused {
+pub(super) struct SqlError {
     pub code: &'static str,
     pub sentence: String,
     pub hint: Option<String>,
@@ -49,7 +49,7 @@ pub(super) struct Refused {
     pub fatal: bool,
 }
 
-impl Refused {
+impl SqlError {
     pub fn new(code: &'static str, sentence: impl Into<String>) -> Self {
         Self { code, sentence: sentence.into(), hint: None, position: None, fatal: false }
     }
@@ -139,9 +139,9 @@ mod tests {
         assert_eq!(position(&place, "äb\ncd"), 6);
         let refusal =
             Refusal { kind: RefusalKind::Input, sentence: "there is no table 'x'".into(), place: Some(place) };
-        let refused = Refused::of(refusal.clone(), Some("äb\ncd"));
+        let refused = SqlError::of(refusal.clone(), Some("äb\ncd"));
         assert_eq!((refused.code, refused.position), ("42P01", Some(6)));
-        assert_eq!(Refused::of(refusal, None).position, None);
+        assert_eq!(SqlError::of(refusal, None).position, None);
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! A connection after its login: simple queries, and prepared statements with their portals.
 
-use super::answer::{Asker, Outcome};
+use super::answer::{AnalystContext, StatementOutcome};
 use super::bound::{bound, parameters, printed};
-use super::catalogue::{ResultColumn, Table, weight};
-use super::line::{AFTER_LOGIN, Broken, Line, PATIENCE, Said, Target, said};
-use super::login::Known;
+use super::catalogue::{ResultColumn, ResultTable, weight};
+use super::line::{AFTER_LOGIN, ClientMessage, ConnectionError, MessageStream, MessageTarget, PATIENCE, said};
+use super::login::AuthenticatedPerson;
 use super::parameter::{Literal, decoded, kind_of_oid};
-use super::refused::{Refused, code, notice};
+use super::refused::{SqlError, code, notice};
 use super::settings::Settings;
-use super::statement::{Asked, Question, asked};
-use super::value::{Form, PgType, encoded};
+use super::statement::{ClientStatement, PrivateTableQuery, asked};
+use super::value::{PgType, ValueFormat, encoded};
 use crate::access::Person;
 use crate::listen::stopped;
 use crate::service::{Service, TableShown};
@@ -39,65 +39,70 @@ const MOST_HELD: usize = 8 << 20;
 const SLOWEST: usize = 16 << 10;
 
 /// A connection of somebody who is known.
-pub(super) struct Session<'a, S> {
-    line: Line<S>,
-    known: Known<'a>,
+pub(super) struct PostgresSession<'a, S> {
+    line: MessageStream<S>,
+    known: AuthenticatedPerson<'a>,
     service: Arc<Service>,
     tables: Arc<Vec<TableShown>>,
     names: BTreeSet<String>,
-    statements: HashMap<String, Arc<Prepared>>,
+    statements: HashMap<String, Arc<PreparedStatement>>,
     portals: HashMap<String, Portal>,
     in_transaction: bool,
     answer_time: Option<Duration>,
 }
 
 /// A prepared statement. Its text alone is kept, and read again when it is used: what is made of a text takes a hundred times as much memory.
-struct Prepared {
+struct PreparedStatement {
     sql: String,
     /// The types of its parameters: what the client names, or what the query tells.
     types: Vec<u32>,
     kinds: Vec<Option<ColumnKind>>,
 }
 
-impl Prepared {
+impl PreparedStatement {
     /// The statement with literals in the places of its parameters; none for an empty text.
-    fn asked(&self, names: &BTreeSet<String>, literals: &[Literal]) -> Result<Option<Asked>, Refused> {
+    fn asked(&self, names: &BTreeSet<String>, literals: &[Literal]) -> Result<Option<ClientStatement>, SqlError> {
         asked(&self.sql, names)?.pop().map(|one| with_literals(one, literals)).transpose()
     }
 }
 
 /// A statement with its parameters.
 struct Portal {
-    prepared: Arc<Prepared>,
+    prepared: Arc<PreparedStatement>,
     literals: Vec<Literal>,
     /// How long the texts of its statement and of its parameters are.
     length: usize,
     /// The forms of its columns, as many as were given.
-    forms: Vec<Form>,
+    forms: Vec<ValueFormat>,
     /// What came of it, and how many of its rows have been sent.
-    outcome: Option<(Outcome, usize)>,
+    outcome: Option<(StatementOutcome, usize)>,
 }
 
 /// Why a message was not done.
-enum Failed {
-    Refused(Refused),
-    Broken(Broken),
+enum MessageError {
+    Refused(SqlError),
+    Broken(ConnectionError),
 }
 
-impl From<Refused> for Failed {
-    fn from(refused: Refused) -> Self {
+impl From<SqlError> for MessageError {
+    fn from(refused: SqlError) -> Self {
         Self::Refused(refused)
     }
 }
 
-impl From<Broken> for Failed {
-    fn from(broken: Broken) -> Self {
+impl From<ConnectionError> for MessageError {
+    fn from(broken: ConnectionError) -> Self {
         Self::Broken(broken)
     }
 }
 
-impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
-    pub fn new(line: Line<S>, known: Known<'a>, service: Arc<Service>, answer_time: Option<Duration>) -> Self {
+impl<'a, S: AsyncRead + AsyncWrite + Unpin> PostgresSession<'a, S> {
+    pub fn new(
+        line: MessageStream<S>,
+        known: AuthenticatedPerson<'a>,
+        service: Arc<Service>,
+        answer_time: Option<Duration>,
+    ) -> Self {
         let tables = Arc::new(service.tables());
         let names = tables.iter().map(|table| table.name.clone()).collect();
         let (statements, portals) = (HashMap::new(), HashMap::new());
@@ -112,37 +117,37 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
             let next = tokio::select! {
                 next = self.line.next(AFTER_LOGIN) => next,
                 () = stopped(&mut stop) => {
-                    self.line.end(Some(Refused::fatal(code::STOPPED, "the server stops; connect again soon"))).await;
+                    self.line.end(Some(SqlError::fatal(code::STOPPED, "the server stops; connect again soon"))).await;
                     return;
                 }
             };
-            let message = next.and_then(|(letter, body)| said(letter, &body).map_err(Broken::Nonsense));
+            let message = next.and_then(|(letter, body)| said(letter, &body).map_err(ConnectionError::Nonsense));
             let message = match message {
                 Ok(message) => message,
-                Err(Broken::Gone) => return,
-                Err(Broken::Nonsense(refused)) => return self.line.end(Some(refused)).await,
+                Err(ConnectionError::Gone) => return,
+                Err(ConnectionError::Nonsense(refused)) => return self.line.end(Some(refused)).await,
             };
-            if skips && !matches!(message, Said::Sync | Said::Terminate) {
+            if skips && !matches!(message, ClientMessage::Sync | ClientMessage::Terminate) {
                 continue;
             }
             let simple = match &message {
-                Said::Terminate => return self.line.end(None).await,
-                Said::Sync => {
+                ClientMessage::Terminate => return self.line.end(None).await,
+                ClientMessage::Sync => {
                     skips = false;
                     false
                 }
-                Said::Query(_) => true,
+                ClientMessage::Query(_) => true,
                 _ => false,
             };
             let done = match self.answered(message).await {
                 Ok(()) => Ok(()),
-                Err(Failed::Refused(refused)) if refused.fatal => return self.line.end(Some(refused)).await,
-                Err(Failed::Refused(refused)) => {
+                Err(MessageError::Refused(refused)) if refused.fatal => return self.line.end(Some(refused)).await,
+                Err(MessageError::Refused(refused)) => {
                     skips = !simple;
                     let told = self.line.say(&refused.message());
                     if simple { told.and_then(|()| self.ready()) } else { told }
                 }
-                Err(Failed::Broken(broken)) => Err(broken),
+                Err(MessageError::Broken(broken)) => Err(broken),
             };
             let sent = match done {
                 Ok(()) => self.line.send().await,
@@ -150,63 +155,65 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
             };
             match sent {
                 Ok(()) => {}
-                Err(Broken::Gone) => return,
-                Err(Broken::Nonsense(refused)) => return self.line.end(Some(refused)).await,
+                Err(ConnectionError::Gone) => return,
+                Err(ConnectionError::Nonsense(refused)) => return self.line.end(Some(refused)).await,
             }
         }
     }
 
-    async fn answered(&mut self, message: Said) -> Result<(), Failed> {
+    async fn answered(&mut self, message: ClientMessage) -> Result<(), MessageError> {
         match message {
-            Said::Query(text) => self.simple(&text).await,
-            Said::Parse { name, sql, types } => self.parse(name, &sql, &types).await,
-            Said::Bind { portal, statement, forms, values, results } => {
+            ClientMessage::Query(text) => self.simple(&text).await,
+            ClientMessage::Parse { name, sql, types } => self.parse(name, &sql, &types).await,
+            ClientMessage::Bind { portal, statement, forms, values, results } => {
                 self.bind(portal, &statement, &forms, &values, &results)
             }
-            Said::Describe(Target::Statement(name)) => self.describe_statement(&name).await,
-            Said::Describe(Target::Portal(name)) => self.describe_portal(&name).await,
-            Said::Execute { portal, most } => self.execute(&portal, most).await,
-            Said::Close(target) => {
+            ClientMessage::Describe(MessageTarget::Statement(name)) => self.describe_statement(&name).await,
+            ClientMessage::Describe(MessageTarget::Portal(name)) => self.describe_portal(&name).await,
+            ClientMessage::Execute { portal, most } => self.execute(&portal, most).await,
+            ClientMessage::Close(target) => {
                 match target {
-                    Target::Statement(name) => drop(self.statements.remove(&name)),
-                    Target::Portal(name) => drop(self.portals.remove(&name)),
+                    MessageTarget::Statement(name) => drop(self.statements.remove(&name)),
+                    MessageTarget::Portal(name) => drop(self.portals.remove(&name)),
                 }
                 Ok(self.line.say(&Message::CloseComplete(CloseComplete::new()))?)
             }
-            Said::Sync => {
+            ClientMessage::Sync => {
                 if !self.in_transaction {
                     self.portals.clear();
                 }
                 Ok(self.ready()?)
             }
-            Said::Flush | Said::Copying | Said::Terminate => Ok(()),
+            ClientMessage::Flush | ClientMessage::Copying | ClientMessage::Terminate => Ok(()),
         }
     }
 
-    fn ready(&mut self) -> Result<(), Broken> {
+    fn ready(&mut self) -> Result<(), ConnectionError> {
         let status = if self.in_transaction { TransactionStatus::Transaction } else { TransactionStatus::Idle };
         self.line.say(&Message::ReadyForQuery(ReadyForQuery::new(status)))
     }
 
     /// Who asks, if their token is still the one that they came with.
-    fn asker(&self) -> Result<Asker, Refused> {
+    fn asker(&self) -> Result<AnalystContext, SqlError> {
         let person: Option<Person> = self.service.person(&self.known.name);
         let scram = self.service.scram(&self.known.name);
         let same = scram.is_some_and(|scram| scram.stored_key == self.known.stored_key);
         match person.filter(|_| same) {
-            Some(person) => Ok(Asker { service: Arc::clone(&self.service), person, tables: Arc::clone(&self.tables) }),
-            None => Err(Refused::fatal(code::LOGIN, "this token was revoked: ask the curator for another")),
+            Some(person) => {
+                Ok(AnalystContext { service: Arc::clone(&self.service), person, tables: Arc::clone(&self.tables) })
+            }
+            None => Err(SqlError::fatal(code::LOGIN, "this token was revoked: ask the curator for another")),
         }
     }
 
     /// A text of statements, each of which must be fine before the first is done.
-    async fn simple(&mut self, text: &str) -> Result<(), Failed> {
+    async fn simple(&mut self, text: &str) -> Result<(), MessageError> {
         let asker = self.asker()?;
         let all = asked(text, &self.names)?;
         for one in &all {
             if query_of(one).map(parameters).transpose()?.unwrap_or(0) > 0 {
                 let sentence = "a parameter has its value only in a prepared statement";
-                return Err(Refused::new(code::SYNTAX, sentence).into());
+                return Err(SqlError::new(code::SYNTAX, sentence).into());
             }
         }
         if all.len() > 1 {
@@ -230,34 +237,34 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
     }
 
     /// Does a statement, unless somebody asks for its end first.
-    async fn done(&mut self, asker: &Asker, one: &Asked) -> Result<Outcome, Failed> {
+    async fn done(&mut self, asker: &AnalystContext, one: &ClientStatement) -> Result<StatementOutcome, MessageError> {
         let begun = Instant::now();
         let mut settings = self.known.settings.clone();
         let outcome = tokio::select! {
             outcome = asker.answer(one, &mut settings) => outcome,
-            () = self.known.cancel.asked() => Err(Refused::new(
+            () = self.known.cancel.asked() => Err(SqlError::new(
                 code::CANCELLED,
                 "cancelled: if it had begun to be paid for, it is brought to its end, and asking again gets its answer for nothing",
             )),
         };
-        if matches!(one, Asked::Question(_) | Asked::Explain { .. }) {
+        if matches!(one, ClientStatement::Question(_) | ClientStatement::Explain { .. }) {
             rounded_up(begun, self.answer_time).await;
         }
         let outcome = outcome?;
         self.known.settings = settings;
         match one {
-            Asked::Begin => self.in_transaction = true,
-            Asked::End(_) => {
+            ClientStatement::Begin => self.in_transaction = true,
+            ClientStatement::End(_) => {
                 self.in_transaction = false;
                 // As PostgreSQL does: what waits in them is not held on.
                 self.portals.clear();
             }
-            Asked::Reset("DISCARD ALL") => {
+            ClientStatement::Reset("DISCARD ALL") => {
                 self.statements.clear();
                 self.portals.clear();
             }
-            Asked::Deallocate(None) => self.statements.clear(),
-            Asked::Deallocate(Some(name)) => drop(self.statements.remove(name)),
+            ClientStatement::Deallocate(None) => self.statements.clear(),
+            ClientStatement::Deallocate(Some(name)) => drop(self.statements.remove(name)),
             _ => {}
         }
         for sentence in &outcome.notices {
@@ -270,7 +277,12 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
     }
 
     /// Says rows, and sends them as they become many.
-    async fn rows(&mut self, table: &Table, forms: &[Form], rows: std::ops::Range<usize>) -> Result<(), Failed> {
+    async fn rows(
+        &mut self,
+        table: &ResultTable,
+        forms: &[ValueFormat],
+        rows: std::ops::Range<usize>,
+    ) -> Result<(), MessageError> {
         // However little a client reads at a time, it does not hold rows for ever.
         let until = Instant::now() + PATIENCE + Duration::from_secs((weight(table) / SLOWEST) as u64);
         for row in &table.rows[rows] {
@@ -280,18 +292,18 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
                     None => data.put_i32(-1),
                     Some(bytes) => {
                         let length = i32::try_from(bytes.len());
-                        data.put_i32(length.map_err(|_| Refused::new(code::TOO_MUCH, "a cell is too long"))?);
+                        data.put_i32(length.map_err(|_| SqlError::new(code::TOO_MUCH, "a cell is too long"))?);
                         data.extend_from_slice(&bytes);
                     }
                 }
             }
             self.line.say(&Message::DataRow(DataRow::new(data, width(&table.columns)?)))?;
-            timeout_at(until, self.line.send_if_full()).await.map_err(|_| Broken::Gone)??;
+            timeout_at(until, self.line.send_if_full()).await.map_err(|_| ConnectionError::Gone)??;
         }
         Ok(())
     }
 
-    fn complete(&mut self, outcome: &Outcome, rows: usize) -> Result<(), Broken> {
+    fn complete(&mut self, outcome: &StatementOutcome, rows: usize) -> Result<(), ConnectionError> {
         let tag = match outcome.tag {
             "SELECT" => format!("SELECT {rows}"),
             tag => tag.to_string(),
@@ -299,34 +311,34 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
         self.line.say(&Message::CommandComplete(CommandComplete::new(tag)))
     }
 
-    async fn parse(&mut self, name: String, sql: &str, types: &[u32]) -> Result<(), Failed> {
+    async fn parse(&mut self, name: String, sql: &str, types: &[u32]) -> Result<(), MessageError> {
         let asker = self.asker()?;
         let mut all = asked(sql, &self.names)?;
         if all.len() > 1 {
-            return Err(Refused::new(code::SYNTAX, "a prepared statement is one statement").into());
+            return Err(SqlError::new(code::SYNTAX, "a prepared statement is one statement").into());
         }
         if !name.is_empty() && self.statements.contains_key(&name) {
-            return Err(Refused::new(code::TAKEN, format!("there is a prepared statement '{name}' already")).into());
+            return Err(SqlError::new(code::TAKEN, format!("there is a prepared statement '{name}' already")).into());
         }
         let others = self.statements.iter().filter(|(other, _)| **other != name).map(|(_, one)| one.sql.len());
         if self.statements.len() >= MOST_STATEMENTS || others.sum::<usize>() + sql.len() > LONGEST {
             let sentence = format!(
                 "a connection has at most {MOST_STATEMENTS} prepared statements of {LONGEST} bytes: close some"
             );
-            return Err(Refused::new(code::TOO_MUCH, sentence).into());
+            return Err(SqlError::new(code::TOO_MUCH, sentence).into());
         }
         let one = all.pop();
         let count = one.as_ref().and_then(query_of).map(parameters).transpose()?.unwrap_or(0);
         if types.len() > count {
             let sentence = format!("the statement has {count} parameters, and {} types were given", types.len());
-            return Err(Refused::new(code::PROTOCOL, sentence).into());
+            return Err(SqlError::new(code::PROTOCOL, sentence).into());
         }
         let named = |index: usize| types.get(index).copied().filter(|oid| ![0, 705].contains(oid));
         let open = (0..count).any(|index| named(index).is_none());
         let told = match one.as_ref().and_then(question_of).filter(|_| open) {
             Some(question) => {
                 let told = asker.service.parameters(&asker.person, &printed(&question.statement)?).await;
-                told.map_err(|refusal| Refused::of(refusal, question.text.as_deref()))?
+                told.map_err(|refusal| SqlError::of(refusal, question.text.as_deref()))?
             }
             None => Vec::new(),
         };
@@ -335,7 +347,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
             .collect();
         let of = |index: usize| named(index).unwrap_or_else(|| kinds[index].map_or(PgType::Text, PgType::from).oid());
         let types = (0..count).map(of).collect();
-        self.statements.insert(name, Arc::new(Prepared { sql: sql.to_string(), types, kinds }));
+        self.statements.insert(name, Arc::new(PreparedStatement { sql: sql.to_string(), types, kinds }));
         Ok(self.line.say(&Message::ParseComplete(ParseComplete::new()))?)
     }
 
@@ -346,7 +358,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
         forms: &[i16],
         values: &[Option<Vec<u8>>],
         results: &[i16],
-    ) -> Result<(), Failed> {
+    ) -> Result<(), MessageError> {
         let prepared = self.prepared(statement)?;
         if values.len() != prepared.types.len() {
             let sentence = format!(
@@ -354,16 +366,16 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
                 prepared.types.len(),
                 values.len()
             );
-            return Err(Refused::new(code::PROTOCOL, sentence).into());
+            return Err(SqlError::new(code::PROTOCOL, sentence).into());
         }
         if forms.len() > 1 && forms.len() != values.len() {
-            return Err(Refused::new(code::PROTOCOL, "the forms of parameters are none, one, or one for each").into());
+            return Err(SqlError::new(code::PROTOCOL, "the forms of parameters are none, one, or one for each").into());
         }
         let length = prepared.sql.len() + values.iter().flatten().map(Vec::len).sum::<usize>();
         let others = self.portals.iter().filter(|(other, _)| **other != portal).map(|(_, one)| one.length);
         if self.portals.len() >= MOST_PORTALS || others.sum::<usize>() + length > LONGEST {
             let sentence = format!("a connection has at most {MOST_PORTALS} portals of {LONGEST} bytes: close some");
-            return Err(Refused::new(code::TOO_MUCH, sentence).into());
+            return Err(SqlError::new(code::TOO_MUCH, sentence).into());
         }
         let (forms, results) = (forms_of(forms)?, forms_of(results)?);
         let mut literals = Vec::with_capacity(values.len());
@@ -377,12 +389,12 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
         Ok(self.line.say(&Message::BindComplete(BindComplete::new()))?)
     }
 
-    fn prepared(&self, name: &str) -> Result<Arc<Prepared>, Refused> {
+    fn prepared(&self, name: &str) -> Result<Arc<PreparedStatement>, SqlError> {
         let found = self.statements.get(name).cloned();
-        found.ok_or_else(|| Refused::new(code::NO_STATEMENT, format!("there is no prepared statement '{name}'")))
+        found.ok_or_else(|| SqlError::new(code::NO_STATEMENT, format!("there is no prepared statement '{name}'")))
     }
 
-    async fn describe_statement(&mut self, name: &str) -> Result<(), Failed> {
+    async fn describe_statement(&mut self, name: &str) -> Result<(), MessageError> {
         let (asker, prepared) = (self.asker()?, self.prepared(name)?);
         // Any values of the parameters' kinds: they do not change which columns there are.
         let stand_ins: Vec<Literal> =
@@ -394,7 +406,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
         self.describe(columns.as_deref(), &[])
     }
 
-    async fn describe_portal(&mut self, name: &str) -> Result<(), Failed> {
+    async fn describe_portal(&mut self, name: &str) -> Result<(), MessageError> {
         let asker = self.asker()?;
         let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
         let columns = match portal.outcome.as_ref().and_then(|(outcome, _)| outcome.table.as_ref()) {
@@ -408,7 +420,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
         self.describe(columns.as_deref(), &forms)
     }
 
-    fn describe(&mut self, columns: Option<&[ResultColumn]>, forms: &[Form]) -> Result<(), Failed> {
+    fn describe(&mut self, columns: Option<&[ResultColumn]>, forms: &[ValueFormat]) -> Result<(), MessageError> {
         let message = match columns {
             Some(columns) => described(columns, forms)?,
             None => Message::NoData(NoData::new()),
@@ -417,11 +429,11 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
     }
 
     /// Refuses to hold more rows than a connection may let wait.
-    fn may_wait(&self, outcome: &Outcome) -> Result<(), Refused> {
+    fn may_wait(&self, outcome: &StatementOutcome) -> Result<(), SqlError> {
         let waiting = self.portals.values().filter_map(|portal| Some(&portal.outcome.as_ref()?.0));
         let held: usize = waiting.chain([outcome]).filter_map(|outcome| outcome.table.as_ref()).map(weight).sum();
         match held > MOST_HELD {
-            true => Err(Refused::new(
+            true => Err(SqlError::new(
                 code::TOO_MUCH,
                 format!(
                     "rows of more than {MOST_HELD} bytes would wait on this connection: read all rows at once (what was paid for stays paid for)"
@@ -431,7 +443,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
         }
     }
 
-    async fn execute(&mut self, name: &str, most: i32) -> Result<(), Failed> {
+    async fn execute(&mut self, name: &str, most: i32) -> Result<(), MessageError> {
         let asker = self.asker()?;
         let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
         // Rows that wait are asked for no second time.
@@ -459,7 +471,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
         if let Some(table) = &outcome.table {
             if portal.forms.len() > 1 && portal.forms.len() != table.columns.len() {
                 let sentence = "the forms of columns are none, one, or one for each";
-                return Err(Refused::new(code::PROTOCOL, sentence).into());
+                return Err(SqlError::new(code::PROTOCOL, sentence).into());
             }
             self.rows(table, &portal.forms, sent..end).await?;
         }
@@ -472,8 +484,8 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> Session<'a, S> {
             false => {
                 self.complete(&outcome, end - sent)?;
                 // What was sent is not held any longer.
-                let table = outcome.table.map(|table| Table { rows: Vec::new(), ..table });
-                (Outcome { table, _held: None, ..outcome }, 0)
+                let table = outcome.table.map(|table| ResultTable { rows: Vec::new(), ..table });
+                (StatementOutcome { table, _held: None, ..outcome }, 0)
             }
         });
         self.portals.insert(name.to_string(), portal);
@@ -489,10 +501,10 @@ async fn rounded_up(begun: Instant, unit: Option<Duration>) {
 }
 
 async fn columns(
-    asker: &Asker,
-    asked: Option<&Asked>,
+    asker: &AnalystContext,
+    asked: Option<&ClientStatement>,
     settings: &Settings,
-) -> Result<Option<Vec<ResultColumn>>, Refused> {
+) -> Result<Option<Vec<ResultColumn>>, SqlError> {
     match asked {
         Some(asked) => asker.columns(asked, settings).await,
         None => Ok(None),
@@ -500,70 +512,70 @@ async fn columns(
 }
 
 /// The part of a statement that may have parameters.
-fn query_of(asked: &Asked) -> Option<&Statement> {
+fn query_of(asked: &ClientStatement) -> Option<&Statement> {
     match asked {
-        Asked::Catalogue(statement) => Some(statement),
+        ClientStatement::Catalogue(statement) => Some(statement),
         other => question_of(other).map(|question| &*question.statement),
     }
 }
 
-fn question_of(asked: &Asked) -> Option<&Question> {
+fn question_of(asked: &ClientStatement) -> Option<&PrivateTableQuery> {
     match asked {
-        Asked::Question(question) | Asked::Explain { question, .. } => Some(question),
+        ClientStatement::Question(question) | ClientStatement::Explain { question, .. } => Some(question),
         _ => None,
     }
 }
 
 /// The statement with literals in the places of its parameters.
-fn with_literals(asked: Asked, literals: &[Literal]) -> Result<Asked, Refused> {
+fn with_literals(asked: ClientStatement, literals: &[Literal]) -> Result<ClientStatement, SqlError> {
     if literals.is_empty() {
         return Ok(asked);
     }
-    let question = |question: Question| -> Result<Question, Refused> {
-        Ok(Question { statement: Box::new(bound(*question.statement, literals)?), text: None })
+    let question = |question: PrivateTableQuery| -> Result<PrivateTableQuery, SqlError> {
+        Ok(PrivateTableQuery { statement: Box::new(bound(*question.statement, literals)?), text: None })
     };
     Ok(match asked {
-        Asked::Question(one) => Asked::Question(question(one)?),
-        Asked::Explain { question: one, json } => Asked::Explain { question: question(one)?, json },
-        Asked::Catalogue(statement) => Asked::Catalogue(Box::new(bound(*statement, literals)?)),
+        ClientStatement::Question(one) => ClientStatement::Question(question(one)?),
+        ClientStatement::Explain { question: one, json } => ClientStatement::Explain { question: question(one)?, json },
+        ClientStatement::Catalogue(statement) => ClientStatement::Catalogue(Box::new(bound(*statement, literals)?)),
         other => other,
     })
 }
 
-fn no_portal(name: &str) -> Refused {
-    Refused::new(code::NO_PORTAL, format!("there is no portal '{name}'"))
+fn no_portal(name: &str) -> SqlError {
+    SqlError::new(code::NO_PORTAL, format!("there is no portal '{name}'"))
 }
 
-fn forms_of(codes: &[i16]) -> Result<Vec<Form>, Refused> {
+fn forms_of(codes: &[i16]) -> Result<Vec<ValueFormat>, SqlError> {
     let form = |code: &i16| match code {
-        0 => Ok(Form::Text),
-        1 => Ok(Form::Binary),
-        other => Err(Refused::new(code::PROTOCOL, format!("a form is 0 or 1, not {other}"))),
+        0 => Ok(ValueFormat::Text),
+        1 => Ok(ValueFormat::Binary),
+        other => Err(SqlError::new(code::PROTOCOL, format!("a form is 0 or 1, not {other}"))),
     };
     codes.iter().map(form).collect()
 }
 
 /// The form of one of many: text where none is given, that of all where one is.
-fn form(forms: &[Form], index: usize) -> Form {
+fn form(forms: &[ValueFormat], index: usize) -> ValueFormat {
     match forms {
-        [] => Form::Text,
+        [] => ValueFormat::Text,
         [one] => *one,
-        many => many.get(index).copied().unwrap_or(Form::Text),
+        many => many.get(index).copied().unwrap_or(ValueFormat::Text),
     }
 }
 
-fn width(columns: &[ResultColumn]) -> Result<i16, Refused> {
-    i16::try_from(columns.len()).map_err(|_| Refused::new(code::TOO_MUCH, "a result has too many columns"))
+fn width(columns: &[ResultColumn]) -> Result<i16, SqlError> {
+    i16::try_from(columns.len()).map_err(|_| SqlError::new(code::TOO_MUCH, "a result has too many columns"))
 }
 
 /// The columns as they are sent to a client.
-fn described(columns: &[ResultColumn], forms: &[Form]) -> Result<Message, Refused> {
+fn described(columns: &[ResultColumn], forms: &[ValueFormat]) -> Result<Message, SqlError> {
     width(columns)?;
     if forms.len() > 1 && forms.len() != columns.len() {
-        return Err(Refused::new(code::PROTOCOL, "the forms of columns are none, one, or one for each"));
+        return Err(SqlError::new(code::PROTOCOL, "the forms of columns are none, one, or one for each"));
     }
     let field = |(index, column): (usize, &ResultColumn)| {
-        let form = i16::from(form(forms, index) == Form::Binary);
+        let form = i16::from(form(forms, index) == ValueFormat::Binary);
         let name = column.name.replace('\0', "");
         FieldDescription::new(name, 0, 0, column.kind.oid(), column.kind.size(), -1, form)
     };

@@ -1,6 +1,6 @@
 //! What a connection has set: the cost of its queries, and what PostgreSQL's clients expect to be able to set and to look at.
 
-use super::refused::{Refused, code};
+use super::refused::{SqlError, code};
 use scumble_engine::project::Cost;
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ impl Settings {
     }
 
     /// What the first message asks for: settings of their own names, and `-c name=value` in `options`.
-    pub fn at_start(&mut self, parameters: &[(String, String)]) -> Result<(), Refused> {
+    pub fn at_start(&mut self, parameters: &[(String, String)]) -> Result<(), SqlError> {
         for (name, value) in parameters {
             match name.as_str() {
                 "user" | "database" | "replication" => {}
@@ -103,7 +103,7 @@ impl Settings {
     }
 
     /// Sets something, or sets it back; gives the name and the value if clients are sent changes of it.
-    pub fn set(&mut self, name: &str, value: Option<&str>) -> Result<Option<(&'static str, String)>, Refused> {
+    pub fn set(&mut self, name: &str, value: Option<&str>) -> Result<Option<(&'static str, String)>, SqlError> {
         let small = name.to_lowercase();
         let Some((shown, _, told)) = known(&small) else {
             // As in PostgreSQL, names with a point belong to somebody else's extension; nobody else's here.
@@ -129,8 +129,8 @@ impl Settings {
     }
 
     /// Refuses what would not be as it says.
-    fn checked(&self, name: &str, value: &str) -> Result<(), Refused> {
-        let wrong = |sentence: String| Err(Refused::new(code::VALUE, sentence));
+    fn checked(&self, name: &str, value: &str) -> Result<(), SqlError> {
+        let wrong = |sentence: String| Err(SqlError::new(code::VALUE, sentence));
         match name {
             COST if value.is_empty() => Ok(()),
             COST => match value.parse::<Cost>() {
@@ -163,10 +163,10 @@ impl Settings {
     }
 
     /// What a query may cost, and whether new numbers are wanted.
-    pub fn cost(&self) -> Result<(String, bool), Refused> {
+    pub fn cost(&self) -> Result<(String, bool), SqlError> {
         let cost = self.get(COST).filter(|cost| !cost.is_empty()).ok_or_else(|| {
             let sentence = "say first what a query may cost";
-            Refused::new(code::NOT_YET, sentence).with_hint(format!("SET {COST} = 'epsilon=0.1'"))
+            SqlError::new(code::NOT_YET, sentence).with_hint(format!("SET {COST} = 'epsilon=0.1'"))
         })?;
         Ok((cost, self.get(FRESH).is_some_and(|fresh| fresh == "on")))
     }
@@ -204,10 +204,10 @@ fn is_fixed(name: &str) -> bool {
     fixed.contains(&name)
 }
 
-pub(super) fn unknown(name: &str) -> Refused {
+pub(super) fn unknown(name: &str) -> SqlError {
     let near = scumble_engine::nearest(name, KNOWN.iter().map(|(name, ..)| *name));
     let hint = near.map_or(String::new(), |near| format!(" (did you mean '{near}'?)"));
-    Refused::new(code::NO_SETTING, format!("there is no setting '{name}'{hint}"))
+    SqlError::new(code::NO_SETTING, format!("there is no setting '{name}'{hint}"))
 }
 
 fn known(name: &str) -> Option<&'static (&'static str, &'static str, bool)> {

@@ -1,11 +1,11 @@
 //! What a plan and a budget look like as rows.
 
-use super::catalogue::{ResultColumn, Table};
-use super::refused::Refused;
-use super::value::{PgType, Value};
+use super::catalogue::{ResultColumn, ResultTable};
+use super::refused::SqlError;
+use super::value::{CellValue, PgType};
 use crate::service::{BudgetShown, BudgetState, Forecast};
-use scumble_engine::release::Expected;
-use scumble_engine::summary::{ByScope, ScopeCost, ScopeLeft, document};
+use scumble_engine::release::ExpectedError;
+use scumble_engine::summary::{PerScope, ScopeCost, ScopeLeft, document};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
@@ -15,19 +15,22 @@ pub(super) fn plan_columns() -> Vec<ResultColumn> {
 }
 
 /// What a query would cost in every scope, and the error to expect.
-pub(super) fn plan(forecast: &Forecast, json: bool) -> Result<Table, Refused> {
+pub(super) fn plan(forecast: &Forecast, json: bool) -> Result<ResultTable, SqlError> {
     let lines = match json {
-        true => vec![format!("{:#}", document(forecast).map_err(|error| Refused::of(error.into(), None))?)],
+        true => vec![format!("{:#}", document(forecast).map_err(|error| SqlError::of(error.into(), None))?)],
         false => lines(forecast),
     };
-    Ok(Table { columns: plan_columns(), rows: lines.into_iter().map(|line| vec![Value::Text(line)]).collect() })
+    Ok(ResultTable {
+        columns: plan_columns(),
+        rows: lines.into_iter().map(|line| vec![CellValue::Text(line)]).collect(),
+    })
 }
 
 fn lines(forecast: &Forecast) -> Vec<String> {
     let mut lines = vec!["Cost".to_string()];
     lines.extend(scopes(&forecast.release.costs).map(|(scope, cost)| format!("  {scope}: {}", cost_words(cost))));
     lines.push("Standard error to expect".to_string());
-    for Expected { column, standard_error, assumed, about, .. } in &forecast.release.errors {
+    for ExpectedError { column, standard_error, assumed, about, .. } in &forecast.release.errors {
         let finite = |error: f64| Some(error).filter(|error| error.is_finite());
         let known = standard_error.and_then(finite).map(|error| format!("{error:.4}"));
         let assumed = assumed.as_ref().and_then(|assumed| finite(assumed.standard_error));
@@ -55,22 +58,22 @@ pub(super) fn budget_columns() -> Vec<ResultColumn> {
 }
 
 /// What was spent and what is left, in every scope; of an analyst's own budget too.
-pub(super) fn budget(shown: &BudgetShown) -> Table {
+pub(super) fn budget(shown: &BudgetShown) -> ResultTable {
     let own = shown.own.as_ref().map(|own| ("own", own));
     let rows = [("project", &shown.project)].into_iter().chain(own).flat_map(|(whose, state)| rows(whose, state));
-    Table { columns: budget_columns(), rows: rows.collect() }
+    ResultTable { columns: budget_columns(), rows: rows.collect() }
 }
 
-fn rows(whose: &'static str, state: &BudgetState) -> impl Iterator<Item = Vec<Value>> {
+fn rows(whose: &'static str, state: &BudgetState) -> impl Iterator<Item = Vec<CellValue>> {
     let left: BTreeMap<String, &ScopeLeft> = scopes(&state.remaining).collect();
     scopes(&state.spent).map(move |(scope, spent)| {
-        let left = left.get(&scope).map_or(Value::Null, |left| Value::Text(left_words(left)));
-        vec![Value::text(whose), Value::Text(scope), Value::Text(cost_words(spent)), left]
+        let left = left.get(&scope).map_or(CellValue::Null, |left| CellValue::Text(left_words(left)));
+        vec![CellValue::text(whose), CellValue::Text(scope), CellValue::Text(cost_words(spent)), left]
     })
 }
 
 /// Presence, person and each attribute, as far as something is said about them.
-fn scopes<T>(said: &ByScope<T>) -> impl Iterator<Item = (String, &T)> {
+fn scopes<T>(said: &PerScope<T>) -> impl Iterator<Item = (String, &T)> {
     let attributes = said.attributes.iter().map(|(name, said)| (format!("attribute {name}"), said));
     said.whole().map(|(scope, said)| (scope.to_string(), said)).chain(attributes)
 }
@@ -119,9 +122,9 @@ mod tests {
         let cost = |epsilon| ScopeCost { epsilon, delta: 0.0, rho: None, approximate_zcdp: None };
         let left = |epsilon| ScopeLeft { epsilon: Some(epsilon), rho: None, delta: 0.0, omega: None, order: None };
         let attributes = BTreeMap::from([("age".to_string(), cost(None))]);
-        let spent = ByScope { presence: Some(cost(Some(0.25))), person: Some(cost(Some(0.5))), attributes };
-        let remaining = ByScope { person: Some(left(1.5)), ..ByScope::default() };
-        let own = ByScope { person: Some(cost(Some(0.125))), ..ByScope::default() };
+        let spent = PerScope { presence: Some(cost(Some(0.25))), person: Some(cost(Some(0.5))), attributes };
+        let remaining = PerScope { person: Some(left(1.5)), ..PerScope::default() };
+        let own = PerScope { person: Some(cost(Some(0.125))), ..PerScope::default() };
         let shown = BudgetShown {
             project: BudgetState::told(spent, remaining.clone()),
             own: Some(BudgetState::told(own, remaining)),

@@ -1,7 +1,7 @@
 //! What a client's text asks for: a question about private tables, something about the catalogue, a setting, or nothing that matters here.
 
 use super::bound::unqualified;
-use super::refused::{Refused, code};
+use super::refused::{SqlError, code};
 use super::settings;
 use scumble_engine::kinds::refuse_too_long;
 use scumble_engine::{shortened, with_room};
@@ -21,11 +21,11 @@ const DEEPEST: usize = 100;
 
 /// One statement.
 #[derive(Debug, Clone)]
-pub(super) enum Asked {
+pub(super) enum ClientStatement {
     /// A query over private tables: it costs something.
-    Question(Question),
+    Question(PrivateTableQuery),
     /// What such a query would cost.
-    Explain { question: Question, json: bool },
+    Explain { question: PrivateTableQuery, json: bool },
     /// A query over the catalogue, or over nothing: it sees no data.
     Catalogue(Box<Statement>),
     /// Sets something, or sets it back.
@@ -46,34 +46,34 @@ pub(super) enum Asked {
 
 /// A query over private tables.
 #[derive(Debug, Clone)]
-pub(super) struct Question {
+pub(super) struct PrivateTableQuery {
     pub statement: Box<Statement>,
     /// The text that the client has in front of them, if it is this query and nothing else.
     pub text: Option<String>,
 }
 
 /// The statements of a text.
-pub(super) fn asked(text: &str, tables: &BTreeSet<String>) -> Result<Vec<Asked>, Refused> {
-    refuse_too_long(text).map_err(|error| Refused::new(code::TOO_MUCH, error.to_string()))?;
+pub(super) fn asked(text: &str, tables: &BTreeSet<String>) -> Result<Vec<ClientStatement>, SqlError> {
+    refuse_too_long(text).map_err(|error| SqlError::new(code::TOO_MUCH, error.to_string()))?;
     with_room(|| parsed(text, tables))
 }
 
-fn parsed(text: &str, tables: &BTreeSet<String>) -> Result<Vec<Asked>, Refused> {
+fn parsed(text: &str, tables: &BTreeSet<String>) -> Result<Vec<ClientStatement>, SqlError> {
     let statements =
         Parser::parse_sql(&PostgreSqlDialect {}, text).map_err(|error| not_sql(&error.to_string(), text))?;
     if statements.len() > MOST_STATEMENTS {
         let sentence = format!("a text has at most {MOST_STATEMENTS} statements, not {}", statements.len());
-        return Err(Refused::new(code::TOO_MUCH, sentence));
+        return Err(SqlError::new(code::TOO_MUCH, sentence));
     }
     let alone = statements.len() == 1;
     statements.into_iter().map(|statement| of(statement, alone.then_some(text), tables)).collect()
 }
 
 /// The parser's reason, and where.
-fn not_sql(message: &str, text: &str) -> Refused {
+fn not_sql(message: &str, text: &str) -> SqlError {
     let message = message.trim_start_matches("sql parser error: ");
     if message.contains("recursion limit") {
-        return Refused::new(code::TOO_MUCH, "the query is nested too deeply; compute parts of it in WITH");
+        return SqlError::new(code::TOO_MUCH, "the query is nested too deeply; compute parts of it in WITH");
     }
     let number = |behind: &str| {
         let rest = message.rsplit_once(behind)?.1;
@@ -83,10 +83,10 @@ fn not_sql(message: &str, text: &str) -> Refused {
         let before = text.split('\n').take(line.saturating_sub(1)).map(|line| line.chars().count() + 1).sum::<usize>();
         before + column
     });
-    Refused { position, ..Refused::new(code::SYNTAX, format!("this is not SQL ({})", shortened(message))) }
+    SqlError { position, ..SqlError::new(code::SYNTAX, format!("this is not SQL ({})", shortened(message))) }
 }
 
-fn of(statement: Statement, text: Option<&str>, tables: &BTreeSet<String>) -> Result<Asked, Refused> {
+fn of(statement: Statement, text: Option<&str>, tables: &BTreeSet<String>) -> Result<ClientStatement, SqlError> {
     refuse_too_deep(&statement)?;
     Ok(match statement {
         Statement::Query(_) => query(statement, text, tables),
@@ -95,45 +95,45 @@ fn of(statement: Statement, text: Option<&str>, tables: &BTreeSet<String>) -> Re
         }
         Statement::Set(set) => return of_set(set),
         Statement::Reset(reset) => match reset.reset {
-            Reset::ALL => Asked::Reset("RESET"),
-            Reset::ConfigurationParameter(name) => Asked::Set { name: name_of(&name), value: None },
+            Reset::ALL => ClientStatement::Reset("RESET"),
+            Reset::ConfigurationParameter(name) => ClientStatement::Set { name: name_of(&name), value: None },
         },
         Statement::ShowVariable { variable } => {
             let words: Vec<String> = variable.iter().map(|word| word.value.to_lowercase()).collect();
-            Asked::Show(match &words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            ClientStatement::Show(match &words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
                 ["transaction", "isolation", "level"] => "transaction_isolation".to_string(),
                 ["time", "zone"] => "timezone".to_string(),
                 ["session", "authorization"] => "session_authorization".to_string(),
                 words => words.join("."),
             })
         }
-        Statement::StartTransaction { statements, .. } if statements.is_empty() => Asked::Begin,
-        Statement::Commit { .. } => Asked::End("COMMIT"),
-        Statement::Rollback { savepoint: None, .. } => Asked::End("ROLLBACK"),
-        Statement::Rollback { .. } => Asked::Nothing("ROLLBACK"),
-        Statement::Savepoint { .. } => Asked::Nothing("SAVEPOINT"),
-        Statement::ReleaseSavepoint { .. } => Asked::Nothing("RELEASE"),
-        Statement::Discard { .. } => Asked::Reset("DISCARD ALL"),
+        Statement::StartTransaction { statements, .. } if statements.is_empty() => ClientStatement::Begin,
+        Statement::Commit { .. } => ClientStatement::End("COMMIT"),
+        Statement::Rollback { savepoint: None, .. } => ClientStatement::End("ROLLBACK"),
+        Statement::Rollback { .. } => ClientStatement::Nothing("ROLLBACK"),
+        Statement::Savepoint { .. } => ClientStatement::Nothing("SAVEPOINT"),
+        Statement::ReleaseSavepoint { .. } => ClientStatement::Nothing("RELEASE"),
+        Statement::Discard { .. } => ClientStatement::Reset("DISCARD ALL"),
         Statement::Deallocate { name, .. } => {
-            Asked::Deallocate(Some(name.value).filter(|name| !name.eq_ignore_ascii_case("all")))
+            ClientStatement::Deallocate(Some(name.value).filter(|name| !name.eq_ignore_ascii_case("all")))
         }
-        Statement::Close { .. } => Asked::Nothing("CLOSE CURSOR"),
-        Statement::UNLISTEN { .. } => Asked::Nothing("UNLISTEN"),
+        Statement::Close { .. } => ClientStatement::Nothing("CLOSE CURSOR"),
+        Statement::UNLISTEN { .. } => ClientStatement::Nothing("UNLISTEN"),
         Statement::Prepare { .. } | Statement::Execute { .. } | Statement::Declare { .. } | Statement::Fetch { .. } => {
             let sentence = "statements are prepared by the client's driver, and answers are not read through cursors; send the SELECT itself";
-            return Err(Refused::new(code::UNSUPPORTED, sentence));
+            return Err(SqlError::new(code::UNSUPPORTED, sentence));
         }
         _ => {
             let sentence = "only SELECT is answered; nothing is ever written to a table";
-            return Err(Refused::new(code::UNSUPPORTED, sentence));
+            return Err(SqlError::new(code::UNSUPPORTED, sentence));
         }
     })
 }
 
 /// Refuses a statement in which too many things stand inside each other.
-fn refuse_too_deep(statement: &Statement) -> Result<(), Refused> {
-    struct Depth(usize);
-    impl Visitor for Depth {
+fn refuse_too_deep(statement: &Statement) -> Result<(), SqlError> {
+    struct DepthCheck(usize);
+    impl Visitor for DepthCheck {
         type Break = ();
         fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
             // Each UNION stands inside the next one.
@@ -158,9 +158,9 @@ fn refuse_too_deep(statement: &Statement) -> Result<(), Refused> {
             ControlFlow::Continue(())
         }
     }
-    match Visit::visit(statement, &mut Depth(0)) {
+    match Visit::visit(statement, &mut DepthCheck(0)) {
         ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(Refused::new(
+        ControlFlow::Break(()) => Err(SqlError::new(
             code::TOO_MUCH,
             format!(
                 "more than {DEEPEST} operators stand inside each other; write IN (…) instead of many ORs, and fewer UNIONs"
@@ -175,7 +175,7 @@ fn explain(
     options: &[UtilityOption],
     format: Option<&AnalyzeFormatKind>,
     tables: &BTreeSet<String>,
-) -> Result<Asked, Refused> {
+) -> Result<ClientStatement, SqlError> {
     let is_on = |option: &UtilityOption| {
         option
             .arg
@@ -185,7 +185,7 @@ fn explain(
     let named = |name: &str| options.iter().find(|option| option.name.value.eq_ignore_ascii_case(name));
     if analyze || named("analyze").is_some_and(is_on) {
         let sentence = "EXPLAIN ANALYZE would ask the query, which costs: EXPLAIN alone says what it would cost";
-        return Err(Refused::new(code::UNSUPPORTED, sentence));
+        return Err(SqlError::new(code::UNSUPPORTED, sentence));
     }
     let is_json = |kind: &AnalyzeFormatKind| {
         matches!(
@@ -197,8 +197,8 @@ fn explain(
     let json =
         format.is_some_and(is_json) || option.is_some_and(|value| value.to_string().eq_ignore_ascii_case("json"));
     match query(statement, None, tables) {
-        Asked::Question(question) => Ok(Asked::Explain { question, json }),
-        _ => Err(Refused::new(
+        ClientStatement::Question(question) => Ok(ClientStatement::Explain { question, json }),
+        _ => Err(SqlError::new(
             code::UNSUPPORTED,
             "EXPLAIN is for queries over the project's tables: it says what they would cost",
         )),
@@ -206,13 +206,16 @@ fn explain(
 }
 
 /// A query: about private tables, or about the catalogue alone.
-fn query(mut statement: Statement, text: Option<&str>, tables: &BTreeSet<String>) -> Asked {
+fn query(mut statement: Statement, text: Option<&str>, tables: &BTreeSet<String>) -> ClientStatement {
     let rewritten = unqualified(&mut statement);
     let statement = Box::new(statement);
     let catalogue = matches!(&*statement, Statement::Query(query) if is_catalogue(query, tables));
     match catalogue {
-        true => Asked::Catalogue(statement),
-        false => Asked::Question(Question { statement, text: text.filter(|_| !rewritten).map(str::to_string) }),
+        true => ClientStatement::Catalogue(statement),
+        false => ClientStatement::Question(PrivateTableQuery {
+            statement,
+            text: text.filter(|_| !rewritten).map(str::to_string),
+        }),
     }
 }
 
@@ -240,8 +243,8 @@ fn is_catalogue(query: &Query, tables: &BTreeSet<String>) -> bool {
 
 /// The names of common tables.
 fn collect_common(query: &Query, names: &mut BTreeSet<String>) {
-    struct Collector<'a>(&'a mut BTreeSet<String>);
-    impl Visitor for Collector<'_> {
+    struct CommonTableCollector<'a>(&'a mut BTreeSet<String>);
+    impl Visitor for CommonTableCollector<'_> {
         type Break = ();
         fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
             let tables = query.with.iter().flat_map(|with| &with.cte_tables);
@@ -249,26 +252,28 @@ fn collect_common(query: &Query, names: &mut BTreeSet<String>) {
             ControlFlow::Continue(())
         }
     }
-    let _ = Visit::visit(query, &mut Collector(names));
+    let _ = Visit::visit(query, &mut CommonTableCollector(names));
 }
 
-fn of_set(set: Set) -> Result<Asked, Refused> {
+fn of_set(set: Set) -> Result<ClientStatement, SqlError> {
     Ok(match set {
         Set::SingleAssignment { variable, values, .. } => {
             let shown: Vec<String> = values.iter().map(value_of).collect();
             let is_default = matches!(&shown[..], [one] if one.eq_ignore_ascii_case("default"));
-            Asked::Set { name: name_of(&variable), value: Some(shown.join(", ")).filter(|_| !is_default) }
+            ClientStatement::Set { name: name_of(&variable), value: Some(shown.join(", ")).filter(|_| !is_default) }
         }
-        Set::SetTimeZone { value, .. } => Asked::Set { name: "timezone".into(), value: Some(value_of(&value)) },
+        Set::SetTimeZone { value, .. } => {
+            ClientStatement::Set { name: "timezone".into(), value: Some(value_of(&value)) }
+        }
         Set::SetNames { charset_name, .. } => {
-            Asked::Set { name: "client_encoding".into(), value: Some(charset_name.value) }
+            ClientStatement::Set { name: "client_encoding".into(), value: Some(charset_name.value) }
         }
-        Set::SetTransaction { .. } | Set::SetNamesDefault {} => Asked::Nothing("SET"),
-        Set::SetRole { role_name: None, .. } => Asked::Nothing("SET"),
+        Set::SetTransaction { .. } | Set::SetNamesDefault {} => ClientStatement::Nothing("SET"),
+        Set::SetRole { role_name: None, .. } => ClientStatement::Nothing("SET"),
         Set::SetRole { .. } | Set::SetSessionAuthorization(_) => {
-            return Err(Refused::new(code::ROLE, "nobody becomes somebody else here; connect with the other token"));
+            return Err(SqlError::new(code::ROLE, "nobody becomes somebody else here; connect with the other token"));
         }
-        _ => return Err(Refused::new(code::SYNTAX, format!("write SET {} = 'epsilon=0.1'", settings::COST))),
+        _ => return Err(SqlError::new(code::SYNTAX, format!("write SET {} = 'epsilon=0.1'", settings::COST))),
     })
 }
 
@@ -294,12 +299,14 @@ mod tests {
 
     fn words(text: &str) -> String {
         let tables = BTreeSet::from(["people".to_string(), "pg_own".to_string()]);
-        let one = |asked: Asked| match asked {
-            Asked::Question(question) => format!("question{}", if question.text.is_some() { "" } else { "*" }),
-            Asked::Explain { json, .. } => format!("explain{}", if json { " json" } else { "" }),
-            Asked::Catalogue(_) => "catalogue".to_string(),
-            Asked::Set { name, value } => format!("set {name} {value:?}"),
-            Asked::Show(name) => format!("show {name}"),
+        let one = |asked: ClientStatement| match asked {
+            ClientStatement::Question(question) => {
+                format!("question{}", if question.text.is_some() { "" } else { "*" })
+            }
+            ClientStatement::Explain { json, .. } => format!("explain{}", if json { " json" } else { "" }),
+            ClientStatement::Catalogue(_) => "catalogue".to_string(),
+            ClientStatement::Set { name, value } => format!("set {name} {value:?}"),
+            ClientStatement::Show(name) => format!("show {name}"),
             other => format!("{other:?}"),
         };
         match asked(text, &tables) {

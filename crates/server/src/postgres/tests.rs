@@ -33,7 +33,7 @@ person = { epsilon = 400 }
 "#;
 
 /// A server of 400 people, and its clients' tokens.
-struct Server {
+struct TestServer {
     folder: Folder,
     ledger: PathBuf,
     address: SocketAddr,
@@ -44,16 +44,16 @@ struct Server {
     viewer: String,
 }
 
-impl Server {
+impl TestServer {
     fn new() -> Self {
         Self::with(PROJECT, 100)
     }
 
     fn with(project: &str, most: usize) -> Self {
-        Self::with_places(project, Addresses::new(most, most), Connected::new(most))
+        Self::with_places(project, AddressSlots::new(most, most), PersonSlots::new(most))
     }
 
-    fn with_places(project: &str, places: Arc<Addresses>, people: Arc<Connected>) -> Self {
+    fn with_places(project: &str, places: Arc<AddressSlots>, people: Arc<PersonSlots>) -> Self {
         let row = |id: usize| {
             let (sex, town) =
                 (if id.is_multiple_of(4) { "m" } else { "f" }, if id.is_multiple_of(2) { "Ulm" } else { "O'Hara" });
@@ -73,22 +73,22 @@ impl Server {
         let (stop, stopping) = watch::channel(false);
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
-        let door = Door { service: Arc::clone(&service), tls: None, places, people, answer_time: None };
+        let door = PostgresEndpoint { service: Arc::clone(&service), tls: None, places, people, answer_time: None };
         runtime.spawn(door.serve(listener, stopping));
         Self { folder, ledger, address, service, stop, _runtime: runtime, token, viewer }
     }
 
-    fn ann(&self) -> Client {
-        Client::login(self.address, "ann", "scumble", &self.token, &[]).unwrap()
+    fn ann(&self) -> TestClient {
+        TestClient::login(self.address, "ann", "scumble", &self.token, &[]).unwrap()
     }
 }
 
 /// A client that knows the protocol and nothing else.
-struct Client(Socket);
+struct TestClient(Socket);
 
 /// What came up to the next time that the server was ready.
 #[derive(Debug, Default)]
-struct Got {
+struct ServerReplies {
     letters: String,
     columns: Vec<(String, u32)>,
     rows: Vec<Vec<Option<Vec<u8>>>>,
@@ -100,7 +100,7 @@ struct Got {
     status: char,
 }
 
-impl Got {
+impl ServerReplies {
     fn names(&self) -> String {
         self.columns.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(",")
     }
@@ -119,7 +119,7 @@ impl Got {
     }
 }
 
-impl Client {
+impl TestClient {
     fn begin(address: SocketAddr) -> Self {
         let socket = Socket::connect(address).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -155,12 +155,12 @@ impl Client {
         database: &str,
         token: &str,
         more: &[(&str, &str)],
-    ) -> Result<Self, Box<Got>> {
+    ) -> Result<Self, Box<ServerReplies>> {
         let mut client = Self::begin(address);
         let pairs = [&[("user", user), ("database", database)][..], more].concat();
         client.startup(&pairs);
         let refused = |client: &mut Self, first: Option<(u8, Vec<u8>)>| {
-            let mut got = Box::<Got>::default();
+            let mut got = Box::<ServerReplies>::default();
             first.into_iter().for_each(|(letter, body)| got.add(letter, &body));
             while let Some((letter, body)) = client.read() {
                 got.add(letter, &body);
@@ -203,8 +203,8 @@ impl Client {
         Ok(client)
     }
 
-    fn until_ready(&mut self) -> Got {
-        let mut got = Got::default();
+    fn until_ready(&mut self) -> ServerReplies {
+        let mut got = ServerReplies::default();
         while let Some((letter, body)) = self.read() {
             got.add(letter, &body);
             if letter == b'Z' {
@@ -214,13 +214,13 @@ impl Client {
         got
     }
 
-    fn query(&mut self, sql: &str) -> Got {
+    fn query(&mut self, sql: &str) -> ServerReplies {
         self.send(Some(b'Q'), format!("{sql}\0").as_bytes());
         self.until_ready()
     }
 
     /// One prepared statement: parse, describe, bind, describe, execute, sync.
-    fn prepared(&mut self, sql: &str, types: &[u32], values: &[(i16, Option<&[u8]>)], form: i16) -> Got {
+    fn prepared(&mut self, sql: &str, types: &[u32], values: &[(i16, Option<&[u8]>)], form: i16) -> ServerReplies {
         let count = |length: usize| u16::try_from(length).unwrap().to_be_bytes();
         let types: Vec<u8> =
             [&count(types.len())[..], &types.iter().flat_map(|oid| oid.to_be_bytes()).collect::<Vec<_>>()].concat();
@@ -243,7 +243,7 @@ impl Client {
     }
 }
 
-impl Got {
+impl ServerReplies {
     fn add(&mut self, letter: u8, body: &[u8]) {
         self.letters.push(letter as char);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap()).into_owned();
@@ -289,10 +289,10 @@ impl Got {
 
 #[test]
 fn only_who_has_the_token_gets_in() {
-    let server = Server::new();
+    let server = TestServer::new();
     let wrong = "0".repeat(64);
     let code = |user: &str, database: &str, token: &str| {
-        Client::login(server.address, user, database, token, &[]).err().map(|got| got.code().to_string())
+        TestClient::login(server.address, user, database, token, &[]).err().map(|got| got.code().to_string())
     };
     assert_eq!(code("ann", "scumble", &server.token), None);
     assert_eq!(code("", "scumble", &server.token), Some("28000".into()));
@@ -302,16 +302,16 @@ fn only_who_has_the_token_gets_in() {
     assert_eq!(code("vic", "scumble", &server.token), Some("28P01".into()));
     assert_eq!(code("curator", "scumble", &server.token), Some("28P01".into()));
     // An unknown name is asked for the same proof as a known one.
-    let sentence = Client::login(server.address, "nobody", "scumble", &wrong, &[]).err().unwrap().error.unwrap().1;
+    let sentence = TestClient::login(server.address, "nobody", "scumble", &wrong, &[]).err().unwrap().error.unwrap().1;
     assert!(sentence.contains("password authentication failed for user \"nobody\""), "{sentence}");
 }
 
 /// pgwire's own loop would let in whoever fails without a fatal error; here there is no query before a login, whatever comes first.
 #[test]
 fn nothing_is_answered_before_the_login() {
-    let server = Server::new();
+    let server = TestServer::new();
     for message in [&b"QSELECT 1\0"[..], b"S", b"pgarbage", b"P\0SELECT 1\0\0\0", b"X", b"E\0\0\0\0\0", b"\xff"] {
-        let mut client = Client::begin(server.address);
+        let mut client = TestClient::begin(server.address);
         client.startup(&[("user", "ann"), ("database", "scumble")]);
         assert_eq!(client.read().unwrap().0, b'R');
         client.send(Some(message[0]), &message[1..]);
@@ -323,7 +323,7 @@ fn nothing_is_answered_before_the_login() {
     for first in
         [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0, 0, 0, 8, 0, 0, 0, 0], &[255; 64], &[0, 0, 0, 0], &[0, 0, 0, 3, 1]]
     {
-        let mut client = Client::begin(server.address);
+        let mut client = TestClient::begin(server.address);
         client.0.write_all(first).unwrap();
         let _ = client.0.shutdown(std::net::Shutdown::Write);
         let got = client.until_ready();
@@ -334,7 +334,7 @@ fn nothing_is_answered_before_the_login() {
 
 #[test]
 fn a_revoked_token_stops_at_once() {
-    let server = Server::new();
+    let server = TestServer::new();
     let mut ann = server.ann();
     assert_eq!(ann.query("SELECT 1").tags, ["SELECT 1"]);
     access::revoke(&server.ledger, "ann").unwrap();
@@ -342,13 +342,13 @@ fn a_revoked_token_stops_at_once() {
     assert!(ann.read().is_none(), "the connection has ended");
     // Whoever gets the name again has another token; the old connection is not theirs.
     let again = access::add(&server.ledger, "ann", Role::Analyst).unwrap();
-    assert_eq!(Client::login(server.address, "ann", "scumble", &server.token, &[]).err().unwrap().code(), "28P01");
-    Client::login(server.address, "ann", "scumble", &again, &[]).unwrap();
+    assert_eq!(TestClient::login(server.address, "ann", "scumble", &server.token, &[]).err().unwrap().code(), "28P01");
+    TestClient::login(server.address, "ann", "scumble", &again, &[]).unwrap();
 }
 
 #[test]
 fn answers_have_error_columns_and_are_paid_for_once() {
-    let server = Server::new();
+    let server = TestServer::new();
     let mut ann = server.ann();
     let sql = "SELECT sex, COUNT(*) AS n, AVG(income) AS mean FROM people GROUP BY sex ORDER BY sex";
     let got = ann.query(sql);
@@ -370,7 +370,7 @@ fn answers_have_error_columns_and_are_paid_for_once() {
     let second = ann.query(&format!("/* the same */ {sql} -- again"));
     assert_eq!(second.rows, first.rows);
     assert!(second.notices.iter().any(|notice| notice.contains("nothing was charged now")), "{second:?}");
-    let spent = |ann: &mut Client| {
+    let spent = |ann: &mut TestClient| {
         let got = ann.query("SHOW scumble.budget");
         assert_eq!(got.names(), "budget,scope,spent,remaining");
         (0..got.rows.len()).find(|row| got.text(*row, 1) == "person").map(|row| got.text(row, 2)).unwrap()
@@ -385,7 +385,7 @@ fn answers_have_error_columns_and_are_paid_for_once() {
 
 #[test]
 fn explain_says_the_cost_and_charges_nothing() {
-    let server = Server::new();
+    let server = TestServer::new();
     let mut ann = server.ann();
     ann.query("SET scumble.cost = 'epsilon=0.5'");
     let got = ann.query("EXPLAIN SELECT sex, COUNT(*) AS n FROM people GROUP BY sex");
@@ -411,7 +411,7 @@ fn explain_says_the_cost_and_charges_nothing() {
 
 #[test]
 fn refusals_have_their_codes() {
-    let server = Server::with(&PROJECT.replace("400", "1"), 100);
+    let server = TestServer::with(&PROJECT.replace("400", "1"), 100);
     let mut ann = server.ann();
     ann.query("SET scumble.cost = 'epsilon=0.75'");
     for (sql, code, position) in [
@@ -443,7 +443,7 @@ fn refusals_have_their_codes() {
     let got = ann.query("SELECT COUNT(*) AS n FROM people WHERE age > 3");
     assert_eq!(got.code(), "53400", "{got:?}");
     assert!(got.error.unwrap().1.contains("budget"));
-    let mut vic = Client::login(server.address, "vic", "scumble", &server.viewer, &[]).unwrap();
+    let mut vic = TestClient::login(server.address, "vic", "scumble", &server.viewer, &[]).unwrap();
     vic.query("SET scumble.cost = 'epsilon=0.1'");
     assert_eq!(vic.query("SELECT COUNT(*) FROM people").code(), "42501");
     assert_eq!(vic.query("EXPLAIN SELECT COUNT(*) FROM people").code(), "42501");
@@ -452,7 +452,7 @@ fn refusals_have_their_codes() {
 
 #[test]
 fn several_statements_are_done_if_each_is_fine() {
-    let server = Server::new();
+    let server = TestServer::new();
     let mut ann = server.ann();
     let got = ann
         .query("BEGIN; SET scumble.cost = 'epsilon=1'; SELECT COUNT(*) AS n FROM people; SHOW scumble.cost; COMMIT;");
@@ -468,7 +468,7 @@ fn several_statements_are_done_if_each_is_fine() {
 /// What is described before an answer is what the answer has, for every shape of query; or it would be refused after it was paid for.
 #[test]
 fn answers_are_as_they_were_described() {
-    let server = Server::with(&PROJECT.replace("epsilon = 400", "epsilon = 400, delta = 1e-6"), 100);
+    let server = TestServer::with(&PROJECT.replace("epsilon = 400", "epsilon = 400, delta = 1e-6"), 100);
     let mut ann = server.ann();
     ann.query("SET scumble.cost = 'epsilon=2,delta=1e-9'");
     for (sql, expected) in [
@@ -538,7 +538,7 @@ fn answers_are_as_they_were_described() {
 
 #[test]
 fn prepared_statements_have_parameters() {
-    let server = Server::new();
+    let server = TestServer::new();
     let mut ann = server.ann();
     ann.query("SET scumble.cost = 'epsilon=20'");
     let sql = "SELECT COUNT(*) AS n FROM people WHERE age < $1 AND sex = $2";
@@ -592,7 +592,7 @@ fn prepared_statements_have_parameters() {
 
 #[test]
 fn a_portal_gives_its_rows_in_parts_and_is_paid_for_once() {
-    let server = Server::new();
+    let server = TestServer::new();
     let mut ann = server.ann();
     ann.query("SET scumble.cost = 'epsilon=5'; SET scumble.fresh = on");
     ann.query("BEGIN");
@@ -621,23 +621,24 @@ fn a_portal_gives_its_rows_in_parts_and_is_paid_for_once() {
 
 #[test]
 fn options_of_the_connection_set_the_cost() {
-    let server = Server::new();
+    let server = TestServer::new();
     let more = [("options", "-c scumble.cost=epsilon=3"), ("application_name", "test"), ("DateStyle", "German")];
-    let mut ann = Client::login(server.address, "ann", "scumble", &server.token, &more).unwrap();
+    let mut ann = TestClient::login(server.address, "ann", "scumble", &server.token, &more).unwrap();
     assert_eq!(ann.query("SHOW scumble.cost").text(0, 0), "epsilon=3");
     assert_eq!(ann.query("SHOW application_name").text(0, 0), "test");
     assert_eq!(ann.query("SELECT COUNT(*) FROM people").tags, ["SELECT 1"]);
     ann.query("SET scumble.cost = 'rho=1'; DISCARD ALL");
     assert_eq!(ann.query("SHOW scumble.cost").text(0, 0), "epsilon=3");
-    let wrong = Client::login(server.address, "ann", "scumble", &server.token, &[("options", "-c scumble.cost=much")]);
+    let wrong =
+        TestClient::login(server.address, "ann", "scumble", &server.token, &[("options", "-c scumble.cost=much")]);
     assert_eq!(wrong.err().unwrap().code(), "22023");
 }
 
 #[test]
 fn too_many_and_too_much_are_refused() {
-    let server = Server::with(PROJECT, 2);
+    let server = TestServer::with(PROJECT, 2);
     let (mut one, two) = (server.ann(), server.ann());
-    let got = Client::login(server.address, "ann", "scumble", &server.token, &[]).err().unwrap();
+    let got = TestClient::login(server.address, "ann", "scumble", &server.token, &[]).err().unwrap();
     assert_eq!(got.code(), "53300", "{got:?}");
     drop(two);
     // More than is read of anybody, announced and not sent.
@@ -645,7 +646,7 @@ fn too_many_and_too_much_are_refused() {
     assert_eq!(one.until_ready().code(), "54000");
     let mut ann = (0..100).find_map(|_| {
         std::thread::sleep(Duration::from_millis(20));
-        Client::login(server.address, "ann", "scumble", &server.token, &[]).ok()
+        TestClient::login(server.address, "ann", "scumble", &server.token, &[]).ok()
     });
     assert_eq!(ann.as_mut().unwrap().query(&format!("SELECT '{}'", "a".repeat(200_000))).code(), "54000");
     assert_eq!(ann.unwrap().query("SELECT 1").tags, ["SELECT 1"]);
@@ -653,7 +654,7 @@ fn too_many_and_too_much_are_refused() {
 
 #[test]
 fn a_server_that_stops_says_so() {
-    let server = Server::new();
+    let server = TestServer::new();
     let mut ann = server.ann();
     server.stop.send(true).unwrap();
     let got = ann.until_ready();
@@ -664,8 +665,8 @@ fn a_server_that_stops_says_so() {
 /// The answer to a request to end somebody's query is nothing, whoever asks and with whatever numbers.
 #[test]
 fn a_request_to_cancel_is_not_answered() {
-    let server = Server::new();
-    let mut client = Client::begin(server.address);
+    let server = TestServer::new();
+    let mut client = TestClient::begin(server.address);
     client.send(None, &[&80_877_102u32.to_be_bytes()[..], &[0, 0, 0, 1, 0, 0, 0, 2]].concat());
     assert!(client.read().is_none());
     assert_eq!(server.ann().query("SELECT 1").tags, ["SELECT 1"]);
@@ -674,8 +675,8 @@ fn a_request_to_cancel_is_not_answered() {
 /// 512 connections of one address are half of a door, and one person with two addresses had both halves.
 #[test]
 fn one_person_and_one_address_have_so_many_connections() {
-    let server = Server::with_places(PROJECT, Addresses::new(8, 3), Connected::new(2));
-    let login = |name: &str, token: &str| Client::login(server.address, name, "scumble", token, &[]);
+    let server = TestServer::with_places(PROJECT, AddressSlots::new(8, 3), PersonSlots::new(2));
+    let login = |name: &str, token: &str| TestClient::login(server.address, name, "scumble", token, &[]);
     let (one, _two) = (login("ann", &server.token).unwrap(), login("ann", &server.token).unwrap());
     let refused = login("ann", &server.token).err().unwrap();
     assert!(refused.code() == "53300" && !refused.letters.contains('Z'), "{refused:?}");
@@ -696,7 +697,7 @@ fn one_person_and_one_address_have_so_many_connections() {
 }
 
 /// A statement that is parsed and bound to a portal of this name, of which one row is asked for.
-fn one_row_of(client: &mut Client, portal: &str, sql: &str) -> Got {
+fn one_row_of(client: &mut TestClient, portal: &str, sql: &str) -> ServerReplies {
     client.send(Some(b'P'), &[b"\0", sql.as_bytes(), b"\0\0\0"].concat());
     client.send(Some(b'B'), &[portal.as_bytes(), &[0; 8]].concat());
     client.send(Some(b'E'), &[portal.as_bytes(), b"\0\0\0\0\x01"].concat());
@@ -707,8 +708,8 @@ fn one_row_of(client: &mut Client, portal: &str, sql: &str) -> Got {
 /// A hundred portals of one connection held a hundred results, whose rows without columns weighed nothing: 2 to 5 GB.
 #[test]
 fn portals_hold_so_many_rows_and_no_more() {
-    let server = Server::new();
-    let mut vic = Client::login(server.address, "vic", "scumble", &server.viewer, &[]).unwrap();
+    let server = TestServer::new();
+    let mut vic = TestClient::login(server.address, "vic", "scumble", &server.viewer, &[]).unwrap();
     vic.query("BEGIN");
     // 20,000 rows of 64 bytes, and what a cell takes, if there is one.
     for (columns, each) in [("", 1_280_000), ("NULL", 2_320_000)] {
@@ -731,11 +732,11 @@ fn portals_hold_so_many_rows_and_no_more() {
 /// What is sent to clients that do not read was held without any bound: a connection each, up to 200 MB each.
 #[test]
 fn clients_that_do_not_read_hold_so_much_together() {
-    let server = Server::new();
-    let login = || Client::login(server.address, "vic", "scumble", &server.viewer, &[]).unwrap();
+    let server = TestServer::new();
+    let login = || TestClient::login(server.address, "vic", "scumble", &server.viewer, &[]).unwrap();
     // 7 MB each, which no socket takes at once; one person holds 32 MB.
     let large = format!("SELECT '{}' FROM generate_series(1, 7000) x\0", "y".repeat(900));
-    let mut silent: Vec<Client> = (0..4).map(|_| login()).collect();
+    let mut silent: Vec<TestClient> = (0..4).map(|_| login()).collect();
     for client in &mut silent {
         client.send(Some(b'Q'), large.as_bytes());
         // The first rows have come: the result is made, and waits.
@@ -756,8 +757,8 @@ fn clients_that_do_not_read_hold_so_much_together() {
 /// A text of 80 bytes, `f(f(f(…`, kept a thread for ever: each level of calls is read twice, and names in front of brackets did not count.
 #[test]
 fn calls_in_calls_are_refused_before_they_are_read() {
-    let server = Server::new();
-    let mut vic = Client::login(server.address, "vic", "scumble", &server.viewer, &[]).unwrap();
+    let server = TestServer::new();
+    let mut vic = TestClient::login(server.address, "vic", "scumble", &server.viewer, &[]).unwrap();
     for opened in ["f(", "lower(", "POSITION(", "CAST(", "AND("] {
         let got = vic.query(&format!("SELECT {}1{}", opened.repeat(40), ")".repeat(40)));
         assert_eq!(got.code(), "54000", "{opened}: {:?}", got.error);

@@ -1,13 +1,13 @@
 //! Values on the wire: what a cell is, what PostgreSQL calls its type, and both of its forms there.
 
-use super::refused::{Refused, code};
+use super::refused::{SqlError, code};
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
 use scumble_engine::kinds::ColumnKind;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// One cell of a result.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
+pub(super) enum CellValue {
     /// Nothing.
     Null,
     /// True or false.
@@ -19,10 +19,10 @@ pub(super) enum Value {
     /// A text.
     Text(String),
     /// A list.
-    List(Vec<Value>),
+    List(Vec<CellValue>),
 }
 
-impl Value {
+impl CellValue {
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
@@ -129,42 +129,42 @@ impl From<ColumnKind> for PgType {
 
 /// The form of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ValueFormat {
     Text,
     Binary,
 }
 
 /// A cell as bytes; none for NULL.
-pub(super) fn encoded(value: &Value, kind: PgType, form: Form) -> Result<Option<Vec<u8>>, Refused> {
-    if *value == Value::Null {
+pub(super) fn encoded(value: &CellValue, kind: PgType, form: ValueFormat) -> Result<Option<Vec<u8>>, SqlError> {
+    if *value == CellValue::Null {
         return Ok(None);
     }
     let bytes = match form {
-        Form::Text => as_text(value, kind),
-        Form::Binary => as_binary(value, kind),
+        ValueFormat::Text => as_text(value, kind),
+        ValueFormat::Binary => as_binary(value, kind),
     };
     let unfit = || {
         let sentence = "an answer has a number that its column's type cannot hold; it is paid for: cast the column to DOUBLE PRECISION, or ask for it over HTTP";
-        Refused::new(code::OUT_OF_RANGE, sentence)
+        SqlError::new(code::OUT_OF_RANGE, sentence)
     };
     bytes.ok_or_else(unfit).map(Some)
 }
 
-fn as_text(value: &Value, kind: PgType) -> Option<Vec<u8>> {
+fn as_text(value: &CellValue, kind: PgType) -> Option<Vec<u8>> {
     let text = match (kind, value) {
         (PgType::Small | PgType::Int | PgType::Whole | PgType::Oid, _) => whole(value)?.to_string(),
         (PgType::Number, _) => shown_number(number(value)?),
         // As PostgreSQL writes a timestamp.
-        (PgType::Moment, Value::Text(text)) => text.replacen('T', " ", 1),
+        (PgType::Moment, CellValue::Text(text)) => text.replacen('T', " ", 1),
         _ => value.shown()?,
     };
     Some(text.into_bytes())
 }
 
-fn as_binary(value: &Value, kind: PgType) -> Option<Vec<u8>> {
+fn as_binary(value: &CellValue, kind: PgType) -> Option<Vec<u8>> {
     Some(match kind {
         PgType::Truth => match value {
-            Value::Truth(truth) => vec![u8::from(*truth)],
+            CellValue::Truth(truth) => vec![u8::from(*truth)],
             _ => return None,
         },
         PgType::Small => i16::try_from(whole(value)?).ok()?.to_be_bytes().to_vec(),
@@ -173,42 +173,42 @@ fn as_binary(value: &Value, kind: PgType) -> Option<Vec<u8>> {
         PgType::Whole => whole(value)?.to_be_bytes().to_vec(),
         PgType::Number => number(value)?.to_be_bytes().to_vec(),
         PgType::Day => {
-            let Value::Text(text) = value else { return None };
+            let CellValue::Text(text) = value else { return None };
             i32::try_from((day(text)? - EPOCH).num_days()).ok()?.to_be_bytes().to_vec()
         }
         PgType::Moment => {
-            let Value::Text(text) = value else { return None };
+            let CellValue::Text(text) = value else { return None };
             (moment(text)? - EPOCH.and_time(NaiveTime::MIN)).num_microseconds()?.to_be_bytes().to_vec()
         }
         PgType::Texts => {
-            let Value::List(list) = value else { return None };
+            let CellValue::List(list) = value else { return None };
             array(list)?
         }
         PgType::Text | PgType::Name | PgType::Letter => value.shown()?.into_bytes(),
     })
 }
 
-fn whole(value: &Value) -> Option<i64> {
+fn whole(value: &CellValue) -> Option<i64> {
     match value {
-        Value::Whole(number) => Some(*number),
-        Value::Text(text) => text.parse().ok(),
+        CellValue::Whole(number) => Some(*number),
+        CellValue::Text(text) => text.parse().ok(),
         _ => None,
     }
 }
 
-fn number(value: &Value) -> Option<f64> {
+fn number(value: &CellValue) -> Option<f64> {
     match value {
-        Value::Whole(number) => Some(*number as f64),
-        Value::Number(number) => Some(*number),
+        CellValue::Whole(number) => Some(*number as f64),
+        CellValue::Number(number) => Some(*number),
         _ => None,
     }
 }
 
 /// A list of texts: one dimension, whether some is missing, the elements' type, how many, from which index, and each with its length.
-fn array(list: &[Value]) -> Option<Vec<u8>> {
+fn array(list: &[CellValue]) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let length = i32::try_from(list.len()).ok()?;
-    let missing = i32::from(list.contains(&Value::Null));
+    let missing = i32::from(list.contains(&CellValue::Null));
     let head = if list.is_empty() { vec![0, 0, 25] } else { vec![1, missing, 25, length, 1] };
     head.iter().for_each(|number: &i32| bytes.extend(number.to_be_bytes()));
     for value in list {

@@ -4,11 +4,11 @@ use super::{Service, allowed, key_digest};
 use crate::access::{Person, Role};
 use crate::refusal::{Refusal, RefusalKind};
 use scumble::noise::{BitSource, SecureSource};
-use scumble_engine::ledger::{Charge, ChargeState, Ledger, LedgerState, Outcome, Remarked};
+use scumble_engine::ledger::{Charge, ChargeState, Ledger, LedgerState, RemarkContent, RemarkOutcome};
 use scumble_engine::project::Request;
 use scumble_engine::release::{Answers, PlannedRelease, Runner, stored};
 use scumble_engine::summary::planned::{ReleaseForecast, delta_of, forecast, scopes, usual_delta};
-use scumble_engine::summary::{ByScope, Question as LedgerQuestion, ScopeLeft, summary};
+use scumble_engine::summary::{PerScope, ScopeLeft, SummaryRequest as LedgerQuestion, summary};
 use scumble_engine::{Error, digest};
 use serde::Serialize;
 use serde_json::Value;
@@ -112,7 +112,7 @@ pub struct Forecast {
     /// Whether its answer was paid for before.
     pub stored: bool,
     /// What would be left in every scope.
-    pub left: ByScope<ScopeLeft>,
+    pub left: PerScope<ScopeLeft>,
 }
 
 /// What a plan says of a question that has its answer.
@@ -410,7 +410,7 @@ impl Service {
         if key.is_none() && self.is_known_remark(person, &mark) {
             return Ok(());
         }
-        self.remark(person, question, key, Outcome::Stored(answer.sequence))?;
+        self.remark(person, question, key, RemarkOutcome::Stored(answer.sequence))?;
         self.remembers_remark(person, mark);
         Ok(())
     }
@@ -424,7 +424,7 @@ impl Service {
         if self.may_see(person, charge, is_known) {
             return Ok(());
         }
-        self.remark(person, question, None, Outcome::Planned(charge.sequence))?;
+        self.remark(person, question, None, RemarkOutcome::Planned(charge.sequence))?;
         self.remembers_remark(person, mark);
         Ok(())
     }
@@ -440,7 +440,7 @@ impl Service {
         let Some(ledger) = Ledger::open_existing(&self.ledger)? else { return Ok(()) };
         match ledger.keyed(&key)? {
             Some(_) => Ok(()),
-            None => self.remark(person, question, Some(key), Outcome::Stored(answer.sequence)),
+            None => self.remark(person, question, Some(key), RemarkOutcome::Stored(answer.sequence)),
         }
     }
 
@@ -449,7 +449,7 @@ impl Service {
         if self.is_known_remark(person, &mark) {
             return Ok(());
         }
-        self.remark(person, question, None, Outcome::Refused(refusal.to_string()))?;
+        self.remark(person, question, None, RemarkOutcome::Refused(refusal.to_string()))?;
         self.remembers_remark(person, mark);
         Ok(())
     }
@@ -459,11 +459,11 @@ impl Service {
         person: &Person,
         question: &QueryRequest,
         key: Option<String>,
-        came: Outcome,
+        came: RemarkOutcome,
     ) -> Result<(), Refusal> {
         let what: String = question.sql.chars().take(REMARKED).collect();
         let cost: String = question.cost.chars().take(200).collect();
-        let remarked = Remarked { by: person.name.clone(), what, cost, key, came };
+        let remarked = RemarkContent { by: person.name.clone(), what, cost, key, came };
         Ledger::open_or_create(&self.ledger)?.remark(&remarked)?;
         Ok(())
     }

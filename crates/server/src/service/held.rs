@@ -17,7 +17,7 @@ const MOST_EACH: usize = 32 << 20;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What may be held, and what is left of it.
-pub(super) struct Holding {
+pub(super) struct MemoryQuota {
     all: Arc<Semaphore>,
     patience: Duration,
     by: Mutex<HashMap<String, Arc<Semaphore>>>,
@@ -30,13 +30,13 @@ pub(crate) struct HeldRows {
     own: OwnedSemaphorePermit,
 }
 
-impl Default for Holding {
+impl Default for MemoryQuota {
     fn default() -> Self {
         Self { all: Arc::new(Semaphore::new(MOST)), patience: PATIENCE, by: Mutex::default() }
     }
 }
 
-impl Holding {
+impl MemoryQuota {
     /// The right to hold so many bytes for somebody; waits for others to read, and not for long. What is larger than what one person may hold takes all of that.
     pub async fn reserve(&self, name: &str, bytes: usize) -> Result<HeldRows, Refusal> {
         let bytes = u32::try_from(bytes.min(MOST_EACH)).unwrap_or(u32::MAX);
@@ -87,7 +87,7 @@ mod tests {
     /// A thousand clients that did not read held a thousand answers, each in memory with nothing that bounded them together.
     #[tokio::test]
     async fn what_is_held_is_bounded_for_each_and_for_all() {
-        let holding = Holding { patience: Duration::from_millis(50), ..Holding::default() };
+        let holding = MemoryQuota { patience: Duration::from_millis(50), ..MemoryQuota::default() };
         let each = MOST_EACH / 4;
         let mut held = Vec::new();
         for _ in 0..4 {

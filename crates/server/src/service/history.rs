@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 const OLDEST: Duration = Duration::from_secs(60);
 
 /// The ledger as it was read last.
-pub(super) struct Histories {
+pub(super) struct HistoryCache {
     /// Whoever holds it reads.
     permit: Arc<Semaphore>,
     last: Mutex<Option<(Instant, Arc<History>)>>,
@@ -28,7 +28,7 @@ pub(super) struct History {
     pub sums: Sums,
 }
 
-impl Default for Histories {
+impl Default for HistoryCache {
     fn default() -> Self {
         Self { permit: Arc::new(Semaphore::new(1)), last: Mutex::default() }
     }

@@ -19,15 +19,15 @@ pub(crate) use shown::DownloadForm;
 pub(crate) use shown::HeadShown;
 pub use shown::{BudgetShown, BudgetState, ColumnShown, TableShown};
 
-use crate::access::{self, Access, Entry, FIRST_CURATOR, Person, Role, Scram};
+use crate::access::{self, AccessEntry, AccessList, FIRST_CURATOR, Person, Role, ScramVerifier};
 use crate::metrics::Metrics;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::session::Bearer;
-use crate::slow::Slow;
-use held::Holding;
-use history::Histories;
+use crate::slow::LoginThrottle;
+use held::MemoryQuota;
+use history::HistoryCache;
 use kept::AnswerCache;
-use reports::Reports;
+use reports::ReportCache;
 use scumble_engine::ledger::{Ledger, beside};
 use scumble_engine::project::Project;
 use scumble_engine::release::{Asker, Runner};
@@ -56,15 +56,15 @@ pub struct Service {
     planner_permits: Arc<Semaphore>,
     /// A place for those who look whether the server is well.
     watch: Arc<Semaphore>,
-    reports: Reports,
-    histories: Histories,
+    reports: ReportCache,
+    histories: HistoryCache,
     /// The rows that wait for their readers.
-    holding: Holding,
+    holding: MemoryQuota,
     memory: AnswerCache,
     /// Which answers to whom the ledger has a remark of: one for each person and answer, or refused question.
     remarked: Mutex<HashSet<(String, String)>>,
     access: Mutex<AccessFile>,
-    slow: Slow,
+    slow: LoginThrottle,
     pub(crate) metrics: Metrics,
     stopping: AtomicBool,
 }
@@ -72,13 +72,13 @@ pub struct Service {
 /// The file of those who may ask, as it was read last.
 #[derive(Default)]
 struct AccessFile {
-    stamp: Option<Stamp>,
-    access: Access,
+    stamp: Option<FileStamp>,
+    access: AccessList,
 }
 
 /// What tells whether a file is the one that was read.
 #[derive(PartialEq, Eq, Clone, Copy)]
-struct Stamp {
+struct FileStamp {
     inode: u64,
     length: u64,
     modified: Option<SystemTime>,
@@ -103,13 +103,13 @@ impl Service {
             worker_permits: Arc::new(Semaphore::new(cores + SPARE_WORKERS)),
             planner_permits: Arc::new(Semaphore::new(cores + 1)),
             watch: Arc::new(Semaphore::new(1)),
-            reports: Reports::default(),
-            histories: Histories::default(),
-            holding: Holding::default(),
+            reports: ReportCache::default(),
+            histories: HistoryCache::default(),
+            holding: MemoryQuota::default(),
             memory: AnswerCache::default(),
             remarked: Mutex::default(),
             access: Mutex::default(),
-            slow: Slow::default(),
+            slow: LoginThrottle::default(),
             metrics: Metrics::default(),
             stopping: AtomicBool::new(false),
         })
@@ -137,7 +137,7 @@ impl Service {
 
     /// The same, with what is kept of their token.
     pub(crate) async fn bearer(&self, token: &str, from: IpAddr) -> Result<Bearer, Refusal> {
-        match self.with_access(|access| access.who(token).map(Entry::bearer))? {
+        match self.with_access(|access| access.who(token).map(AccessEntry::bearer))? {
             Some(bearer) => Ok(bearer),
             None => Err(self.failed(from).await),
         }
@@ -148,7 +148,7 @@ impl Service {
         if bearer.token.is_none() {
             return bearer.person.name == FIRST_CURATOR;
         }
-        let known = self.with_access(|access| access.named(&bearer.person.name).map(Entry::bearer));
+        let known = self.with_access(|access| access.named(&bearer.person.name).map(AccessEntry::bearer));
         known.ok().flatten().as_ref() == Some(bearer)
     }
 
@@ -171,26 +171,26 @@ impl Service {
     }
 
     /// What is kept of somebody's token for SCRAM.
-    pub fn scram(&self, name: &str) -> Option<Scram> {
+    pub fn scram(&self, name: &str) -> Option<ScramVerifier> {
         self.with_access(|access| access.named(name).map(|entry| entry.scram.clone())).ok().flatten()
     }
 
     /// What is said to whoever comes under this name: the salt of a name is the same before it is added, while it has access, after it was revoked, and after a restart.
-    pub(crate) fn challenge(&self, name: &str) -> Result<Scram, Refusal> {
+    pub(crate) fn challenge(&self, name: &str) -> Result<ScramVerifier, Refusal> {
         self.with_access(|access| access.challenge(name))
     }
 
     /// Looks at the file of those who may ask, as it is now.
-    fn with_access<T>(&self, look: impl FnOnce(&Access) -> T) -> Result<T, Refusal> {
+    fn with_access<T>(&self, look: impl FnOnce(&AccessList) -> T) -> Result<T, Refusal> {
         let stamp = beside(&self.ledger, ".access")
             .ok()
             .and_then(|path| std::fs::symlink_metadata(path).ok())
-            .map(|file| Stamp { inode: inode(&file), length: file.len(), modified: file.modified().ok() });
+            .map(|file| FileStamp { inode: inode(&file), length: file.len(), modified: file.modified().ok() });
         let mut seen = self.access.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.stamp != stamp || stamp.is_none() {
             // Nobody is let in by what was read before, if the file cannot be read now.
             *seen = AccessFile::default();
-            seen.access = Access::read(&self.ledger).map_err(hidden)?;
+            seen.access = AccessList::read(&self.ledger).map_err(hidden)?;
             seen.stamp = stamp;
         }
         Ok(look(&seen.access))

@@ -22,10 +22,10 @@ const MOST: usize = 16;
 const OLDEST: Duration = Duration::from_secs(60);
 
 /// The page and the JSON.
-pub(crate) type Texts = Arc<[String; 2]>;
+pub(crate) type ReportTexts = Arc<[String; 2]>;
 
 /// Reports that were made.
-pub(super) struct Reports {
+pub(super) struct ReportCache {
     /// Whoever holds it makes one.
     permit: Arc<Semaphore>,
     held: Mutex<VecDeque<HeldReport>>,
@@ -34,7 +34,7 @@ pub(super) struct Reports {
 struct HeldReport {
     of: ReportKey,
     at: Instant,
-    texts: Texts,
+    texts: ReportTexts,
 }
 
 /// What a report depends on, beside the project, which does not change while the server runs: the ledger, and what somebody may see in it.
@@ -51,20 +51,20 @@ enum ReportReader {
     All,
 }
 
-impl Default for Reports {
+impl Default for ReportCache {
     fn default() -> Self {
         Self { permit: Arc::new(Semaphore::new(1)), held: Mutex::default() }
     }
 }
 
-impl Reports {
-    fn get(&self, of: &ReportKey) -> Option<Texts> {
+impl ReportCache {
+    fn get(&self, of: &ReportKey) -> Option<ReportTexts> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let found = held.iter().find(|made| made.of == *of && made.at.elapsed() < OLDEST);
         found.map(|made| Arc::clone(&made.texts))
     }
 
-    fn put(&self, of: ReportKey, texts: &Texts) {
+    fn put(&self, of: ReportKey, texts: &ReportTexts) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.retain(|made| made.of.to != of.to);
         held.truncate(MOST - 1);
@@ -74,7 +74,7 @@ impl Reports {
 
 impl Service {
     /// The report, as a page and as JSON. What single analysts asked is shown to them and to curators; what all of it adds up to, to everybody.
-    pub(crate) async fn report(self: &Arc<Self>, person: &Person) -> Result<Texts, Refusal> {
+    pub(crate) async fn report(self: &Arc<Self>, person: &Person) -> Result<ReportTexts, Refusal> {
         let who = person.clone();
         let held = self.at_work(move |service| Ok(service.reports.get(&service.shown_to(&who)?))).await?;
         if let Some(texts) = held {

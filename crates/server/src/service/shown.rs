@@ -7,12 +7,12 @@ use crate::access::{Person, Role};
 use crate::refusal::{Refusal, RefusalKind};
 use scumble::noise::SecureSource;
 use scumble_engine::budget::{Budget, Sums};
-use scumble_engine::ledger::{Charge, Head, Ledger, LedgerState, Outcome, Remark};
+use scumble_engine::ledger::{Charge, Head, Ledger, LedgerState, Remark, RemarkOutcome};
 use scumble_engine::project::{Column, Domain, Project, Request};
 use scumble_engine::release::{KeptRelease, arrow, published_file, stored};
 use scumble_engine::report::Report;
 use scumble_engine::summary::{
-    ByScope, ChargeCost, LedgerSummary, Question, RULE, ScopeCost, ScopeLeft, document, summary,
+    ChargeCost, LedgerSummary, PerScope, RULE, ScopeCost, ScopeLeft, SummaryRequest, document, summary,
 };
 use scumble_engine::{Error, nearest};
 use serde::Serialize;
@@ -53,16 +53,16 @@ pub struct ColumnShown {
 pub struct BudgetState {
     /// What was spent.
     #[serde(flatten)]
-    pub spent: ByScope<ScopeCost>,
+    pub spent: PerScope<ScopeCost>,
     /// What is left.
-    pub remaining: ByScope<ScopeLeft>,
+    pub remaining: PerScope<ScopeLeft>,
     /// By which rule it was added up.
     rule: &'static str,
 }
 
 impl BudgetState {
     /// What was spent and what is left, added up as ledgers are.
-    pub(crate) fn told(spent: ByScope<ScopeCost>, remaining: ByScope<ScopeLeft>) -> Self {
+    pub(crate) fn told(spent: PerScope<ScopeCost>, remaining: PerScope<ScopeLeft>) -> Self {
         Self { spent, remaining, rule: RULE }
     }
 }
@@ -230,7 +230,7 @@ impl Service {
             let budget = standing.budget().unwrap_or_else(|| service.project.budget.clone());
             let told = |sums: &Sums, budget: &Budget| -> Result<BudgetState, Error> {
                 let attributes = service.project.attributes();
-                let question = Question { budget, attributes: &attributes, delta: None, sets: &[], group: None };
+                let question = SummaryRequest { budget, attributes: &attributes, delta: None, sets: &[], group: None };
                 Ok(summary(&[], sums, &question)?.into())
             };
             let project = told(standing.sums()?, &budget)?;
@@ -258,7 +258,8 @@ impl Service {
             };
             let budget = ledger.standing(&[])?.0.budget().unwrap_or_else(|| service.project.budget.clone());
             let attributes = service.project.attributes();
-            let question = Question { budget: &budget, attributes: &attributes, delta: None, sets: &[], group: None };
+            let question =
+                SummaryRequest { budget: &budget, attributes: &attributes, delta: None, sets: &[], group: None };
             let own = |charge: &Charge| charge.asked.as_ref().is_some_and(|asked| asked.by == person.name);
             let all = person.role == Role::Curator;
             let charges: Vec<Charge> = whole.charges.iter().filter(|charge| all || own(charge)).cloned().collect();
@@ -360,8 +361,8 @@ impl Service {
         let told = whole.remarks.iter().filter(|remark| remark.remarked.by == person.name);
         let told: BTreeSet<u64> = told
             .filter_map(|remark| match remark.remarked.came {
-                Outcome::Stored(of) => Some(of),
-                Outcome::Planned(_) | Outcome::Refused(_) => None,
+                RemarkOutcome::Stored(of) => Some(of),
+                RemarkOutcome::Planned(_) | RemarkOutcome::Refused(_) => None,
             })
             .collect();
         let seen = |charge: &&Charge| self.may_see(person, charge, || told.contains(&charge.sequence));
@@ -459,9 +460,9 @@ fn known(project: &Project, name: &str) -> Result<(), Refusal> {
 fn remark_shown(remark: &Remark) -> RemarkShown {
     let Remark { sequence, time, remarked } = remark;
     let (of, why, planned) = match &remarked.came {
-        Outcome::Stored(of) => (Some(*of), None, None),
-        Outcome::Refused(why) => (None, Some(why), None),
-        Outcome::Planned(of) => (None, None, Some(*of)),
+        RemarkOutcome::Stored(of) => (Some(*of), None, None),
+        RemarkOutcome::Refused(why) => (None, Some(why), None),
+        RemarkOutcome::Planned(of) => (None, None, Some(*of)),
     };
     RemarkShown {
         sequence: *sequence,

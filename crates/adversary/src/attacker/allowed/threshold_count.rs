@@ -2,20 +2,21 @@
 
 use super::super::analysis::Analysis;
 use super::super::bound::Bound;
-use super::super::poisson_binomial::{Group, poisson_binomial};
-use super::super::scenario::{Listed, Scenario, Uncertainty};
+use super::super::poisson_binomial::{BeliefGroup, poisson_binomial};
+use super::super::scenario::{BeliefCoverage, Scenario, Uncertainty};
 use super::super::threshold::{
     coupling, thresholded, thresholded_of_all, thresholded_passive, unified, unified_passive,
 };
 use super::super::window::Window;
-use super::{Allowed, Candidate, count, lacks, unknown};
+use super::{AllowedAnalyses, AnalysisCandidate, count, lacks, unknown};
 use scumble::error::Result;
 use scumble::quantity::Probability;
 
-pub(super) fn threshold_count(scenario: &Scenario, threshold: u64) -> Result<Allowed<'_>> {
+pub(super) fn threshold_count(scenario: &Scenario, threshold: u64) -> Result<AllowedAnalyses<'_>> {
     if scenario.units().is_some() && scenario.population.records.is_some_and(|records| threshold >= records) {
-        let suppressed = Candidate::new(Analysis::AlwaysSuppressed, f64::NEG_INFINITY, |_| Ok(Bound::exactly(0.0)));
-        return Ok(Allowed::Analyses(vec![suppressed]));
+        let suppressed =
+            AnalysisCandidate::new(Analysis::AlwaysSuppressed, f64::NEG_INFINITY, |_| Ok(Bound::exactly(0.0)));
+        return Ok(AllowedAnalyses::Analyses(vec![suppressed]));
     }
     let (known, active) = (scenario.known(), scenario.active());
     // What an active attacker knows may all be ones.
@@ -38,7 +39,8 @@ pub(super) fn threshold_count(scenario: &Scenario, threshold: u64) -> Result<All
     match &scenario.uncertainty {
         Uncertainty::AtMost(p_max) => {
             if let (false, Some(records)) = (active, scenario.population.records) {
-                let law = poisson_binomial(&[Group { probability: *p_max, how_many: records.saturating_sub(1) }])?;
+                let law =
+                    poisson_binomial(&[BeliefGroup { probability: *p_max, how_many: records.saturating_sub(1) }])?;
                 candidates.push(coupled(law, threshold));
             }
         }
@@ -54,7 +56,7 @@ pub(super) fn threshold_count(scenario: &Scenario, threshold: u64) -> Result<All
     }
     if let Some(p_max) = largest {
         let others = if scenario.population.records.is_some() { Some(unknown(scenario)?) } else { None };
-        candidates.push(Candidate::new(Analysis::ThresholdUnified, f64::NEG_INFINITY, move |epsilon| {
+        candidates.push(AnalysisCandidate::new(Analysis::ThresholdUnified, f64::NEG_INFINITY, move |epsilon| {
             let attained = matches!(scenario.uncertainty, Uncertainty::AtMost(_)) && (active || known == 0);
             let delta = if active {
                 unified(p_max, lowered, epsilon, others)?
@@ -64,64 +66,68 @@ pub(super) fn threshold_count(scenario: &Scenario, threshold: u64) -> Result<All
             Ok(if attained { delta } else { Bound::at_most(delta.upper) })
         }));
     }
-    if let Allowed::Analyses(plain) = plain_count(scenario)? {
+    if let AllowedAnalyses::Analyses(plain) = plain_count(scenario)? {
         candidates.extend(plain);
     }
-    Ok(Allowed::Analyses(candidates))
+    Ok(AllowedAnalyses::Analyses(candidates))
 }
 
 /// The analyses of the count without a threshold, which hold for whatever is computed from it. They say nothing from below.
-fn plain_count(scenario: &Scenario) -> Result<Allowed<'_>> {
+fn plain_count(scenario: &Scenario) -> Result<AllowedAnalyses<'_>> {
     if matches!(scenario.uncertainty, Uncertainty::Beliefs { .. } | Uncertainty::AtMost(_)) && !scenario.in_blocks() {
-        return Ok(Allowed::Analyses(Vec::new()));
+        return Ok(AllowedAnalyses::Analyses(Vec::new()));
     }
     let allowed = count(scenario)?;
-    let Allowed::Analyses(plain) = allowed else { return Ok(allowed) };
+    let AllowedAnalyses::Analyses(plain) = allowed else { return Ok(allowed) };
     let weakened = plain.into_iter().map(|candidate| {
         let delta = candidate.delta;
-        Candidate::new(candidate.method, f64::NEG_INFINITY, move |epsilon| Ok(Bound::at_most(delta(epsilon)?.upper)))
+        AnalysisCandidate::new(candidate.method, f64::NEG_INFINITY, move |epsilon| {
+            Ok(Bound::at_most(delta(epsilon)?.upper))
+        })
     });
-    Ok(Allowed::Analyses(weakened.collect()))
+    Ok(AllowedAnalyses::Analyses(weakened.collect()))
 }
 
-fn coupled<'a>(all_others: Window, threshold: u64) -> Candidate<'a> {
-    Candidate::new(Analysis::ThresholdCoupling, f64::NEG_INFINITY, move |_| Ok(coupling(&all_others, threshold as i64)))
+fn coupled<'a>(all_others: Window, threshold: u64) -> AnalysisCandidate<'a> {
+    AnalysisCandidate::new(Analysis::ThresholdCoupling, f64::NEG_INFINITY, move |_| {
+        Ok(coupling(&all_others, threshold as i64))
+    })
 }
 
 fn threshold_beliefs<'a>(
     scenario: &Scenario,
-    groups: &'a [Group],
-    listed: Listed,
+    groups: &'a [BeliefGroup],
+    listed: BeliefCoverage,
     threshold: u64,
-    candidates: &mut Vec<Candidate<'a>>,
+    candidates: &mut Vec<AnalysisCandidate<'a>>,
 ) -> Result<()> {
     let (known, records) = (scenario.known(), scenario.population.records.unwrap_or(0));
     let threshold_signed = threshold as i64;
     if known == 0 {
-        if listed == Listed::All {
+        if listed == BeliefCoverage::All {
             if thresholded_of_all(groups, threshold_signed, 0.0).is_ok() {
-                candidates.push(Candidate::new(Analysis::ThresholdExact, f64::NEG_INFINITY, move |epsilon| {
+                candidates.push(AnalysisCandidate::new(Analysis::ThresholdExact, f64::NEG_INFINITY, move |epsilon| {
                     thresholded_of_all(groups, threshold_signed, epsilon)
                 }));
             }
         } else {
             let law = poisson_binomial(groups)?;
-            candidates.push(Candidate::new(Analysis::ThresholdExact, f64::NEG_INFINITY, move |epsilon| {
+            candidates.push(AnalysisCandidate::new(Analysis::ThresholdExact, f64::NEG_INFINITY, move |epsilon| {
                 Ok(thresholded(&law, threshold_signed, epsilon).delta())
             }));
         }
     }
-    let present: Vec<&Group> = groups.iter().filter(|group| group.how_many > 0).collect();
+    let present: Vec<&BeliefGroup> = groups.iter().filter(|group| group.how_many > 0).collect();
     if let ([only], true) = (present.as_slice(), known > 0) {
         let p = only.probability;
         if scenario.active() {
-            let law = poisson_binomial(&[Group { probability: p, how_many: records.saturating_sub(known + 1) }])?;
+            let law = poisson_binomial(&[BeliefGroup { probability: p, how_many: records.saturating_sub(known + 1) }])?;
             let lowered = threshold_signed - known as i64;
-            candidates.push(Candidate::new(Analysis::ThresholdExact, f64::NEG_INFINITY, move |epsilon| {
+            candidates.push(AnalysisCandidate::new(Analysis::ThresholdExact, f64::NEG_INFINITY, move |epsilon| {
                 Ok(thresholded(&law, lowered, epsilon).delta())
             }));
         } else if known < records {
-            candidates.push(Candidate::new(Analysis::ThresholdPassive, f64::NEG_INFINITY, move |epsilon| {
+            candidates.push(AnalysisCandidate::new(Analysis::ThresholdPassive, f64::NEG_INFINITY, move |epsilon| {
                 Ok(thresholded_passive(records, p, threshold_signed, known, epsilon)?.delta())
             }));
         }

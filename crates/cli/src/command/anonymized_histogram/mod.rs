@@ -7,39 +7,41 @@ mod release;
 use crate::failure::Failure;
 use crate::output::print;
 use clap::{Args, Subcommand};
-use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, Family, LayoutChoice, Partition, Size};
+use scumble::mechanism::anonymized_histogram::{
+    AnonymizedHistogram, ElementCount, HistogramFamily, LayoutChoice, Partition,
+};
 use scumble::quantity::Epsilon;
 
 /// The subcommands.
 #[derive(Args)]
-pub struct Arguments {
+pub struct AnonymizedHistogramArguments {
     #[command(subcommand)]
-    what: What,
+    what: AnonymizedHistogramCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum AnonymizedHistogramCommand {
     /// Releases the anonymized histogram of a file of counts, with its statistics
     #[command(allow_negative_numbers = true)]
-    Release(release::Arguments),
+    Release(release::HistogramReleaseArguments),
     /// Releases the degree sequence of a graph, private for each edge
     #[command(allow_negative_numbers = true)]
     Degrees(release::DegreeArguments),
     /// Says beforehand what error to expect, and what nobody can beat
     #[command(allow_negative_numbers = true)]
-    Plan(plan::Arguments),
+    Plan(plan::HistogramPlanArguments),
     /// Writes a generated histogram as a table of counts
     #[command(allow_negative_numbers = true)]
     Generate(GenerateArguments),
 }
 
 /// Runs one of the subcommands.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &AnonymizedHistogramArguments) -> Result<(), Failure> {
     match &arguments.what {
-        What::Release(arguments) => release::counts(arguments),
-        What::Degrees(arguments) => release::degrees(arguments),
-        What::Plan(arguments) => plan::run(arguments),
-        What::Generate(arguments) => generate(arguments),
+        AnonymizedHistogramCommand::Release(arguments) => release::counts(arguments),
+        AnonymizedHistogramCommand::Degrees(arguments) => release::degrees(arguments),
+        AnonymizedHistogramCommand::Plan(arguments) => plan::run(arguments),
+        AnonymizedHistogramCommand::Generate(arguments) => generate(arguments),
     }
 }
 
@@ -59,7 +61,7 @@ struct MechanismArguments {
 
 impl MechanismArguments {
     fn mechanism(&self, elements_per_owner: u64) -> Result<AnonymizedHistogram, Failure> {
-        let size = self.at_most.map_or(Size::Private, Size::AtMost);
+        let size = self.at_most.map_or(ElementCount::Private, ElementCount::AtMost);
         let mechanism = AnonymizedHistogram::new(self.epsilon, size)?.with_layout(self.layout);
         Ok(mechanism.with_elements_per_owner(elements_per_owner)?)
     }
@@ -69,7 +71,7 @@ impl MechanismArguments {
 struct GenerateArguments {
     /// The family: staircase, wide-staircase, zipf, passwords, flat or singletons
     #[arg(value_parser = family)]
-    family: Family,
+    family: HistogramFamily,
     /// How many elements at most
     #[arg(long, value_parser = generated_elements)]
     elements: u64,
@@ -104,8 +106,8 @@ pub(super) fn layout(text: &str) -> Result<LayoutChoice, String> {
     named(text, "layout", &LayoutChoice::ALL, LayoutChoice::name)
 }
 
-fn family(text: &str) -> Result<Family, String> {
-    named(text, "family", &Family::ALL, Family::name)
+fn family(text: &str) -> Result<HistogramFamily, String> {
+    named(text, "family", &HistogramFamily::ALL, HistogramFamily::name)
 }
 
 pub(super) fn named<T: Copy>(text: &str, what: &str, all: &[T], name: fn(T) -> &'static str) -> Result<T, String> {

@@ -6,11 +6,13 @@ use crate::output::print;
 use clap::Args;
 use scumble::mechanism::anonymized_histogram::AnonymizedHistogram;
 use scumble::quantity::{Beta, Delta};
-use scumble_adversary::limits::anonymized_histogram::{ElementOwners, Room, lemma_10, lower_bound_within, theorem_7};
+use scumble_adversary::limits::anonymized_histogram::{
+    ElementOwners, HistogramSize, lemma_10, lower_bound_within, theorem_7,
+};
 use serde_json::json;
 
 #[derive(Args)]
-pub struct Arguments {
+pub struct HistogramPlanArguments {
     /// How many elements there will be, about
     #[arg(long, value_parser = whole_number)]
     elements: u64,
@@ -50,7 +52,7 @@ pub fn cost(mechanism: &AnonymizedHistogram) -> String {
 }
 
 /// Prints the plan.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &HistogramPlanArguments) -> Result<(), Failure> {
     let mechanism = arguments.mechanism.mechanism(arguments.elements_per_owner)?;
     let (elements, delta) = (arguments.elements, arguments.delta);
     if arguments.mechanism.at_most.is_some_and(|most| most < elements) {
@@ -61,7 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (epsilon, each) = (mechanism.epsilon(), mechanism.elements_per_owner());
     // An owner has up to c elements of any values: who moves fewer than c costs as much as who moves all.
     let owned = ElementOwners::Elements { elements: each, values: each, of_each: each };
-    let (best, blocks) = lower_bound_within(&Room::of(elements), &owned, epsilon, delta)?;
+    let (best, blocks) = lower_bound_within(&HistogramSize::of(elements), &owned, epsilon, delta)?;
     // The paper's are about owners of one element.
     let tenth = (each == 1).then(|| lemma_10(elements, epsilon, delta));
     let seventh = if each == 1 { theorem_7(elements, epsilon) } else { None };

@@ -6,11 +6,11 @@ use crate::output::print;
 use clap::Args;
 use comfy_table::Table;
 use scumble::mechanism::anonymized_histogram::{
-    AnonymizedHistogram, BandPoint, Partition, Released, Statistics, top_share,
+    AnonymizedHistogram, BandPoint, Partition, ReleasedHistogram, Statistics, top_share,
 };
 use scumble::noise::{BitSource, InsecureSeededSource, SecureSource};
 use scumble::quantity::Beta;
-use scumble_chart::{Axis, Band, Chart, Series};
+use scumble_chart::{Axis, Band, LineChart, Series};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ const SHOWN_RUNS: usize = 8;
 const CURVE_POINTS: u32 = 300;
 
 #[derive(Args)]
-pub struct Arguments {
+pub struct HistogramReleaseArguments {
     /// The counts: one per line, or `count,how_many` per line
     counts: PathBuf,
     /// The most elements that one owner has; costs this many times as much
@@ -63,7 +63,7 @@ struct OutputArguments {
 }
 
 /// The release of a file of counts.
-pub fn counts(arguments: &Arguments) -> Result<(), Failure> {
+pub fn counts(arguments: &HistogramReleaseArguments) -> Result<(), Failure> {
     let mechanism = arguments.output.mechanism.mechanism(arguments.elements_per_owner)?;
     release(&mechanism, &input::counts(&arguments.counts)?, &arguments.output)
 }
@@ -92,7 +92,11 @@ fn release(mechanism: &AnonymizedHistogram, data: &Partition, output: &OutputArg
     print(&text)
 }
 
-fn as_text(mechanism: &AnonymizedHistogram, released: &Released, output: &OutputArguments) -> Result<String, Failure> {
+fn as_text(
+    mechanism: &AnonymizedHistogram,
+    released: &ReleasedHistogram,
+    output: &OutputArguments,
+) -> Result<String, Failure> {
     let mut text = String::new();
     if let Some(seed) = output.insecure_seed {
         text += &format!("NOT PRIVATE: the noise comes from the seed {seed}.\n");
@@ -154,7 +158,7 @@ fn runs_table(partition: &Partition) -> String {
 
 fn as_json(
     mechanism: &AnonymizedHistogram,
-    released: &Released,
+    released: &ReleasedHistogram,
     band: &[BandPoint],
     output: &OutputArguments,
 ) -> Result<Value, Failure> {
@@ -199,14 +203,14 @@ fn as_json(
 }
 
 /// How many values have count ≥ r, against r, with the band.
-fn as_svg(released: &Released, beta: Beta) -> String {
+fn as_svg(released: &ReleasedHistogram, beta: Beta) -> String {
     // A logarithmic axis has no 0: none is drawn at ½.
     let height = |values: u64| if values == 0 { 0.5 } else { values as f64 };
     let points = released.curve(beta, CURVE_POINTS);
     let band = points.iter().map(|point| (point.count as f64, height(point.lower), height(point.upper)));
     let curve = points.iter().map(|point| (point.count as f64, height(point.values)));
     let confidence = format!("holds the truth everywhere with probability {}", 1.0 - beta.get());
-    Chart::new("How many values occur at least so often")
+    LineChart::new("How many values occur at least so often")
         .x(Axis::log("count"))
         .y(Axis::log("values with at least this count (none is drawn at ½)"))
         .band(Band::new(confidence, band.collect()).steps())

@@ -1,7 +1,7 @@
 //! `scumble attack demo`: why exact counts give everything away, and what noise does about it, as one page.
 
 use crate::failure::Failure;
-use crate::interrupted::Scratch;
+use crate::interrupted::ScratchFolder;
 use crate::output::print;
 use clap::Args;
 use scumble::BitSource;
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 /// Where to leave the page.
 #[derive(Args)]
-pub struct Arguments {
+pub struct AttackDemoArguments {
     /// The page to write
     #[arg(long, default_value = "scumble-attack.html", value_name = "FILE")]
     out: PathBuf,
@@ -38,7 +38,7 @@ struct Attempt {
 }
 
 /// Makes up a hospital, attacks what it publishes, writes the page.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &AttackDemoArguments) -> Result<(), Failure> {
     // Everything is made up, so that everybody may see the same page.
     let mut bits = InsecureSeededSource::new(2003);
     let secret: Vec<bool> = (0..PEOPLE).map(|_| bits.next_bits(1) == 1).collect();
@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// The same counts through the engine: a table, a project file with a budget of ε, SQL, a ledger, noise.
 fn released(queries: &Queries, secret: &[bool], epsilon: f64) -> Result<Vec<f64>, Failure> {
-    let folder = Scratch::new()?;
+    let folder = ScratchFolder::new()?;
     std::fs::write(folder.path().join("hospital.csv"), table(queries, secret))?;
     let project = Project::parse(&folder.path().join("scumble.toml"), &project_file(epsilon))?;
     let runner = Runner::with_ledger(&project, folder.path().join("scumble.ledger"));
@@ -127,7 +127,7 @@ impl Attempt {
     }
 }
 
-fn as_json(attempts: &[Attempt], constant: usize, arguments: &Arguments) -> String {
+fn as_json(attempts: &[Attempt], constant: usize, arguments: &AttackDemoArguments) -> String {
     let one = |attempt: &Attempt| -> Value {
         json!({ "epsilon": attempt.epsilon, "recovered": attempt.recovered(), "ceiling": attempt.ceiling * f64::from(PEOPLE) })
     };
@@ -138,7 +138,7 @@ fn as_json(attempts: &[Attempt], constant: usize, arguments: &Arguments) -> Stri
     )
 }
 
-fn in_words(attempts: &[Attempt], constant: usize, arguments: &Arguments) -> String {
+fn in_words(attempts: &[Attempt], constant: usize, arguments: &AttackDemoArguments) -> String {
     let mut text = format!("a made-up hospital publishes {} counts about {PEOPLE} people\n", 2 * PEOPLE);
     for attempt in attempts {
         let ceiling = (attempt.ceiling * f64::from(PEOPLE)).ceil();

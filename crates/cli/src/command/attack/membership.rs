@@ -2,18 +2,19 @@
 
 use super::published::{bits_of, numbers_of};
 use super::trace::finite;
-use super::{Findings, Judged, Result, bits, numbers, rows};
+use super::{AttackScoringArguments, Findings, bits, numbers, rows};
 use crate::failure::Failure;
 use crate::input;
 use clap::Args;
-use scumble_adversary::attack::membership::Membership;
-use scumble_wire::Located;
+use scumble_adversary::attack::membership::MembershipAttack;
+use scumble_wire::LocatedValue;
+use scumble_wire::WireResult;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// What was published, in one document or in CSV files.
 #[derive(Args)]
-pub struct Arguments {
+pub struct MembershipArguments {
     /// A JSON document with "published", "population", "persons" and "false_positive"; - reads standard input
     #[arg(required_unless_present = "published", conflicts_with = "published")]
     file: Option<PathBuf>,
@@ -33,19 +34,21 @@ pub struct Arguments {
     #[arg(long, value_name = "CSV", requires = "published")]
     reference: Option<PathBuf>,
     #[command(flatten)]
-    judged: Judged,
+    judged: AttackScoringArguments,
 }
 
-impl Arguments {
+impl MembershipArguments {
     /// Attacks, judges and prints.
-    pub(super) fn answered(&self) -> std::result::Result<(), Failure> {
+    pub(super) fn answered(&self) -> Result<(), Failure> {
         let found = match (&self.file, &self.published) {
-            (Some(file), _) => answer(&Located::root(&input::json(file)?)).map_err(|wrong| input::wrong(file, &wrong)),
+            (Some(file), _) => {
+                answer(&LocatedValue::root(&input::json(file)?)).map_err(|wrong| input::wrong(file, &wrong))
+            }
             (None, Some(published)) => {
                 let document = self.document(published)?;
                 // There is no document whose places somebody could look up.
                 let words = |wrong: scumble_wire::WireError| wrong.to_string().replace("$: ", "").replace("$.", "");
-                answer(&Located::root(&document))
+                answer(&LocatedValue::root(&document))
                     .map_err(|wrong| Failure::Input(format!("{}: {}", published.display(), words(wrong))))
             }
             (None, None) => Err(Failure::Input("give a JSON document, or --published and --population".to_string())),
@@ -53,9 +56,9 @@ impl Arguments {
         self.judged.shown(found?)
     }
 
-    fn document(&self, published: &Path) -> std::result::Result<Value, Failure> {
+    fn document(&self, published: &Path) -> Result<Value, Failure> {
         let means = |path: &Path| Ok::<_, Failure>(numbers_of(path)?.concat());
-        let people = |path: &Path| -> std::result::Result<Vec<Vec<u8>>, Failure> {
+        let people = |path: &Path| -> Result<Vec<Vec<u8>>, Failure> {
             let row = |(_, row): (usize, Vec<bool>)| row.into_iter().map(u8::from).collect();
             Ok(bits_of(path)?.into_iter().map(row).collect())
         };
@@ -74,14 +77,14 @@ impl Arguments {
 }
 
 /// Scores, the threshold, and who is accused.
-pub fn answer(place: &Located<'_>) -> Result<Findings> {
+pub fn answer(place: &LocatedValue<'_>) -> WireResult<Findings> {
     place.only(&["published", "population", "person", "persons", "reference", "false_positive", "people", "noise"])?;
-    let attack = Membership::new(&numbers(&place.field("published")?)?, &numbers(&place.field("population")?)?);
+    let attack = MembershipAttack::new(&numbers(&place.field("published")?)?, &numbers(&place.field("population")?)?);
     let attack = place.core(attack)?;
     let rate = place.field("false_positive")?.number()?;
     let threshold = place.core(attack.threshold(rate))?;
     let score = |person: &Vec<bool>| place.core(attack.score(person));
-    let scores = rows(place, "person", "persons")?.iter().map(score).collect::<Result<Vec<f64>>>()?;
+    let scores = rows(place, "person", "persons")?.iter().map(score).collect::<WireResult<Vec<f64>>>()?;
     let accused: Vec<usize> = (0..scores.len()).filter(|person| scores[*person] >= threshold).collect();
     let mut numbers = json!({
         "threshold": finite(threshold), "scores": scores, "accused": accused, "assumes": "independent attributes",
@@ -96,8 +99,8 @@ pub fn answer(place: &Located<'_>) -> Result<Findings> {
         scores.len()
     );
     if let Some(reference) = place.get("reference")? {
-        let others = reference.list()?.iter().map(bits).collect::<Result<Vec<_>>>()?;
-        let reached = others.iter().map(score).collect::<Result<Vec<f64>>>()?;
+        let others = reference.list()?.iter().map(bits).collect::<WireResult<Vec<_>>>()?;
+        let reached = others.iter().map(score).collect::<WireResult<Vec<f64>>>()?;
         let hits = reached.iter().filter(|score| **score >= threshold).count();
         numbers["reference_accused"] = json!(hits);
         words += &format!("of {} in the reference sample {hits} are accused\n", others.len());

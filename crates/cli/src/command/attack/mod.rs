@@ -8,7 +8,8 @@ use clap::{Args, Subcommand};
 use scumble::quantity::{Delta, Epsilon, rounded_up};
 use scumble_adversary::attack::recovered;
 use scumble_adversary::limits::neighbours::success_at_most;
-use scumble_wire::{Located, WireError};
+use scumble_wire::LocatedValue;
+use scumble_wire::WireResult;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -21,36 +22,36 @@ mod trace;
 /// Which attack.
 #[derive(Args)]
 #[command(arg_required_else_help = true)]
-pub struct Arguments {
+pub struct AttackArguments {
     #[command(subcommand)]
-    what: What,
+    what: AttackCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum AttackCommand {
     /// A secret column from published counts: every column, one of two linear programmes, or least squares
     #[command(allow_negative_numbers = true)]
-    Reconstruct(reconstruct::Arguments),
+    Reconstruct(reconstruct::ReconstructArguments),
     /// Whose row is in a published word or in published means: the codes of Boneh and Shaw, and of Tardos
-    Trace(Document),
+    Trace(AttackDocumentArguments),
     /// Whether a person is in the table behind published means
-    Membership(membership::Arguments),
+    Membership(membership::MembershipArguments),
     /// Reconstructs a made-up hospital's secret column from exact counts, then fails on private ones; leaves a page with pictures
-    Demo(demo::Arguments),
+    Demo(demo::AttackDemoArguments),
 }
 
 /// What was published, in a file.
 #[derive(Args)]
-struct Document {
+struct AttackDocumentArguments {
     /// A JSON document; - reads standard input
     file: PathBuf,
     #[command(flatten)]
-    judged: Judged,
+    judged: AttackScoringArguments,
 }
 
 /// What an answer is judged by, and how it is printed.
 #[derive(Args)]
-struct Judged {
+struct AttackScoringArguments {
     /// A CSV file with 1 for each of those who were there and 0 for the others: says how many are told apart
     #[arg(long, value_name = "CSV")]
     truth: Option<PathBuf>,
@@ -65,8 +66,6 @@ struct Judged {
     json: bool,
 }
 
-type Result<T> = std::result::Result<T, WireError>;
-
 /// An answer: numbers, and words.
 struct Findings {
     numbers: Value,
@@ -74,24 +73,24 @@ struct Findings {
 }
 
 /// Attacks, and prints what was found.
-pub fn run(arguments: &Arguments) -> std::result::Result<(), Failure> {
+pub fn run(arguments: &AttackArguments) -> Result<(), Failure> {
     match &arguments.what {
-        What::Reconstruct(arguments) => reconstruct::run(arguments),
-        What::Trace(document) => document.answered(trace::answer),
-        What::Membership(arguments) => arguments.answered(),
-        What::Demo(arguments) => demo::run(arguments),
+        AttackCommand::Reconstruct(arguments) => reconstruct::run(arguments),
+        AttackCommand::Trace(document) => document.answered(trace::answer),
+        AttackCommand::Membership(arguments) => arguments.answered(),
+        AttackCommand::Demo(arguments) => demo::run(arguments),
     }
 }
 
-impl Document {
-    fn answered(&self, answer: fn(&Located<'_>) -> Result<Findings>) -> std::result::Result<(), Failure> {
+impl AttackDocumentArguments {
+    fn answered(&self, answer: fn(&LocatedValue<'_>) -> WireResult<Findings>) -> Result<(), Failure> {
         let read = input::json(&self.file)?;
-        self.judged.shown(answer(&Located::root(&read)).map_err(|wrong| input::wrong(&self.file, &wrong))?)
+        self.judged.shown(answer(&LocatedValue::root(&read)).map_err(|wrong| input::wrong(&self.file, &wrong))?)
     }
 }
 
-impl Judged {
-    fn shown(&self, mut answer: Findings) -> std::result::Result<(), Failure> {
+impl AttackScoringArguments {
+    fn shown(&self, mut answer: Findings) -> Result<(), Failure> {
         if let Some(truth) = &self.truth {
             self.judge(&mut answer, truth)?;
         }
@@ -99,7 +98,7 @@ impl Judged {
     }
 
     /// Of how many it is said right whether they were there, beside the best constant guess and the ceiling.
-    fn judge(&self, answer: &mut Findings, file: &Path) -> std::result::Result<(), Failure> {
+    fn judge(&self, answer: &mut Findings, file: &Path) -> Result<(), Failure> {
         let (truth, shown) = (published::column(file)?, file.display());
         let count = answer.numbers["scores"].as_array().map(Vec::len);
         let count = count
@@ -122,7 +121,7 @@ fn judge(
     (said, truth): (&[bool], &[bool]),
     (epsilon, delta): (Option<Epsilon>, Delta),
     [done, of]: [&str; 2],
-) -> std::result::Result<(), Failure> {
+) -> Result<(), Failure> {
     if let (Some(epsilon), 0.0) = (epsilon, delta.get()) {
         something_published(epsilon)?;
     }
@@ -141,13 +140,13 @@ fn judge(
 }
 
 /// A list of numbers.
-fn numbers(place: &Located<'_>) -> Result<Vec<f64>> {
-    place.list()?.iter().map(Located::number).collect()
+fn numbers(place: &LocatedValue<'_>) -> WireResult<Vec<f64>> {
+    place.list()?.iter().map(LocatedValue::number).collect()
 }
 
 /// A list of 0 and 1.
-fn bits(place: &Located<'_>) -> Result<Vec<bool>> {
-    let bit = |value: &Located<'_>| match value.value().as_i64() {
+fn bits(place: &LocatedValue<'_>) -> WireResult<Vec<bool>> {
+    let bit = |value: &LocatedValue<'_>| match value.value().as_i64() {
         Some(0) => Ok(false),
         Some(1) => Ok(true),
         _ => Err(value.refuse("0 or 1 is expected")),
@@ -156,7 +155,7 @@ fn bits(place: &Located<'_>) -> Result<Vec<bool>> {
 }
 
 /// One row in `one`, or several in `many`.
-fn rows(place: &Located<'_>, one: &str, many: &str) -> Result<Vec<Vec<bool>>> {
+fn rows(place: &LocatedValue<'_>, one: &str, many: &str) -> WireResult<Vec<Vec<bool>>> {
     match place.get(many)? {
         Some(field) => field.list()?.iter().map(bits).collect(),
         None => Ok(vec![bits(&place.field(one)?)?]),

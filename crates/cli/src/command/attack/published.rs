@@ -1,18 +1,19 @@
 //! What somebody published: counts of known groups of people, and their answers.
 
-use super::{Result, bits, numbers};
+use super::{bits, numbers};
 use crate::failure::Failure;
 use crate::input;
 use clap::Args;
 use scumble_adversary::attack::Queries;
 use scumble_adversary::limits::singular::Matrix;
 use scumble_engine::Frame;
-use scumble_wire::Located;
+use scumble_wire::LocatedValue;
+use scumble_wire::WireResult;
 use std::path::{Path, PathBuf};
 
 /// Where it stands.
 #[derive(Args)]
-pub struct Source {
+pub struct PublishedQueriesArguments {
     /// A JSON document with "queries" (rows of 0 and 1, or masks with "n") or "members" (lists of people, with "n"), and "answers", perhaps "truth"; - reads standard input
     #[arg(required_unless_present_any = ["queries", "members", "frame"], conflicts_with_all = ["queries", "members", "frame", "answers"])]
     file: Option<PathBuf>,
@@ -37,18 +38,18 @@ pub struct Source {
 }
 
 /// Queries and their answers.
-pub struct Published {
+pub struct PublishedQueries {
     pub queries: Queries,
     pub answers: Vec<f64>,
     pub truth: Option<Vec<bool>>,
 }
 
-impl Source {
+impl PublishedQueriesArguments {
     /// Reads it.
-    pub fn read(&self) -> std::result::Result<Published, Failure> {
+    pub fn read(&self) -> Result<PublishedQueries, Failure> {
         if let Some(file) = &self.file {
             let document = input::json(file)?;
-            return document_of(&Located::root(&document)).map_err(|wrong| input::wrong(file, &wrong));
+            return document_of(&LocatedValue::root(&document)).map_err(|wrong| input::wrong(file, &wrong));
         }
         let queries = match (&self.queries, &self.members, &self.frame) {
             (Some(path), ..) => of_matrix(path)?,
@@ -57,17 +58,17 @@ impl Source {
             _ => return Err(Failure::Input("give a JSON document, or --queries and --answers".to_string())),
         };
         let answers = self.answers.as_deref().unwrap_or_else(|| Path::new("-"));
-        Ok(Published { queries, answers: numbers_of(answers)?.concat(), truth: None })
+        Ok(PublishedQueries { queries, answers: numbers_of(answers)?.concat(), truth: None })
     }
 }
 
 /// A column of 0 and 1.
-pub fn column(path: &Path) -> std::result::Result<Vec<bool>, Failure> {
+pub fn column(path: &Path) -> Result<Vec<bool>, Failure> {
     Ok(bits_of(path)?.into_iter().flat_map(|(_, row)| row).collect())
 }
 
 /// The rows of a CSV file of finite numbers.
-pub fn numbers_of(path: &Path) -> std::result::Result<Vec<Vec<f64>>, Failure> {
+pub fn numbers_of(path: &Path) -> Result<Vec<Vec<f64>>, Failure> {
     let number = |cell: &str| match cell.parse() {
         Ok(number) if f64::is_finite(number) => Ok(number),
         Ok(_) => Err(format!("'{cell}' is not a finite number")),
@@ -77,7 +78,7 @@ pub fn numbers_of(path: &Path) -> std::result::Result<Vec<Vec<f64>>, Failure> {
 }
 
 /// The rows of a CSV file of 0 and 1, with their lines.
-pub fn bits_of(path: &Path) -> std::result::Result<Vec<(usize, Vec<bool>)>, Failure> {
+pub fn bits_of(path: &Path) -> Result<Vec<(usize, Vec<bool>)>, Failure> {
     let bit = |cell: &str| match cell {
         "0" => Ok(false),
         "1" => Ok(true),
@@ -87,15 +88,12 @@ pub fn bits_of(path: &Path) -> std::result::Result<Vec<(usize, Vec<bool>)>, Fail
 }
 
 /// The cells of each line that is not empty, with its number, the first being 1.
-fn cells_of<T>(
-    path: &Path,
-    read: impl Fn(&str) -> std::result::Result<T, String>,
-) -> std::result::Result<Vec<(usize, Vec<T>)>, Failure> {
+fn cells_of<T>(path: &Path, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<(usize, Vec<T>)>, Failure> {
     let text = input::text(path)?;
     let row = |(at, line): (usize, &str)| {
         let wrong = |wrong| Failure::Input(format!("{}, line {}: {wrong}", path.display(), at + 1));
         let cells = line.split(',').map(|cell| read(cell.trim()).map_err(wrong));
-        Ok((at + 1, cells.collect::<std::result::Result<Vec<T>, Failure>>()?))
+        Ok((at + 1, cells.collect::<Result<Vec<T>, Failure>>()?))
     };
     text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(row).collect()
 }
@@ -105,7 +103,7 @@ fn ones(row: &[bool]) -> Vec<u32> {
     (0..row.len() as u32).filter(|i| row[*i as usize]).collect()
 }
 
-fn of_matrix(path: &Path) -> std::result::Result<Queries, Failure> {
+fn of_matrix(path: &Path) -> Result<Queries, Failure> {
     let (mut people, mut queries) = (None, Vec::new());
     for (line, row) in bits_of(path)? {
         let width = *people.get_or_insert(row.len());
@@ -121,7 +119,7 @@ fn of_matrix(path: &Path) -> std::result::Result<Queries, Failure> {
     Ok(Queries::new(people.unwrap_or(0), queries)?)
 }
 
-fn of_members(path: &Path, people: usize) -> std::result::Result<Queries, Failure> {
+fn of_members(path: &Path, people: usize) -> Result<Queries, Failure> {
     let text = input::text(path)?;
     let number = |at: usize, cell: &str| {
         let wrong =
@@ -132,11 +130,11 @@ fn of_members(path: &Path, people: usize) -> std::result::Result<Queries, Failur
         "" => Ok(Vec::new()),
         list => list.split(',').map(|cell| number(at, cell.trim())).collect(),
     };
-    let queries = text.lines().enumerate().map(query).collect::<std::result::Result<Vec<Vec<u32>>, Failure>>()?;
+    let queries = text.lines().enumerate().map(query).collect::<Result<Vec<Vec<u32>>, Failure>>()?;
     Ok(Queries::new(people, queries)?)
 }
 
-fn of_predicates(frame: &Path, predicates: &Path) -> std::result::Result<Queries, Failure> {
+fn of_predicates(frame: &Path, predicates: &Path) -> Result<Queries, Failure> {
     let frame = Frame::open(frame)?;
     let (text, mut queries) = (input::text(predicates)?, Vec::new());
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -146,13 +144,13 @@ fn of_predicates(frame: &Path, predicates: &Path) -> std::result::Result<Queries
     Ok(Queries::new(frame.people(), queries)?)
 }
 
-fn document_of(place: &Located<'_>) -> Result<Published> {
+fn document_of(place: &LocatedValue<'_>) -> WireResult<PublishedQueries> {
     place.only(&["n", "queries", "members", "answers", "truth"])?;
     let queries = match place.get("members")? {
         Some(members) => listed(place, &members)?,
         None => queries(place, &place.field("queries")?)?,
     };
-    Ok(Published {
+    Ok(PublishedQueries {
         queries,
         answers: numbers(&place.field("answers")?)?,
         truth: place.get("truth")?.map(|truth| bits(&truth)).transpose()?,
@@ -160,19 +158,19 @@ fn document_of(place: &Located<'_>) -> Result<Published> {
 }
 
 /// Lists of the people whom each query counts.
-fn listed(place: &Located<'_>, members: &Located<'_>) -> Result<Queries> {
+fn listed(place: &LocatedValue<'_>, members: &LocatedValue<'_>) -> WireResult<Queries> {
     let people = place.field("n")?.whole()? as usize;
-    let person = |one: &Located<'_>| {
+    let person = |one: &LocatedValue<'_>| {
         let number = one.whole()?;
         u32::try_from(number).map_err(|_| one.refuse("the number of a person is expected"))
     };
-    let query = |list: &Located<'_>| list.list()?.iter().map(person).collect::<Result<Vec<u32>>>();
-    let queries = members.list()?.iter().map(query).collect::<Result<Vec<_>>>()?;
+    let query = |list: &LocatedValue<'_>| list.list()?.iter().map(person).collect::<WireResult<Vec<u32>>>();
+    let queries = members.list()?.iter().map(query).collect::<WireResult<Vec<_>>>()?;
     members.core(Queries::new(people, queries))
 }
 
 /// Rows of 0 and 1, masks of n people, or the words "rows of (1+H)/2 … order 8".
-fn queries(place: &Located<'_>, field: &Located<'_>) -> Result<Queries> {
+fn queries(place: &LocatedValue<'_>, field: &LocatedValue<'_>) -> WireResult<Queries> {
     if let Some(words) = field.value().as_str() {
         let order = words.strip_prefix("rows of (1+H)/2").and_then(|rest| rest.rsplit(' ').next()?.parse().ok());
         let order: usize = order.ok_or_else(|| field.refuse("rows of 0 and 1 are expected"))?;
@@ -185,7 +183,7 @@ fn queries(place: &Located<'_>, field: &Located<'_>) -> Result<Queries> {
         return Err(field.refuse("at least one query is expected"));
     }
     if list[0].value().is_array() {
-        let rows = list.iter().map(bits).collect::<Result<Vec<Vec<bool>>>>()?;
+        let rows = list.iter().map(bits).collect::<WireResult<Vec<Vec<bool>>>>()?;
         let people = rows[0].len();
         if let Some(at) = rows.iter().position(|row| row.len() != people) {
             return Err(list[at].refuse(format!("{people} entries are expected, not {}", rows[at].len())));
@@ -193,12 +191,12 @@ fn queries(place: &Located<'_>, field: &Located<'_>) -> Result<Queries> {
         return field.core(Queries::new(people, rows.iter().map(|row| ones(row)).collect()));
     }
     let people = place.field("n")?.whole()?;
-    let mask = |query: &Located<'_>| {
+    let mask = |query: &LocatedValue<'_>| {
         let mask = query.whole()?;
         match people <= 63 && mask >> people == 0 {
             true => Ok((0..people as u32).filter(|i| mask >> i & 1 == 1).collect()),
             false => Err(query.refuse(format!("a mask of {people} people (at most 63) is expected"))),
         }
     };
-    field.core(Queries::new(people as usize, list.iter().map(mask).collect::<Result<_>>()?))
+    field.core(Queries::new(people as usize, list.iter().map(mask).collect::<WireResult<_>>()?))
 }

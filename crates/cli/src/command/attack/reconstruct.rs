@@ -1,6 +1,6 @@
 //! `scumble attack reconstruct`.
 
-use super::published::{Published, Source, column};
+use super::published::{PublishedQueries, PublishedQueriesArguments, column};
 use super::{Findings, judge};
 use crate::failure::Failure;
 use crate::output::print;
@@ -14,9 +14,9 @@ use std::path::PathBuf;
 
 /// What was published, and how to attack it.
 #[derive(Args)]
-pub struct Arguments {
+pub struct ReconstructArguments {
     #[command(flatten)]
-    source: Source,
+    source: PublishedQueriesArguments,
     /// A CSV file with the secret column, 0 or 1 per line: says how much was recovered
     #[arg(long, value_name = "CSV")]
     truth: Option<PathBuf>,
@@ -47,7 +47,7 @@ enum ReconstructionMethod {
 }
 
 /// Reads what was published, attacks it, prints.
-pub fn run(arguments: &Arguments) -> std::result::Result<(), Failure> {
+pub fn run(arguments: &ReconstructArguments) -> Result<(), Failure> {
     let mut published = arguments.source.read()?;
     if let Some(path) = &arguments.truth {
         published.truth = Some(column(path)?);
@@ -75,7 +75,7 @@ fn as_numbers(column: &[bool]) -> Vec<u8> {
     column.iter().map(|bit| u8::from(*bit)).collect()
 }
 
-fn by_trying(published: &Published) -> std::result::Result<(Vec<bool>, Findings), Failure> {
+fn by_trying(published: &PublishedQueries) -> Result<(Vec<bool>, Findings), Failure> {
     let found = exhaustive::reconstruct(&published.queries, &published.answers)?;
     let first = found.columns.first().copied().unwrap_or(0);
     let column: Vec<bool> = (0..published.queries.people()).map(|i| first >> i & 1 == 1).collect();
@@ -98,7 +98,7 @@ fn by_trying(published: &Published) -> std::result::Result<(Vec<bool>, Findings)
 
 /// 2⌊2E⌋ where all subsets of people were asked about and no answer is off by more than E (Vadhan 2017, 7.5.2, sharper: up to ⌊2E⌋ ones are lost and as many gained). E is known with
 /// the truth alone.
-fn most_wrong(published: &Published) -> Option<u64> {
+fn most_wrong(published: &PublishedQueries) -> Option<u64> {
     let (queries, people) = (&published.queries, published.queries.people());
     let most = errors(published).filter(|_| people <= 24)?.iter().map(|error| error.abs()).fold(0.0, f64::max);
     let mask = |query: usize| queries.members(query).iter().fold(0u64, |mask, person| mask | 1 << person);
@@ -111,7 +111,7 @@ fn most_wrong(published: &Published) -> Option<u64> {
     Some(2 * (2.0 * most).floor() as u64)
 }
 
-fn by_programme(published: &Published) -> std::result::Result<(Vec<bool>, Findings), Failure> {
+fn by_programme(published: &PublishedQueries) -> Result<(Vec<bool>, Findings), Failure> {
     let found = linear::reconstruct(&published.queries, &published.answers)?;
     let words = format!("the column of least total error ({:.3}): {}\n", found.total_error, shown(&found.column));
     let numbers = json!({
@@ -121,12 +121,12 @@ fn by_programme(published: &Published) -> std::result::Result<(Vec<bool>, Findin
     Ok((found.column, Findings { numbers, words }))
 }
 
-fn by_largest(published: &Published) -> std::result::Result<(Vec<bool>, Findings), Failure> {
+fn by_largest(published: &PublishedQueries) -> Result<(Vec<bool>, Findings), Failure> {
     let (queries, answers) = (&published.queries, &published.answers);
     let found = min_max::reconstruct(queries, answers)?;
     let mut words =
         format!("the column of least largest error ({:.3}): {}\n", found.largest_error, shown(&found.column));
-    let certificate = least_squares::Certificate::of(queries, false)?;
+    let certificate = least_squares::MatrixCertificate::of(queries, false)?;
     let mut numbers = json!({
         "method": "min-max", "estimate": found.estimate, "column": as_numbers(&found.column),
         "largest_error": found.largest_error, "largest_error_at_least": found.largest_error_at_least,
@@ -142,7 +142,7 @@ fn by_largest(published: &Published) -> std::result::Result<(Vec<bool>, Findings
 }
 
 /// How far the answers are off, which is known with the truth alone.
-fn errors(published: &Published) -> Option<Vec<f64>> {
+fn errors(published: &PublishedQueries) -> Option<Vec<f64>> {
     let truth = published.truth.as_ref().filter(|truth| truth.len() == published.queries.people())?;
     let column: Vec<f64> = truth.iter().map(|bit| f64::from(u8::from(*bit))).collect();
     Some(published.queries.answers(&column).iter().zip(&published.answers).map(|(a, b)| a - b).collect())
@@ -154,14 +154,14 @@ fn certified(wrong: Option<f64>) -> String {
     })
 }
 
-fn by_squares(published: &Published) -> std::result::Result<(Vec<bool>, Findings), Failure> {
+fn by_squares(published: &PublishedQueries) -> Result<(Vec<bool>, Findings), Failure> {
     let found = least_squares::reconstruct(&published.queries, &published.answers)?;
     let mut words = format!("the column of least squared error: {}\n", shown(&found.column));
     let mut numbers =
         json!({ "method": "least-squares", "estimate": found.estimate, "column": as_numbers(&found.column) });
     if published.queries.people() <= MOST_COLUMNS {
         // The inverse takes as long as everything else together.
-        let certificate = least_squares::Certificate::of(&published.queries, published.queries.people() <= 1000)?;
+        let certificate = least_squares::MatrixCertificate::of(&published.queries, published.queries.people() <= 1000)?;
         numbers["least_singular_value"] = json!(certificate.least_singular_value);
         numbers["predicted_wrong_fraction_sigma_1"] = json!(certificate.predicted_wrong(1.0));
         if let Some(errors) = errors(published) {

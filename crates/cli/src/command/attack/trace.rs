@@ -1,13 +1,14 @@
 //! `scumble attack trace`.
 
-use super::{Findings, Result, bits, numbers, rows};
+use super::{Findings, bits, numbers, rows};
 use scumble::quantity::rounded_up;
 use scumble_adversary::attack::{boneh_shaw, tardos};
-use scumble_wire::Located;
+use scumble_wire::LocatedValue;
+use scumble_wire::WireResult;
 use serde_json::json;
 
 /// Tardos' code where there are biases, otherwise that of Boneh and Shaw.
-pub fn answer(place: &Located<'_>) -> Result<Findings> {
+pub fn answer(place: &LocatedValue<'_>) -> WireResult<Findings> {
     match (place.get("bias")?, place.get("published")?) {
         (Some(_), _) => by_tardos(place),
         (None, Some(_)) => by_boneh_shaw(place),
@@ -16,7 +17,7 @@ pub fn answer(place: &Located<'_>) -> Result<Findings> {
 }
 
 /// How long a block must be.
-fn plan(place: &Located<'_>) -> Result<Findings> {
+fn plan(place: &LocatedValue<'_>) -> WireResult<Findings> {
     place.only(&["users", "beta"])?;
     let (users, beta) = (place.field("users")?.whole()?, place.field("beta")?.number()?);
     let block = place.core(boneh_shaw::block(users, beta))?;
@@ -35,11 +36,11 @@ fn plan(place: &Located<'_>) -> Result<Findings> {
     })
 }
 
-fn by_boneh_shaw(place: &Located<'_>) -> Result<Findings> {
+fn by_boneh_shaw(place: &LocatedValue<'_>) -> WireResult<Findings> {
     place.only(&["users", "columns", "published"])?;
-    let columns = place.field("columns")?.list()?.iter().map(Located::whole).collect::<Result<Vec<u64>>>()?;
+    let columns = place.field("columns")?.list()?.iter().map(LocatedValue::whole).collect::<WireResult<Vec<u64>>>()?;
     let users = place.field("users")?.whole()?;
-    let code = place.core(boneh_shaw::Code::new(users, columns))?;
+    let code = place.core(boneh_shaw::BonehShawCode::new(users, columns))?;
     let field = place.field("published")?;
     let word: Vec<bool> = numbers(&field)?.iter().map(|mean| *mean > 0.5).collect();
     let accused = field.core(code.accused(&word))?;
@@ -53,15 +54,15 @@ fn by_boneh_shaw(place: &Located<'_>) -> Result<Findings> {
     })
 }
 
-fn by_tardos(place: &Located<'_>) -> Result<Findings> {
+fn by_tardos(place: &LocatedValue<'_>) -> WireResult<Findings> {
     place.only(&["bias", "pirate", "user", "users", "false_positive", "coalition", "tardos_epsilon"])?;
     let field = place.field("bias")?;
-    let code = field.core(tardos::Tardos::new(numbers(&field)?))?;
+    let code = field.core(tardos::TardosCode::new(numbers(&field)?))?;
     let word = bits(&place.field("pirate")?)?;
     let rate = place.field("false_positive")?.number()?;
     let threshold = place.core(code.threshold(&word, rate))?;
     let users = rows(place, "user", "users")?;
-    let scores = users.iter().map(|user| place.core(code.score(&word, user))).collect::<Result<Vec<f64>>>()?;
+    let scores = users.iter().map(|user| place.core(code.score(&word, user))).collect::<WireResult<Vec<f64>>>()?;
     let accused: Vec<usize> = (0..scores.len()).filter(|user| scores[*user] >= threshold).collect();
     let mut numbers = json!({ "threshold": finite(threshold), "scores": scores, "accused": accused });
     if let [score] = scores[..] {

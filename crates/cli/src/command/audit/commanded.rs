@@ -1,9 +1,9 @@
 //! `scumble audit --command`: any mechanism that a command runs.
 
-use super::Answered;
-use super::outputs::Asked;
+use super::AuditAnswer;
+use super::outputs::AuditClaimArguments;
 use crate::failure::Failure;
-use crate::interrupted::Group;
+use crate::interrupted::ProcessGroup;
 use clap::Args;
 use scumble_adversary::audit::{LEAST_OUTPUTS, Outputs};
 use std::io::Read;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// A command, the tables that it is run on, and how often.
 #[derive(Args)]
-pub struct Commanded {
+pub struct ExternalMechanismArguments {
     /// A command that prints one output of the mechanism, or several of as many runs, one per line; {table} stands for the file of the table
     #[arg(long, value_name = "COMMAND", requires_all = ["neighbours", "runs"])]
     pub command: Option<String>,
@@ -29,7 +29,7 @@ pub struct Commanded {
     #[arg(long, default_value_t = 60.0, value_name = "SECONDS")]
     timeout: f64,
     #[command(flatten)]
-    asked: Asked,
+    asked: AuditClaimArguments,
 }
 
 /// Where the table's file goes.
@@ -42,14 +42,14 @@ const MOST_SHOWN: usize = 200;
 /// How often a run is looked at.
 const GLANCE: Duration = Duration::from_millis(2);
 
-impl Commanded {
+impl ExternalMechanismArguments {
     /// What is claimed, and how sure the answer is to be.
-    pub fn asked(&self) -> &Asked {
+    pub fn asked(&self) -> &AuditClaimArguments {
         &self.asked
     }
 
     /// The answer, and whether the claim is refuted.
-    pub fn run(&self, command: &str) -> Result<Answered, Failure> {
+    pub fn run(&self, command: &str) -> Result<AuditAnswer, Failure> {
         let wrong = |sentence: &str| Err(Failure::Input(sentence.to_string()));
         if !command.contains(TABLE) {
             return wrong("the command does not say {table}, so that it cannot know which table it is run on");
@@ -123,7 +123,7 @@ impl Commanded {
             read.is_some_and(|read| read.is_ok()).then_some(printed)
         });
         let complaints = child.stderr.take().map(|pipe| std::thread::spawn(move || complaint(pipe)));
-        let group = Group::of(child.id());
+        let group = ProcessGroup::of(child.id());
         let ended = self.waited(&mut child);
         if ended.is_none() {
             group.stop();

@@ -1,13 +1,13 @@
 //! `scumble audit counts`.
 
-use super::{Wrong, claim, confidence, line, optional, verdict};
+use super::{AuditError, claim, confidence, line, optional, verdict};
 use scumble::quantity::{Delta, rounded_down, rounded_up};
 use scumble_adversary::audit::Counts;
-use scumble_wire::Located;
+use scumble_wire::LocatedValue;
 use serde_json::json;
 
 /// The answer to a document with hits, runs, neighbour_hits, neighbour_runs, delta, beta and perhaps a claim; and whether it is refuted.
-pub fn answer(place: &Located<'_>, as_json: bool) -> Result<(String, bool), Wrong> {
+pub fn answer(place: &LocatedValue<'_>, as_json: bool) -> Result<(String, bool), AuditError> {
     place.only(&["hits", "runs", "neighbour_hits", "neighbour_runs", "delta", "beta", "claim"])?;
     let count = |name: &str| place.field(name)?.whole();
     let counts = Counts::new(count("hits")?, count("runs")?, count("neighbour_hits")?, count("neighbour_runs")?)?;

@@ -6,7 +6,7 @@ use crate::output::print;
 use clap::{Args, Subcommand};
 use scumble::Loss;
 use scumble_adversary::audit::Claim;
-use scumble_wire::{Claimed, Located, WireError, claim_at};
+use scumble_wire::{LocatedValue, PrivacyClaim, WireError, claim_at};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -24,29 +24,29 @@ mod release;
     subcommand_negates_reqs = true,
     allow_negative_numbers = true
 )]
-pub struct Arguments {
+pub struct AuditArguments {
     #[command(flatten)]
-    own: release::Own,
+    own: release::AuditReleaseArguments,
     #[command(flatten)]
-    commanded: commanded::Commanded,
+    commanded: commanded::ExternalMechanismArguments,
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<AuditCommand>,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum AuditCommand {
     /// From two files of outputs, one per line: runs on a table, and runs on its neighbour
     #[command(allow_negative_numbers = true)]
-    Outputs(outputs::Arguments),
+    Outputs(outputs::AuditOutputsArguments),
     /// From counts of one event that was fixed beforehand
-    Counts(Document),
+    Counts(AuditDocumentArguments),
     /// From one run with canaries: how many guesses were right
-    OneRun(Document),
+    OneRun(AuditDocumentArguments),
 }
 
 /// A question in a file.
 #[derive(Args)]
-struct Document {
+struct AuditDocumentArguments {
     /// A JSON document; - reads standard input
     file: PathBuf,
     /// Print JSON instead of text
@@ -55,12 +55,12 @@ struct Document {
 }
 
 /// Audits, and prints what was proven.
-pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: &AuditArguments, quiet: bool) -> Result<(), Failure> {
     let asked = arguments.commanded.asked();
     let (text, refuted) = match (&arguments.what, &arguments.commanded.command) {
-        (Some(What::Outputs(arguments)), _) => outputs::run(arguments)?,
-        (Some(What::Counts(document)), _) => document.answered(counts::answer)?,
-        (Some(What::OneRun(document)), _) => document.answered(one_run::answer)?,
+        (Some(AuditCommand::Outputs(arguments)), _) => outputs::run(arguments)?,
+        (Some(AuditCommand::Counts(document)), _) => document.answered(counts::answer)?,
+        (Some(AuditCommand::OneRun(document)), _) => document.answered(one_run::answer)?,
         (None, Some(command)) => arguments.commanded.run(command)?,
         (None, None) if arguments.own.file.is_some() => arguments.own.run(asked, quiet)?,
         (None, None) => {
@@ -76,22 +76,25 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
 }
 
 /// What is printed, and whether a claim was refuted.
-type Answered = (String, bool);
+type AuditAnswer = (String, bool);
 
-impl Document {
-    fn answered(&self, answer: fn(&Located<'_>, bool) -> Result<Answered, Wrong>) -> Result<Answered, Failure> {
+impl AuditDocumentArguments {
+    fn answered(
+        &self,
+        answer: fn(&LocatedValue<'_>, bool) -> Result<AuditAnswer, AuditError>,
+    ) -> Result<AuditAnswer, Failure> {
         let document = input::json(&self.file)?;
-        answer(&Located::root(&document), self.json).map_err(|wrong| wrong.at(&self.file))
+        answer(&LocatedValue::root(&document), self.json).map_err(|wrong| wrong.at(&self.file))
     }
 }
 
 /// What is wrong with a question: a place in the document, or what the core says of it.
-enum Wrong {
+enum AuditError {
     Place(WireError),
     Core(scumble::Error),
 }
 
-impl Wrong {
+impl AuditError {
     fn at(&self, file: &Path) -> Failure {
         match self {
             Self::Place(wrong) => input::wrong(file, wrong),
@@ -100,29 +103,29 @@ impl Wrong {
     }
 }
 
-impl From<WireError> for Wrong {
+impl From<WireError> for AuditError {
     fn from(wrong: WireError) -> Self {
         Self::Place(wrong)
     }
 }
 
-impl From<scumble::Error> for Wrong {
+impl From<scumble::Error> for AuditError {
     fn from(error: scumble::Error) -> Self {
         Self::Core(error)
     }
 }
 
 /// The claim of a document.
-fn claim(place: &Located<'_>) -> Result<Claim, Wrong> {
+fn claim(place: &LocatedValue<'_>) -> Result<Claim, AuditError> {
     Ok(match claim_at(place)? {
-        Claimed::Gaussian(mu) => Claim::Gaussian { mu },
-        Claimed::Approximate(epsilon, delta) => Claim::Approximate { epsilon, delta },
-        Claimed::Events(events, scope) => Claim::of(&Loss::of(events, scope)?)?,
+        PrivacyClaim::Gaussian(mu) => Claim::Gaussian { mu },
+        PrivacyClaim::Approximate(epsilon, delta) => Claim::Approximate { epsilon, delta },
+        PrivacyClaim::Events(events, scope) => Claim::of(&Loss::of(events, scope)?)?,
     })
 }
 
 /// A field that may be missing.
-fn optional(place: &Located<'_>, name: &str, default: f64) -> Result<f64, WireError> {
+fn optional(place: &LocatedValue<'_>, name: &str, default: f64) -> Result<f64, WireError> {
     place.get(name)?.map_or(Ok(default), |field| field.number())
 }
 

@@ -1,16 +1,16 @@
 //! `scumble audit one-run`.
 
-use super::{Wrong, confidence, line, optional, verdict};
+use super::{AuditError, confidence, line, optional, verdict};
 use scumble::quantity::{Delta, Epsilon, rounded_down};
-use scumble_adversary::audit::one_run::OneRun;
-use scumble_wire::Located;
+use scumble_adversary::audit::one_run::OneRunAudit;
+use scumble_wire::LocatedValue;
 use serde_json::json;
 
 /// The answer to a document with canaries, guesses, right, delta, beta and perhaps the claimed epsilon; and whether that is refuted.
-pub fn answer(place: &Located<'_>, as_json: bool) -> Result<(String, bool), Wrong> {
+pub fn answer(place: &LocatedValue<'_>, as_json: bool) -> Result<(String, bool), AuditError> {
     place.only(&["canaries", "guesses", "right", "delta", "beta", "epsilon"])?;
     let count = |name: &str| place.field(name)?.whole();
-    let run = OneRun::new(count("canaries")?, count("guesses")?, count("right")?)?;
+    let run = OneRunAudit::new(count("canaries")?, count("guesses")?, count("right")?)?;
     let delta = Delta::new(optional(place, "delta", 0.0)?)?;
     let beta = optional(place, "beta", 0.05)?;
     let claimed = place.get("epsilon")?.map(|field| field.quantity(Epsilon::new)).transpose()?;

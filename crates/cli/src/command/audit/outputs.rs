@@ -6,24 +6,24 @@ use crate::input;
 use clap::Args;
 use scumble::quantity::{Delta, Epsilon, rounded_down, rounded_up};
 use scumble_adversary::audit::{Claim, Comparison, Outputs, compare};
-use scumble_wire::Located;
+use scumble_wire::LocatedValue;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Two samples, and what is claimed.
 #[derive(Args)]
-pub struct Arguments {
+pub struct AuditOutputsArguments {
     /// Outputs of runs on a table, one per line and in the order of the runs (not sorted): numbers, numbers with commas between, or words
     table: PathBuf,
     /// Outputs of as many or other runs on its neighbour
     neighbour: PathBuf,
     #[command(flatten)]
-    asked: Asked,
+    asked: AuditClaimArguments,
 }
 
 /// What is claimed, and how sure the answer is to be.
 #[derive(Args)]
-pub struct Asked {
+pub struct AuditClaimArguments {
     /// The ε that is claimed, at --delta
     #[arg(long, conflicts_with = "claim")]
     epsilon: Option<Epsilon>,
@@ -42,7 +42,7 @@ pub struct Asked {
 }
 
 /// The answer, and whether the claim is refuted.
-pub fn run(arguments: &Arguments) -> Result<(String, bool), Failure> {
+pub fn run(arguments: &AuditOutputsArguments) -> Result<(String, bool), Failure> {
     arguments.asked.of(&read(&arguments.table)?, &read(&arguments.neighbour)?)
 }
 
@@ -61,7 +61,7 @@ pub fn something_published(epsilon: Epsilon) -> Result<(), Failure> {
     }
 }
 
-impl Asked {
+impl AuditClaimArguments {
     /// δ, if it was said, β and whether JSON is wanted.
     pub(super) fn settings(&self) -> (Option<Delta>, f64, bool) {
         (self.delta, self.beta, self.json)
@@ -75,7 +75,7 @@ impl Asked {
     fn claim(&self) -> Result<Option<Claim>, Failure> {
         if let Some(file) = &self.claim {
             let document = input::json(file)?;
-            return claim(&Located::root(&document)).map(Some).map_err(|wrong| wrong.at(file));
+            return claim(&LocatedValue::root(&document)).map(Some).map_err(|wrong| wrong.at(file));
         }
         let delta = self.delta()?;
         if let (Some(epsilon), 0.0) = (self.epsilon, delta.get()) {

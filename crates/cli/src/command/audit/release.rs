@@ -3,10 +3,10 @@
 //! The tables are made from the declarations alone; no row of the project's own is read, and its ledger is not touched. For each scope a few pairs
 //! of neighbours are tried in a short run, and the pair that looks worst is audited with new runs, so that having looked costs no confidence.
 
-use super::outputs::Asked;
+use super::outputs::AuditClaimArguments;
 use super::{confidence, line, verdict};
 use crate::failure::Failure;
-use crate::interrupted::Scratch;
+use crate::interrupted::ScratchFolder;
 use crate::progress::Progress;
 use clap::Args;
 use scumble::Loss;
@@ -15,7 +15,7 @@ use scumble::noise::SecureSource;
 use scumble::quantity::{Delta, Exact, rounded_down, rounded_up};
 use scumble::scope::Scope;
 use scumble_adversary::audit::{Claim, Comparison, LEAST_OUTPUTS, Outputs, compare};
-use scumble_engine::budget::{Spent, one_attribute};
+use scumble_engine::budget::{Odometer, one_attribute};
 use scumble_engine::project::{Column, Domain, Layout, Project, Request, Table};
 use scumble_engine::release::{Answers, Cell, PlannedRelease, Runner};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Which release.
 #[derive(Args)]
-pub struct Own {
+pub struct AuditReleaseArguments {
     /// A project file: audits one of its releases on made-up tables
     #[arg(requires = "release")]
     pub file: Option<PathBuf>,
@@ -55,9 +55,9 @@ const MOST_ROWS: u64 = 12;
 /// In nanoseconds.
 const DAY: i64 = 86_400_000_000_000;
 
-impl Own {
+impl AuditReleaseArguments {
     /// The answer, and whether a claim is refuted; each scope gets an equal part of β.
-    pub fn run(&self, asked: &Asked, quiet: bool) -> Result<(String, bool), Failure> {
+    pub fn run(&self, asked: &AuditClaimArguments, quiet: bool) -> Result<(String, bool), Failure> {
         let file = self.file.as_deref().unwrap_or_else(|| Path::new("scumble.toml"));
         let (said, beta, as_json) = asked.settings();
         let project = Project::open(file)?;
@@ -76,7 +76,7 @@ impl Own {
             (None, Some(delta)) => Delta::new(delta.to_f64())?,
             (None, None) => Delta::new(0.0)?,
         };
-        let bench = Bench::new(&project, request)?;
+        let bench = AuditFixture::new(&project, request)?;
         let mut scopes = vec![Scope::Presence, Scope::Person];
         for attribute in &bench.attributes {
             scopes.push(one_attribute(attribute)?);
@@ -101,7 +101,7 @@ impl Own {
             let tried = if self.pairs > 1 { 2 * self.pairs.min(MOST_PAIRS) as usize * FEW_RUNS } else { 0 };
             progress.begin(&format!("auditing '{name}' in scope {scope}: {} runs", tried + 2 * self.outputs));
             let loss = Loss::of(&bench.events()?, &scope)?;
-            let claimed = Claimed::of(&bench.events()?, &scope, &loss, delta)?;
+            let claimed = ScopeClaim::of(&bench.events()?, &scope, &loss, delta)?;
             let claim = Claim::of(&loss)?;
             let pair = bench.worst_pair(&scope, self.pairs.clamp(1, MOST_PAIRS), &claim, delta, share)?;
             let (one, other) = bench.outputs(&pair, self.outputs)?;
@@ -118,19 +118,19 @@ fn is_refuted(compared: Option<&Comparison>) -> bool {
     compared.and_then(|compared| compared.verdict).is_some_and(|(_, refuted)| refuted)
 }
 
-type Found = (Scope, Claimed, Option<Comparison>);
+type ScopeFinding = (Scope, ScopeClaim, Option<Comparison>);
 
 /// What is claimed of one scope: ε at δ where it has one, and ρ where the noise has that instead.
-struct Claimed {
+struct ScopeClaim {
     epsilon: f64,
     rho: Option<f64>,
 }
 
-impl Claimed {
+impl ScopeClaim {
     fn of(events: &[Event], scope: &Scope, loss: &Loss, delta: Delta) -> Result<Self, Failure> {
         let epsilon = loss.epsilon(delta).upper;
         // Some events have no sum of ρ, and are audited by their curve all the same.
-        let spent = if epsilon.is_finite() { None } else { Spent::of(events, scope).ok() };
+        let spent = if epsilon.is_finite() { None } else { Odometer::of(events, scope).ok() };
         let rho = spent.and_then(|spent| spent.rho(&Exact::zero())).map(|rho| rho.to_f64_up());
         Ok(Self { epsilon, rho })
     }
@@ -144,7 +144,7 @@ impl Claimed {
     }
 }
 
-fn shown(found: &[Found], delta: Delta, beta: f64) -> String {
+fn shown(found: &[ScopeFinding], delta: Delta, beta: f64) -> String {
     let mut text = String::new();
     for (scope, claimed, compared) in found {
         let seen = compared.as_ref().map_or(0.0, |compared| compared.epsilon_lower);
@@ -159,8 +159,8 @@ fn shown(found: &[Found], delta: Delta, beta: f64) -> String {
     text
 }
 
-fn shown_json(found: &[Found], beta: f64) -> String {
-    let one = |(scope, claimed, compared): &Found| {
+fn shown_json(found: &[ScopeFinding], beta: f64) -> String {
+    let one = |(scope, claimed, compared): &ScopeFinding| {
         json!({
             "scope": scope.to_string(), "epsilon_claimed": claimed.epsilon, "rho_claimed": claimed.rho,
             "epsilon_lower": compared.as_ref().map_or(0.0, |compared| compared.epsilon_lower),
@@ -175,19 +175,19 @@ fn shown_json(found: &[Found], beta: f64) -> String {
 /// A row: the value of each declared column, as a file has it.
 type Row = BTreeMap<String, String>;
 /// The rows of the one owner in whom the tables differ.
-type Pair = [Vec<Row>; 2];
+type NeighbourRows = [Vec<Row>; 2];
 
 /// A release, and a folder with made-up tables for it.
-struct Bench<'a> {
+struct AuditFixture<'a> {
     request: &'a Request,
     project: Project,
     /// The private table, of which one owner changes.
     table: Table,
     attributes: BTreeSet<String>,
-    folder: Scratch,
+    folder: ScratchFolder,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> AuditFixture<'a> {
     fn new(project: &Project, request: &'a Request) -> Result<Self, Failure> {
         let planned = Runner::new(project).plan(request)?;
         let read = planned.plan.tables.iter().filter_map(|name| project.tables.get(name));
@@ -205,7 +205,7 @@ impl<'a> Bench<'a> {
                 table.name
             )));
         }
-        let folder = Scratch::new()?;
+        let folder = ScratchFolder::new()?;
         let mut made = Project::open(&project.path)?;
         // What is made up is read here.
         made.cluster = None;
@@ -223,11 +223,18 @@ impl<'a> Bench<'a> {
     }
 
     /// The pair of some that a short run tells apart best.
-    fn worst_pair(&self, scope: &Scope, pairs: u64, claim: &Claim, delta: Delta, beta: f64) -> Result<Pair, Failure> {
+    fn worst_pair(
+        &self,
+        scope: &Scope,
+        pairs: u64,
+        claim: &Claim,
+        delta: Delta,
+        beta: f64,
+    ) -> Result<NeighbourRows, Failure> {
         if pairs == 1 {
             return Ok(self.pair(scope, 0));
         }
-        let mut worst: Option<(f64, Pair)> = None;
+        let mut worst: Option<(f64, NeighbourRows)> = None;
         for number in 0..pairs {
             let pair = self.pair(scope, number);
             let (one, other) = self.outputs(&pair, FEW_RUNS)?;
@@ -240,7 +247,7 @@ impl<'a> Bench<'a> {
     }
 
     /// The `number`-th pair of a scope: an owner at one end of all domains, against nobody, the other end, or the same with one attribute changed.
-    fn pair(&self, scope: &Scope, number: u64) -> Pair {
+    fn pair(&self, scope: &Scope, number: u64) -> NeighbourRows {
         let bounds = self.table.bounding;
         let rows = match self.table.owner {
             Some(_) => {
@@ -299,7 +306,7 @@ impl<'a> Bench<'a> {
     }
 
     /// The outputs of as many runs on both tables.
-    fn outputs(&self, pair: &Pair, runs: usize) -> Result<(Outputs, Outputs), Failure> {
+    fn outputs(&self, pair: &NeighbourRows, runs: usize) -> Result<(Outputs, Outputs), Failure> {
         let mut all = Vec::new();
         for rows in pair {
             self.write(rows)?;

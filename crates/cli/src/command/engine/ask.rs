@@ -17,7 +17,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "A round is charged when it opens, and ends with the first answer that is measured. Questions are conditions on the columns of the release.\n\nExamples:\n  scumble ask smokers \"smokes AND age > 40\"\n  scumble ask smokers \"smokes\" \"NOT smokes AND sex = 'f'\"\n  scumble ask smokers - < questions.txt      one on each line"
 )]
-pub struct Arguments {
+pub struct AskArguments {
     /// The release, of kind interactive
     name: String,
     /// Conditions as in SQL; '-' reads them from the standard input, one on each line
@@ -38,7 +38,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: &AskArguments, quiet: bool) -> Result<(), Failure> {
     let project = Project::open(&arguments.project)?;
     let runner = runner(&project, arguments.ledger.as_ref());
     let request = known(&project, &arguments.name)?;

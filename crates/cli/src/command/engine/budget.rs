@@ -4,32 +4,32 @@ use super::{ProjectArguments, existing, head_line, located, table};
 use crate::failure::Failure;
 use crate::output::print;
 use clap::{Args, Subcommand};
-use scumble_engine::ledger::Change;
+use scumble_engine::ledger::BudgetChange;
 use serde_json::{Value, json};
 
 /// What `budget` takes.
 #[derive(Args)]
 #[command(after_help = "Example, after person = { epsilon = 2.0 } was written into [budget] of scumble.toml:\n  \
                   scumble budget raise scumble.toml --because \"the second wave doubles the sample\"")]
-pub struct Arguments {
+pub struct BudgetArguments {
     #[command(subcommand)]
-    action: Action,
+    action: BudgetCommand,
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum BudgetCommand {
     /// The budgets so far: when each came into force, and why
-    Show(ShowArguments),
+    Show(BudgetShowArguments),
     /// Writes the project file's budget into the ledger, where it allows more than before
-    Raise(ChangeArguments),
+    Raise(BudgetChangeArguments),
     /// Writes the project file's budget into the ledger, where it allows nobody more than before
-    Lower(ChangeArguments),
+    Lower(BudgetChangeArguments),
 }
 
 /// What `show` takes.
 #[derive(Args)]
 #[command(after_help = "Example:\n  scumble budget show scumble.toml")]
-struct ShowArguments {
+struct BudgetShowArguments {
     #[command(flatten)]
     project: ProjectArguments,
     /// Print JSON
@@ -42,7 +42,7 @@ struct ShowArguments {
 #[command(
     after_help = "Example, after [budget] of scumble.toml was changed:\n  scumble budget raise scumble.toml --because \"the second wave doubles the sample\"\n  scumble budget lower scumble.toml --because \"the third wave is not published\""
 )]
-struct ChangeArguments {
+struct BudgetChangeArguments {
     #[command(flatten)]
     project: ProjectArguments,
     /// The reason, for whoever reads the ledger
@@ -54,15 +54,15 @@ struct ChangeArguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: &BudgetArguments, quiet: bool) -> Result<(), Failure> {
     match &arguments.action {
-        Action::Show(arguments) => show(arguments),
-        Action::Raise(arguments) => change(arguments, Change::Raise, quiet),
-        Action::Lower(arguments) => change(arguments, Change::Lower, quiet),
+        BudgetCommand::Show(arguments) => show(arguments),
+        BudgetCommand::Raise(arguments) => change(arguments, BudgetChange::Raise, quiet),
+        BudgetCommand::Lower(arguments) => change(arguments, BudgetChange::Lower, quiet),
     }
 }
 
-fn change(arguments: &ChangeArguments, change: Change, quiet: bool) -> Result<(), Failure> {
+fn change(arguments: &BudgetChangeArguments, change: BudgetChange, quiet: bool) -> Result<(), Failure> {
     let because = arguments.because.trim();
     if because.is_empty() {
         return Err(Failure::Input("--because needs a reason, for whoever reads the ledger".to_string()));
@@ -86,7 +86,7 @@ fn change(arguments: &ChangeArguments, change: Change, quiet: bool) -> Result<()
     ))
 }
 
-fn show(arguments: &ShowArguments) -> Result<(), Failure> {
+fn show(arguments: &BudgetShowArguments) -> Result<(), Failure> {
     let (_, path) = located(&arguments.project)?;
     let budgets = existing(&path)?.budgets()?;
     if arguments.json {

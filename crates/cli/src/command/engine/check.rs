@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
     after_help = "Reads all declared columns of all tables, as every release does before its charge. What it says names places of the \
                   private files (file, line, column) and never a value; it is for whoever holds the files, and not to be published.\n\nExample:\n  scumble check scumble.toml"
 )]
-pub struct Arguments {
+pub struct CheckArguments {
     /// The project file
     #[arg(default_value = "scumble.toml")]
     file: PathBuf,
@@ -26,7 +26,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &CheckArguments) -> Result<(), Failure> {
     let project = Project::open(&arguments.file)?;
     let names: Vec<String> = project.tables.keys().cloned().collect();
     let states = state(&project, &names)?;

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// What `demo` takes.
 #[derive(Args)]
 #[command(after_help = "Example:\n  scumble demo --folder try-it && open try-it/out/report.html")]
-pub struct Arguments {
+pub struct DemoArguments {
     /// The folder to make
     #[arg(long, default_value = "scumble-demo", value_name = "FOLDER")]
     folder: PathBuf,
@@ -20,7 +20,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: &DemoArguments, quiet: bool) -> Result<(), Failure> {
     let folder = &arguments.folder;
     if folder.exists() {
         return Err(Failure::Input(format!(

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, say};
 use crate::output::print;
 use clap::Args;
-use scumble_engine::init::{Owner, Written, columns, doubt, starter};
+use scumble_engine::init::{LayoutOptions, Owner, columns, doubt, starter};
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  scumble init visits.csv --owner person_id    each person may have several rows\n  scumble init people.csv --no-owner           each row is one person\n  scumble init people.csv --no-owner --separator ';' --encoding latin1"
 )]
-pub struct Arguments {
+pub struct InitArguments {
     /// The table: a .csv or .parquet file, or a folder of them
     table: PathBuf,
     /// The column that says whose row it is
@@ -42,8 +42,8 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
-    let written = Written {
+pub fn run(arguments: &InitArguments, quiet: bool) -> Result<(), Failure> {
+    let written = LayoutOptions {
         separator: arguments.separator.clone(),
         quote: arguments.quote.clone(),
         encoding: arguments.encoding.clone(),

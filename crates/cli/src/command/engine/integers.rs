@@ -17,7 +17,7 @@ use std::path::PathBuf;
                   private. The same job is printed until it is released.\n\nExample:\n  scumble integers \"by clinic\" --dialect duckdb > job.sql\n  \
                   scumble release --only \"by clinic\" --integers results/"
 )]
-pub struct Arguments {
+pub struct IntegersArguments {
     /// The release
     name: String,
     /// The engine that will run it: postgres, duckdb, datafusion, spark or bigquery
@@ -38,7 +38,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &IntegersArguments) -> Result<(), Failure> {
     let project = Project::open(&arguments.project)?;
     let Some(request) = project.releases.iter().find(|request| request.name == arguments.name) else {
         let hint = nearest(&arguments.name, project.releases.iter().map(|request| request.name.as_str()));

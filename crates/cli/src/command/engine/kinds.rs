@@ -10,14 +10,14 @@ use serde_json::Value;
 /// What `kinds` takes.
 #[derive(Args)]
 #[command(after_help = "Example:\n  scumble kinds --json    a JSON schema for a [[release]] of each kind")]
-pub struct Arguments {
+pub struct KindsArguments {
     /// Print JSON schemas
     #[arg(long)]
     json: bool,
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &KindsArguments) -> Result<(), Failure> {
     if arguments.json {
         let schemas: Vec<Value> = KINDS.iter().map(|kind| schema(kind)).collect();
         return print(&format!("{:#}\n", Value::Array(schemas)));

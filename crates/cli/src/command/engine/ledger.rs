@@ -8,7 +8,9 @@ use scumble::quantity::{Delta, Exact};
 use scumble::scope::AttributeSet;
 use scumble_engine::budget::rounded_up;
 use scumble_engine::ledger::{Anchor, Ledger};
-use scumble_engine::summary::{ByScope, LedgerSummary, Question, ScopeCost, ScopeLeft, document, summary, sums_of};
+use scumble_engine::summary::{
+    LedgerSummary, PerScope, ScopeCost, ScopeLeft, SummaryRequest, document, summary, sums_of,
+};
 use serde::Serialize;
 use serde_json::json;
 use std::num::NonZeroU32;
@@ -19,9 +21,9 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  scumble ledger show                         what has been given away, and what is left\n  scumble ledger show --attributes age,sex    about both together\n  scumble ledger anchor --to anchors          a line to keep elsewhere\n  scumble ledger verify --anchors anchors"
 )]
-pub struct Arguments {
+pub struct LedgerCommandArguments {
     #[command(subcommand)]
-    action: Option<Action>,
+    action: Option<LedgerCommand>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -29,15 +31,15 @@ pub struct Arguments {
 
 /// What to do with the ledger; `show` if nothing is said.
 #[derive(Subcommand)]
-enum Action {
+enum LedgerCommand {
     /// What has been spent and what is left, in every scope
-    Show(ShowArguments),
+    Show(LedgerShowArguments),
     /// Checks that no entry was edited, removed or moved
-    Verify(VerifyArguments),
+    Verify(LedgerVerifyArguments),
     /// All entries with their hashes, as JSON
-    Export(ExportArguments),
+    Export(LedgerExportArguments),
     /// The head in one line, to be published or kept elsewhere: a ledger that was reset, cut or replaced does not hold it any more
-    Anchor(AnchorArguments),
+    Anchor(LedgerAnchorArguments),
 }
 
 /// What `show` takes.
@@ -45,7 +47,7 @@ enum Action {
 #[command(
     after_help = "Examples:\n  scumble ledger show\n  scumble ledger show --attributes age,sex --group 4    about both together, and about households of four"
 )]
-struct ShowArguments {
+struct LedgerShowArguments {
     #[command(flatten)]
     project: ProjectArguments,
     /// The delta at which epsilon is shown, instead of the budget's
@@ -67,7 +69,7 @@ struct ShowArguments {
 #[command(
     after_help = "Example:\n  scumble ledger verify --anchors anchors    a ledger that was reset does not hold them"
 )]
-struct VerifyArguments {
+struct LedgerVerifyArguments {
     #[command(flatten)]
     project: ProjectArguments,
     /// A head from an earlier report, which must still be in the chain
@@ -84,7 +86,7 @@ struct VerifyArguments {
 /// What `anchor` takes.
 #[derive(Args)]
 #[command(after_help = "Example:\n  scumble ledger anchor --to anchors    keep that file elsewhere")]
-struct AnchorArguments {
+struct LedgerAnchorArguments {
     #[command(flatten)]
     project: ProjectArguments,
     /// Also append the line to this file
@@ -98,7 +100,7 @@ struct AnchorArguments {
 /// What `export` takes.
 #[derive(Args)]
 #[command(after_help = "Example:\n  scumble ledger export > ledger.json")]
-struct ExportArguments {
+struct LedgerExportArguments {
     #[command(flatten)]
     project: ProjectArguments,
     /// Print JSON, which it does anyway
@@ -107,26 +109,26 @@ struct ExportArguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &LedgerCommandArguments) -> Result<(), Failure> {
     match &arguments.action {
-        None => show(&ShowArguments {
+        None => show(&LedgerShowArguments {
             project: ProjectArguments { file: PathBuf::from("scumble.toml"), ledger: None },
             delta: None,
             attributes: Vec::new(),
             group: None,
             json: arguments.json,
         }),
-        Some(Action::Show(arguments)) => show(arguments),
-        Some(Action::Verify(arguments)) => verify(arguments),
-        Some(Action::Anchor(arguments)) => anchor(arguments),
-        Some(Action::Export(arguments)) => {
+        Some(LedgerCommand::Show(arguments)) => show(arguments),
+        Some(LedgerCommand::Verify(arguments)) => verify(arguments),
+        Some(LedgerCommand::Anchor(arguments)) => anchor(arguments),
+        Some(LedgerCommand::Export(arguments)) => {
             let (_, path) = located(&arguments.project)?;
             print(&format!("{:#}\n", existing(&path)?.export()?))
         }
     }
 }
 
-fn show(arguments: &ShowArguments) -> Result<(), Failure> {
+fn show(arguments: &LedgerShowArguments) -> Result<(), Failure> {
     let (project, path) = located(&arguments.project)?;
     let ledger = existing(&path)?;
     let (charges, head) = (ledger.charges()?, ledger.head()?);
@@ -144,7 +146,7 @@ fn show(arguments: &ShowArguments) -> Result<(), Failure> {
         sets.push(set);
     }
     let delta = arguments.delta.map(|delta| Exact::from_f64(delta.get())).transpose()?;
-    let question = Question { budget: &budget, attributes: &known, delta, sets: &sets, group: arguments.group };
+    let question = SummaryRequest { budget: &budget, attributes: &known, delta, sets: &sets, group: arguments.group };
     let summary = summary(&charges, &sums_of(&charges, &sets)?, &question)?;
     if arguments.json {
         let shown = LedgerShown { summary, head: head.hex(), entries: head.entries, budget_differs: differs };
@@ -175,8 +177,8 @@ fn shown_epsilon(epsilon: Option<f64>) -> String {
 
 /// What was spent in each scope: its name, its numbers as they are shown, and what is left.
 fn rows<'a>(
-    spent: &'a ByScope<ScopeCost>,
-    left: Option<&'a ByScope<ScopeLeft>>,
+    spent: &'a PerScope<ScopeCost>,
+    left: Option<&'a PerScope<ScopeLeft>>,
 ) -> impl Iterator<Item = Vec<String>> + 'a {
     let whole = spent.whole().map(move |(name, cost)| {
         let left = left.and_then(|left| left.whole().find(|(other, _)| *other == name));
@@ -215,7 +217,7 @@ fn text(shown: &LedgerSummary) -> String {
     text
 }
 
-fn verify(arguments: &VerifyArguments) -> Result<(), Failure> {
+fn verify(arguments: &LedgerVerifyArguments) -> Result<(), Failure> {
     let (_, path) = located(&arguments.project)?;
     let ledger = existing(&path)?;
     let head = ledger.verify()?;
@@ -251,7 +253,7 @@ fn anchored(ledger: &Ledger, path: &std::path::Path, file: &std::path::Path) -> 
     )))
 }
 
-fn anchor(arguments: &AnchorArguments) -> Result<(), Failure> {
+fn anchor(arguments: &LedgerAnchorArguments) -> Result<(), Failure> {
     let (_, path) = located(&arguments.project)?;
     let anchor = Anchor::now(existing(&path)?.verify()?);
     if let Some(file) = &arguments.to {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Reads what is published, and nothing else: it costs nothing, however often.\n\nExamples:\n  scumble lookup habits \"smoker AND NOT insured\"\n  scumble lookup habits \"smoker AND age < 65\" --json"
 )]
-pub struct Arguments {
+pub struct LookupArguments {
     /// The name of the release
     name: String,
     /// Columns of the release joined by AND, each with or without NOT
@@ -28,7 +28,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &LookupArguments) -> Result<(), Failure> {
     let found = lookup(&arguments.out, &arguments.name, &arguments.conjunction, arguments.projected)?;
     if arguments.json {
         return print(&format!("{:#}\n", found.json()));

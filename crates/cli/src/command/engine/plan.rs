@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 #[command(
     after_help = "Status 3 if it does not fit the budget together.\n\nExamples:\n  scumble plan                a line for each release\n  scumble plan --details      every scope, every error, what nobody could beat\n  scumble plan --suggest-bounds \"by clinic\" --cost epsilon=0.1"
 )]
-pub struct Arguments {
+pub struct PlanArguments {
     #[command(flatten)]
     project: ProjectArguments,
     /// The delta at which epsilon is shown, instead of the budget's smallest (1e-9 without one), or the release's own where that is larger
@@ -54,7 +54,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: &PlanArguments, quiet: bool) -> Result<(), Failure> {
     let project = Project::open(&arguments.project.file)?;
     let runner = runner(&project, arguments.project.ledger.as_ref());
     let out = arguments.out.clone().unwrap_or_else(|| project.folder().join("out"));
@@ -137,14 +137,14 @@ struct PlanShown {
 struct PlanOfRelease {
     #[serde(flatten)]
     forecast: ReleaseForecast,
-    published: Option<Before>,
+    published: Option<PriorPublication>,
     /// The entry of a charge of which nothing was seen.
     goes_on_with: Option<u64>,
 }
 
 /// What was published before as it is declared.
 #[derive(Serialize)]
-struct Before {
+struct PriorPublication {
     #[serde(rename = "sequence")]
     entry: u64,
     time: String,
@@ -152,12 +152,12 @@ struct Before {
     lost: Option<String>,
 }
 
-fn before(runner: &Runner<'_>, planned: &PlannedRelease, out: &Path) -> Result<Option<Before>, Failure> {
+fn before(runner: &Runner<'_>, planned: &PlannedRelease, out: &Path) -> Result<Option<PriorPublication>, Failure> {
     let Some((entry, time)) = runner.published_before(planned)? else { return Ok(None) };
-    Ok(Some(Before { entry, time, lost: runner.lost_file(&planned.request.name, out)? }))
+    Ok(Some(PriorPublication { entry, time, lost: runner.lost_file(&planned.request.name, out)? }))
 }
 
-impl Before {
+impl PriorPublication {
     fn line(&self, name: &str) -> String {
         let (entry, day) = (self.entry, self.time.split('T').next().unwrap_or_default());
         match &self.lost {

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Each call is a release of its own, charged to the ledger.\n\nExample:\n  scumble query \"SELECT sex, COUNT(*) AS n FROM people GROUP BY sex\" --cost epsilon=0.1"
 )]
-pub struct Arguments {
+pub struct QueryArguments {
     /// The query
     sql: String,
     /// What it may cost: epsilon=0.5, rho=0.05, or epsilon=1,delta=1e-9
@@ -48,7 +48,7 @@ struct AnswerShown {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: &QueryArguments, quiet: bool) -> Result<(), Failure> {
     let project = Project::open(&arguments.project)?;
     let is_same = |name: &str| name.trim().to_lowercase() == arguments.name.trim().to_lowercase();
     if project.releases.iter().any(|request| is_same(&request.name)) {

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 #[command(
     after_help = "What is published with the same declaration is kept and not paid for again.\n\nExamples:\n  scumble release                          everything that is not published yet\n  scumble release --only \"by sex\"\n  scumble release --again \"by sex\"          pays for new numbers\n  scumble release --only \"by sex\" --integers results/   of integers that another engine has computed"
 )]
-pub struct Arguments {
+pub struct ReleaseArguments {
     #[command(flatten)]
     project: ProjectArguments,
     /// Only the release of this name (may be given several times)
@@ -38,7 +38,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: &ReleaseArguments, quiet: bool) -> Result<(), Failure> {
     let project = Project::open(&arguments.project.file)?;
     let runner = runner(&project, arguments.project.ledger.as_ref());
     for (flag, name) in named(arguments) {
@@ -127,7 +127,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
 }
 
 /// The names that flags give.
-fn named(arguments: &Arguments) -> impl Iterator<Item = (&'static str, &String)> {
+fn named(arguments: &ReleaseArguments) -> impl Iterator<Item = (&'static str, &String)> {
     let only = arguments.only.iter().map(|name| ("--only", name));
     only.chain(arguments.again.iter().map(|name| ("--again", name)))
 }
@@ -190,12 +190,12 @@ struct ReleaseShown<'a> {
     answers: Value,
     kept: bool,
     #[serde(flatten)]
-    before: Option<KeptBefore<'a>>,
+    before: Option<PriorRelease<'a>>,
 }
 
 /// When it was published, if that was before.
 #[derive(Serialize)]
-struct KeptBefore<'a> {
+struct PriorRelease<'a> {
     published: &'a str,
     data_changed: Option<bool>,
 }
@@ -220,6 +220,6 @@ fn kept_shown(kept: &KeptRelease) -> Result<ReleaseShown<'_>, Failure> {
         files: &kept.files,
         answers: published["answers"].take(),
         kept: true,
-        before: Some(KeptBefore { published: &kept.time, data_changed: kept.data_changed }),
+        before: Some(PriorRelease { published: &kept.time, data_changed: kept.data_changed }),
     })
 }

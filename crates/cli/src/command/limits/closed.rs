@@ -1,15 +1,16 @@
 //! Limits with a formula.
 
-use super::{Result, ShownLimit};
+use super::LimitStatement;
 use scumble::quantity::{Delta, Epsilon, Probability, rounded_down, rounded_up};
 use scumble_adversary::limits::{fingerprinting, information, neighbours, packing};
-use scumble_wire::Located;
+use scumble_wire::LocatedValue;
+use scumble_wire::WireResult;
 use serde_json::json;
 
 /// What one document may hold, so that the same one can be given to several limits.
 const GUARANTEE: [&str; 5] = ["epsilon", "delta", "universe", "success", "rows"];
 
-pub fn guarantee(place: &Located<'_>) -> Result<(Epsilon, Delta)> {
+pub fn guarantee(place: &LocatedValue<'_>) -> WireResult<(Epsilon, Delta)> {
     let delta = place.get("delta")?.map_or(place.core(Delta::new(0.0)), |field| field.quantity(Delta::new))?;
     let field = place.field("epsilon")?;
     let epsilon = field.quantity(Epsilon::new)?;
@@ -21,11 +22,11 @@ pub fn guarantee(place: &Located<'_>) -> Result<(Epsilon, Delta)> {
 }
 
 /// (e^ε + δ)/(e^ε + 1).
-pub fn neighbours(place: &Located<'_>) -> Result<ShownLimit> {
+pub fn neighbours(place: &LocatedValue<'_>) -> WireResult<LimitStatement> {
     place.only(&GUARANTEE)?;
     let (epsilon, delta) = guarantee(place)?;
     let most = neighbours::success_at_most(epsilon, delta);
-    Ok(ShownLimit {
+    Ok(LimitStatement {
         numbers: json!({
             "neighbour_success_at_most": most,
             "printed_neighbour_success": neighbours::printed_success_at_most(epsilon, delta),
@@ -39,7 +40,7 @@ pub fn neighbours(place: &Located<'_>) -> Result<ShownLimit> {
 }
 
 /// The size of a set: a number, or "infinite".
-fn size(place: &Located<'_>) -> Result<f64> {
+fn size(place: &LocatedValue<'_>) -> WireResult<f64> {
     match place.value().as_str() {
         Some("infinite") => Ok(f64::INFINITY),
         _ => {
@@ -57,7 +58,7 @@ const PACKING: &str =
     "packing with its group-privacy sum δ(1 − e^{−mε})/(e^ε − 1); Vadhan 2017, 7.5.13, prints δ, which is false";
 
 /// The least error, or how likely goals can be reached.
-pub fn packing(place: &Located<'_>) -> Result<ShownLimit> {
+pub fn packing(place: &LocatedValue<'_>) -> WireResult<LimitStatement> {
     if place.get("m")?.is_some() {
         return reached(place);
     }
@@ -74,14 +75,14 @@ pub fn packing(place: &Located<'_>) -> Result<ShownLimit> {
             "counts that tell {universe} values apart are off by at least {error} somewhere, on some table, if they are right with probability {success}"
         ),
     };
-    Ok(ShownLimit {
+    Ok(LimitStatement {
         numbers: json!({ "packing_m": changes, "packing_count_error": error }),
         words: vec![words],
         theorem: PACKING,
     })
 }
 
-fn reached(place: &Located<'_>) -> Result<ShownLimit> {
+fn reached(place: &LocatedValue<'_>) -> WireResult<LimitStatement> {
     place.only(&["epsilon", "delta", "m", "packing_size"])?;
     let (epsilon, delta) = guarantee(place)?;
     let changes = place.field("m")?.whole()?;
@@ -90,7 +91,7 @@ fn reached(place: &Located<'_>) -> Result<ShownLimit> {
     let attained = packing::key_selection(epsilon, delta, changes);
     let printed = packing::printed_success_at_most(epsilon, delta, size, changes);
     let (correct_words, attained_words) = (rounded_up(correct, 7), rounded_down(attained, 7));
-    Ok(ShownLimit {
+    Ok(LimitStatement {
         numbers: json!({ "correct_bound": correct, "printed_bound": printed, "attained": attained }),
         words: vec![
             format!("goals within {changes} changes are reached with probability at most {correct_words}"),
@@ -101,7 +102,7 @@ fn reached(place: &Located<'_>) -> Result<ShownLimit> {
 }
 
 /// u − 1 − ln u.
-pub fn information(place: &Located<'_>) -> Result<ShownLimit> {
+pub fn information(place: &LocatedValue<'_>) -> WireResult<LimitStatement> {
     place.only(&GUARANTEE)?;
     let (epsilon, delta) = guarantee(place)?;
     let nats = information::nats_per_row(epsilon);
@@ -118,7 +119,7 @@ pub fn information(place: &Located<'_>) -> Result<ShownLimit> {
         words
             .push("delta is above 0: for that no bound is known here, and the number is that of delta = 0".to_string());
     }
-    Ok(ShownLimit {
+    Ok(LimitStatement {
         numbers,
         words,
         theorem: "a ratio of mean 1 in an interval of ratio e^ε; Vadhan 2017, 7.9.5, prints 1.5·ε bits",
@@ -126,7 +127,7 @@ pub fn information(place: &Located<'_>) -> Result<ShownLimit> {
 }
 
 /// How many people many means need.
-pub fn fingerprinting(place: &Located<'_>) -> Result<ShownLimit> {
+pub fn fingerprinting(place: &LocatedValue<'_>) -> WireResult<LimitStatement> {
     place.only(&["n", "attributes", "epsilon", "delta", "rms_error"])?;
     let (epsilon, delta) = guarantee(place)?;
     let (attributes, error) = (place.field("attributes")?.whole()?, place.field("rms_error")?.number()?);
@@ -143,7 +144,7 @@ pub fn fingerprinting(place: &Located<'_>) -> Result<ShownLimit> {
             least.ceil()
         ),
     };
-    Ok(ShownLimit {
+    Ok(LimitStatement {
         numbers,
         words: vec![words],
         theorem: "the fingerprinting lemma with its exact constant (n + 4)/(3(n + 2)); person scope (after Dwork, Smith, Steinke, Ullman, Vadhan 2015)",

@@ -4,7 +4,8 @@ use crate::failure::Failure;
 use crate::input;
 use crate::output::print;
 use clap::{Args, Subcommand};
-use scumble_wire::{Located, WireError};
+use scumble_wire::LocatedValue;
+use scumble_wire::WireResult;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -15,30 +16,30 @@ mod singular;
 /// Which limit.
 #[derive(Args)]
 #[command(arg_required_else_help = true, args_conflicts_with_subcommands = true)]
-pub struct Arguments {
+pub struct LimitsArguments {
     #[command(flatten)]
-    project: project::ProjectLimits,
+    project: project::ProjectLimitsArguments,
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<LimitsCommand>,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum LimitsCommand {
     /// How often an answer can be right on two neighbours: {"epsilon", "delta"}
-    Neighbours(Document),
+    Neighbours(LimitDocumentArguments),
     /// The error of counts that tell many values apart: {"epsilon", "delta", "universe", "success"}, or {…, "m", "packing_size"}
-    Packing(Document),
+    Packing(LimitDocumentArguments),
     /// The error of counts by who is counted by which query: {"queries": rows of 0 and 1, "epsilon", "delta", "beta"}
-    Singular(Document),
+    Singular(LimitDocumentArguments),
     /// How much an output tells about one row: {"epsilon"} and perhaps {"rows"}
-    Information(Document),
+    Information(LimitDocumentArguments),
     /// How many people it takes to publish many means: {"attributes", "epsilon", "delta", "rms_error"}
-    Fingerprinting(Document),
+    Fingerprinting(LimitDocumentArguments),
 }
 
 /// A question in a file.
 #[derive(Args)]
-struct Document {
+struct LimitDocumentArguments {
     /// A JSON document; - reads standard input
     file: PathBuf,
     /// Print JSON instead of text
@@ -47,30 +48,28 @@ struct Document {
 }
 
 /// A limit: its numbers, each with the words that say what it is, and the theorem.
-struct ShownLimit {
+struct LimitStatement {
     numbers: Value,
     words: Vec<String>,
     theorem: &'static str,
 }
 
-type Result<T> = std::result::Result<T, WireError>;
-
 /// Reads the question, and prints the limit.
-pub fn run(arguments: &Arguments) -> std::result::Result<(), Failure> {
+pub fn run(arguments: &LimitsArguments) -> Result<(), Failure> {
     let Some(what) = &arguments.what else { return arguments.project.run() };
-    let (document, limit): (&Document, fn(&Located<'_>) -> Result<ShownLimit>) = match what {
-        What::Neighbours(document) => (document, closed::neighbours),
-        What::Packing(document) => (document, closed::packing),
-        What::Singular(document) => (document, singular::limit),
-        What::Information(document) => (document, closed::information),
-        What::Fingerprinting(document) => (document, closed::fingerprinting),
+    let (document, limit): (&LimitDocumentArguments, fn(&LocatedValue<'_>) -> WireResult<LimitStatement>) = match what {
+        LimitsCommand::Neighbours(document) => (document, closed::neighbours),
+        LimitsCommand::Packing(document) => (document, closed::packing),
+        LimitsCommand::Singular(document) => (document, singular::limit),
+        LimitsCommand::Information(document) => (document, closed::information),
+        LimitsCommand::Fingerprinting(document) => (document, closed::fingerprinting),
     };
     let read = input::json(&document.file)?;
-    let limit = limit(&Located::root(&read)).map_err(|wrong| input::wrong(&document.file, &wrong))?;
+    let limit = limit(&LocatedValue::root(&read)).map_err(|wrong| input::wrong(&document.file, &wrong))?;
     print(&if document.json { limit.into_json() } else { limit.in_words() })
 }
 
-impl ShownLimit {
+impl LimitStatement {
     fn into_json(mut self) -> String {
         self.numbers["words"] = json!(self.words);
         self.numbers["theorem"] = json!(self.theorem);

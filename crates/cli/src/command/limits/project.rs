@@ -6,7 +6,7 @@ use clap::Args;
 use scumble::quantity::{Delta, Epsilon, Exact, rounded_down, rounded_up};
 use scumble::scope::Scope;
 use scumble_adversary::limits::{information, neighbours};
-use scumble_engine::budget::Spent;
+use scumble_engine::budget::Odometer;
 use scumble_engine::project::Project;
 use scumble_engine::release::{Floor, PlannedRelease, Runner};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 /// Which project.
 #[derive(Args)]
-pub struct ProjectLimits {
+pub struct ProjectLimitsArguments {
     /// A project file: the limits beside each of its releases. No row is read
     file: Option<PathBuf>,
     /// Print JSON instead of text
@@ -22,7 +22,7 @@ pub struct ProjectLimits {
     json: bool,
 }
 
-impl ProjectLimits {
+impl ProjectLimitsArguments {
     /// Plans each release, and prints what nobody with its guarantee could do better.
     pub fn run(&self) -> Result<(), Failure> {
         let Some(file) = &self.file else {
@@ -34,29 +34,32 @@ impl ProjectLimits {
         let runner = Runner::new(&project);
         let mut found = Vec::new();
         for request in &project.releases {
-            found.push(Beside::of(runner.plan(request)?)?);
+            found.push(ReleaseLimits::of(runner.plan(request)?)?);
         }
         if found.is_empty() {
             return Err(Failure::Input(format!("{}: there is no [[release]] in it", file.display())));
         }
         match self.json {
-            true => print(&format!("{}\n", json!({ "releases": found.iter().map(Beside::json).collect::<Vec<_>>() }))),
-            false => print(&found.iter().map(Beside::words).collect::<String>()),
+            true => print(&format!(
+                "{}\n",
+                json!({ "releases": found.iter().map(ReleaseLimits::json).collect::<Vec<_>>() })
+            )),
+            false => print(&found.iter().map(ReleaseLimits::words).collect::<String>()),
         }
     }
 }
 
 /// A release and what is known about all others with its guarantee.
-struct Beside {
+struct ReleaseLimits {
     name: String,
     /// What it promises a person.
     promise: Option<(Epsilon, Delta)>,
     floors: Vec<Floor>,
 }
 
-impl Beside {
+impl ReleaseLimits {
     fn of(planned: PlannedRelease) -> Result<Self, Failure> {
-        let spent = Spent::of(&planned.plan.events, &Scope::Person)?;
+        let spent = Odometer::of(&planned.plan.events, &Scope::Person)?;
         let own = planned.request.cost.delta.clone().unwrap_or_else(Exact::zero);
         // Without an ε at its own δ: at the least δ where it has one, or where many look.
         let usual: Exact = "1e-9".parse()?;

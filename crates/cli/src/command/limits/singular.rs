@@ -1,14 +1,15 @@
 //! The limit of a query matrix.
 
+use super::LimitStatement;
 use super::closed::guarantee;
-use super::{Result, ShownLimit};
 use scumble::quantity::rounded_down;
 use scumble_adversary::limits::singular::{Matrix, best, whole, wrong_fraction_lower};
-use scumble_wire::Located;
+use scumble_wire::LocatedValue;
+use scumble_wire::WireResult;
 use serde_json::json;
 
 /// E ≥ (σ_min/2)·√(s·c/k).
-pub fn limit(place: &Located<'_>) -> Result<ShownLimit> {
+pub fn limit(place: &LocatedValue<'_>) -> WireResult<LimitStatement> {
     place.only(&["queries", "epsilon", "delta", "beta"])?;
     let (epsilon, delta) = guarantee(place)?;
     let queries = matrix(&place.field("queries")?)?;
@@ -25,7 +26,7 @@ pub fn limit(place: &Located<'_>) -> Result<ShownLimit> {
             rounded_down(error, 7)
         ),
     };
-    Ok(ShownLimit {
+    Ok(LimitStatement {
         numbers: json!({
             "least_singular_value": all.least_singular_value,
             "wrong_fraction_at_least": wrong,
@@ -45,7 +46,7 @@ pub fn limit(place: &Located<'_>) -> Result<ShownLimit> {
 }
 
 /// Rows of 0, 1 (and −1), or the words "… of order N" for (1 + H)/2 with Sylvester's matrix of that order.
-fn matrix(place: &Located<'_>) -> Result<Matrix> {
+fn matrix(place: &LocatedValue<'_>) -> WireResult<Matrix> {
     if let Some(words) = place.value().as_str() {
         let order = words.strip_prefix("rows of (1+H)/2").and_then(|rest| rest.rsplit(' ').next()?.parse().ok());
         let unknown = || place.refuse("rows of 0 and 1 are expected, or the words \"rows of (1+H)/2, order 16\"");
@@ -53,11 +54,11 @@ fn matrix(place: &Located<'_>) -> Result<Matrix> {
     }
     let mut rows = Vec::new();
     for row in place.list()? {
-        let entry = |value: Located<'_>| match value.value().as_i64() {
+        let entry = |value: LocatedValue<'_>| match value.value().as_i64() {
             Some(entry @ -1..=1) => Ok(entry as i8),
             _ => Err(value.refuse("-1, 0 or 1 is expected")),
         };
-        rows.push(row.list()?.into_iter().map(entry).collect::<Result<Vec<i8>>>()?);
+        rows.push(row.list()?.into_iter().map(entry).collect::<WireResult<Vec<i8>>>()?);
     }
     place.core(Matrix::new(rows))
 }

@@ -1,8 +1,8 @@
 //! `scumble local collect`.
 
-use super::{Alphabet, Asked, Question, lines};
+use super::{Alphabet, LocalQuestion, LocalQuestionArguments, lines};
 use crate::command::account::{DIGITS, value};
-use crate::command::book::LedgerArguments;
+use crate::command::book::ChargedLedgerArguments;
 use crate::command::engine::head_line;
 use crate::failure::Failure;
 use crate::output::{print, quoted};
@@ -10,7 +10,7 @@ use clap::Args;
 use comfy_table::Table;
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use scumble::event::{Event, Shift, Word, charged_by_scope, charged_where_seen};
-use scumble::loss::shuffle::Shuffled;
+use scumble::loss::shuffle::ShuffleLoss;
 use scumble::parties::local::mean::Mean;
 use scumble::parties::local::{Frequency, FrequencyOracle};
 use scumble::quantity::{Beta, Delta, Epsilon, rounded_up};
@@ -22,12 +22,12 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 #[derive(Args)]
-pub struct Arguments {
+pub struct LocalCollectArguments {
     /// A file with one report per line; - reads standard input
     #[arg(default_value = "-")]
     reports: PathBuf,
     #[command(flatten)]
-    question: Question,
+    question: LocalQuestionArguments,
     /// The attribute that the value is, for the table of costs; may be repeated
     #[arg(long, value_name = "NAME")]
     attribute: Vec<String>,
@@ -41,7 +41,7 @@ pub struct Arguments {
     #[arg(long, requires = "shuffled")]
     delta: Option<Delta>,
     #[command(flatten)]
-    ledger: LedgerArguments,
+    ledger: ChargedLedgerArguments,
     /// The collection's name in the ledger
     #[arg(long, default_value = "local")]
     name: String,
@@ -68,7 +68,7 @@ fn counted(presence: Option<f64>, value: Epsilon, attributes: &AttributeSet) -> 
 const UNNAMED: &str = "value";
 
 /// What the reports say.
-struct Collected {
+struct CollectionResult {
     oracle: &'static str,
     reports: u64,
     rejected: u64,
@@ -80,7 +80,7 @@ struct Collected {
 }
 
 /// Counts, estimates, prints.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &LocalCollectArguments) -> Result<(), Failure> {
     let names = arguments.attribute.iter().map(String::as_str);
     let attributes = AttributeSet::new(if arguments.attribute.is_empty() { vec![UNNAMED] } else { names.collect() })?;
     let asked = arguments.question.asked()?;
@@ -90,8 +90,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => None,
     };
     let collected = match asked {
-        Asked::Frequencies(oracle, alphabet) => frequencies(arguments, &oracle, &alphabet, &attributes)?,
-        Asked::Mean(mean) => means(arguments, &mean, &attributes)?,
+        LocalQuestion::Frequencies(oracle, alphabet) => frequencies(arguments, &oracle, &alphabet, &attributes)?,
+        LocalQuestion::Mean(mean) => means(arguments, &mean, &attributes)?,
     };
     // Where nobody has reported yet, everything is possible; where somebody has, this is another file.
     if collected.reports == 0 && collected.rejected > 0 {
@@ -118,18 +118,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// What the owners of these reports have paid, for a ledger that knows the same people.
-fn charge_of(arguments: &Arguments, asked: &Asked, attributes: &AttributeSet) -> Result<ExternalCharge, Failure> {
+fn charge_of(
+    arguments: &LocalCollectArguments,
+    asked: &LocalQuestion,
+    attributes: &AttributeSet,
+) -> Result<ExternalCharge, Failure> {
     if arguments.attribute.is_empty() {
         let sentence = "a ledger counts by attribute: say what the value is with --attribute NAME";
         return Err(Failure::Input(sentence.to_string()));
     }
     let presence = match asked {
-        Asked::Frequencies(oracle, _) if arguments.question.presence => Some(oracle.epsilon_presence()),
+        LocalQuestion::Frequencies(oracle, _) if arguments.question.presence => Some(oracle.epsilon_presence()),
         _ => None,
     };
     let about = match asked {
-        Asked::Frequencies(oracle, _) => json!({ "oracle": oracle.kind().name(), "values": oracle.values() }),
-        Asked::Mean(_) => json!({ "oracle": "mean" }),
+        LocalQuestion::Frequencies(oracle, _) => json!({ "oracle": oracle.kind().name(), "values": oracle.values() }),
+        LocalQuestion::Mean(_) => json!({ "oracle": "mean" }),
     };
     let events = counted(presence, arguments.question.epsilon, attributes)?;
     let events_as_json: Vec<Value> = events.iter().map(event_to_json).collect();
@@ -143,14 +147,14 @@ fn charge_of(arguments: &Arguments, asked: &Asked, attributes: &AttributeSet) ->
 }
 
 fn frequencies(
-    arguments: &Arguments,
+    arguments: &LocalCollectArguments,
     oracle: &FrequencyOracle,
     alphabet: &Alphabet,
     attributes: &AttributeSet,
-) -> Result<Collected, Failure> {
+) -> Result<CollectionResult, Failure> {
     let mut tally = oracle.tally()?;
     let too_long = lines::blocks(&arguments.reports, |block| tally.add_lines(block))?;
-    Ok(Collected {
+    Ok(CollectionResult {
         oracle: oracle.kind().name(),
         reports: tally.reports(),
         rejected: tally.rejected() + too_long,
@@ -161,7 +165,11 @@ fn frequencies(
     })
 }
 
-fn means(arguments: &Arguments, mean: &Mean, attributes: &AttributeSet) -> Result<Collected, Failure> {
+fn means(
+    arguments: &LocalCollectArguments,
+    mean: &Mean,
+    attributes: &AttributeSet,
+) -> Result<CollectionResult, Failure> {
     let (mut ones, mut zeros, mut rejected) = (0, 0, 0);
     let count = |block: &[u8]| {
         for line in block.split(|letter| *letter == b'\n') {
@@ -174,7 +182,7 @@ fn means(arguments: &Arguments, mean: &Mean, attributes: &AttributeSet) -> Resul
     };
     let too_long = lines::blocks(&arguments.reports, count)?;
     let reports = ones + zeros;
-    Ok(Collected {
+    Ok(CollectionResult {
         oracle: "mean",
         reports,
         rejected: rejected + too_long,
@@ -185,11 +193,11 @@ fn means(arguments: &Arguments, mean: &Mean, attributes: &AttributeSet) -> Resul
     })
 }
 
-impl Arguments {
+impl LocalCollectArguments {
     /// ε of the shuffled reports at the δ that is asked for.
     fn shuffled(&self, reports: u64) -> Result<Option<f64>, Failure> {
         let Some(delta) = self.delta.filter(|_| reports > 0) else { return Ok(None) };
-        Ok(Some(Shuffled::new(self.question.epsilon, reports)?.epsilon_upper(delta)))
+        Ok(Some(ShuffleLoss::new(self.question.epsilon, reports)?.epsilon_upper(delta)))
     }
 }
 
@@ -200,7 +208,7 @@ fn divided(frequency: &Frequency, reports: u64) -> Frequency {
     Frequency { count: count / n, standard_error: standard_error / n, low: low / n, high: high / n }
 }
 
-impl Collected {
+impl CollectionResult {
     fn is_mean(&self) -> bool {
         self.oracle == "mean"
     }
@@ -220,7 +228,7 @@ impl Collected {
 
     fn as_json(
         &self,
-        arguments: &Arguments,
+        arguments: &LocalCollectArguments,
         shuffled: Option<f64>,
         attributes: AttributeSet,
     ) -> Result<Value, Failure> {
@@ -248,7 +256,7 @@ impl Collected {
 
     fn in_words(
         &self,
-        arguments: &Arguments,
+        arguments: &LocalCollectArguments,
         shuffled: Option<f64>,
         attributes: AttributeSet,
     ) -> Result<String, Failure> {

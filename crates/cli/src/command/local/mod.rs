@@ -9,37 +9,37 @@ use crate::failure::Failure;
 use crate::input;
 use clap::{Args, Subcommand};
 use scumble::parties::local::mean::Mean;
-use scumble::parties::local::{Absent, FrequencyOracle, ReportKind};
+use scumble::parties::local::{AbsentOwners, FrequencyOracle, ReportKind};
 use scumble::quantity::Epsilon;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// The subcommands.
 #[derive(Args)]
-pub struct Arguments {
+pub struct LocalArguments {
     #[command(subcommand)]
-    what: What,
+    what: LocalCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum LocalCommand {
     /// One randomized report about one owner's value: for the owner's device
-    Report(report::Arguments),
+    Report(report::LocalReportArguments),
     /// How many owners hold each value, from their reports: for the collector
-    Collect(collect::Arguments),
+    Collect(collect::LocalCollectArguments),
 }
 
 /// Runs one of the subcommands.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &LocalArguments) -> Result<(), Failure> {
     match &arguments.what {
-        What::Report(arguments) => report::run(arguments),
-        What::Collect(arguments) => collect::run(arguments),
+        LocalCommand::Report(arguments) => report::run(arguments),
+        LocalCommand::Collect(arguments) => collect::run(arguments),
     }
 }
 
 /// What is asked of every owner; the same on both sides.
 #[derive(Args)]
-struct Question {
+struct LocalQuestionArguments {
     /// What one report may tell about its owner's value
     #[arg(long)]
     epsilon: Epsilon,
@@ -65,20 +65,20 @@ fn kind(text: &str) -> Result<ReportKind, String> {
 }
 
 /// A question that can be answered.
-enum Asked {
+enum LocalQuestion {
     Frequencies(FrequencyOracle, Alphabet),
     Mean(Mean),
 }
 
-impl Question {
+impl LocalQuestionArguments {
     /// What owners without a value do.
-    fn absent(&self) -> Absent {
-        if self.presence { Absent::Report } else { Absent::Silent }
+    fn absent(&self) -> AbsentOwners {
+        if self.presence { AbsentOwners::Report } else { AbsentOwners::Silent }
     }
 
-    fn asked(&self) -> Result<Asked, Failure> {
+    fn asked(&self) -> Result<LocalQuestion, Failure> {
         if self.mean {
-            return Ok(Asked::Mean(Mean::new(self.epsilon)?));
+            return Ok(LocalQuestion::Mean(Mean::new(self.epsilon)?));
         }
         let alphabet = match (&self.alphabet, self.values) {
             (Some(path), _) => Alphabet::read(path)?,
@@ -89,7 +89,7 @@ impl Question {
             }
         };
         let oracle = FrequencyOracle::chosen(self.oracle, self.absent(), self.epsilon, alphabet.values())?;
-        Ok(Asked::Frequencies(oracle, alphabet))
+        Ok(LocalQuestion::Frequencies(oracle, alphabet))
     }
 }
 

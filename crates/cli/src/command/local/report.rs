@@ -1,6 +1,6 @@
 //! `scumble local report`.
 
-use super::{Alphabet, Asked, Question};
+use super::{Alphabet, LocalQuestion, LocalQuestionArguments};
 use crate::failure::{Failure, say};
 use crate::input;
 use crate::output::print;
@@ -12,12 +12,12 @@ use serde_json::json;
 use std::path::Path;
 
 #[derive(Args)]
-pub struct Arguments {
+pub struct LocalReportArguments {
     /// The owner's value; without it values are read from standard input, one owner on each line
     #[arg(conflicts_with = "absent")]
     value: Option<String>,
     #[command(flatten)]
-    question: Question,
+    question: LocalQuestionArguments,
     /// The report of an owner who has no value; needs --presence
     #[arg(long, requires = "presence")]
     absent: bool,
@@ -30,7 +30,7 @@ pub struct Arguments {
 }
 
 /// Reads everything before anything is drawn, so that a wrong value leaves no report.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &LocalReportArguments) -> Result<(), Failure> {
     let asked = arguments.question.asked()?;
     let given = match (&arguments.value, arguments.absent) {
         (Some(value), _) => value.clone(),
@@ -46,12 +46,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => Box::new(SecureSource::new()?),
     };
     let reports = match &asked {
-        Asked::Frequencies(oracle, _) if arguments.absent => vec![oracle.absent(&mut *bits).to_string()],
-        Asked::Frequencies(oracle, alphabet) => frequencies(oracle, alphabet, &given, alone, &mut *bits)?,
-        Asked::Mean(mean) => means(mean, &given, alone, &mut *bits)?,
+        LocalQuestion::Frequencies(oracle, _) if arguments.absent => vec![oracle.absent(&mut *bits).to_string()],
+        LocalQuestion::Frequencies(oracle, alphabet) => frequencies(oracle, alphabet, &given, alone, &mut *bits)?,
+        LocalQuestion::Mean(mean) => means(mean, &given, alone, &mut *bits)?,
     };
     if arguments.json {
-        let oracle = if let Asked::Frequencies(oracle, _) = &asked { oracle.kind().name() } else { "mean" };
+        let oracle = if let LocalQuestion::Frequencies(oracle, _) = &asked { oracle.kind().name() } else { "mean" };
         let (epsilon, private) = (arguments.question.epsilon.get(), arguments.insecure_seed.is_none());
         return print(&format!(
             "{}\n",

@@ -1,7 +1,7 @@
 //! The distributions that can be drawn, their flags, and how each is drawn. A new one gets a variant, a line in `common` and a
 //! line in `draws`.
 
-use super::{Block, Common};
+use super::{DrawArguments, DrawBlock};
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
 use num_bigint::BigUint;
@@ -20,7 +20,7 @@ pub enum Distribution {
         #[arg(long, allow_hyphen_values = true)]
         sigma: Sigma,
         #[command(flatten)]
-        common: Common,
+        common: DrawArguments,
     },
     /// P[z] ∝ e^(−|z|/scale) on the integers
     DiscreteLaplace {
@@ -28,7 +28,7 @@ pub enum Distribution {
         #[arg(long, allow_hyphen_values = true)]
         scale: Scale,
         #[command(flatten)]
-        common: Common,
+        common: DrawArguments,
     },
     /// P[n] ∝ e^(−n/scale) on 0, 1, 2, …
     Geometric {
@@ -36,7 +36,7 @@ pub enum Distribution {
         #[arg(long, allow_hyphen_values = true)]
         scale: Scale,
         #[command(flatten)]
-        common: Common,
+        common: DrawArguments,
     },
     /// Discrete Laplace noise that is never further from zero than the bound
     TruncatedDiscreteLaplace {
@@ -47,7 +47,7 @@ pub enum Distribution {
         #[arg(long, allow_hyphen_values = true)]
         bound: i64,
         #[command(flatten)]
-        common: Common,
+        common: DrawArguments,
     },
     /// P[z] ∝ e^(−max|z_i|/scale) for several integers at once, on one line
     KNorm {
@@ -58,7 +58,7 @@ pub enum Distribution {
         #[arg(long, allow_hyphen_values = true)]
         dimension: usize,
         #[command(flatten)]
-        common: Common,
+        common: DrawArguments,
     },
     /// Noise in shares: shapes add up, and shape 1 is geometric
     NegativeBinomial {
@@ -69,7 +69,7 @@ pub enum Distribution {
         #[arg(long, allow_hyphen_values = true, value_parser = fraction)]
         shape: Fraction,
         #[command(flatten)]
-        common: Common,
+        common: DrawArguments,
     },
     /// How many of many trials succeed
     Binomial {
@@ -80,7 +80,7 @@ pub enum Distribution {
         #[arg(long, allow_hyphen_values = true)]
         probability: Probability,
         #[command(flatten)]
-        common: Common,
+        common: DrawArguments,
     },
     /// Uniform integers 0, …, below − 1
     Uniform {
@@ -88,14 +88,14 @@ pub enum Distribution {
         #[arg(long, allow_hyphen_values = true, value_parser = bound)]
         below: u128,
         #[command(flatten)]
-        common: Common,
+        common: DrawArguments,
     },
     /// Coins: 1 with the given probability, else 0
     Bernoulli {
         #[command(flatten)]
-        chance: Chance,
+        chance: CoinBiasArguments,
         #[command(flatten)]
-        common: Common,
+        common: DrawArguments,
     },
     /// A uniformly random order of 0, …, of − 1, on one line
     Permutation {
@@ -103,7 +103,7 @@ pub enum Distribution {
         #[arg(long, allow_hyphen_values = true, value_parser = length)]
         of: usize,
         #[command(flatten)]
-        common: Common,
+        common: DrawArguments,
     },
     /// A uniformly random set of this many of 0, …, universe − 1, in order on one line
     Subset {
@@ -114,7 +114,7 @@ pub enum Distribution {
         #[arg(long, allow_hyphen_values = true, value_parser = length)]
         size: usize,
         #[command(flatten)]
-        common: Common,
+        common: DrawArguments,
     },
     /// A·arsinh((σ/A)·N(0,1)) on the integers: lighter tails than a Gaussian
     SinhNormal {
@@ -125,14 +125,14 @@ pub enum Distribution {
         #[arg(long, allow_hyphen_values = true)]
         a: Scale,
         #[command(flatten)]
-        common: Common,
+        common: DrawArguments,
     },
 }
 
 /// The bias of a coin, in one of three ways.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
-pub struct Chance {
+pub struct CoinBiasArguments {
     /// The probability of 1
     #[arg(long, allow_hyphen_values = true)]
     probability: Option<Probability>,
@@ -144,32 +144,32 @@ pub struct Chance {
     logistic: Option<Fraction>,
 }
 
-type Fill = Box<dyn Fn(&mut dyn BitSource, &mut [i64])>;
-type Large = Box<dyn Fn(&mut dyn BitSource) -> u128>;
-type Coin = Box<dyn Fn(&mut dyn BitSource) -> bool>;
-type List = Box<dyn Fn(&mut dyn BitSource) -> Vec<i64>>;
+type IntegerSampler = Box<dyn Fn(&mut dyn BitSource, &mut [i64])>;
+type LargeIntegerSampler = Box<dyn Fn(&mut dyn BitSource) -> u128>;
+type CoinSampler = Box<dyn Fn(&mut dyn BitSource) -> bool>;
+type ListSampler = Box<dyn Fn(&mut dyn BitSource) -> Vec<i64>>;
 
 /// How a distribution is drawn.
-pub enum Draws {
-    Fill(Fill),
-    Large(Large),
-    Lists { length: usize, draw: List },
+pub enum DistributionSampler {
+    Fill(IntegerSampler),
+    Large(LargeIntegerSampler),
+    Lists { length: usize, draw: ListSampler },
 }
 
-impl Draws {
+impl DistributionSampler {
     /// This many draws, in the place of those that `block` holds.
-    pub fn draw(&self, bits: &mut dyn BitSource, count: usize, block: &mut Block) {
+    pub fn draw(&self, bits: &mut dyn BitSource, count: usize, block: &mut DrawBlock) {
         match (self, block) {
-            (Self::Fill(fill), Block::Integers(values)) => {
+            (Self::Fill(fill), DrawBlock::Integers(values)) => {
                 values.resize(count, 0);
                 fill(bits, values);
             }
             (Self::Fill(_), block) => {
-                *block = Block::Integers(Vec::new());
+                *block = DrawBlock::Integers(Vec::new());
                 self.draw(bits, count, block);
             }
-            (Self::Large(draw), block) => *block = Block::Large((0..count).map(|_| draw(bits)).collect()),
-            (Self::Lists { draw, .. }, block) => *block = Block::Lists((0..count).map(|_| draw(bits)).collect()),
+            (Self::Large(draw), block) => *block = DrawBlock::Large((0..count).map(|_| draw(bits)).collect()),
+            (Self::Lists { draw, .. }, block) => *block = DrawBlock::Lists((0..count).map(|_| draw(bits)).collect()),
         }
     }
 
@@ -187,7 +187,7 @@ const LONGEST: usize = 100_000_000;
 
 impl Distribution {
     /// The flags that every distribution has.
-    pub fn common(&self) -> &Common {
+    pub fn common(&self) -> &DrawArguments {
         match self {
             Self::DiscreteGaussian { common, .. }
             | Self::DiscreteLaplace { common, .. }
@@ -205,39 +205,39 @@ impl Distribution {
     }
 
     /// How it is drawn; parameters that do not go together are refused here, before anything is drawn.
-    pub fn draws(&self) -> Result<Draws, Failure> {
+    pub fn draws(&self) -> Result<DistributionSampler, Failure> {
         Ok(match self {
             Self::DiscreteGaussian { sigma, .. } => {
                 let noise = DiscreteGaussian::new(*sigma);
-                Draws::Fill(Box::new(move |bits, out| noise.fill(bits, out)))
+                DistributionSampler::Fill(Box::new(move |bits, out| noise.fill(bits, out)))
             }
             Self::DiscreteLaplace { scale, .. } => {
                 let noise = DiscreteLaplace::new(*scale);
-                Draws::Fill(Box::new(move |bits, out| noise.fill(bits, out)))
+                DistributionSampler::Fill(Box::new(move |bits, out| noise.fill(bits, out)))
             }
             Self::Geometric { scale, .. } => {
                 let noise = Geometric::new(*scale);
-                Draws::Fill(Box::new(move |bits, out| noise.fill(bits, out)))
+                DistributionSampler::Fill(Box::new(move |bits, out| noise.fill(bits, out)))
             }
             Self::TruncatedDiscreteLaplace { scale, bound, .. } => {
                 let noise = TruncatedDiscreteLaplace::new(*scale, *bound).map_err(|error| flag("bound", &error))?;
-                Draws::Fill(Box::new(move |bits, out| noise.fill(bits, out)))
+                DistributionSampler::Fill(Box::new(move |bits, out| noise.fill(bits, out)))
             }
             Self::KNorm { scale, dimension, .. } => {
                 let noise = KNorm::new(*scale, *dimension).map_err(|error| flag("dimension", &error))?;
-                Draws::Lists { length: *dimension, draw: Box::new(move |bits| noise.sample(bits)) }
+                DistributionSampler::Lists { length: *dimension, draw: Box::new(move |bits| noise.sample(bits)) }
             }
             Self::NegativeBinomial { scale, shape, .. } => {
                 let noise = NegativeBinomial::new(*scale, shape).map_err(|error| flag("shape", &error))?;
-                Draws::Fill(Box::new(move |bits, out| noise.fill(bits, out)))
+                DistributionSampler::Fill(Box::new(move |bits, out| noise.fill(bits, out)))
             }
             Self::Binomial { trials, probability, .. } => {
                 let count = Binomial::new(*trials, *probability);
-                Draws::Large(Box::new(move |bits| count.sample(bits)))
+                DistributionSampler::Large(Box::new(move |bits| count.sample(bits)))
             }
             Self::Uniform { below, .. } => {
                 let below = *below;
-                Draws::Large(Box::new(move |bits| uniform::below(bits, below)))
+                DistributionSampler::Large(Box::new(move |bits| uniform::below(bits, below)))
             }
             Self::Bernoulli { chance, .. } => chance.draws(),
             Self::Permutation { of, .. } => {
@@ -245,7 +245,7 @@ impl Distribution {
                 let draw = move |bits: &mut dyn BitSource| {
                     permutation::of(bits, length).into_iter().map(|index| index as i64).collect()
                 };
-                Draws::Lists { length, draw: Box::new(draw) }
+                DistributionSampler::Lists { length, draw: Box::new(draw) }
             }
             Self::Subset { universe, size, .. } => {
                 let (universe, length) = (*universe, *size);
@@ -256,20 +256,22 @@ impl Distribution {
                     let chosen = subset::of_size(bits, universe, length as u64).unwrap_or_default();
                     chosen.into_iter().map(|member| member as i64).collect()
                 };
-                Draws::Lists { length, draw: Box::new(draw) }
+                DistributionSampler::Lists { length, draw: Box::new(draw) }
             }
             Self::SinhNormal { sigma, a, .. } => {
                 let noise = SinhNormal::new(*sigma, *a).map_err(|error| flag("a", &error))?;
-                Draws::Fill(Box::new(move |bits, out| noise.fill(bits, out)))
+                DistributionSampler::Fill(Box::new(move |bits, out| noise.fill(bits, out)))
             }
         })
     }
 }
 
-impl Chance {
-    fn draws(&self) -> Draws {
-        let fill = |coin: Coin| {
-            Draws::Fill(Box::new(move |bits, out| out.iter_mut().for_each(|slot| *slot = i64::from(coin(bits)))))
+impl CoinBiasArguments {
+    fn draws(&self) -> DistributionSampler {
+        let fill = |coin: CoinSampler| {
+            DistributionSampler::Fill(Box::new(move |bits, out| {
+                out.iter_mut().for_each(|slot| *slot = i64::from(coin(bits)))
+            }))
         };
         if let Some(exponent) = self.exp_minus.clone() {
             return fill(Box::new(move |bits| bernoulli::exp_minus(bits, &exponent)));

@@ -5,12 +5,12 @@ mod summary;
 
 use crate::failure::Failure;
 use clap::Args;
-use distribution::{Distribution, Draws};
+use distribution::{Distribution, DistributionSampler};
 use scumble::noise::{BitSource, InsecureSeededSource, SecureSource};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
-use summary::Summary;
+use summary::RunningMoments;
 
 /// Which noise, and how much of it.
 #[derive(Args)]
@@ -19,14 +19,14 @@ use summary::Summary;
     subcommand_value_name = "DISTRIBUTION",
     subcommand_help_heading = "Distributions"
 )]
-pub struct Arguments {
+pub struct NoiseArguments {
     #[command(subcommand)]
     distribution: Distribution,
 }
 
 /// What every distribution takes.
 #[derive(Args)]
-pub struct Common {
+pub struct DrawArguments {
     /// How many draws
     #[arg(long, default_value = "1", value_parser = count, allow_hyphen_values = true)]
     count: u64,
@@ -45,7 +45,7 @@ pub struct Common {
 const BLOCK: usize = 1 << 16;
 
 /// Draws and prints.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &NoiseArguments) -> Result<(), Failure> {
     let draws = arguments.distribution.draws()?;
     let common = arguments.distribution.common();
     let mut bits: Box<dyn BitSource> = match common.insecure_seed {
@@ -58,11 +58,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => Box::new(SecureSource::new()?),
     };
     let mut output = std::io::stdout().lock();
-    let mut summary = Summary::default();
+    let mut summary = RunningMoments::default();
     let mut seconds = Duration::ZERO;
     let mut text = String::new();
     let mut missing = common.count;
-    let mut block = Block::Integers(Vec::new());
+    let mut block = DrawBlock::Integers(Vec::new());
     if common.json {
         output.write_all(b"[")?;
     }
@@ -105,7 +105,7 @@ fn as_list(lines: &str, continued: bool) -> String {
 }
 
 /// The draws of one block.
-pub enum Block {
+pub enum DrawBlock {
     /// One integer per draw.
     Integers(Vec<i64>),
     /// One non-negative integer per draw, perhaps a very large one.
@@ -114,7 +114,7 @@ pub enum Block {
     Lists(Vec<Vec<i64>>),
 }
 
-impl Block {
+impl DrawBlock {
     fn write(&self, text: &mut String) {
         match self {
             Self::Integers(values) => values.iter().for_each(|value| write_line(text, value)),
@@ -144,7 +144,7 @@ fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("a seed must be an integer in [0, 2^64), not {text}"))
 }
 
-impl Draws {
+impl DistributionSampler {
     /// How many draws to hold at a time, so that a block of lists stays small too.
     fn block_length(&self, longest: usize) -> usize {
         (longest / self.values_per_draw().max(1)).max(1)

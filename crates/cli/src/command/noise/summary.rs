@@ -1,12 +1,12 @@
 //! What a stream of draws looks like: count, mean, variance, extremes.
 
-use super::Block;
+use super::DrawBlock;
 use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Running moments (Chan, Golub, LeVeque 1979: blocks are merged, so that nothing large is subtracted) and extremes.
 #[derive(Default)]
-pub struct Summary {
+pub struct RunningMoments {
     values: f64,
     mean: f64,
     squares: f64,
@@ -36,17 +36,17 @@ impl Integer {
     }
 }
 
-impl Summary {
+impl RunningMoments {
     /// Adds the draws of a block; each integer of a list counts for itself.
-    pub fn add(&mut self, block: &Block) {
+    pub fn add(&mut self, block: &DrawBlock) {
         match block {
-            Block::Integers(values) => self.add_integers(values),
-            Block::Large(values) => {
+            DrawBlock::Integers(values) => self.add_integers(values),
+            DrawBlock::Large(values) => {
                 let floats: Vec<f64> = values.iter().map(|value| *value as f64).collect();
                 self.add_moments(&floats);
                 self.add_extremes(values.iter().map(|value| Integer::NonNegative(*value)));
             }
-            Block::Lists(lists) => lists.iter().for_each(|list| self.add_integers(list)),
+            DrawBlock::Lists(lists) => lists.iter().for_each(|list| self.add_integers(list)),
         }
     }
 

@@ -8,7 +8,7 @@ use serde_json::json;
 use std::path::PathBuf;
 
 #[derive(Args)]
-pub struct Arguments {
+pub struct PartiesKeyArguments {
     /// The file for the private half; it must not be there yet
     file: PathBuf,
     /// Print the public half of a key that is there
@@ -20,7 +20,7 @@ pub struct Arguments {
 }
 
 /// Makes or reads a key; prints its public half.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &PartiesKeyArguments) -> Result<(), Failure> {
     let key = match arguments.public {
         true => Key::read(&arguments.file)?,
         false => {

@@ -7,7 +7,7 @@ mod product;
 mod send;
 mod serve;
 
-use crate::command::book::LedgerArguments;
+use crate::command::book::ChargedLedgerArguments;
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
 use scumble_engine::release::ExternalCharge;
@@ -22,46 +22,46 @@ use std::time::Duration;
 #[command(
     after_help = "Everybody makes a key, and all keys go into one plan that everybody has. Then each server runs serve, and each party runs send.\n\nExamples:\n  scumble parties key hospital-a.key\n  scumble parties plan flu.toml\n  scumble parties serve flu.toml --key north.key --ledger north.ledger\n  scumble parties send flu.toml --key hospital-a.key --counts counts.csv"
 )]
-pub struct Arguments {
+pub struct PartiesArguments {
     #[command(subcommand)]
-    what: What,
+    what: PartiesCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum PartiesCommand {
     /// Makes a key for a server or a party, and prints the half that goes into the plan
-    Key(key::Arguments),
+    Key(key::PartiesKeyArguments),
     /// Checks a plan and says what it costs, against whom, and the error to expect
-    Plan(plan::Arguments),
+    Plan(plan::PartiesPlanArguments),
     /// Runs one of the servers: collects shares, agrees on the list, charges the ledger, opens the sum with the others
-    Serve(serve::Arguments),
+    Serve(serve::PartiesServeArguments),
     /// Sends one party's numbers, with its share of the noise, in shares to all servers
-    Send(send::Arguments),
+    Send(send::PartiesSendArguments),
     /// How many owners have both of two bits, of which each of two parties knows one
-    Product(product::Arguments),
+    Product(product::PartiesProductArguments),
 }
 
 /// Runs one of the subcommands.
-pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: &PartiesArguments, quiet: bool) -> Result<(), Failure> {
     match &arguments.what {
-        What::Key(arguments) => key::run(arguments),
-        What::Plan(arguments) => plan::run(arguments),
-        What::Serve(arguments) => serve::run(arguments, quiet),
-        What::Send(arguments) => send::run(arguments, quiet),
-        What::Product(arguments) => product::run(arguments, quiet),
+        PartiesCommand::Key(arguments) => key::run(arguments),
+        PartiesCommand::Plan(arguments) => plan::run(arguments),
+        PartiesCommand::Serve(arguments) => serve::run(arguments, quiet),
+        PartiesCommand::Send(arguments) => send::run(arguments, quiet),
+        PartiesCommand::Product(arguments) => product::run(arguments, quiet),
     }
 }
 
 /// What everybody who takes part is given.
 #[derive(Args)]
-struct PartArguments {
+struct ParticipantArguments {
     /// The plan
     plan: PathBuf,
     /// The own key: whose it is says the plan
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
     #[command(flatten)]
-    ledger: LedgerArguments,
+    ledger: ChargedLedgerArguments,
     /// How many seconds others are waited for
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = clap::value_parser!(u64).range(1..=604_800))]
     wait: u64,
@@ -70,7 +70,7 @@ struct PartArguments {
     json: bool,
 }
 
-impl PartArguments {
+impl ParticipantArguments {
     /// The plan and the own key, from their files.
     fn open<P>(&self, plan: impl Fn(&Path) -> scumble_parties::Result<P>) -> Result<(P, Key), Failure> {
         Ok((plan(&self.plan)?, Key::read(&self.key)?))

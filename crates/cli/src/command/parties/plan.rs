@@ -16,7 +16,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
-pub struct Arguments {
+pub struct PartiesPlanArguments {
     /// The plan
     plan: PathBuf,
     /// Print JSON instead of text
@@ -25,7 +25,7 @@ pub struct Arguments {
 }
 
 /// Reads, prices, prints.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &PartiesPlanArguments) -> Result<(), Failure> {
     if is_of_two(&arguments.plan) {
         return of_two(&ProductPlan::open(&arguments.plan)?, arguments.json);
     }
@@ -70,7 +70,7 @@ fn of_two(plan: &ProductPlan, as_json: bool) -> Result<(), Failure> {
 }
 
 /// How many parties a sum is of, at least and at most.
-pub type Answers = RangeInclusive<u64>;
+pub type PartyCountRange = RangeInclusive<u64>;
 
 /// ε in each scope, as planned.
 fn costs(plan: &Plan) -> Result<[(&'static str, f64); 3], Failure> {
@@ -86,7 +86,7 @@ fn costs(plan: &Plan) -> Result<[(&'static str, f64); 3], Failure> {
 }
 
 /// What a sum of this many parties promises.
-pub fn promised(plan: &Plan, answers: &Answers) -> Result<Value, Failure> {
+pub fn promised(plan: &Plan, answers: &PartyCountRange) -> Result<Value, Failure> {
     let (sum, trust) = (plan.sum(), plan.sum().trust());
     let costs: serde_json::Map<String, Value> =
         costs(plan)?.into_iter().map(|(scope, epsilon)| (scope.to_string(), value(epsilon))).collect();
@@ -107,7 +107,7 @@ pub fn promised(plan: &Plan, answers: &Answers) -> Result<Value, Failure> {
 /// More colluders are not listed one by one.
 const MOST_COLLUDING: u64 = 20;
 
-fn in_words(plan: &Plan, answers: &Answers) -> Result<String, Failure> {
+fn in_words(plan: &Plan, answers: &PartyCountRange) -> Result<String, Failure> {
     let trust = plan.sum().trust();
     let mut text = format!(
         "{}: {} cells of {} parties, added up by {} servers; opened where {} parties or more have sent to all of them.\n",
@@ -123,7 +123,7 @@ fn in_words(plan: &Plan, answers: &Answers) -> Result<String, Failure> {
 }
 
 /// Error, cost and coalition of a sum of this many parties.
-pub fn guarantee(plan: &Plan, answers: &Answers) -> Result<String, Failure> {
+pub fn guarantee(plan: &Plan, answers: &PartyCountRange) -> Result<String, Failure> {
     let (sum, trust) = (plan.sum(), plan.sum().trust());
     let mut text = format!(
         "With probability {}% all totals are within ±{:.0} of what these parties have.\n",

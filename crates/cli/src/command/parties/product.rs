@@ -1,6 +1,6 @@
 //! `scumble parties product`.
 
-use super::{PartArguments, listen};
+use super::{ParticipantArguments, listen};
 use crate::command::account::DIGITS;
 use crate::command::engine::head_line;
 use crate::failure::{Failure, say};
@@ -10,14 +10,14 @@ use clap::Args;
 use scumble::noise::SecureSource;
 use scumble::quantity::{Beta, rounded_up};
 use scumble_engine::release::{ExternalCharge, PaidCharge};
-use scumble_parties::product::{First, ProductPlan, Role, Second};
+use scumble_parties::product::{FirstParty, ProductPlan, Role, SecondParty};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
-pub struct Arguments {
+pub struct PartiesProductArguments {
     #[command(flatten)]
-    part: PartArguments,
+    part: ParticipantArguments,
     /// A line 0 or 1 for each owner, in the order that both know; - reads standard input
     #[arg(long, value_name = "FILE")]
     bits: PathBuf,
@@ -27,7 +27,7 @@ pub struct Arguments {
 }
 
 /// Runs the side that the key belongs to: the first party prints the estimate, the second that it has answered.
-pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: &PartiesProductArguments, quiet: bool) -> Result<(), Failure> {
     let part = &arguments.part;
     let (plan, key) = part.open(ProductPlan::open)?;
     let role = plan.role_of(&key)?;
@@ -40,7 +40,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let mut random = SecureSource::new()?;
     match role {
         Role::First => {
-            let first = First::meet(&plan, &key, wait)?;
+            let first = FirstParty::meet(&plan, &key, wait)?;
             let paid = outside.charge(&book, again)?;
             let answer = first.multiply(&bits, &mut random)?;
             estimated(&plan, answer, paid, part.json)
@@ -51,7 +51,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
             if !quiet {
                 say(&format!("listening at {address}"));
             }
-            let second = Second::listen(&plan, &key, &listener, wait)?;
+            let second = SecondParty::listen(&plan, &key, &listener, wait)?;
             let paid = outside.charge(&book, again)?;
             second.answer(&bits, &mut random)?;
             answered(&plan, paid, part.json)

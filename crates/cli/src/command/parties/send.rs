@@ -1,26 +1,26 @@
 //! `scumble parties send`.
 
-use super::{PartArguments, charge_of, counts};
+use super::{ParticipantArguments, charge_of, counts};
 use crate::failure::{Failure, say};
 use crate::output::print;
 use clap::Args;
 use scumble::noise::SecureSource;
 use scumble_engine::release::PaidCharge;
-use scumble_parties::{Plan, Sender};
+use scumble_parties::{Plan, ShareSender};
 use serde_json::json;
 use std::path::PathBuf;
 
 #[derive(Args)]
-pub struct Arguments {
+pub struct PartiesSendArguments {
     #[command(flatten)]
-    part: PartArguments,
+    part: ParticipantArguments,
     /// A line cell,number for each cell, or the numbers alone in the plan's order; - reads standard input
     #[arg(long, value_name = "FILE")]
     counts: PathBuf,
 }
 
 /// Looks whether the numbers fit the plan, meets the servers, charges the own ledger if there is one, and only then sends.
-pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: &PartiesSendArguments, quiet: bool) -> Result<(), Failure> {
     let part = &arguments.part;
     let (plan, key) = part.open(Plan::open)?;
     let mut bits = SecureSource::new()?;
@@ -33,7 +33,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
         return Err(Failure::Input(format!("{} is no file", arguments.counts.display())));
     }
     let values = counts::read(&arguments.counts, plan.cells(), plan.largest())?;
-    let sender = Sender::meet(&plan, &key, part.wait())?;
+    let sender = ShareSender::meet(&plan, &key, part.wait())?;
     let paid = book.as_ref().map(|book| outside.charge(book, again)).transpose()?;
     sender.send(&values, &mut bits)?;
     let entry = paid.as_ref().map(PaidCharge::sequence);

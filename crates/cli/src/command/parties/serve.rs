@@ -1,20 +1,20 @@
 //! `scumble parties serve`.
 
-use super::plan::{Answers, guarantee, promised};
-use super::{PartArguments, listen};
+use super::plan::{PartyCountRange, guarantee, promised};
+use super::{ParticipantArguments, listen};
 use crate::command::engine::{head_line, table};
 use crate::failure::{Failure, say};
 use crate::output::{print, quoted};
 use clap::Args;
 use scumble_engine::release::{ChargedLedger, ExternalCharge, OutputPlaces, PaidCharge};
-use scumble_parties::{Error, Opened, Plan, Step, Watch, serve};
+use scumble_parties::{Error, OpenedSum, Plan, ServerObserver, ServerStep, serve};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
 #[derive(Args)]
-pub struct Arguments {
+pub struct PartiesServeArguments {
     #[command(flatten)]
-    part: PartArguments,
+    part: ParticipantArguments,
     /// Where to listen, instead of the address that the plan has for this server
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
@@ -24,7 +24,7 @@ pub struct Arguments {
 }
 
 /// Runs a server from the first share to the opened sum.
-pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: &PartiesServeArguments, quiet: bool) -> Result<(), Failure> {
     let part = &arguments.part;
     let (plan, key) = part.open(Plan::open)?;
     let own = plan.server_of(key.public());
@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     let address = arguments.listen.as_ref().unwrap_or(&plan.servers()[own].address);
     let listener = listen(address)?;
     let mut watching =
-        Watching { plan: &plan, address, book: &book, again, quiet, stored: 0, paid: None, failure: None };
+        ChargingObserver { plan: &plan, address, book: &book, again, quiet, stored: 0, paid: None, failure: None };
     let opened = serve(&plan, &key, listener, part.wait(), &mut watching);
     let (paid, failure) = (watching.paid.take(), watching.failure.take());
     let opened = opened.map_err(|error| failure.unwrap_or_else(|| Failure::from(error)))?;
@@ -50,7 +50,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
 }
 
 /// Tells about the steps, and charges.
-struct Watching<'a> {
+struct ChargingObserver<'a> {
     plan: &'a Plan,
     address: &'a str,
     book: &'a ChargedLedger,
@@ -62,25 +62,25 @@ struct Watching<'a> {
     failure: Option<Failure>,
 }
 
-impl Watch for Watching<'_> {
-    fn step(&mut self, step: &Step) {
+impl ServerObserver for ChargingObserver<'_> {
+    fn step(&mut self, step: &ServerStep) {
         let all = self.plan.parties().len();
         let line = match step {
-            Step::Listening => format!("listening at {}", self.address),
-            Step::Stored(party) => {
+            ServerStep::Listening => format!("listening at {}", self.address),
+            ServerStep::Stored(party) => {
                 self.stored += 1;
                 format!("stored the share of '{}' ({} of {all})", self.plan.parties()[*party].name, self.stored)
             }
-            Step::Refused(why) => format!("refused: {}", crate::failure::printable(why)),
-            Step::Closed(stored) => {
+            ServerStep::Refused(why) => format!("refused: {}", crate::failure::printable(why)),
+            ServerStep::Closed(stored) => {
                 format!("no more shares are taken: {stored} of {all} parties have sent to this server")
             }
-            Step::Agreed(parties) => format!("all servers have the shares of the same {parties} parties"),
-            Step::Charged => {
+            ServerStep::Agreed(parties) => format!("all servers have the shares of the same {parties} parties"),
+            ServerStep::Charged => {
                 let entry = self.paid.as_ref().map_or(0, PaidCharge::sequence);
                 format!("charged: entry {entry} of {}", self.book.ledger().display())
             }
-            Step::Told => "sent the own sum to the other servers".to_string(),
+            ServerStep::Told => "sent the own sum to the other servers".to_string(),
         };
         if !self.quiet {
             say(&line);
@@ -116,12 +116,12 @@ fn charge_of(plan: &Plan, answered: &[usize]) -> Result<ExternalCharge, Failure>
     Ok(charge)
 }
 
-fn answers(opened: &Opened) -> Answers {
+fn answers(opened: &OpenedSum) -> PartyCountRange {
     let answered = opened.answered.len() as u64;
     answered..=answered
 }
 
-fn shown(plan: &Plan, opened: &Opened, paid: &PaidCharge) -> Result<Value, Failure> {
+fn shown(plan: &Plan, opened: &OpenedSum, paid: &PaidCharge) -> Result<Value, Failure> {
     let mut shown = promised(plan, &answers(opened))?;
     let cells = plan.cells().iter().zip(&opened.totals);
     shown["release"] = json!(plan.name());
@@ -134,7 +134,7 @@ fn shown(plan: &Plan, opened: &Opened, paid: &PaidCharge) -> Result<Value, Failu
     Ok(shown)
 }
 
-fn csv(plan: &Plan, opened: &Opened) -> String {
+fn csv(plan: &Plan, opened: &OpenedSum) -> String {
     let lines = plan.cells().iter().zip(&opened.totals).map(|(cell, total)| format!("{},{total}\n", quoted(cell)));
     std::iter::once("cell,total\n".to_string()).chain(lines).collect()
 }
@@ -142,7 +142,7 @@ fn csv(plan: &Plan, opened: &Opened) -> String {
 /// More cells are in the files only.
 const SHOWN: usize = 20;
 
-fn in_words(plan: &Plan, opened: &Opened) -> Result<String, Failure> {
+fn in_words(plan: &Plan, opened: &OpenedSum) -> Result<String, Failure> {
     let missing = names(plan, &opened.answered, false);
     let missing = if missing.is_empty() { String::new() } else { format!("; not in it: {}", missing.join(", ")) };
     let (answered, all) = (opened.answered.len(), plan.parties().len());

@@ -6,11 +6,13 @@ use crate::output::print;
 use crate::progress::Progress;
 use clap::Args;
 use comfy_table::Table;
-use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, Family, LayoutChoice, Partition, Size};
+use scumble::mechanism::anonymized_histogram::{
+    AnonymizedHistogram, ElementCount, HistogramFamily, LayoutChoice, Partition,
+};
 use scumble::noise::{BitSource, InsecureSeededSource};
 use scumble::quantity::{Delta, Epsilon};
 use scumble_adversary::limits::anonymized_histogram::lower_bound;
-use scumble_chart::{Axis, Chart, Series};
+use scumble_chart::{Axis, LineChart, Series};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -18,7 +20,7 @@ use std::path::PathBuf;
 const FEWEST_TRIALS: u64 = 30;
 
 #[derive(Args)]
-pub struct Arguments {
+pub struct ReproduceHistogramArguments {
     /// The privacy parameters
     #[arg(long, value_delimiter = ',', required = true)]
     epsilon: Vec<Epsilon>,
@@ -28,7 +30,7 @@ pub struct Arguments {
     /// The families: staircase, wide-staircase, zipf, passwords, flat, singletons, or hard (that of the lower bound, with
     /// random bits) and hard-alternating (the same with every other bit set)
     #[arg(long, value_delimiter = ',', default_value = "staircase", value_parser = data)]
-    family: Vec<Data>,
+    family: Vec<HistogramData>,
     /// The layouts to compare
     #[arg(long, value_delimiter = ',', default_value = "automatic", value_parser = layout)]
     layout: Vec<LayoutChoice>,
@@ -54,13 +56,13 @@ pub struct Arguments {
 
 /// What the error is measured on.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Data {
-    Generated(Family),
+enum HistogramData {
+    Generated(HistogramFamily),
     Hard,
     HardAlternating,
 }
 
-impl Data {
+impl HistogramData {
     fn name(self) -> &'static str {
         match self {
             Self::Generated(family) => family.name(),
@@ -70,15 +72,18 @@ impl Data {
     }
 }
 
-fn data(text: &str) -> Result<Data, String> {
-    let all: Vec<Data> =
-        Family::ALL.into_iter().map(Data::Generated).chain([Data::Hard, Data::HardAlternating]).collect();
-    named(text, "family", &all, Data::name)
+fn data(text: &str) -> Result<HistogramData, String> {
+    let all: Vec<HistogramData> = HistogramFamily::ALL
+        .into_iter()
+        .map(HistogramData::Generated)
+        .chain([HistogramData::Hard, HistogramData::HardAlternating])
+        .collect();
+    named(text, "family", &all, HistogramData::name)
 }
 
 /// One measured number.
-struct Measured {
-    data: Data,
+struct ErrorMeasurement {
+    data: HistogramData,
     layout: LayoutChoice,
     elements: u64,
     epsilon: f64,
@@ -91,7 +96,7 @@ struct Measured {
 }
 
 /// Measures every combination.
-pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: &ReproduceHistogramArguments, quiet: bool) -> Result<(), Failure> {
     if !(arguments.precision > 0.0 && arguments.precision < 1.0) {
         return Err(Failure::Input("--precision must be a number in (0, 1)".to_string()));
     }
@@ -119,23 +124,23 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
 }
 
 fn measure(
-    arguments: &Arguments,
-    data: Data,
+    arguments: &ReproduceHistogramArguments,
+    data: HistogramData,
     layout: LayoutChoice,
     elements: u64,
     epsilon: Epsilon,
     bits: &mut InsecureSeededSource,
-) -> Result<Measured, Failure> {
-    let size = if arguments.private_size { Size::Private } else { Size::AtMost(elements) };
+) -> Result<ErrorMeasurement, Failure> {
+    let size = if arguments.private_size { ElementCount::Private } else { ElementCount::AtMost(elements) };
     let mechanism = AnonymizedHistogram::new(epsilon, size)?.with_layout(layout);
     let (bound, blocks) = lower_bound(elements, epsilon, Delta::new(0.0)?)?;
     let partition = match data {
-        Data::Generated(family) => family.generate(elements)?,
-        Data::Hard => blocks.instance(|_| bits.next_u64() & 1 == 1)?,
-        Data::HardAlternating => blocks.instance(|block| block % 2 == 0)?,
+        HistogramData::Generated(family) => family.generate(elements)?,
+        HistogramData::Hard => blocks.instance(|_| bits.next_u64() & 1 == 1)?,
+        HistogramData::HardAlternating => blocks.instance(|block| block % 2 == 0)?,
     };
     let (trials, error, standard_error) = mean_error(arguments, &mechanism, &partition, bits)?;
-    Ok(Measured {
+    Ok(ErrorMeasurement {
         data,
         layout,
         elements,
@@ -151,7 +156,7 @@ fn measure(
 
 /// Trials until the mean is known to the precision asked for, or until there are enough.
 fn mean_error(
-    arguments: &Arguments,
+    arguments: &ReproduceHistogramArguments,
     mechanism: &AnonymizedHistogram,
     partition: &Partition,
     bits: &mut InsecureSeededSource,
@@ -177,7 +182,7 @@ fn unit(elements: u64, epsilon: f64) -> f64 {
     if epsilon >= 0.5 { elements.sqrt() * (-epsilon).exp() } else { (elements * (1.0 / epsilon).ln() / epsilon).sqrt() }
 }
 
-fn as_text(all: &[Measured]) -> String {
+fn as_text(all: &[ErrorMeasurement]) -> String {
     let mut table = Table::new();
     table.load_preset(comfy_table::presets::NOTHING);
     table.set_header([
@@ -209,8 +214,8 @@ fn as_text(all: &[Measured]) -> String {
     format!("{table}\nunit: √n·e^(−ε) for ε ≥ 0.5, √(n·ln(1/ε)/ε) below\n")
 }
 
-fn as_json(all: &[Measured]) -> String {
-    let one = |one: &Measured| {
+fn as_json(all: &[ErrorMeasurement]) -> String {
+    let one = |one: &ErrorMeasurement| {
         json!({
             "family": one.data.name(),
             "layout": one.layout.name(),
@@ -228,7 +233,7 @@ fn as_json(all: &[Measured]) -> String {
 }
 
 /// A curve for every family, layout and number of elements, with the lower bound for the largest.
-fn as_svg(all: &[Measured]) -> String {
+fn as_svg(all: &[ErrorMeasurement]) -> String {
     let low = all.iter().all(|one| one.epsilon >= 0.5);
     let high = all.iter().all(|one| one.epsilon < 0.5);
     let label = match (low, high) {
@@ -238,15 +243,15 @@ fn as_svg(all: &[Measured]) -> String {
     };
     let x = if low { Axis::linear("ε") } else { Axis::log("ε") };
     let highest = 1.05 * all.iter().map(|one| one.error.max(one.lower_bound) / one.unit).fold(0.0, f64::max);
-    let mut chart = Chart::new("L1 error of anonymized histograms").x(x).y(Axis::linear(label).range(0.0, highest));
-    let key = |one: &Measured| (one.data.name(), one.layout.name(), one.elements);
+    let mut chart = LineChart::new("L1 error of anonymized histograms").x(x).y(Axis::linear(label).range(0.0, highest));
+    let key = |one: &ErrorMeasurement| (one.data.name(), one.layout.name(), one.elements);
     let mut keys: Vec<_> = all.iter().map(key).collect();
     keys.dedup();
-    let varies = |part: fn(&Measured) -> String| all.iter().any(|one| part(one) != part(&all[0]));
-    let parts: [fn(&Measured) -> String; 3] =
+    let varies = |part: fn(&ErrorMeasurement) -> String| all.iter().any(|one| part(one) != part(&all[0]));
+    let parts: [fn(&ErrorMeasurement) -> String; 3] =
         [|one| one.data.name().to_string(), |one| one.layout.name().to_string(), |one| format!("n = {}", one.elements)];
     for wanted in &keys {
-        let curve: Vec<&Measured> = all.iter().filter(|one| key(one) == *wanted).collect();
+        let curve: Vec<&ErrorMeasurement> = all.iter().filter(|one| key(one) == *wanted).collect();
         let name: Vec<String> = parts.iter().filter(|part| varies(**part)).map(|part| part(curve[0])).collect();
         let name = if name.is_empty() { wanted.0.to_string() } else { name.join(", ") };
         chart = chart.line(Series::new(name, curve.iter().map(|one| (one.epsilon, one.error / one.unit)).collect()));

@@ -10,20 +10,20 @@ use std::path::Path;
 
 /// The subcommands.
 #[derive(Args)]
-pub struct Arguments {
+pub struct ReproduceArguments {
     #[command(subcommand)]
-    what: What,
+    what: ReproduceCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum ReproduceCommand {
     /// What a guarantee per attribute saves against one per person as attributes grow
-    Separation(separation::Arguments),
+    Separation(separation::ReproduceSeparationArguments),
     /// The error of anonymized histograms on generated data, beside naive layouts and the lower bound
     #[command(allow_negative_numbers = true)]
-    AnonymizedHistogram(anonymized_histogram::Arguments),
+    AnonymizedHistogram(anonymized_histogram::ReproduceHistogramArguments),
     /// The curves of the guide to attackers who know less, as pictures
-    Attackers(attackers::Arguments),
+    Attackers(attackers::ReproduceAttackersArguments),
 }
 
 /// Pictures take a while to compute: where they cannot go is said before.
@@ -35,10 +35,10 @@ fn directory(path: &Path) -> Result<&Path, Failure> {
 }
 
 /// Runs one of the subcommands.
-pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: &ReproduceArguments, quiet: bool) -> Result<(), Failure> {
     match &arguments.what {
-        What::Separation(arguments) => separation::run(arguments, quiet),
-        What::AnonymizedHistogram(arguments) => anonymized_histogram::run(arguments, quiet),
-        What::Attackers(arguments) => attackers::run(arguments, quiet),
+        ReproduceCommand::Separation(arguments) => separation::run(arguments, quiet),
+        ReproduceCommand::AnonymizedHistogram(arguments) => anonymized_histogram::run(arguments, quiet),
+        ReproduceCommand::Attackers(arguments) => attackers::run(arguments, quiet),
     }
 }

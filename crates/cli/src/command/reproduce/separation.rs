@@ -5,19 +5,19 @@ use crate::failure::Failure;
 use crate::output::print;
 use crate::progress::Progress;
 use clap::Args;
-use scumble::calibrate::{Moved, sigma_for_zcdp};
-use scumble::mechanism::heavy_hitters::{HeavyHitters, Rule, Shape, Tree};
+use scumble::calibrate::{ShiftNorms, sigma_for_zcdp};
+use scumble::mechanism::heavy_hitters::{HeavyHitters, JoinShape, ThresholdRule, Tree};
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Epsilon, Rho};
 use scumble::workload::projection::Projection;
 use scumble::workload::{Domain, Queries, Subset};
-use scumble_chart::{Axis, Chart, Series};
+use scumble_chart::{Axis, LineChart, Series};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// Runs heavy hitters and conjunctions on made-up data for more and more attributes, at ε 1 per attribute and at ε 1 per person
 #[derive(Args)]
-pub struct Arguments {
+pub struct ReproduceSeparationArguments {
     /// Where to write heavy-hitters.svg and conjunctions.svg (a directory that exists)
     #[arg(long)]
     out: Option<PathBuf>,
@@ -38,14 +38,14 @@ const RELEASES: usize = 20;
 const PEOPLE: u64 = 20_000;
 
 /// Measures, prints two tables, and draws them if asked.
-pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: &ReproduceSeparationArguments, quiet: bool) -> Result<(), Failure> {
     let folder = arguments.out.as_deref().map(directory).transpose()?;
     let mut bits = InsecureSeededSource::new(arguments.seed);
     let progress = Progress::new(quiet, TREES.len() + CONJUNCTIONS.len());
     let mut trees = Vec::new();
     for attributes in TREES {
         progress.begin(&format!("heavy hitters of {attributes} attributes"));
-        trees.push(HeavyRow::measure(attributes, &mut bits)?);
+        trees.push(HeavyHitterRow::measure(attributes, &mut bits)?);
     }
     let mut conjunctions = Vec::new();
     for attributes in CONJUNCTIONS {
@@ -63,7 +63,7 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
     print(&text)
 }
 
-fn as_json(trees: &[HeavyRow], conjunctions: &[ConjunctionRow]) -> Value {
+fn as_json(trees: &[HeavyHitterRow], conjunctions: &[ConjunctionRow]) -> Value {
     let pair = |(attribute, person): (f64, f64)| json!({ "per_attribute": attribute, "per_person": person });
     let trees = trees.iter().map(|row| {
         let found = pair((row.found.0 as f64, row.found.1 as f64));
@@ -76,7 +76,7 @@ fn as_json(trees: &[HeavyRow], conjunctions: &[ConjunctionRow]) -> Value {
     json!({ "heavy_hitters": trees.collect::<Vec<_>>(), "conjunctions": conjunctions.collect::<Vec<_>>() })
 }
 
-struct HeavyRow {
+struct HeavyHitterRow {
     attributes: usize,
     /// The least count that is found at ε = 1 per attribute, and at ε = 1 per person.
     found: (u64, u64),
@@ -84,7 +84,7 @@ struct HeavyRow {
     person: f64,
 }
 
-impl HeavyRow {
+impl HeavyHitterRow {
     fn measure(attributes: usize, bits: &mut InsecureSeededSource) -> Result<Self, Failure> {
         let per_attribute = tree(attributes, 1.0)?;
         // The same tree, calibrated so that a whole person costs 1: ε(person) falls with the target per attribute.
@@ -100,11 +100,11 @@ impl HeavyRow {
 
 fn tree(attributes: usize, epsilon: f64) -> Result<Tree, Failure> {
     let targets = vec![Epsilon::new(epsilon)?; attributes];
-    let shape = Shape::balanced(attributes)?;
+    let shape = JoinShape::balanced(attributes)?;
     // The lowest threshold that keeps lists short: one clip depth above nobody.
-    let flat = Rule { bottom: 0, ..Rule::default() }.calibrate(&shape, &targets)?;
+    let flat = ThresholdRule { bottom: 0, ..ThresholdRule::default() }.calibrate(&shape, &targets)?;
     let bottom = flat.nodes()[0].clip + 1;
-    Ok(Rule { bottom, ..Rule::default() }.calibrate(&shape, &targets)?)
+    Ok(ThresholdRule { bottom, ..ThresholdRule::default() }.calibrate(&shape, &targets)?)
 }
 
 /// The least number of people with the same string for which 19 of 20 releases list it; everybody else is random.
@@ -136,7 +136,7 @@ fn least_found(tree: &Tree, bits: &mut InsecureSeededSource) -> Result<u64, Fail
     Ok(high)
 }
 
-fn heavy_table(rows: &[HeavyRow]) -> String {
+fn heavy_table(rows: &[HeavyHitterRow]) -> String {
     let mut text = String::from(
         "Heavy hitters: the least count that 19 of 20 releases find\n\n\
          | attributes | at epsilon 1 per attribute | at epsilon 1 per person | ratio | per-person epsilon of the first |\n\
@@ -151,14 +151,14 @@ fn heavy_table(rows: &[HeavyRow]) -> String {
     text
 }
 
-fn heavy_chart(rows: &[HeavyRow]) -> String {
-    let line = |name: &str, of: &dyn Fn(&HeavyRow) -> f64| {
+fn heavy_chart(rows: &[HeavyHitterRow]) -> String {
+    let line = |name: &str, of: &dyn Fn(&HeavyHitterRow) -> f64| {
         Series::new(name, rows.iter().map(|row| (row.attributes as f64, of(row))).collect())
     };
     let first = rows.first().map_or(1.0, |row| row.found.0 as f64);
     let first_person = rows.first().map_or(1.0, |row| row.found.1 as f64);
     let start = TREES[0] as f64;
-    Chart::new("Heavy hitters: the least count that is found")
+    LineChart::new("Heavy hitters: the least count that is found")
         .x(Axis::log("attributes"))
         .y(Axis::log("people"))
         .line(line("epsilon 1 per attribute", &|row| row.found.0 as f64))
@@ -187,7 +187,7 @@ impl ConjunctionRow {
         let exact = queries.answers(&counts);
         let mut measure = |squared_sensitivity: u64| -> Result<(f64, f64), Failure> {
             // ε₀-CDP, that is ρ = 1/2 at ε₀ = 1.
-            let sigma = sigma_for_zcdp(Rho::new(0.5)?, Moved::units(squared_sensitivity))?;
+            let sigma = sigma_for_zcdp(Rho::new(0.5)?, ShiftNorms::units(squared_sensitivity))?;
             let released = Projection::new(queries.clone(), sigma).release(&counts, people, bits)?;
             let squares = released.answers.iter().zip(&exact).map(|(answer, &exact)| (answer - exact as f64).powi(2));
             Ok((sigma.get(), (squares.sum::<f64>() / exact.len() as f64).sqrt()))
@@ -231,7 +231,7 @@ fn conjunction_chart(rows: &[ConjunctionRow]) -> String {
     };
     // Per query: √k against √d, in units of √(m/d).
     let unit = |row: &ConjunctionRow| (row.queries as f64 / row.attributes as f64).sqrt();
-    Chart::new("Conjunctions of 2 attributes: noise in units of sqrt(m/d)")
+    LineChart::new("Conjunctions of 2 attributes: noise in units of sqrt(m/d)")
         .x(Axis::linear("attributes"))
         .y(Axis::linear("noise"))
         .line(line("per attribute", &|row| row.noise.0 / unit(row)))

@@ -12,52 +12,52 @@ use serde_json::{Value, json};
 #[command(
     after_help = "Tokens are shown once; what is kept of them stands beside the ledger. A running server sees changes at once.\n\nExamples:\n  scumble access add ada --role analyst\n  scumble access list\n  scumble access revoke ada"
 )]
-pub struct Arguments {
+pub struct AccessArguments {
     #[command(subcommand)]
-    action: Action,
+    action: AccessCommand,
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum AccessCommand {
     /// Gives somebody access, and prints their token
-    Add(AddArguments),
+    Add(AccessAddArguments),
     /// Everybody who has or had access
-    List(ListArguments),
+    List(AccessListArguments),
     /// Takes somebody's access away
-    Revoke(RevokeArguments),
+    Revoke(AccessRevokeArguments),
 }
 
 /// What `add` takes.
 #[derive(Args)]
-struct AddArguments {
+struct AccessAddArguments {
     /// Their name: a-z, 0-9, '.', '_' and '-'
     name: String,
     /// curator (everything), analyst (plans, asks, sees what they asked) or viewer (published answers and the report)
     #[arg(long, default_value = "analyst", value_parser = role)]
     role: Role,
     #[command(flatten)]
-    project: Project,
+    project: AccessProjectArguments,
 }
 
 /// What `list` takes.
 #[derive(Args)]
-struct ListArguments {
+struct AccessListArguments {
     #[command(flatten)]
-    project: Project,
+    project: AccessProjectArguments,
 }
 
 /// What `revoke` takes.
 #[derive(Args)]
-struct RevokeArguments {
+struct AccessRevokeArguments {
     /// Their name
     name: String,
     #[command(flatten)]
-    project: Project,
+    project: AccessProjectArguments,
 }
 
 /// Whose project.
 #[derive(Args)]
-struct Project {
+struct AccessProjectArguments {
     #[command(flatten)]
     project: ProjectArguments,
     /// Print JSON
@@ -70,15 +70,15 @@ fn role(word: &str) -> Result<Role, String> {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: &AccessArguments, quiet: bool) -> Result<(), Failure> {
     match &arguments.action {
-        Action::Add(arguments) => add(arguments),
-        Action::List(arguments) => list(arguments),
-        Action::Revoke(arguments) => revoke(arguments, quiet),
+        AccessCommand::Add(arguments) => add(arguments),
+        AccessCommand::List(arguments) => list(arguments),
+        AccessCommand::Revoke(arguments) => revoke(arguments, quiet),
     }
 }
 
-fn add(arguments: &AddArguments) -> Result<(), Failure> {
+fn add(arguments: &AccessAddArguments) -> Result<(), Failure> {
     let (_, ledger) = located(&arguments.project.project)?;
     let token = access::add(&ledger, &arguments.name, arguments.role)?;
     match arguments.project.json {
@@ -91,7 +91,7 @@ fn add(arguments: &AddArguments) -> Result<(), Failure> {
     }
 }
 
-fn list(arguments: &ListArguments) -> Result<(), Failure> {
+fn list(arguments: &AccessListArguments) -> Result<(), Failure> {
     let (_, ledger) = located(&arguments.project.project)?;
     let people = access::list(&ledger)?;
     if arguments.project.json {
@@ -107,7 +107,7 @@ fn list(arguments: &ListArguments) -> Result<(), Failure> {
     print(&table(&["name", "role", "added", "revoked"], rows.collect()))
 }
 
-fn revoke(arguments: &RevokeArguments, quiet: bool) -> Result<(), Failure> {
+fn revoke(arguments: &AccessRevokeArguments, quiet: bool) -> Result<(), Failure> {
     let (_, ledger) = located(&arguments.project.project)?;
     access::revoke(&ledger, &arguments.name)?;
     match (arguments.project.json, quiet) {

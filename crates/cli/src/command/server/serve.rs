@@ -4,7 +4,7 @@ use crate::command::engine::ProjectArguments;
 use crate::failure::{Failure, say};
 use crate::output::print;
 use clap::Args;
-use scumble_server::{Options, Started};
+use scumble_server::{ListeningServer, Options};
 use serde_json::json;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use std::time::Duration;
 #[command(
     after_help = "The link that it prints makes whoever opens it first a curator, once. SIGTERM ends what has begun and stops; a second one stops at once.\n\nExamples:\n  scumble serve scumble-demo/scumble.toml\n  scumble serve --postgres 127.0.0.1:5433\n  scumble serve --listen 0.0.0.0:8443 --tls-certificate server.pem --tls-key server.key --host stats.example.org"
 )]
-pub struct Arguments {
+pub struct ServeArguments {
     #[command(flatten)]
     project: ProjectArguments,
     /// Where to listen; port 0 takes a free one
@@ -54,7 +54,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: &ServeArguments, quiet: bool) -> Result<(), Failure> {
     let options = Options {
         project: arguments.project.file.clone(),
         ledger: arguments.project.ledger.clone(),
@@ -73,8 +73,8 @@ pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
 }
 
 /// Where it listens and how one gets in. Whoever closed the output serves all the same.
-fn tell(started: &Started, hosts: &[String], as_json: bool, quiet: bool) {
-    let Started { address, postgres, link } = started;
+fn tell(started: &ListeningServer, hosts: &[String], as_json: bool, quiet: bool) {
+    let ListeningServer { address, postgres, link } = started;
     let also = postgres.map_or(String::new(), |address| {
         format!(
             "and on {address} for PostgreSQL's clients (psql \"host={} port={} dbname=scumble user=NAME\")\n",

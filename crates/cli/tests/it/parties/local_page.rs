@@ -9,7 +9,7 @@ use crate::report::in_a_browser::{browser, run};
 use crate::support::{Folder, effort, printed};
 use scumble::noise::BitSource;
 use scumble::parties::local::mean::{Mean, UNIT};
-use scumble::parties::local::{Absent, Coin, FrequencyOracle, ReportKind};
+use scumble::parties::local::{AbsentOwners, Coin, FrequencyOracle, ReportKind};
 use scumble::quantity::Epsilon;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -157,7 +157,7 @@ fn by_the_program(question: &Value) -> Vec<String> {
 fn oracle(question: &Value) -> FrequencyOracle {
     let kind = ReportKind::ALL.into_iter().find(|kind| question["oracle"] == kind.name());
     let absent = question["presence"] == true || question["absent"] == true;
-    let absent = if absent { Absent::Report } else { Absent::Silent };
+    let absent = if absent { AbsentOwners::Report } else { AbsentOwners::Silent };
     let (epsilon, values) = (question["epsilon"].as_f64().unwrap(), question["values"].as_u64().unwrap());
     FrequencyOracle::chosen(kind, absent, Epsilon::new(epsilon).unwrap(), values).unwrap()
 }

@@ -49,7 +49,7 @@ fn the_promise_holds_for_all_errors_within_its_bounds() {
                 let counts = [exact[0] + first, exact[1] + second, exact[2] + third];
                 let below = if is_listed { 2.0 } else { 3.0 };
                 let strings = if is_listed { 3.0 } else { f64::INFINITY };
-                let off = Off { above: 2.0, below, people: 1.0, strings };
+                let off = CountErrors { above: 2.0, below, people: 1.0, strings };
                 let (listed, other) = nearest(&counts[..if is_listed { 3 } else { 2 }], people, 3.0);
                 let found = [listed[0], listed[1], listed.get(2).copied().unwrap_or(other)];
                 let each = found.iter().zip(shares).map(|(found, share)| (found - share).abs()).fold(0.0, f64::max);
@@ -69,12 +69,12 @@ fn the_promise_holds_for_all_errors_within_its_bounds() {
 #[test]
 fn as_many_people_as_are_needed() {
     for (above, people, alpha, beta) in [(0.0, 0.0, 0.05, 0.05), (40.0, 90.0, 0.05, 0.05), (3.0, 0.0, 0.2, 0.001)] {
-        let off = Off { above, below: 2.0 * above, people, strings: f64::INFINITY };
+        let off = CountErrors { above, below: 2.0 * above, people, strings: f64::INFINITY };
         let needed = off.people_needed(alpha, Beta::new(beta).unwrap()).unwrap();
         let error = |number: f64| off.each(number - people) + (1.0 + (1.0 / beta).ln().sqrt()) / number.sqrt();
         assert!(error(needed) <= alpha && error(needed - 1.0) > alpha, "{needed}");
     }
-    let off = Off { above: 1.0, below: 1.0, people: 1.0, strings: 2.0 };
+    let off = CountErrors { above: 1.0, below: 1.0, people: 1.0, strings: 2.0 };
     for alpha in [0.0, 1.0, f64::NAN] {
         assert!(off.people_needed(alpha, Beta::new(0.05).unwrap()).is_err());
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Loss;
-use crate::loss::filter::Spent;
+use crate::loss::filter::Odometer;
 use crate::noise::InsecureSeededSource;
 use crate::scope::Scope;
 use serde_json::Value;
@@ -52,9 +52,9 @@ fn flips_are_those_of_the_vectors_and_of_enumeration() {
 
 #[test]
 fn one_coordinate_moves_a_score_by_at_most_the_sensitivity() {
-    let net = Learner::net(3, 3).unwrap();
+    let net = HalfspaceLearner::net(3, 3).unwrap();
     for (near, far, expected) in [(0, 2, 4), (1, 2, 3), (1, 3, 3)] {
-        let learner = Learner::new(near, far, (3, 1), Epsilon::new(1.0).unwrap(), net.clone()).unwrap();
+        let learner = HalfspaceLearner::new(near, far, (3, 1), Epsilon::new(1.0).unwrap(), net.clone()).unwrap();
         let (mut worst, mut whole) = (0, 0);
         for weights in &net {
             for x in points(3) {
@@ -99,11 +99,11 @@ fn a_constant_cannot_be_flipped() {
             }
         }
     }
-    assert!(Learner::with_constant(0, 1, (2, 1), Epsilon::new(1.0).unwrap(), vec![vec![1]]).is_err());
+    assert!(HalfspaceLearner::with_constant(0, 1, (2, 1), Epsilon::new(1.0).unwrap(), vec![vec![1]]).is_err());
 }
 
 /// The law of what is learnt: all noisy labels, and for each the exponential mechanism.
-fn law(learner: &Learner, points: &[Vec<i8>], labels: &[i8]) -> Vec<f64> {
+fn law(learner: &HalfspaceLearner, points: &[Vec<i8>], labels: &[i8]) -> Vec<f64> {
     let (a, b) = (f64::from(learner.odds.0), f64::from(learner.odds.1));
     let coefficient = learner.feature.get() / (2.0 * f64::from(learner.sensitivity()));
     let mut law = vec![0.0; learner.candidates.len()];
@@ -153,8 +153,8 @@ fn what_is_learnt_costs_what_is_charged() {
         (1, 2, (3, 1), 40.0),
         (0, 1, (3, 1), 40.0),
     ] {
-        let net = Learner::net(3, 3).unwrap();
-        let learner = Learner::with_constant(near, far, odds, Epsilon::new(feature).unwrap(), net).unwrap();
+        let net = HalfspaceLearner::net(3, 3).unwrap();
+        let learner = HalfspaceLearner::with_constant(near, far, odds, Epsilon::new(feature).unwrap(), net).unwrap();
         let events = learner.events(&names, &label).unwrap();
         let mut pairs: Vec<(usize, Vec<f64>, Vec<f64>)> = Vec::new();
         let of = |codes: &[usize]| {
@@ -178,7 +178,7 @@ fn what_is_learnt_costs_what_is_charged() {
             pairs.iter().map(|(changed, p, q)| (if *changed == 0 { 0 } else { 8 }, q.clone(), p.clone())).collect();
         pairs.extend(more);
         for (changed, p, q) in &pairs {
-            let charged = Spent::of(&events, &scope(*changed)).unwrap();
+            let charged = Odometer::of(&events, &scope(*changed)).unwrap();
             let told = p.iter().zip(q).map(|(p, q)| (p / q).ln()).fold(0.0, f64::max);
             let claimed = charged.pure_sum().unwrap().to_f64();
             assert!(told <= claimed + 1e-9, "{learner:?} {changed}: {told} of {claimed}");
@@ -209,11 +209,11 @@ fn what_is_learnt_costs_what_is_charged() {
 /// People who are far from the boundary of one candidate: what is learnt errs on no more of them than is said, and the odds are within ε.
 #[test]
 fn far_from_the_boundary_few_mistakes_are_made() {
-    let net = Learner::net(6, 6).unwrap();
-    let learner = Learner::with_constant(
+    let net = HalfspaceLearner::net(6, 6).unwrap();
+    let learner = HalfspaceLearner::with_constant(
         0,
         2,
-        Learner::odds_within(Epsilon::new(1.0).unwrap()).unwrap(),
+        HalfspaceLearner::odds_within(Epsilon::new(1.0).unwrap()).unwrap(),
         Epsilon::new(1.0).unwrap(),
         net,
     )
@@ -243,9 +243,9 @@ fn the_net_has_the_sizes_of_the_vectors() {
     for row in vectors()["checks"]["net_sizes"].as_array().unwrap() {
         let (d, sum, size) = (row["d"].as_u64().unwrap(), row["K"].as_u64().unwrap(), row["size"].as_u64().unwrap());
         if size <= 50_000 {
-            assert_eq!(Learner::net(d as usize, sum as u32).unwrap().len() as u64, size, "{row}");
+            assert_eq!(HalfspaceLearner::net(d as usize, sum as u32).unwrap().len() as u64, size, "{row}");
         } else if size > LARGEST_NET as u64 {
-            assert!(Learner::net(d as usize, sum as u32).is_err());
+            assert!(HalfspaceLearner::net(d as usize, sum as u32).is_err());
         }
     }
 }
@@ -256,8 +256,8 @@ fn scores_and_choices_follow_the_vectors() {
     let data = example["data"].as_array().unwrap();
     let points: Vec<Vec<i8>> = data.iter().map(|row| signs(&row[0])).collect();
     let labels: Vec<i8> = data.iter().map(|row| row[1].as_i64().unwrap() as i8).collect();
-    let net = Learner::net(3, 3).unwrap();
-    let learner = Learner::new(0, 2, (3, 1), Epsilon::new(1.0).unwrap(), net.clone()).unwrap();
+    let net = HalfspaceLearner::net(3, 3).unwrap();
+    let learner = HalfspaceLearner::new(0, 2, (3, 1), Epsilon::new(1.0).unwrap(), net.clone()).unwrap();
     let rows = counted(&points, &labels);
     let scores: Vec<i64> = net.iter().map(|weights| learner.score(weights, &rows)).collect();
     let coefficient = Fraction::new(1u32, 8u32).unwrap();
@@ -277,8 +277,8 @@ fn scores_and_choices_follow_the_vectors() {
 
 #[test]
 fn a_halfspace_is_learnt() {
-    let net = Learner::net(5, 5).unwrap();
-    let learner = Learner::new(0, 2, (3, 1), Epsilon::new(1.0).unwrap(), net).unwrap();
+    let net = HalfspaceLearner::net(5, 5).unwrap();
+    let learner = HalfspaceLearner::new(0, 2, (3, 1), Epsilon::new(1.0).unwrap(), net).unwrap();
     let all = points(5);
     let data: Vec<Vec<i8>> = (0..3000).map(|i| all[i * 7 % 32].clone()).collect();
     let truth = |x: &[i8]| if x[0] + x[1] + x[2] >= 0 { 1i8 } else { -1 };

@@ -9,24 +9,24 @@ use crate::scope::Scope;
 use num_rational::BigRational;
 use std::collections::BTreeSet;
 
-type Row = (u64, bool);
+type ParityRow = (u64, bool);
 
 fn quotient(text: &str) -> Quotient {
     text.parse().unwrap()
 }
 
-fn learner(keep: &str, give_up: &str) -> Parity {
-    Parity::new(quotient(keep), quotient(give_up)).unwrap()
+fn learner(keep: &str, give_up: &str) -> ParityLearner {
+    ParityLearner::new(quotient(keep), quotient(give_up)).unwrap()
 }
 
-fn examples(rows: &[Row], attributes: usize) -> Vec<Example> {
+fn examples(rows: &[ParityRow], attributes: usize) -> Vec<Example> {
     rows.iter().map(|(x, y)| Example::from_words(vec![*x], attributes, *y).unwrap()).collect()
 }
 
 /// Every bit string in turn, for what asks for single bits.
-struct Script(u64);
+struct BitScript(u64);
 
-impl BitSource for Script {
+impl BitSource for BitScript {
     fn next_u64(&mut self) -> u64 {
         unreachable!("only single bits are asked for")
     }
@@ -44,13 +44,13 @@ impl BitSource for Script {
 }
 
 /// The hypotheses that satisfy all rows, by trying each.
-fn satisfying(rows: &[Row], attributes: usize) -> Vec<u64> {
+fn satisfying(rows: &[ParityRow], attributes: usize) -> Vec<u64> {
     let fits = |h: &u64| rows.iter().all(|(x, y)| ((h & x).count_ones() % 2 == 1) == *y);
     (0..1u64 << attributes).filter(fits).collect()
 }
 
 /// The law of the output, with what the elimination gives for every sample of the rows and all its free bits.
-fn law(rows: &[Row], attributes: usize, learner: &Parity) -> Distribution<Option<u64>> {
+fn law(rows: &[ParityRow], attributes: usize, learner: &ParityLearner) -> Distribution<Option<u64>> {
     let ratio = |quotient: Quotient| {
         let (above, below) = quotient.parts();
         BigRational::new(above.into(), below.into())
@@ -59,7 +59,7 @@ fn law(rows: &[Row], attributes: usize, learner: &Parity) -> Distribution<Option
     let (keep, give_up) = (ratio(learner.keep()), ratio(learner.give_up()));
     let mut outcomes = vec![(None, give_up.clone())];
     for sample in 0..1usize << rows.len() {
-        let kept: Vec<Row> = (0..rows.len()).filter(|i| sample >> i & 1 == 1).map(|i| rows[i]).collect();
+        let kept: Vec<ParityRow> = (0..rows.len()).filter(|i| sample >> i & 1 == 1).map(|i| rows[i]).collect();
         let mass = (0..rows.len())
             .fold(one() - &give_up, |mass, i| mass * if sample >> i & 1 == 1 { keep.clone() } else { one() - &keep });
         let mut equations = Equations::new(attributes);
@@ -71,7 +71,7 @@ fn law(rows: &[Row], attributes: usize, learner: &Parity) -> Distribution<Option
             continue;
         }
         let free = attributes - equations.rank;
-        let solutions: Vec<u64> = (0..1u64 << free).map(|bits| equations.solution(&mut Script(bits))[0]).collect();
+        let solutions: Vec<u64> = (0..1u64 << free).map(|bits| equations.solution(&mut BitScript(bits))[0]).collect();
         assert_eq!(solutions.iter().copied().collect::<BTreeSet<_>>(), expected.iter().copied().collect(), "{kept:?}");
         let each = mass / BigRational::from_integer((1u64 << free).into());
         outcomes.extend(solutions.into_iter().map(|h| (Some(h), each.clone())));
@@ -79,12 +79,12 @@ fn law(rows: &[Row], attributes: usize, learner: &Parity) -> Distribution<Option
     Distribution::exact(outcomes)
 }
 
-fn universe(attributes: usize) -> Vec<Row> {
+fn universe(attributes: usize) -> Vec<ParityRow> {
     (0..1u64 << attributes).flat_map(|x| [(x, false), (x, true)]).collect()
 }
 
 /// All tables of up to two rows, without regard to their order.
-fn tables(attributes: usize) -> Vec<Vec<Row>> {
+fn tables(attributes: usize) -> Vec<Vec<ParityRow>> {
     let rows = universe(attributes);
     let mut tables = vec![vec![]];
     for (place, first) in rows.iter().enumerate() {
@@ -97,7 +97,7 @@ fn tables(attributes: usize) -> Vec<Vec<Row>> {
 /// ✔: the claim is reached in both scopes, for all tables of up to three rows.
 #[test]
 fn the_claim_is_the_truth_for_all_small_tables() {
-    let with = |table: &[Row], row: Row| [table, &[row]].concat();
+    let with = |table: &[ParityRow], row: ParityRow| [table, &[row]].concat();
     let (mut added, mut replaced) = (Vec::new(), Vec::new());
     for table in tables(2) {
         for (place, row) in universe(2).into_iter().enumerate() {
@@ -160,8 +160,8 @@ fn three_rows_of_an_owner_cost_no_less_than_they_lose() {
 #[test]
 fn targets_are_met_and_used_up() {
     for epsilon in [1e-6, 0.01, 0.5, 1.0, 3.0, 20.0] {
-        let person = Parity::for_person(Epsilon::new(epsilon).unwrap()).unwrap();
-        let presence = Parity::for_presence(Epsilon::new(epsilon).unwrap()).unwrap();
+        let person = ParityLearner::for_person(Epsilon::new(epsilon).unwrap()).unwrap();
+        let presence = ParityLearner::for_presence(Epsilon::new(epsilon).unwrap()).unwrap();
         for (found, slack) in [(person.epsilon_person(), 1e-3), (presence.epsilon_presence(), 1e-3)] {
             // The grid of 2^−31 is coarse beside the smallest and the largest probabilities.
             assert!(
@@ -171,8 +171,8 @@ fn targets_are_met_and_used_up() {
         }
     }
     assert!(
-        Parity::for_person(Epsilon::new(0.0).unwrap()).is_err()
-            && Parity::for_presence(Epsilon::new(50.0).unwrap()).is_err()
+        ParityLearner::for_person(Epsilon::new(0.0).unwrap()).is_err()
+            && ParityLearner::for_presence(Epsilon::new(50.0).unwrap()).is_err()
     );
 }
 

@@ -1,6 +1,6 @@
 //! A trusted curator: noise on sums.
 
-use super::{Batch, Function, StatisticalQueries, UNIT, at_least_one, exhausted, sum};
+use super::{QueryBatch, QueryFunction, StatisticalQueries, UNIT, at_least_one, exhausted, sum};
 use crate::calibrate::Target;
 use crate::error::Result;
 use crate::event::{Event, Moves, Shift};
@@ -10,7 +10,7 @@ use crate::quantity::Beta;
 use crate::scope::Scope;
 
 /// Answers with noise that costs `target` for each ask or batch, in `scope`; this many of them, fixed beforehand.
-pub struct Central<'a, Row, S: BitSource + ?Sized> {
+pub struct CentralQueries<'a, Row, S: BitSource + ?Sized> {
     rows: &'a [Row],
     target: Target,
     scope: Scope,
@@ -19,7 +19,7 @@ pub struct Central<'a, Row, S: BitSource + ?Sized> {
     bits: &'a mut S,
 }
 
-impl<'a, Row, S: BitSource + ?Sized> Central<'a, Row, S> {
+impl<'a, Row, S: BitSource + ?Sized> CentralQueries<'a, Row, S> {
     /// `asks` answers about the rows, each of which costs `target` in `scope`.
     ///
     /// # Guarantee
@@ -35,7 +35,7 @@ impl<'a, Row, S: BitSource + ?Sized> Central<'a, Row, S> {
         Additive::of(Moves::everywhere(Shift::one_cell(f64::from(UNIT))?)).within(self.target, &self.scope)
     }
 
-    fn many(&self, batch: &Batch<'_, Row>) -> Result<Additive> {
+    fn many(&self, batch: &QueryBatch<'_, Row>) -> Result<Additive> {
         Additive::of(batch.moves(&self.scope)?).within(self.target, &self.scope)
     }
 
@@ -45,7 +45,7 @@ impl<'a, Row, S: BitSource + ?Sized> Central<'a, Row, S> {
     }
 
     /// What a batch is, for a ledger: an event for presence and persons, then one for each of its touches.
-    pub fn events_of_batch(&self, batch: &Batch<'_, Row>) -> Result<Vec<Event>> {
+    pub fn events_of_batch(&self, batch: &QueryBatch<'_, Row>) -> Result<Vec<Event>> {
         batch.events(&self.many(batch)?.events()?.remove(0))
     }
 
@@ -55,19 +55,19 @@ impl<'a, Row, S: BitSource + ?Sized> Central<'a, Row, S> {
     }
 }
 
-impl<Row, S: BitSource + ?Sized> StatisticalQueries<Row> for Central<'_, Row, S> {
+impl<Row, S: BitSource + ?Sized> StatisticalQueries<Row> for CentralQueries<'_, Row, S> {
     fn rows(&self) -> u64 {
         self.rows.len() as u64
     }
 
-    fn ask(&mut self, function: Function<'_, Row>) -> Result<f64> {
+    fn ask(&mut self, function: QueryFunction<'_, Row>) -> Result<f64> {
         let mechanism = self.one()?;
         self.pay()?;
         let noisy = mechanism.release(sum(self.rows, function), self.bits);
         Ok(noisy as f64 / f64::from(UNIT) / self.rows.len() as f64)
     }
 
-    fn ask_all(&mut self, batch: &Batch<'_, Row>) -> Result<Vec<f64>> {
+    fn ask_all(&mut self, batch: &QueryBatch<'_, Row>) -> Result<Vec<f64>> {
         let mechanism = self.many(batch)?;
         self.pay()?;
         let noisy = mechanism.release(batch.counts(self.rows), self.bits);
@@ -78,7 +78,7 @@ impl<Row, S: BitSource + ?Sized> StatisticalQueries<Row> for Central<'_, Row, S>
         Ok(self.one()?.largest_error(beta, answers)? / f64::from(UNIT) / self.rows.len() as f64)
     }
 
-    fn batch_tolerance(&self, batch: &Batch<'_, Row>, beta: Beta) -> Result<f64> {
+    fn batch_tolerance(&self, batch: &QueryBatch<'_, Row>, beta: Beta) -> Result<f64> {
         Ok(self.many(batch)?.largest_error(beta, batch.cells() as u64)? / self.rows.len() as f64)
     }
 }

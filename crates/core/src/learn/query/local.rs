@@ -1,6 +1,6 @@
 //! Nobody is trusted: every ask is answered by owners of its own, each with one randomized bit.
 
-use super::{Batch, Function, StatisticalQueries, UNIT, at_least_one, exhausted};
+use super::{QueryBatch, QueryFunction, StatisticalQueries, UNIT, at_least_one, exhausted};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::noise::{BitSource, permutation};
@@ -9,7 +9,7 @@ use crate::quantity::{Beta, Epsilon};
 use crate::scope::AttributeSet;
 
 /// Splits the owners at random among `asks` asks; a cell of a batch is an ask.
-pub struct Local<'a, Row, S: BitSource + ?Sized> {
+pub struct LocalQueries<'a, Row, S: BitSource + ?Sized> {
     rows: &'a [Row],
     order: Vec<u64>,
     mean: Mean,
@@ -18,7 +18,7 @@ pub struct Local<'a, Row, S: BitSource + ?Sized> {
     bits: &'a mut S,
 }
 
-impl<'a, Row, S: BitSource + ?Sized> Local<'a, Row, S> {
+impl<'a, Row, S: BitSource + ?Sized> LocalQueries<'a, Row, S> {
     /// Reports of this ε, and at most `asks` asks.
     ///
     /// # Guarantee
@@ -55,16 +55,16 @@ impl<'a, Row, S: BitSource + ?Sized> Local<'a, Row, S> {
     }
 }
 
-impl<Row, S: BitSource + ?Sized> StatisticalQueries<Row> for Local<'_, Row, S> {
+impl<Row, S: BitSource + ?Sized> StatisticalQueries<Row> for LocalQueries<'_, Row, S> {
     fn rows(&self) -> u64 {
         self.rows.len() as u64
     }
 
-    fn ask(&mut self, function: Function<'_, Row>) -> Result<f64> {
+    fn ask(&mut self, function: QueryFunction<'_, Row>) -> Result<f64> {
         self.next(function)
     }
 
-    fn ask_all(&mut self, batch: &Batch<'_, Row>) -> Result<Vec<f64>> {
+    fn ask_all(&mut self, batch: &QueryBatch<'_, Row>) -> Result<Vec<f64>> {
         let cell = |wanted: usize| {
             self.next(|row| {
                 let mut cells = Vec::new();
@@ -83,7 +83,7 @@ impl<Row, S: BitSource + ?Sized> StatisticalQueries<Row> for Local<'_, Row, S> {
         Ok(sampling + self.mean.error(Beta::new(each)?, part)? / part as f64)
     }
 
-    fn batch_tolerance(&self, batch: &Batch<'_, Row>, beta: Beta) -> Result<f64> {
+    fn batch_tolerance(&self, batch: &QueryBatch<'_, Row>, beta: Beta) -> Result<f64> {
         self.tolerance(batch.cells() as u64, beta)
     }
 }

@@ -8,14 +8,14 @@
 //!
 //! ```
 //! use scumble::quantity::{beta, epsilon};
-//! use scumble::learn::query::{Central, Exact, StatisticalQueries, UNIT};
+//! use scumble::learn::query::{CentralQueries, ExactQueries, StatisticalQueries, UNIT};
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::{Scope, Target};
 //! let ages: Vec<u32> = (0..1000).map(|i| i % 90).collect();
 //! let is_old = |age: &u32| if *age >= 60 { UNIT } else { 0 };
-//! let exact = Exact::new(&ages).ask(&is_old)?;
+//! let exact = ExactQueries::new(&ages).ask(&is_old)?;
 //! let mut bits = InsecureSeededSource::new(1);
-//! let mut central = Central::new(&ages, Target::pure(epsilon(1.0)?), Scope::Person, 1, &mut bits)?;
+//! let mut central = CentralQueries::new(&ages, Target::pure(epsilon(1.0)?), Scope::Person, 1, &mut bits)?;
 //! let tolerance = central.tolerance(1, beta(1e-9)?)?;
 //! assert!((central.ask(&is_old)? - exact).abs() <= tolerance);
 //! assert!(central.ask(&is_old).is_err(), "one ask was paid for");
@@ -30,14 +30,14 @@ use crate::scope::Scope;
 mod central;
 mod local;
 
-pub use central::Central;
-pub use local::Local;
+pub use central::CentralQueries;
+pub use local::LocalQueries;
 
 /// Answers to a row are whole multiples of 1/`UNIT`.
 pub const UNIT: u32 = crate::parties::local::mean::UNIT;
 
 /// A number from 0 to [`UNIT`] for each row; what is larger counts as [`UNIT`].
-pub type Function<'a, Row> = &'a dyn Fn(&Row) -> u32;
+pub type QueryFunction<'a, Row> = &'a dyn Fn(&Row) -> u32;
 
 /// Somebody who answers statistical queries about the same rows.
 pub trait StatisticalQueries<Row> {
@@ -45,27 +45,27 @@ pub trait StatisticalQueries<Row> {
     fn rows(&self) -> u64;
 
     /// About the mean of `function`/[`UNIT`] over the rows. Refused as exhausted when there is nothing left to answer with.
-    fn ask(&mut self, function: Function<'_, Row>) -> Result<f64>;
+    fn ask(&mut self, function: QueryFunction<'_, Row>) -> Result<f64>;
 
     /// About the share of rows in each cell of a batch, all at once.
-    fn ask_all(&mut self, batch: &Batch<'_, Row>) -> Result<Vec<f64>>;
+    fn ask_all(&mut self, batch: &QueryBatch<'_, Row>) -> Result<Vec<f64>>;
 
     /// With probability 1 − β this many answers of [`StatisticalQueries::ask`] are all within this of the truth.
     fn tolerance(&self, answers: u64, beta: Beta) -> Result<f64>;
 
     /// With probability 1 − β all answers to the batch are within this of the truth.
-    fn batch_tolerance(&self, batch: &Batch<'_, Row>, beta: Beta) -> Result<f64>;
+    fn batch_tolerance(&self, batch: &QueryBatch<'_, Row>, beta: Beta) -> Result<f64>;
 }
 
 /// Many counts that one row moves few of: cells, and which of them a row is in.
-pub struct Batch<'a, Row> {
+pub struct QueryBatch<'a, Row> {
     cells: usize,
     most: usize,
     touches: Vec<Touch>,
     of: &'a dyn Fn(&Row, &mut Vec<usize>),
 }
 
-impl<'a, Row> Batch<'a, Row> {
+impl<'a, Row> QueryBatch<'a, Row> {
     /// `of` lists the cells that a row is in. Of each row the first `most` that exist count, so that no row moves more.
     pub fn new(cells: usize, most: usize, of: &'a dyn Fn(&Row, &mut Vec<usize>)) -> Result<Self> {
         if cells == 0 || most == 0 || most > cells {
@@ -139,11 +139,11 @@ impl<'a, Row> Batch<'a, Row> {
 
 /// Answers without noise: nothing is private.
 #[derive(Debug, Clone)]
-pub struct Exact<'a, Row> {
+pub struct ExactQueries<'a, Row> {
     rows: &'a [Row],
 }
 
-impl<'a, Row> Exact<'a, Row> {
+impl<'a, Row> ExactQueries<'a, Row> {
     /// The rows as they are.
     pub fn new(rows: &'a [Row]) -> Self {
         Self { rows }
@@ -151,21 +151,21 @@ impl<'a, Row> Exact<'a, Row> {
 }
 
 /// The sum of a function over rows, in units.
-fn sum<Row>(rows: &[Row], function: Function<'_, Row>) -> i64 {
+fn sum<Row>(rows: &[Row], function: QueryFunction<'_, Row>) -> i64 {
     rows.iter().map(|row| i64::from(function(row).min(UNIT))).sum()
 }
 
-impl<Row> StatisticalQueries<Row> for Exact<'_, Row> {
+impl<Row> StatisticalQueries<Row> for ExactQueries<'_, Row> {
     fn rows(&self) -> u64 {
         self.rows.len() as u64
     }
 
-    fn ask(&mut self, function: Function<'_, Row>) -> Result<f64> {
+    fn ask(&mut self, function: QueryFunction<'_, Row>) -> Result<f64> {
         at_least_one(self.rows.len())?;
         Ok(sum(self.rows, function) as f64 / f64::from(UNIT) / self.rows.len() as f64)
     }
 
-    fn ask_all(&mut self, batch: &Batch<'_, Row>) -> Result<Vec<f64>> {
+    fn ask_all(&mut self, batch: &QueryBatch<'_, Row>) -> Result<Vec<f64>> {
         at_least_one(self.rows.len())?;
         Ok(batch.counts(self.rows).into_iter().map(|count| count as f64 / self.rows.len() as f64).collect())
     }
@@ -174,7 +174,7 @@ impl<Row> StatisticalQueries<Row> for Exact<'_, Row> {
         Ok(0.0)
     }
 
-    fn batch_tolerance(&self, _batch: &Batch<'_, Row>, _beta: Beta) -> Result<f64> {
+    fn batch_tolerance(&self, _batch: &QueryBatch<'_, Row>, _beta: Beta) -> Result<f64> {
         Ok(0.0)
     }
 }

@@ -18,13 +18,13 @@ fn answers_are_within_their_tolerance() {
     let is_even = |(x, _): &(u64, bool)| if x.is_multiple_of(2) { UNIT } else { 0 };
     let third = |(x, _): &(u64, bool)| (x * 257 % 65_537) as u32;
     let mut bits = InsecureSeededSource::new(1);
-    for function in [&is_even as Function<'_, (u64, bool)>, &third] {
-        let truth = Exact::new(&rows).ask(function).unwrap();
+    for function in [&is_even as QueryFunction<'_, (u64, bool)>, &third] {
+        let truth = ExactQueries::new(&rows).ask(function).unwrap();
         let mut central =
-            Central::new(&rows, Target::zcdp(Rho::new(0.1).unwrap()), Scope::Person, 1, &mut bits).unwrap();
+            CentralQueries::new(&rows, Target::zcdp(Rho::new(0.1).unwrap()), Scope::Person, 1, &mut bits).unwrap();
         let tolerance = central.tolerance(1, Beta::new(1e-9).unwrap()).unwrap();
         assert!((central.ask(function).unwrap() - truth).abs() <= tolerance && tolerance < 1e-3);
-        let mut local = Local::new(&rows, Epsilon::new(1.0).unwrap(), 3, &mut bits).unwrap();
+        let mut local = LocalQueries::new(&rows, Epsilon::new(1.0).unwrap(), 3, &mut bits).unwrap();
         let tolerance = local.tolerance(1, Beta::new(1e-9).unwrap()).unwrap();
         assert!((local.ask(function).unwrap() - truth).abs() <= tolerance && tolerance < 0.2, "{tolerance}");
     }
@@ -35,7 +35,8 @@ fn answers_are_within_their_tolerance() {
 fn asks_cost_what_the_sums_move() {
     let rows = numbers(100, 7);
     let mut bits = InsecureSeededSource::new(2);
-    let central = Central::new(&rows, Target::pure(Epsilon::new(0.5).unwrap()), Scope::Person, 1, &mut bits).unwrap();
+    let central =
+        CentralQueries::new(&rows, Target::pure(Epsilon::new(0.5).unwrap()), Scope::Person, 1, &mut bits).unwrap();
     let event = central.event_of_ask().unwrap();
     let age = Scope::Attributes(AttributeSet::new(["age"]).unwrap());
     for scope in [Scope::Presence, Scope::Person, age] {
@@ -43,7 +44,7 @@ fn asks_cost_what_the_sums_move() {
         assert!(epsilon <= 0.5 * (1.0 + 1e-9) && epsilon > 0.499);
     }
     let of = |(x, _): &(u64, bool), cells: &mut Vec<usize>| cells.extend([*x as usize % 10, 3, 3, 999]);
-    let batch = Batch::new(10, 2, &of).unwrap();
+    let batch = QueryBatch::new(10, 2, &of).unwrap();
     let epsilon = |scope: Scope| {
         let events = central.events_of_batch(&batch).unwrap();
         Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).upper
@@ -56,9 +57,9 @@ fn asks_cost_what_the_sums_move() {
 fn rows_count_in_no_more_cells_than_were_said() {
     let rows = [1u8, 2, 3];
     let greedy = |_: &u8, cells: &mut Vec<usize>| cells.extend([5, 0, 0, 1, 2, 77]);
-    let counts = Batch::new(4, 2, &greedy).unwrap().counts(&rows);
+    let counts = QueryBatch::new(4, 2, &greedy).unwrap().counts(&rows);
     assert_eq!(counts, [3, 3, 0, 0]);
-    assert!(Batch::new(4, 5, &greedy).is_err() && Batch::new(0, 0, &greedy).is_err());
+    assert!(QueryBatch::new(4, 5, &greedy).is_err() && QueryBatch::new(0, 0, &greedy).is_err());
 }
 
 #[test]
@@ -66,22 +67,22 @@ fn what_is_not_paid_for_is_not_answered() {
     let rows = numbers(10, 3);
     let one = |_: &(u64, bool)| UNIT;
     let mut bits = InsecureSeededSource::new(3);
-    let mut local = Local::new(&rows, Epsilon::new(1.0).unwrap(), 2, &mut bits).unwrap();
+    let mut local = LocalQueries::new(&rows, Epsilon::new(1.0).unwrap(), 2, &mut bits).unwrap();
     assert!(local.ask(&one).is_ok() && local.ask(&one).is_ok());
     let refused = local.ask(&one).unwrap_err().to_string();
     assert_eq!(refused, "exhausted: 2 asks were paid for, and all are answered");
-    assert!(Local::new(&rows, Epsilon::new(1.0).unwrap(), 11, &mut bits).is_err());
+    assert!(LocalQueries::new(&rows, Epsilon::new(1.0).unwrap(), 11, &mut bits).is_err());
     // A curator who went on answering passed all tests: only owners were asked too often.
     let of = |(x, _): &(u64, bool), cells: &mut Vec<usize>| cells.push(*x as usize % 2);
-    let batch = Batch::new(2, 1, &of).unwrap();
+    let batch = QueryBatch::new(2, 1, &of).unwrap();
     let mut central =
-        Central::new(&rows, Target::pure(Epsilon::new(1.0).unwrap()), Scope::Person, 2, &mut bits).unwrap();
+        CentralQueries::new(&rows, Target::pure(Epsilon::new(1.0).unwrap()), Scope::Person, 2, &mut bits).unwrap();
     assert!(central.ask(&one).is_ok() && central.ask_all(&batch).is_ok());
     let refused = [central.ask(&one).unwrap_err(), central.ask_all(&batch).unwrap_err()].map(|error| error.to_string());
     assert_eq!(refused, ["exhausted: 2 asks were paid for, and all are answered"; 2]);
     let none: [(u64, bool); 0] = [];
-    assert!(Central::new(&none, Target::pure(Epsilon::new(1.0).unwrap()), Scope::Person, 1, &mut bits).is_err());
-    assert!(Exact::new(&none).ask(&one).is_err());
+    assert!(CentralQueries::new(&none, Target::pure(Epsilon::new(1.0).unwrap()), Scope::Person, 1, &mut bits).is_err());
+    assert!(ExactQueries::new(&none).ask(&one).is_err());
 }
 
 /// Every owner answers one ask at most.
@@ -90,7 +91,7 @@ fn local_owners_report_once() {
     let rows: Vec<usize> = (0..101).collect();
     let asked = std::cell::RefCell::new(vec![0; 101]);
     let mut bits = InsecureSeededSource::new(4);
-    let mut local = Local::new(&rows, Epsilon::new(1.0).unwrap(), 7, &mut bits).unwrap();
+    let mut local = LocalQueries::new(&rows, Epsilon::new(1.0).unwrap(), 7, &mut bits).unwrap();
     for _ in 0..7 {
         local
             .ask(&|row: &usize| {
@@ -107,25 +108,25 @@ fn local_owners_report_once() {
 fn thresholds_and_points_are_learnt_by_asking() {
     let rows = numbers(200_000, 100);
     let mut bits = InsecureSeededSource::new(5);
-    assert_eq!(asked::threshold(&mut Exact::new(&rows), 8, Beta::new(0.05).unwrap()).unwrap().from, 100);
+    assert_eq!(asked::threshold(&mut ExactQueries::new(&rows), 8, Beta::new(0.05).unwrap()).unwrap().from, 100);
     let mut central =
-        Central::new(&rows, Target::pure(Epsilon::new(0.1).unwrap()), Scope::Person, 8, &mut bits).unwrap();
+        CentralQueries::new(&rows, Target::pure(Epsilon::new(0.1).unwrap()), Scope::Person, 8, &mut bits).unwrap();
     let tolerance = central.tolerance(8, Beta::new(1e-6).unwrap()).unwrap();
     let learnt = asked::threshold(&mut central, 8, Beta::new(1e-6).unwrap()).unwrap().from;
     let wrong = rows.iter().filter(|(x, y)| (*x >= learnt) != *y).count() as f64 / rows.len() as f64;
     assert!(learnt >= 100 && wrong <= 2.0 * tolerance, "{learnt} {wrong}");
-    let mut local = Local::new(&rows, Epsilon::new(2.0).unwrap(), 8, &mut bits).unwrap();
+    let mut local = LocalQueries::new(&rows, Epsilon::new(2.0).unwrap(), 8, &mut bits).unwrap();
     let learnt = asked::threshold(&mut local, 8, Beta::new(1e-6).unwrap()).unwrap().from;
     assert!((100..130).contains(&learnt), "{learnt}");
     let points: Vec<(u64, bool)> = rows.iter().map(|(x, _)| (*x % 32, *x % 32 == 21)).collect();
     let mut central =
-        Central::new(&points, Target::pure(Epsilon::new(0.1).unwrap()), Scope::Person, 6, &mut bits).unwrap();
+        CentralQueries::new(&points, Target::pure(Epsilon::new(0.1).unwrap()), Scope::Person, 6, &mut bits).unwrap();
     assert_eq!(asked::point(&mut central, 5, 0.02, Beta::new(1e-6).unwrap()).unwrap(), Some(21));
     let never: Vec<(u64, bool)> = rows.iter().map(|(x, _)| (*x % 32, false)).collect();
     let mut central =
-        Central::new(&never, Target::pure(Epsilon::new(0.1).unwrap()), Scope::Person, 6, &mut bits).unwrap();
+        CentralQueries::new(&never, Target::pure(Epsilon::new(0.1).unwrap()), Scope::Person, 6, &mut bits).unwrap();
     assert_eq!(asked::point(&mut central, 5, 0.02, Beta::new(1e-6).unwrap()).unwrap(), None);
-    let mut local = Local::new(&points[..1000], Epsilon::new(1.0).unwrap(), 6, &mut bits).unwrap();
+    let mut local = LocalQueries::new(&points[..1000], Epsilon::new(1.0).unwrap(), 6, &mut bits).unwrap();
     assert!(asked::point(&mut local, 5, 0.02, Beta::new(0.05).unwrap()).unwrap_err().to_string().contains("tolerance"));
 }
 
@@ -139,11 +140,11 @@ fn conjunctions_are_learnt_within_their_error() {
         Example::new(&attributes, label)
     };
     let rows: Vec<Example> = (0..50_000).map(|_| row()).collect();
-    let exact = conjunction::learn(&mut Exact::new(&rows), 20, Beta::new(0.05).unwrap()).unwrap();
+    let exact = conjunction::learn(&mut ExactQueries::new(&rows), 20, Beta::new(0.05).unwrap()).unwrap();
     assert_eq!(exact.literals(), [(2, true), (5, true), (9, false)]);
     let mut bits = InsecureSeededSource::new(7);
     let mut central =
-        Central::new(&rows, Target::zcdp(Rho::new(0.05).unwrap()), Scope::Presence, 1, &mut bits).unwrap();
+        CentralQueries::new(&rows, Target::zcdp(Rho::new(0.05).unwrap()), Scope::Presence, 1, &mut bits).unwrap();
     let most = conjunction::error(&central, 20, Beta::new(1e-6).unwrap()).unwrap();
     let learnt = conjunction::learn(&mut central, 20, Beta::new(1e-6).unwrap()).unwrap();
     let wrong = rows.iter().filter(|row| learnt.predicts(row) != row.label()).count() as f64 / rows.len() as f64;

@@ -11,13 +11,13 @@ pub(crate) struct Price {
     pub(crate) pure: Option<Exact>,
     pub(crate) rho: Option<Exact>,
     /// ρ up to the order ω, where ρ does not hold for all orders.
-    pub(crate) truncated: Option<Truncated>,
+    pub(crate) truncated: Option<TruncatedBound>,
     pub(crate) delta: Exact,
 }
 
 /// D_α ≤ ρα for α < ω.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Truncated {
+pub(crate) struct TruncatedBound {
     pub(crate) rho: Exact,
     /// None is infinity: zCDP.
     pub(crate) omega: Option<Exact>,
@@ -43,12 +43,12 @@ impl Price {
 
 /// How far this many owners move a cell together, and how many cells. k owners can move the same cells k times as far; that is the worst for
 /// every word.
-pub(crate) struct Moved {
+pub(crate) struct GroupShift {
     pub(crate) cells: BigRational,
     pub(crate) by: BigRational,
 }
 
-impl Moved {
+impl GroupShift {
     /// Where noise is added to a number, or a score moves.
     pub(crate) fn far(shift: &Shift, members: u32) -> Result<Self> {
         Ok(Self { cells: integer(shift.cells), by: exact(shift.by.get())? * integer(u64::from(members)) })

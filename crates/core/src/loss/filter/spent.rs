@@ -29,7 +29,7 @@
 //! *What the split costs.* Gaussian noise alone is converted at 0.7·δ: at ε = 1 and δ = 1e-9, ρ is 2.0% below that for all of δ. Key selection
 //! has a quarter of δ: its threshold is ln 4 = 1.4 scales of Laplace noise above that for all of it.
 
-use super::price::{Price, Truncated, repeated, rounded_up_f64};
+use super::price::{Price, TruncatedBound, repeated, rounded_up_f64};
 use crate::error::{Error, Result};
 use crate::event::{Event, Sampling};
 use crate::loss::{hull, words};
@@ -43,11 +43,11 @@ use std::ops::Range;
 ///
 /// ```
 /// use scumble::event::{Event, Word, Moves, Shift};
-/// use scumble::loss::filter::Spent;
+/// use scumble::loss::filter::Odometer;
 /// use scumble::quantity::{Epsilon, Exact};
 /// use scumble::scope::Scope;
 /// let half = Event::new(Word::Pure { epsilon: Epsilon::new(0.5)? }, Moves::everywhere(Shift::one_cell(1.0)?));
-/// let spent = Spent::of(&[half.clone(), half], &Scope::Person)?;
+/// let spent = Odometer::of(&[half.clone(), half], &Scope::Person)?;
 /// assert_eq!(spent.epsilon(&Exact::zero()), Some("1".parse()?));
 /// # Ok::<(), scumble::Error>(())
 /// ```
@@ -55,7 +55,7 @@ use std::ops::Range;
 /// Single costs are rounded up to multiples of 10⁻³⁰, so that ten thousand of them add up quickly, and so that a cost that is at most
 /// a decimal of up to thirty places stays at most that.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spent {
+pub struct Odometer {
     /// Σε over the events that have one.
     pub(super) pure: Exact,
     /// Σρ over the events that have no ε; none if one of them has no ρ.
@@ -63,16 +63,16 @@ pub struct Spent {
     /// Σρ over all events; none if an event has no ρ.
     pub(super) rho_of_all: Option<Exact>,
     /// Σρ over all events up to the least of their ω; none if an event has neither.
-    pub(super) truncated: Option<Truncated>,
+    pub(super) truncated: Option<TruncatedBound>,
     /// Σδ.
     pub(super) delta: Exact,
 }
 
-impl Spent {
+impl Odometer {
     /// Nothing yet.
     pub fn nothing() -> Self {
         let zero = Exact::zero;
-        let truncated = Some(Truncated { rho: zero(), omega: None });
+        let truncated = Some(TruncatedBound { rho: zero(), omega: None });
         Self { pure: zero(), rho_of_rest: Some(zero()), rho_of_all: Some(zero()), truncated, delta: zero() }
     }
 
@@ -92,12 +92,12 @@ impl Spent {
     /// ```
     /// use scumble::quantity::epsilon;
     /// use scumble::event::{Event, Moves, Shift};
-    /// use scumble::loss::filter::Spent;
+    /// use scumble::loss::filter::Odometer;
     /// use scumble::scope::Scope;
     /// let one = || Shift::one_cell(1.0).map(|shift| vec![shift]);
     /// let presence = Event::pure(epsilon(2.0)?).moving(Moves::as_written(one()?, vec![], vec![]));
     /// let person = Event::pure(epsilon(0.5)?).moving(Moves::as_written(vec![], one()?, vec![]));
-    /// let spent = Spent::of(&[presence, person], &Scope::Person)?;
+    /// let spent = Odometer::of(&[presence, person], &Scope::Person)?;
     /// assert_eq!(spent.pure_sum(), Some("2".parse()?));
     /// # Ok::<(), scumble::Error>(())
     /// ```
@@ -122,9 +122,9 @@ impl Spent {
     /// ```
     /// use scumble::quantity::{epsilon, rho};
     /// use scumble::event::{Event, Moves, Shift};
-    /// use scumble::loss::filter::Spent;
+    /// use scumble::loss::filter::Odometer;
     /// use scumble::scope::Scope;
-    /// let one = |event: Event| Spent::of(&[event.moving(Moves::everywhere(Shift::one_cell(1.0)?))], &Scope::Person);
+    /// let one = |event: Event| Odometer::of(&[event.moving(Moves::everywhere(Shift::one_cell(1.0)?))], &Scope::Person);
     /// let (pure, zcdp) = (one(Event::pure(epsilon(1.0)?))?, one(Event::zcdp(rho(50.0)?))?);
     /// assert!(pure.is_at_least(&one(Event::pure(epsilon(0.5)?))?));
     /// assert!(!zcdp.is_at_least(&pure) && !pure.is_at_least(&zcdp));
@@ -152,8 +152,10 @@ impl Spent {
             pure: self.pure + other.pure,
             rho_of_rest: added(self.rho_of_rest, other.rho_of_rest),
             rho_of_all: added(self.rho_of_all, other.rho_of_all),
-            truncated: truncated
-                .map(|(own, other)| Truncated { rho: own.rho + other.rho, omega: smaller(own.omega, other.omega) }),
+            truncated: truncated.map(|(own, other)| TruncatedBound {
+                rho: own.rho + other.rho,
+                omega: smaller(own.omega, other.omega),
+            }),
             delta: self.delta + other.delta,
         }
     }
@@ -192,7 +194,7 @@ impl Spent {
         let times = |number: Exact| repeated(&number, event.times());
         self.delta = self.delta.clone() + times(worst.delta);
         let truncated = match &worst.rho {
-            Some(rho) => Some(Truncated { rho: rho.clone(), omega: None }),
+            Some(rho) => Some(TruncatedBound { rho: rho.clone(), omega: None }),
             None => worst.truncated,
         };
         if worst.pure.is_none() && truncated.is_none() {
@@ -205,7 +207,7 @@ impl Spent {
             .truncated
             .take()
             .zip(truncated)
-            .map(|(sum, one)| Truncated { rho: sum.rho + times(one.rho), omega: smaller(sum.omega, one.omega) });
+            .map(|(sum, one)| TruncatedBound { rho: sum.rho + times(one.rho), omega: smaller(sum.omega, one.omega) });
         self.rho_of_all = added(self.rho_of_all.take(), worst.rho.clone().map(times));
         match worst.pure {
             Some(pure) => self.pure = self.pure.clone() + times(pure),
@@ -230,9 +232,9 @@ impl Spent {
     /// Σε, if every event has an ε: all is (Σε, Σδ)-private then, also if it was chosen adaptively; none otherwise.
     ///
     /// ```
-    /// use scumble::loss::filter::Spent;
+    /// use scumble::loss::filter::Odometer;
     /// use scumble::quantity::Exact;
-    /// assert_eq!(Spent::nothing().pure_sum(), Some(Exact::zero()));
+    /// assert_eq!(Odometer::nothing().pure_sum(), Some(Exact::zero()));
     /// ```
     pub fn pure_sum(&self) -> Option<Exact> {
         let only_pure = self.rho_of_rest.as_ref().is_some_and(|rest| *rest == Exact::zero());
@@ -274,12 +276,12 @@ impl Spent {
     ///
     /// ```
     /// use scumble::event::{Event, Moves, Shift, Word};
-    /// use scumble::loss::filter::Spent;
+    /// use scumble::loss::filter::Odometer;
     /// use scumble::quantity::{Delta, Epsilon};
     /// use scumble::scope::Scope;
     /// let one = Moves::everywhere(Shift::one_cell(1.0)?);
     /// let word = Word::Approximate { epsilon: Epsilon::new(0.5)?, delta: Delta::new(0.125)? };
-    /// let spent = Spent::of(&[Event::new(word, one)], &Scope::Person)?;
+    /// let spent = Odometer::of(&[Event::new(word, one)], &Scope::Person)?;
     /// assert_eq!(spent.least_delta(), Some("0.5".parse()?));
     /// assert!(spent.epsilon(&"0.5".parse()?).is_some() && spent.epsilon(&"0.4".parse()?).is_none());
     /// # Ok::<(), scumble::Error>(())
@@ -302,10 +304,10 @@ fn added(sum: Option<Exact>, one: Option<Exact>) -> Option<Exact> {
 }
 
 /// The worse of two truncated costs in both numbers; the other where one has none (alternatives of one kind of event agree on that).
-fn worse(left: Option<Truncated>, right: Option<Truncated>) -> Option<Truncated> {
+fn worse(left: Option<TruncatedBound>, right: Option<TruncatedBound>) -> Option<TruncatedBound> {
     match (left, right) {
         (Some(left), Some(right)) => {
-            Some(Truncated { rho: left.rho.max(right.rho), omega: smaller(left.omega, right.omega) })
+            Some(TruncatedBound { rho: left.rho.max(right.rho), omega: smaller(left.omega, right.omega) })
         }
         (left, right) => left.or(right),
     }

@@ -1,7 +1,7 @@
 //! The filter rule: exact sums, the scope's own costs, and refusals that leave the filter usable.
 
 use super::*;
-use crate::event::{Moves, Path, Shift, Touch, Word};
+use crate::event::{Moves, Shift, Touch, TreePath, Word};
 use crate::quantity::{Delta, Epsilon, Omega, Rho, Scale, Sigma};
 use crate::scope::AttributeSet;
 
@@ -29,7 +29,8 @@ fn gaussian(sigma: f64) -> Event {
 #[test]
 fn costs_follow_the_scope() {
     let event = laplace(4.0);
-    let cost = |scope: Scope| Spent::of(std::slice::from_ref(&event), &scope).unwrap().epsilon(&Exact::zero()).unwrap();
+    let cost =
+        |scope: Scope| Odometer::of(std::slice::from_ref(&event), &scope).unwrap().epsilon(&Exact::zero()).unwrap();
     assert_eq!(cost(Scope::Presence), exact("0.25"));
     assert_eq!(cost(Scope::Person), exact("0.5"));
     assert_eq!(cost(one_attribute("state").unwrap()), exact("0.5"));
@@ -46,9 +47,9 @@ fn ten_tenths_are_one_and_an_eleventh_is_too_much() {
     let calibrated = laplace(20.000000000000004);
     for (event, holds) in [(event, false), (calibrated, true)] {
         let ten: Vec<Event> = vec![event.clone(); 10];
-        assert_eq!(limit.holds(&Spent::of(&ten, &Scope::Person).unwrap()), holds, "{event:?}");
+        assert_eq!(limit.holds(&Odometer::of(&ten, &Scope::Person).unwrap()), holds, "{event:?}");
         let eleven: Vec<Event> = vec![event; 11];
-        assert!(!limit.holds(&Spent::of(&eleven, &Scope::Person).unwrap()));
+        assert!(!limit.holds(&Odometer::of(&eleven, &Scope::Person).unwrap()));
     }
 }
 
@@ -56,7 +57,7 @@ fn ten_tenths_are_one_and_an_eleventh_is_too_much() {
 fn gaussian_costs_are_converted_as_canonne_kamath_steinke_do() {
     // The 2020 US Census: rho 1.016057 at delta 1e-6 is 7.8384; ours uses 0.7 of delta and is a little above.
     let sigma = (0.5f64 / 1.016057).sqrt();
-    let spent = Spent::of(&[gaussian(sigma)], &Scope::Person).unwrap();
+    let spent = Odometer::of(&[gaussian(sigma)], &Scope::Person).unwrap();
     let epsilon = spent.epsilon(&exact("1e-6")).unwrap().to_f64();
     assert!((7.8384..7.9402).contains(&epsilon), "{epsilon}");
     let at_less = spent.epsilon(&(exact("1e-6") + exact("1e-6") - exact("1e-6"))).unwrap().to_f64();
@@ -68,7 +69,7 @@ fn gaussian_costs_are_converted_as_canonne_kamath_steinke_do() {
 
 fn converted_for_test(rho: f64, delta: f64) -> f64 {
     let sigma = (0.5f64 / rho).sqrt();
-    Spent::of(&[gaussian(sigma)], &Scope::Person)
+    Odometer::of(&[gaussian(sigma)], &Scope::Person)
         .unwrap()
         .epsilon(&Exact::from_f64(delta / 0.7).unwrap())
         .unwrap()
@@ -79,7 +80,7 @@ fn converted_for_test(rho: f64, delta: f64) -> f64 {
 fn the_events_own_delta_counts() {
     let word = Word::Approximate { epsilon: Epsilon::new(0.0).unwrap(), delta: Delta::new(1e-10).unwrap() };
     let event = Event::new(word, Moves::everywhere(Shift::one_cell(1.0).unwrap()));
-    let spent = Spent::of(&vec![event; 10], &Scope::Person).unwrap();
+    let spent = Odometer::of(&vec![event; 10], &Scope::Person).unwrap();
     // A quarter of a limit's δ is for them.
     assert!(spent.epsilon(&exact("4.1e-9")).is_some());
     assert!(spent.epsilon(&exact("3.9e-9")).is_none());
@@ -106,7 +107,7 @@ fn an_overdraw_is_refused_in_one_sentence_and_the_filter_goes_on() {
 fn an_event_without_a_rule_is_refused() {
     let word = Word::Pair(crate::event::Pair::new(vec![1.0], vec![1.0]).unwrap());
     let event = Event::new(word, Moves::everywhere(Shift::one_cell(1.0).unwrap()));
-    let refused = Spent::of(&[event], &Scope::Person).unwrap_err().to_string();
+    let refused = Odometer::of(&[event], &Scope::Person).unwrap_err().to_string();
     assert!(refused.starts_with("a filter has no rule for a pair event"), "{refused}");
 }
 
@@ -134,11 +135,11 @@ fn a_tcdp_limit_adds_rho_and_demands_omega() {
 #[test]
 fn a_group_of_two_costs_four_times_up_to_half_the_order() {
     let pair = Scope::Person.group(2.try_into().unwrap());
-    let spent = Spent::of(&[tcdp(0.125, 8.0)], &pair).unwrap();
+    let spent = Odometer::of(&[tcdp(0.125, 8.0)], &pair).unwrap();
     assert_eq!(spent.truncated_rho(&exact("4"), &Exact::zero()), Some(exact("0.5")));
     assert!(spent.truncated_rho(&exact("4.1"), &Exact::zero()).is_none());
     let nine = Scope::Person.group(9.try_into().unwrap());
-    assert!(Spent::of(&[tcdp(0.125, 8.0)], &nine).is_err());
+    assert!(Odometer::of(&[tcdp(0.125, 8.0)], &nine).is_err());
 }
 
 #[test]
@@ -146,17 +147,17 @@ fn a_renyi_limit_counts_rho_times_the_order() {
     let limit = Limit::Renyi { order: exact("8"), epsilon: exact("2"), delta: Exact::zero() };
     assert_eq!(limit.to_string(), "epsilon 2 at order 8");
     let two = [gaussian(2.0), gaussian(2.0)];
-    assert_eq!(limit.measure(&Spent::of(&two, &Scope::Person).unwrap()), Some(exact("2")));
-    assert!(limit.holds(&Spent::of(&two, &Scope::Person).unwrap()));
-    assert!(!limit.holds(&Spent::of(&[gaussian(1.99), gaussian(2.0)], &Scope::Person).unwrap()));
-    assert!(!limit.holds(&Spent::of(&[tcdp(0.01, 8.0)], &Scope::Person).unwrap()), "orders below 8 only");
+    assert_eq!(limit.measure(&Odometer::of(&two, &Scope::Person).unwrap()), Some(exact("2")));
+    assert!(limit.holds(&Odometer::of(&two, &Scope::Person).unwrap()));
+    assert!(!limit.holds(&Odometer::of(&[gaussian(1.99), gaussian(2.0)], &Scope::Person).unwrap()));
+    assert!(!limit.holds(&Odometer::of(&[tcdp(0.01, 8.0)], &Scope::Person).unwrap()), "orders below 8 only");
 }
 
 #[test]
 fn separate_cells_of_an_exponential_mechanism_add_up_their_rho() {
     let word = Word::Exponential { epsilon: Epsilon::new(0.5).unwrap() };
     let event = Event::new(word, Moves::everywhere(Shift::new(3, 2.0).unwrap()));
-    let spent = Spent::of(&[event], &Scope::Person).unwrap();
+    let spent = Odometer::of(&[event], &Scope::Person).unwrap();
     assert_eq!(spent.epsilon(&Exact::zero()), Some(exact("3")));
     let rho = spent.rho(&Exact::zero()).unwrap().to_f64();
     assert!((0.375..0.375001).contains(&rho), "{rho}");
@@ -172,18 +173,18 @@ fn a_group_of_three_costs_nine_times_the_rho() {
         Word::Exponential { epsilon: Epsilon::new(0.5).unwrap() },
         Moves::everywhere(Shift::one_cell(1.0).unwrap()),
     );
-    let hitters = Word::HeavyHitters { scale: Scale::new(4.0).unwrap(), path: Path::new(3, 1, 2).unwrap() };
+    let hitters = Word::HeavyHitters { scale: Scale::new(4.0).unwrap(), path: TreePath::new(3, 1, 2).unwrap() };
     let hitters = Event::new(hitters, Moves::everywhere(Shift::one_cell(1.0).unwrap()));
     for event in [gaussian(2.0), zcdp, exponential, tcdp(0.125, 80.0), hitters] {
         let rho = |scope: &Scope| {
-            let spent = Spent::of(std::slice::from_ref(&event), scope).unwrap();
+            let spent = Odometer::of(std::slice::from_ref(&event), scope).unwrap();
             spent.truncated_rho(&exact("2"), &Exact::zero()).unwrap().to_f64()
         };
         let ratio = rho(&three) / rho(&Scope::Person);
         assert!((ratio - 9.0).abs() < 1e-9, "{}: {ratio}", event.word().name());
     }
     // Pure noise: ε threefold, ρ by ε·tanh(ε/2) of the threefold ε.
-    let spent = Spent::of(&[laplace(4.0)], &three).unwrap();
+    let spent = Odometer::of(&[laplace(4.0)], &three).unwrap();
     assert_eq!(spent.pure_sum(), Some(exact("1.5")));
     let rho = spent.rho(&Exact::zero()).unwrap().to_f64();
     let truth = 2.0 * 0.75 * (0.375f64).tanh();
@@ -199,8 +200,8 @@ fn approximate(epsilon: f64, delta: f64) -> Event {
 fn a_repeated_event_costs_what_its_copies_do() {
     // A slip that charged the δ of repetitions once was seen by no test here.
     for event in [laplace(4.0), gaussian(2.0), tcdp(0.125, 8.0), approximate(0.25, 1e-7)] {
-        let repeated = Spent::of(&[event.clone().repeated(7).unwrap()], &Scope::Person).unwrap();
-        assert_eq!(repeated, Spent::of(&vec![event; 7], &Scope::Person).unwrap());
+        let repeated = Odometer::of(&[event.clone().repeated(7).unwrap()], &Scope::Person).unwrap();
+        assert_eq!(repeated, Odometer::of(&vec![event; 7], &Scope::Person).unwrap());
     }
 }
 
@@ -208,7 +209,7 @@ fn a_repeated_event_costs_what_its_copies_do() {
 fn the_delta_of_a_group_grows_along_its_chain() {
     // Neighbour by neighbour: δ(1 + e^ε + e^{2ε}) for three owners. A slip that charged 3δ was seen by no test here.
     let three = Scope::Person.group(3.try_into().unwrap());
-    let cost = |epsilon: f64| Spent::of(&[approximate(epsilon, 1e-7)], &three).unwrap().delta().to_f64();
+    let cost = |epsilon: f64| Odometer::of(&[approximate(epsilon, 1e-7)], &three).unwrap().delta().to_f64();
     for epsilon in [0.0f64, 0.5, 2.0] {
         let truth = 1e-7 * (1.0 + epsilon.exp() + (2.0 * epsilon).exp());
         let found = cost(epsilon);
@@ -243,7 +244,7 @@ fn the_worse_of_two_kinds_of_cost_is_no_less_at_any_delta() {
         let presence = Event::pure(Epsilon::new(epsilon).unwrap()).moving(Moves::as_written(one(), vec![], vec![]));
         let person = Event::zcdp(Rho::new(rho).unwrap()).moving(Moves::as_written(vec![], one(), vec![]));
         let sums = |scope: Scope| {
-            let mut spent = Spent::of(&[presence.clone(), person.clone()], &scope).unwrap();
+            let mut spent = Odometer::of(&[presence.clone(), person.clone()], &scope).unwrap();
             spent.add_all(std::slice::from_ref(&beside), &scope).unwrap();
             spent
         };

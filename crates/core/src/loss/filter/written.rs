@@ -1,7 +1,7 @@
 //! Sums as text, for whoever must keep them: every number exactly.
 
-use super::Spent;
-use super::price::Truncated;
+use super::Odometer;
+use super::price::TruncatedBound;
 use crate::error::{Error, Result};
 use crate::quantity::Exact;
 
@@ -12,20 +12,20 @@ const INFINITE: &str = "inf";
 /// The single costs are rounded up by a thousand times less, so that both sums are upper bounds.
 const AGREE: f64 = 1e-9;
 
-impl Spent {
+impl Odometer {
     /// All sums in one line: Σε, Σρ of the events without ε, Σρ, Σρ up to ω, ω, Σδ. Reading it gives the same sums again.
     ///
     /// ```
-    /// use scumble::loss::filter::Spent;
-    /// assert_eq!(Spent::nothing().to_text(), "0 0 0 0 inf 0");
-    /// assert_eq!(Spent::from_text("0 0 0 0 inf 0")?, Spent::nothing());
+    /// use scumble::loss::filter::Odometer;
+    /// assert_eq!(Odometer::nothing().to_text(), "0 0 0 0 inf 0");
+    /// assert_eq!(Odometer::from_text("0 0 0 0 inf 0")?, Odometer::nothing());
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn to_text(&self) -> String {
         let number = |sum: Option<&Exact>| sum.map_or(NONE.to_string(), Exact::to_string);
         let (truncated, omega) = match &self.truncated {
             None => (NONE.to_string(), NONE.to_string()),
-            Some(Truncated { rho, omega }) => {
+            Some(TruncatedBound { rho, omega }) => {
                 (rho.to_string(), omega.as_ref().map_or(INFINITE.to_string(), Exact::to_string))
             }
         };
@@ -45,8 +45,8 @@ impl Spent {
         let perhaps = |word: &str| if word == NONE { Ok(None) } else { number(word).map(Some) };
         let truncated = match (truncated, omega) {
             (NONE, NONE) => None,
-            (rho, INFINITE) => Some(Truncated { rho: number(rho)?, omega: None }),
-            (rho, omega) => Some(Truncated { rho: number(rho)?, omega: Some(number(omega)?) }),
+            (rho, INFINITE) => Some(TruncatedBound { rho: number(rho)?, omega: None }),
+            (rho, omega) => Some(TruncatedBound { rho: number(rho)?, omega: Some(number(omega)?) }),
         };
         let spent = Self {
             pure: number(pure)?,
@@ -60,13 +60,13 @@ impl Spent {
     }
 }
 
-impl Spent {
+impl Odometer {
     /// Whether two sums are the same up to one part in 10⁹: what another machine's exp and tanh make of the same events.
     ///
     /// ```
-    /// use scumble::loss::filter::Spent;
-    /// let (one, two) = (Spent::from_text("1 0 0.5 0.5 inf 0")?, Spent::from_text("1 0 0.5000000001 0.5 inf 0")?);
-    /// assert!(one.agrees_with(&two) && !one.agrees_with(&Spent::nothing()));
+    /// use scumble::loss::filter::Odometer;
+    /// let (one, two) = (Odometer::from_text("1 0 0.5 0.5 inf 0")?, Odometer::from_text("1 0 0.5000000001 0.5 inf 0")?);
+    /// assert!(one.agrees_with(&two) && !one.agrees_with(&Odometer::nothing()));
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn agrees_with(&self, other: &Self) -> bool {
@@ -117,8 +117,8 @@ mod tests {
         fn what_is_written_is_read_again_exactly(
             parameters in proptest::collection::vec((0u8..5, 0.1f64..1e6, 1e-9f64..1.0, 1u64..1_000_000_000), 0..8)
         ) {
-            let spent = Spent::of(&events(&parameters), &Scope::Person).unwrap();
-            prop_assert_eq!(Spent::from_text(&spent.to_text()).unwrap(), spent);
+            let spent = Odometer::of(&events(&parameters), &Scope::Person).unwrap();
+            prop_assert_eq!(Odometer::from_text(&spent.to_text()).unwrap(), spent);
         }
     }
 
@@ -139,7 +139,7 @@ mod tests {
             "0 0 0 0 inf 0 ",
             "0  0 0 0 inf 0",
         ] {
-            assert!(Spent::from_text(text).is_err(), "{text:?}");
+            assert!(Odometer::from_text(text).is_err(), "{text:?}");
         }
     }
 }

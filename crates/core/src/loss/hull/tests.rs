@@ -39,13 +39,13 @@ fn an_owner_who_keeps_some_groups_is_covered() {
 }
 
 /// The law of a noise on whole numbers, by its losses when it is moved: in units, of which a loss is a whole number.
-struct Noise {
+struct LatticeNoise {
     unit: f64,
     masses: Vec<(i64, f64)>,
     loss: fn(i64, i64) -> i64,
 }
 
-impl Noise {
+impl LatticeNoise {
     fn of(word: &Word) -> Self {
         type Weight = Box<dyn Fn(f64) -> f64>;
         type LossOfMove = fn(i64, i64) -> i64;
@@ -90,7 +90,7 @@ fn delta_of(one: &[(f64, f64)], other: &[(f64, f64)], epsilon: f64) -> f64 {
     one.iter().map(|(first, p)| p * other.iter().map(|(second, q)| q * above(first + second)).sum::<f64>()).sum()
 }
 
-fn in_numbers(noise: &Noise, moved: &[i64]) -> Vec<(f64, f64)> {
+fn in_numbers(noise: &LatticeNoise, moved: &[i64]) -> Vec<(f64, f64)> {
     noise.losses(moved).into_iter().map(|(loss, mass)| (loss as f64 * noise.unit, mass)).collect()
 }
 
@@ -161,7 +161,7 @@ fn generated_lists_are_certified_against_every_move_that_they_stand_for() {
             } else {
                 Event::discrete_gaussian(Sigma::new(size).unwrap())
             };
-            let noise = Noise::of(event.word());
+            let noise = LatticeNoise::of(event.word());
             laws.push(stands_for(&list).iter().map(|moved| in_numbers(&noise, moved)).collect());
             events.push(moving(event, &list));
         }
@@ -191,7 +191,7 @@ fn an_epsilon_of_alternatives_holds_for_every_move() {
         (Event::discrete_laplace(Scale::new(16.0).unwrap()), [(4, 4.0), (2, 6.0)]),
         (Event::discrete_gaussian(Sigma::new(3.0).unwrap()), [(4, 2.0), (2, 3.0)]),
     ] {
-        let noise = Noise::of(event.word());
+        let noise = LatticeNoise::of(event.word());
         let laws: Vec<_> = stands_for(&list).iter().map(|moved| in_numbers(&noise, moved)).collect();
         let loss = Loss::of([moving(event, &list)], Scope::Person).unwrap();
         for target in [1e-4, 0.02, 0.1] {
@@ -211,7 +211,7 @@ fn a_move_that_is_less_even_costs_more() {
     for event in
         words.into_iter().chain([0.5, 1.0, 2.2].map(|sigma| Event::discrete_gaussian(Sigma::new(sigma).unwrap())))
     {
-        let noise = Noise::of(event.word());
+        let noise = LatticeNoise::of(event.word());
         for (a, b) in (1..=5).flat_map(|a| (1..=a).map(move |b| (a, b))) {
             let (even, uneven) = (in_numbers(&noise, &[a, b]), in_numbers(&noise, &[a + 1, b - 1]));
             for at in 0..20 {
@@ -379,7 +379,7 @@ fn a_mixture_of_what_is_not_convex_is_covered() {
     let mean = |owners: f64| 2.0 * owners * owners.tanh();
     let (larger, mixed) = (f64::max(10.0 * mean(3.0), 39.0 * mean(1.0)), 10.0 * mean(2.0) + 14.0 * mean(1.0));
     assert!(mixed > 1.002 * larger);
-    let spent = crate::loss::filter::Spent::of(std::slice::from_ref(&event), &Scope::Person).unwrap();
+    let spent = crate::loss::filter::Odometer::of(std::slice::from_ref(&event), &Scope::Person).unwrap();
     assert!(spent.rho(&crate::quantity::Exact::zero()).unwrap().to_f64() >= mixed);
     // The pure sum is that of the largest alternative still.
     assert_eq!(spent.pure_sum(), Some("78".parse().unwrap()));
@@ -391,7 +391,7 @@ fn a_mixture_of_what_is_not_convex_is_covered() {
     }
     // One owner apart nothing lies between, and the largest is right.
     let dense = moving(Event::pure(Epsilon::new(2.0).unwrap()), &[(10, 2.0), (25, 1.0)]);
-    let spent = crate::loss::filter::Spent::of(&[dense], &Scope::Person).unwrap();
+    let spent = crate::loss::filter::Odometer::of(&[dense], &Scope::Person).unwrap();
     assert!((spent.rho(&crate::quantity::Exact::zero()).unwrap().to_f64() - 10.0 * mean(2.0)).abs() < 1e-9);
 }
 

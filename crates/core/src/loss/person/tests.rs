@@ -2,10 +2,10 @@
 
 use super::check;
 use crate::event::{
-    Choices, Event, Family, Moves, NewKeys, Pair, Parity, Path, Sampling, Shift, SmoothNoise, Touch, Word,
+    AnswerCount, Event, Moves, NewKeys, NoiseFamily, Pair, Parity, Sampling, Shift, SmoothNoise, Touch, TreePath, Word,
     charged_where_seen,
 };
-use crate::loss::filter::Spent;
+use crate::loss::filter::Odometer;
 use crate::loss::{Answer, Loss};
 use crate::quantity::{Delta, Epsilon, Omega, Rate, Rho, Scale, Sigma};
 use crate::scope::{AttributeSet, Scope};
@@ -26,7 +26,7 @@ fn next(word: Option<&Word>) -> Option<Word> {
             Word::SinhNormal { sigma: Sigma::new(8.0).unwrap(), a: Scale::new(20.0).unwrap() }
         }
         Some(Word::SinhNormal { .. }) => {
-            Word::RandomizedResponse { epsilon: epsilon(0.7), values: Choices::new(5).unwrap() }
+            Word::RandomizedResponse { epsilon: epsilon(0.7), values: AnswerCount::new(5).unwrap() }
         }
         Some(Word::RandomizedResponse { .. }) => Word::Exponential { epsilon: epsilon(0.6) },
         Some(Word::Exponential { .. }) => Word::Pure { epsilon: epsilon(0.4) },
@@ -34,14 +34,14 @@ fn next(word: Option<&Word>) -> Option<Word> {
         Some(Word::Approximate { .. }) => Word::Zcdp { rho: Rho::new(0.05).unwrap() },
         Some(Word::Zcdp { .. }) => Word::Tcdp { rho: Rho::new(0.05).unwrap(), omega: Omega::new(60.0).unwrap() },
         Some(Word::Tcdp { .. }) => {
-            Word::HeavyHitters { scale: Scale::new(9.0).unwrap(), path: Path::new(15, 15, 4).unwrap() }
+            Word::HeavyHitters { scale: Scale::new(9.0).unwrap(), path: TreePath::new(15, 15, 4).unwrap() }
         }
         Some(Word::HeavyHitters { .. }) => {
             Word::NewKeys(NewKeys::new(Word::DiscreteLaplace { scale }, delta, 2).unwrap())
         }
         Some(Word::NewKeys(_)) => Word::Parity(Parity::new("1/4".parse().unwrap(), "1/3".parse().unwrap()).unwrap()),
         Some(Word::Parity(_)) => Word::SmoothNoise(
-            SmoothNoise::new(Family::Cauchy4, "9/8".parse().unwrap(), "1/3".parse().unwrap(), 24).unwrap(),
+            SmoothNoise::new(NoiseFamily::Cauchy4, "9/8".parse().unwrap(), "1/3".parse().unwrap(), 24).unwrap(),
         ),
         Some(Word::SmoothNoise(_)) => Word::Pair(Pair::new(vec![0.7, 0.3], vec![0.4, 0.6]).unwrap()),
         Some(Word::Pair(_)) => return None,
@@ -81,7 +81,7 @@ fn is_covered(events: &[Event], members: u32) {
         (own.upper, if is_sampled { other.lower } else { other.upper })
     };
     let [person, presence] = [Scope::Person, Scope::Presence].map(|scope| scope.group(members.try_into().unwrap()));
-    if let (Ok(own), Ok(other)) = (Spent::of(events, &person), Spent::of(events, &presence)) {
+    if let (Ok(own), Ok(other)) = (Odometer::of(events, &person), Odometer::of(events, &presence)) {
         assert!(own.is_at_least(&other), "{events:?}: {} {}", own.to_text(), other.to_text());
     }
     // What has no bound for a person is refused, whatever there is for presence.
@@ -128,7 +128,9 @@ fn scopes_side_by_side_are_refused_or_covered() {
                 Err(_) => refused += 1,
                 Ok(()) => taken += 1,
             }
-            if let (Ok(own), Ok(other)) = (Spent::of(&events, &Scope::Person), Spent::of(&events, &Scope::Presence)) {
+            if let (Ok(own), Ok(other)) =
+                (Odometer::of(&events, &Scope::Person), Odometer::of(&events, &Scope::Presence))
+            {
                 assert!(own.is_at_least(&other), "{events:?}: {} {}", own.to_text(), other.to_text());
             }
         }
@@ -143,7 +145,7 @@ fn who_is_seen_is_not_protected_as_a_person() {
     for word in words() {
         let events = charged_where_seen(word, Shift::one_cell(1.0).unwrap(), &age).unwrap();
         check(&events).unwrap();
-        let spent = |scope: &Scope| Spent::of(&events[..1], scope).unwrap();
+        let spent = |scope: &Scope| Odometer::of(&events[..1], scope).unwrap();
         assert_eq!(spent(&Scope::Person), spent(&Scope::Presence));
         assert_eq!(Loss::of(&events, Scope::Person).unwrap().epsilon(Delta::new(1e-3).unwrap()).upper, f64::INFINITY);
     }
@@ -158,8 +160,8 @@ fn presence_by_itself_costs_something_on_a_sample() {
         if let Ok(loss) = Loss::of([event.clone()], Scope::Presence) {
             assert!(loss.delta(Epsilon::new(0.0).unwrap()).upper > 0.0, "{event:?}");
         }
-        if let Ok(spent) = Spent::of(std::slice::from_ref(&event), &Scope::Presence) {
-            assert!(spent != Spent::nothing(), "{event:?}");
+        if let Ok(spent) = Odometer::of(std::slice::from_ref(&event), &Scope::Presence) {
+            assert!(spent != Odometer::nothing(), "{event:?}");
         }
     }
 }

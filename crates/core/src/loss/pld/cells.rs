@@ -16,16 +16,16 @@ pub(crate) struct Cells {
     /// e^{y₊}Q − P of each cell.
     pub(crate) m: Vec<f64>,
     /// P and Q at losses below the first node, Q at loss −∞ included, and e^{y}Q − P there.
-    pub(crate) below: Tail,
+    pub(crate) below: TailMasses,
     /// P and Q at finite losses above the last node, and P − e^{y}Q there.
-    pub(crate) above: Tail,
+    pub(crate) above: TailMasses,
     /// What n and m of each cell were raised by, where they are not known to the last digits.
     pub(crate) raised: Option<(Vec<f64>, Vec<f64>)>,
 }
 
 /// The masses beyond an end of the nodes.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Tail {
+pub(crate) struct TailMasses {
     /// P's mass.
     pub(crate) p: f64,
     /// Q's mass.
@@ -41,7 +41,7 @@ impl Cells {
 }
 
 /// A dominating pair before sampling, in one direction.
-pub(crate) trait Base: Send + Sync {
+pub(crate) trait BasePair: Send + Sync {
     /// The cells between increasing `nodes`.
     fn cells(&self, nodes: &[f64]) -> Cells;
     /// Losses below and above which P has at most mass `tail` (losses of ±∞ aside).
@@ -73,7 +73,7 @@ pub(crate) trait Base: Send + Sync {
 }
 
 /// Gaussian noise with ratio μ: P = N(μ, 1), Q = N(0, 1), loss μx − μ²/2.
-pub(crate) struct Gaussian {
+pub(crate) struct GaussianPair {
     pub(crate) mu: f64,
 }
 
@@ -102,7 +102,7 @@ pub(super) fn fast_exp_m1(z: f64) -> f64 {
     z * (1.0 + z * (C[0] + z * (C[1] + z * (C[2] + z * (C[3] + z * (C[4] + z * C[5]))))))
 }
 
-impl Gaussian {
+impl GaussianPair {
     /// ∫ of φ(t)·(1 − e^{y₋ − y}) and of φ(t)·(e^{y₊ − y} − 1) over the cell from `low` to `high`, which is where x − μ runs
     /// from `start` to `end`.
     fn cell(&self, (low, start): (f64, f64), (high, end): (f64, f64)) -> (f64, f64) {
@@ -152,7 +152,7 @@ impl Gaussian {
     }
 }
 
-impl Base for Gaussian {
+impl BasePair for GaussianPair {
     fn cells(&self, nodes: &[f64]) -> Cells {
         let mut cells = Cells::with_capacity(nodes.len());
         let mut lower = (nodes[0], self.standard(nodes[0]));
@@ -165,10 +165,10 @@ impl Base for Gaussian {
         let last = self.standard(nodes[nodes.len() - 1]);
         let (p, q) = (normal_above(last), normal_above(last + self.mu));
         let excess = if last > -1.0 { density(last) * (mills(last) - mills(last + self.mu)) } else { p };
-        cells.above = Tail { p, q, excess: excess.max(0.0) };
+        cells.above = TailMasses { p, q, excess: excess.max(0.0) };
         let first = self.standard(nodes[0]);
         let (p, q) = (normal_above(-first), normal_above(-first - self.mu));
-        cells.below = Tail { p, q, excess: (nodes[0].min(700.0).exp() * q - p).max(0.0) };
+        cells.below = TailMasses { p, q, excess: (nodes[0].min(700.0).exp() * q - p).max(0.0) };
         cells
     }
 
@@ -188,7 +188,7 @@ impl Base for Gaussian {
 #[cfg(test)]
 pub(super) fn narrow_and_wide(mu: f64, start: f64, end: f64) -> ((f64, f64), (f64, f64)) {
     let c = mu * (end - start);
-    (narrow_cell(start, end - start, c), Gaussian { mu }.wide_cell(start, end, c))
+    (narrow_cell(start, end - start, c), GaussianPair { mu }.wide_cell(start, end, c))
 }
 
 /// The same for a cell so narrow that three nodes and one exponential do.
@@ -210,13 +210,13 @@ fn narrow_cell(start: f64, width: f64, c: f64) -> (f64, f64) {
 
 /// Losses between −λ and λ with density D·e^{y/2} under P (D·e^{−y/2} under Q), and an atom at each end: Laplace noise
 /// (shift over scale λ) and, without atoms, the envelope of all mechanisms whose loss has range λ \[DDR20\].
-pub(crate) struct Exponential {
+pub(crate) struct ExponentialPair {
     lambda: f64,
     density: f64,
     top: f64,
 }
 
-impl Exponential {
+impl ExponentialPair {
     pub(crate) fn laplace(lambda: f64) -> Self {
         Self { lambda, density: 0.25 * (-lambda / 2.0).exp(), top: 0.5 }
     }
@@ -248,13 +248,13 @@ impl Exponential {
         (p, q)
     }
 
-    fn atoms(&self) -> Atoms {
+    fn atoms(&self) -> AtomicPair {
         let low = self.top * (-self.lambda).exp();
-        Atoms::at(vec![(-self.lambda, low, self.top), (self.lambda, self.top, low)])
+        AtomicPair::at(vec![(-self.lambda, low, self.top), (self.lambda, self.top, low)])
     }
 }
 
-impl Base for Exponential {
+impl BasePair for ExponentialPair {
     fn cells(&self, nodes: &[f64]) -> Cells {
         let mut cells = self.atoms().cells(nodes);
         for (i, pair) in nodes.windows(2).enumerate() {
@@ -265,10 +265,10 @@ impl Base for Exponential {
         }
         let (first, last) = (nodes[0], nodes[nodes.len() - 1]);
         let (p, q) = self.mass(-self.lambda, first.min(self.lambda));
-        cells.below = Tail { p: cells.below.p + p, q: cells.below.q + q, excess: 0.0 };
+        cells.below = TailMasses { p: cells.below.p + p, q: cells.below.q + q, excess: 0.0 };
         cells.below.excess = (first.min(700.0).exp() * cells.below.q - cells.below.p).max(0.0);
         let (p, q) = self.mass(last.max(-self.lambda), self.lambda);
-        cells.above = Tail { p: cells.above.p + p, q: cells.above.q + q, excess: cells.above.excess + p };
+        cells.above = TailMasses { p: cells.above.p + p, q: cells.above.q + q, excess: cells.above.excess + p };
         cells
     }
 
@@ -290,7 +290,7 @@ impl Base for Exponential {
 }
 
 /// Finitely many losses, sorted, each with its mass under P and Q.
-pub(crate) struct Atoms {
+pub(crate) struct AtomicPair {
     /// (loss, P, Q), losses finite and increasing.
     atoms: Vec<(f64, f64, f64)>,
     /// P where Q is 0.
@@ -300,7 +300,7 @@ pub(crate) struct Atoms {
     lattice: Option<f64>,
 }
 
-impl Atoms {
+impl AtomicPair {
     fn at(atoms: Vec<(f64, f64, f64)>) -> Self {
         Self { atoms, infinite: 0.0, absent: 0.0, lattice: None }
     }
@@ -389,7 +389,7 @@ fn ln_ratio(p: f64, q: f64) -> f64 {
     if (0.5..=2.0).contains(&ratio) { ((p - q) / q).ln_1p() } else { ratio.ln() }
 }
 
-impl Base for Atoms {
+impl BasePair for AtomicPair {
     fn cells(&self, nodes: &[f64]) -> Cells {
         let mut cells = Cells::with_capacity(nodes.len());
         let (first, last) = (nodes[0], nodes[nodes.len() - 1]);

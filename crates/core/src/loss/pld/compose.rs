@@ -4,20 +4,20 @@
 //! the saddle point of the question, so that the answer is a sizeable part of the tilted law whatever δ is:
 //! δ(ε) = e^{K(θ)−θε}·Σ_ℓ p̃(ℓ)·e^{−θ(ℓ−ε)}·(1 − e^{−(ℓ−ε)})₊, with K(θ) = Σ times·ln E\[e^{θ·loss}\].
 
-use super::source::{Masses, ROUNDOFF, Source};
+use super::source::{DirectedPair, GridMasses, ROUNDOFF};
 use realfft::RealFftPlanner;
 use rustfft::num_complex::Complex64;
 use std::cell::RefCell;
 
 /// A source and how many times it runs.
-pub(crate) struct Part {
-    pub(crate) source: Source,
+pub(crate) struct RepeatedSource {
+    pub(crate) source: DirectedPair,
     pub(crate) times: f64,
 }
 
 /// A source's masses at `start`, `start + step`, …
-pub(crate) struct Gridded {
-    pub(crate) masses: Masses,
+pub(crate) struct GriddedSource {
+    pub(crate) masses: GridMasses,
     pub(crate) start: f64,
     pub(crate) times: f64,
     /// How far losses lie from nodes if all of them are nodes up to rounding.
@@ -26,9 +26,9 @@ pub(crate) struct Gridded {
     rounding: f64,
 }
 
-impl Gridded {
+impl GriddedSource {
     /// Puts `part` on the grid of `step`, losing at most `tail` of its mass beyond the top.
-    pub(crate) fn new(part: &Part, step: f64, tail: f64) -> Self {
+    pub(crate) fn new(part: &RepeatedSource, step: f64, tail: f64) -> Self {
         let (low, high) = part.source.range(tail);
         let anchor = part.source.anchor();
         let first = ((low - anchor) / step - 1e-6).floor();
@@ -65,7 +65,7 @@ fn for_each_tilted(masses: &[f64], rate: f64, mut visit: impl FnMut(usize, f64))
     }
 }
 
-impl Gridded {
+impl GriddedSource {
     /// ln E[e^{θ·loss}] of one run.
     pub(crate) fn cumulant(&self, step: f64, theta: f64) -> f64 {
         let mut sum = 0.0;
@@ -76,7 +76,7 @@ impl Gridded {
 }
 
 /// The tilted law of the sum of all losses, and what it may be off by.
-pub(crate) struct Composed {
+pub(crate) struct ComposedLaw {
     theta: f64,
     step: f64,
     /// The loss at the first index.
@@ -92,7 +92,7 @@ pub(crate) struct Composed {
     /// What the transforms may be off by, in the 2-norm.
     transform_error: f64,
     /// The tilted mass outside of the window.
-    outside: Outside,
+    outside: OutsideMass,
     /// The tilted mass that may be anywhere: raised to the first node, or doubtful.
     stray: f64,
     /// The largest weight of the sum for δ, and the weights' 2-norm.
@@ -112,7 +112,7 @@ pub(crate) struct Composed {
 
 /// Bounds of the tilted mass below and above a window.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Outside {
+pub(crate) struct OutsideMass {
     pub(crate) below: f64,
     pub(crate) above: f64,
 }
@@ -126,12 +126,12 @@ const BLOCK: usize = 64;
 
 /// Composes the gridded sources, tilted by `theta`, over `size` indices from the loss `from` (roughly).
 pub(crate) fn compose(
-    sources: &[Gridded],
+    sources: &[GriddedSource],
     step: f64,
     theta: f64,
     (from, size): (f64, usize),
-    outside: Outside,
-) -> Composed {
+    outside: OutsideMass,
+) -> ComposedLaw {
     let (forward, backward) =
         PLANNER.with_borrow_mut(|planner| (planner.plan_fft_forward(size), planner.plan_fft_inverse(size)));
     let mut product = Vec::new();
@@ -185,11 +185,11 @@ pub(crate) fn compose(
     let (infinite, infinite_upper) = infinite_mass(sources);
     let inexact: f64 = sources.iter().filter(|source| source.misfit.is_none()).map(|source| source.times).sum();
     let rounding: f64 = sources.iter().map(|source| source.times * source.rounding).sum();
-    let misfit = |source: &Gridded| source.times * source.misfit.unwrap_or(0.0);
+    let misfit = |source: &GriddedSource| source.times * source.misfit.unwrap_or(0.0);
     let misfit: f64 = sources.iter().map(misfit).sum();
     // The sums' factors are rounded once per node; beyond 40/θ the weights are nothing.
     let summed = (size as f64).min(40.0 / (theta * step));
-    Composed {
+    ComposedLaw {
         theta,
         step,
         start: base + first * step,
@@ -244,7 +244,7 @@ fn share(masses: &[f64], rate: f64) -> f64 {
 }
 
 /// How much of the tilted law of all runs of a source was raised to the first node.
-fn raised_share(source: &Gridded, theta: f64) -> f64 {
+fn raised_share(source: &GriddedSource, theta: f64) -> f64 {
     if source.masses.raised == 0.0 {
         return 0.0;
     }
@@ -252,8 +252,8 @@ fn raised_share(source: &Gridded, theta: f64) -> f64 {
     source.times * 2.0 * source.masses.raised * (theta * source.start.min(0.0)).exp()
 }
 
-fn infinite_mass(sources: &[Gridded]) -> (f64, f64) {
-    let of = |mass: &dyn Fn(&Masses) -> f64| {
+fn infinite_mass(sources: &[GriddedSource]) -> (f64, f64) {
+    let of = |mass: &dyn Fn(&GridMasses) -> f64| {
         let ln_finite: f64 = sources.iter().map(|source| source.times * (-mass(&source.masses)).ln_1p()).sum();
         -ln_finite.exp_m1()
     };
@@ -280,13 +280,13 @@ fn raise_to_power(spectrum: &mut [Complex64], times: f64) {
 
 /// The sums at one index from those at the next.
 #[derive(Clone, Copy)]
-struct Recursion {
+struct SumRecursion {
     decay: f64,
     faster: f64,
     gain: f64,
 }
 
-impl Recursion {
+impl SumRecursion {
     fn new(step: f64, theta: f64) -> Self {
         Self { decay: (-theta * step).exp(), faster: (-(theta + 1.0) * step).exp(), gain: -(-step).exp_m1() }
     }
@@ -298,7 +298,7 @@ impl Recursion {
 }
 
 fn suffix_sums(tilted: &[f64], step: f64, theta: f64) -> Vec<(f64, f64)> {
-    let recursion = Recursion::new(step, theta);
+    let recursion = SumRecursion::new(step, theta);
     let mut sums = vec![(0.0, 0.0); tilted.len().div_ceil(BLOCK) + 1];
     for (block, masses) in tilted.chunks(BLOCK).enumerate().rev() {
         sums[block] = recursion.over(masses, sums[block + 1]);
@@ -306,7 +306,7 @@ fn suffix_sums(tilted: &[f64], step: f64, theta: f64) -> Vec<(f64, f64)> {
     sums
 }
 
-impl Composed {
+impl ComposedLaw {
     /// The first index whose loss is at least `epsilon`, with the distance up to it; None beyond the window's top.
     fn index(&self, epsilon: f64) -> Option<(usize, f64)> {
         let position = (epsilon - self.start) / self.step;
@@ -320,7 +320,7 @@ impl Composed {
         let Some((index, above)) = self.index(epsilon) else { return (0.0, factor) };
         let block = index.div_ceil(BLOCK);
         let within = &self.tilted[index..(block * BLOCK).min(self.tilted.len())];
-        let (b, c) = Recursion::new(self.step, self.theta).over(within, self.sums[block]);
+        let (b, c) = SumRecursion::new(self.step, self.theta).over(within, self.sums[block]);
         ((c - (-above).exp_m1() * b) * (-self.theta * above).exp(), factor)
     }
 

@@ -1,16 +1,16 @@
 //! Pairs that users bring, on a grid.
 
-use super::cells::{Base, Cells, Tail};
+use super::cells::{BasePair, Cells, TailMasses};
 use crate::loss::dominating_pair::{DominatingPair, Tails};
 use std::sync::Arc;
 
 /// A user's pair in one direction.
-pub(crate) struct Custom {
+pub(crate) struct DirectedUserPair {
     pair: Arc<dyn DominatingPair>,
     reversed: bool,
 }
 
-impl Custom {
+impl DirectedUserPair {
     pub(crate) fn new(pair: Arc<dyn DominatingPair>, reversed: bool) -> Self {
         Self { pair, reversed }
     }
@@ -32,7 +32,7 @@ impl Custom {
     }
 }
 
-impl Base for Custom {
+impl BasePair for DirectedUserPair {
     /// Differences of tails cancel, so each atom is raised by what it may be off by: still a dominating pair.
     fn cells(&self, nodes: &[f64]) -> Cells {
         let zeros = || vec![0.0; nodes.len() - 1];
@@ -55,9 +55,10 @@ impl Base for Custom {
         } else {
             (self.pair.below(first), self.pair.above(last))
         };
-        cells.below = Tail { p: below.p, q: below.q, excess: (first.min(700.0).exp() * below.q - below.p).max(0.0) };
+        cells.below =
+            TailMasses { p: below.p, q: below.q, excess: (first.min(700.0).exp() * below.q - below.p).max(0.0) };
         let finite = (above.p - self.infinite()).max(0.0);
-        cells.above = Tail { p: finite, q: above.q, excess: (finite - last.min(700.0).exp() * above.q).max(0.0) };
+        cells.above = TailMasses { p: finite, q: above.q, excess: (finite - last.min(700.0).exp() * above.q).max(0.0) };
         cells
     }
 

@@ -16,14 +16,14 @@ mod source;
 mod tests;
 
 use super::Bounds;
-use super::law::{Component, Form, Law};
-use cells::{Atoms, Base, Exponential, Gaussian};
-use compose::{Composed, Gridded, Outside, Part, compose};
-use source::Source;
+use super::law::{Component, Law, SampleForm};
+use cells::{AtomicPair, BasePair, ExponentialPair, GaussianPair};
+use compose::{ComposedLaw, GriddedSource, OutsideMass, RepeatedSource, compose};
+use source::DirectedPair;
 
 /// What is asked of the composition.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Question {
+pub(crate) enum LossQuery {
     /// The least ε at this δ.
     Epsilon { delta: f64 },
     /// The δ at this ε.
@@ -48,7 +48,7 @@ const MOST_ATOMS: f64 = 4e6;
 
 /// Which neighbour the first distribution of a pair belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum PairSide {
     /// Somebody was removed.
     Remove,
     /// Somebody was added.
@@ -58,57 +58,57 @@ pub(crate) enum Side {
 /// Whether both sides have the same pair.
 pub(crate) fn is_symmetric(component: &Component) -> bool {
     let law = !matches!(component.law, Law::Pair { .. } | Law::Custom(_));
-    law && !matches!(component.form, Form::Presence { .. })
+    law && !matches!(component.form, SampleForm::Presence { .. })
 }
 
 /// The pair of a component, if it has one.
-pub(crate) fn part(component: &Component, side: Side) -> Option<Part> {
-    let reversed = side == Side::Add;
+pub(crate) fn part(component: &Component, side: PairSide) -> Option<RepeatedSource> {
+    let reversed = side == PairSide::Add;
     let source = match (component.form, few_atoms(&component.law)) {
         _ if component.without_pair => return None,
-        (Form::Presence { rate }, Some(atoms)) => Source::Whole(Box::new(atoms.sampled(rate, reversed))),
+        (SampleForm::Presence { rate }, Some(atoms)) => DirectedPair::Whole(Box::new(atoms.sampled(rate, reversed))),
         (form, _) => by_form(&component.law, form, reversed)?,
     };
-    Some(Part { source, times: component.times })
+    Some(RepeatedSource { source, times: component.times })
 }
 
 /// Laws with a handful of losses, whose sampled pairs are written out.
-fn few_atoms(law: &Law) -> Option<Atoms> {
+fn few_atoms(law: &Law) -> Option<AtomicPair> {
     match law {
         Law::RandomizedResponse { epsilon, values } => Some(randomized_response(*epsilon, *values, 0.0)),
         Law::Approximate { epsilon, delta } => Some(randomized_response(*epsilon, 2.0, *delta)),
-        Law::Pair { p, q } => Some(Atoms::of(p.iter().copied().zip(q.iter().copied()))),
+        Law::Pair { p, q } => Some(AtomicPair::of(p.iter().copied().zip(q.iter().copied()))),
         _ => None,
     }
 }
 
-fn by_form(law: &Law, form: Form, reversed: bool) -> Option<Source> {
+fn by_form(law: &Law, form: SampleForm, reversed: bool) -> Option<DirectedPair> {
     Some(match form {
-        Form::Whole => Source::Whole(base(law, reversed)?),
-        Form::Presence { rate } if reversed => Source::Add { base: base(law, false)?, rate },
-        Form::Presence { rate } => Source::Remove { base: base(law, false)?, rate },
-        Form::Replace { rate } => {
-            Source::Replace { forward: base(law, reversed)?, backward: base(law, !reversed)?, rate }
+        SampleForm::Whole => DirectedPair::Whole(base(law, reversed)?),
+        SampleForm::Presence { rate } if reversed => DirectedPair::Add { base: base(law, false)?, rate },
+        SampleForm::Presence { rate } => DirectedPair::Remove { base: base(law, false)?, rate },
+        SampleForm::Replace { rate } => {
+            DirectedPair::Replace { forward: base(law, reversed)?, backward: base(law, !reversed)?, rate }
         }
     })
 }
 
-fn base(law: &Law, reversed: bool) -> Option<Box<dyn Base>> {
+fn base(law: &Law, reversed: bool) -> Option<Box<dyn BasePair>> {
     Some(match law {
-        Law::Gaussian { mu } => Box::new(Gaussian { mu: *mu }),
-        Law::Laplace { lambda } => Box::new(Exponential::laplace(*lambda)),
-        Law::BoundedRange { epsilon } => Box::new(Exponential::bounded_range(*epsilon)),
+        Law::Gaussian { mu } => Box::new(GaussianPair { mu: *mu }),
+        Law::Laplace { lambda } => Box::new(ExponentialPair::laplace(*lambda)),
+        Law::BoundedRange { epsilon } => Box::new(ExponentialPair::bounded_range(*epsilon)),
         Law::DiscreteGaussian { sigma, shift } => Box::new(discrete_gaussian(*sigma, *shift)?),
         Law::DiscreteLaplace { inverse_scale, shift } => Box::new(discrete_laplace(*inverse_scale, *shift)?),
         Law::RandomizedResponse { epsilon, values } => Box::new(randomized_response(*epsilon, *values, 0.0)),
         Law::Approximate { epsilon, delta } => Box::new(randomized_response(*epsilon, 2.0, *delta)),
         Law::Own(shape) => {
             let (atoms, infinite) = shape.0.pair()?;
-            Box::new(Atoms::sorted(atoms, infinite))
+            Box::new(AtomicPair::sorted(atoms, infinite))
         }
-        Law::Pair { p, q } if reversed => Box::new(Atoms::of(q.iter().copied().zip(p.iter().copied()))),
-        Law::Pair { p, q } => Box::new(Atoms::of(p.iter().copied().zip(q.iter().copied()))),
-        Law::Custom(pair) => Box::new(custom::Custom::new(pair.0.clone(), reversed)),
+        Law::Pair { p, q } if reversed => Box::new(AtomicPair::of(q.iter().copied().zip(p.iter().copied()))),
+        Law::Pair { p, q } => Box::new(AtomicPair::of(p.iter().copied().zip(q.iter().copied()))),
+        Law::Custom(pair) => Box::new(custom::DirectedUserPair::new(pair.0.clone(), reversed)),
         Law::Concentrated { .. } | Law::ConcentratedGroup { .. } => return None,
         // Its covers have pairs.
         Law::AnyOf(_) => return None,
@@ -116,7 +116,7 @@ fn base(law: &Law, reversed: bool) -> Option<Box<dyn Base>> {
 }
 
 /// Losses ±ε and, for more than two answers, 0; a mass δ at ±∞ \[KOV15\].
-fn randomized_response(epsilon: f64, values: f64, delta: f64) -> Atoms {
+fn randomized_response(epsilon: f64, values: f64, delta: f64) -> AtomicPair {
     let keep = 1.0 - delta;
     let other = keep / (epsilon.exp() + values - 1.0);
     let truth = keep / (1.0 + (values - 1.0) * (-epsilon).exp());
@@ -126,11 +126,11 @@ fn randomized_response(epsilon: f64, values: f64, delta: f64) -> Atoms {
         atoms.insert(1, (0.0, middle, middle));
     }
     let step = if middle > 0.0 { epsilon } else { 2.0 * epsilon };
-    Atoms::on_lattice(atoms, delta, delta, step)
+    AtomicPair::on_lattice(atoms, delta, delta, step)
 }
 
 /// Noise −x shifted by s: loss ((|x − s|) − |x|)/scale, from −s to s in steps of 2.
-fn discrete_laplace(inverse_scale: f64, shift: u64) -> Option<Atoms> {
+fn discrete_laplace(inverse_scale: f64, shift: u64) -> Option<AtomicPair> {
     if shift as f64 > MOST_ATOMS {
         return None;
     }
@@ -148,14 +148,14 @@ fn discrete_laplace(inverse_scale: f64, shift: u64) -> Option<Atoms> {
         atoms.push(((s - 2.0 * x) * inverse_scale, p, q));
     }
     atoms.push((s * inverse_scale, end, far));
-    Some(Atoms::on_lattice(atoms, 0.0, 0.0, 2.0 * inverse_scale))
+    Some(AtomicPair::on_lattice(atoms, 0.0, 0.0, 2.0 * inverse_scale))
 }
 
 /// Loss (s² − 2xs)/2σ² with x ∝ e^{−x²/2σ²}; atoms beyond 38σ underflow.
-fn discrete_gaussian(sigma: f64, shift: u64) -> Option<Atoms> {
+fn discrete_gaussian(sigma: f64, shift: u64) -> Option<AtomicPair> {
     let reach = (38.0 * sigma).ceil();
     if 2.0 * reach > MOST_ATOMS || shift == 0 {
-        return (shift == 0).then(|| Atoms::of(std::iter::once((1.0, 1.0))));
+        return (shift == 0).then(|| AtomicPair::of(std::iter::once((1.0, 1.0))));
     }
     let s = shift as f64;
     let weight = |x: f64| (-0.5 * (x / sigma) * (x / sigma)).exp();
@@ -166,7 +166,7 @@ fn discrete_gaussian(sigma: f64, shift: u64) -> Option<Atoms> {
         let x = x as f64;
         (s * (s - 2.0 * x) / (2.0 * sigma * sigma), weight(x) / total, weight(x - s) / total)
     });
-    Some(Atoms::on_lattice(atoms.collect(), 0.0, 0.0, s / (sigma * sigma)))
+    Some(AtomicPair::on_lattice(atoms.collect(), 0.0, 0.0, s / (sigma * sigma)))
 }
 
 /// A source at a few uneven nodes: enough for a first idea of its cumulants.
@@ -177,7 +177,7 @@ struct Sketch {
 }
 
 impl Sketch {
-    fn new(part: &Part, tail: f64) -> Self {
+    fn new(part: &RepeatedSource, tail: f64) -> Self {
         let (low, high) = part.source.range(tail);
         let far = low.abs().max(high.abs()).max(1e-300);
         let mut nodes = vec![part.source.anchor(), 0.0];
@@ -222,7 +222,7 @@ fn total(sketches: &[Sketch], theta: f64) -> (f64, f64, f64) {
 }
 
 /// Where the answer is, nearly.
-struct Plan {
+struct SaddlePoint {
     sketches: Vec<Sketch>,
     theta: f64,
     epsilon: f64,
@@ -235,7 +235,7 @@ struct Plan {
     window: (f64, f64),
 }
 
-impl Plan {
+impl SaddlePoint {
     /// The change of tilt whose Chernoff bound of the mass beyond `edge` is least; negative for what lies below.
     fn turn(&self, edge: f64, sign: f64) -> f64 {
         let (value, unit) = (total(&self.sketches, self.theta).0, turn_unit(self.deviation));
@@ -271,14 +271,14 @@ fn ln_delta_at(theta: f64, cumulants: (f64, f64, f64)) -> f64 {
     value - theta * mean - smooth.ln()
 }
 
-fn plan(sketches: Vec<Sketch>, question: Question) -> Plan {
+fn plan(sketches: Vec<Sketch>, question: LossQuery) -> SaddlePoint {
     let plain = total(&sketches, LEAST_TILT).2;
     // Near the largest loss the saddle point runs away; there a tilt that leaves the law some width serves as well.
     let above = |theta: f64| {
         let cumulants = total(&sketches, theta);
         let before = match question {
-            Question::Epsilon { delta } => ln_delta_at(theta, cumulants) > delta.ln(),
-            Question::Delta { epsilon } => cumulants.1 < epsilon,
+            LossQuery::Epsilon { delta } => ln_delta_at(theta, cumulants) > delta.ln(),
+            LossQuery::Delta { epsilon } => cumulants.1 < epsilon,
         };
         before && cumulants.2 > LEAST_WIDTH * plain
     };
@@ -309,15 +309,15 @@ fn plan(sketches: Vec<Sketch>, question: Question) -> Plan {
     };
     let wide_window = (below(WINDOW_TAIL), above(WINDOW_TAIL));
     let (epsilon, delta) = match question {
-        Question::Epsilon { delta } => (mean, delta),
-        Question::Delta { epsilon } => (epsilon, ln_delta_at(theta, (value, epsilon, variance)).exp()),
+        LossQuery::Epsilon { delta } => (mean, delta),
+        LossQuery::Delta { epsilon } => (epsilon, ln_delta_at(theta, (value, epsilon, variance)).exp()),
     };
     let wrap = -(TRUNCATION_SHARE * delta).ln() / theta;
     let (from, to) = (epsilon - 0.15 * wrap, above(NARROW_WINDOW_TAIL));
     let narrow = (from, to.max(from + wrap));
     let is_worth_it = narrow.1 - narrow.0 < 0.8 * (wide_window.1 - wide_window.0);
     let window = if is_worth_it { narrow } else { wide_window };
-    Plan { sketches, theta, epsilon, delta, deviation, wide_window, window }
+    SaddlePoint { sketches, theta, epsilon, delta, deviation, wide_window, window }
 }
 
 /// A length that transforms fast, at least `least`: a product of small primes.
@@ -329,29 +329,29 @@ fn fast_size(least: f64) -> usize {
 }
 
 /// Bounds of the answer for one side.
-pub(crate) fn solve(parts: &[Part], question: Question, tolerance: f64) -> Bounds {
+pub(crate) fn solve(parts: &[RepeatedSource], question: LossQuery, tolerance: f64) -> Bounds {
     let infinite = infinite_mass(parts);
     let nothing = match question {
-        Question::Epsilon { delta } if infinite > delta => f64::INFINITY,
-        Question::Epsilon { .. } => 0.0,
-        Question::Delta { .. } => infinite,
+        LossQuery::Epsilon { delta } if infinite > delta => f64::INFINITY,
+        LossQuery::Epsilon { .. } => 0.0,
+        LossQuery::Delta { .. } => infinite,
     };
-    let everything = if matches!(question, Question::Epsilon { .. }) { f64::INFINITY } else { 1.0 };
+    let everything = if matches!(question, LossQuery::Epsilon { .. }) { f64::INFINITY } else { 1.0 };
     let useless = Bounds { lower: nothing, upper: everything };
-    if matches!(question, Question::Epsilon { .. }) && nothing > 0.0 {
+    if matches!(question, LossQuery::Epsilon { .. }) && nothing > 0.0 {
         return useless;
     }
     let runs: f64 = parts.iter().map(|part| part.times).sum();
     let sketch_tail = match question {
-        Question::Epsilon { delta } => (delta - infinite) * TRUNCATION_SHARE / runs,
-        Question::Delta { .. } => 1e-30,
+        LossQuery::Epsilon { delta } => (delta - infinite) * TRUNCATION_SHARE / runs,
+        LossQuery::Delta { .. } => 1e-30,
     };
     if sketch_tail <= 1e-300 || parts.is_empty() || runs > MOST_RUNS {
         return useless;
     }
     let sketches: Vec<Sketch> = parts.iter().map(|part| Sketch::new(part, sketch_tail)).collect();
     let finite = match question {
-        Question::Epsilon { delta } => Question::Epsilon { delta: delta - infinite },
+        LossQuery::Epsilon { delta } => LossQuery::Epsilon { delta: delta - infinite },
         other => other,
     };
     let plan = plan(sketches, finite);
@@ -359,18 +359,25 @@ pub(crate) fn solve(parts: &[Part], question: Question, tolerance: f64) -> Bound
     refine(parts, question, &plan, tail, tolerance, useless)
 }
 
-fn infinite_mass(parts: &[Part]) -> f64 {
+fn infinite_mass(parts: &[RepeatedSource]) -> f64 {
     let ln_finite: f64 = parts.iter().map(|part| part.times * (-part.source.infinite()).ln_1p()).sum();
     -ln_finite.exp_m1()
 }
 
 /// Composes on finer and finer grids until the bounds agree to the tolerance.
-fn refine(parts: &[Part], question: Question, plan: &Plan, tail: f64, tolerance: f64, useless: Bounds) -> Bounds {
+fn refine(
+    parts: &[RepeatedSource],
+    question: LossQuery,
+    plan: &SaddlePoint,
+    tail: f64,
+    tolerance: f64,
+    useless: Bounds,
+) -> Bounds {
     let mut window = plan.window;
     let width = (window.1 - window.0).max(1e-100);
     let reach: f64 = parts.iter().map(|part| part.source.range(tail)).map(|(low, high)| high - low).sum();
     let finest = (1.05 * width / LARGEST_TRANSFORM as f64).max(reach / MOST_NODES);
-    let lattice = common(parts, Source::lattice).filter(|&step| step >= finest);
+    let lattice = common(parts, DirectedPair::lattice).filter(|&step| step >= finest);
     let mut step = lattice.unwrap_or_else(|| fitted(parts, first_step(parts, plan, width, tolerance).max(finest)));
     if !step.is_finite() {
         return useless;
@@ -380,7 +387,7 @@ fn refine(parts: &[Part], question: Question, plan: &Plan, tail: f64, tolerance:
         let before = best.upper;
         let mut composed = compose_on(parts, plan, window, step, tail);
         let mut found = read(&composed, question);
-        let at = if let Question::Delta { epsilon } = question { epsilon } else { found.upper };
+        let at = if let LossQuery::Delta { epsilon } = question { epsilon } else { found.upper };
         if window != plan.wide_window && !composed.holds(at) {
             // The sketch was wrong about where the answer is.
             window = plan.wide_window;
@@ -390,8 +397,8 @@ fn refine(parts: &[Part], question: Question, plan: &Plan, tail: f64, tolerance:
         }
         best = Bounds { lower: best.lower.max(found.lower), upper: best.upper.min(found.upper) };
         let scale = match question {
-            Question::Epsilon { .. } => best.upper.max(1e-3 * plan.deviation).max(1e-100),
-            Question::Delta { .. } => best.upper,
+            LossQuery::Epsilon { .. } => best.upper.max(1e-3 * plan.deviation).max(1e-100),
+            LossQuery::Delta { .. } => best.upper,
         };
         let ratio = (best.upper - best.lower) / (tolerance * scale);
         if ratio <= 1.0 || ratio.is_nan() || lattice.is_some() || step <= finest * 1.001 {
@@ -408,33 +415,33 @@ fn refine(parts: &[Part], question: Question, plan: &Plan, tail: f64, tolerance:
     best
 }
 
-fn read(composed: &Composed, question: Question) -> Bounds {
+fn read(composed: &ComposedLaw, question: LossQuery) -> Bounds {
     match question {
-        Question::Epsilon { delta } => {
+        LossQuery::Epsilon { delta } => {
             let upper = composed.epsilon_upper(delta);
             Bounds { lower: composed.epsilon_lower(delta, upper).min(upper), upper }
         }
-        Question::Delta { epsilon } => {
+        LossQuery::Delta { epsilon } => {
             Bounds { lower: composed.delta_lower(epsilon), upper: composed.delta_upper(epsilon) }
         }
     }
 }
 
 /// The distance that all sources share, if they do: of their lattices, or of what steps should divide.
-fn common(parts: &[Part], distance: impl Fn(&Source) -> Option<f64>) -> Option<f64> {
+fn common(parts: &[RepeatedSource], distance: impl Fn(&DirectedPair) -> Option<f64>) -> Option<f64> {
     let first = distance(&parts.first()?.source)?;
-    let same = |part: &Part| distance(&part.source).is_some_and(|other| (other / first - 1.0).abs() < 1e-14);
+    let same = |part: &RepeatedSource| distance(&part.source).is_some_and(|other| (other / first - 1.0).abs() < 1e-14);
     (first > 0.0 && parts.iter().all(same)).then_some(first)
 }
 
 /// The largest step up to `step` that divides the common period, if there is one.
-fn fitted(parts: &[Part], step: f64) -> f64 {
-    let period = common(parts, Source::period).filter(|&period| period > step);
+fn fitted(parts: &[RepeatedSource], step: f64) -> f64 {
+    let period = common(parts, DirectedPair::period).filter(|&period| period > step);
     period.map_or(step, |period| period / (period / step).ceil())
 }
 
 /// The bounds' gap is about 0.8·runs·step²·(1+θ) in ε, and 1+θ times that in ln δ.
-fn first_step(parts: &[Part], plan: &Plan, width: f64, tolerance: f64) -> f64 {
+fn first_step(parts: &[RepeatedSource], plan: &SaddlePoint, width: f64, tolerance: f64) -> f64 {
     let runs: f64 = parts.iter().map(|part| part.times).sum();
     let gap = 0.7 * tolerance * plan.epsilon.abs().max(1e-3 * plan.deviation).max(1e-100);
     let step = (gap / (0.8 * runs * (1.0 + plan.theta))).sqrt();
@@ -446,8 +453,8 @@ fn first_step(parts: &[Part], plan: &Plan, width: f64, tolerance: f64) -> f64 {
     step.min(plan.deviation / 8.0).min(envelope).min(ample)
 }
 
-fn compose_on(parts: &[Part], plan: &Plan, window: (f64, f64), step: f64, tail: f64) -> Composed {
-    let sources: Vec<Gridded> = parts.iter().map(|part| Gridded::new(part, step, tail)).collect();
+fn compose_on(parts: &[RepeatedSource], plan: &SaddlePoint, window: (f64, f64), step: f64, tail: f64) -> ComposedLaw {
+    let sources: Vec<GriddedSource> = parts.iter().map(|part| GriddedSource::new(part, step, tail)).collect();
     let margin = 0.01 * (window.1 - window.0) + 2.0 * step;
     let from = window.0 - margin;
     let size = fast_size((window.1 - window.0 + 2.0 * margin) / step);
@@ -457,7 +464,7 @@ fn compose_on(parts: &[Part], plan: &Plan, window: (f64, f64), step: f64, tail: 
 }
 
 /// Chernoff's bounds of the tilted mass outside of the window, on the masses actually composed.
-fn outside(sources: &[Gridded], step: f64, plan: &Plan, from: f64, to: f64) -> Outside {
+fn outside(sources: &[GriddedSource], step: f64, plan: &SaddlePoint, from: f64, to: f64) -> OutsideMass {
     let sum = |theta: f64| -> f64 { sources.iter().map(|source| source.times * source.cumulant(step, theta)).sum() };
     let value = sum(plan.theta);
     let beyond = |edge: f64, sign: f64| -> f64 {
@@ -468,5 +475,5 @@ fn outside(sources: &[Gridded], step: f64, plan: &Plan, from: f64, to: f64) -> O
         let turn = plan.turn(edge, sign);
         (sum(plan.theta + turn) - value - turn * edge).exp().min(1.0)
     };
-    Outside { below: beyond(from, -1.0), above: beyond(to, 1.0) }
+    OutsideMass { below: beyond(from, -1.0), above: beyond(to, 1.0) }
 }

@@ -4,7 +4,7 @@
 //! pair is that of the base pair at the moved nodes: n = s·n′ and m = s·m′ \[ZDW22, Theorem 11\]. The other direction is the
 //! mirror image. One owner replaced: the sampled curve above γ = 1, its mirror below.
 
-use super::cells::{Base, Cells, Tail, fast_exp_m1};
+use super::cells::{BasePair, Cells, TailMasses, fast_exp_m1};
 
 /// The unit roundoff.
 pub(super) const ROUNDOFF: f64 = f64::EPSILON / 2.0;
@@ -14,19 +14,19 @@ const LEAST_SHARE: f64 = 1e-9;
 const LARGEST_DROP: f64 = 21.0;
 
 /// A dominating pair in one direction.
-pub(crate) enum Source {
+pub(crate) enum DirectedPair {
     /// On everybody.
-    Whole(Box<dyn Base>),
+    Whole(Box<dyn BasePair>),
     /// On a sample, somebody removed: ((1−s)Q + sP, Q).
-    Remove { base: Box<dyn Base>, rate: f64 },
+    Remove { base: Box<dyn BasePair>, rate: f64 },
     /// On a sample, somebody added: (Q, (1−s)Q + sP) for the base pair of the removal.
-    Add { base: Box<dyn Base>, rate: f64 },
+    Add { base: Box<dyn BasePair>, rate: f64 },
     /// On a sample, somebody replaced; the base pair in both directions.
-    Replace { forward: Box<dyn Base>, backward: Box<dyn Base>, rate: f64 },
+    Replace { forward: Box<dyn BasePair>, backward: Box<dyn BasePair>, rate: f64 },
 }
 
 /// P's masses at the nodes of a grid.
-pub(crate) struct Masses {
+pub(crate) struct GridMasses {
     /// At each node.
     pub(crate) at: Vec<f64>,
     /// At loss +∞, by the pair itself.
@@ -57,8 +57,8 @@ fn atoms(nodes: &[f64], n: &[f64], m: &[f64]) -> Vec<f64> {
     at
 }
 
-impl Masses {
-    fn gather(nodes: &[f64], cells: &Cells, above: Tail, infinite: f64) -> Self {
+impl GridMasses {
+    fn gather(nodes: &[f64], cells: &Cells, above: TailMasses, infinite: f64) -> Self {
         let mut at = atoms(nodes, &cells.n, &cells.m);
         at[0] += cells.below.p;
         at[nodes.len() - 1] += (above.p - above.excess).max(0.0);
@@ -68,13 +68,13 @@ impl Masses {
     }
 }
 
-impl Source {
+impl DirectedPair {
     /// Losses between which the nodes must lie for at most `tail` of P's mass to be beyond either end.
     pub(crate) fn range(&self, tail: f64) -> (f64, f64) {
         let sampled =
             |rate: f64, loss: f64| if loss > 700.0 { loss + rate.ln() } else { (rate * loss.exp_m1()).ln_1p() };
         // No loss lies below ln(1 − s); where the pair's own losses are small, nothing lies near it.
-        let least = |base: &dyn Base, rate: f64| sampled(rate, base.least(tail)).min(0.0);
+        let least = |base: &dyn BasePair, rate: f64| sampled(rate, base.least(tail)).min(0.0);
         match self {
             Self::Whole(base) => base.range(tail),
             Self::Remove { base, rate } => (least(base.as_ref(), *rate), sampled(*rate, base.range(tail).1)),
@@ -93,12 +93,12 @@ impl Source {
     /// u|y|, which is no more than the larger of |1 − e^{±y}|; ln(1 + x) is good to 2u|ℓ| and the pair's own use of it to 3uF, and a change of ℓ
     /// is one of s·e^ℓ/(1 − s + s·e^ℓ) as much in y.
     pub(crate) fn rounding(&self, tail: f64) -> f64 {
-        let farthest = |base: &dyn Base| {
+        let farthest = |base: &dyn BasePair| {
             let (low, high) = base.range(tail);
             low.abs().max(high.abs()).max(base.anchor().abs())
         };
         let (low, high) = self.range(tail);
-        let sampled = |base: &dyn Base, rate: f64, low: f64, high: f64| {
+        let sampled = |base: &dyn BasePair, rate: f64, low: f64, high: f64| {
             let odds = rate * base.range(tail).1.clamp(0.0, 700.0).exp();
             let own = farthest(base).max((-base.least(tail)).min(LARGEST_DROP));
             4.0 * low.exp_m1().abs().max((-low).exp_m1()).max(-(-high).exp_m1())
@@ -117,23 +117,23 @@ impl Source {
     }
 
     /// The masses at `nodes`, which must reach below the least loss of a sampled source.
-    pub(crate) fn masses(&self, nodes: &[f64]) -> Masses {
+    pub(crate) fn masses(&self, nodes: &[f64]) -> GridMasses {
         match self {
             Self::Whole(base) => {
                 let cells = base.cells(nodes);
                 let above = cells.above;
-                Masses::gather(nodes, &cells, above, self.infinite())
+                GridMasses::gather(nodes, &cells, above, self.infinite())
             }
             Self::Remove { base, rate } => {
                 let cells = sampled(base.as_ref(), *rate, nodes);
                 let above = cells.above;
-                Masses::gather(nodes, &cells, above, self.infinite())
+                GridMasses::gather(nodes, &cells, above, self.infinite())
             }
             Self::Add { base, rate } => {
                 let mirrored: Vec<f64> = nodes.iter().rev().map(|loss| -loss).collect();
                 let cells = mirror(&mirrored, &sampled(base.as_ref(), *rate, &mirrored));
                 let above = cells.above;
-                Masses::gather(nodes, &cells, above, 0.0)
+                GridMasses::gather(nodes, &cells, above, 0.0)
             }
             Self::Replace { forward, backward, rate } => replace(forward.as_ref(), backward.as_ref(), *rate, nodes),
         }
@@ -171,7 +171,7 @@ impl Source {
 }
 
 /// The cells of ((1−s)Q + sP, Q) between `nodes`.
-fn sampled(base: &dyn Base, rate: f64, nodes: &[f64]) -> Cells {
+fn sampled(base: &dyn BasePair, rate: f64, nodes: &[f64]) -> Cells {
     let keep = 1.0 - rate;
     // The base pair's node for each of ours; those at or below the least loss have none.
     let moved = |loss: f64| (loss.exp_m1() / rate).ln_1p();
@@ -183,7 +183,8 @@ fn sampled(base: &dyn Base, rate: f64, nodes: &[f64]) -> Cells {
         cells.n[first + i] = rate * inner.n[i];
         cells.m[first + i] = rate * inner.m[i];
     }
-    let mixed = |tail: Tail| Tail { p: keep * tail.q + rate * tail.p, q: tail.q, excess: rate * tail.excess };
+    let mixed =
+        |tail: TailMasses| TailMasses { p: keep * tail.q + rate * tail.p, q: tail.q, excess: rate * tail.excess };
     cells.above = mixed(inner.above);
     let below = mixed(inner.below);
     if first == 0 {
@@ -207,20 +208,20 @@ fn mirror(nodes: &[f64], cells: &Cells) -> Cells {
     let n_from = |m: &[f64]| -> Vec<f64> { (0..last).rev().map(|i| (-nodes[i + 1]).exp() * m[i]).collect() };
     let m_from = |n: &[f64]| -> Vec<f64> { (0..last).rev().map(|i| (-nodes[i]).exp() * n[i]).collect() };
     let raised = cells.raised.as_ref().map(|(n, m)| (n_from(m), m_from(n)));
-    let below = Tail { p: cells.above.q, q: cells.above.p, excess: (-nodes[last]).exp() * cells.above.excess };
-    let above = Tail { p: cells.below.q, q: cells.below.p, excess: (-nodes[0]).exp() * cells.below.excess };
+    let below = TailMasses { p: cells.above.q, q: cells.above.p, excess: (-nodes[last]).exp() * cells.above.excess };
+    let above = TailMasses { p: cells.below.q, q: cells.below.p, excess: (-nodes[0]).exp() * cells.below.excess };
     Cells { n: n_from(&cells.m), m: m_from(&cells.n), below, above, raised }
 }
 
 /// The sampled curve above loss 0 and its mirror below, with what is left at 0; a node must lie at 0.
-fn replace(forward: &dyn Base, backward: &dyn Base, rate: f64, nodes: &[f64]) -> Masses {
+fn replace(forward: &dyn BasePair, backward: &dyn BasePair, rate: f64, nodes: &[f64]) -> GridMasses {
     let zero = nodes.iter().position(|&loss| loss >= 0.0).unwrap_or(nodes.len() - 1);
     let mut at = vec![0.0; nodes.len()];
     let (mut truncated, mut beyond, mut raised) = (0.0, 0.0, 0.0);
     if zero + 1 < nodes.len() {
-        let cells = Cells { below: Tail::default(), ..sampled(forward, rate, &nodes[zero..]) };
+        let cells = Cells { below: TailMasses::default(), ..sampled(forward, rate, &nodes[zero..]) };
         let above = cells.above;
-        let up = Masses::gather(&nodes[zero..], &cells, above, 0.0);
+        let up = GridMasses::gather(&nodes[zero..], &cells, above, 0.0);
         for (i, mass) in up.at.iter().enumerate() {
             at[zero + i] += mass;
         }
@@ -228,8 +229,8 @@ fn replace(forward: &dyn Base, backward: &dyn Base, rate: f64, nodes: &[f64]) ->
     }
     if zero > 0 {
         let down: Vec<f64> = nodes[..=zero].iter().rev().map(|loss| -loss).collect();
-        let cells = mirror(&down, &Cells { below: Tail::default(), ..sampled(backward, rate, &down) });
-        let below = Masses::gather(&nodes[..=zero], &cells, Tail::default(), 0.0);
+        let cells = mirror(&down, &Cells { below: TailMasses::default(), ..sampled(backward, rate, &down) });
+        let below = GridMasses::gather(&nodes[..=zero], &cells, TailMasses::default(), 0.0);
         for (i, mass) in below.at.iter().enumerate() {
             at[i] += mass;
         }
@@ -238,5 +239,5 @@ fn replace(forward: &dyn Base, backward: &dyn Base, rate: f64, nodes: &[f64]) ->
     let infinite = rate * forward.infinite();
     let placed: f64 = at.iter().sum::<f64>() + truncated + infinite;
     at[zero] += (1.0 - placed).max(0.0) + 1e-15;
-    Masses { at, infinite, truncated, beyond, raised, doubt: Vec::new() }
+    GridMasses { at, infinite, truncated, beyond, raised, doubt: Vec::new() }
 }

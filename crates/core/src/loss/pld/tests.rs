@@ -1,14 +1,14 @@
 //! The grid against exact sums, on steps so coarse that the bound of what moving adds is put to the test.
 
-use super::cells::Atoms;
+use super::cells::AtomicPair;
 use super::compose::{ENVELOPE, envelope};
 use super::*;
 use crate::loss::special::ln_choose;
 
 /// Randomized response with `epsilon`, on a sample of `rate`, as a source whose atoms lie where they will on the grid.
-fn sampled_response(epsilon: f64, rate: f64, times: f64) -> Part {
+fn sampled_response(epsilon: f64, rate: f64, times: f64) -> RepeatedSource {
     let base = Box::new(randomized_response(epsilon, 2.0, 0.0));
-    Part { source: Source::Remove { base, rate }, times }
+    RepeatedSource { source: DirectedPair::Remove { base, rate }, times }
 }
 
 /// The same pair's two losses and their probabilities.
@@ -31,9 +31,9 @@ fn exact_delta(epsilon: f64, rate: f64, times: u32, at: f64) -> f64 {
     (0..=times).map(|count| term(f64::from(count))).sum()
 }
 
-fn plan_for(parts: &[Part], delta: f64) -> Plan {
+fn plan_for(parts: &[RepeatedSource], delta: f64) -> SaddlePoint {
     let sketches = parts.iter().map(|part| Sketch::new(part, 1e-30)).collect();
-    plan(sketches, Question::Epsilon { delta })
+    plan(sketches, LossQuery::Epsilon { delta })
 }
 
 /// Scarf's bound and Hoeffding's are checked where they bite: few and many runs, atoms anywhere in their cells, moves that
@@ -152,9 +152,9 @@ fn a_node_at_the_least_loss_keeps_the_bounds_true() {
 
 #[test]
 fn atoms_in_one_cell_keep_both_masses() {
-    let atoms = Atoms::sorted(vec![(-0.2, 0.3, 0.3 * 0.2f64.exp()), (0.3, 0.7, 0.7 * (-0.3f64).exp())], 0.0);
+    let atoms = AtomicPair::sorted(vec![(-0.2, 0.3, 0.3 * 0.2f64.exp()), (0.3, 0.7, 0.7 * (-0.3f64).exp())], 0.0);
     let nodes = [-0.5, 0.5];
-    let masses = Source::Whole(Box::new(atoms)).masses(&nodes);
+    let masses = DirectedPair::Whole(Box::new(atoms)).masses(&nodes);
     let p: f64 = masses.at.iter().sum();
     let q: f64 = masses.at.iter().zip(nodes).map(|(mass, node)| mass * (-node).exp()).sum();
     let q_before = 0.3 * 0.2f64.exp() + 0.7 * (-0.3f64).exp();

@@ -172,13 +172,13 @@ fn groups_on_samples_are_answered_for_every_notion() {
 /// `account` counted two owners who move a black box by 1.5 each as three owners, the ledger as four: found by a second opinion.
 #[test]
 fn each_owner_of_a_group_is_rounded_up_as_in_the_filter() {
-    use crate::loss::filter::Spent;
+    use crate::loss::filter::Odometer;
     let one = Epsilon::new(1.0).unwrap();
     let pure = Event::new(Word::Pure { epsilon: one }, Moves::everywhere(Shift::one_cell(1.5).unwrap()));
     let pair = Scope::Presence.group(2.try_into().unwrap());
     let found = epsilon(std::slice::from_ref(&pure), &pair, 0.0).upper;
     assert!((4.0..4.0 * (1.0 + 1e-9)).contains(&found), "{found}");
-    let spent = Spent::of(&[pure], &pair).unwrap();
+    let spent = Odometer::of(&[pure], &pair).unwrap();
     assert_eq!(spent.pure_sum(), Some("4".parse().unwrap()));
     // Noise moves by what all owners do together.
     let noise = Word::Laplace { scale: Scale::new(1.0).unwrap() };

@@ -3,15 +3,15 @@
 use super::{Accounting, owners};
 use crate::error::Result;
 use crate::event::Shift;
-use crate::loss::filter::price::{Moved, Price, exact, pure_to_rho, rational_to_f64, rounded_up, rounded_up_f64};
+use crate::loss::filter::price::{GroupShift, Price, exact, pure_to_rho, rational_to_f64, rounded_up, rounded_up_f64};
 use crate::loss::law::{Law, group_of_approximate};
 use crate::quantity::{Delta, Epsilon};
 use num_rational::BigRational;
 
 /// ε and δ.
-pub(super) struct Approximate(pub(super) Epsilon, pub(super) Delta);
+pub(super) struct ApproximateLoss(pub(super) Epsilon, pub(super) Delta);
 
-impl Accounting for Approximate {
+impl Accounting for ApproximateLoss {
     fn law(&self, by: f64) -> Result<Law> {
         Ok(group_of_approximate(self.0.get(), self.1.get(), owners("approximate", by)?))
     }
@@ -21,7 +21,7 @@ impl Accounting for Approximate {
     }
 
     fn price(&self, shift: &Shift, members: u32) -> Result<Price> {
-        cost_of_owners(self.0.get(), self.1.get(), &Moved::owners(shift, members)?.in_all())
+        cost_of_owners(self.0.get(), self.1.get(), &GroupShift::owners(shift, members)?.in_all())
     }
 }
 

@@ -9,9 +9,9 @@ use crate::loss::law::Law;
 use crate::quantity::Sigma;
 
 /// With parameter σ.
-pub(super) struct DiscreteGaussian(pub(super) Sigma);
+pub(super) struct DiscreteGaussianLoss(pub(super) Sigma);
 
-impl Accounting for DiscreteGaussian {
+impl Accounting for DiscreteGaussianLoss {
     fn law(&self, by: f64) -> Result<Law> {
         Ok(Law::DiscreteGaussian { sigma: self.0.get(), shift: steps("discrete-gaussian", by)? })
     }

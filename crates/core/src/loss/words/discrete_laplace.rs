@@ -9,9 +9,9 @@ use crate::loss::law::Law;
 use crate::quantity::Scale;
 
 /// With this scale.
-pub(super) struct DiscreteLaplace(pub(super) Scale);
+pub(super) struct DiscreteLaplaceLoss(pub(super) Scale);
 
-impl Accounting for DiscreteLaplace {
+impl Accounting for DiscreteLaplaceLoss {
     fn law(&self, by: f64) -> Result<Law> {
         Ok(Law::DiscreteLaplace { inverse_scale: 1.0 / self.0.get(), shift: steps("discrete-laplace", by)? })
     }

@@ -3,14 +3,14 @@
 use super::Accounting;
 use crate::error::Result;
 use crate::event::Shift;
-use crate::loss::filter::price::{Moved, Price, exact, integer};
+use crate::loss::filter::price::{GroupShift, Price, exact, integer};
 use crate::loss::law::Law;
 use crate::quantity::Sigma;
 
 /// With standard deviation σ.
-pub(super) struct Gaussian(pub(super) Sigma);
+pub(super) struct GaussianLoss(pub(super) Sigma);
 
-impl Accounting for Gaussian {
+impl Accounting for GaussianLoss {
     fn law(&self, by: f64) -> Result<Law> {
         Ok(Law::Gaussian { mu: by / self.0.get() })
     }
@@ -22,7 +22,7 @@ impl Accounting for Gaussian {
 
 /// ρ = cells·by²/2σ².
 pub(super) fn gaussian_cost(sigma: Sigma, shift: &Shift, members: u32) -> Result<Price> {
-    let moved = Moved::far(shift, members)?;
+    let moved = GroupShift::far(shift, members)?;
     let sigma = exact(sigma.get())?;
     Ok(Price::concentrated(&(&moved.cells * &moved.by * &moved.by / (integer(2) * &sigma * &sigma))))
 }

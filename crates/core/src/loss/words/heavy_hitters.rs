@@ -5,25 +5,25 @@
 
 use super::{Accounting, owners};
 use crate::error::Result;
-use crate::event::{Path, Shift};
-use crate::loss::filter::price::{Moved, Price, exact, rational_to_f64, rounded_up_f64};
+use crate::event::{Shift, TreePath};
+use crate::loss::filter::price::{GroupShift, Price, exact, rational_to_f64, rounded_up_f64};
 use crate::loss::law::Law;
-use crate::loss::shape::{Shape, Shared};
+use crate::loss::shape::{LossShape, SharedShape};
 use crate::quantity::Scale;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 mod moments;
-pub(crate) use moments::{Neighbours, Tests};
+pub(crate) use moments::{NeighbourKind, TreeTests};
 
 /// A path with this scale at every node.
-pub(super) struct HeavyHitters(pub(super) Scale, pub(super) Path);
+pub(super) struct HeavyHittersLoss(pub(super) Scale, pub(super) TreePath);
 
-impl Accounting for HeavyHitters {
+impl Accounting for HeavyHittersLoss {
     fn law(&self, by: f64) -> Result<Law> {
         let owners = owners("heavy-hitters", by)?;
-        Ok(Law::Own(Shared(Arc::new(OfOwners { scale: self.0, path: self.1, owners }))))
+        Ok(Law::Own(SharedShape(Arc::new(HeavyHittersShape { scale: self.0, path: self.1, owners }))))
     }
 
     fn covers(&self, by: f64) -> bool {
@@ -31,7 +31,7 @@ impl Accounting for HeavyHitters {
     }
 
     fn price(&self, shift: &Shift, members: u32) -> Result<Price> {
-        let all = Moved::owners(shift, members)?.in_all();
+        let all = GroupShift::owners(shift, members)?.in_all();
         let (path, owners) = (self.1, rational_to_f64(&all));
         let rho = path_rho(self.0, path.clip(), path.rise(), path.levels())? * owners * owners * (1.0 + 1e-15);
         let epsilon = exact(path_epsilon(self.0, path.clip(), path.rise(), path.levels()))?;
@@ -41,13 +41,13 @@ impl Accounting for HeavyHitters {
 
 /// The path of this many owners. The costs of several attributes of one tree may be added up, but pairs must not be convolved: it has none.
 #[derive(Debug)]
-struct OfOwners {
+struct HeavyHittersShape {
     scale: Scale,
-    path: Path,
+    path: TreePath,
     owners: f64,
 }
 
-impl Shape for OfOwners {
+impl LossShape for HeavyHittersShape {
     fn identity(&self) -> Vec<u64> {
         let path = [self.path.clip(), self.path.rise(), self.path.levels()].map(u64::from);
         [&[self.scale.get().to_bits(), self.owners.to_bits()], &path[..]].concat()
@@ -70,14 +70,14 @@ impl Shape for OfOwners {
 
 /// One node's test: `max(f, threshold − clip) + Z > threshold`, Z ~ discrete Laplace(scale), of the lists of the nodes `below`.
 #[derive(Debug, Clone)]
-pub(crate) struct Test {
+pub(crate) struct NodeTest {
     pub(crate) below: Vec<usize>,
     pub(crate) threshold: i64,
     pub(crate) clip: i64,
     pub(crate) scale: Scale,
 }
 
-impl Test {
+impl NodeTest {
     fn floor(&self) -> i64 {
         self.threshold - self.clip
     }
@@ -157,19 +157,19 @@ pub fn path_epsilon(scale: Scale, clip: u32, rise: u32, levels: u32) -> f64 {
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn path_rho(scale: Scale, clip: u32, rise: u32, levels: u32) -> Result<f64> {
-    Path::new(clip, rise, levels)?;
+    TreePath::new(clip, rise, levels)?;
     // A ledger asks for the same path in every scope, and for the paths of many attributes, which are mostly the same.
     let key = (scale.get().to_bits(), clip, rise, levels);
     if let Some(known) = KNOWN_PATHS.with_borrow(|paths| paths.get(&key).copied()) {
         return Ok(known);
     }
-    let test = |level: u32| Test {
+    let test = |level: u32| NodeTest {
         below: level.checked_sub(1).map(|below| below as usize).into_iter().collect(),
         threshold: i64::from(level) * i64::from(rise),
         clip: i64::from(clip),
         scale,
     };
-    let rho = Tests((0..levels).map(test).collect()).composed_rho(&vec![true; levels as usize]);
+    let rho = TreeTests((0..levels).map(test).collect()).composed_rho(&vec![true; levels as usize]);
     KNOWN_PATHS.with_borrow_mut(|paths| {
         if paths.len() >= MOST_KNOWN_PATHS {
             paths.clear();

@@ -3,14 +3,14 @@
 use super::Accounting;
 use crate::error::Result;
 use crate::event::Shift;
-use crate::loss::filter::price::{Moved, Price, exact};
+use crate::loss::filter::price::{GroupShift, Price, exact};
 use crate::loss::law::Law;
 use crate::quantity::Scale;
 
 /// With this scale.
-pub(super) struct Laplace(pub(super) Scale);
+pub(super) struct LaplaceLoss(pub(super) Scale);
 
-impl Accounting for Laplace {
+impl Accounting for LaplaceLoss {
     fn law(&self, by: f64) -> Result<Law> {
         Ok(Law::Laplace { lambda: by / self.0.get() })
     }
@@ -22,6 +22,6 @@ impl Accounting for Laplace {
 
 /// Each cell is by/scale-private.
 pub(super) fn laplace_cost(scale: Scale, shift: &Shift, members: u32) -> Result<Price> {
-    let moved = Moved::far(shift, members)?;
+    let moved = GroupShift::far(shift, members)?;
     Ok(Price::pure_cells(&moved.cells, &(&moved.by / exact(scale.get())?)))
 }

@@ -59,24 +59,24 @@ pub(crate) trait Accounting {
 /// The registry.
 pub(crate) fn of(word: &Word) -> Box<dyn Accounting + '_> {
     match word {
-        Word::Gaussian { sigma } => Box::new(gaussian::Gaussian(*sigma)),
-        Word::DiscreteGaussian { sigma } => Box::new(discrete_gaussian::DiscreteGaussian(*sigma)),
-        Word::Laplace { scale } => Box::new(laplace::Laplace(*scale)),
-        Word::DiscreteLaplace { scale } => Box::new(discrete_laplace::DiscreteLaplace(*scale)),
-        Word::SinhNormal { sigma, a } => Box::new(sinh_normal::SinhNormal(*sigma, *a)),
+        Word::Gaussian { sigma } => Box::new(gaussian::GaussianLoss(*sigma)),
+        Word::DiscreteGaussian { sigma } => Box::new(discrete_gaussian::DiscreteGaussianLoss(*sigma)),
+        Word::Laplace { scale } => Box::new(laplace::LaplaceLoss(*scale)),
+        Word::DiscreteLaplace { scale } => Box::new(discrete_laplace::DiscreteLaplaceLoss(*scale)),
+        Word::SinhNormal { sigma, a } => Box::new(sinh_normal::SinhNormalLoss(*sigma, *a)),
         Word::RandomizedResponse { epsilon, values } => {
-            Box::new(randomized_response::RandomizedResponse(*epsilon, *values))
+            Box::new(randomized_response::RandomizedResponseLoss(*epsilon, *values))
         }
-        Word::Exponential { epsilon } => Box::new(exponential::Exponential(*epsilon)),
-        Word::Pure { epsilon } => Box::new(pure::Pure(*epsilon)),
-        Word::Approximate { epsilon, delta } => Box::new(approximate::Approximate(*epsilon, *delta)),
-        Word::Zcdp { rho } => Box::new(zcdp::Zcdp(*rho)),
-        Word::Tcdp { rho, omega } => Box::new(tcdp::Tcdp(*rho, *omega)),
-        Word::HeavyHitters { scale, path } => Box::new(heavy_hitters::HeavyHitters(*scale, *path)),
-        Word::NewKeys(keys) => Box::new(new_keys::Keys(keys)),
-        Word::Parity(parity) => Box::new(parity::Sampled(parity)),
-        Word::SmoothNoise(noise) => Box::new(smooth_noise::Smooth(noise)),
-        Word::Pair(pair) => Box::new(pair::Given(pair)),
+        Word::Exponential { epsilon } => Box::new(exponential::ExponentialLoss(*epsilon)),
+        Word::Pure { epsilon } => Box::new(pure::PureLoss(*epsilon)),
+        Word::Approximate { epsilon, delta } => Box::new(approximate::ApproximateLoss(*epsilon, *delta)),
+        Word::Zcdp { rho } => Box::new(zcdp::ZcdpLoss(*rho)),
+        Word::Tcdp { rho, omega } => Box::new(tcdp::TcdpLoss(*rho, *omega)),
+        Word::HeavyHitters { scale, path } => Box::new(heavy_hitters::HeavyHittersLoss(*scale, *path)),
+        Word::NewKeys(keys) => Box::new(new_keys::NewKeysLoss(keys)),
+        Word::Parity(parity) => Box::new(parity::ParityLoss(parity)),
+        Word::SmoothNoise(noise) => Box::new(smooth_noise::SmoothNoiseLoss(noise)),
+        Word::Pair(pair) => Box::new(pair::PairLoss(pair)),
     }
 }
 

@@ -38,9 +38,9 @@ use crate::loss::special::golden_section;
 use crate::quantity::Exact;
 
 /// The noise, the threshold's δ, and the keys per owner.
-pub(super) struct Keys<'a>(pub(super) &'a NewKeys);
+pub(super) struct NewKeysLoss<'a>(pub(super) &'a NewKeys);
 
-impl super::Accounting for Keys<'_> {
+impl super::Accounting for NewKeysLoss<'_> {
     /// Of the noise; what the threshold adds is [`super::Accounting::shown`].
     fn law(&self, by: f64) -> Result<Law> {
         super::of(self.0.noise()).law(by)

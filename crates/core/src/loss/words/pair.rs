@@ -7,9 +7,9 @@ use crate::loss::filter::price::Price;
 use crate::loss::law::Law;
 
 /// With somebody, and without.
-pub(super) struct Given<'a>(pub(super) &'a Pair);
+pub(super) struct PairLoss<'a>(pub(super) &'a Pair);
 
-impl super::Accounting for Given<'_> {
+impl super::Accounting for PairLoss<'_> {
     fn law(&self, by: f64) -> Result<Law> {
         let owners = owners("pair", by)?;
         let law = Law::Pair { p: self.0.p().to_vec(), q: self.0.q().to_vec() };

@@ -20,7 +20,7 @@ use crate::loss::filter::price::{Price, exact, integer};
 use crate::loss::law::Law;
 
 /// The probabilities.
-pub(super) struct Sampled<'a>(pub(super) &'a Parity);
+pub(super) struct ParityLoss<'a>(pub(super) &'a Parity);
 
 fn number(quotient: Quotient) -> f64 {
     let (above, below) = quotient.parts();
@@ -44,7 +44,7 @@ pub(crate) fn epsilons(parity: &Parity) -> (f64, f64) {
     (gone.max(nothing) * UP, replaced.max(nothing) * UP)
 }
 
-impl Sampled<'_> {
+impl ParityLoss<'_> {
     fn epsilon(&self, by: f64) -> f64 {
         let (presence, person) = epsilons(self.0);
         // Three or more steps are replacements, half as many.
@@ -52,7 +52,7 @@ impl Sampled<'_> {
     }
 }
 
-impl Accounting for Sampled<'_> {
+impl Accounting for ParityLoss<'_> {
     fn law(&self, by: f64) -> Result<Law> {
         super::owners("parity", by)?;
         Ok(Law::Approximate { epsilon: self.epsilon(by), delta: 0.0 })

@@ -3,14 +3,14 @@
 use super::{Accounting, owners};
 use crate::error::Result;
 use crate::event::Shift;
-use crate::loss::filter::price::{Moved, Price, exact};
+use crate::loss::filter::price::{GroupShift, Price, exact};
 use crate::loss::law::Law;
 use crate::quantity::Epsilon;
 
 /// ε.
-pub(super) struct Pure(pub(super) Epsilon);
+pub(super) struct PureLoss(pub(super) Epsilon);
 
-impl Accounting for Pure {
+impl Accounting for PureLoss {
     fn law(&self, by: f64) -> Result<Law> {
         Ok(Law::Approximate { epsilon: owners("pure", by)? * self.0.get(), delta: 0.0 })
     }
@@ -22,7 +22,7 @@ impl Accounting for Pure {
     }
 
     fn price(&self, shift: &Shift, members: u32) -> Result<Price> {
-        let moved = Moved::owners(shift, members)?;
+        let moved = GroupShift::owners(shift, members)?;
         Ok(Price::pure_cells(&moved.cells, &(exact(self.0.get())? * &moved.by)))
     }
 }

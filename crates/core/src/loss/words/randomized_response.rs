@@ -2,15 +2,15 @@
 
 use super::{Accounting, owners};
 use crate::error::Result;
-use crate::event::{Choices, Shift};
-use crate::loss::filter::price::{Moved, Price, exact};
+use crate::event::{AnswerCount, Shift};
+use crate::loss::filter::price::{GroupShift, Price, exact};
 use crate::loss::law::Law;
 use crate::quantity::Epsilon;
 
 /// With this ε among this many values.
-pub(super) struct RandomizedResponse(pub(super) Epsilon, pub(super) Choices);
+pub(super) struct RandomizedResponseLoss(pub(super) Epsilon, pub(super) AnswerCount);
 
-impl Accounting for RandomizedResponse {
+impl Accounting for RandomizedResponseLoss {
     fn law(&self, by: f64) -> Result<Law> {
         let owners = owners("randomized-response", by)?;
         Ok(match owners {
@@ -24,7 +24,7 @@ impl Accounting for RandomizedResponse {
     }
 
     fn price(&self, shift: &Shift, members: u32) -> Result<Price> {
-        let moved = Moved::owners(shift, members)?;
+        let moved = GroupShift::owners(shift, members)?;
         Ok(Price::pure_cells(&moved.cells, &(exact(self.0.get())? * &moved.by)))
     }
 }

@@ -5,23 +5,23 @@ use crate::error::Result;
 use crate::event::Shift;
 use crate::loss::filter::price::Price;
 use crate::loss::law::Law;
-use crate::loss::shape::{Atom, Shape, Shared};
+use crate::loss::shape::{LossAtom, LossShape, SharedShape};
 use crate::loss::subsampling_tcdp::sinh_normal_replaced;
 use crate::noise::sinh_normal::Certificate;
 use crate::quantity::{Scale, Sigma};
 use std::sync::Arc;
 
 /// With the parameters σ and A.
-pub(super) struct SinhNormal(pub(super) Sigma, pub(super) Scale);
+pub(super) struct SinhNormalLoss(pub(super) Sigma, pub(super) Scale);
 
-impl Accounting for SinhNormal {
+impl Accounting for SinhNormalLoss {
     fn law(&self, by: f64) -> Result<Law> {
         Ok(match steps("sinh-normal", by)? {
             0 => Law::DiscreteGaussian { sigma: self.0.get(), shift: 0 },
             shift => {
                 let certificate = crate::noise::SinhNormal::new(self.0, self.1)?.certificate(shift)?;
                 let identity = vec![self.0.get().to_bits(), self.1.get().to_bits(), shift];
-                Law::Own(Shared(Arc::new(Certified { certificate, identity })))
+                Law::Own(SharedShape(Arc::new(SinhNormalShape { certificate, identity })))
             }
         })
     }
@@ -38,12 +38,12 @@ impl Accounting for SinhNormal {
 
 /// A table's certificate for every shift up to the largest.
 #[derive(Debug)]
-struct Certified {
+struct SinhNormalShape {
     certificate: Certificate,
     identity: Vec<u64>,
 }
 
-impl Shape for Certified {
+impl LossShape for SinhNormalShape {
     fn identity(&self) -> Vec<u64> {
         self.identity.clone()
     }
@@ -64,7 +64,7 @@ impl Shape for Certified {
         true
     }
 
-    fn pair(&self) -> Option<(Vec<Atom>, f64)> {
+    fn pair(&self) -> Option<(Vec<LossAtom>, f64)> {
         Some(self.certificate.dominating_pair())
     }
 }

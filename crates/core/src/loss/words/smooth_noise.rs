@@ -14,10 +14,12 @@
 
 use super::{no_rule, owners};
 use crate::error::{Error, Result};
-use crate::event::{Family, Shift, SmoothNoise};
-use crate::loss::filter::price::{Moved, Price, Truncated, exact, rational_to_f64, rounded_up, rounded_up_f64};
+use crate::event::{NoiseFamily, Shift, SmoothNoise};
+use crate::loss::filter::price::{
+    GroupShift, Price, TruncatedBound, exact, rational_to_f64, rounded_up, rounded_up_f64,
+};
 use crate::loss::law::Law;
-use crate::loss::shape::Shared;
+use crate::loss::shape::SharedShape;
 use crate::noise::Levels;
 use crate::quantity::Exact;
 use std::cell::RefCell;
@@ -29,18 +31,18 @@ mod gaussian;
 mod laplace;
 
 /// The noise.
-pub(super) struct Smooth<'a>(pub(super) &'a SmoothNoise);
+pub(super) struct SmoothNoiseLoss<'a>(pub(super) &'a SmoothNoise);
 
-impl super::Accounting for Smooth<'_> {
+impl super::Accounting for SmoothNoiseLoss<'_> {
     fn law(&self, by: f64) -> Result<Law> {
         let owners = owners("smooth-noise", by)?;
         Ok(match self.0.family() {
-            Family::Cauchy4 => Law::Approximate { epsilon: owners * self.pure()?, delta: 0.0 },
-            Family::DiscreteLaplace => Law::Own(known(self.0, owners as u32, |levels, size| {
-                Shared(Arc::new(laplace::Worst::new(*self.0, levels, size)))
+            NoiseFamily::Cauchy4 => Law::Approximate { epsilon: owners * self.pure()?, delta: 0.0 },
+            NoiseFamily::DiscreteLaplace => Law::Own(known(self.0, owners as u32, |levels, size| {
+                SharedShape(Arc::new(laplace::SmoothLaplaceShape::new(*self.0, levels, size)))
             })?),
-            Family::DiscreteGaussian => Law::Own(known(self.0, owners as u32, |levels, size| {
-                Shared(Arc::new(gaussian::Worst::new(*self.0, levels, size)))
+            NoiseFamily::DiscreteGaussian => Law::Own(known(self.0, owners as u32, |levels, size| {
+                SharedShape(Arc::new(gaussian::SmoothGaussianShape::new(*self.0, levels, size)))
             })?),
         })
     }
@@ -51,13 +53,13 @@ impl super::Accounting for Smooth<'_> {
     }
 
     fn price(&self, shift: &Shift, members: u32) -> Result<Price> {
-        let moved = Moved::owners(shift, members)?;
+        let moved = GroupShift::owners(shift, members)?;
         match self.0.family() {
-            Family::Cauchy4 => Ok(Price::pure_cells(&moved.cells, &(exact(self.pure()?)? * &moved.by))),
-            Family::DiscreteLaplace => Err(no_rule("smooth-noise of the family discrete-laplace")),
-            Family::DiscreteGaussian => {
+            NoiseFamily::Cauchy4 => Ok(Price::pure_cells(&moved.cells, &(exact(self.pure()?)? * &moved.by))),
+            NoiseFamily::DiscreteLaplace => Err(no_rule("smooth-noise of the family discrete-laplace")),
+            NoiseFamily::DiscreteGaussian => {
                 let owners = owners("smooth-noise", rational_to_f64(&moved.by))?;
-                let worst = gaussian::Worst::new(*self.0, self.0.table()?, owners as u32);
+                let worst = gaussian::SmoothGaussianShape::new(*self.0, self.0.table()?, owners as u32);
                 let (rho, omega) = worst.truncated();
                 let rho = rounded_up_f64(rho * rational_to_f64(&moved.cells)).filter(|_| omega > 1.0);
                 let rho = rho.ok_or_else(|| {
@@ -69,7 +71,7 @@ impl super::Accounting for Smooth<'_> {
                 Ok(Price {
                     pure: None,
                     rho: None,
-                    truncated: Some(Truncated { rho: rounded_up(rho.rational()), omega }),
+                    truncated: Some(TruncatedBound { rho: rounded_up(rho.rational()), omega }),
                     delta: Exact::zero(),
                 })
             }
@@ -77,7 +79,7 @@ impl super::Accounting for Smooth<'_> {
     }
 }
 
-impl Smooth<'_> {
+impl SmoothNoiseLoss<'_> {
     /// The pure ε of one owner.
     fn pure(&self) -> Result<f64> {
         if let Some(found) = KNOWN_PURE.with_borrow(|known| known.get(self.0).copied()) {
@@ -96,12 +98,12 @@ impl Smooth<'_> {
 
 /// δ(ε) of one owner, for noise of the family discrete-laplace.
 pub(crate) fn delta_of_smooth_noise(noise: &SmoothNoise, epsilon: f64) -> Result<f64> {
-    Ok(laplace::Worst::new(*noise, noise.table()?, 1).of_one(epsilon))
+    Ok(laplace::SmoothLaplaceShape::new(*noise, noise.table()?, 1).of_one(epsilon))
 }
 
 /// (ρ, ω) of one owner, for noise of the family discrete-gaussian, as a filter charges it.
 pub(crate) fn truncated_of_smooth_noise(noise: &SmoothNoise) -> Result<(f64, f64)> {
-    Ok(gaussian::Worst::new(*noise, noise.table()?, 1).truncated())
+    Ok(gaussian::SmoothGaussianShape::new(*noise, noise.table()?, 1).truncated())
 }
 
 /// (the noise's scale on one side, on the other, the shift), each pair of neighbouring levels, both orders.
@@ -114,7 +116,7 @@ fn pairs(levels: &Levels) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
     })
 }
 
-fn known(noise: &SmoothNoise, owners: u32, make: impl Fn(Levels, u32) -> Shared) -> Result<Shared> {
+fn known(noise: &SmoothNoise, owners: u32, make: impl Fn(Levels, u32) -> SharedShape) -> Result<SharedShape> {
     if let Some(found) = KNOWN_SHAPES.with_borrow(|known| known.get(&(*noise, owners)).cloned()) {
         return Ok(found);
     }
@@ -131,7 +133,7 @@ fn known(noise: &SmoothNoise, owners: u32, make: impl Fn(Levels, u32) -> Shared)
 /// What tells two laws apart.
 fn identity(noise: &SmoothNoise, owners: u32) -> Vec<u64> {
     let (gamma, alpha) = (noise.gamma().parts(), noise.alpha().parts());
-    let family = Family::ALL.iter().position(|family| *family == noise.family()).unwrap_or(Family::ALL.len());
+    let family = NoiseFamily::ALL.iter().position(|family| *family == noise.family()).unwrap_or(NoiseFamily::ALL.len());
     let parts = [gamma.0, gamma.1, alpha.0, alpha.1, noise.levels(), owners].map(u64::from);
     [&[family as u64], &parts[..]].concat()
 }
@@ -139,7 +141,7 @@ fn identity(noise: &SmoothNoise, owners: u32) -> Vec<u64> {
 // A ledger asks for the same noise in every scope, and a search for one after the other.
 thread_local! {
     static KNOWN_PURE: RefCell<HashMap<SmoothNoise, f64>> = RefCell::new(HashMap::new());
-    static KNOWN_SHAPES: RefCell<HashMap<(SmoothNoise, u32), Shared>> = RefCell::new(HashMap::new());
+    static KNOWN_SHAPES: RefCell<HashMap<(SmoothNoise, u32), SharedShape>> = RefCell::new(HashMap::new());
 }
 
 /// More are forgotten.

@@ -3,14 +3,14 @@
 use super::{Accounting, owners};
 use crate::error::{Error, Result};
 use crate::event::Shift;
-use crate::loss::filter::price::{Moved, Price, Truncated, exact, integer, rational_to_f64, rounded_up};
+use crate::loss::filter::price::{GroupShift, Price, TruncatedBound, exact, integer, rational_to_f64, rounded_up};
 use crate::loss::law::Law;
 use crate::quantity::{Exact, Omega, Rho};
 
 /// ρ and ω.
-pub(super) struct Tcdp(pub(super) Rho, pub(super) Omega);
+pub(super) struct TcdpLoss(pub(super) Rho, pub(super) Omega);
 
-impl Accounting for Tcdp {
+impl Accounting for TcdpLoss {
     fn law(&self, by: f64) -> Result<Law> {
         let (rho, omega) = (self.0.get(), self.1.get());
         Ok(match owners("tcdp", by)? {
@@ -20,7 +20,7 @@ impl Accounting for Tcdp {
     }
 
     fn price(&self, shift: &Shift, members: u32) -> Result<Price> {
-        let moved = Moved::owners(shift, members)?;
+        let moved = GroupShift::owners(shift, members)?;
         // k owners: (k²ρ, ω/k), for ω/k > 1 (BDRS18, Prop. 10).
         let omega = exact(self.1.get())? / &moved.by;
         if omega <= integer(1) {
@@ -30,7 +30,7 @@ impl Accounting for Tcdp {
             )));
         }
         let rho = exact(self.0.get())? * &moved.cells * &moved.by * &moved.by;
-        let truncated = Truncated { rho: rounded_up(&rho), omega: Some(Exact::from_rational(omega)) };
+        let truncated = TruncatedBound { rho: rounded_up(&rho), omega: Some(Exact::from_rational(omega)) };
         Ok(Price { pure: None, rho: None, truncated: Some(truncated), delta: Exact::zero() })
     }
 }

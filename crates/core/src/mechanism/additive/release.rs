@@ -31,14 +31,14 @@ pub struct Additive {
 /// Answers that wait for their noise: how far each scope can move them.
 #[derive(Debug, Clone)]
 #[must_use = "nothing is private before it has its noise: call `within` or `with`"]
-pub struct Unnoised {
+pub struct UnnoisedAnswer {
     moves: Moves,
 }
 
 impl Additive {
     /// One count: in every scope it moves by at most 1.
-    pub fn count() -> Unnoised {
-        Unnoised { moves: Moves::everywhere(Shift { cells: 1, by: Sensitivity::ONE }) }
+    pub fn count() -> UnnoisedAnswer {
+        UnnoisedAnswer { moves: Moves::everywhere(Shift { cells: 1, by: Sensitivity::ONE }) }
     }
 
     /// Counts of which each owner is in exactly one: presence moves one of them by 1, a replaced person two.
@@ -52,9 +52,9 @@ impl Additive {
     /// assert_eq!(noisy.len(), 3);
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn histogram() -> Unnoised {
+    pub fn histogram() -> UnnoisedAnswer {
         let (one, two) = (Shift { cells: 1, by: Sensitivity::ONE }, Shift { cells: 2, by: Sensitivity::ONE });
-        Unnoised { moves: Moves::by_scope(vec![one], vec![two], Vec::new()) }
+        UnnoisedAnswer { moves: Moves::by_scope(vec![one], vec![two], Vec::new()) }
     }
 
     /// The sum of one integer of each owner that was brought into least..=most before: presence moves it by at most the larger of both ends,
@@ -70,19 +70,19 @@ impl Additive {
     /// assert!((noisy - 196).abs() < 2500);
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn sum(least: i32, most: i32) -> Result<Unnoised> {
+    pub fn sum(least: i32, most: i32) -> Result<UnnoisedAnswer> {
         if least > most {
             return Err(Error::refused(format!("the least value {least} of a sum is above the largest, {most}")));
         }
         let presence = f64::from(least).abs().max(f64::from(most).abs());
         let person = presence.max(f64::from(most) - f64::from(least));
         let by = |by: f64| Ok::<_, Error>(vec![Shift::one_cell(by)?]);
-        Ok(Unnoised { moves: Moves::by_scope(by(presence)?, by(person)?, Vec::new()) })
+        Ok(UnnoisedAnswer { moves: Moves::by_scope(by(presence)?, by(person)?, Vec::new()) })
     }
 
     /// Any integer answers, which move as `moves` says.
-    pub fn of(moves: Moves) -> Unnoised {
-        Unnoised { moves }
+    pub fn of(moves: Moves) -> UnnoisedAnswer {
+        UnnoisedAnswer { moves }
     }
 
     /// This noise, on answers that move as `moves` says.
@@ -122,7 +122,7 @@ impl Additive {
     }
 }
 
-impl Unnoised {
+impl UnnoisedAnswer {
     /// With the noise that [`Noise::within`] finds for this target in this scope.
     ///
     /// # Guarantee
@@ -138,7 +138,7 @@ impl Unnoised {
 }
 
 /// Integers that noise is added to: one, or a list of them.
-pub trait Integers: sealed::Sealed {
+pub trait Integers: sealed::Seal {
     /// The same with noise.
     type Noisy;
     /// Adds an independent draw to each.
@@ -184,12 +184,12 @@ impl<const N: usize> Integers for &[i64; N] {
 }
 
 mod sealed {
-    pub trait Sealed {}
-    impl Sealed for i64 {}
-    impl Sealed for Vec<i64> {}
-    impl Sealed for &[i64] {}
-    impl Sealed for &Vec<i64> {}
-    impl<const N: usize> Sealed for &[i64; N] {}
+    pub trait Seal {}
+    impl Seal for i64 {}
+    impl Seal for Vec<i64> {}
+    impl Seal for &[i64] {}
+    impl Seal for &Vec<i64> {}
+    impl<const N: usize> Seal for &[i64; N] {}
 }
 
 #[cfg(test)]

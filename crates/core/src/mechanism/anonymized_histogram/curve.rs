@@ -1,6 +1,6 @@
 //! The released curve with its band, looked up at counts that are even on a logarithmic axis: for pictures.
 
-use super::{BandPoint, Partition, Released};
+use super::{BandPoint, Partition, ReleasedHistogram};
 use crate::quantity::Beta;
 
 /// One point of the picture.
@@ -16,14 +16,14 @@ pub struct CurvePoint {
     pub upper: u64,
 }
 
-impl Released {
+impl ReleasedHistogram {
     /// How many values have count ≥ r, with [`Released::band`] around it, at up to `steps` + 1 counts r.
     ///
     /// ```
-    /// use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, Partition, Size};
+    /// use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, Partition, ElementCount};
     /// use scumble::noise::InsecureSeededSource;
     /// use scumble::quantity::{Beta, Epsilon};
-    /// let mechanism = AnonymizedHistogram::new(Epsilon::new(8.0)?, Size::AtMost(100))?;
+    /// let mechanism = AnonymizedHistogram::new(Epsilon::new(8.0)?, ElementCount::AtMost(100))?;
     /// let data = Partition::from_counts([40, 20, 1, 1])?;
     /// let released = mechanism.release(&data, &mut InsecureSeededSource::new(1))?;
     /// let curve = released.curve(Beta::new(0.05)?, 50);

@@ -10,7 +10,7 @@
 //!   the larger of gᵢ/2 + (gᵢ₋₁ + gᵢ₊₁)/64 for i = k, k + 1, which is a share ω of bₖqₖ.
 
 use super::projection::FRACTION_BITS;
-use super::{AnonymizedHistogram, Layout, Phase, Projection, Size, scale_of, slack};
+use super::{AnonymizedHistogram, ElementCount, Layout, Phase, ProjectionMethod, scale_of, slack};
 use crate::error::Result;
 use crate::quantity::{Beta, Epsilon, Scale};
 
@@ -25,17 +25,17 @@ impl AnonymizedHistogram {
     /// In practice the error is two to seven times smaller. With a private size, this is the bound for the layout that the likeliest estimate gives.
     ///
     /// ```
-    /// use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, Size};
+    /// use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, ElementCount};
     /// use scumble::quantity::Epsilon;
-    /// let mechanism = AnonymizedHistogram::new(Epsilon::new(8.0)?, Size::AtMost(10_000))?;
+    /// let mechanism = AnonymizedHistogram::new(Epsilon::new(8.0)?, ElementCount::AtMost(10_000))?;
     /// assert!((mechanism.expected_error(10_000)? - 400.0 / 8f64.sinh()).abs() < 1e-6);
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn expected_error(&self, elements: u64) -> Result<f64> {
         let laid_out_for = match (self.size, self.size_epsilon) {
-            (Size::Private, Some(epsilon)) => elements.saturating_add(slack(epsilon)),
-            (Size::AtMost(most), _) => most,
-            (Size::Private, None) => elements,
+            (ElementCount::Private, Some(epsilon)) => elements.saturating_add(slack(epsilon)),
+            (ElementCount::AtMost(most), _) => most,
+            (ElementCount::Private, None) => elements,
         };
         let epsilon = 1.0 / scale_of(self.cell_epsilon)?.get();
         self.worst_phase(laid_out_for, |layout| {
@@ -51,14 +51,14 @@ impl AnonymizedHistogram {
     /// J rows below the first T that reach beyond the last column V make (T+J)(V+1) ≤ n.
     pub fn error(&self, beta: Beta, elements: u64) -> Result<f64> {
         let (laid_out_for, shortfall, share) = match (self.size, self.size_epsilon) {
-            (Size::Private, Some(epsilon)) => {
+            (ElementCount::Private, Some(epsilon)) => {
                 let share = Beta::new(beta.get() / 3.0)?;
                 let estimate_off = largest_noise(1, scale_of(epsilon)?, share);
                 let largest = elements.saturating_add(slack(epsilon)).saturating_add(estimate_off);
                 (largest, estimate_off.saturating_sub(slack(epsilon)), share)
             }
-            (Size::AtMost(most), _) => (most, 0, beta),
-            (Size::Private, None) => (elements, 0, beta),
+            (ElementCount::AtMost(most), _) => (most, 0, beta),
+            (ElementCount::Private, None) => (elements, 0, beta),
         };
         let epsilon = 1.0 / scale_of(self.cell_epsilon)?.get();
         self.worst_phase(laid_out_for, |layout| {
@@ -84,9 +84,9 @@ pub(super) fn total(layout: &Layout, epsilon: Epsilon, noise: f64, elements: u64
     if layout.regions() == 0 {
         return elements as f64;
     }
-    let processed = match Projection::suited_to(epsilon, layout) {
-        Projection::LeastAbsolute => 2.0 * noise,
-        Projection::LeastSquares => noise + layout.regions() as f64 / 2.0,
+    let processed = match ProjectionMethod::suited_to(epsilon, layout) {
+        ProjectionMethod::LeastAbsolute => 2.0 * noise,
+        ProjectionMethod::LeastSquares => noise + layout.regions() as f64 / 2.0,
     };
     let cells = elements as f64;
     let sides = [layout.row_bounds(), layout.column_bounds()];

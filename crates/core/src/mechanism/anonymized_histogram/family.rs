@@ -6,13 +6,13 @@ use crate::error::{Error, Result};
 /// A family of histograms, one for each number of elements.
 ///
 /// ```
-/// use scumble::mechanism::anonymized_histogram::Family;
-/// assert_eq!(Family::Staircase.generate(10)?.expanded(), [4, 3, 2, 1]);
-/// assert_eq!(Family::Passwords.generate(10_000_000)?.elements(), 10_000_000);
+/// use scumble::mechanism::anonymized_histogram::HistogramFamily;
+/// assert_eq!(HistogramFamily::Staircase.generate(10)?.expanded(), [4, 3, 2, 1]);
+/// assert_eq!(HistogramFamily::Passwords.generate(10_000_000)?.elements(), 10_000_000);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
+pub enum HistogramFamily {
     /// m, m−1, …, 1: the worst that is known for rows and columns.
     Staircase,
     /// 2(m−1), …, 2, 0: the instance of Lemma 10.
@@ -27,7 +27,7 @@ pub enum Family {
     Singletons,
 }
 
-impl Family {
+impl HistogramFamily {
     /// Every family.
     pub const ALL: [Self; 6] =
         [Self::Staircase, Self::WideStaircase, Self::Zipf, Self::Passwords, Self::Flat, Self::Singletons];
@@ -89,15 +89,15 @@ mod tests {
 
     #[test]
     fn no_family_has_more_elements_than_asked() {
-        for family in Family::ALL {
+        for family in HistogramFamily::ALL {
             for elements in [0, 1, 2, 3, 10, 99, 100, 1000, 123_456] {
                 let partition = family.generate(elements).unwrap();
                 assert!(partition.elements() <= elements, "{} {elements}", family.name());
             }
         }
-        assert!(Family::ALL.iter().all(|family| family.generate(u64::MAX).is_err()));
-        assert_eq!(Family::WideStaircase.generate(16).unwrap().expanded(), [6, 4, 2]);
-        assert_eq!(Family::Flat.generate(9).unwrap().expanded(), [3, 3, 3]);
-        assert_eq!(Family::Zipf.generate(100).unwrap().expanded()[..3], [19, 9, 6]);
+        assert!(HistogramFamily::ALL.iter().all(|family| family.generate(u64::MAX).is_err()));
+        assert_eq!(HistogramFamily::WideStaircase.generate(16).unwrap().expanded(), [6, 4, 2]);
+        assert_eq!(HistogramFamily::Flat.generate(9).unwrap().expanded(), [3, 3, 3]);
+        assert_eq!(HistogramFamily::Zipf.generate(100).unwrap().expanded()[..3], [19, 9, 6]);
     }
 }

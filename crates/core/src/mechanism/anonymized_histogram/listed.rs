@@ -15,7 +15,7 @@ use crate::quantity::{Beta, Scale};
 
 /// What a cell is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CellsOf {
+pub enum CellKind {
     /// A value: how many elements it has.
     Values,
     /// A count, from 1 on: how many values have it.
@@ -25,9 +25,9 @@ pub enum CellsOf {
 /// Noise of one scale on a fixed number of cells.
 ///
 /// ```
-/// use scumble::mechanism::anonymized_histogram::{CellsOf, ListedCounts};
+/// use scumble::mechanism::anonymized_histogram::{CellKind, ListedCounts};
 /// use scumble::noise::InsecureSeededSource;
-/// let listed = ListedCounts::new(CellsOf::Values, 3, 1.0.try_into()?)?;
+/// let listed = ListedCounts::new(CellKind::Values, 3, 1.0.try_into()?)?;
 /// assert!((listed.expected_error() - 3.0 / 1f64.sinh()).abs() < 1e-6);
 /// let noisy = listed.release(&[50, 700, 6], &mut InsecureSeededSource::new(1))?;
 /// assert!(noisy.partition.elements().abs_diff(756) < 40);
@@ -35,7 +35,7 @@ pub enum CellsOf {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedCounts {
-    what: CellsOf,
+    what: CellKind,
     cells: u64,
     scale: Scale,
 }
@@ -55,7 +55,7 @@ impl ListedCounts {
     pub const MOST_CELLS: u64 = 1 << 16;
 
     /// Discrete Laplace noise of this scale on each of so many cells.
-    pub fn new(what: CellsOf, cells: u64, scale: Scale) -> Result<Self> {
+    pub fn new(what: CellKind, cells: u64, scale: Scale) -> Result<Self> {
         if !(1..=Self::MOST_CELLS).contains(&cells) {
             return Err(Error::refused(format!("listed counts are of 1 to 2^16 cells, not {cells}")));
         }
@@ -68,7 +68,7 @@ impl ListedCounts {
     }
 
     /// What a cell is.
-    pub fn what(&self) -> CellsOf {
+    pub fn what(&self) -> CellKind {
         self.what
     }
 
@@ -87,8 +87,8 @@ impl ListedCounts {
     /// Of a tally, the number of values with at least r is a sum of B − r + 1 cells, off by σ√(B − r + 1) at most in expectation (Jensen), and is projected and rounded.
     pub fn expected_error(&self) -> f64 {
         match self.what {
-            CellsOf::Values => UPWARD * self.cells as f64 / libm::sinh(1.0 / self.scale.get()),
-            CellsOf::Tally => UPWARD * (self.sums_off() + self.cells as f64 / 2.0),
+            CellKind::Values => UPWARD * self.cells as f64 / libm::sinh(1.0 / self.scale.get()),
+            CellKind::Tally => UPWARD * (self.sums_off() + self.cells as f64 / 2.0),
         }
     }
 
@@ -97,8 +97,8 @@ impl ListedCounts {
     /// Chernoff's for the sum of the noises; of a tally, Chebyshev's for the sums (by Minkowski, the root of the mean square of a sum is at most the sum of such roots), or all noises at their largest.
     pub fn error(&self, beta: Beta) -> f64 {
         match self.what {
-            CellsOf::Values => UPWARD * sum_of_noises(self.cells as f64, 1.0 / self.scale.get(), beta),
-            CellsOf::Tally => {
+            CellKind::Values => UPWARD * sum_of_noises(self.cells as f64, 1.0 / self.scale.get(), beta),
+            CellKind::Tally => {
                 let cells = self.cells as f64;
                 let largest = largest_noise(self.cells, self.scale, beta) as f64;
                 let sums = (self.sums_off() / beta.get().sqrt()).min(largest * cells * (cells + 1.0) / 2.0);
@@ -129,10 +129,10 @@ impl ListedCounts {
 
     fn partition(&self, noisy: &[i64]) -> Partition {
         match self.what {
-            CellsOf::Values => {
+            CellKind::Values => {
                 Partition::from_unsorted(noisy.iter().map(|count| (count.max(&0).unsigned_abs(), 1)).collect())
             }
-            CellsOf::Tally => {
+            CellKind::Tally => {
                 let at_least = sums_from(noisy);
                 let fit = least_squares(&at_least, &vec![1; at_least.len()]);
                 Partition::from_unsorted(fit.areas.into_iter().map(|values| (values, 1)).collect()).conjugate()
@@ -156,7 +156,7 @@ impl NoisyCells {
         let largest = largest_noise(self.of.cells, self.of.scale, beta);
         let off = i64::try_from(largest).unwrap_or(i64::MAX);
         let mut points: Vec<BandPoint> = match self.of.what {
-            CellsOf::Values => {
+            CellKind::Values => {
                 let mut sorted = self.noisy.clone();
                 sorted.sort_unstable();
                 // Every count at which one of the values may begin to have less.
@@ -173,7 +173,7 @@ impl NoisyCells {
                 };
                 counts.into_iter().map(point).collect()
             }
-            CellsOf::Tally => {
+            CellKind::Tally => {
                 let sums = sums_from(&self.noisy);
                 let (mut lower, mut points) = (0i64, Vec::new());
                 for (place, sum) in sums.iter().enumerate().rev() {
@@ -213,18 +213,20 @@ mod tests {
     #[test]
     fn errors_and_bands_are_as_promised() {
         let beta = Beta::new(0.05).unwrap();
-        let cases: [(CellsOf, Vec<i64>); 4] = [
-            (CellsOf::Values, vec![50, 700, 6, 0, 0, 41]),
-            (CellsOf::Values, vec![3; 40]),
-            (CellsOf::Tally, vec![100, 20, 0, 3]),
-            (CellsOf::Tally, vec![0; 6]),
+        let cases: [(CellKind, Vec<i64>); 4] = [
+            (CellKind::Values, vec![50, 700, 6, 0, 0, 41]),
+            (CellKind::Values, vec![3; 40]),
+            (CellKind::Tally, vec![100, 20, 0, 3]),
+            (CellKind::Tally, vec![0; 6]),
         ];
         for (what, counts) in cases {
             for scale in [0.4, 2.0, 15.0] {
                 let listed = ListedCounts::new(what, counts.len() as u64, Scale::new(scale).unwrap()).unwrap();
                 let truth = match what {
-                    CellsOf::Values => Partition::from_counts(counts.iter().map(|count| count.unsigned_abs())).unwrap(),
-                    CellsOf::Tally => Partition::from_counts(
+                    CellKind::Values => {
+                        Partition::from_counts(counts.iter().map(|count| count.unsigned_abs())).unwrap()
+                    }
+                    CellKind::Tally => Partition::from_counts(
                         counts
                             .iter()
                             .zip(1u64..)
@@ -255,6 +257,6 @@ mod tests {
                 assert!(beyond < 150 && outside < 150, "{what:?} {counts:?} {scale}: {beyond} {outside}");
             }
         }
-        assert!(ListedCounts::new(CellsOf::Values, 0, Scale::new(1.0).unwrap()).is_err());
+        assert!(ListedCounts::new(CellKind::Values, 0, Scale::new(1.0).unwrap()).is_err());
     }
 }

@@ -10,10 +10,10 @@
 //! post-processing: exact integer projections ([`Projection`]), a simultaneous band ([`Released::band`]), [`Statistics`].
 //!
 //! ```
-//! use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, Partition, Size};
+//! use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, Partition, ElementCount};
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::quantity::Epsilon;
-//! let mechanism = AnonymizedHistogram::new(Epsilon::new(2.0)?, Size::Private)?;
+//! let mechanism = AnonymizedHistogram::new(Epsilon::new(2.0)?, ElementCount::Private)?;
 //! let counts = Partition::from_counts((1..=100).map(|rank| 5000 / rank))?;
 //! let released = mechanism.release(&counts, &mut InsecureSeededSource::new(1))?;
 //! assert!(released.partition.distance(&counts) < counts.elements() / 20);
@@ -42,14 +42,14 @@ mod statistics;
 mod tests;
 
 pub use curve::CurvePoint;
-pub use family::Family;
+pub use family::HistogramFamily;
 pub use layout::{Areas, Layout, LayoutChoice, Phase};
-pub use listed::{CellsOf, ListedCounts, NoisyCells};
+pub use listed::{CellKind, ListedCounts, NoisyCells};
 pub use partition::{MOST_ELEMENTS, Partition, Run};
-pub use reconstruct::{BandPoint, Projection, reconstruct};
+pub use reconstruct::{BandPoint, ProjectionMethod, reconstruct};
 pub use statistics::{Statistics, symmetric, top_share};
 
-use crate::calibrate::{Moved, epsilon_for_pure, scale_for_pure};
+use crate::calibrate::{ShiftNorms, epsilon_for_pure, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Touch, Word};
 use crate::noise::{BitSource, DiscreteLaplace};
@@ -66,7 +66,7 @@ const EPSILON_PER_ELEMENT: std::ops::RangeInclusive<f64> = 1e-9..=1e6;
 
 /// What is known about the number of elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Size {
+pub enum ElementCount {
     /// At most this many, as everybody may know: a number that was not computed from the data.
     AtMost(u64),
     /// Nothing: a twentieth of ε (at most 0.1) is spent on an estimate.
@@ -76,7 +76,7 @@ pub enum Size {
 /// The mechanism with its parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnonymizedHistogram {
-    size: Size,
+    size: ElementCount,
     layout: LayoutChoice,
     elements_per_owner: NonZeroU64,
     epsilon: Epsilon,
@@ -88,7 +88,7 @@ pub struct AnonymizedHistogram {
 
 /// What was released: the noisy numbers, and what they stand for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Released {
+pub struct ReleasedHistogram {
     /// The noisy number of elements, if it was private.
     pub size_estimate: Option<i64>,
     /// How many elements the layout was made for.
@@ -104,8 +104,8 @@ pub struct Released {
 
 impl AnonymizedHistogram {
     /// The mechanism that spends `epsilon` on each owner of one element, with the layout that suits.
-    pub fn new(epsilon: Epsilon, size: Size) -> Result<Self> {
-        if matches!(size, Size::AtMost(elements) if elements > MOST_ELEMENTS) {
+    pub fn new(epsilon: Epsilon, size: ElementCount) -> Result<Self> {
+        if matches!(size, ElementCount::AtMost(elements) if elements > MOST_ELEMENTS) {
             return Err(Error::refused("the largest number of elements must be at most 2^40"));
         }
         Self::assembled(epsilon, size, LayoutChoice::Automatic, NonZeroU64::MIN)
@@ -121,9 +121,9 @@ impl AnonymizedHistogram {
     /// An edge of a graph is an owner of two elements, its ends; the counts are then the degrees.
     ///
     /// ```
-    /// use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, Size};
+    /// use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, ElementCount};
     /// use scumble::quantity::Epsilon;
-    /// let edges = AnonymizedHistogram::new(Epsilon::new(1.0)?, Size::AtMost(2000))?.with_elements_per_owner(2)?;
+    /// let edges = AnonymizedHistogram::new(Epsilon::new(1.0)?, ElementCount::AtMost(2000))?.with_elements_per_owner(2)?;
     /// assert_eq!(edges.epsilon_per_element().get(), 0.5);
     /// # Ok::<(), scumble::Error>(())
     /// ```
@@ -133,17 +133,22 @@ impl AnonymizedHistogram {
         Self::assembled(self.epsilon, self.size, self.layout, most)
     }
 
-    fn assembled(epsilon: Epsilon, size: Size, layout: LayoutChoice, elements_per_owner: NonZeroU64) -> Result<Self> {
+    fn assembled(
+        epsilon: Epsilon,
+        size: ElementCount,
+        layout: LayoutChoice,
+        elements_per_owner: NonZeroU64,
+    ) -> Result<Self> {
         let about = epsilon.get() / elements_per_owner.get() as f64;
         if !EPSILON_PER_ELEMENT.contains(&about) {
             let sentence = "epsilon, divided by the elements per owner, must be a number in [1e-9, 1e6] for an anonymized histogram";
             return Err(Error::refused(format!("{sentence}, not {about}")));
         }
-        let each = epsilon_for_pure(epsilon, Moved::units(elements_per_owner.get()))?.get();
+        let each = epsilon_for_pure(epsilon, ShiftNorms::units(elements_per_owner.get()))?.get();
         let size_epsilon = match size {
-            Size::AtMost(_) => None,
+            ElementCount::AtMost(_) => None,
             // Spec B4.1: enough to know n to within its own noise, little enough to cost the histogram next to nothing.
-            Size::Private => Some(Epsilon::new((each / 20.0).min(0.1))?),
+            ElementCount::Private => Some(Epsilon::new((each / 20.0).min(0.1))?),
         };
         let cell_epsilon = match size_epsilon {
             None => each,
@@ -174,7 +179,7 @@ impl AnonymizedHistogram {
     }
 
     /// What is known about the number of elements.
-    pub fn size(&self) -> Size {
+    pub fn size(&self) -> ElementCount {
         self.size
     }
 
@@ -184,7 +189,7 @@ impl AnonymizedHistogram {
     /// Before: the size, if given, does not depend on the data; no owner has more than the stated number of elements. After: the noisy
     /// estimate of the size and the noisy areas, together, are ε-private for the presence of an owner, and the rest is a function of them.
     /// Neighbours: one owner, with up to that many elements, more or less. Spec B0 and B4; Theorem 6 and Lemma 9.
-    pub fn release<S: BitSource + ?Sized>(&self, partition: &Partition, bits: &mut S) -> Result<Released> {
+    pub fn release<S: BitSource + ?Sized>(&self, partition: &Partition, bits: &mut S) -> Result<ReleasedHistogram> {
         let (size_estimate, laid_out_for) = self.size_to_lay_out(partition, bits)?;
         let phase = if self.layout.has_phases(self.cell_epsilon) { Phase::draw(bits) } else { Phase::default() };
         let layout = self.layout_in(phase, laid_out_for)?;
@@ -194,20 +199,20 @@ impl AnonymizedHistogram {
         for area in noisy.rows.iter_mut().chain(&mut noisy.strips) {
             *area = noise.add_to(*area, bits);
         }
-        let projection = Projection::suited_to(self.cell_epsilon, &layout);
+        let projection = ProjectionMethod::suited_to(self.cell_epsilon, &layout);
         let partition = reconstruct(&layout, &noisy, projection);
-        Ok(Released { size_estimate, laid_out_for, layout, noisy, partition, scale })
+        Ok(ReleasedHistogram { size_estimate, laid_out_for, layout, noisy, partition, scale })
     }
 
     fn size_to_lay_out<S: BitSource + ?Sized>(&self, data: &Partition, bits: &mut S) -> Result<(Option<i64>, u64)> {
         match (self.size, self.size_epsilon) {
-            (Size::Private, Some(epsilon)) => {
+            (ElementCount::Private, Some(epsilon)) => {
                 let estimate = DiscreteLaplace::new(scale_of(epsilon)?).add_to(data.elements() as i64, bits);
                 let raised = estimate.saturating_add(slack(epsilon) as i64).max(1).unsigned_abs();
                 Ok((Some(estimate), raised.min(2 * MOST_ELEMENTS)))
             }
-            (Size::AtMost(elements), _) => Ok((None, elements)),
-            (Size::Private, None) => Err(Error::refused("a private size needs a share of epsilon")),
+            (ElementCount::AtMost(elements), _) => Ok((None, elements)),
+            (ElementCount::Private, None) => Err(Error::refused("a private size needs a share of epsilon")),
         }
     }
 
@@ -228,10 +233,10 @@ impl AnonymizedHistogram {
     /// areas except their sum, so the event promises the pure bound only.
     ///
     /// ```
-    /// use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, Size};
+    /// use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, ElementCount};
     /// use scumble::quantity::Epsilon;
     /// use scumble::scope::AttributeSet;
-    /// let mechanism = AnonymizedHistogram::new(Epsilon::new(1.0)?, Size::Private)?;
+    /// let mechanism = AnonymizedHistogram::new(Epsilon::new(1.0)?, ElementCount::Private)?;
     /// let events = mechanism.events(&AttributeSet::new(["password"])?)?;
     /// assert_eq!(events.len(), 2);
     /// # Ok::<(), scumble::Error>(())
@@ -260,7 +265,7 @@ impl AnonymizedHistogram {
     }
 }
 
-impl Released {
+impl ReleasedHistogram {
     /// For every count at once, what the number of values with at least that count lies between, with probability 1 − β, if
     /// the layout was made for at least as many elements as there are.
     pub fn band(&self, beta: Beta) -> Vec<BandPoint> {
@@ -280,7 +285,7 @@ impl Released {
 
 /// The smallest scale whose noise is ε-private for a move of 1.
 fn scale_of(epsilon: Epsilon) -> Result<Scale> {
-    scale_for_pure(epsilon, Moved::units(1))
+    scale_for_pure(epsilon, ShiftNorms::units(1))
 }
 
 /// τ of spec B4.1: added to the estimate of n, so that the layout is too small with probability 1e-3 / 2 at most.

@@ -5,14 +5,14 @@
 //! limiter of finite-volume schemes, \[vLe79\]), which keeps the columns falling and, up to rounding, their sum. Where a strip lies between two plateaus, there is a cliff
 //! in it, whose place the area tells (*subcell resolution*, \[Har89\]).
 
-use super::projection::{FRACTION_BITS, Fit};
+use super::projection::{FRACTION_BITS, MonotoneFit};
 
 /// A strip's drop is a cliff if it is this many times as large as the drops beyond it.
 const CLIFF: i128 = 32;
 const ONE: i128 = 1 << FRACTION_BITS;
 
 /// Columns as (height, how many), from the left to the right.
-type Runs = Vec<(u64, u64)>;
+type ColumnRuns = Vec<(u64, u64)>;
 
 /// A strip and how the averages fall around it.
 struct Strip {
@@ -36,7 +36,7 @@ struct Strip {
 /// # Guarantee
 /// The columns of strip k are together within ½ each, and within (g_k/2)(m_{k−1} − m_{k+1}), of its average m_k; [`super::error`] says why all of it comes to
 /// little. Single columns and flat stretches stay as they are.
-pub fn spread(fit: &Fit, widths: &[u64]) -> Runs {
+pub fn spread(fit: &MonotoneFit, widths: &[u64]) -> ColumnRuns {
     let mut runs = Vec::with_capacity(2 * widths.len());
     for (position, width) in widths.iter().enumerate() {
         let columns = match strip_at(fit, widths, position) {
@@ -49,13 +49,13 @@ pub fn spread(fit: &Fit, widths: &[u64]) -> Runs {
 }
 
 /// Columns of one height, or two if the area asks for it: |y − θ| is linear between whole numbers, so this is as near to a falling target as the average is.
-pub fn level(area: u64, width: u64) -> Runs {
+pub fn level(area: u64, width: u64) -> ColumnRuns {
     let (height, higher) = (area / width, area % width);
     vec![(height.saturating_add(1), higher), (height, width - higher)]
 }
 
 /// The strip with its neighbours, if it is wide and has one before it. After the last strip there is nothing.
-fn strip_at(fit: &Fit, widths: &[u64], position: usize) -> Option<Strip> {
+fn strip_at(fit: &MonotoneFit, widths: &[u64], position: usize) -> Option<Strip> {
     let width = *widths.get(position).filter(|width| **width > 1)?;
     let before = position.checked_sub(1)?;
     let height = |position: usize| fit.heights.get(position).copied().unwrap_or(0);
@@ -76,7 +76,7 @@ fn strip_at(fit: &Fit, widths: &[u64], position: usize) -> Option<Strip> {
 /// As many columns of the height before as the area allows, and the others of the height after, if this is a cliff.
 ///
 /// That both of its drops exceed those beyond keeps two neighbours from both being cliffs; that it exceeds [`CLIFF`] elements keeps noise from being one.
-fn cliff(strip: &Strip) -> Option<Runs> {
+fn cliff(strip: &Strip) -> Option<ColumnRuns> {
     let beyond = strip.drop_before? + strip.drop_after;
     let falls = strip.drop_in + strip.drop_out > CLIFF * (beyond + ONE);
     if !falls || strip.drop_in.min(strip.drop_out) <= beyond {
@@ -93,7 +93,7 @@ fn cliff(strip: &Strip) -> Option<Runs> {
 }
 
 /// Columns on a line through the average, rounded to whole heights, if the averages fall on both sides.
-fn slope(strip: &Strip) -> Option<Runs> {
+fn slope(strip: &Strip) -> Option<ColumnRuns> {
     let width = strip.width;
     let (distance_before, distance_after) = (strip.width_before + width, width + strip.width_after);
     // Heights are below 2^80 and widths below 2^41: no product here reaches 2^127.

@@ -33,7 +33,7 @@ pub fn least_absolute(values: &[i64], weights: &[u64]) -> Vec<i64> {
 pub const FRACTION_BITS: u32 = 16;
 
 /// A falling sequence of averages: what [`least_squares`] found.
-pub struct Fit {
+pub struct MonotoneFit {
     /// The area of each strip, rounded.
     pub areas: Vec<u64>,
     /// The average height of each strip in units of 2⁻¹⁶, rounded down, which keeps it falling.
@@ -46,15 +46,15 @@ pub struct Fit {
 /// Clamping a projection at 0 is the projection onto what is falling and not negative. Isotonic L2 regression brings the
 /// weighted L1 distance (indeed every convex one) to a falling target no further away (spec B1.3), so only the rounding, at most ½ each,
 /// adds to the noise.
-pub fn least_squares(areas: &[i64], widths: &[u64]) -> Fit {
-    struct Block {
+pub fn least_squares(areas: &[i64], widths: &[u64]) -> MonotoneFit {
+    struct PooledBlock {
         area: i128,
         width: i128,
         members: usize,
     }
-    let mut blocks: Vec<Block> = Vec::new();
+    let mut blocks: Vec<PooledBlock> = Vec::new();
     for (area, width) in areas.iter().zip(widths) {
-        let mut last = Block { area: i128::from(*area), width: i128::from(*width), members: 1 };
+        let mut last = PooledBlock { area: i128::from(*area), width: i128::from(*width), members: 1 };
         // Exact: |area| < 2^63·m and width ≤ 2^41·m keep the products far below 2^127.
         while let Some(before) = blocks.pop_if(|before| before.area * last.width < last.area * before.width) {
             last.area += before.area;
@@ -63,7 +63,7 @@ pub fn least_squares(areas: &[i64], widths: &[u64]) -> Fit {
         }
         blocks.push(last);
     }
-    let mut fit = Fit { areas: Vec::with_capacity(areas.len()), heights: Vec::with_capacity(areas.len()) };
+    let mut fit = MonotoneFit { areas: Vec::with_capacity(areas.len()), heights: Vec::with_capacity(areas.len()) };
     for block in blocks {
         let total = block.area.max(0);
         for _ in 0..block.members {

@@ -7,14 +7,14 @@ use crate::quantity::Epsilon;
 
 /// How noisy areas become areas that a partition can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Projection {
+pub enum ProjectionMethod {
     /// The nearest in L1; only for layouts of rows and single columns.
     LeastAbsolute,
     /// The nearest in L2, rounded.
     LeastSquares,
 }
 
-impl Projection {
+impl ProjectionMethod {
     /// L1 from ε = 1 on, where most noises are 0 and L1 leaves the right ones alone; L2 below (spec B1.3).
     pub fn suited_to(epsilon: Epsilon, layout: &Layout) -> Self {
         if epsilon.get() >= 1.0 && layout.is_single() { Self::LeastAbsolute } else { Self::LeastSquares }
@@ -37,7 +37,7 @@ impl Projection {
 ///
 /// # Guarantee
 /// A function of the noisy areas and public numbers alone.
-pub fn reconstruct(layout: &Layout, noisy: &Areas, projection: Projection) -> Partition {
+pub fn reconstruct(layout: &Layout, noisy: &Areas, projection: ProjectionMethod) -> Partition {
     // Sorting, which happens here, moves rows and columns no further from the falling truth (rearrangement), whatever rounding did.
     let rows = Partition::from_unsorted(projection.columns(&noisy.rows, &layout.row_widths()));
     let columns = Partition::from_unsorted(projection.columns(&noisy.strips, &layout.column_widths()));

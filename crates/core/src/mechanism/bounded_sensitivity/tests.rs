@@ -1,5 +1,5 @@
 use super::*;
-use crate::harness::{Claim, Distribution, Probability, Slack, check};
+use crate::harness::{Claim, Distribution, ProbabilityInterval, Slack, check};
 use crate::mechanism::triangles::Graph;
 use crate::scope::{AttributeSet, Scope};
 use std::collections::BTreeSet;
@@ -48,16 +48,16 @@ fn truncations_are_the_golden_ones() {
 }
 
 /// A count and its local sensitivity.
-type State = (i64, u64);
+type CountSensitivity = (i64, u64);
 
 /// The joint law of the bound and the answer.
-fn law(bounded: &BoundedSensitivity, state: &State) -> Distribution<(u64, i64)> {
+fn law(bounded: &BoundedSensitivity, state: &CountSensitivity) -> Distribution<(u64, i64)> {
     let (value, local) = *state;
     let (rate, t) = (bounded.epsilon_bound.get(), bounded.noise.bound());
     let total: f64 = (-t..=t).map(|z| (-rate * z.unsigned_abs() as f64).exp()).sum();
     let bounds = (-t..=t).map(|z| {
         let mass = (-rate * z.unsigned_abs() as f64).exp() / total;
-        ((local + (z + t) as u64).max(1), Probability::near(mass, 1e-12))
+        ((local + (z + t) as u64).max(1), ProbabilityInterval::near(mass, 1e-12))
     });
     Distribution::new(bounds, 0.0).then(|bound| {
         let rate = 1.0 / bounded.scale(*bound).unwrap().get();
@@ -67,16 +67,16 @@ fn law(bounded: &BoundedSensitivity, state: &State) -> Distribution<(u64, i64)> 
         let tail = |steps: i64| (-rate * steps as f64).exp() / (1.0 + (-rate).exp());
         let ends = [(low, tail(value - low)), (high, tail(high - value))];
         Distribution::new(
-            (low + 1..high).map(|z| (z, mass(z))).chain(ends).map(|(z, p)| (z, Probability::near(p, 1e-12))),
+            (low + 1..high).map(|z| (z, mass(z))).chain(ends).map(|(z, p)| (z, ProbabilityInterval::near(p, 1e-12))),
             0.0,
         )
     })
 }
 
 /// All graphs on five vertices, every edge added or removed, every edge moved, and every edge of which one end moved: the distinct counts and sensitivities.
-fn states() -> [Vec<(State, State)>; 3] {
+fn states() -> [Vec<(CountSensitivity, CountSensitivity)>; 3] {
     let pairs: Vec<(u32, u32)> = (0..5).flat_map(|i| (i + 1..5).map(move |j| (i, j))).collect();
-    let state: Vec<State> = (0..1u32 << 10)
+    let state: Vec<CountSensitivity> = (0..1u32 << 10)
         .map(|code| {
             let edges: Vec<_> = (0..10).filter(|bit| code >> bit & 1 == 1).map(|bit| pairs[bit]).collect();
             let graph = Graph::new(5, &edges).unwrap();
@@ -111,8 +111,8 @@ fn all_small_graphs_cost_what_the_events_say() {
                 .unwrap();
         assert_eq!(bounded.truncation(), truncation as u64);
         assert!((delta - expected).abs() < 1e-7);
-        let events = bounded.events(&Steps::one().reading(AttributeSet::new(["from", "to"]).unwrap())).unwrap();
-        let run = |state: &State| law(&bounded, state);
+        let events = bounded.events(&OwnerSteps::one().reading(AttributeSet::new(["from", "to"]).unwrap())).unwrap();
+        let run = |state: &CountSensitivity| law(&bounded, state);
         let one_end = Scope::Attributes(AttributeSet::new(["to"]).unwrap());
         // An edge that moves costs what one that comes or goes does.
         for (pairs, scope) in [(&presence, Scope::Presence), (&person, Scope::Person), (&end, one_end)] {

@@ -16,7 +16,7 @@ const SHARE: f64 = 0.965;
 
 /// How far off one number of a published function may be.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
+pub struct CdfErrorBar {
     /// The root of the mean square error.
     pub standard_error: f64,
     /// The truth is at most so far away, in about 95 of 100 cases.
@@ -39,7 +39,7 @@ impl Cdf {
     /// assert!(around[32].half_width < 1.96 * cdf.standard_error_at(32));
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn around<S: BitSource + ?Sized>(&self, published: &[f64], bits: &mut S) -> Result<Vec<Spread>> {
+    pub fn around<S: BitSource + ?Sized>(&self, published: &[f64], bits: &mut S) -> Result<Vec<CdfErrorBar>> {
         let whole: Vec<f64> = published.iter().map(|below| below.round()).collect();
         let before = std::iter::once(&0.0).chain(&whole);
         let counts: Vec<i64> = whole.iter().zip(before).map(|(below, before)| (below - before) as i64).collect();
@@ -54,7 +54,7 @@ impl Cdf {
     }
 }
 
-fn spread(errors: &mut [f64]) -> Spread {
+fn spread(errors: &mut [f64]) -> CdfErrorBar {
     let squares: f64 = errors.iter().map(|error| error * error).sum();
     let standard_error = (squares / errors.len().max(1) as f64).sqrt();
     let place = ((errors.len() as f64 * SHARE).ceil() as usize).clamp(1, errors.len().max(1)) - 1;
@@ -63,5 +63,5 @@ fn spread(errors: &mut [f64]) -> Spread {
         false => *errors.select_nth_unstable_by(place, f64::total_cmp).1,
     };
     // What was published is rounded to whole rows here.
-    Spread { standard_error, half_width: half_width + 0.5 }
+    CdfErrorBar { standard_error, half_width: half_width + 0.5 }
 }

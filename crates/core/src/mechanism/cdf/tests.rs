@@ -1,6 +1,6 @@
 use super::*;
 use crate::event::Word;
-use crate::harness::{Claim, Distribution, Probability, Slack, check, neighbours};
+use crate::harness::{Claim, Distribution, ProbabilityInterval, Slack, check, neighbours};
 use crate::noise::InsecureSeededSource;
 use crate::quantity::{Scale, Sigma};
 use crate::scope::Scope;
@@ -172,7 +172,7 @@ fn huge_domains_are_lazy_and_bad_ones_refused() {
 /// Discrete Laplace noise of scale 1/2 around a count, listed from −14 to 17 whatever the count is.
 fn noisy(count: i64) -> Distribution<i64> {
     let mass = |z: i64| 1f64.tanh() * (-2.0 * z.abs() as f64).exp();
-    let outcomes = (-14..=17).map(|value| (value, Probability::near(mass(value - count), 1e-13)));
+    let outcomes = (-14..=17).map(|value| (value, ProbabilityInterval::near(mass(value - count), 1e-13)));
     let beyond = |distance: i64| (-2.0 * distance as f64).exp();
     Distribution::new(outcomes, beyond(15 + count) + beyond(18 - count))
 }

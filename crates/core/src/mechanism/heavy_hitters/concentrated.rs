@@ -6,7 +6,7 @@
 //! log-moment is convex in α, so between two orders it lies below its chord.
 
 use super::tree::Tree;
-use crate::loss::words::heavy_hitters::{Neighbours, Test, Tests};
+use crate::loss::words::heavy_hitters::{NeighbourKind, NodeTest, TreeTests};
 
 impl Tree {
     /// ρ when one person's values of these attributes change.
@@ -16,15 +16,15 @@ impl Tree {
     /// person, if no attribute has an unknown domain. At most ε·tanh(ε/2) of [`Tree::epsilon`].
     ///
     /// ```
-    /// use scumble::mechanism::heavy_hitters::{Rule, Shape};
+    /// use scumble::mechanism::heavy_hitters::{ThresholdRule, JoinShape};
     /// use scumble::quantity::Epsilon;
-    /// let tree = Rule::default().calibrate(&Shape::balanced(4)?, &[Epsilon::new(1.0)?; 4])?;
+    /// let tree = ThresholdRule::default().calibrate(&JoinShape::balanced(4)?, &[Epsilon::new(1.0)?; 4])?;
     /// let epsilon: f64 = tree.epsilon(&[0]);
     /// assert!(tree.rho(&[0]) < epsilon * (epsilon / 2.0).tanh() / 2.0);
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn rho(&self, attributes: &[usize]) -> f64 {
-        self.tests().certified(&self.touched(attributes), self.epsilon(attributes), Neighbours::Substitution)
+        self.tests().certified(&self.touched(attributes), self.epsilon(attributes), NeighbourKind::Substitution)
     }
 
     /// ρ when one person is replaced by another.
@@ -32,7 +32,7 @@ impl Tree {
     /// # Guarantee
     /// As [`Tree::rho`] with all attributes.
     pub fn rho_person(&self) -> f64 {
-        self.tests().certified(&vec![true; self.nodes().len()], self.epsilon_person(), Neighbours::Substitution)
+        self.tests().certified(&vec![true; self.nodes().len()], self.epsilon_person(), NeighbourKind::Substitution)
     }
 
     /// ρ when one person is added or removed.
@@ -40,7 +40,7 @@ impl Tree {
     /// # Guarantee
     /// As [`Tree::rho`] for datasets that differ in one person's presence, if no threshold was computed from their number.
     pub fn rho_presence(&self) -> f64 {
-        self.tests().certified(&vec![true; self.nodes().len()], self.epsilon_presence(), Neighbours::Presence)
+        self.tests().certified(&vec![true; self.nodes().len()], self.epsilon_presence(), NeighbourKind::Presence)
     }
 
     /// ρ of these nodes' tests by composition alone, so that the sum over attributes bounds ρ of changing them all.
@@ -48,13 +48,13 @@ impl Tree {
         self.tests().composed_rho(touched)
     }
 
-    fn tests(&self) -> Tests {
-        let test = |node: &super::tree::Node| Test {
+    fn tests(&self) -> TreeTests {
+        let test = |node: &super::tree::Node| NodeTest {
             below: node.node_children().collect(),
             threshold: node.threshold,
             clip: node.clip,
             scale: node.scale,
         };
-        Tests(self.nodes().iter().map(test).collect())
+        TreeTests(self.nodes().iter().map(test).collect())
     }
 }

@@ -25,9 +25,9 @@ impl Tree {
     /// of every output (lists of all nodes, and the root's noisy counts), except for the mass [`Tree::delta`].
     ///
     /// ```
-    /// use scumble::mechanism::heavy_hitters::{Rule, Shape};
+    /// use scumble::mechanism::heavy_hitters::{ThresholdRule, JoinShape};
     /// use scumble::quantity::Epsilon;
-    /// let tree = Rule::default().calibrate(&Shape::balanced(64)?, &[Epsilon::new(1.0)?; 64])?;
+    /// let tree = ThresholdRule::default().calibrate(&JoinShape::balanced(64)?, &[Epsilon::new(1.0)?; 64])?;
     /// assert!(tree.epsilon(&[5]) <= 1.0);
     /// assert!(tree.epsilon_person() < 30.0); // 64 attributes at 1 each would be 64
     /// # Ok::<(), scumble::Error>(())

@@ -11,7 +11,7 @@
 //! children, its own scale, and a leaf may have an unknown domain, for a δ.
 //!
 //! ```
-//! use scumble::mechanism::heavy_hitters::{HeavyHitters, Rule, Shape};
+//! use scumble::mechanism::heavy_hitters::{HeavyHitters, ThresholdRule, JoinShape};
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::quantity::Epsilon;
 //! // 3000 people, four yes/no attributes; a third of the people has the combination 1, 0, 1, 1.
@@ -20,8 +20,8 @@
 //!     .enumerate()
 //!     .map(|(j, &value)| (0..3000u32).map(|i| if i % 3 == 0 { value } else { (i >> j & 1) as u8 }).collect())
 //!     .collect();
-//! let rule = Rule { bottom: 200, ..Rule::default() };
-//! let tree = rule.calibrate(&Shape::balanced(4)?, &[Epsilon::new(1.0)?; 4])?;
+//! let rule = ThresholdRule { bottom: 200, ..ThresholdRule::default() };
+//! let tree = rule.calibrate(&JoinShape::balanced(4)?, &[Epsilon::new(1.0)?; 4])?;
 //! let finder = HeavyHitters::new(tree, vec![2; 4])?;
 //! let found = finder.release(&columns, &mut InsecureSeededSource::new(1))?;
 //! assert!(found.strings.iter().any(|string| string.values == [1, 0, 1, 1]));
@@ -38,6 +38,6 @@ mod tree;
 mod tests;
 
 pub use crate::loss::words::heavy_hitters::{path_epsilon, path_rho};
-pub use plan::Rule;
-pub use release::{Found, HeavyHitters, HeavyString, MOST_CANDIDATES};
-pub use tree::{Child, Node, Shape, Tree};
+pub use plan::ThresholdRule;
+pub use release::{HeavyHitters, HeavyString, MOST_CANDIDATES, SuccinctHistogram};
+pub use tree::{Child, JoinShape, Node, Tree};

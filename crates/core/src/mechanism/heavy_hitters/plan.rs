@@ -1,14 +1,14 @@
 //! Choosing the public parameters: scales for the wanted ε of each attribute, thresholds, and what they will find.
 
-use super::tree::{Child, Node, Shape, Tree};
-use crate::calibrate::{Stop, halve, short_scale};
+use super::tree::{Child, JoinShape, Node, Tree};
+use crate::calibrate::{StopRule, halve, short_scale};
 use crate::error::{Error, Result};
 use crate::loss::words::heavy_hitters::{ln_fail_probability, ln_pass_probability};
 use crate::quantity::{Beta, Delta, Epsilon, Scale};
 
 /// How thresholds follow from scales. All of it is public.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rule {
+pub struct ThresholdRule {
     /// The threshold of the lowest nodes.
     pub bottom: i64,
     /// Clip depths in scales: κ = ⌈λ·clip⌉. A candidate that nobody has passes with probability about e^{−clip}/2.
@@ -22,7 +22,7 @@ pub struct Rule {
     pub unknown_delta: Delta,
 }
 
-impl Default for Rule {
+impl Default for ThresholdRule {
     /// Thresholds from 100 up, the paper's clip depth ln(16/ν) at ν = 1/10, half a scale of gap, all domains public.
     fn default() -> Self {
         let unknown_delta = Delta::new(1e-9).unwrap_or_else(|_| unreachable!("1e-9 is in the range"));
@@ -30,7 +30,7 @@ impl Default for Rule {
     }
 }
 
-impl Rule {
+impl ThresholdRule {
     /// The tree of this shape with the smallest scales for which changing attribute j costs at most `targets[j]` (§4.6).
     ///
     /// A node's scale is s/min ε_j over the attributes that it reads; s is found by bisection on the exact cost.
@@ -39,14 +39,14 @@ impl Rule {
     /// `tree.epsilon(&[j]) ≤ targets[j]` for every j: checked on the tree that is returned.
     ///
     /// ```
-    /// use scumble::mechanism::heavy_hitters::{Rule, Shape};
+    /// use scumble::mechanism::heavy_hitters::{ThresholdRule, JoinShape};
     /// use scumble::quantity::Epsilon;
     /// let wanted = [0.5, 1.0, 1.0, 2.0].map(|epsilon| Epsilon::new(epsilon).unwrap());
-    /// let tree = Rule::default().calibrate(&Shape::balanced(4)?, &wanted)?;
+    /// let tree = ThresholdRule::default().calibrate(&JoinShape::balanced(4)?, &wanted)?;
     /// assert!(tree.epsilon(&[0]) <= 0.5 && tree.epsilon(&[3]) <= 2.0);
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn calibrate(&self, shape: &Shape, targets: &[Epsilon]) -> Result<Tree> {
+    pub fn calibrate(&self, shape: &JoinShape, targets: &[Epsilon]) -> Result<Tree> {
         let joins = shape.flattened()?;
         if let Some(attribute) = targets.iter().position(|target| target.get() == 0.0) {
             return Err(Error::refused(format!(
@@ -65,7 +65,7 @@ impl Rule {
         let Some(first) = enough(large)? else {
             return Err(Error::refused("no scale reaches these epsilons with the given clip and gap: raise the gap"));
         };
-        Ok(halve(large, 1.0, Stop::within(1e-13), enough)?.map_or(first, |(_, tree)| tree))
+        Ok(halve(large, 1.0, StopRule::within(1e-13), enough)?.map_or(first, |(_, tree)| tree))
     }
 
     fn tree(&self, joins: &[Vec<Child>], targets: &[Epsilon], factor: f64) -> Result<Tree> {
@@ -142,9 +142,9 @@ impl Tree {
     /// The least count F such that *all* strings that F of `people` people or more have are found with probability 1 − β.
     ///
     /// ```
-    /// use scumble::mechanism::heavy_hitters::{Rule, Shape};
+    /// use scumble::mechanism::heavy_hitters::{ThresholdRule, JoinShape};
     /// use scumble::quantity::{Beta, Epsilon};
-    /// let tree = Rule::default().calibrate(&Shape::balanced(64)?, &[Epsilon::new(1.0)?; 64])?;
+    /// let tree = ThresholdRule::default().calibrate(&JoinShape::balanced(64)?, &[Epsilon::new(1.0)?; 64])?;
     /// assert!(tree.found_from(1_000_000, Beta::new(0.05)?) < 300);
     /// # Ok::<(), scumble::Error>(())
     /// ```

@@ -2,7 +2,7 @@
 
 use super::tree::{Child, Node, Tree};
 use crate::error::{Error, Result};
-use crate::noise::tape::{self, Said};
+use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, DiscreteLaplace, Fraction, Geometric, bernoulli};
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub struct HeavyString {
 
 /// The succinct histogram: every combination that is not listed has a count that is not far above the root's threshold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct SuccinctHistogram {
     /// The combinations, in canonical order.
     pub strings: Vec<HeavyString>,
     /// The root's threshold.
@@ -43,7 +43,7 @@ const LONGEST_LIST: usize = 1 << 16;
 const DROPPED: u32 = u32::MAX;
 
 /// What a node keeps: its strings (values in the order of [`Selected::attributes`]), and each person's position among them.
-struct Selected {
+struct SelectedStrings {
     attributes: Vec<usize>,
     strings: Vec<Vec<u32>>,
     counts: Vec<i64>,
@@ -100,21 +100,25 @@ impl HeavyHitters {
         &self,
         columns: &[Vec<V>],
         bits: &mut S,
-    ) -> Result<Found> {
+    ) -> Result<SuccinctHistogram> {
         self.check(columns)?;
         let record =
             |row: usize| columns.iter().map(|column| column[row].into().to_string()).collect::<Vec<_>>().join(" ");
-        let said = || Said::records("heavy hitters", (0..columns[0].len()).map(|row| (record(row), 1)));
+        let said = || Announcement::records("heavy hitters", (0..columns[0].len()).map(|row| (record(row), 1)));
         tape::through_result(bits, said, |bits| self.found(columns, bits))
     }
 
-    fn found<V: Copy + Into<u32>, S: BitSource + ?Sized>(&self, columns: &[Vec<V>], bits: &mut S) -> Result<Found> {
+    fn found<V: Copy + Into<u32>, S: BitSource + ?Sized>(
+        &self,
+        columns: &[Vec<V>],
+        bits: &mut S,
+    ) -> Result<SuccinctHistogram> {
         let nodes = self.tree.nodes();
-        let mut lists: Vec<Option<Selected>> = Vec::with_capacity(nodes.len());
+        let mut lists: Vec<Option<SelectedStrings>> = Vec::with_capacity(nodes.len());
         let mut is_cut = false;
         for (index, node) in nodes.iter().enumerate() {
             let is_root = index + 1 == nodes.len();
-            let below: Vec<Option<Selected>> = node
+            let below: Vec<Option<SelectedStrings>> = node
                 .children
                 .iter()
                 .map(|child| match child {
@@ -127,7 +131,7 @@ impl HeavyHitters {
             lists.push(Some(list));
         }
         let root = lists.pop().flatten().unwrap_or_else(|| unreachable!("a tree has a root"));
-        Ok(Found { strings: root.into_strings(), threshold: self.tree.root().threshold, is_cut })
+        Ok(SuccinctHistogram { strings: root.into_strings(), threshold: self.tree.root().threshold, is_cut })
     }
 
     fn check<V: Copy + Into<u32>>(&self, columns: &[Vec<V>]) -> Result<()> {
@@ -158,10 +162,10 @@ impl HeavyHitters {
         &self,
         node: &Node,
         columns: &[Vec<V>],
-        below: &[Option<Selected>],
+        below: &[Option<SelectedStrings>],
         is_root: bool,
         bits: &mut S,
-    ) -> Result<Selected> {
+    ) -> Result<SelectedStrings> {
         let sizes: Vec<u64> = (node.children.iter().zip(below))
             .map(|(child, list)| match (child, list) {
                 (Child::Attribute(attribute), _) => u64::from(self.domains[*attribute]),
@@ -170,10 +174,10 @@ impl HeavyHitters {
             .collect();
         let keys = joined_keys(node, columns, below, &sizes);
         let candidates: u64 = sizes.iter().product();
-        let counts = Counts::of(&keys, candidates);
+        let counts = CandidateCounts::of(&keys, candidates);
         let observed_only =
             matches!(node.children[..], [Child::Attribute(attribute)] if self.tree.is_unknown(attribute));
-        let kept = Test::new(node)?.passing(&counts, candidates, observed_only, self.longest_list, bits);
+        let kept = NodeSampler::new(node)?.passing(&counts, candidates, observed_only, self.longest_list, bits);
         Ok(joined(node, below, &sizes, &kept, &keys, !is_root))
     }
 }
@@ -204,7 +208,7 @@ fn longest_list_for(index: usize, node: &Node, domains: &[u32]) -> Result<usize>
 fn joined_keys<V: Copy + Into<u32>>(
     node: &Node,
     columns: &[Vec<V>],
-    below: &[Option<Selected>],
+    below: &[Option<SelectedStrings>],
     sizes: &[u64],
 ) -> Vec<u32> {
     let mut keys: Vec<u32> = vec![0; columns[0].len()];
@@ -231,12 +235,12 @@ fn joined_keys<V: Copy + Into<u32>>(
 }
 
 /// How many people each candidate has: a table where that is not much larger than the data, a map otherwise.
-enum Counts {
+enum CandidateCounts {
     Dense(Vec<u32>),
     Sparse(HashMap<u32, u32>),
 }
 
-impl Counts {
+impl CandidateCounts {
     fn of(keys: &[u32], candidates: u64) -> Self {
         let present = keys.iter().filter(|&&key| key != DROPPED);
         if candidates <= 4 * keys.len() as u64 + 1024 {
@@ -260,13 +264,13 @@ impl Counts {
 
 /// A candidate that passed, with its noisy count.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Passed {
+struct HeavyCandidate {
     candidate: u32,
     count: i64,
 }
 
 /// The test of one node: `max(f, floor) + Z > threshold`.
-struct Test {
+struct NodeSampler {
     threshold: i64,
     floor: i64,
     noise: DiscreteLaplace,
@@ -276,7 +280,7 @@ struct Test {
     rate: Fraction,
 }
 
-impl Test {
+impl NodeSampler {
     fn new(node: &Node) -> Result<Self> {
         let rate = Fraction::from_f64(node.scale.get())?.inverse()?;
         Ok(Self {
@@ -304,12 +308,12 @@ impl Test {
     /// The candidates that pass, in canonical order, cut to the longest list.
     fn passing<S: BitSource + ?Sized>(
         &self,
-        counts: &Counts,
+        counts: &CandidateCounts,
         candidates: u64,
         observed_only: bool,
         longest_list: usize,
         bits: &mut S,
-    ) -> Vec<Passed> {
+    ) -> Vec<HeavyCandidate> {
         let mut passed = Vec::new();
         for candidate in 0..candidates as u32 {
             let count = counts.get(candidate);
@@ -317,7 +321,7 @@ impl Test {
                 continue;
             }
             if let Some(count) = self.passes(count, bits) {
-                passed.push(Passed { candidate, count });
+                passed.push(HeavyCandidate { candidate, count });
                 if passed.len() == longest_list {
                     break;
                 }
@@ -330,12 +334,12 @@ impl Test {
 /// The strings of the candidates that passed, and where each person's string is among them (not needed above the root).
 fn joined(
     node: &Node,
-    below: &[Option<Selected>],
+    below: &[Option<SelectedStrings>],
     sizes: &[u64],
-    passed: &[Passed],
+    passed: &[HeavyCandidate],
     keys: &[u32],
     with_positions: bool,
-) -> Selected {
+) -> SelectedStrings {
     let mut attributes = Vec::new();
     for (child, list) in node.children.iter().zip(below) {
         match child {
@@ -345,11 +349,11 @@ fn joined(
     }
     let strings = passed.iter().map(|passed| string_of(u64::from(passed.candidate), node, below, sizes)).collect();
     let positions = if with_positions { positions_of(passed, keys, sizes.iter().product()) } else { Vec::new() };
-    Selected { attributes, strings, counts: passed.iter().map(|passed| passed.count).collect(), positions }
+    SelectedStrings { attributes, strings, counts: passed.iter().map(|passed| passed.count).collect(), positions }
 }
 
 /// A candidate's number has one digit per child, the last child's the lowest.
-fn string_of(mut candidate: u64, node: &Node, below: &[Option<Selected>], sizes: &[u64]) -> Vec<u32> {
+fn string_of(mut candidate: u64, node: &Node, below: &[Option<SelectedStrings>], sizes: &[u64]) -> Vec<u32> {
     let mut digits = vec![0; sizes.len()];
     for (digit, &size) in digits.iter_mut().zip(sizes).rev() {
         *digit = candidate % size;
@@ -365,7 +369,7 @@ fn string_of(mut candidate: u64, node: &Node, below: &[Option<Selected>], sizes:
     values
 }
 
-fn positions_of(passed: &[Passed], keys: &[u32], candidates: u64) -> Vec<u32> {
+fn positions_of(passed: &[HeavyCandidate], keys: &[u32], candidates: u64) -> Vec<u32> {
     if candidates <= 4 * keys.len() as u64 + 1024 {
         let mut position = vec![DROPPED; candidates as usize];
         passed.iter().zip(0u32..).for_each(|(passed, place)| position[passed.candidate as usize] = place);
@@ -378,7 +382,7 @@ fn positions_of(passed: &[Passed], keys: &[u32], candidates: u64) -> Vec<u32> {
     }
 }
 
-impl Selected {
+impl SelectedStrings {
     /// The strings with their values in the order of the attributes.
     fn into_strings(self) -> Vec<HeavyString> {
         let in_order = |string: &Vec<u32>| {

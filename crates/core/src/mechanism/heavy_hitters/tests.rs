@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::harness::effort;
-use crate::harness::{Distribution, Probability};
+use crate::harness::{Distribution, ProbabilityInterval};
 use crate::loss::Loss;
-use crate::loss::filter::Spent;
+use crate::loss::filter::Odometer;
 use crate::loss::words::heavy_hitters::{inclusion_loss, ln_fail_probability, ln_pass_probability};
 use crate::noise::InsecureSeededSource;
 use crate::quantity::{Beta, Delta, Epsilon, Exact, Scale};
@@ -138,8 +138,9 @@ fn a_person_costs_far_less_than_all_attributes_and_siblings_are_free() {
     close(tree.epsilon_person(), 26.67, 1e-3, "person, where 64 attributes would be 64.07");
     close(tree.epsilon_presence(), 16.0, 1e-3, "presence");
     assert_eq!(tree.epsilon(&[16, 17]), tree.epsilon(&[17]));
-    let caterpillar =
-        Rule::default().calibrate(&Shape::caterpillar(16).unwrap(), &[Epsilon::new(1.0).unwrap(); 16]).unwrap();
+    let caterpillar = ThresholdRule::default()
+        .calibrate(&JoinShape::caterpillar(16).unwrap(), &[Epsilon::new(1.0).unwrap(); 16])
+        .unwrap();
     assert!(caterpillar.epsilon_person() <= caterpillar.epsilon(&[0]) * 1.01, "a caterpillar has one cherry");
 }
 
@@ -148,8 +149,9 @@ fn calibration_finds_the_smallest_scale_of_the_vectors() {
     let vectors = vectors();
     for row in rows(&vectors, "hh_calibration") {
         let levels = integer(&row["H"]) as usize;
-        let shape = (1..levels).fold(Shape::Join(vec![Shape::Attribute(0)]), |below, _| Shape::Join(vec![below]));
-        let rule = Rule { clip: (16.0 / number(&row["nu"])).ln(), gap: 0.0, ..Rule::default() };
+        let shape =
+            (1..levels).fold(JoinShape::Join(vec![JoinShape::Attribute(0)]), |below, _| JoinShape::Join(vec![below]));
+        let rule = ThresholdRule { clip: (16.0 / number(&row["nu"])).ln(), gap: 0.0, ..ThresholdRule::default() };
         let target = number(&row["eps0"]);
         if row["rule"] != "mu=kappa=ceil(lam*ln(16/nu))" {
             continue;
@@ -164,8 +166,8 @@ fn calibration_finds_the_smallest_scale_of_the_vectors() {
 #[test]
 fn different_targets_are_all_met() {
     let targets = [0.25, 4.0, 4.0, 2.0, 1.0].map(|epsilon| Epsilon::new(epsilon).unwrap());
-    for shape in [Shape::balanced(5).unwrap(), Shape::caterpillar(5).unwrap()] {
-        let tree = Rule::default().calibrate(&shape, &targets).unwrap();
+    for shape in [JoinShape::balanced(5).unwrap(), JoinShape::caterpillar(5).unwrap()] {
+        let tree = ThresholdRule::default().calibrate(&shape, &targets).unwrap();
         for (attribute, target) in targets.iter().enumerate() {
             assert!(tree.epsilon(&[attribute]) <= target.get(), "{shape} attribute {attribute}");
         }
@@ -191,8 +193,8 @@ fn an_unknown_domain_costs_its_delta() {
 #[test]
 fn a_rule_for_unknown_domains_keeps_its_delta() {
     let delta = Delta::new(1e-7).unwrap();
-    let rule = Rule { unknown: vec![1], unknown_delta: delta, ..Rule::default() };
-    let shape = Shape::balanced(3).unwrap().with_thresholds_above(&[1]);
+    let rule = ThresholdRule { unknown: vec![1], unknown_delta: delta, ..ThresholdRule::default() };
+    let shape = JoinShape::balanced(3).unwrap().with_thresholds_above(&[1]);
     let tree = rule.calibrate(&shape, &[Epsilon::new(1.0).unwrap(); 3]).unwrap();
     assert!(tree.delta(&[0, 1, 2]) <= 1e-7 * (1.0 + 1e-9));
     assert!(tree.delta(&[0, 1, 2]) > 1e-8);
@@ -202,8 +204,9 @@ fn a_rule_for_unknown_domains_keeps_its_delta() {
 #[test]
 fn every_unknown_domain_costs_its_delta() {
     // A person alone with new values of several attributes is seen if any of them passes. A slip that charged one was seen by no test here.
-    let rule = Rule { unknown: vec![0, 2], unknown_delta: Delta::new(1e-3).unwrap(), ..Rule::default() };
-    let shape = Shape::balanced(3).unwrap().with_thresholds_above(&[0, 2]);
+    let rule =
+        ThresholdRule { unknown: vec![0, 2], unknown_delta: Delta::new(1e-3).unwrap(), ..ThresholdRule::default() };
+    let shape = JoinShape::balanced(3).unwrap().with_thresholds_above(&[0, 2]);
     let tree = rule.calibrate(&shape, &[Epsilon::new(1.0).unwrap(); 3]).unwrap();
     let passes = |attribute: usize| {
         let node = tree.nodes().iter().find(|node| node.attribute_children().any(|child| child == attribute)).unwrap();
@@ -236,7 +239,7 @@ fn a_tree_that_the_proof_does_not_cover_is_refused() {
 
 /// All outputs (the lists of every node) with their probabilities, by composing the tests of one node after another.
 fn distribution_of(tree: &Tree, domains: &[u32], people: &[Vec<u32>]) -> Distribution<Vec<Vec<u32>>> {
-    let start = Distribution::new([(Vec::new(), Probability::near(1.0, 0.0))], 0.0);
+    let start = Distribution::new([(Vec::new(), ProbabilityInterval::near(1.0, 0.0))], 0.0);
     tree.nodes().iter().fold(start, |so_far, node| {
         so_far
             .then(|lists: &Vec<Vec<u32>>| node_distribution(tree, node, domains, people, lists))
@@ -269,20 +272,23 @@ fn node_distribution(
     let matches = |person: &Vec<u32>, string: u32| {
         (0..domains.len()).all(|j| matches!(string / unit(j) % 8, digit if digit == 7 || digit == person[j]))
     };
-    candidates.iter().fold(Distribution::new([(Vec::new(), Probability::near(1.0, 0.0))], 0.0), |so_far, &string| {
-        let count = people.iter().filter(|person| matches(person, string)).count() as i64;
-        let above = (count - node.threshold).max(-node.clip);
-        let pass = Probability::near(ln_pass_probability(node.scale.get(), above).exp(), 1e-14);
-        let fail = Probability::near(ln_fail_probability(node.scale.get(), above).exp(), 1e-14);
-        let coin = Distribution::new([(true, pass), (false, fail)], 0.0);
-        so_far.product(&coin).map(|(list, passed)| match passed {
-            true => [&list[..], &[string]].concat(),
-            false => list.clone(),
-        })
-    })
+    candidates.iter().fold(
+        Distribution::new([(Vec::new(), ProbabilityInterval::near(1.0, 0.0))], 0.0),
+        |so_far, &string| {
+            let count = people.iter().filter(|person| matches(person, string)).count() as i64;
+            let above = (count - node.threshold).max(-node.clip);
+            let pass = ProbabilityInterval::near(ln_pass_probability(node.scale.get(), above).exp(), 1e-14);
+            let fail = ProbabilityInterval::near(ln_fail_probability(node.scale.get(), above).exp(), 1e-14);
+            let coin = Distribution::new([(true, pass), (false, fail)], 0.0);
+            so_far.product(&coin).map(|(list, passed)| match passed {
+                true => [&list[..], &[string]].concat(),
+                false => list.clone(),
+            })
+        },
+    )
 }
 
-fn uniform_tree(shape: &Shape, scale: f64, bottom: i64, rise: i64) -> Tree {
+fn uniform_tree(shape: &JoinShape, scale: f64, bottom: i64, rise: i64) -> Tree {
     let joins = shape.flattened().unwrap();
     let mut nodes: Vec<Node> = Vec::new();
     let mut attributes = 0;
@@ -353,9 +359,9 @@ fn worst_loss(tree: &Tree, domains: &[u32], pair: &(Dataset, Dataset)) -> f64 {
 #[test]
 fn no_output_of_the_whole_distribution_exceeds_the_formula() {
     // ((0,1),2): 625 outputs; 3 × 2 values: 64 outputs. Every subset of attributes, all datasets of this many people.
-    let cases: [(Vec<u32>, Shape, f64, i64, i64, usize); 2] = [
-        (vec![2, 2, 2], Shape::caterpillar(3).unwrap(), 2.0, 1, 1, 3),
-        (vec![3, 2], Shape::balanced(2).unwrap(), 1.5, 2, 2, 4),
+    let cases: [(Vec<u32>, JoinShape, f64, i64, i64, usize); 2] = [
+        (vec![2, 2, 2], JoinShape::caterpillar(3).unwrap(), 2.0, 1, 1, 3),
+        (vec![3, 2], JoinShape::balanced(2).unwrap(), 1.5, 2, 2, 4),
     ];
     for (domains, shape, scale, bottom, rise, people) in cases {
         let tree = uniform_tree(&shape, scale, bottom, rise);
@@ -482,8 +488,8 @@ fn exhaustive_search_over_datasets_attains_the_formula() {
         let name = case["name"].as_str().unwrap();
         let domains: Vec<u32> = case["doms"].as_object().unwrap().values().map(|size| integer(size) as u32).collect();
         let shape = match name.split(' ').next().unwrap() {
-            "balanced4" => Shape::balanced(4).unwrap(),
-            _ => Shape::caterpillar(domains.len()).unwrap(),
+            "balanced4" => JoinShape::balanced(4).unwrap(),
+            _ => JoinShape::caterpillar(domains.len()).unwrap(),
         };
         let rise = integer(&case["kappa"]);
         let levels = if name.starts_with("balanced4") { 2 } else { domains.len() as i64 - 1 };
@@ -510,7 +516,7 @@ fn exhaustive_search_over_datasets_attains_the_formula() {
 
 #[test]
 fn adding_a_person_costs_no_more_than_the_formula() {
-    for (shape, people) in [(Shape::caterpillar(3).unwrap(), 5), (Shape::balanced(4).unwrap(), 3)] {
+    for (shape, people) in [(JoinShape::caterpillar(3).unwrap(), 5), (JoinShape::balanced(4).unwrap(), 3)] {
         let tree = uniform_tree(&shape, 2.0, 1, 1);
         let domains = vec![2; tree.attributes()];
         let mut worst = 0.0f64;
@@ -536,7 +542,7 @@ fn tolerance(probability: f64, trials: f64) -> f64 {
 #[test]
 fn the_algorithm_draws_from_the_distribution_that_is_accounted_for() {
     // ((0,1),2) with 2, 3 and 2 values: frequencies of the root's list against the enumeration.
-    let tree = uniform_tree(&Shape::caterpillar(3).unwrap(), 1.5, 2, 2);
+    let tree = uniform_tree(&JoinShape::caterpillar(3).unwrap(), 1.5, 2, 2);
     let domains = vec![2, 3, 2];
     let people: Vec<Vec<u32>> = [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 1], [1, 2, 1], [1, 2, 1], [0, 1, 0]]
         .iter()
@@ -597,8 +603,8 @@ fn released_counts_are_the_true_ones_with_laplace_noise_cut_at_the_threshold() {
 /// More than 2²⁶ different values of an unknown domain were refused, after the charge: a failure that tells how many there are.
 #[test]
 fn no_number_of_values_of_an_unknown_domain_is_refused() {
-    let rule = Rule { unknown: vec![0], unknown_delta: Delta::new(1e-3).unwrap(), ..Rule::default() };
-    let shape = Shape::balanced(2).unwrap().with_thresholds_above(&[0, 1]);
+    let rule = ThresholdRule { unknown: vec![0], unknown_delta: Delta::new(1e-3).unwrap(), ..ThresholdRule::default() };
+    let shape = JoinShape::balanced(2).unwrap().with_thresholds_above(&[0, 1]);
     let tree = rule.calibrate(&shape, &[Epsilon::new(1.0).unwrap(), Epsilon::new(1.0).unwrap()]).unwrap();
     assert!(HeavyHitters::new(tree.clone(), vec![u32::MAX - 1, 2]).is_ok());
     // A public domain of that size is refused, whatever the data.
@@ -607,8 +613,13 @@ fn no_number_of_values_of_an_unknown_domain_is_refused() {
 
 #[test]
 fn only_values_that_occur_are_found_in_an_unknown_domain() {
-    let rule = Rule { unknown: vec![0], unknown_delta: Delta::new(1e-3).unwrap(), bottom: 5, ..Rule::default() };
-    let shape = Shape::balanced(2).unwrap().with_thresholds_above(&[0]);
+    let rule = ThresholdRule {
+        unknown: vec![0],
+        unknown_delta: Delta::new(1e-3).unwrap(),
+        bottom: 5,
+        ..ThresholdRule::default()
+    };
+    let shape = JoinShape::balanced(2).unwrap().with_thresholds_above(&[0]);
     let tree = rule.calibrate(&shape, &[Epsilon::new(2.0).unwrap(); 2]).unwrap();
     let finder = HeavyHitters::new(tree, vec![1_000_000, 2]).unwrap();
     let columns: Vec<Vec<u32>> = vec![(0..2000).map(|i| 999_000 + i % 4).collect(), (0..2000).map(|i| i % 2).collect()];
@@ -620,7 +631,9 @@ fn only_values_that_occur_are_found_in_an_unknown_domain() {
 #[test]
 fn heavy_strings_are_found_with_the_promised_probability_and_error() {
     let people = 20_000u64;
-    let tree = Rule::default().calibrate(&Shape::balanced(16).unwrap(), &[Epsilon::new(1.0).unwrap(); 16]).unwrap();
+    let tree = ThresholdRule::default()
+        .calibrate(&JoinShape::balanced(16).unwrap(), &[Epsilon::new(1.0).unwrap(); 16])
+        .unwrap();
     let beta = Beta::new(1e-6).unwrap();
     let heavy = tree.found_from(people, beta);
     let error = tree.count_error(beta);
@@ -651,14 +664,15 @@ fn some_sets(attributes: usize) -> Vec<Vec<usize>> {
 
 #[test]
 fn the_events_cost_at_least_what_the_tree_states() {
-    let rule = Rule::default();
-    let unknown = Rule { unknown: vec![1], unknown_delta: Delta::new(1e-7).unwrap(), ..Rule::default() };
+    let rule = ThresholdRule::default();
+    let unknown =
+        ThresholdRule { unknown: vec![1], unknown_delta: Delta::new(1e-7).unwrap(), ..ThresholdRule::default() };
     let cases = [
-        (&rule, Shape::balanced(8).unwrap(), vec![1.0; 8]),
-        (&rule, Shape::balanced(5).unwrap(), vec![1.0; 5]),
-        (&rule, Shape::caterpillar(4).unwrap(), vec![1.0; 4]),
-        (&rule, Shape::balanced(5).unwrap(), vec![0.25, 4.0, 4.0, 2.0, 1.0]),
-        (&unknown, Shape::balanced(4).unwrap().with_thresholds_above(&[1]), vec![0.5, 1.0, 1.0, 2.0]),
+        (&rule, JoinShape::balanced(8).unwrap(), vec![1.0; 8]),
+        (&rule, JoinShape::balanced(5).unwrap(), vec![1.0; 5]),
+        (&rule, JoinShape::caterpillar(4).unwrap(), vec![1.0; 4]),
+        (&rule, JoinShape::balanced(5).unwrap(), vec![0.25, 4.0, 4.0, 2.0, 1.0]),
+        (&unknown, JoinShape::balanced(4).unwrap().with_thresholds_above(&[1]), vec![0.5, 1.0, 1.0, 2.0]),
     ];
     for (rule, shape, targets) in cases {
         let attributes = targets.len();
@@ -668,7 +682,7 @@ fn the_events_cost_at_least_what_the_tree_states() {
         let events = tree.events(&names).unwrap();
         let all: Vec<usize> = (0..attributes).collect();
         let charged = |scope: &Scope, set: &[usize]| {
-            let spent = Spent::of(&events, scope).unwrap();
+            let spent = Odometer::of(&events, scope).unwrap();
             let delta = Exact::from_f64(tree.delta(set) * (1.0 + 1e-9)).unwrap();
             let half = tree.delta(set) / 2.0;
             assert!(half == 0.0 || *spent.delta() > Exact::from_f64(half).unwrap(), "{scope} pays its delta");

@@ -1,7 +1,7 @@
 //! The public tree: which attributes are joined where, and the threshold, clip depth and scale of each node.
 
 use crate::error::{Error, Result};
-use crate::event::{Event, Path, Shift, Word, charged_by_scope};
+use crate::event::{Event, Shift, TreePath, Word, charged_by_scope};
 use crate::loss::words::heavy_hitters::ln_pass_probability;
 use crate::quantity::{Delta, Epsilon, Scale};
 use crate::scope::AttributeSet;
@@ -9,24 +9,24 @@ use crate::scope::AttributeSet;
 /// The shape of a tree: an attribute, or a join of shapes.
 ///
 /// ```
-/// use scumble::mechanism::heavy_hitters::Shape;
-/// assert_eq!(Shape::balanced(4)?.to_string(), "((0,1),(2,3))");
-/// assert_eq!(Shape::caterpillar(4)?.to_string(), "(((0,1),2),3)");
-/// assert_eq!(Shape::balanced(1)?.to_string(), "(0)");
+/// use scumble::mechanism::heavy_hitters::JoinShape;
+/// assert_eq!(JoinShape::balanced(4)?.to_string(), "((0,1),(2,3))");
+/// assert_eq!(JoinShape::caterpillar(4)?.to_string(), "(((0,1),2),3)");
+/// assert_eq!(JoinShape::balanced(1)?.to_string(), "(0)");
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shape {
+pub enum JoinShape {
     /// One attribute, by its position.
     Attribute(usize),
     /// A node over these children. A node over one attribute is a threshold on that attribute's values.
-    Join(Vec<Shape>),
+    Join(Vec<JoinShape>),
 }
 
 /// Deeper trees are refused: nobody needs them, and a walk down the tree must not exhaust the stack.
 const DEEPEST: usize = 4096;
 
-impl Shape {
+impl JoinShape {
     /// Splits `attributes` attributes in halves, again and again: an attribute has about log₂ d nodes above it.
     pub fn balanced(attributes: usize) -> Result<Self> {
         if attributes == 0 {
@@ -61,8 +61,8 @@ impl Shape {
     /// The same shape with a threshold node directly above each of these attributes: for large or unknown domains.
     ///
     /// ```
-    /// use scumble::mechanism::heavy_hitters::Shape;
-    /// assert_eq!(Shape::balanced(2)?.with_thresholds_above(&[1]).to_string(), "(0,(1))");
+    /// use scumble::mechanism::heavy_hitters::JoinShape;
+    /// assert_eq!(JoinShape::balanced(2)?.with_thresholds_above(&[1]).to_string(), "(0,(1))");
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn with_thresholds_above(&self, attributes: &[usize]) -> Self {
@@ -114,7 +114,7 @@ impl Shape {
     }
 }
 
-impl std::fmt::Display for Shape {
+impl std::fmt::Display for JoinShape {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Attribute(j) => write!(f, "{j}"),
@@ -324,7 +324,7 @@ fn path_kind(path: &[&Node], least_rise: i64) -> Result<Word> {
         |value: i64| u32::try_from(value).map_err(|_| Error::refused("a threshold of the tree is out of range"));
     let (rise, clip) = (small(least_rise)?, small(path[0].clip)?);
     let levels = u32::try_from(path.len()).unwrap_or(u32::MAX);
-    Ok(Word::HeavyHitters { scale: path[0].scale, path: Path::new(clip, rise, levels)? })
+    Ok(Word::HeavyHitters { scale: path[0].scale, path: TreePath::new(clip, rise, levels)? })
 }
 
 fn pure_or_approximate(epsilon: f64, delta: f64) -> Result<Word> {

@@ -14,8 +14,8 @@ const SURROGATES: (u32, u32) = (0xD800, 0x800);
 /// The key of a text is its place among all of them in the order of a dictionary, character by character as Unicode numbers them: that of its bytes, too.
 ///
 /// ```
-/// use scumble::mechanism::huge_domain::Texts;
-/// let texts = Texts::up_to(16)?;
+/// use scumble::mechanism::huge_domain::StringDomain;
+/// let texts = StringDomain::up_to(16)?;
 /// assert_eq!(texts.key(""), Some(0));
 /// let key = texts.key("Grüße, 世界").unwrap();
 /// assert_eq!(texts.text(key).as_deref(), Some("Grüße, 世界"));
@@ -25,12 +25,12 @@ const SURROGATES: (u32, u32) = (0xD800, 0x800);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Texts {
+pub struct StringDomain {
     /// How many texts there are of at most 0, 1, 2, … bytes.
     ways: Vec<u128>,
 }
 
-impl Texts {
+impl StringDomain {
     /// Texts of up to this many bytes, 1 to 17.
     pub fn up_to(bytes: usize) -> Result<Self> {
         if !(1..=MOST_BYTES).contains(&bytes) {
@@ -62,8 +62,8 @@ impl Texts {
     /// The key of a text, or of the last one before it in the dictionary that is short enough: the order of any texts is kept, except that some become equal.
     ///
     /// ```
-    /// use scumble::mechanism::huge_domain::Texts;
-    /// let short = Texts::up_to(3)?;
+    /// use scumble::mechanism::huge_domain::StringDomain;
+    /// let short = StringDomain::up_to(3)?;
     /// assert_eq!(short.text(short.key_at_or_before("zebra")).as_deref(), Some("zeb"));
     /// assert!(short.key_at_or_before("zez") < short.key_at_or_before("zeé"));
     /// # Ok::<(), scumble::Error>(())
@@ -131,14 +131,14 @@ mod tests {
     #[test]
     fn keys_are_a_numbering_of_all_texts() {
         // Two bytes: all of 1 + 128 + (128² + 1920) keys, each a text of its own.
-        let texts = Texts::up_to(2).unwrap();
+        let texts = StringDomain::up_to(2).unwrap();
         assert_eq!(texts.last(), 128 + 128 * 128 + 1920);
         let all: std::collections::BTreeSet<String> = (0..=texts.last()).map(|key| texts.text(key).unwrap()).collect();
         assert_eq!(all.len() as u128, texts.last() + 1);
         assert!(all.iter().all(|text| text.len() <= 2 && texts.text(texts.key(text).unwrap()).as_ref() == Some(text)));
         assert!(texts.text(texts.last() + 1).is_none() && texts.key("abc").is_none() && texts.key("世").is_none());
         // Around the surrogates and at both ends of each width.
-        let texts = Texts::up_to(4).unwrap();
+        let texts = StringDomain::up_to(4).unwrap();
         for text in
             ["\u{7f}", "\u{80}", "\u{7ff}", "\u{800}", "\u{d7ff}", "\u{e000}", "\u{ffff}", "\u{10000}", "\u{10ffff}"]
         {
@@ -147,14 +147,14 @@ mod tests {
         // Between them are those with one more character of a byte.
         assert_eq!(texts.key("\u{e000}").unwrap(), texts.key("\u{d7ff}").unwrap() + 1 + 128);
         assert_eq!(texts.text(texts.last()).as_deref(), Some("\u{10ffff}"));
-        assert!(Texts::up_to(0).is_err() && Texts::up_to(18).is_err());
-        assert!(Texts::up_to(17).unwrap().last() < 1 << 122);
+        assert!(StringDomain::up_to(0).is_err() && StringDomain::up_to(18).is_err());
+        assert!(StringDomain::up_to(17).unwrap().last() < 1 << 122);
     }
 
     proptest! {
         #[test]
         fn every_text_is_found_again(text in any::<String>(), bytes in 1usize..=17, key in any::<u128>()) {
-            let texts = Texts::up_to(bytes).unwrap();
+            let texts = StringDomain::up_to(bytes).unwrap();
             match texts.key(&text) {
                 Some(key) => prop_assert_eq!(texts.text(key), Some(text)),
                 None => prop_assert!(text.len() > bytes),
@@ -165,7 +165,7 @@ mod tests {
 
         #[test]
         fn keys_are_in_the_order_of_the_texts(one in ".{0,6}", other in ".{0,6}", shared in ".{0,3}", bytes in 1usize..=17) {
-            let texts = Texts::up_to(bytes).unwrap();
+            let texts = StringDomain::up_to(bytes).unwrap();
             let (one, other) = (format!("{shared}{one}"), format!("{shared}{other}"));
             let keys = (texts.key_at_or_before(&one), texts.key_at_or_before(&other));
             let is_exact = one.len() <= bytes && other.len() <= bytes;

@@ -2,7 +2,7 @@
 
 use super::leaves::{Leaf, Leaves};
 use crate::error::{Error, Result};
-use crate::mechanism::huge_domain::{Keys, surviving_absent};
+use crate::mechanism::huge_domain::{KeyUniverse, surviving_absent};
 use crate::noise::refine::Precision;
 use crate::noise::{BitSource, SinhNormal, uniform};
 use num_bigint::{BigInt, BigUint};
@@ -28,7 +28,7 @@ pub(super) fn fullest_node<S: BitSource + ?Sized>(
         return Ok(nodes.first());
     }
     let present: BTreeMap<Leaf, i64> = node_values(jumps, level, leaves).collect();
-    let bar = Bar::new(noise, nodes)?;
+    let bar = NoiseBar::new(noise, nodes)?;
     let mut best: Option<(i64, Leaf)> = None;
     let mut offer = |noisy: i64, node: Leaf| {
         // The lowest of equals: any rule that does not look at the data.
@@ -55,16 +55,16 @@ pub(super) fn node_values(jumps: &[(Leaf, i64)], level: u32, leaves: Leaves) -> 
 /// The bar for this many nodes: for tests of the whole recursion.
 #[cfg(test)]
 pub(super) fn bar_height(noise: &SinhNormal, nodes: Leaves) -> i64 {
-    Bar::new(noise, nodes).expect("a small level has a bar").height
+    NoiseBar::new(noise, nodes).expect("a small level has a bar").height
 }
 
 /// A height that noise exceeds with a known rational probability.
-struct Bar {
+struct NoiseBar {
     height: i64,
     exceeds: BigRational,
 }
 
-impl Bar {
+impl NoiseBar {
     /// The least height above which at most two of the nodes are expected.
     fn new(noise: &SinhNormal, nodes: Leaves) -> Result<Self> {
         let table = noise.table();
@@ -143,7 +143,7 @@ mod tests {
         let noise = noise();
         let jumps = [(Leaf { key: 5, tie: 0 }, 3)];
         let leaves = Leaves::new(3, 0);
-        let bar = Bar::new(&noise, leaves).unwrap();
+        let bar = NoiseBar::new(&noise, leaves).unwrap();
         let draws = 20_000;
         let (mut sparse, mut dense) = ([0f64; 8], [0f64; 8]);
         let mut bits = InsecureSeededSource::new(31);
@@ -172,7 +172,7 @@ mod tests {
         let table = noise.table();
         let whole = BigInt::one() << 128u32;
         for key_bits in [1, 2, 3, 6] {
-            let bar = Bar::new(&noise, Leaves::new(key_bits, 0)).unwrap();
+            let bar = NoiseBar::new(&noise, Leaves::new(key_bits, 0)).unwrap();
             let height = usize::try_from(bar.height).unwrap();
             assert!(height < table.last_index(), "a small level's bar lies within the table");
             let listed: BigInt = table.weights()[height + 1..].iter().map(|weight| BigInt::from(*weight)).sum();
@@ -186,7 +186,7 @@ mod tests {
     fn the_bar_leaves_at_most_two_and_its_probability_is_that_of_the_table() {
         let noise = noise();
         for (key_bits, tie_bits) in [(1, 0), (3, 0), (40, 0), (128, 0), (128, 24)] {
-            let bar = Bar::new(&noise, Leaves::new(key_bits, tie_bits)).unwrap();
+            let bar = NoiseBar::new(&noise, Leaves::new(key_bits, tie_bits)).unwrap();
             let expected = bar.exceeds.to_f64().unwrap() * 2f64.powi((key_bits + tie_bits) as i32);
             assert!(expected <= 2.0);
             let direct: f64 = (bar.height + 1..bar.height + 400).map(|k| noise.table().probability(k)).sum();

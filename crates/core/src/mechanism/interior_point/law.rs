@@ -1,16 +1,16 @@
 //! The output law of the recursion on a tiny tree, from its definition and not from its code: for tests.
 
 use super::fullest::bar_height;
-use super::{Recursion, Thresholds};
+use super::{NodeThresholds, RecursionLevel};
 use crate::noise::SinhNormal;
 
 /// Noise beyond this has less mass than f64 can see beside 1.
 const FARTHEST: i64 = 60;
 
 /// P\[noise ≤ k\] for each k.
-struct Cumulative(Vec<f64>);
+struct CumulativeLaw(Vec<f64>);
 
-impl Cumulative {
+impl CumulativeLaw {
     fn new(noise: &SinhNormal) -> Self {
         let mut sum = 0.0;
         let mut add = |value: i64| {
@@ -26,8 +26,8 @@ impl Cumulative {
 }
 
 /// The probability of each place (by its number), where `f` is F with F(−1) = 0 and F(last) = H, whatever the data.
-pub(in crate::mechanism) fn recursion_law(recursion: &Recursion, f: impl Fn(i64) -> i64) -> Vec<f64> {
-    let Thresholds { occupied, too_full, margin } = recursion.thresholds;
+pub(in crate::mechanism) fn recursion_law(recursion: &RecursionLevel, f: impl Fn(i64) -> i64) -> Vec<f64> {
+    let NodeThresholds { occupied, too_full, margin } = recursion.thresholds;
     let (root, height) = (recursion.leaves.bits(), too_full - occupied);
     let leaves = 1i64 << root;
     let value = |level: u32, node: i64| f(((node + 1) << level) - 1) - f((node << level) - 1);
@@ -37,7 +37,7 @@ pub(in crate::mechanism) fn recursion_law(recursion: &Recursion, f: impl Fn(i64)
     let rate = recursion.epsilon.get() / f64::from(2 * recursion.sensitivity);
     let weight = |level: u32| (rate * score(level) as f64).exp();
     let total: f64 = (0..=root).map(weight).sum();
-    let (nodes, before) = (Cumulative::new(&recursion.nodes), Cumulative::new(&recursion.before));
+    let (nodes, before) = (CumulativeLaw::new(&recursion.nodes), CumulativeLaw::new(&recursion.before));
     let mut law = vec![0.0; leaves as usize];
     for level in 0..=root {
         let values: Vec<i64> = (0..leaves >> level).map(|node| value(level, node)).collect();
@@ -60,7 +60,7 @@ pub(in crate::mechanism) fn recursion_law(recursion: &Recursion, f: impl Fn(i64)
 }
 
 /// The law of the node with the largest noisy value, lowest first among equals; uniform if none is above the bar.
-fn node_law(noise: &SinhNormal, cumulative: &Cumulative, values: &[i64], bar: i64) -> Vec<f64> {
+fn node_law(noise: &SinhNormal, cumulative: &CumulativeLaw, values: &[i64], bar: i64) -> Vec<f64> {
     let nobody: f64 = values.iter().map(|value| cumulative.at_most(bar - value)).product();
     let wins = |node: usize| -> f64 {
         let at = |noisy: i64| {

@@ -1,6 +1,6 @@
 //! Keys of up to 128 bits, each perhaps followed by a few random bits that break ties, as the leaves of a binary tree.
 
-use crate::mechanism::huge_domain::Keys;
+use crate::mechanism::huge_domain::KeyUniverse;
 use crate::mechanism::piecewise::Segment;
 use crate::noise::{BitSource, uniform};
 use num_bigint::BigUint;
@@ -114,7 +114,7 @@ impl Leaves {
     }
 }
 
-impl Keys for Leaves {
+impl KeyUniverse for Leaves {
     type Key = Leaf;
 
     fn count(&self) -> BigUint {

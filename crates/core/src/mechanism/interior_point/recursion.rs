@@ -9,7 +9,7 @@
 
 use super::fullest::{fullest_node, node_values};
 use super::leaves::{Leaf, Leaves};
-use crate::calibrate::{Calibrated, least_maximum_error};
+use crate::calibrate::{LeastErrorNoise, least_maximum_error};
 use crate::error::{Error, Result};
 use crate::mechanism::piecewise::{Segment, sample};
 use crate::noise::{BitSource, SinhNormal};
@@ -18,7 +18,7 @@ use num_rational::BigRational;
 
 /// One level of the recursion.
 #[derive(Debug, Clone)]
-pub(in crate::mechanism) struct Recursion {
+pub(in crate::mechanism) struct RecursionLevel {
     pub(in crate::mechanism) leaves: Leaves,
     /// The range of the privacy loss of the exponential mechanism over levels, when no node's value moves by more than `sensitivity`.
     pub(in crate::mechanism) epsilon: Epsilon,
@@ -27,18 +27,18 @@ pub(in crate::mechanism) struct Recursion {
     pub(in crate::mechanism) nodes: SinhNormal,
     /// Noise on F(a − 1), what lies before the node.
     pub(in crate::mechanism) before: SinhNormal,
-    pub(in crate::mechanism) thresholds: Thresholds,
+    pub(in crate::mechanism) thresholds: NodeThresholds,
 }
 
 /// τ₁, τ₂ and what is left of the height between two nodes' worth: H − 2τ₂.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::mechanism) struct Thresholds {
+pub(in crate::mechanism) struct NodeThresholds {
     pub(in crate::mechanism) occupied: i64,
     pub(in crate::mechanism) too_full: i64,
     pub(in crate::mechanism) margin: i64,
 }
 
-impl Thresholds {
+impl NodeThresholds {
     /// τ₁ = ⌈q_N + q_1⌉ + 1, τ₂ = τ₁ + ⌈(4Δ/ε₀)·ln(4K̂/β)⌉ + 1, H − 2τ₂ = ⌈2q_e⌉ + 1, with quantiles at β/4 each.
     pub(in crate::mechanism) fn new(
         recursion_levels: f64,
@@ -75,8 +75,8 @@ pub(in crate::mechanism) fn table(
 ) -> Result<SinhNormal> {
     let one_move = Rho::new(rho.get() * share)?;
     let (mut sigma, mut a) = match least_maximum_error(one_move, omega, shift, Probability::new(exceeded)?)? {
-        Calibrated::SinhNormal(noise) => (noise.sigma().get(), noise.a().get()),
-        Calibrated::DiscreteGaussian(sigma) => (sigma.get(), NEARLY_GAUSSIAN * sigma.get()),
+        LeastErrorNoise::SinhNormal(noise) => (noise.sigma().get(), noise.a().get()),
+        LeastErrorNoise::DiscreteGaussian(sigma) => (sigma.get(), NEARLY_GAUSSIAN * sigma.get()),
     };
     for _ in 0..ATTEMPTS {
         let noise = SinhNormal::new(Sigma::new(sigma)?, Scale::new(a)?)?;
@@ -88,7 +88,7 @@ pub(in crate::mechanism) fn table(
     Err(Error::refused("no table certifies this rho and omega: lower omega"))
 }
 
-impl Recursion {
+impl RecursionLevel {
     /// A place, for an F with these jumps (in order, no place twice; F reaches its height at the last place at the latest).
     ///
     /// # Guarantee

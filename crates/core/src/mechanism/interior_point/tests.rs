@@ -12,8 +12,8 @@ fn beta(value: f64) -> Beta {
 #[test]
 fn the_plan_is_the_golden_one() {
     // vector interior_plan: 60 bits, β = 0.05, ε₀ = 1, q_N = 18.2, q_1 = q_e = 4.5
-    let thresholds = Thresholds::new(61.0, (1.0, 1), 0.05, [18.2, 4.5, 4.5]);
-    assert_eq!(thresholds, Thresholds { occupied: 24, too_full: 59, margin: 10 });
+    let thresholds = NodeThresholds::new(61.0, (1.0, 1), 0.05, [18.2, 4.5, 4.5]);
+    assert_eq!(thresholds, NodeThresholds { occupied: 24, too_full: 59, margin: 10 });
     assert_eq!(thresholds.height(), 128);
 }
 
@@ -27,7 +27,10 @@ fn the_exponential_way_costs_what_its_event_says() {
             at_most.min(at_least) as f64
         };
         let total: f64 = (0..8).map(|y| (0.7 * score(y)).exp()).sum();
-        Distribution::new((0..8).map(|y| (y, harness::Probability::near((0.7 * score(y)).exp() / total, 1e-13))), 0.0)
+        Distribution::new(
+            (0..8).map(|y| (y, harness::ProbabilityInterval::near((0.7 * score(y)).exp() / total, 1e-13))),
+            0.0,
+        )
     };
     let claim = |pure: f64| Claim { pure: Some(pure), ..Claim::default() };
     check(&neighbours::presence(&universe, 4), distribution, &claim(0.7), Slack { pure: 0.5, ..Slack::ANY });
@@ -58,7 +61,7 @@ fn jumps(values: &[u128]) -> Vec<(Leaf, i64)> {
 #[test]
 fn the_score_of_a_level_moves_by_at_most_one() {
     // The event of the level claims sensitivity 1 for q in both scopes: enumerate.
-    let recursion = Recursion { leaves: Leaves::new(3, 0), ..tiny_recursion().1 };
+    let recursion = RecursionLevel { leaves: Leaves::new(3, 0), ..tiny_recursion().1 };
     let universe: Vec<u128> = (0..8).collect();
     for (left, right) in neighbours::presence(&universe, 4).into_iter().chain(neighbours::person(&universe, 3)) {
         for (a, b) in recursion.scores(&jumps(&left)).into_iter().zip(recursion.scores(&jumps(&right))) {
@@ -118,23 +121,26 @@ fn the_choice_follows_the_domain_and_bad_input_is_refused() {
 }
 
 /// The recursion with thresholds so low that four keys and four owners reach all of its branches.
-fn tiny_recursion() -> (InteriorPoint, Recursion) {
+fn tiny_recursion() -> (InteriorPoint, RecursionLevel) {
     let noise = SinhNormal::new(Sigma::new(1.286).unwrap(), Scale::new(2.7).unwrap()).unwrap();
-    let recursive = Recursion {
+    let recursive = RecursionLevel {
         leaves: Leaves::new(2, 0),
         epsilon: Epsilon::new(1.5).unwrap(),
         sensitivity: 1,
         nodes: noise.clone(),
         before: noise,
-        thresholds: Thresholds { occupied: 1, too_full: 3, margin: 2 },
+        thresholds: NodeThresholds { occupied: 1, too_full: 3, margin: 2 },
     };
-    (InteriorPoint { bits: 2, method: Search::Recursive(Box::new(recursive.clone())) }, recursive)
+    (InteriorPoint { bits: 2, method: PointSearch::Recursive(Box::new(recursive.clone())) }, recursive)
 }
 
 /// The output law of the whole recursion over two-bit keys: F(j) = #{x ≤ j}.
-fn recursion_law(recursive: &Recursion, values: &[u128]) -> Distribution<u128> {
+fn recursion_law(recursive: &RecursionLevel, values: &[u128]) -> Distribution<u128> {
     let law = law::recursion_law(recursive, |j| values.iter().filter(|value| (**value as i64) <= j).count() as i64);
-    Distribution::new((0u128..).zip(law.into_iter().map(|chance| harness::Probability::near(chance, 1e-12))), 0.0)
+    Distribution::new(
+        (0u128..).zip(law.into_iter().map(|chance| harness::ProbabilityInterval::near(chance, 1e-12))),
+        0.0,
+    )
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::event::Shift;
-use crate::harness::{Claim, Distribution, Probability, Slack, check};
+use crate::harness::{Claim, Distribution, ProbabilityInterval, Slack, check};
 use crate::noise::InsecureSeededSource;
 use crate::scope::Scope;
 
@@ -18,8 +18,8 @@ fn k_norm_noise_costs_its_largest_move_however_many_cells_move() {
     let square = |reach: i64| (-reach..=reach).flat_map(move |x| (-reach..=reach).map(move |y| (x, y)));
     let total: f64 = square(300).map(|(x, y)| weight(x, y)).sum();
     let noise = |by: (i64, i64)| {
-        let listed =
-            square(reach).map(|(x, y)| ((x + by.0, y + by.1), Probability::near(weight(x, y) / total, ROUNDING)));
+        let listed = square(reach)
+            .map(|(x, y)| ((x + by.0, y + by.1), ProbabilityInterval::near(weight(x, y) / total, ROUNDING)));
         let inside: f64 = square(reach).map(|(x, y)| weight(x, y)).sum::<f64>() / total;
         Distribution::new(listed, 1.0 - inside + 1e-12)
     };

@@ -1,5 +1,5 @@
 use super::*;
-use crate::harness::{Claim, Distribution, Probability as Near, Slack, check, neighbours};
+use crate::harness::{Claim, Distribution, ProbabilityInterval as Near, Slack, check, neighbours};
 use crate::mechanism::smooth::quantile::QuantileBounds;
 use crate::scope::{AttributeSet, Scope};
 
@@ -90,7 +90,7 @@ fn medians_cost_what_the_events_say() {
         ProposeTestRelease::new(4, Epsilon::new(0.7).unwrap(), Delta::new(0.05).unwrap(), Epsilon::new(0.7).unwrap())
             .unwrap();
     let run = |values: &Vec<i64>| law(&test, values);
-    let events = test.events(&Steps::one().reading(AttributeSet::new(["value"]).unwrap())).unwrap();
+    let events = test.events(&OwnerSteps::one().reading(AttributeSet::new(["value"]).unwrap())).unwrap();
     let people: Vec<_> = (1..=4).flat_map(|owners| neighbours::person(&universe, owners)).collect();
     // Other values of the one attribute that is read are another person.
     let value = Scope::Attributes(AttributeSet::new(["value"]).unwrap());

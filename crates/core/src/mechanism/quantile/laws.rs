@@ -2,9 +2,9 @@
 
 use super::median::RecursiveMedian;
 use crate::event::{Event, Word};
-use crate::harness::{Claim, Distribution, Probability};
+use crate::harness::{Claim, Distribution, ProbabilityInterval};
 use crate::mechanism::interior_point::law::recursion_law;
-use crate::mechanism::interior_point::{Leaf, Leaves, Recursion, Thresholds};
+use crate::mechanism::interior_point::{Leaf, Leaves, NodeThresholds, RecursionLevel};
 use crate::noise::SinhNormal;
 use crate::quantity::{Epsilon, Scale, Sigma};
 use crate::scope::Scope;
@@ -35,13 +35,13 @@ pub(super) fn claim(events: &[Event], scope: &Scope) -> Claim {
 /// A median by the recursion over so few leaves and with such thresholds that a few values reach all of its branches.
 pub(super) fn tiny_median(leaves: Leaves, half_width: i64) -> RecursiveMedian {
     let noise = |sigma: f64, a: f64| SinhNormal::new(Sigma::new(sigma).unwrap(), Scale::new(a).unwrap()).unwrap();
-    let recursion = Recursion {
+    let recursion = RecursionLevel {
         leaves,
         epsilon: Epsilon::new(1.5).unwrap(),
         sensitivity: 2,
         nodes: noise(1.286, 2.7),
         before: noise(2.725, 7.35),
-        thresholds: Thresholds { occupied: 0, too_full: 2 * half_width - 1, margin: 2 },
+        thresholds: NodeThresholds { occupied: 0, too_full: 2 * half_width - 1, margin: 2 },
     };
     assert_eq!(recursion.thresholds.height(), 4 * half_width);
     RecursiveMedian { recursion, half_width }
@@ -122,5 +122,5 @@ pub(super) fn keys_law(point: PointLaw, leaves: Leaves, levels: u32, keys: &[u12
             *law.entry(points).or_default() += chance / f64::from(ways);
         }
     }
-    Distribution::new(law.into_iter().map(|(points, chance)| (points, Probability::near(chance, 1e-12))), 0.0)
+    Distribution::new(law.into_iter().map(|(points, chance)| (points, ProbabilityInterval::near(chance, 1e-12))), 0.0)
 }

@@ -27,7 +27,7 @@ use crate::calibrate::normal_tail_quantile;
 use crate::error::Result;
 use crate::event::{Event, Moves, Word};
 use crate::mechanism::additive::Noise;
-use crate::mechanism::interior_point::{Leaf, Leaves, Recursion, Thresholds, table};
+use crate::mechanism::interior_point::{Leaf, Leaves, NodeThresholds, RecursionLevel, table};
 use crate::noise::{BitSource, SinhNormal};
 use crate::quantity::{Epsilon, Omega, Rho};
 use crate::scope::AttributeSet;
@@ -38,7 +38,7 @@ const NODE_SENSITIVITY: u32 = 2;
 /// Medians by the recursion, for the parts of a tree.
 #[derive(Debug, Clone)]
 pub(super) struct RecursiveMedian {
-    pub(super) recursion: Recursion,
+    pub(super) recursion: RecursionLevel,
     /// w, in ranks; 4w half-units are the height of F.
     pub(super) half_width: i64,
 }
@@ -46,7 +46,7 @@ pub(super) struct RecursiveMedian {
 impl RecursiveMedian {
     /// For a tree of `levels` levels that is (ρ, ω)-tCDP when a value is replaced; each median fails with probability at most β.
     pub(super) fn new(leaves: Leaves, levels: u32, (rho, omega): (Rho, Omega), beta: f64) -> Result<Self> {
-        let plan = Plan::new(leaves, levels, rho.get(), beta);
+        let plan = MedianBudget::new(leaves, levels, rho.get(), beta);
         let epsilon = Epsilon::new((8.0 * plan.level).sqrt())?;
         let slope =
             |noise: &SinhNormal, by: u64| -> Result<f64> { Ok(noise.certificate(by)?.slope_upper(omega.get())) };
@@ -56,10 +56,10 @@ impl RecursiveMedian {
         let before = table((Rho::new(plan.before)?, omega), (2, 1.0), plan.one, |noise| slope(noise, 2))?;
         let quantile = |noise: &SinhNormal, p: f64| noise.table().quantile(p) as f64;
         let quantiles = [quantile(&nodes, plan.any_node), quantile(&nodes, plan.one), quantile(&before, plan.one)];
-        let thresholds = Thresholds::new(plan.heights, (epsilon.get(), NODE_SENSITIVITY), beta, quantiles);
+        let thresholds = NodeThresholds::new(plan.heights, (epsilon.get(), NODE_SENSITIVITY), beta, quantiles);
         let half_width = (thresholds.height() + 3) / 4;
-        let thresholds = Thresholds { margin: 4 * half_width - 2 * thresholds.too_full, ..thresholds };
-        let recursion = Recursion { leaves, epsilon, sensitivity: NODE_SENSITIVITY, nodes, before, thresholds };
+        let thresholds = NodeThresholds { margin: 4 * half_width - 2 * thresholds.too_full, ..thresholds };
+        let recursion = RecursionLevel { leaves, epsilon, sensitivity: NODE_SENSITIVITY, nodes, before, thresholds };
         Ok(Self { recursion, half_width })
     }
 
@@ -119,7 +119,7 @@ impl RecursiveMedian {
 }
 
 /// What each part of the recursion may cost in one run, and how often it may fail: public numbers only.
-struct Plan {
+struct MedianBudget {
     level: f64,
     nodes: f64,
     before: f64,
@@ -130,7 +130,7 @@ struct Plan {
     any_node: f64,
 }
 
-impl Plan {
+impl MedianBudget {
     /// The height 2τ₂ + 2q_e is about a₁/√s₁ + a₂/√s₂ + a₃/√s₃ for shares s of the budget, with the a of Gaussian noise; the best shares
     /// are in the ratio of a^{2/3}. Over L levels, the level and the end are paid 2L − 1 times and the nodes L times.
     fn new(leaves: Leaves, levels: u32, rho: f64, beta: f64) -> Self {

@@ -7,7 +7,7 @@ use crate::scope::Scope;
 
 /// The exact output distribution, computed point by point in f64 from the definition.
 fn distribution(last: u128, fraction: f64, epsilon: f64, values: &[u128]) -> Distribution<u128> {
-    let quantile = Fraction::near(Probability::new(fraction).unwrap());
+    let quantile = RankFraction::near(Probability::new(fraction).unwrap());
     let n = values.len() as f64;
     let weight = |y: u128| {
         let below = values.iter().filter(|value| **value < y).count() as f64;
@@ -17,7 +17,7 @@ fn distribution(last: u128, fraction: f64, epsilon: f64, values: &[u128]) -> Dis
         (-epsilon * distance / (2.0 * a.max(b - a))).exp()
     };
     let total: f64 = (0..=last).map(weight).sum();
-    Distribution::new((0..=last).map(|y| (y, harness::Probability::near(weight(y) / total, 1e-13))), 0.0)
+    Distribution::new((0..=last).map(|y| (y, harness::ProbabilityInterval::near(weight(y) / total, 1e-13))), 0.0)
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn end_distribution(last: u128, rank: u128, above: bool, epsilon: f64, values: &
         (-epsilon * distance / 2.0).exp()
     };
     let total: f64 = (0..=last).map(weight).sum();
-    Distribution::new((0..=last).map(|y| (y, harness::Probability::near(weight(y) / total, 1e-13))), 0.0)
+    Distribution::new((0..=last).map(|y| (y, harness::ProbabilityInterval::near(weight(y) / total, 1e-13))), 0.0)
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn an_end_costs_what_its_event_says() {
     for (quantile, above) in
         [(Quantile::least(5, epsilon).unwrap(), false), (Quantile::largest(5, epsilon).unwrap(), true)]
     {
-        let (Aim::FromBelow(rank) | Aim::FromAbove(rank)) = quantile.target else { panic!("not an end") };
+        let (RankTarget::FromBelow(rank) | RankTarget::FromAbove(rank)) = quantile.target else { panic!("not an end") };
         assert_eq!(rank, 3);
         let run = |values: &Vec<u128>| end_distribution(5, rank, above, 4.0, values);
         let claim = Claim { pure: Some(4.0), ..Claim::default() };
@@ -75,7 +75,7 @@ fn the_sampler_of_an_end_has_the_distribution_of_the_definition() {
     for (quantile, above) in
         [(Quantile::least(9, epsilon).unwrap(), false), (Quantile::largest(9, epsilon).unwrap(), true)]
     {
-        let (Aim::FromBelow(rank) | Aim::FromAbove(rank)) = quantile.target else { panic!("not an end") };
+        let (RankTarget::FromBelow(rank) | RankTarget::FromAbove(rank)) = quantile.target else { panic!("not an end") };
         let exact = end_distribution(9, rank, above, 4.0, &values);
         let counts = values.iter().fold(BTreeMap::new(), |mut counts, value| {
             *counts.entry(*value).or_insert(0u64) += 1;
@@ -134,10 +134,10 @@ fn the_sampler_has_the_distribution_of_the_definition() {
 
 #[test]
 fn segments_cover_the_domain_once_and_have_the_right_distances() {
-    let fraction = Fraction::near(Probability::new(0.25).unwrap());
+    let fraction = RankFraction::near(Probability::new(0.25).unwrap());
     let values = [0, 0, 3, 7, 7, 9];
     let runs = [(0, 2), (3, 1), (7, 2), (9, 1)];
-    let segments = segments(&runs, (0, 9), |y| y - 1, |y: u128| y.checked_add(1), Aim::Fraction(fraction));
+    let segments = segments(&runs, (0, 9), |y| y - 1, |y: u128| y.checked_add(1), RankTarget::Fraction(fraction));
     for y in 0u128..=9 {
         let holding: Vec<_> = segments.iter().filter(|s| (s.first..=s.last).contains(&y)).collect();
         assert_eq!(holding.len(), 1);

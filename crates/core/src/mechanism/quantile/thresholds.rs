@@ -34,14 +34,14 @@ pub struct ThresholdCounts {
 
 /// Released counts: a function of released numbers only, so that any number of keys may be asked for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Counts {
+pub struct QuantileCounts {
     /// The quantiles, in increasing order.
     pub points: Vec<u128>,
     /// The noisy number of values, not below 0.
     pub total: f64,
 }
 
-impl Counts {
+impl QuantileCounts {
     /// About how many values are at most `key`: i/2^levels of the total for the i-th quantile, the largest that is at most `key`.
     pub fn at_most(&self, key: u128) -> f64 {
         fraction_at_most(&self.points, key) * self.total
@@ -58,10 +58,10 @@ impl ThresholdCounts {
     ///
     /// # Guarantee
     /// As accounting says of [`ThresholdCounts::events`].
-    pub fn release<S: BitSource + ?Sized>(&self, values: &[u128], bits: &mut S) -> Result<Counts> {
+    pub fn release<S: BitSource + ?Sized>(&self, values: &[u128], bits: &mut S) -> Result<QuantileCounts> {
         let points = self.tree.release(values, bits)?;
         let total = self.total.add_to_wide(values.len() as i128, bits).clamp(0, i64::MAX.into()) as f64;
-        Ok(Counts { points, total })
+        Ok(QuantileCounts { points, total })
     }
 
     /// Those of the tree, and noise on a number that moves when an owner comes or goes, in place of another who has no value as well.

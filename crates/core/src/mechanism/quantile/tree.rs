@@ -1,14 +1,14 @@
 //! Many quantiles at once: a tree of medians.
 
 use super::median::RecursiveMedian;
-use super::{Aim, Fraction, moves, rate, segments};
-use crate::calibrate::{Moved, range_for_zcdp};
+use super::{RankFraction, RankTarget, moves, rate, segments};
+use crate::calibrate::{ShiftNorms, range_for_zcdp};
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
 use crate::mechanism::interior_point::{Leaf, Leaves};
 use crate::mechanism::piecewise::choose_segment;
 use crate::noise::BitSource;
-use crate::noise::tape::{self, Said};
+use crate::noise::tape::{self, Announcement};
 use crate::quantity::{Beta, Epsilon, Omega, Rho};
 use crate::scope::AttributeSet;
 
@@ -49,7 +49,7 @@ enum Descent {
 const TIE_BITS: u32 = 24;
 /// The part of a failure probability that is spent on more values at one place than are counted with.
 const CROWDED: f64 = 0.01;
-const MEDIAN: Aim = Aim::Fraction(Fraction { part: 1, whole: 2 });
+const MEDIAN: RankTarget = RankTarget::Fraction(RankFraction { part: 1, whole: 2 });
 
 impl QuantileTree {
     /// By the exponential mechanism: 2^levels − 1 quantiles of keys in 0, …, last, each level with a privacy loss of range
@@ -88,7 +88,7 @@ impl QuantileTree {
     /// ```
     pub fn for_budget(last: u128, levels: u32, rho: Rho, omega: Omega, beta: Beta) -> Result<Self> {
         // Range 2ε per level when replaced: levels·(2ε)²/8 = ρ.
-        let range = range_for_zcdp(rho, Moved::units(levels.max(1).into()))?.get();
+        let range = range_for_zcdp(rho, ShiftNorms::units(levels.max(1).into()))?.get();
         let exponential = Self::exponential(last, levels, Epsilon::new(range / 2.0)?)?;
         let Ok(recursive) = Self::recursive(last, levels, rho, omega, beta) else { return Ok(exponential) };
         Ok(if recursive.error(beta)? < exponential.error(beta)? { recursive } else { exponential })
@@ -113,8 +113,12 @@ impl QuantileTree {
     /// As accounting says of [`QuantileTree::events`]: splits are at released points, so that a value is in one part per level. The bits
     /// that break ties are a value's own: for each outcome of theirs the claim holds, and so for their mixture.
     pub fn release<S: BitSource + ?Sized>(&self, values: &[u128], bits: &mut S) -> Result<Vec<u128>> {
-        let said =
-            || Said::records("tree of quantiles", values.iter().map(|value| (value.min(&self.last).to_string(), 1)));
+        let said = || {
+            Announcement::records(
+                "tree of quantiles",
+                values.iter().map(|value| (value.min(&self.last).to_string(), 1)),
+            )
+        };
         tape::through_result(bits, said, |bits| self.drawn(values, bits))
     }
 
@@ -172,12 +176,12 @@ impl QuantileTree {
     /// The same where an owner has up to this many of the values, and a change of these attributes changes them. The recursion is for owners of one value each.
     ///
     /// ```
-    /// use scumble::loss::filter::Spent;
+    /// use scumble::loss::filter::Odometer;
     /// use scumble::mechanism::quantile::QuantileTree;
     /// use scumble::quantity::{Epsilon, Exact};
     /// use scumble::scope::{AttributeSet, Scope};
     /// let (age, tree) = (AttributeSet::new(["age"])?, QuantileTree::exponential(150, 2, Epsilon::new(0.25)?)?);
-    /// let cost = |scope: Scope| Spent::of(&tree.events_of(3, &age)?, &scope).map(|spent| spent.epsilon(&Exact::zero()).unwrap().to_f64());
+    /// let cost = |scope: Scope| Odometer::of(&tree.events_of(3, &age)?, &scope).map(|spent| spent.epsilon(&Exact::zero()).unwrap().to_f64());
     /// // Two levels, three values: each moves two parts if it is replaced.
     /// assert_eq!((cost(Scope::Presence)?, cost(Scope::Attributes(age.clone()))?), (1.5, 3.0));
     /// # Ok::<(), scumble::Error>(())

@@ -1,7 +1,7 @@
 //! Randomized response: the claim against the exact distribution, and the sampler against both.
 
 use super::*;
-use crate::harness::{Claim, Distribution, Probability, Slack, check};
+use crate::harness::{Claim, Distribution, ProbabilityInterval, Slack, check};
 use crate::noise::InsecureSeededSource;
 use crate::scope::{AttributeSet, Scope};
 
@@ -12,7 +12,10 @@ fn answer() -> AttributeSet {
 
 fn exact(mechanism: &RandomizedResponse, truth: u64) -> Distribution<u64> {
     let chance = |answer: u64| if answer == truth { mechanism.keep() } else { mechanism.flip() };
-    Distribution::new((0..mechanism.values).map(|answer| (answer, Probability::near(chance(answer), 1e-13))), 0.0)
+    Distribution::new(
+        (0..mechanism.values).map(|answer| (answer, ProbabilityInterval::near(chance(answer), 1e-13))),
+        0.0,
+    )
 }
 
 #[test]

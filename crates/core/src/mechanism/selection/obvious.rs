@@ -9,7 +9,7 @@
 //! Where we differ: the lead moves by 2 in general (by 1 for monotone scores), so that is what the noise is charged for; the
 //! paper's Theorem 20 omits it.
 
-use super::Change;
+use super::ScoreChange;
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift};
 use crate::mechanism::additive::Noise;
@@ -24,11 +24,11 @@ use num_traits::{One, Zero};
 ///
 /// ```
 /// use scumble::mechanism::additive::Noise;
-/// use scumble::mechanism::selection::{Change, ObviousAnswer};
+/// use scumble::mechanism::selection::{ScoreChange, ObviousAnswer};
 /// use scumble::noise::InsecureSeededSource;
 /// use scumble::quantity::{Beta, Scale, Sigma};
 /// let noise = Noise::sinh_normal(Sigma::new(2.725)?, Scale::new(7.35)?)?;
-/// let answer = ObviousAnswer::new(noise, Change::Monotone);
+/// let answer = ObviousAnswer::new(noise, ScoreChange::Monotone);
 /// assert_eq!(answer.release(&[40, 3, 5, 1], &mut InsecureSeededSource::new(1))?, 0);
 /// // A lead of 23 is enough among a million candidates.
 /// assert!(answer.lead_needed(1_000_000, Beta::new(1e-6)?)? <= 23.0);
@@ -37,28 +37,28 @@ use num_traits::{One, Zero};
 #[derive(Debug, Clone)]
 pub struct ObviousAnswer {
     noise: Noise,
-    change: Change,
+    change: ScoreChange,
 }
 
 /// Where the best is given: above `threshold` always, on it with the coin.
-struct Rule {
+struct AnswerRule {
     threshold: i64,
-    coin: Coin,
+    coin: TieCoin,
 }
 
-enum Coin {
+enum TieCoin {
     Rational(Fraction),
-    Enclosed(Law),
+    Enclosed(NoiseMasses),
 }
 
 impl ObviousAnswer {
     /// With this noise on the lead.
-    pub fn new(noise: Noise, change: Change) -> Self {
+    pub fn new(noise: Noise, change: ScoreChange) -> Self {
         Self { noise, change }
     }
 
     /// How the scores move.
-    pub fn change(&self) -> Change {
+    pub fn change(&self) -> ScoreChange {
         self.change
     }
 
@@ -84,10 +84,10 @@ impl ObviousAnswer {
         Ok(if other < best { other } else { other + 1 })
     }
 
-    fn rule(&self, candidates: u64) -> Result<Rule> {
+    fn rule(&self, candidates: u64) -> Result<AnswerRule> {
         match &self.noise {
             Noise::SinhNormal(noise) => rule_of_table(noise, candidates),
-            noise => rule_of_law(Law::of(noise, candidates)?, noise),
+            noise => rule_of_law(NoiseMasses::of(noise, candidates)?, noise),
         }
     }
 
@@ -140,7 +140,7 @@ fn lead(scores: &[i64]) -> Option<(usize, i64)> {
 }
 
 /// t = min{t ≥ 0: k·P\[Z > t\] ≤ 1} and θ = (1 − k·P\[Z > t\])/(k·P\[Z = t\]), in integers over 2^128.
-fn rule_of_table(noise: &SinhNormal, candidates: u64) -> Result<Rule> {
+fn rule_of_table(noise: &SinhNormal, candidates: u64) -> Result<AnswerRule> {
     let table = noise.table();
     let whole = BigUint::one() << 128u32;
     let times = |weight: u128| BigUint::from(weight) * candidates;
@@ -156,10 +156,10 @@ fn rule_of_table(noise: &SinhNormal, candidates: u64) -> Result<Rule> {
         threshold -= 1;
     }
     let chance = Fraction::new(&whole - times(above), times(table.weights()[threshold]))?;
-    Ok(Rule { threshold: threshold as i64, coin: Coin::Rational(chance) })
+    Ok(AnswerRule { threshold: threshold as i64, coin: TieCoin::Rational(chance) })
 }
 
-impl Coin {
+impl TieCoin {
     fn toss<S: BitSource + ?Sized>(&self, bits: &mut S) -> bool {
         match self {
             Self::Rational(chance) => bernoulli::rational(bits, chance),
@@ -173,14 +173,14 @@ const LARGEST_GAUSSIAN: f64 = 500.0;
 
 /// Unnormalised masses of Laplace and Gaussian noise, enclosed to any precision.
 #[derive(Debug, Clone)]
-struct Law {
+struct NoiseMasses {
     candidates: u64,
     threshold: i64,
-    shape: Shape,
+    shape: NoiseShape,
 }
 
 #[derive(Debug, Clone)]
-enum Shape {
+enum NoiseShape {
     /// e^{−|z|·rate} for |z| ≤ bound (no bound: everywhere).
     Laplace { rate: BigRational, bound: Option<i64> },
     /// e^{−z²·rate}, the sums cut off far out.
@@ -188,25 +188,25 @@ enum Shape {
 }
 
 /// The masses above and on a threshold and in all, up to a common factor.
-struct Masses {
+struct ThresholdMasses {
     above: Enclosure,
     on: Enclosure,
     total: Enclosure,
 }
 
-impl Law {
+impl NoiseMasses {
     fn of(noise: &Noise, candidates: u64) -> Result<Self> {
         let exact = |value: f64| Exact::from_f64(value).map(|exact| exact.rational().clone());
         let shape = match noise {
-            Noise::Laplace(noise) => Shape::Laplace { rate: exact(noise.scale().get())?.recip(), bound: None },
+            Noise::Laplace(noise) => NoiseShape::Laplace { rate: exact(noise.scale().get())?.recip(), bound: None },
             Noise::TruncatedLaplace(noise) => {
-                Shape::Laplace { rate: exact(noise.scale().get())?.recip(), bound: Some(noise.bound()) }
+                NoiseShape::Laplace { rate: exact(noise.scale().get())?.recip(), bound: Some(noise.bound()) }
             }
             Noise::Gaussian(noise) if noise.sigma().get() <= LARGEST_GAUSSIAN => {
                 let sigma = noise.sigma().get();
                 let variance = exact(sigma)? * exact(sigma)?;
                 let rate = (variance * BigRational::from_integer(2.into())).recip();
-                Shape::Gaussian { rate, sigma }
+                NoiseShape::Gaussian { rate, sigma }
             }
             _ => {
                 return Err(Error::refused(format!(
@@ -217,17 +217,17 @@ impl Law {
         Ok(Self { candidates, threshold: 0, shape })
     }
 
-    fn masses(&self, precision: Precision) -> Masses {
+    fn masses(&self, precision: Precision) -> ThresholdMasses {
         match &self.shape {
-            Shape::Laplace { rate, bound } => laplace_masses(rate, *bound, self.threshold, precision),
-            Shape::Gaussian { rate, sigma } => gaussian_masses(rate, *sigma, self.threshold, precision),
+            NoiseShape::Laplace { rate, bound } => laplace_masses(rate, *bound, self.threshold, precision),
+            NoiseShape::Gaussian { rate, sigma } => gaussian_masses(rate, *sigma, self.threshold, precision),
         }
     }
 
     /// θ = (total − k·above)/(k·on).
     fn coin(&self, precision: Precision) -> Enclosure {
         let inner = Precision { bits: precision.bits + 256 };
-        let Masses { above, on, total } = self.masses(inner);
+        let ThresholdMasses { above, on, total } = self.masses(inner);
         let times = |one: Enclosure| Enclosure { low: one.low * self.candidates, high: one.high * self.candidates };
         let chance = inner.over(&inner.minus(&total, &times(above)), &times(on));
         let one = BigUint::one() << precision.bits;
@@ -236,12 +236,12 @@ impl Law {
 
     /// Whether k·P\[Z > t\] ≤ 1; 256 bits leave no doubt except for equality, which needs an algebraic e^{−rate}.
     fn holds(&self, threshold: i64) -> bool {
-        let Masses { above, total, .. } = Self { threshold, ..self.clone() }.masses(Precision { bits: 256 });
+        let ThresholdMasses { above, total, .. } = Self { threshold, ..self.clone() }.masses(Precision { bits: 256 });
         above.high * self.candidates <= total.low
     }
 }
 
-fn rule_of_law(law: Law, noise: &Noise) -> Result<Rule> {
+fn rule_of_law(law: NoiseMasses, noise: &Noise) -> Result<AnswerRule> {
     // P[|Z| > q] ≤ 2/k means P[Z > q] ≤ 1/k: the planner's quantile is off by one at most.
     let guess = noise.quantile((2.0 / law.candidates as f64).min(1.0)) as i64;
     let mut threshold = guess + 2;
@@ -251,11 +251,11 @@ fn rule_of_law(law: Law, noise: &Noise) -> Result<Rule> {
     while threshold > 0 && law.holds(threshold - 1) {
         threshold -= 1;
     }
-    Ok(Rule { threshold, coin: Coin::Enclosed(Law { threshold, ..law }) })
+    Ok(AnswerRule { threshold, coin: TieCoin::Enclosed(NoiseMasses { threshold, ..law }) })
 }
 
 /// With r = e^{−rate}, all times (1 − r): above t: r^{t+1} − r^{T+1}; on t: r^t·(1 − r); total: 1 + r − 2r^{T+1}.
-fn laplace_masses(rate: &BigRational, bound: Option<i64>, threshold: i64, precision: Precision) -> Masses {
+fn laplace_masses(rate: &BigRational, bound: Option<i64>, threshold: i64, precision: Precision) -> ThresholdMasses {
     let power = |exponent: i64| precision.exp_minus(&(rate * BigRational::from_integer(BigInt::from(exponent))));
     let one = precision.ratio(&BigRational::one());
     let cut = bound.map_or_else(|| Enclosure { low: BigUint::zero(), high: BigUint::zero() }, |bound| power(bound + 1));
@@ -267,12 +267,12 @@ fn laplace_masses(rate: &BigRational, bound: Option<i64>, threshold: i64, precis
     };
     let on = precision.times(&power(threshold), &precision.minus(&one, &power(1)));
     let total = precision.minus(&precision.plus(&one, &power(1)), &precision.plus(&cut, &cut));
-    Masses { above, on, total }
+    ThresholdMasses { above, on, total }
 }
 
 /// Sums of e^{−z²·rate}; beyond M the ratio of neighbours is below e^{−M/σ²}, so what is left is below
 /// e^{−M²·rate}·(1 + σ²/M).
-fn gaussian_masses(rate: &BigRational, sigma: f64, threshold: i64, precision: Precision) -> Masses {
+fn gaussian_masses(rate: &BigRational, sigma: f64, threshold: i64, precision: Precision) -> ThresholdMasses {
     let at = |z: i64| precision.exp_minus(&(rate * BigRational::from_integer(BigInt::from(z) * BigInt::from(z))));
     let last = (sigma * (2.0 * precision.bits as f64 * 0.7).sqrt()).ceil() as i64 + 2;
     let last = last.max(threshold + 1);
@@ -291,7 +291,7 @@ fn gaussian_masses(rate: &BigRational, sigma: f64, threshold: i64, precision: Pr
     let positive = precision.plus(&above, &up_to_zero);
     let one = precision.ratio(&BigRational::one());
     let total = precision.plus(&one, &precision.plus(&positive, &positive));
-    Masses { above, on, total }
+    ThresholdMasses { above, on, total }
 }
 
 #[cfg(test)]
@@ -308,8 +308,8 @@ mod tests {
     fn chance(answer: &ObviousAnswer, candidates: u64, excess: i64, mass: impl Fn(i64) -> f64) -> f64 {
         let rule = answer.rule(candidates).unwrap();
         let coin = match &rule.coin {
-            Coin::Rational(fraction) => fraction.to_f64(),
-            Coin::Enclosed(law) => {
+            TieCoin::Rational(fraction) => fraction.to_f64(),
+            TieCoin::Enclosed(law) => {
                 let enclosed = law.coin(Precision { bits: 128 });
                 assert!(&enclosed.high - &enclosed.low < BigUint::from(4u32));
                 enclosed.low.to_f64().unwrap() / 2f64.powi(128)
@@ -335,7 +335,7 @@ mod tests {
         let sinh = |z: i64| table.table().probability(z);
         let scale = Scale::new(scale).unwrap();
         let check = |noise: Noise, mass: &dyn Fn(i64) -> f64| {
-            let answer = ObviousAnswer::new(noise, Change::General);
+            let answer = ObviousAnswer::new(noise, ScoreChange::General);
             for k in [2u64, 3, 10, 1000, 1_000_000] {
                 let found = chance(&answer, k, 0, mass);
                 assert!((found * k as f64 - 1.0).abs() < 1e-9, "k = {k}: {}", found * k as f64);
@@ -360,7 +360,7 @@ mod tests {
             let Ok(k) = text("k").parse::<u64>() else { continue };
             let rule = rule_of_table(&noise, k).unwrap();
             assert_eq!(rule.threshold, row["t"].as_i64().unwrap());
-            let Coin::Rational(coin) = rule.coin else { panic!() };
+            let TieCoin::Rational(coin) = rule.coin else { panic!() };
             let expected = text("theta_num").parse::<f64>().unwrap() / text("theta_den").parse::<f64>().unwrap();
             assert!((coin.to_f64() - expected).abs() < 1e-9);
         }
@@ -369,7 +369,7 @@ mod tests {
     #[test]
     fn the_golden_output_distribution() {
         // scores 17, 5, 4, 4, 0, 3, monotone: excess 11, top wins with 0.999920776829924276.
-        let answer = ObviousAnswer::new(preset(), Change::Monotone);
+        let answer = ObviousAnswer::new(preset(), ScoreChange::Monotone);
         let Noise::SinhNormal(table) = preset() else { panic!() };
         assert_eq!(lead(&[17, 5, 4, 4, 0, 3]), Some((0, 12)));
         let found = chance(&answer, 6, 11, |z| table.table().probability(z));

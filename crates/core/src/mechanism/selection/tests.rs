@@ -1,19 +1,19 @@
 //! Exact output distributions against every neighbour, and the samplers against them.
 
 use super::*;
-use crate::harness::{Claim, Distribution, Probability, Slack, check};
+use crate::harness::{Claim, Distribution, ProbabilityInterval, Slack, check};
 use crate::mechanism::additive::Noise;
 use crate::noise::InsecureSeededSource;
 use crate::quantity::Sigma;
 
 /// All score vectors of three candidates in 0..=most, each paired with all vectors that differ as the change says.
-fn pairs(change: Change, most: i64) -> Vec<(Vec<i64>, Vec<i64>)> {
+fn pairs(change: ScoreChange, most: i64) -> Vec<(Vec<i64>, Vec<i64>)> {
     let vectors: Vec<Vec<i64>> =
         (0..=most).flat_map(|a| (0..=most).flat_map(move |b| (0..=most).map(move |c| vec![a, b, c]))).collect();
     let allowed = |left: &Vec<i64>, right: &Vec<i64>| {
         left.iter().zip(right).all(|(a, b)| match change {
-            Change::General => (a - b).abs() <= 1,
-            Change::Monotone => (0..=1).contains(&(b - a)),
+            ScoreChange::General => (a - b).abs() <= 1,
+            ScoreChange::Monotone => (0..=1).contains(&(b - a)),
         })
     };
     let mut pairs = Vec::new();
@@ -25,7 +25,8 @@ fn pairs(change: Change, most: i64) -> Vec<(Vec<i64>, Vec<i64>)> {
 
 fn exponential_distribution(scores: &[i64], rate: f64) -> Distribution<usize> {
     let total: f64 = scores.iter().map(|score| (rate * *score as f64).exp()).sum();
-    let outcome = |(j, score): (usize, &i64)| (j, Probability::near((rate * *score as f64).exp() / total, 1e-12));
+    let outcome =
+        |(j, score): (usize, &i64)| (j, ProbabilityInterval::near((rate * *score as f64).exp() / total, 1e-12));
     Distribution::new(scores.iter().enumerate().map(outcome), 0.0)
 }
 
@@ -37,7 +38,7 @@ fn flip_distribution(scores: &[i64], rate: f64) -> Distribution<usize> {
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         let mut reached = 1.0 / 6.0;
         for j in order {
-            outcomes.push((j, Probability::near(reached * heads(j), 1e-12)));
+            outcomes.push((j, ProbabilityInterval::near(reached * heads(j), 1e-12)));
             reached *= 1.0 - heads(j);
         }
     }
@@ -60,12 +61,12 @@ fn max_distribution(scores: &[i64], weight: impl Fn(i64) -> f64) -> Distribution
         };
         (-300..=300).map(at).sum()
     };
-    Distribution::new((0..scores.len()).map(|j| (j, Probability::near(chance(j), 1e-9))), 1e-9)
+    Distribution::new((0..scores.len()).map(|j| (j, ProbabilityInterval::near(chance(j), 1e-9))), 1e-9)
 }
 
 fn obvious_distribution(
     scores: &[i64],
-    change: Change,
+    change: ScoreChange,
     mass: impl Fn(i64) -> f64,
     threshold: i64,
     coin: f64,
@@ -77,16 +78,16 @@ fn obvious_distribution(
     let excess = (lead - i64::from(change.gap_moves())).max(0);
     let wins: f64 = (threshold - excess + 1..200).map(&mass).sum::<f64>() + coin * mass(threshold - excess);
     let chance = |j: usize| if j == best { wins } else { (1.0 - wins) / 2.0 };
-    Distribution::new((0..3).map(|j| (j, Probability::near(chance(j), 1e-12))), 0.0)
+    Distribution::new((0..3).map(|j| (j, ProbabilityInterval::near(chance(j), 1e-12))), 0.0)
 }
 
 #[test]
 fn every_selector_costs_what_its_event_says() {
     let epsilon = 0.9;
-    for change in [Change::General, Change::Monotone] {
+    for change in [ScoreChange::General, ScoreChange::Monotone] {
         let gap = f64::from(change.gap_moves());
         let rate = epsilon / gap;
-        let pairs = pairs(change, if change == Change::General { 3 } else { 4 });
+        let pairs = pairs(change, if change == ScoreChange::General { 3 } else { 4 });
         let pure = Claim { pure: Some(epsilon), ..Claim::default() };
         // The exponential mechanism: also its zCDP bound ε²/8, at several orders.
         let orders = [1.5, 2.0, 4.0, 16.0];
@@ -114,9 +115,9 @@ fn the_obvious_answer_costs_the_noise_of_one_number() {
     let coin = (1.0 / 3.0 - above(threshold)) / mass(threshold);
     // How the rule was made, how neighbours differ (monotone scores move as in general where an owner is replaced), the move.
     for (change, neighbours, shift) in [
-        (Change::General, Change::General, 2),
-        (Change::Monotone, Change::Monotone, 1),
-        (Change::Monotone, Change::General, 2),
+        (ScoreChange::General, ScoreChange::General, 2),
+        (ScoreChange::Monotone, ScoreChange::Monotone, 1),
+        (ScoreChange::Monotone, ScoreChange::General, 2),
     ] {
         let certificate = noise.certificate(shift).unwrap();
         let claim = Claim {
@@ -148,7 +149,7 @@ fn samplers_follow_their_exact_distributions() {
         assert!(statistic < 2.0 + 2.0 * (2.0 * 1e9f64.ln()).sqrt() + 2.0 * 1e9f64.ln(), "{statistic} {seen:?}");
     };
     let epsilon = Epsilon::new(0.9).unwrap();
-    let make = |selector| Selection::new(selector, Change::General).unwrap();
+    let make = |selector| Selection::new(selector, ScoreChange::General).unwrap();
     check_sampler(&make(Selector::Exponential(epsilon)), exponential_distribution(&scores, 0.45), 20_000);
     check_sampler(&make(Selector::PermuteAndFlip(epsilon)), flip_distribution(&scores, 0.45), 20_000);
     let laplace = max_distribution(&scores, |z| (-0.45 * z.abs() as f64).exp());
@@ -159,7 +160,7 @@ fn samplers_follow_their_exact_distributions() {
     let uniform = exponential_distribution(&[0, 0, 0], 1.0);
     for noise in [Noise::gaussian(Sigma::new(2.0).unwrap()), Noise::laplace(Scale::new(2.0).unwrap())] {
         check_sampler(
-            &make(Selector::ObviousAnswer(ObviousAnswer::new(noise, Change::General))),
+            &make(Selector::ObviousAnswer(ObviousAnswer::new(noise, ScoreChange::General))),
             uniform.clone(),
             1000,
         );
@@ -176,14 +177,14 @@ fn a_clear_winner_is_found_by_every_selector_within_its_error() {
         Selector::PermuteAndFlip(epsilon),
         Selector::NoisyMax(epsilon, MaxNoise::Laplace),
         Selector::NoisyMax(epsilon, MaxNoise::Exponential),
-        Selector::ObviousAnswer(ObviousAnswer::new(noise, Change::General)),
+        Selector::ObviousAnswer(ObviousAnswer::new(noise, ScoreChange::General)),
     ] {
-        let selection = Selection::new(selector, Change::General).unwrap();
+        let selection = Selection::new(selector, ScoreChange::General).unwrap();
         scores[1234] = selection.error(Beta::new(1e-9).unwrap(), 5000).unwrap().ceil() as i64 + 1;
         assert_eq!(selection.release(&scores, &mut InsecureSeededSource::new(2)).unwrap(), 1234);
         assert!(selection.release(&[], &mut InsecureSeededSource::new(2)).is_err());
         assert_eq!(selection.release(&[5], &mut InsecureSeededSource::new(2)).unwrap(), 0);
         assert!(selection.events().is_ok());
     }
-    assert!(Selection::new(Selector::Exponential(Epsilon::new(0.0).unwrap()), Change::General).is_err());
+    assert!(Selection::new(Selector::Exponential(Epsilon::new(0.0).unwrap()), ScoreChange::General).is_err());
 }

@@ -5,7 +5,7 @@
 //! (Bun, Dwork, Rothblum, Steinke 2018, algorithm 21). Neighbours move f in at most m pairs of candidates (one leaves the top,
 //! one enters) whose moves add up to 2 in each pair: half of what the paper charges.
 
-use super::Change;
+use super::ScoreChange;
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Touch};
 use crate::mechanism::additive::Noise;
@@ -19,10 +19,10 @@ use std::cmp::Reverse;
 ///
 /// ```
 /// use scumble::mechanism::additive::Noise;
-/// use scumble::mechanism::selection::{Change, top::GeneralizedHistogram};
+/// use scumble::mechanism::selection::{ScoreChange, top::GeneralizedHistogram};
 /// use scumble::noise::InsecureSeededSource;
 /// use scumble::quantity::Scale;
-/// let best_two = GeneralizedHistogram::new(2, Noise::laplace(Scale::new(2.0)?), Change::Monotone)?;
+/// let best_two = GeneralizedHistogram::new(2, Noise::laplace(Scale::new(2.0)?), ScoreChange::Monotone)?;
 /// let mut found = best_two.release(&[5, 900, 3, 800, 1], &mut InsecureSeededSource::new(1))?;
 /// found.sort();
 /// assert_eq!(found, [1, 3]);
@@ -32,12 +32,12 @@ use std::cmp::Reverse;
 pub struct GeneralizedHistogram {
     top: usize,
     noise: Noise,
-    change: Change,
+    change: ScoreChange,
 }
 
 impl GeneralizedHistogram {
     /// The best `top`, at least 1 and at most 1000.
-    pub fn new(top: usize, noise: Noise, change: Change) -> Result<Self> {
+    pub fn new(top: usize, noise: Noise, change: ScoreChange) -> Result<Self> {
         Ok(Self { top: within_reason(top)?, noise, change })
     }
 
@@ -87,15 +87,15 @@ fn within_reason(top: usize) -> Result<usize> {
 /// general). `touches` are the attributes whose change is a replaced owner's.
 ///
 /// ```
-/// use scumble::mechanism::selection::{Change, top::moves_of_a_pair};
+/// use scumble::mechanism::selection::{ScoreChange, top::moves_of_a_pair};
 /// use scumble::Scope;
-/// let moves = moves_of_a_pair(Change::Monotone, vec![])?;
+/// let moves = moves_of_a_pair(ScoreChange::Monotone, vec![])?;
 /// assert_eq!((moves.shifts(&Scope::Presence).len(), moves.shifts(&Scope::Person).len()), (1, 2));
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn moves_of_a_pair(change: Change, touches: Vec<AttributeSet>) -> Result<Moves> {
+pub fn moves_of_a_pair(change: ScoreChange, touches: Vec<AttributeSet>) -> Result<Moves> {
     let general = vec![Shift::one_cell(2.0)?, Shift::new(2, 1.0)?];
-    let presence = if change == Change::Monotone { vec![Shift::one_cell(1.0)?] } else { general.clone() };
+    let presence = if change == ScoreChange::Monotone { vec![Shift::one_cell(1.0)?] } else { general.clone() };
     let touches = touches.into_iter().map(|attributes| Touch { attributes, shifts: general.clone() });
     Ok(Moves::by_scope(presence, general.clone(), touches.collect()))
 }
@@ -163,7 +163,7 @@ impl UnknownTop {
 
     /// The same, where a change of these attributes is a replaced owner's.
     pub fn events_touching(&self, touches: Vec<AttributeSet>) -> Result<Vec<Event>> {
-        let noise = self.run.noise().event(moves_of_a_pair(Change::Monotone, touches)?)?;
+        let noise = self.run.noise().event(moves_of_a_pair(ScoreChange::Monotone, touches)?)?;
         Ok(vec![noise.for_new_keys(self.delta, 1)?.repeated(self.top as u64)?])
     }
 

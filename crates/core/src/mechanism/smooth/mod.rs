@@ -13,9 +13,9 @@
 
 use crate::calibrate::Target;
 use crate::error::{Error, Result};
-use crate::event::{Event, Family, Moves, Quotient, Shift, SmoothNoise, Touch, Word};
+use crate::event::{Event, Moves, NoiseFamily, Quotient, Shift, SmoothNoise, Touch, Word};
 use crate::loss::{self, Loss};
-use crate::noise::tape::{self, Input, Said};
+use crate::noise::tape::{self, Announcement, MechanismInput};
 use crate::noise::{BitSource, Cauchy4, DiscreteGaussian, DiscreteLaplace, Levels};
 use crate::quantity::{Beta, Delta, Scale, Sigma};
 use crate::scope::{AttributeSet, Scope};
@@ -25,10 +25,10 @@ pub mod quantile;
 /// How many steps between neighbours one owner is to a query, in each scope.
 ///
 /// ```
-/// use scumble::mechanism::smooth::Steps;
+/// use scumble::mechanism::smooth::OwnerSteps;
 /// use scumble::scope::{AttributeSet, Scope};
 /// // Three rows for each owner, and one that is replaced by another is one that goes and one that comes.
-/// let steps = Steps::two().of_rows(3).reading(AttributeSet::new(["from", "to"])?);
+/// let steps = OwnerSteps::two().of_rows(3).reading(AttributeSet::new(["from", "to"])?);
 /// let by = |scope: Scope| steps.moves(1.0).map(|moves| moves.shifts(&scope).iter().map(|shift| shift.by.get()).sum::<f64>());
 /// assert_eq!((by(Scope::Presence)?, by(Scope::Person)?), (3.0, 6.0));
 /// assert_eq!(by(Scope::Attributes(AttributeSet::new(["to"])?))?, 6.0);
@@ -36,13 +36,13 @@ pub mod quantile;
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Steps {
+pub struct OwnerSteps {
     rows: u64,
     replaced: u64,
     attributes: AttributeSet,
 }
 
-impl Steps {
+impl OwnerSteps {
     /// One row that is replaced is one step, as one that comes or goes: the bounds A_k hold for it too.
     pub fn one() -> Self {
         Self { rows: 1, replaced: 1, attributes: AttributeSet::default() }
@@ -78,24 +78,24 @@ impl Steps {
 /// ```
 /// use scumble::quantity::epsilon;
 /// use scumble::Target;
-/// use scumble::event::Family;
-/// use scumble::mechanism::smooth::{Smooth, Steps};
+/// use scumble::event::NoiseFamily;
+/// use scumble::mechanism::smooth::{SmoothMechanism, OwnerSteps};
 /// use scumble::noise::InsecureSeededSource;
 /// // Sensitivities of up to 100,000 are possible, but near this data they are 92 + k.
-/// let smooth = Smooth::within(Family::Cauchy4, Target::pure(epsilon(1.0)?), 100_000)?;
+/// let smooth = SmoothMechanism::within(NoiseFamily::Cauchy4, Target::pure(epsilon(1.0)?), 100_000)?;
 /// let noisy = smooth.release(7713, |k| (92 + k).min(100_000), &mut InsecureSeededSource::new(1));
 /// assert!((noisy - 7713).abs() < 10_000);
-/// assert_eq!(smooth.events(&Steps::one())?.len(), 1);
+/// assert_eq!(smooth.events(&OwnerSteps::one())?.len(), 1);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 #[must_use]
-pub struct Smooth {
+pub struct SmoothMechanism {
     noise: SmoothNoise,
     levels: Levels,
 }
 
-impl Smooth {
+impl SmoothMechanism {
     /// With the noise as written.
     pub fn new(noise: SmoothNoise) -> Result<Self> {
         Ok(Self { levels: noise.table()?, noise })
@@ -105,7 +105,7 @@ impl Smooth {
     ///
     /// # Guarantee
     /// The event's loss in presence is at most the target, as accounting computes it.
-    pub fn within(family: Family, target: Target, most: u64) -> Result<Self> {
+    pub fn within(family: NoiseFamily, target: Target, most: u64) -> Result<Self> {
         let (growth, near) = start(family, target)?;
         let last = Levels::last_for(growth, most)?;
         let gamma = Quotient::new(growth.saturating_add(1), growth)?;
@@ -162,20 +162,20 @@ impl Smooth {
         let scale = self.levels.scale(level);
         // Scales are between 1/16 and 1e18, which quantities take.
         match (self.noise.family(), Scale::new(scale), Sigma::new(scale)) {
-            (Family::DiscreteLaplace, Ok(scale), _) => DiscreteLaplace::new(scale).add_to(value, bits),
-            (Family::DiscreteGaussian, _, Ok(sigma)) => DiscreteGaussian::new(sigma).add_to(value, bits),
+            (NoiseFamily::DiscreteLaplace, Ok(scale), _) => DiscreteLaplace::new(scale).add_to(value, bits),
+            (NoiseFamily::DiscreteGaussian, _, Ok(sigma)) => DiscreteGaussian::new(sigma).add_to(value, bits),
             (_, Ok(scale), _) => Cauchy4::new(scale).add_to(value, bits),
             (_, Err(_), _) => unreachable!("scales of levels are quantities"),
         }
     }
 
     /// What was done; the level is not in it.
-    pub fn events(&self, steps: &Steps) -> Result<Vec<Event>> {
+    pub fn events(&self, steps: &OwnerSteps) -> Result<Vec<Event>> {
         Ok(vec![Event::new(Word::SmoothNoise(self.noise), steps.moves(1.0)?)])
     }
 
     /// What a level that is published with discrete Laplace noise of this scale costs.
-    pub fn event_of_level(&self, scale: Scale, steps: &Steps) -> Result<Event> {
+    pub fn event_of_level(&self, scale: Scale, steps: &OwnerSteps) -> Result<Event> {
         Ok(Event::new(Word::DiscreteLaplace { scale }, steps.moves(1.0)?))
     }
 
@@ -203,30 +203,30 @@ impl Smooth {
     fn standard_error_at(&self, level: u32) -> f64 {
         let scale = self.levels.scale(level);
         match self.noise.family() {
-            Family::DiscreteLaplace => scale * std::f64::consts::SQRT_2,
+            NoiseFamily::DiscreteLaplace => scale * std::f64::consts::SQRT_2,
             // Of fourth-power tails too: s up to e^{−4.4s}.
-            Family::Cauchy4 | Family::DiscreteGaussian => scale,
+            NoiseFamily::Cauchy4 | NoiseFamily::DiscreteGaussian => scale,
         }
     }
 
     fn error_at(&self, beta: f64, level: u32) -> Result<f64> {
         let scale = self.levels.scale(level);
         Ok(match self.noise.family() {
-            Family::DiscreteLaplace => (scale * (1.0 / beta).ln()).ceil(),
+            NoiseFamily::DiscreteLaplace => (scale * (1.0 / beta).ln()).ceil(),
             // P[|Z| > q] ≤ 2e^{−q²/2σ²}, as for the continuous one.
-            Family::DiscreteGaussian => (scale * (2.0 * (2.0 / beta).ln()).sqrt()).ceil(),
-            Family::Cauchy4 => Cauchy4::new(Scale::new(scale)?).quantile(beta),
+            NoiseFamily::DiscreteGaussian => (scale * (2.0 * (2.0 / beta).ln()).sqrt()).ceil(),
+            NoiseFamily::Cauchy4 => Cauchy4::new(Scale::new(scale)?).quantile(beta),
         })
     }
 }
 
 /// For a test that replays it: the number, the level of its noise, and by how much the next owners can move it.
-fn said(value: i64, level: u32, bound: impl Fn(u64) -> u64) -> Said {
+fn said(value: i64, level: u32, bound: impl Fn(u64) -> u64) -> Announcement {
     let next = (0..NEXT_OWNERS).map(bound).collect();
-    Said {
+    Announcement {
         name: "smooth",
         law: Some(("smooth-noise", Vec::new())),
-        input: Input::Scaled(value.into(), level.into(), next),
+        input: MechanismInput::Scaled(value.into(), level.into(), next),
     }
 }
 
@@ -243,22 +243,24 @@ pub struct ErrorBar {
 }
 
 /// g, and an α near the one that is sought.
-fn start(family: Family, target: Target) -> Result<(u32, f64)> {
+fn start(family: NoiseFamily, target: Target) -> Result<(u32, f64)> {
     let (growth, near) = match (family, target) {
-        (Family::Cauchy4, Target::Pure(epsilon) | Target::Approximate(epsilon, _)) => {
+        (NoiseFamily::Cauchy4, Target::Pure(epsilon) | Target::Approximate(epsilon, _)) => {
             let growth = (10.0 / epsilon.get()).ceil();
             // 3^{3/4}·α + 3·ln γ ≤ ε is enough, and up to a fifth too strict.
             (growth, (epsilon.get() - 3.0 * (1.0 / growth).ln_1p()) / 3f64.powf(0.75))
         }
-        (Family::DiscreteLaplace, Target::Approximate(epsilon, delta)) if delta.get() > 0.0 => {
+        (NoiseFamily::DiscreteLaplace, Target::Approximate(epsilon, delta)) if delta.get() > 0.0 => {
             ((4.0 * (2.0 / delta.get()).ln() / epsilon.get()).ceil(), 0.8 * epsilon.get())
         }
         // The order at which Gaussian noise of (ε, δ) is best converted, and its α.
-        (Family::DiscreteGaussian, Target::Approximate(epsilon, delta)) if delta.get() > 0.0 => {
+        (NoiseFamily::DiscreteGaussian, Target::Approximate(epsilon, delta)) if delta.get() > 0.0 => {
             let logarithm = (1.0 / delta.get()).ln();
             ((4.0 + 8.0 * logarithm / epsilon.get()).ceil(), epsilon.get() / (2.0 * logarithm).max(0.1).sqrt())
         }
-        (Family::DiscreteGaussian, Target::Truncated(rho, omega)) => ((4.0 * omega.get()).ceil(), rho.get().sqrt()),
+        (NoiseFamily::DiscreteGaussian, Target::Truncated(rho, omega)) => {
+            ((4.0 * omega.get()).ceil(), rho.get().sqrt())
+        }
         _ => {
             return Err(Error::refused(format!(
                 "smooth noise of the family {} is not calibrated to {target}: cauchy4 takes epsilon, discrete-laplace epsilon and delta, discrete-gaussian these or rho and omega",
@@ -274,9 +276,9 @@ fn start(family: Family, target: Target) -> Result<(u32, f64)> {
 
 /// Whether accounting says that the noise is within the target.
 fn is_certified(noise: SmoothNoise, target: Target) -> Result<bool> {
-    let loss = || Loss::of([Event::new(Word::SmoothNoise(noise), Steps::one().moves(1.0)?)], Scope::Presence);
+    let loss = || Loss::of([Event::new(Word::SmoothNoise(noise), OwnerSteps::one().moves(1.0)?)], Scope::Presence);
     Ok(match (noise.family(), target) {
-        (Family::Cauchy4, Target::Pure(epsilon) | Target::Approximate(epsilon, _)) => {
+        (NoiseFamily::Cauchy4, Target::Pure(epsilon) | Target::Approximate(epsilon, _)) => {
             loss()?.epsilon(Delta::new(0.0)?).upper <= epsilon.get()
         }
         (_, Target::Approximate(epsilon, delta)) => loss()?.delta(epsilon).upper <= delta.get(),
@@ -291,7 +293,7 @@ fn is_certified(noise: SmoothNoise, target: Target) -> Result<bool> {
 /// The same, or nearly, and quickly.
 fn is_within(noise: SmoothNoise, target: Target) -> Result<bool> {
     match (noise.family(), target) {
-        (Family::DiscreteLaplace, Target::Approximate(epsilon, delta)) => {
+        (NoiseFamily::DiscreteLaplace, Target::Approximate(epsilon, delta)) => {
             Ok(loss::delta_of_smooth_noise(&noise, epsilon.get())? <= delta.get())
         }
         _ => is_certified(noise, target),

@@ -1,6 +1,6 @@
 use super::quantile::QuantileBounds;
 use super::*;
-use crate::harness::{Claim, Distribution, Probability, Slack, check, neighbours};
+use crate::harness::{Claim, Distribution, ProbabilityInterval, Slack, check, neighbours};
 use crate::noise::cauchy4::norm;
 use crate::quantity::{Epsilon, Omega, Rho};
 use std::collections::BTreeSet;
@@ -42,36 +42,36 @@ fn quantiles_are_the_golden_ones() {
 }
 
 /// A median's level and value, from records whose first attribute is read.
-fn state(smooth: &Smooth, records: &[Vec<i64>]) -> (u32, i64) {
+fn state(smooth: &SmoothMechanism, records: &[Vec<i64>]) -> (u32, i64) {
     let values: Vec<i64> = records.iter().map(|record| record[0]).collect();
     let bounds = QuantileBounds::new(&values, (1, 2), (0, 16)).unwrap();
     (smooth.levels.smooth(|k| bounds.at(k)), bounds.value())
 }
 
 /// The law of what is published, on a window; what is beyond is not listed.
-fn law(smooth: &Smooth, state: &(u32, i64)) -> Distribution<i64> {
+fn law(smooth: &SmoothMechanism, state: &(u32, i64)) -> Distribution<i64> {
     let (family, scale) = (smooth.noise.family(), smooth.levels.scale(state.0));
     let weight = |z: i64| match family {
-        Family::Cauchy4 => 1.0 / (1.0 + (z as f64 / scale).powi(4)),
-        Family::DiscreteLaplace => (-(z.abs() as f64) / scale).exp(),
-        Family::DiscreteGaussian => (-((z * z) as f64) / (2.0 * scale * scale)).exp(),
+        NoiseFamily::Cauchy4 => 1.0 / (1.0 + (z as f64 / scale).powi(4)),
+        NoiseFamily::DiscreteLaplace => (-(z.abs() as f64) / scale).exp(),
+        NoiseFamily::DiscreteGaussian => (-((z * z) as f64) / (2.0 * scale * scale)).exp(),
     };
     let total: f64 = match family {
-        Family::Cauchy4 => norm(scale),
+        NoiseFamily::Cauchy4 => norm(scale),
         _ => (-20_000..=20_000).map(weight).sum(),
     };
     // Gaussian masses end where f64 does.
-    let reach = if family == Family::DiscreteGaussian { 400 } else { 900 };
+    let reach = if family == NoiseFamily::DiscreteGaussian { 400 } else { 900 };
     let listed: Vec<f64> = (-reach..=reach).map(|z| weight(z - state.1) / total).collect();
     let rest = (1.0 - listed.iter().sum::<f64>()).max(0.0) + 1e-15;
-    Distribution::new((-reach..=reach).zip(listed.into_iter().map(|p| Probability::near(p, 1e-12))), rest)
+    Distribution::new((-reach..=reach).zip(listed.into_iter().map(|p| ProbabilityInterval::near(p, 1e-12))), rest)
 }
 
 /// Levels and answers of neighbours, without what they have in common.
-type States = Vec<((u32, i64), (u32, i64))>;
+type NeighbourStates = Vec<((u32, i64), (u32, i64))>;
 
 /// Medians of up to four values in 0..=16 and all neighbours in presence, in person and in attributes: levels differ by at most 1, answers by at most the reach of the lesser one.
-fn small_medians(smooth: &Smooth) -> [(States, Scope); 3] {
+fn small_medians(smooth: &SmoothMechanism) -> [(NeighbourStates, Scope); 3] {
     let universe: Vec<Vec<i64>> = (0..=16).map(|value| vec![value, 0]).collect();
     let people: Vec<_> = (1..=3).flat_map(|owners| neighbours::person(&universe, owners)).collect();
     let values: Vec<_> = (1..=3).flat_map(|owners| neighbours::attributes(&universe, owners, &[0])).collect();
@@ -95,15 +95,15 @@ fn set(name: &str) -> AttributeSet {
     AttributeSet::new([name]).unwrap()
 }
 
-fn noise_of(family: Family) -> Smooth {
-    Smooth::new(SmoothNoise::new(family, "9/8".parse().unwrap(), "1/3".parse().unwrap(), 24).unwrap()).unwrap()
+fn noise_of(family: NoiseFamily) -> SmoothMechanism {
+    SmoothMechanism::new(SmoothNoise::new(family, "9/8".parse().unwrap(), "1/3".parse().unwrap(), 24).unwrap()).unwrap()
 }
 
 /// Over all distinct (level, level, shift) the loss of the drawn laws is the claim, both orders.
 #[test]
 fn small_medians_cost_what_the_event_says() {
-    let smooth = noise_of(Family::Cauchy4);
-    let events = smooth.events(&Steps::one().reading(set("value"))).unwrap();
+    let smooth = noise_of(NoiseFamily::Cauchy4);
+    let events = smooth.events(&OwnerSteps::one().reading(set("value"))).unwrap();
     for (distinct, scope) in small_medians(&smooth) {
         let run = |state: &(u32, i64)| law(&smooth, state);
         let claim = Claim { deltas: Vec::new(), ..Claim::of(&events, &scope, &[]) };
@@ -123,8 +123,8 @@ fn small_medians_cost_what_the_event_says() {
 /// is reached from ε = 0.4 on: 3% less is refused. (Against the curve itself, without the grid, 1% is: `loss::words::smooth_noise`.)
 #[test]
 fn small_medians_by_laplace_noise_cost_what_the_event_says() {
-    let smooth = noise_of(Family::DiscreteLaplace);
-    let events = smooth.events(&Steps::one().reading(set("value"))).unwrap();
+    let smooth = noise_of(NoiseFamily::DiscreteLaplace);
+    let events = smooth.events(&OwnerSteps::one().reading(set("value"))).unwrap();
     for (distinct, scope) in small_medians(&smooth) {
         let run = |state: &(u32, i64)| law(&smooth, state);
         let claim = |epsilons: &[f64]| Claim { pure: None, ..Claim::of(&events, &scope, epsilons) };
@@ -142,10 +142,10 @@ fn small_medians_by_laplace_noise_cost_what_the_event_says() {
 /// accounting makes of that.
 #[test]
 fn small_medians_by_gaussian_noise_cost_what_the_event_says() {
-    let smooth = noise_of(Family::DiscreteGaussian);
+    let smooth = noise_of(NoiseFamily::DiscreteGaussian);
     let (rho, omega) = loss::truncated_of_smooth_noise(&smooth.noise()).unwrap();
     let orders = [1.1, 1.5, 2.0, 2.3, omega * (1.0 - 1e-9)];
-    let events = smooth.events(&Steps::one().reading(set("value"))).unwrap();
+    let events = smooth.events(&OwnerSteps::one().reading(set("value"))).unwrap();
     for (distinct, scope) in small_medians(&smooth) {
         let run = |state: &(u32, i64)| law(&smooth, state);
         let claim = |rho: f64| {
@@ -163,9 +163,9 @@ fn small_medians_by_gaussian_noise_cost_what_the_event_says() {
 /// A level is published beside an answer: both together cost the sum of their events.
 #[test]
 fn an_error_bar_is_made_of_a_level_with_noise() {
-    let smooth = Smooth::within(Family::Cauchy4, Target::pure(Epsilon::new(1.0).unwrap()), 1000).unwrap();
+    let smooth = SmoothMechanism::within(NoiseFamily::Cauchy4, Target::pure(Epsilon::new(1.0).unwrap()), 1000).unwrap();
     let scale = Scale::new(10.0).unwrap();
-    let event = smooth.event_of_level(scale, &Steps::two()).unwrap();
+    let event = smooth.event_of_level(scale, &OwnerSteps::two()).unwrap();
     assert!((Loss::of([event], Scope::Person).unwrap().epsilon(Delta::new(0.0).unwrap()).upper - 0.2).abs() < 1e-9);
     let mut bits = crate::noise::InsecureSeededSource::new(3);
     let (runs, truth) = (2000, 5000);
@@ -188,11 +188,12 @@ fn an_error_bar_is_made_of_a_level_with_noise() {
 #[test]
 fn calibrated_noise_is_within_and_one_step_more_is_not() {
     for epsilon in [0.1, 1.0, 4.0] {
-        let smooth = Smooth::within(Family::Cauchy4, Target::pure(Epsilon::new(epsilon).unwrap()), 1000).unwrap();
+        let smooth =
+            SmoothMechanism::within(NoiseFamily::Cauchy4, Target::pure(Epsilon::new(epsilon).unwrap()), 1000).unwrap();
         let cost = |alpha: Quotient| {
             let noise =
-                SmoothNoise::new(Family::Cauchy4, smooth.noise().gamma(), alpha, smooth.noise().levels()).unwrap();
-            let events = Smooth::new(noise).unwrap().events(&Steps::two()).unwrap();
+                SmoothNoise::new(NoiseFamily::Cauchy4, smooth.noise().gamma(), alpha, smooth.noise().levels()).unwrap();
+            let events = SmoothMechanism::new(noise).unwrap().events(&OwnerSteps::two()).unwrap();
             let loss = |scope| Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).upper;
             assert!((loss(Scope::Person) / loss(Scope::Presence) - 2.0).abs() < 1e-9);
             loss(Scope::Presence)
@@ -203,11 +204,12 @@ fn calibrated_noise_is_within_and_one_step_more_is_not() {
         assert!(cost(Quotient::new(above + above / 100 + 1, below).unwrap()) > epsilon * 0.999);
     }
     // Specification 4.3: at ε = 1 and β = 0.1 about 0.367; rounded scales are a little worse.
-    let (above, below) = Smooth::within(Family::Cauchy4, Target::pure(Epsilon::new(1.0).unwrap()), 200_000)
-        .unwrap()
-        .noise()
-        .alpha()
-        .parts();
+    let (above, below) =
+        SmoothMechanism::within(NoiseFamily::Cauchy4, Target::pure(Epsilon::new(1.0).unwrap()), 200_000)
+            .unwrap()
+            .noise()
+            .alpha()
+            .parts();
     let alpha = f64::from(above) / f64::from(below);
     assert!((0.33..0.39).contains(&alpha), "{alpha}");
 }
@@ -215,48 +217,48 @@ fn calibrated_noise_is_within_and_one_step_more_is_not() {
 #[test]
 fn other_families_are_calibrated_to_their_own_notions() {
     let target = Target::approximate(Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
-    let laplace = Smooth::within(Family::DiscreteLaplace, target, 100).unwrap();
+    let laplace = SmoothMechanism::within(NoiseFamily::DiscreteLaplace, target, 100).unwrap();
     let (above, below) = laplace.noise().alpha().parts();
     assert!((0.6..0.95).contains(&(f64::from(above) / f64::from(below))), "{:?}", laplace.noise());
     assert!(
-        Loss::of(laplace.events(&Steps::one()).unwrap(), Scope::Person)
+        Loss::of(laplace.events(&OwnerSteps::one()).unwrap(), Scope::Person)
             .unwrap()
             .delta(Epsilon::new(1.0).unwrap())
             .upper
             <= 1e-6
     );
     // Gaussian noise of one scale has σ 4.2 times its sensitivity here; that of levels is larger, and not by much.
-    let gaussian = Smooth::within(Family::DiscreteGaussian, target, 100).unwrap();
+    let gaussian = SmoothMechanism::within(NoiseFamily::DiscreteGaussian, target, 100).unwrap();
     let (above, below) = gaussian.noise().alpha().parts();
     assert!((0.15..0.24).contains(&(f64::from(above) / f64::from(below))), "{:?}", gaussian.noise());
-    let delta = Loss::of(gaussian.events(&Steps::one()).unwrap(), Scope::Person)
+    let delta = Loss::of(gaussian.events(&OwnerSteps::one()).unwrap(), Scope::Person)
         .unwrap()
         .delta(Epsilon::new(1.0).unwrap())
         .upper;
     assert!(delta <= 1e-6 && delta > 0.9e-6, "{delta}");
     let target = Target::tcdp(Rho::new(0.05).unwrap(), Omega::new(8.0).unwrap());
-    let gaussian = Smooth::within(Family::DiscreteGaussian, target, 100).unwrap();
+    let gaussian = SmoothMechanism::within(NoiseFamily::DiscreteGaussian, target, 100).unwrap();
     let (rho, omega) = crate::loss::truncated_of_smooth_noise(&gaussian.noise()).unwrap();
     assert!(rho <= 0.05 && rho > 0.03 && omega >= 8.0);
     for (family, target) in [
-        (Family::DiscreteLaplace, Target::pure(Epsilon::new(1.0).unwrap())),
-        (Family::Cauchy4, Target::zcdp(Rho::new(1.0).unwrap())),
-        (Family::DiscreteGaussian, Target::pure(Epsilon::new(1.0).unwrap())),
-        (Family::Cauchy4, Target::pure(Epsilon::new(0.0).unwrap())),
-        (Family::Cauchy4, Target::pure(Epsilon::new(1e-12).unwrap())),
+        (NoiseFamily::DiscreteLaplace, Target::pure(Epsilon::new(1.0).unwrap())),
+        (NoiseFamily::Cauchy4, Target::zcdp(Rho::new(1.0).unwrap())),
+        (NoiseFamily::DiscreteGaussian, Target::pure(Epsilon::new(1.0).unwrap())),
+        (NoiseFamily::Cauchy4, Target::pure(Epsilon::new(0.0).unwrap())),
+        (NoiseFamily::Cauchy4, Target::pure(Epsilon::new(1e-12).unwrap())),
     ] {
-        assert!(Smooth::within(family, target, 100).is_err(), "{family:?} {target}");
+        assert!(SmoothMechanism::within(family, target, 100).is_err(), "{family:?} {target}");
     }
 }
 
 /// Two steps for an owner of several rows, instead of two for each row, passed all tests but an example in the documentation.
 #[test]
 fn steps_are_those_of_all_rows() {
-    let cost = |steps: &Steps, scope: Scope| {
+    let cost = |steps: &OwnerSteps, scope: Scope| {
         let event = Event::new(Word::Pure { epsilon: 0.1.try_into().unwrap() }, steps.moves(1.0).unwrap());
         Claim::of(&[event], &scope, &[]).pure.unwrap()
     };
-    for (steps, person) in [(Steps::one(), 0.3), (Steps::two(), 0.6)] {
+    for (steps, person) in [(OwnerSteps::one(), 0.3), (OwnerSteps::two(), 0.6)] {
         let steps = steps.of_rows(3).reading(set("value"));
         let near = |scope: Scope, expected: f64| assert!((cost(&steps, scope) - expected).abs() < 1e-12, "{steps:?}");
         near(Scope::Presence, 0.3);

@@ -1,13 +1,13 @@
 use super::*;
 use crate::harness::statistics::assert_agree;
-use crate::harness::{Claim, Distribution, Probability, Slack, check};
+use crate::harness::{Claim, Distribution, ProbabilityInterval, Slack, check};
 use crate::noise::InsecureSeededSource;
 use crate::scope::Scope;
 
 /// P\[DLap = z\] and P\[DLap < k\], in closed form.
-struct Laplace(f64);
+struct LaplaceFormula(f64);
 
-impl Laplace {
+impl LaplaceFormula {
     fn of(noise: &DiscreteLaplace) -> Self {
         Self((-1.0 / noise.scale().get()).exp())
     }
@@ -24,10 +24,10 @@ impl Laplace {
 
 /// P\[first at or above is t\] = Σ_ρ P\[ρ\]·Π P\[ν < T + ρ − u_i\]·P\[ν ≥ T + ρ − u_t\]; the last is that none is.
 pub(crate) fn law(test: &SparseVector, scores: &[i64], threshold: i64) -> Vec<f64> {
-    law_of(&Laplace::of(&test.threshold), &Laplace::of(&test.question), scores, threshold)
+    law_of(&LaplaceFormula::of(&test.threshold), &LaplaceFormula::of(&test.question), scores, threshold)
 }
 
-fn law_of(rho: &Laplace, nu: &Laplace, scores: &[i64], threshold: i64) -> Vec<f64> {
+fn law_of(rho: &LaplaceFormula, nu: &LaplaceFormula, scores: &[i64], threshold: i64) -> Vec<f64> {
     // The scale is −1/ln of the decay.
     let reach = (-45.0 / rho.0.ln()) as i64 + 60;
     let mut law = vec![0.0; scores.len() + 1];
@@ -45,7 +45,7 @@ fn law_of(rho: &Laplace, nu: &Laplace, scores: &[i64], threshold: i64) -> Vec<f6
 
 fn distribution(test: &SparseVector, scores: &[i64], threshold: i64) -> Distribution<usize> {
     let law = law(test, scores, threshold);
-    Distribution::new(law.into_iter().map(|p| Probability::near(p, 1e-10)).enumerate(), 1e-15)
+    Distribution::new(law.into_iter().map(|p| ProbabilityInterval::near(p, 1e-10)).enumerate(), 1e-15)
 }
 
 fn golden(name: &str) -> serde_json::Value {
@@ -63,11 +63,14 @@ fn sequences_have_the_golden_probabilities() {
         let rates = ["scale_threshold", "scale_query"].map(|field| 1.0 / input(field).as_f64().unwrap());
         let threshold = input("threshold").as_i64().unwrap();
         // Where all scores move the same way, the same noise is worth half as much on the questions.
-        let general =
-            SparseVector::new(Epsilon::new(rates[0]).unwrap(), Epsilon::new(2.0 * rates[1]).unwrap(), Change::General)
-                .unwrap();
+        let general = SparseVector::new(
+            Epsilon::new(rates[0]).unwrap(),
+            Epsilon::new(2.0 * rates[1]).unwrap(),
+            ScoreChange::General,
+        )
+        .unwrap();
         let monotone =
-            SparseVector::new(Epsilon::new(rates[0]).unwrap(), Epsilon::new(rates[1]).unwrap(), Change::Monotone)
+            SparseVector::new(Epsilon::new(rates[0]).unwrap(), Epsilon::new(rates[1]).unwrap(), ScoreChange::Monotone)
                 .unwrap();
         for test in [&general, &monotone] {
             let near = |field: &str, found: f64| {
@@ -81,18 +84,18 @@ fn sequences_have_the_golden_probabilities() {
             near("neighbour_probability", right[last]);
             near("no_crossing_probability", left[last + 1]);
             near("log_ratio", (left[last] / right[last]).ln());
-            let claim = if test.change == Change::Monotone { "claim_monotone" } else { "claim" };
+            let claim = if test.change == ScoreChange::Monotone { "claim_monotone" } else { "claim" };
             near(claim, test.epsilon.get());
         }
     }
 }
 
 /// All score vectors of three questions, with all that differ as one owner may change them.
-fn pairs(change: Change, both_ways: bool) -> Vec<(Vec<i64>, Vec<i64>)> {
+fn pairs(change: ScoreChange, both_ways: bool) -> Vec<(Vec<i64>, Vec<i64>)> {
     let vectors = |low: i64, high: i64| {
         (low..=high).flat_map(move |a| (low..=high).flat_map(move |b| (low..=high).map(move |c| vec![a, b, c])))
     };
-    let least = if change == Change::General || both_ways { -1 } else { 0 };
+    let least = if change == ScoreChange::General || both_ways { -1 } else { 0 };
     let moved = |scores: &[i64], by: &[i64]| scores.iter().zip(by).map(|(score, by)| score + by).collect::<Vec<i64>>();
     vectors(-2, 2)
         .flat_map(|scores| vectors(least, 1).map(move |by| (scores.clone(), moved(&scores, &by))).collect::<Vec<_>>())
@@ -103,7 +106,7 @@ fn pairs(change: Change, both_ways: bool) -> Vec<(Vec<i64>, Vec<i64>)> {
 #[test]
 fn every_sequence_costs_what_the_event_says() {
     let value = AttributeSet::new(["value"]).unwrap();
-    for (change, seen) in [(Change::General, [false, true, true]), (Change::Monotone, [false, true, true])] {
+    for (change, seen) in [(ScoreChange::General, [false, true, true]), (ScoreChange::Monotone, [false, true, true])] {
         let test = SparseVector::new(Epsilon::new(0.3).unwrap(), Epsilon::new(0.6).unwrap(), change).unwrap();
         let events = test.events(&value).unwrap();
         for (scope, both_ways) in [Scope::Presence, Scope::Person, Scope::Attributes(value.clone())].iter().zip(seen) {
@@ -118,12 +121,12 @@ fn every_sequence_costs_what_the_event_says() {
 /// 20 questions that come nearer, and one that goes away: within 1% of the claim, so that a claim 1% too small fails.
 #[test]
 fn the_claim_is_tight() {
-    for change in [Change::General, Change::Monotone] {
+    for change in [ScoreChange::General, ScoreChange::Monotone] {
         let test = SparseVector::within(Epsilon::new(0.9).unwrap(), change).unwrap();
         let (mut left, mut right) = (vec![2; 40], vec![3; 40]);
         left.push(-12);
         // Where all move the same way, the worst that the last can do is to stay.
-        right.push(if change == Change::General { -13 } else { -12 });
+        right.push(if change == ScoreChange::General { -13 } else { -12 });
         let pairs = [(left, right)];
         let claim = |epsilon: f64| Claim { pure: Some(epsilon), ..Claim::default() };
         let law = |scores: &Vec<i64>| distribution(&test, scores, 0);
@@ -136,17 +139,18 @@ fn the_claim_is_tight() {
 /// draw is compared with the law of the ε₁ and ε₂ that the event charges. Seeded; each comparison fails by chance once in 10^9.
 #[test]
 fn rounds_are_drawn_from_the_law_that_is_charged() {
-    for (change, moved, seed) in [(Change::General, 2.0, 31), (Change::Monotone, 1.0, 32)] {
+    for (change, moved, seed) in [(ScoreChange::General, 2.0, 31), (ScoreChange::Monotone, 1.0, 32)] {
         let test = SparseVector::new(Epsilon::new(0.4).unwrap(), Epsilon::new(0.7).unwrap(), change).unwrap();
         let events = test.events(&AttributeSet::empty()).unwrap();
         assert!(matches!(events[0].word(), Word::Pure { epsilon } if (epsilon.get() - 1.1).abs() < 1e-12));
-        let (secret, question) = (Laplace((-0.4f64).exp()), Laplace((-0.7f64 / moved).exp()));
+        let (secret, question) = (LaplaceFormula((-0.4f64).exp()), LaplaceFormula((-0.7f64 / moved).exp()));
         let (draws, mut bits) = (60_000u64, InsecureSeededSource::new(seed));
         let drawn: Vec<i64> = (0..draws).map(|_| test.open(&mut bits).secret() as i64).collect();
         let times = |z: i64| drawn.iter().filter(|found| **found == z).count() as u64;
         assert_agree("the secret", draws, (-20..=20).map(|z| (times(z), secret.mass(z))));
         // Given the secret 3 and the threshold 5, a score of 4 goes on if its noise is below 4.
-        let below = (0..draws).filter(|_| test.ask(Round::resumed(3), 4, 5, &mut bits).is_some()).count() as u64;
+        let below =
+            (0..draws).filter(|_| test.ask(ThresholdNoise::resumed(3), 4, 5, &mut bits).is_some()).count() as u64;
         assert_agree("a question", draws, [(below, question.below(4)), (draws - below, 1.0 - question.below(4))]);
         let scores = [-1, 2, 0, 3];
         let found: Vec<usize> =
@@ -160,7 +164,7 @@ fn rounds_are_drawn_from_the_law_that_is_charged() {
 /// "Charged only on updates" is false: answers that were all below have cost ε₁ already.
 #[test]
 fn an_open_round_has_cost_its_first_part() {
-    let test = SparseVector::new(Epsilon::new(0.3).unwrap(), Epsilon::new(0.6).unwrap(), Change::General).unwrap();
+    let test = SparseVector::new(Epsilon::new(0.3).unwrap(), Epsilon::new(0.6).unwrap(), ScoreChange::General).unwrap();
     let none = |score: i64| law(&test, &[score; 300], 0)[300];
     let lost = (none(0) / none(1)).ln();
     assert!(lost > 0.299 && lost <= 0.3 + 1e-9, "{lost}");
@@ -179,8 +183,10 @@ fn what_is_exceeded_is_the_least() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    assert!(SparseVector::within(Epsilon::new(0.0).unwrap(), Change::General).is_err());
-    assert!(SparseVector::new(Epsilon::new(0.1).unwrap(), Epsilon::new(0.0).unwrap(), Change::General).is_err());
-    assert!(SparseVector::new(Epsilon::new(f64::NAN).unwrap(), Epsilon::new(1.0).unwrap(), Change::General).is_err());
-    assert_eq!(format!("{:?}", Round::resumed(12345)), "Round(secret)");
+    assert!(SparseVector::within(Epsilon::new(0.0).unwrap(), ScoreChange::General).is_err());
+    assert!(SparseVector::new(Epsilon::new(0.1).unwrap(), Epsilon::new(0.0).unwrap(), ScoreChange::General).is_err());
+    assert!(
+        SparseVector::new(Epsilon::new(f64::NAN).unwrap(), Epsilon::new(1.0).unwrap(), ScoreChange::General).is_err()
+    );
+    assert_eq!(format!("{:?}", ThresholdNoise::resumed(12345)), "Round(secret)");
 }

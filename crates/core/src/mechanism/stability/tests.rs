@@ -2,7 +2,7 @@ use super::*;
 use crate::event::Touch;
 use crate::harness::{self, Claim, Distribution, Slack, check, effort, neighbours};
 use crate::loss::Loss;
-use crate::loss::filter::Spent;
+use crate::loss::filter::Odometer;
 use crate::noise::InsecureSeededSource;
 use crate::quantity::{Scale, Sigma};
 use crate::scope::Scope;
@@ -16,7 +16,7 @@ fn distribution(scale: f64, threshold: i64, dataset: &[u8]) -> Distribution<(Opt
         let outcome = |z: i64| {
             let noisy = count + z;
             let shown = (count > 0 && noisy >= threshold).then_some(noisy);
-            (shown, harness::Probability::near((-(z.abs() as f64) / scale).exp() / total, 1e-12))
+            (shown, harness::ProbabilityInterval::near((-(z.abs() as f64) / scale).exp() / total, 1e-12))
         };
         Distribution::new((-400..=400).map(outcome), 1e-40)
     };
@@ -95,7 +95,10 @@ fn an_owner_with_several_keys_is_covered() {
     let run = |owners: &u64| {
         let shown = selection.probability(*owners);
         let coin = Distribution::new(
-            [(true, harness::Probability::near(shown, 1e-12)), (false, harness::Probability::near(1.0 - shown, 1e-12))],
+            [
+                (true, harness::ProbabilityInterval::near(shown, 1e-12)),
+                (false, harness::ProbabilityInterval::near(1.0 - shown, 1e-12)),
+            ],
             0.0,
         );
         coin.product(&coin)
@@ -105,9 +108,9 @@ fn an_owner_with_several_keys_is_covered() {
 }
 
 /// A pair of laws as (probability under the one, under the other) for outcomes of equal ratio.
-type Pair = Vec<(f64, f64)>;
+type LawPair = Vec<(f64, f64)>;
 
-fn merged(pairs: impl Iterator<Item = (f64, f64)>) -> Pair {
+fn merged(pairs: impl Iterator<Item = (f64, f64)>) -> LawPair {
     let mut by_ratio: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
     for (p, q) in pairs.filter(|(p, q)| p + q > 0.0) {
         let entry = by_ratio.entry(((p / q).ln() * 1e9).round() as i64).or_default();
@@ -116,7 +119,7 @@ fn merged(pairs: impl Iterator<Item = (f64, f64)>) -> Pair {
     by_ratio.into_values().collect()
 }
 
-fn delta_of(pair: &Pair, epsilon: f64) -> f64 {
+fn delta_of(pair: &LawPair, epsilon: f64) -> f64 {
     pair.iter().map(|(p, q)| (p - epsilon.exp() * q).max(0.0)).sum()
 }
 
@@ -146,7 +149,7 @@ fn law(made: &StabilityHistogram, count: i64) -> BTreeMap<Option<i64>, f64> {
 }
 
 /// The exact pair of two tables, given the counts of their keys.
-fn pair_of(laws: &[BTreeMap<Option<i64>, f64>], left: &[i64], right: &[i64]) -> Pair {
+fn pair_of(laws: &[BTreeMap<Option<i64>, f64>], left: &[i64], right: &[i64]) -> LawPair {
     let mut whole = vec![(1.0, 1.0)];
     for (left, right) in left.iter().zip(right).filter(|(left, right)| left != right) {
         let (left, right) = (&laws[*left as usize], &laws[*right as usize]);
@@ -206,7 +209,7 @@ fn group_costs(made: &StabilityHistogram, records: &[Vec<usize>], each: i64, siz
     let mut tightest = 0.0f64;
     for (scope, alone) in [(Scope::Presence, true), (Scope::Person, false)] {
         let group = scope.group(size.try_into().unwrap());
-        let spent = Spent::of(&events, &group).ok();
+        let spent = Odometer::of(&events, &group).ok();
         let pure = spent.as_ref().and_then(|spent| Some((spent.pure_sum()?.to_f64_up(), spent.delta().to_f64_up())));
         let by_filter = |factor: f64| {
             let at = (spent.as_ref()?.delta().to_f64_up() * factor).min(1.0);
@@ -288,7 +291,7 @@ fn selected_keys_cost_what_their_events_say() {
         };
         let events = selection.events().unwrap();
         let claims = [Scope::Presence, Scope::Person].map(|scope| {
-            let spent = Spent::of(&events, &scope).unwrap();
+            let spent = Odometer::of(&events, &scope).unwrap();
             (spent.pure_sum().unwrap().to_f64_up(), spent.delta().to_f64_up())
         });
         let most = selection.certain_from() + 1;
@@ -319,7 +322,7 @@ fn selected_keys_cost_what_their_events_say() {
 fn what_several_changed_keys_cost() {
     let selection = KeySelection::new(Epsilon::new(0.6).unwrap(), Delta::new(1e-6).unwrap(), 3).unwrap();
     let cost = |scope: Scope| {
-        let spent = Spent::of(&selection.events().unwrap(), &scope).unwrap();
+        let spent = Odometer::of(&selection.events().unwrap(), &scope).unwrap();
         (spent.pure_sum().unwrap().to_f64_up(), spent.delta().to_f64_up())
     };
     // Not less, and not more than sums on the ledger's grid are rounded up by.
@@ -338,7 +341,7 @@ fn what_several_changed_keys_cost() {
     let events = selection.events_moving(&moves).unwrap();
     let spent = |names: &[&str]| {
         let scope = Scope::Attributes(AttributeSet::new(names.iter().copied()).unwrap());
-        Spent::of(&events, &scope).unwrap().pure_sum().unwrap().to_f64_up()
+        Odometer::of(&events, &scope).unwrap().pure_sum().unwrap().to_f64_up()
     };
     assert!(is(spent(&["town"]), 1.2) && is(spent(&["town", "age"]), 1.2) && spent(&["nothing"]) == 0.0);
     assert!(is(spent(&["sick"]), 0.2));

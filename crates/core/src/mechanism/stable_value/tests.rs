@@ -1,6 +1,6 @@
 use super::*;
 use crate::event::{Shift, Touch};
-use crate::harness::{Claim, Distribution, Probability as Near, Slack, check, neighbours};
+use crate::harness::{Claim, Distribution, ProbabilityInterval as Near, Slack, check, neighbours};
 use crate::scope::{AttributeSet, Scope};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,7 +16,7 @@ fn modes_are_the_golden_ones() {
         let vector = golden(name);
         let counts: BTreeMap<String, u64> = serde_json::from_value(vector["input"]["counts"].clone()).unwrap();
         let keys: Vec<&String> = counts.keys().collect();
-        let found = mode(&counts.values().copied().collect::<Vec<_>>(), Keys::Public).unwrap();
+        let found = mode(&counts.values().copied().collect::<Vec<_>>(), KeyDomain::Public).unwrap();
         assert_eq!(*keys[found.key], vector["expected"]["mode"]);
         assert_eq!(found.person, vector["expected"]["distance_person"].as_u64().unwrap());
         assert_eq!(found.presence, vector["expected"]["distance_presence"].as_u64().unwrap());
@@ -55,7 +55,7 @@ fn distances_are_those_of_a_search() {
     for owners in 1..=5 {
         for values in neighbours::datasets(&[0usize, 1, 2], owners) {
             let start = counts(&values, 3);
-            let found = mode(&start, Keys::Public).unwrap();
+            let found = mode(&start, KeyDomain::Public).unwrap();
             let changed = |now: &[u64], from: usize, to: usize| {
                 let mut next = now.to_vec();
                 next[from] -= 1;
@@ -88,10 +88,10 @@ fn distances_are_those_of_a_search() {
 }
 
 /// The law of a mode among three keys, of which the first two are the table's where keys are unknown.
-fn law(stable: &StableValue, values: &[usize], keys: Keys) -> Distribution<Option<usize>> {
+fn law(stable: &StableValue, values: &[usize], keys: KeyDomain) -> Distribution<Option<usize>> {
     let counts = counts(values, 3);
     // Keys that nobody has are not known.
-    let known: Vec<usize> = (0..3).filter(|key| keys == Keys::Public || counts[*key] > 0).collect();
+    let known: Vec<usize> = (0..3).filter(|key| keys == KeyDomain::Public || counts[*key] > 0).collect();
     let found = mode(&known.iter().map(|key| counts[*key]).collect::<Vec<_>>(), keys);
     let Some(found) = found else { return Distribution::new([(None, Near::near(1.0, 1e-12))], 0.0) };
     let chance = stable.probability(found.person);
@@ -105,10 +105,10 @@ fn law(stable: &StableValue, values: &[usize], keys: Keys) -> Distribution<Optio
 #[test]
 fn modes_cost_what_the_event_says() {
     let stable = StableValue::new(Epsilon::new(0.5).unwrap(), Delta::new(0.02).unwrap()).unwrap();
-    let events = stable.events(&Steps::one().reading(AttributeSet::new(["value"]).unwrap())).unwrap();
+    let events = stable.events(&OwnerSteps::one().reading(AttributeSet::new(["value"]).unwrap())).unwrap();
     let universe = [0usize, 1, 2];
     let people: Vec<_> = (1..=7).flat_map(|owners| neighbours::person(&universe, owners)).collect();
-    for keys in [Keys::Public, Keys::Unknown] {
+    for keys in [KeyDomain::Public, KeyDomain::Unknown] {
         // Other values of the one attribute that is read are another person.
         let value = Scope::Attributes(AttributeSet::new(["value"]).unwrap());
         for (pairs, scope) in [

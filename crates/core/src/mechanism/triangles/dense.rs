@@ -1,7 +1,7 @@
 //! The vertices of the highest degrees, as rows of bits: where a graph is dense, its neighbours are counted 64 at a time.
 
 /// Which of the first vertices are joined.
-pub(super) struct Dense {
+pub(super) struct DenseGraph {
     size: u32,
     /// Words of a row.
     words: usize,
@@ -11,7 +11,7 @@ pub(super) struct Dense {
 /// More rows would take more than 32 MiB.
 const MOST: u32 = 1 << 14;
 
-impl Dense {
+impl DenseGraph {
     /// The rows of the first `size` vertices, or of as many as there is room for; `of` are a vertex's neighbours, rising.
     pub fn new<'a>(size: u32, of: impl Fn(u32) -> &'a [u32]) -> Self {
         let size = size.min(MOST);

@@ -1,6 +1,6 @@
 //! An undirected graph on public vertices, and what neighbours one edge apart can do to its triangles.
 
-use super::dense::Dense;
+use super::dense::DenseGraph;
 use crate::error::{Error, Result};
 
 /// An undirected graph without loops and repeated edges on the vertices 0, …, n − 1.
@@ -124,12 +124,12 @@ impl Graph {
     }
 
     /// The vertices of at least this many neighbours, which are the first ones, as rows of bits.
-    pub(super) fn dense(&self, least: u64) -> Dense {
+    pub(super) fn dense(&self, least: u64) -> DenseGraph {
         let size = self.degrees().take_while(|degree| *degree >= least).count() as u32;
-        Dense::new(size, |vertex| self.of(vertex))
+        DenseGraph::new(size, |vertex| self.of(vertex))
     }
 
-    pub(super) fn count_triangles(&self, dense: &Dense) -> u64 {
+    pub(super) fn count_triangles(&self, dense: &DenseGraph) -> u64 {
         let before: Vec<&[u32]> = (0..self.vertices()).map(|vertex| self.before(vertex)).collect();
         let mut seen = vec![u32::MAX; self.vertices() as usize];
         let mut count = 0;
@@ -148,14 +148,14 @@ impl Graph {
     }
 
     /// What bounds how far one more edge changes the triangles, now and near this graph.
-    pub fn sensitivity(&self) -> Sensitivity {
+    pub fn sensitivity(&self) -> EdgeSensitivity {
         let common = self.most_common(&self.dense(LEAST_DEGREE));
-        Sensitivity { common, degrees: self.most_degrees(), vertices: self.vertices() }
+        EdgeSensitivity { common, degrees: self.most_degrees(), vertices: self.vertices() }
     }
 
     /// a: the most common neighbours of any pair, joined or not. A pair has at most as many as its lesser degree, so that vertices of no more than the best
     /// degree so far need no look.
-    pub(super) fn most_common(&self, dense: &Dense) -> u64 {
+    pub(super) fn most_common(&self, dense: &DenseGraph) -> u64 {
         let mut count = vec![0u32; self.vertices() as usize];
         let mut best = 0u32;
         for vertex in 0..self.vertices() {
@@ -182,7 +182,7 @@ impl Graph {
 
     /// How many of a vertex's neighbours are looked at as bits, all at once, to find the vertices before it that they lead to; and those whose lists are walked. Bits are taken where they are
     /// fewer words than the lists have entries.
-    fn middles(&self, vertex: u32, dense: &Dense) -> (usize, &[u32]) {
+    fn middles(&self, vertex: u32, dense: &DenseGraph) -> (usize, &[u32]) {
         let all = self.of(vertex);
         if vertex >= dense.size() {
             return (0, all);
@@ -233,13 +233,13 @@ fn twice(edges: &[(u32, u32)], names: &[u32], a: u32, b: u32) -> Error {
 
 /// How far an edge can change the number of triangles of a graph and of those near it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sensitivity {
+pub struct EdgeSensitivity {
     common: u64,
     degrees: u64,
     vertices: u32,
 }
 
-impl Sensitivity {
+impl EdgeSensitivity {
     /// The local sensitivity: the most triangles that one edge more or less makes.
     pub fn local(&self) -> u64 {
         self.common

@@ -15,15 +15,15 @@
 //! ```
 //! use scumble::quantity::{delta, epsilon};
 //! use scumble::Target;
-//! use scumble::event::Family;
+//! use scumble::event::NoiseFamily;
 //! use scumble::mechanism::bounded_sensitivity::BoundedSensitivity;
-//! use scumble::mechanism::smooth::Smooth;
-//! use scumble::mechanism::triangles::{Graph, Sensitivity};
+//! use scumble::mechanism::smooth::SmoothMechanism;
+//! use scumble::mechanism::triangles::{Graph, EdgeSensitivity};
 //! use scumble::noise::InsecureSeededSource;
 //! let graph = Graph::new(7, &[(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (3, 4), (4, 5)])?;
 //! let (count, near) = (graph.triangles() as i64, graph.sensitivity());
 //! let mut bits = InsecureSeededSource::new(1);
-//! let smooth = Smooth::within(Family::Cauchy4, Target::pure(epsilon(1.0)?), Sensitivity::most(7))?;
+//! let smooth = SmoothMechanism::within(NoiseFamily::Cauchy4, Target::pure(epsilon(1.0)?), EdgeSensitivity::most(7))?;
 //! let noisy = smooth.release(count, |k| near.at(k), &mut bits);
 //! let bounded = BoundedSensitivity::new(epsilon(0.2)?, delta(1e-6)?, epsilon(0.8)?)?.release(count, near.local(), &mut bits)?;
 //! assert!(noisy.abs() < 10_000 && bounded.bound >= 2);
@@ -33,7 +33,7 @@
 mod dense;
 mod graph;
 
-pub use graph::{Graph, Sensitivity};
+pub use graph::{EdgeSensitivity, Graph};
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
 use super::*;
-use crate::event::{Family, SmoothNoise};
-use crate::harness::{Claim, Distribution, Probability, Slack, check};
+use crate::event::{NoiseFamily, SmoothNoise};
+use crate::harness::{Claim, Distribution, ProbabilityInterval, Slack, check};
 use crate::mechanism::propose_test_release::ProposeTestRelease;
-use crate::mechanism::smooth::{Smooth, Steps};
+use crate::mechanism::smooth::{OwnerSteps, SmoothMechanism};
 use crate::noise::Levels;
 use crate::noise::cauchy4::norm;
 use crate::quantity::{Delta, Epsilon, Scale};
@@ -16,12 +16,12 @@ fn golden(name: &str) -> serde_json::Value {
 }
 
 /// The graph of these edges, by the definitions: a matrix.
-struct Plain {
+struct MatrixGraph {
     n: usize,
     joined: Vec<Vec<bool>>,
 }
 
-impl Plain {
+impl MatrixGraph {
     fn new(n: usize, edges: &[(u32, u32)]) -> Self {
         let mut joined = vec![vec![false; n]; n];
         for &(a, b) in edges {
@@ -74,12 +74,12 @@ fn the_golden_graphs() {
         assert_eq!(graph.triangles(), expected["triangles"].as_u64().unwrap());
         assert_eq!(near.local(), expected["local_sensitivity"].as_u64().unwrap());
         assert_eq!(near.degrees(), expected["c_max"].as_u64().unwrap());
-        let plain = Plain::new(n as usize, &edges);
+        let plain = MatrixGraph::new(n as usize, &edges);
         for (k, exact) in expected["ls_at_distance"].as_array().unwrap().iter().enumerate() {
             assert_eq!(plain.at(k as u64), exact.as_u64().unwrap());
             assert_eq!(near.at(k as u64), expected["upper_at_distance"][k].as_u64().unwrap());
         }
-        let last = Levels::last_for(8, Sensitivity::most(n)).unwrap();
+        let last = Levels::last_for(8, EdgeSensitivity::most(n)).unwrap();
         let levels = Levels::new(8, (1, 3), last).unwrap();
         assert_eq!(u64::from(levels.smooth(|k| near.at(k))), expected["level"].as_u64().unwrap(), "{name}");
     }
@@ -99,7 +99,7 @@ fn small_graphs() -> impl Iterator<Item = (usize, Vec<(u32, u32)>)> {
 #[test]
 fn every_small_graph_and_neighbour() {
     for (n, edges) in small_graphs() {
-        let (graph, plain) = (Graph::new(n as u32, &edges).unwrap(), Plain::new(n, &edges));
+        let (graph, plain) = (Graph::new(n as u32, &edges).unwrap(), MatrixGraph::new(n, &edges));
         let near = graph.sensitivity();
         let mut degrees: Vec<u64> = (0..n).map(|vertex| plain.degree(vertex)).collect();
         degrees.sort_by_key(|degree| std::cmp::Reverse(*degree));
@@ -112,7 +112,7 @@ fn every_small_graph_and_neighbour() {
         }
         assert_eq!(near.local(), plain.pairs().map(|(i, j)| plain.common(i, j)).max().unwrap_or(0));
         assert_eq!(near.degrees(), plain.pairs().map(|(i, j)| plain.degrees(i, j)).max().unwrap_or(0));
-        let levels = Levels::new(8, (1, 3), Levels::last_for(8, Sensitivity::most(n as u32)).unwrap()).unwrap();
+        let levels = Levels::new(8, (1, 3), Levels::last_for(8, EdgeSensitivity::most(n as u32)).unwrap()).unwrap();
         for (i, j) in plain.pairs() {
             let pair = (i as u32, j as u32);
             let other: Vec<_> = if plain.joined[i][j] {
@@ -158,7 +158,7 @@ fn shapes_by_the_definitions() {
                 }
             }
         }
-        let (graph, plain) = (Graph::new(n, &edges).unwrap(), Plain::new(n as usize, &edges));
+        let (graph, plain) = (Graph::new(n, &edges).unwrap(), MatrixGraph::new(n as usize, &edges));
         assert_eq!(graph.triangles(), plain.triangles());
         assert_eq!(graph.sensitivity().local(), plain.pairs().map(|(i, j)| plain.common(i, j)).max().unwrap());
         assert_eq!(graph.sensitivity().degrees(), plain.pairs().map(|(i, j)| plain.degrees(i, j)).max().unwrap());
@@ -182,7 +182,7 @@ fn dense_graphs_by_the_definitions() {
                 edges.extend(joined.then_some((i, j)));
             }
         }
-        let (graph, plain) = (Graph::new(n, &edges).unwrap(), Plain::new(n as usize, &edges));
+        let (graph, plain) = (Graph::new(n, &edges).unwrap(), MatrixGraph::new(n as usize, &edges));
         let dense = graph.dense(64);
         assert!(dense.size() >= middle.min(64) && (around == 0 || dense.size() < n), "{} of {n}", dense.size());
         let common = plain.pairs().map(|(i, j)| plain.common(i, j)).max().unwrap();
@@ -205,7 +205,7 @@ fn edges_that_cannot_be_are_refused_by_their_place() {
 }
 
 /// What the noise of a graph depends on: its count and its level.
-type State = (i64, u32);
+type CountLevel = (i64, u32);
 
 /// All graphs on three to five vertices: every edge added or removed, every edge moved, and every edge of which one end moved; of each graph what noise depends on.
 fn neighbouring_states<T: Ord + Copy>(of: impl Fn(&Graph) -> T) -> [BTreeSet<(T, T)>; 3] {
@@ -235,18 +235,19 @@ fn neighbouring_states<T: Ord + Copy>(of: impl Fn(&Graph) -> T) -> [BTreeSet<(T,
 }
 
 /// The joint law of a count with cauchy4 noise and of a level with Laplace noise, on windows; of the level what is beyond is one outcome on each side.
-fn law(smooth: &Smooth, scale: f64, state: &State) -> Distribution<(i64, i64)> {
+fn law(smooth: &SmoothMechanism, scale: f64, state: &CountLevel) -> Distribution<(i64, i64)> {
     let (count, level) = (state.0, i64::from(state.1));
     let spread = smooth.levels().scale(state.1);
     let mass = |z: i64| 1.0 / (norm(spread) * (1.0 + ((z - count) as f64 / spread).powi(4)));
     let listed: Vec<f64> = (-80..=90).map(mass).collect();
     let rest = (1.0 - listed.iter().sum::<f64>()).max(0.0) + 1e-12;
-    let counts = Distribution::new((-80..=90).zip(listed.into_iter().map(|p| Probability::near(p, 1e-12))), rest);
+    let counts =
+        Distribution::new((-80..=90).zip(listed.into_iter().map(|p| ProbabilityInterval::near(p, 1e-12))), rest);
     let (rate, low, high) = (1.0 / scale, -4, 18);
     let tail = |steps: i64| (-rate * steps as f64).exp() / (1.0 + (-rate).exp());
     let inner = (low + 1..high).map(|z| (z, (rate / 2.0).tanh() * (-rate * (z - level).unsigned_abs() as f64).exp()));
     let all = inner.chain([(low, tail(level - low)), (high, tail(high - level))]);
-    counts.product(&Distribution::new(all.map(|(z, p)| (z, Probability::near(p, 1e-12))), 0.0))
+    counts.product(&Distribution::new(all.map(|(z, p)| (z, ProbabilityInterval::near(p, 1e-12))), 0.0))
 }
 
 /// Specification 4.6 as it is released, a count and a level of the same graph: all graphs on up to five vertices, in presence, in person and in attributes, both orders. One edge more, less or
@@ -254,9 +255,9 @@ fn law(smooth: &Smooth, scale: f64, state: &State) -> Distribution<(i64, i64)> {
 #[test]
 fn smooth_counts_of_all_small_graphs_cost_what_the_events_say() {
     // With steps this coarse the worst pair of levels is that of a graph and its neighbour.
-    let noise = SmoothNoise::new(Family::Cauchy4, "3/2".parse().unwrap(), "1/3".parse().unwrap(), 3).unwrap();
-    let (smooth, scale) = (Smooth::new(noise).unwrap(), Scale::new(4.0).unwrap());
-    let steps = Steps::one().reading(AttributeSet::new(["from", "to"]).unwrap());
+    let noise = SmoothNoise::new(NoiseFamily::Cauchy4, "3/2".parse().unwrap(), "1/3".parse().unwrap(), 3).unwrap();
+    let (smooth, scale) = (SmoothMechanism::new(noise).unwrap(), Scale::new(4.0).unwrap());
+    let steps = OwnerSteps::one().reading(AttributeSet::new(["from", "to"]).unwrap());
     let mut events = smooth.events(&steps).unwrap();
     events.push(smooth.event_of_level(scale, &steps).unwrap());
     let attribute = |name: &str| Scope::Attributes(AttributeSet::new([name]).unwrap());
@@ -267,7 +268,7 @@ fn smooth_counts_of_all_small_graphs_cost_what_the_events_say() {
     };
     for (pairs, scope) in neighbouring_states(state).into_iter().zip(scopes) {
         let pairs: Vec<_> = pairs.into_iter().collect();
-        let run = |state: &State| law(&smooth, 4.0, state);
+        let run = |state: &CountLevel| law(&smooth, 4.0, state);
         let claim = Claim { deltas: Vec::new(), ..Claim::of(&events, &scope, &[]) };
         check(&pairs, run, &claim, Slack::ANY);
         let small = Claim { pure: claim.pure.map(|pure| 0.99 * pure), ..Claim::default() };
@@ -293,10 +294,10 @@ fn proposed_sensitivities_of_all_small_graphs_cost_what_the_events_say() {
         let inner =
             (low + 1..high).map(|z| (z, (rate / 2.0).tanh() * (-rate * (z - count).unsigned_abs() as f64).exp()));
         let all = inner.chain([(low, tail(count - low)), (high, tail(high - count))]);
-        let answered = all.map(|(z, p)| (Some(z), Probability::near(chance * p, 1e-12)));
-        Distribution::new(answered.chain([(None, Probability::near(1.0 - chance, 1e-12))]), 0.0)
+        let answered = all.map(|(z, p)| (Some(z), ProbabilityInterval::near(chance * p, 1e-12)));
+        Distribution::new(answered.chain([(None, ProbabilityInterval::near(1.0 - chance, 1e-12))]), 0.0)
     };
-    let events = test.events(&Steps::one().reading(AttributeSet::new(["from", "to"]).unwrap())).unwrap();
+    let events = test.events(&OwnerSteps::one().reading(AttributeSet::new(["from", "to"]).unwrap())).unwrap();
     let scopes = [Scope::Presence, Scope::Person, Scope::Attributes(AttributeSet::new(["to"]).unwrap())];
     for (pairs, scope) in neighbouring_states(state).into_iter().zip(scopes) {
         let pairs: Vec<_> = pairs.into_iter().collect();

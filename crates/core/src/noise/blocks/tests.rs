@@ -4,11 +4,11 @@ use super::*;
 use crate::harness::effort;
 use crate::noise::InsecureSeededSource;
 use crate::noise::test_shapes;
-use crate::noise::test_support::Scripted;
+use crate::noise::test_support::ScriptedBits;
 
 /// Cumulative probabilities in the order of the cells, in units of 2^−bits: (low, high). Every weight is computed by itself at a
 /// high precision, not by the recurrences that make the table.
-fn reference<T: Shape>(shape: &T, cells: usize, bits: u64) -> Vec<(BigInt, BigInt)> {
+fn reference<T: UnimodalWeights>(shape: &T, cells: usize, bits: u64) -> Vec<(BigInt, BigInt)> {
     let arithmetic = Arithmetic::new(bits + 100);
     let layout = shape.layout();
     let mut sum = Interval::zero();
@@ -34,8 +34,8 @@ fn reference<T: Shape>(shape: &T, cells: usize, bits: u64) -> Vec<(BigInt, BigIn
     ends.iter().map(|end| (low(end), high(end))).collect()
 }
 
-fn check_table<T: Shape>(shape: &T) {
-    let table = Blocks::new(shape);
+fn check_table<T: UnimodalWeights>(shape: &T) {
+    let table = BlockTable::new(shape);
     let bits = 192;
     let reference = reference(shape, table.ends.len(), bits);
     // The stored bounds hold.
@@ -65,7 +65,7 @@ fn check_table<T: Shape>(shape: &T) {
 }
 
 /// What is surely kept is at most what is kept at the far end of the block.
-fn check_kept<T: Shape>(shape: &T, table: &Blocks) {
+fn check_kept<T: UnimodalWeights>(shape: &T, table: &BlockTable) {
     let arithmetic = Arithmetic::new(96);
     for (index, cell) in table.cells.iter().enumerate() {
         let block = block_of_cell(shape.layout(), index);
@@ -82,7 +82,7 @@ fn check_kept<T: Shape>(shape: &T, table: &Blocks) {
 
 /// A uniform real just below and just above a boundary, closer than the table knows it: 64 bits that land inside the
 /// uncertainty, and then enough to tell.
-fn check_uncertain_words<T: Shape>(shape: &T, table: &Blocks, reference: &[(BigInt, BigInt)], bits: u64) {
+fn check_uncertain_words<T: UnimodalWeights>(shape: &T, table: &BlockTable, reference: &[(BigInt, BigInt)], bits: u64) {
     let chosen = [0, 1, 2, 5, 17, reference.len() / 2, reference.len() - 2];
     // Cells of no weight (beyond the support) have no boundary of their own.
     let has_weight = |cell: usize| cell == 0 || reference[cell].0 > reference[cell - 1].1;
@@ -96,7 +96,7 @@ fn check_uncertain_words<T: Shape>(shape: &T, table: &Blocks, reference: &[(BigI
         let below = (low - 1u32).to_biguint().unwrap();
         let above = high.to_biguint().unwrap();
         for (real, cell) in [(below, boundary), (above, boundary + 1)] {
-            let mut bits_of_real = Scripted::new(real, bits);
+            let mut bits_of_real = ScriptedBits::new(real, bits);
             let first = bits_of_real.next_bits(16) as u16;
             let block = table.block_of_first(shape, first, &mut bits_of_real);
             let expected = block_of_cell(shape.layout(), cell);
@@ -135,9 +135,9 @@ fn tables_of_the_other_shapes_stand_for_their_distributions() {
 #[test]
 fn a_word_beyond_the_table_finds_its_block_by_extending_the_table() {
     let shape = test_shapes::laplace(10.0);
-    let table = Blocks::new(&shape);
+    let table = BlockTable::new(&shape);
     // All ones: U = 1 − 2^−256. The tail beyond |z| ≥ m has the mass 2e^{−m/10}/(1 + e^{−1/10}): m is about 1775 + 0.
-    let mut ones = Scripted::new((BigUint::one() << 256u32) - 1u32, 256);
+    let mut ones = ScriptedBits::new((BigUint::one() << 256u32) - 1u32, 256);
     let offset = table.sample(&shape, &mut ones);
     assert!((1700..1900).contains(&offset.abs()), "{offset}");
     assert!(offset.unsigned_abs() > table.cells.len() as u128 / 2);
@@ -151,7 +151,7 @@ fn keeping_is_exact_at_its_own_boundary() {
     let arithmetic = Arithmetic::new(256);
     let ratio = shape.ratio(&arithmetic, offset, edge);
     for (real, kept) in [(&ratio.low - 1u32, true), (&ratio.high + 0u32, false)] {
-        let mut script = Scripted::new(real.to_biguint().unwrap(), 256);
+        let mut script = ScriptedBits::new(real.to_biguint().unwrap(), 256);
         let leading = script.next_bits(KEEP_BITS);
         assert_eq!(keep(&shape, offset, edge, leading, &mut script), kept);
         assert!(script.used() > 128);
@@ -161,7 +161,7 @@ fn keeping_is_exact_at_its_own_boundary() {
 #[test]
 fn filling_and_sampling_never_leave_the_support() {
     let shape = test_shapes::geometric(3.0);
-    let table = Blocks::new(&shape);
+    let table = BlockTable::new(&shape);
     let mut bits = InsecureSeededSource::new(3);
     for _ in 0..100_000 {
         assert!(table.sample(&shape, &mut bits) >= 0);

@@ -1,6 +1,6 @@
 //! What a move costs under an integer-weight table, computed from the integers that are sampled.
 
-use super::table::Table;
+use super::table::SinhNormalTable;
 use crate::error::{Error, Result};
 
 /// Sums of non-negative terms in f64 are inflated by this: their relative error is below 1e-12.
@@ -20,19 +20,19 @@ const LARGEST_WORK: u64 = 4_000_000;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Certificate {
-    moves: Vec<Move>,
+    moves: Vec<MoveAtoms>,
     digest: [u8; 32],
 }
 
 /// One move: atoms on which the likelihood ratio is constant.
 #[derive(Debug, Clone, PartialEq)]
-struct Move {
-    atoms: Vec<Atom>,
+struct MoveAtoms {
+    atoms: Vec<RatioAtom>,
 }
 
 /// P is the moved distribution, Q the one in place.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Atom {
+struct RatioAtom {
     /// ln Q of the atom.
     ln_q: f64,
     /// P/Q − 1, formed by exact integer subtraction where both are in the table.
@@ -42,14 +42,14 @@ struct Atom {
 }
 
 impl Certificate {
-    pub(super) fn of(table: &Table, shift: u64) -> Result<Self> {
+    pub(super) fn of(table: &SinhNormalTable, shift: u64) -> Result<Self> {
         let work = shift.saturating_mul(2 * table.last_index() as u64 + shift);
         if shift == 0 || work > LARGEST_WORK {
             return Err(Error::refused(format!(
                 "a move by {shift} is too large for the certificate of this sinh-normal table: use a coarser grid or discrete Gaussian noise"
             )));
         }
-        let moves = (1..=shift as i64).map(|shift| Move::of(table, shift)).collect();
+        let moves = (1..=shift as i64).map(|shift| MoveAtoms::of(table, shift)).collect();
         Ok(Self { moves, digest: *table.digest() })
     }
 
@@ -70,7 +70,7 @@ impl Certificate {
     }
 
     /// W(v) = max(cost(v), max_i W(i) + W(v−i)): no assumption that one large move costs more than several small ones.
-    fn worst_split(&self, cost: impl Fn(&Move) -> f64) -> f64 {
+    fn worst_split(&self, cost: impl Fn(&MoveAtoms) -> f64) -> f64 {
         let mut worst = vec![0.0f64];
         for one in &self.moves {
             let move_by = worst.len();
@@ -82,7 +82,7 @@ impl Certificate {
 
     /// An upper bound of δ(ε) for any of the moves: Σ(P − e^ε·Q)₊.
     pub fn delta_upper(&self, epsilon: f64) -> f64 {
-        let one_move = |one: &Move| -> f64 {
+        let one_move = |one: &MoveAtoms| -> f64 {
             let above = one.atoms.iter().filter(|atom| atom.loss > epsilon);
             above.map(|atom| (atom.ln_q + atom.loss).exp() * -(epsilon - atom.loss).exp_m1()).sum()
         };
@@ -91,8 +91,8 @@ impl Certificate {
 
     /// An upper bound of δ(ε) where two cells move by up to m each: Σ P(x)·δ(ε − loss(x)), the exact composition.
     pub fn delta_of_two_upper(&self, epsilon: f64) -> f64 {
-        let composed = |first: &Move, second: &Move| -> f64 {
-            let mut atoms: Vec<&Atom> = first.atoms.iter().collect();
+        let composed = |first: &MoveAtoms, second: &MoveAtoms| -> f64 {
+            let mut atoms: Vec<&RatioAtom> = first.atoms.iter().collect();
             atoms.sort_by(|a, b| b.loss.total_cmp(&a.loss));
             let rest: Vec<f64> = atoms.iter().map(|atom| epsilon - atom.loss).collect();
             let deltas = second.deltas(&rest);
@@ -136,7 +136,7 @@ impl Certificate {
         atoms.sort_by(|a, b| a.0.total_cmp(&b.0));
         let corners: Vec<f64> = atoms.iter().map(|atom| atom.0).collect();
         let reference = largest.deltas(&corners);
-        let excess = |one: &Move| {
+        let excess = |one: &MoveAtoms| {
             let deltas = one.deltas(&corners);
             deltas.iter().zip(&reference).map(|(delta, most)| delta * INFLATION - most).fold(0.0, f64::max)
         };
@@ -168,10 +168,10 @@ fn largest_slope_on_chord((x0, y0): (f64, f64), (x1, y1): (f64, f64)) -> f64 {
     largest
 }
 
-impl Move {
+impl MoveAtoms {
     /// δ at each of the increasing `epsilons`.
     fn deltas(&self, epsilons: &[f64]) -> Vec<f64> {
-        let mut sorted: Vec<&Atom> = self.atoms.iter().collect();
+        let mut sorted: Vec<&RatioAtom> = self.atoms.iter().collect();
         sorted.sort_by(|a, b| b.loss.total_cmp(&a.loss));
         let (mut p, mut q, mut next) = (0.0f64, 0.0f64, 0);
         let mut deltas: Vec<f64> = Vec::with_capacity(epsilons.len());
@@ -188,15 +188,15 @@ impl Move {
     }
 
     /// Between −K and K + shift each integer is an atom; beyond, the ratio is constant and each tail is one atom.
-    fn of(table: &Table, shift: i64) -> Self {
+    fn of(table: &SinhNormalTable, shift: i64) -> Self {
         let last = table.last_index() as i64;
-        let inside = |k: i64| Atom::at(table, k - shift, k);
-        let mut atoms: Vec<Atom> = (-last + 1..last + shift).map(inside).collect();
+        let inside = |k: i64| RatioAtom::at(table, k - shift, k);
+        let mut atoms: Vec<RatioAtom> = (-last + 1..last + shift).map(inside).collect();
         let ln_ratio = table.ln_tail_ratio() * shift as f64;
         let ln_last = (table.weights()[last as usize] as f64).ln() - 128.0 * std::f64::consts::LN_2;
         let ln_tail = ln_last + f64::from(table.tail_bits()) * std::f64::consts::LN_2;
-        atoms.push(Atom { ln_q: ln_tail, excess: ln_ratio.exp_m1(), loss: ln_ratio });
-        atoms.push(Atom { ln_q: ln_tail + ln_ratio, excess: (-ln_ratio).exp_m1(), loss: -ln_ratio });
+        atoms.push(RatioAtom { ln_q: ln_tail, excess: ln_ratio.exp_m1(), loss: ln_ratio });
+        atoms.push(RatioAtom { ln_q: ln_tail + ln_ratio, excess: (-ln_ratio).exp_m1(), loss: -ln_ratio });
         Self { atoms }
     }
 
@@ -214,8 +214,8 @@ impl Move {
     }
 }
 
-impl Atom {
-    fn at(table: &Table, moved: i64, place: i64) -> Self {
+impl RatioAtom {
+    fn at(table: &SinhNormalTable, moved: i64, place: i64) -> Self {
         let last = table.last_index() as u64;
         let (moved, place) = (moved.unsigned_abs(), place.unsigned_abs());
         let ln_weight = |index: u64| {

@@ -9,7 +9,7 @@
 //! a Gaussian; we compute the divergence from the very integers that are sampled ([`Certificate`]).
 
 use super::BitSource;
-use super::tape::{Said, through_all};
+use super::tape::{Announcement, through_all};
 use crate::error::{Error, Result};
 use crate::quantity::{Exact, Scale, Sigma};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ mod table;
 
 pub use certificate::Certificate;
 pub use curve::{continuous_renyi, order_limit};
-pub use table::Table;
+pub use table::SinhNormalTable;
 
 /// Sinh-normal noise on the integers.
 ///
@@ -38,8 +38,8 @@ pub use table::Table;
 pub struct SinhNormal {
     sigma: Sigma,
     a: Scale,
-    table: Arc<Table>,
-    sampler: Arc<Sampler>,
+    table: Arc<SinhNormalTable>,
+    sampler: Arc<TableSampler>,
 }
 
 impl SinhNormal {
@@ -49,8 +49,8 @@ impl SinhNormal {
     /// The masses are integers over 2^128, a function of σ and A alone; what a move costs is computed from those integers.
     pub fn new(sigma: Sigma, a: Scale) -> Result<Self> {
         let exact = |value: f64| Exact::from_f64(value);
-        let table = Table::build(exact(sigma.get())?.rational(), exact(a.get())?.rational())?;
-        let sampler = Sampler::new(&table);
+        let table = SinhNormalTable::build(exact(sigma.get())?.rational(), exact(a.get())?.rational())?;
+        let sampler = TableSampler::new(&table);
         Ok(Self { sigma, a, table: Arc::new(table), sampler: Arc::new(sampler) })
     }
 
@@ -65,7 +65,7 @@ impl SinhNormal {
     }
 
     /// The weights that are sampled.
-    pub fn table(&self) -> &Table {
+    pub fn table(&self) -> &SinhNormalTable {
         &self.table
     }
 
@@ -106,7 +106,8 @@ impl SinhNormal {
     /// # Guarantee
     /// As [`SinhNormal::sample`].
     pub fn add_to_all<S: BitSource + ?Sized>(&self, answers: &mut [i64], bits: &mut S) {
-        let said = |values: Vec<i128>| Said::cells("sinh-normal", &[self.sigma().get(), self.a().get()], values);
+        let said =
+            |values: Vec<i128>| Announcement::cells("sinh-normal", &[self.sigma().get(), self.a().get()], values);
         through_all(bits, answers, said, |answers, bits| {
             self.draw_for_each(bits, answers, |answer, draw| *answer = answer.saturating_add(draw));
         });
@@ -134,7 +135,7 @@ const LEADING: usize = 1 << 16;
 
 /// The cumulative table in the order 0, 1, −1, 2, −2, …, −K, upper tail, lower tail, split into first and second words.
 #[derive(Debug)]
-struct Sampler {
+struct TableSampler {
     /// Cumulative weights: cell i holds the numbers below `ends[i]` and not below `ends[i − 1]`.
     first_words: Vec<u64>,
     second_words: Vec<u64>,
@@ -162,8 +163,8 @@ fn direct(first_words: &[u64]) -> Box<[i16; LEADING]> {
     draws
 }
 
-impl Sampler {
-    fn new(table: &Table) -> Self {
+impl TableSampler {
+    fn new(table: &SinhNormalTable) -> Self {
         let ends = ends(table);
         let first_words: Vec<u64> = ends.iter().map(|end| (end >> 64) as u64).collect();
         let second_words = ends.iter().map(|end| *end as u64).collect();
@@ -181,7 +182,7 @@ impl Sampler {
         Self { first_words, second_words, guide, direct, guide_shift, tail_bits: table.tail_bits() }
     }
 
-    fn matches(&self, table: &Table) -> bool {
+    fn matches(&self, table: &SinhNormalTable) -> bool {
         let ends = ends(table);
         self.tail_bits == table.tail_bits()
             && ends.len() == self.first_words.len()
@@ -244,7 +245,7 @@ impl Sampler {
 }
 
 /// Where each cell of 0, 1, −1, …, K, −K, and then the upper tail ends; the lower tail takes what is left of 2^128.
-fn ends(table: &Table) -> Vec<u128> {
+fn ends(table: &SinhNormalTable) -> Vec<u128> {
     let mut end = table.weights()[0];
     let mut ends = vec![end];
     for weight in &table.weights()[1..] {

@@ -17,13 +17,13 @@ const HOPELESS: u32 = 160;
 /// Weights w_0, …, w_K of P\[Z = k\] = P\[Z = −k\] = w_k / 2^128, and geometric tails beyond K:
 /// P\[Z = K + i\] = P\[Z = K\]·(1 − 2^{−j})^i. All masses together are exactly 2^128.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Table {
+pub struct SinhNormalTable {
     weights: Vec<u128>,
     tail_bits: u32,
     digest: [u8; 32],
 }
 
-impl Table {
+impl SinhNormalTable {
     /// The table of A·arsinh((σ/A)·N(0,1)) on the integers, a function of the two rationals alone: the same on every machine.
     ///
     /// w_k = ⌊2^128·φ(k)/Σφ⌋ with φ(k) = exp(−R·sinh²(k/A))·cosh(k/A) and R = A²/2σ² (Bun–Dwork–Rothblum–Steinke 2018, §4,

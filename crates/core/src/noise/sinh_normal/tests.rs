@@ -20,8 +20,8 @@ fn decimal(text: &str) -> BigRational {
     text.parse::<Exact>().unwrap().rational().clone()
 }
 
-fn preset() -> Table {
-    Table::build(&decimal("2.725"), &decimal("7.35")).unwrap()
+fn preset() -> SinhNormalTable {
+    SinhNormalTable::build(&decimal("2.725"), &decimal("7.35")).unwrap()
 }
 
 fn noise(sigma: f64, a: f64) -> SinhNormal {
@@ -180,9 +180,9 @@ fn quantiles_are_those_of_the_integers() {
 }
 
 /// Words that are given beforehand.
-struct Scripted(Vec<u64>);
+struct ScriptedWords(Vec<u64>);
 
-impl BitSource for Scripted {
+impl BitSource for ScriptedWords {
     fn next_u64(&mut self) -> u64 {
         self.0.remove(0)
     }
@@ -196,7 +196,7 @@ impl BitSource for Scripted {
 fn each_number_of_128_bits_belongs_to_the_right_cell() {
     let noise = noise(2.725, 7.35);
     let ends = ends(noise.table());
-    let draw = |number: u128| noise.sample(&mut Scripted(vec![(number >> 64) as u64, number as u64, 1, 1, 0]));
+    let draw = |number: u128| noise.sample(&mut ScriptedWords(vec![(number >> 64) as u64, number as u64, 1, 1, 0]));
     for (cell, end) in ends.iter().enumerate().take(ends.len() - 1) {
         assert_eq!(draw(end - 1), signed(cell), "last number of cell {cell}");
         let next = if cell + 2 < ends.len() { signed(cell + 1) } else { 17 };

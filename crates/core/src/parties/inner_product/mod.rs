@@ -23,7 +23,7 @@
 
 use crate::calibrate::{scale_for_pure, up};
 use crate::error::{Error, Result};
-use crate::event::{Choices, Event, Shift, Word, charged_where_seen};
+use crate::event::{AnswerCount, Event, Shift, Word, charged_where_seen};
 use crate::noise::{BitSource, DiscreteLaplace, uniform};
 use crate::quantity::{Beta, Epsilon, Sensitivity};
 use crate::scope::AttributeSet;
@@ -138,7 +138,7 @@ impl InnerProduct {
     /// What the first party did, for its ledger: what a change of `attributes` costs. That an owner is on the list is not protected.
     pub fn events_first(&self, attributes: &AttributeSet) -> Result<Vec<Event>> {
         let epsilon = Epsilon::new(up(self.epsilon_first()))?;
-        let word = Word::RandomizedResponse { epsilon, values: Choices::new(2)? };
+        let word = Word::RandomizedResponse { epsilon, values: AnswerCount::new(2)? };
         charged_where_seen(word, Shift::one_cell(1.0)?, attributes)
     }
 

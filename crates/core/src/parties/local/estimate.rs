@@ -96,8 +96,8 @@ impl Support {
 
     /// P[Bin(m, p) + Bin(n − m, q) ≤ c].
     fn at_most(&self, n: u64, m: u64, c: u64) -> f64 {
-        let holders = Masses::new(m, self.holder);
-        let others = Masses::new(n - m, (self.other, 1.0 - self.other));
+        let holders = BinomialMasses::new(m, self.holder);
+        let others = BinomialMasses::new(n - m, (self.other, 1.0 - self.other));
         let below = others.cumulative();
         let total = |count: i64| match count - others.first as i64 {
             place if place < 0 => 0.0,
@@ -124,7 +124,7 @@ pub(super) fn success(trials: u64, seen: u64, beta: f64) -> (f64, f64) {
         return (root(c - 0.5, -1.0), root(c + 0.5, 1.0));
     }
     let at_most = |chance: f64, count: u64| {
-        let law = Masses::new(trials, (chance, 1.0 - chance));
+        let law = BinomialMasses::new(trials, (chance, 1.0 - chance));
         let place = count.checked_sub(law.first).map(|place| place as usize);
         place.map_or(0.0, |place| law.masses.iter().take(place + 1).sum::<f64>().min(1.0))
     };
@@ -144,12 +144,12 @@ fn bisected(holds: impl Fn(f64) -> bool) -> f64 {
 }
 
 /// The masses of a binomial law, without what is further than 12 standard deviations and 60 from its mean.
-struct Masses {
+struct BinomialMasses {
     first: u64,
     masses: Vec<f64>,
 }
 
-impl Masses {
+impl BinomialMasses {
     fn new(trials: u64, (success, failure): (f64, f64)) -> Self {
         let (n, mean) = (trials as f64, trials as f64 * success);
         let reach = 12.0 * (mean * failure).sqrt() + 60.0;

@@ -22,7 +22,7 @@
 use super::Coin;
 use super::estimate::{Frequency, success};
 use crate::error::{Error, Result};
-use crate::event::{Choices, Event, Shift, Word, charged_where_seen};
+use crate::event::{AnswerCount, Event, Shift, Word, charged_where_seen};
 use crate::noise::{BitSource, uniform};
 use crate::quantity::{Beta, Epsilon};
 use crate::scope::AttributeSet;
@@ -58,7 +58,7 @@ impl Mean {
     /// What one owner's report is, for a ledger: the number's cost, as that of the `attributes` that decide it. That an owner reports is not protected, nor is a
     /// whole person, who may be replaced by one who does not report.
     pub fn events(&self, attributes: &AttributeSet) -> Result<Vec<Event>> {
-        let word = Word::RandomizedResponse { epsilon: self.epsilon, values: Choices::new(2)? };
+        let word = Word::RandomizedResponse { epsilon: self.epsilon, values: AnswerCount::new(2)? };
         charged_where_seen(word, Shift::one_cell(1.0)?, attributes)
     }
 

@@ -34,7 +34,7 @@
 
 use crate::calibrate::up;
 use crate::error::{Error, Result};
-use crate::event::{Choices, Event, Moves, Pair, Shift, Touch, Word, charged_where_seen};
+use crate::event::{AnswerCount, Event, Moves, Pair, Shift, Touch, Word, charged_where_seen};
 use crate::mechanism::randomized_response::RandomizedResponse;
 use crate::noise::{BitSource, uniform};
 use crate::quantity::{Beta, Epsilon};
@@ -81,7 +81,7 @@ impl ReportKind {
 
 /// What owners without a value do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Absent {
+pub enum AbsentOwners {
     /// They send nothing: that somebody takes part is not protected.
     Silent,
     /// They send a report of nobody ([`FrequencyOracle::absent`]).
@@ -149,20 +149,20 @@ impl FrequencyOracle {
     ///
     /// ```
     /// use scumble::quantity::epsilon;
-    /// use scumble::parties::local::{Absent, FrequencyOracle, ReportKind};
-    /// assert_eq!(FrequencyOracle::chosen(None, Absent::Silent, epsilon(1.0)?, 4)?.kind(), ReportKind::KAry);
-    /// assert_eq!(FrequencyOracle::chosen(None, Absent::Report, epsilon(1.0)?, 4)?.kind(), ReportKind::Unary);
-    /// assert!(FrequencyOracle::chosen(Some(ReportKind::KAry), Absent::Report, epsilon(1.0)?, 4).is_err());
+    /// use scumble::parties::local::{AbsentOwners, FrequencyOracle, ReportKind};
+    /// assert_eq!(FrequencyOracle::chosen(None, AbsentOwners::Silent, epsilon(1.0)?, 4)?.kind(), ReportKind::KAry);
+    /// assert_eq!(FrequencyOracle::chosen(None, AbsentOwners::Report, epsilon(1.0)?, 4)?.kind(), ReportKind::Unary);
+    /// assert!(FrequencyOracle::chosen(Some(ReportKind::KAry), AbsentOwners::Report, epsilon(1.0)?, 4).is_err());
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn chosen(kind: Option<ReportKind>, absent: Absent, epsilon: Epsilon, values: u64) -> Result<Self> {
+    pub fn chosen(kind: Option<ReportKind>, absent: AbsentOwners, epsilon: Epsilon, values: u64) -> Result<Self> {
         match (kind, absent) {
-            (Some(ReportKind::KAry), Absent::Report) => Err(Error::refused(
+            (Some(ReportKind::KAry), AbsentOwners::Report) => Err(Error::refused(
                 "where absent owners report the oracle must be unary or hadamard: k-ary reports of absent owners look as if they held every value equally",
             )),
             (Some(kind), _) => Self::new(kind, epsilon, values),
-            (None, Absent::Report) => Self::new(Self::best_with_absent(values), epsilon, values),
-            (None, Absent::Silent) => Self::best(epsilon, values),
+            (None, AbsentOwners::Report) => Self::new(Self::best_with_absent(values), epsilon, values),
+            (None, AbsentOwners::Silent) => Self::best(epsilon, values),
         }
     }
 
@@ -254,9 +254,9 @@ impl FrequencyOracle {
     /// # Guarantee
     /// Of the unary and the Hadamard oracle half of the reports tell nothing, and the rest is randomized response between two values: this
     /// pair dominates every pair of values (\[WBLJ17\]; enumerated in the tests), and that of a value and none. Its numbers are rounded away from each other.
-    pub fn events(&self, attributes: &AttributeSet, absent: Absent) -> Result<Vec<Event>> {
+    pub fn events(&self, attributes: &AttributeSet, absent: AbsentOwners) -> Result<Vec<Event>> {
         let (value, one) = (self.of_value()?, Shift::one_cell(1.0)?);
-        if absent == Absent::Silent {
+        if absent == AbsentOwners::Silent {
             return charged_where_seen(value, one, attributes);
         }
         let touch = Touch { attributes: attributes.clone(), shifts: vec![one] };
@@ -267,7 +267,7 @@ impl FrequencyOracle {
 
     fn of_value(&self) -> Result<Word> {
         if self.kind == ReportKind::KAry {
-            return Ok(Word::RandomizedResponse { epsilon: self.epsilon, values: Choices::new(self.values)? });
+            return Ok(Word::RandomizedResponse { epsilon: self.epsilon, values: AnswerCount::new(self.values)? });
         }
         let (truth, lie) = self.coin.apart();
         let pair = Pair::new(vec![truth / 2.0, lie / 2.0, 0.5], vec![lie / 2.0, truth / 2.0, 0.5])?;

@@ -1,7 +1,7 @@
 //! Reports: every claim against the exact law of all reports for every pair of values, and the sampler against the law.
 
 use super::*;
-use crate::harness::{Claim, Distribution, Probability, Slack, check};
+use crate::harness::{Claim, Distribution, ProbabilityInterval, Slack, check};
 use crate::noise::InsecureSeededSource;
 use crate::quantity::Delta;
 use crate::scope::Scope;
@@ -22,7 +22,10 @@ fn law(oracle: &FrequencyOracle, value: Option<u64>) -> Distribution<u64> {
                 Some(own) if own == answer => keep,
                 Some(_) => others / (oracle.values - 1) as f64,
             };
-            Distribution::new((0..oracle.values).map(|answer| (answer, Probability::near(chance(answer), 1e-13))), 0.0)
+            Distribution::new(
+                (0..oracle.values).map(|answer| (answer, ProbabilityInterval::near(chance(answer), 1e-13))),
+                0.0,
+            )
         }
         ReportKind::Unary => Distribution::exact((0..1u64 << oracle.values).map(|ones| {
             let bit = |place: u64| {
@@ -69,7 +72,7 @@ fn asked(epsilon: f64) -> [f64; 3] {
 fn the_claim_is_the_truth_for_every_pair_of_values() {
     for oracle in oracles() {
         let pairs: Vec<_> = (0..oracle.values).flat_map(|a| (0..a).map(move |b| (Some(a), Some(b)))).collect();
-        let events = oracle.events(&value(), Absent::Silent).unwrap();
+        let events = oracle.events(&value(), AbsentOwners::Silent).unwrap();
         let claim = Claim::of(&events, &Scope::Attributes(value()), &asked(oracle.epsilon.get()));
         assert!(claim.pure.unwrap() <= oracle.epsilon.get() * (1.0 + 1e-9));
         check(&pairs, |value| law(&oracle, *value), &claim, Slack { pure: 1e-6, delta: 1e-3, renyi: 1e-3 });
@@ -80,7 +83,7 @@ fn the_claim_is_the_truth_for_every_pair_of_values() {
 fn the_claim_is_the_truth_for_somebody_and_nobody() {
     for oracle in oracles() {
         let pairs: Vec<_> = (0..oracle.values).map(|value| (Some(value), None)).collect();
-        let events = oracle.events(&value(), Absent::Report).unwrap();
+        let events = oracle.events(&value(), AbsentOwners::Report).unwrap();
         let claim = Claim::of(&events, &Scope::Presence, &asked(oracle.epsilon.get() / 2.0));
         assert!((claim.pure.unwrap() / oracle.epsilon_presence() - 1.0).abs() < 1e-6);
         check(&pairs, |value| law(&oracle, *value), &claim, Slack { pure: 1e-6, delta: 1e-3, renyi: 1e-3 });
@@ -100,7 +103,7 @@ fn a_claim_one_percent_too_small_fails() {
 #[test]
 fn a_person_costs_at_least_its_presence() {
     for oracle in oracles() {
-        for absent in [Absent::Silent, Absent::Report] {
+        for absent in [AbsentOwners::Silent, AbsentOwners::Report] {
             let events = oracle.events(&value(), absent).unwrap();
             let loss = |scope: Scope| crate::Loss::of(&events, scope).unwrap();
             let (person, presence) = (loss(Scope::Person), loss(Scope::Presence));
@@ -112,7 +115,7 @@ fn a_person_costs_at_least_its_presence() {
         }
         // Enumerated: a value beside any other value and beside none.
         let pairs: Vec<_> = (0..oracle.values).map(|value| (Some(value), None)).collect();
-        let events = oracle.events(&value(), Absent::Report).unwrap();
+        let events = oracle.events(&value(), AbsentOwners::Report).unwrap();
         let claim = Claim::of(&events, &Scope::Person, &asked(oracle.epsilon.get()));
         check(&pairs, |value| law(&oracle, *value), &claim, Slack::ANY);
     }
@@ -123,7 +126,7 @@ fn a_person_costs_at_least_its_presence() {
 fn presence_is_not_protected_by_silence() {
     for oracle in oracles() {
         let age = AttributeSet::new(["age"]).unwrap();
-        let events = oracle.events(&age, Absent::Silent).unwrap();
+        let events = oracle.events(&age, AbsentOwners::Silent).unwrap();
         let epsilon = |scope: Scope| crate::Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).upper;
         assert_eq!((epsilon(Scope::Presence), epsilon(Scope::Person)), (f64::INFINITY, f64::INFINITY));
         assert_eq!(epsilon(Scope::Attributes(AttributeSet::new(["size"]).unwrap())), 0.0);
@@ -138,7 +141,7 @@ fn two_reports_cost_what_is_claimed() {
     for kind in [ReportKind::Unary, ReportKind::Hadamard] {
         let oracle = FrequencyOracle::new(kind, Epsilon::new(0.8).unwrap(), 3).unwrap();
         let twice = |value: &Option<u64>| law(&oracle, *value).product(&law(&oracle, *value));
-        let event = oracle.events(&value(), Absent::Silent).unwrap().remove(1).repeated(2).unwrap();
+        let event = oracle.events(&value(), AbsentOwners::Silent).unwrap().remove(1).repeated(2).unwrap();
         let claim = Claim::of(&[event], &Scope::Attributes(value()), &[0.1, 0.7, 1.2]);
         check(&[(Some(0), Some(1)), (Some(2), Some(0))], twice, &claim, Slack { pure: 1e-6, delta: 1e-2, renyi: 1e-2 });
     }

@@ -17,9 +17,9 @@
 //!
 //! ```
 //! use scumble::noise::InsecureSeededSource;
-//! use scumble::parties::sum::{Owner, Ring, SharedSum, Trust};
+//! use scumble::parties::sum::{OwnerContribution, Ring, SharedSum, Trust};
 //! let trust = Trust::new(5, 1, 1, 2)?; // five parties, of which one may collude and one may be silent; two servers
-//! let sum = SharedSum::new("1".parse()?, &scumble::Scope::Presence, 3, Owner { cells: 1, by: 1 }, trust)?;
+//! let sum = SharedSum::new("1".parse()?, &scumble::Scope::Presence, 3, OwnerContribution { cells: 1, by: 1 }, trust)?;
 //! let mut bits = InsecureSeededSource::new(1);
 //! let mut servers = vec![vec![0; 3]; 2];
 //! for _party in 0..5 {
@@ -31,7 +31,7 @@
 //! # Ok::<(), scumble::Error>(())
 //! ```
 
-use crate::calibrate::{Moved, scale_for_pure};
+use crate::calibrate::{ShiftNorms, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Touch, Word};
 use crate::noise::{BitSource, NegativeBinomial};
@@ -43,7 +43,7 @@ mod ring;
 mod total;
 
 pub use ring::Ring;
-pub use total::Total;
+pub use total::TotalNoise;
 
 /// Who takes part, and how many of them are trusted with what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +129,7 @@ impl Trust {
 
 /// What one owner has in all parties' numbers together: this many cells, and at most so much in each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Owner {
+pub struct OwnerContribution {
     /// The most cells.
     pub cells: u64,
     /// The most in one cell.
@@ -141,7 +141,7 @@ pub struct Owner {
 pub struct SharedSum {
     trust: Trust,
     cells: u64,
-    owner: Owner,
+    owner: OwnerContribution,
     scale: Scale,
     share: NegativeBinomial,
 }
@@ -151,7 +151,7 @@ const LARGEST_SCALE: f64 = 1e15;
 
 impl SharedSum {
     /// `cells` sums, with the least noise that costs an owner at most ε in `scope` (presence or person).
-    pub fn new(epsilon: Exact, scope: &Scope, cells: u64, owner: Owner, trust: Trust) -> Result<Self> {
+    pub fn new(epsilon: Exact, scope: &Scope, cells: u64, owner: OwnerContribution, trust: Trust) -> Result<Self> {
         if !(1..=MOST_CELLS).contains(&cells) {
             return Err(Error::refused(format!("there must be 1 to {MOST_CELLS} cells, not {cells}")));
         }
@@ -165,7 +165,7 @@ impl SharedSum {
             return Err(Error::refused("the cost of a sum of parties is about presence or person"));
         }
         let moves = moves(cells, owner, None)?;
-        let scale = scale_for_pure(epsilon, Moved::of(&moves, scope))?;
+        let scale = scale_for_pure(epsilon, ShiftNorms::of(&moves, scope))?;
         if scale.get() > LARGEST_SCALE {
             return Err(Error::refused(format!(
                 "noise of scale {:.0} is too wide for sums of whole numbers: allow a larger epsilon, or fewer cells for an owner",
@@ -212,7 +212,7 @@ impl SharedSum {
     /// An upper bound of ε in a scope against this many colluding parties, where `answered` parties are in the sum. It is the planned one as long as
     /// h of them are honest; infinite where none is; nothing where the noise is too wide to say it.
     pub fn epsilon_against(&self, scope: &Scope, colluding: u64, answered: u64) -> Result<Option<f64>> {
-        let total = Total::new(self.scale, answered.saturating_sub(colluding), self.trust.honest().get());
+        let total = TotalNoise::new(self.scale, answered.saturating_sub(colluding), self.trust.honest().get());
         let mut worst = Some(0.0f64);
         for shift in moves(self.cells, self.owner, None)?.shifts(scope) {
             // Cells have independent noise, so that their costs add up.
@@ -263,7 +263,7 @@ impl SharedSum {
     }
 
     /// What one owner has in them.
-    pub fn owner(&self) -> Owner {
+    pub fn owner(&self) -> OwnerContribution {
         self.owner
     }
 
@@ -274,7 +274,7 @@ impl SharedSum {
 }
 
 /// How far an owner moves the sums: whoever replaces an owner may be in other cells.
-fn moves(cells: u64, owner: Owner, attributes: Option<&AttributeSet>) -> Result<Moves> {
+fn moves(cells: u64, owner: OwnerContribution, attributes: Option<&AttributeSet>) -> Result<Moves> {
     let shift = |moved: u64| Shift::new(moved.min(cells), owner.by as f64);
     let (presence, replaced) = (shift(owner.cells)?, shift(owner.cells.saturating_mul(2))?);
     let touch = |set: &AttributeSet| Touch { attributes: set.clone(), shifts: vec![replaced] };

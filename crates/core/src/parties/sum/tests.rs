@@ -24,7 +24,7 @@ fn the_vectors_come_out() {
         };
         let scale = Scale::new(1.0 / input["epsilon"].as_f64().unwrap()).unwrap();
         let number = |field: &str| input[field].as_u64().unwrap();
-        let total = Total::new(scale, number("actual_honest"), number("planned_honest"));
+        let total = TotalNoise::new(scale, number("actual_honest"), number("planned_honest"));
         let shape = expected["shape"].as_str().unwrap();
         let (above, below) = shape.split_once('/').unwrap_or((shape, "1"));
         assert_eq!(total.shape(), above.parse::<f64>().unwrap() / below.parse::<f64>().unwrap());
@@ -44,18 +44,18 @@ fn a_shortfall_costs_what_the_spec_says() {
     for (epsilon, honest, expected) in
         [(1.0, 9, 1.0989), (1.0, 5, 1.6751), (1.0, 1, 3.2962), (0.5, 9, 0.5860), (0.5, 5, 1.1375)]
     {
-        let found = Total::new(Scale::new(1.0 / epsilon).unwrap(), honest, 10).epsilon(1).unwrap();
+        let found = TotalNoise::new(Scale::new(1.0 / epsilon).unwrap(), honest, 10).epsilon(1).unwrap();
         assert!((found - expected).abs() < 6e-5, "{epsilon} {honest}: {found}");
     }
-    let nobody = Total::new(Scale::new(1.0).unwrap(), 0, 10);
+    let nobody = TotalNoise::new(Scale::new(1.0).unwrap(), 0, 10);
     assert_eq!(nobody.epsilon(1), Some(f64::INFINITY));
-    assert_eq!(Total::new(Scale::new(1e9).unwrap(), 5, 10).epsilon(1), None, "too wide to say");
+    assert_eq!(TotalNoise::new(Scale::new(1e9).unwrap(), 5, 10).epsilon(1), None, "too wide to say");
 }
 
 /// Bits that somebody has chosen.
-struct Chosen(Vec<u64>);
+struct ChosenBits(Vec<u64>);
 
-impl BitSource for Chosen {
+impl BitSource for ChosenBits {
     fn next_u64(&mut self) -> u64 {
         panic!("small rings take a few bits at a time")
     }
@@ -74,7 +74,7 @@ impl BitSource for Chosen {
 fn splits(words: &[u64], servers: usize) -> Vec<Vec<Vec<u64>>> {
     let drawn = words.len() * (servers - 1);
     let all = 0..4u64.pow(drawn as u32);
-    let chosen = |number: u64| Chosen((0..drawn).map(|place| number >> (2 * place) & 3).collect());
+    let chosen = |number: u64| ChosenBits((0..drawn).map(|place| number >> (2 * place) & 3).collect());
     all.map(|number| Ring::new(2).unwrap().split(words, servers, &mut chosen(number)).unwrap()).collect()
 }
 
@@ -132,7 +132,8 @@ fn a_transcript_tells_the_total_and_nothing_else() {
 fn sent_words_are_uniform() {
     let trust = Trust::new(4, 1, 0, 3).unwrap();
     let sum =
-        SharedSum::new("1".parse().unwrap(), &Scope::Presence, 100_000, Owner { cells: 1, by: 1 }, trust).unwrap();
+        SharedSum::new("1".parse().unwrap(), &Scope::Presence, 100_000, OwnerContribution { cells: 1, by: 1 }, trust)
+            .unwrap();
     let shares = sum.shares(&vec![7; 100_000], &mut InsecureSeededSource::new(3)).unwrap();
     for share in &shares {
         for byte in 0..8 {
@@ -180,8 +181,14 @@ fn any_number_of_colluders_is_told_its_guarantee() {
     for (parties, colluding, silent) in [(2, 0, 0), (3, 1, 0), (4, 1, 1), (5, 2, 1), (4, 0, 3)] {
         for (epsilon, by) in [("1", 1), ("0.5", 1), ("2", 3)] {
             let trust = Trust::new(parties, colluding, silent, 2).unwrap();
-            let sum =
-                SharedSum::new(epsilon.parse().unwrap(), &Scope::Presence, 1, Owner { cells: 1, by }, trust).unwrap();
+            let sum = SharedSum::new(
+                epsilon.parse().unwrap(),
+                &Scope::Presence,
+                1,
+                OwnerContribution { cells: 1, by },
+                trust,
+            )
+            .unwrap();
             let (planned, scale) = (trust.honest().get(), sum.scale().get());
             let reach = (60.0 * scale) as usize + 40;
             let share = one_share((-1.0 / scale).exp(), planned, reach);
@@ -228,7 +235,8 @@ fn any_number_of_colluders_is_told_its_guarantee() {
 fn shares_of_honest_parties_add_up_to_discrete_laplace_noise() {
     let trust = Trust::new(4, 1, 0, 2).unwrap();
     let sum =
-        SharedSum::new("0.5".parse().unwrap(), &Scope::Presence, 40_000, Owner { cells: 1, by: 1 }, trust).unwrap();
+        SharedSum::new("0.5".parse().unwrap(), &Scope::Presence, 40_000, OwnerContribution { cells: 1, by: 1 }, trust)
+            .unwrap();
     let mut bits = InsecureSeededSource::new(9);
     let mut counts = |parties: u64| {
         let mut servers = vec![vec![0; 40_000]; 2];
@@ -244,7 +252,7 @@ fn shares_of_honest_parties_add_up_to_discrete_laplace_noise() {
         }
         counts
     };
-    let total = Total::new(sum.scale(), 3, 3);
+    let total = TotalNoise::new(sum.scale(), 3, 3);
     let law = |z: usize| total.probability((z as i64 - 20).unsigned_abs()).unwrap();
     let laplace = |z: usize| (0.25f64).tanh() * (-0.5 * (z as f64 - 20.0).abs()).exp();
     assert!((0..41).all(|z| (law(z) / laplace(z) - 1.0).abs() < 1e-12));
@@ -261,10 +269,10 @@ fn events_cost_what_was_asked_for() {
     let attributes = AttributeSet::new(["disease"]).unwrap();
     let trust = Trust::new(10, 2, 1, 3).unwrap();
     for (scope, cells, owner, epsilon) in [
-        (Scope::Presence, 5, Owner { cells: 1, by: 1 }, "1"),
-        (Scope::Person, 5, Owner { cells: 1, by: 1 }, "1"),
-        (Scope::Person, 1, Owner { cells: 1, by: 7 }, "0.3"),
-        (Scope::Person, 9, Owner { cells: 20, by: 2 }, "2.5"),
+        (Scope::Presence, 5, OwnerContribution { cells: 1, by: 1 }, "1"),
+        (Scope::Person, 5, OwnerContribution { cells: 1, by: 1 }, "1"),
+        (Scope::Person, 1, OwnerContribution { cells: 1, by: 7 }, "0.3"),
+        (Scope::Person, 9, OwnerContribution { cells: 20, by: 2 }, "2.5"),
     ] {
         let sum = SharedSum::new(epsilon.parse().unwrap(), &scope, cells, owner, trust).unwrap();
         let events = sum.events(&attributes).unwrap();
@@ -282,7 +290,8 @@ fn events_cost_what_was_asked_for() {
 #[test]
 fn the_error_is_as_planned() {
     let trust = Trust::new(6, 1, 2, 2).unwrap();
-    let sum = SharedSum::new("1".parse().unwrap(), &Scope::Presence, 20, Owner { cells: 1, by: 1 }, trust).unwrap();
+    let sum = SharedSum::new("1".parse().unwrap(), &Scope::Presence, 20, OwnerContribution { cells: 1, by: 1 }, trust)
+        .unwrap();
     let mut bits = InsecureSeededSource::new(11);
     let within = sum.error(Beta::new(0.01).unwrap(), 6).unwrap();
     let mut off = 0;
@@ -315,12 +324,12 @@ fn what_is_wrong_is_refused() {
     let made = |epsilon: &str, scope: Scope, cells, owner| {
         SharedSum::new(epsilon.parse().unwrap(), &scope, cells, owner, trust)
     };
-    let one = Owner { cells: 1, by: 1 };
+    let one = OwnerContribution { cells: 1, by: 1 };
     for refused in [
         made("0", Scope::Person, 3, one),
         made("1", Scope::Person, 0, one),
-        made("1", Scope::Person, 3, Owner { cells: 0, by: 1 }),
-        made("1", Scope::Person, 3, Owner { cells: 1, by: 0 }),
+        made("1", Scope::Person, 3, OwnerContribution { cells: 0, by: 1 }),
+        made("1", Scope::Person, 3, OwnerContribution { cells: 1, by: 0 }),
         made("1e-20", Scope::Person, 3, one),
         made("1", Scope::Attributes(AttributeSet::new(["a"]).unwrap()), 3, one),
     ] {

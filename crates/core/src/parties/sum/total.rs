@@ -12,7 +12,7 @@ use crate::quantity::Scale;
 /// For r ≤ 1, [`Total::epsilon`] is an upper bound of ln P\[z\]/P\[z+by\] for every z. The largest is at z = 0: (r)_k/k! are the moments of a beta
 /// distribution, so that P is for z ≥ 0 a mixture of powers (qv)^z, v ≤ 1, which is log-convex and falls; where z < 0 < z + by both are nearer to 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Total {
+pub struct TotalNoise {
     scale: f64,
     shape: f64,
 }
@@ -20,7 +20,7 @@ pub struct Total {
 /// More terms are not added up: then nothing is said.
 const MOST_TERMS: usize = 4_000_000;
 
-impl Total {
+impl TotalNoise {
     /// Of `honest` parties that answered, where each draws the share of one of `planned`.
     pub fn new(scale: Scale, honest: u64, planned: u64) -> Self {
         Self { scale: scale.get(), shape: honest as f64 / planned.max(1) as f64 }
@@ -39,7 +39,7 @@ impl Total {
 
     /// P\[z\], to about thirteen digits; nothing where that takes too many terms.
     pub fn probability(&self, z: u64) -> Option<f64> {
-        let Sum { sum, left, .. } = self.sum(z)?;
+        let SeriesSum { sum, left, .. } = self.sum(z)?;
         Some((sum + left) * (-(-1.0 / self.scale).exp_m1()).powf(2.0 * self.shape))
     }
 
@@ -60,7 +60,7 @@ impl Total {
     }
 
     /// Σ_k a_k a_{k+z}, what is left out of it at most, and its relative error.
-    fn sum(&self, z: u64) -> Option<Sum> {
+    fn sum(&self, z: u64) -> Option<SeriesSum> {
         let terms = usize::try_from(z).ok()?.checked_add((48.0 * self.scale) as usize + 64)?;
         if terms > MOST_TERMS {
             return None;
@@ -82,11 +82,11 @@ impl Total {
         let left = if ratio < 1.0 { behind * ahead / (1.0 - ratio) } else { return None };
         // Each a_k is a product of k factors of which each is off by less than 4 units of 2^-52, and the sum has as many additions.
         let relative = 12.0 * (k as f64 + z as f64 + 8.0) * f64::EPSILON;
-        Some(Sum { sum, left, relative })
+        Some(SeriesSum { sum, left, relative })
     }
 }
 
-struct Sum {
+struct SeriesSum {
     sum: f64,
     left: f64,
     relative: f64,

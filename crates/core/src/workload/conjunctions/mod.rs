@@ -11,12 +11,12 @@
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::quantity::Rho;
 //! use scumble::workload::Bits;
-//! use scumble::workload::conjunctions::{Measure, Plan, Polynomial, Shape};
-//! use scumble::workload::planner::Limits;
+//! use scumble::workload::conjunctions::{Measure, ConjunctionPlan, Polynomial, BitLayout};
+//! use scumble::workload::planner::RhoLimits;
 //! let column = |step: usize| (0..800).map(|person| person / step % 2 == 0).collect::<Vec<bool>>();
 //! let bits = Bits::new(&[column(1), column(2), column(4), column(8)])?;
-//! let limits = Limits { person: Some(Rho::new(0.5)?), ..Limits::default() };
-//! let plan = Plan::within(&Shape::plain(4)?, Polynomial::exact(3)?, Measure::Parities, &limits)?;
+//! let limits = RhoLimits { person: Some(Rho::new(0.5)?), ..RhoLimits::default() };
+//! let plan = ConjunctionPlan::within(&BitLayout::plain(4)?, Polynomial::exact(3)?, Measure::Parities, &limits)?;
 //! let summary = plan.release(&bits, &mut InsecureSeededSource::new(1))?;
 //! // The first and the third column, and not the second: an eighth of them.
 //! let answer = summary.answer(&[(0, true), (2, true), (1, false)])?;
@@ -24,11 +24,11 @@
 //! # Ok::<(), scumble::Error>(())
 //! ```
 
-use super::limits::Limits;
+use super::limits::RhoLimits;
 use super::parities::{Bits, binomial, turned};
 use super::people::People;
 use super::psd::parity_events;
-use crate::calibrate::{Moved, least, rho_of_gaussian, up};
+use crate::calibrate::{ShiftNorms, least, rho_of_gaussian, up};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Touch, Word};
 use crate::noise::{BitSource, DiscreteGaussian};
@@ -39,9 +39,9 @@ mod planner;
 mod polynomial;
 mod summary;
 
-pub use planner::{Candidate, candidates};
+pub use planner::{ConjunctionCandidate, candidates};
 pub use polynomial::{MOST_WIDTH, Polynomial};
-pub use summary::{ConjunctionEstimate, Summary};
+pub use summary::{ConjunctionEstimate, ConjunctionSummary};
 
 /// Releases of more numbers are refused.
 pub const MOST_SETS: u64 = 50_000_000;
@@ -87,12 +87,12 @@ impl Measure {
 
 /// The columns of bits, and how many of them each attribute has (a category of several values is several bits).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shape {
+pub struct BitLayout {
     columns: usize,
     of_attributes: Vec<usize>,
 }
 
-impl Shape {
+impl BitLayout {
     /// Each column is an attribute.
     pub fn plain(columns: usize) -> Result<Self> {
         Self::new(vec![1; columns])
@@ -146,8 +146,8 @@ fn touched(columns: usize, size: usize, bits: usize) -> u64 {
 
 /// Which numbers are released, and with how much noise.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
-    shape: Shape,
+pub struct ConjunctionPlan {
+    shape: BitLayout,
     polynomial: Polynomial,
     measure: Measure,
     people: People,
@@ -158,12 +158,12 @@ pub struct Plan {
 /// Sizes that hardly count in answers of the full width count in those of fewer literals: none gets a smaller weight than this share of the largest.
 const LEAST_WEIGHT: f64 = 1e-3;
 
-impl Plan {
+impl ConjunctionPlan {
     /// With as little noise as the limits allow, for the smallest variance of conjunctions of the polynomial's width: σ_r² ∝ √(cost/weight).
     ///
     /// # Guarantee
     /// Its ρ is within each limit. Refused if the width is more than there are columns, or if there are more than [`MOST_SETS`] numbers.
-    pub fn within(shape: &Shape, polynomial: Polynomial, measure: Measure, limits: &Limits) -> Result<Self> {
+    pub fn within(shape: &BitLayout, polynomial: Polynomial, measure: Measure, limits: &RhoLimits) -> Result<Self> {
         check(shape, &polynomial, measure)?;
         let variances = relative_variances(shape, &polynomial, measure, limits);
         let at = |scale: f64| {
@@ -187,7 +187,8 @@ impl Plan {
     /// # Guarantee
     /// An upper bound \[CKS20\]: of the sets of r columns one person has C(d, r), each of which moves by 1.
     pub fn rho_presence(&self) -> f64 {
-        let of = |(size, sigma)| rho_of_gaussian(sigma, Moved::units(self.shape.squares(self.measure, size).presence));
+        let of =
+            |(size, sigma)| rho_of_gaussian(sigma, ShiftNorms::units(self.shape.squares(self.measure, size).presence));
         up(self.sizes().map(of).sum::<f64>() + self.people.rho_presence())
     }
 
@@ -196,7 +197,8 @@ impl Plan {
     /// # Guarantee
     /// An upper bound for every pair of people.
     pub fn rho_person(&self) -> f64 {
-        let of = |(size, sigma)| rho_of_gaussian(sigma, Moved::units(self.shape.squares(self.measure, size).person));
+        let of =
+            |(size, sigma)| rho_of_gaussian(sigma, ShiftNorms::units(self.shape.squares(self.measure, size).person));
         up(self.sizes().map(of).sum::<f64>() + self.people.rho_presence())
     }
 
@@ -206,7 +208,8 @@ impl Plan {
     /// An upper bound; exact where the attribute's columns can change in every way.
     pub fn rho_attribute(&self, attribute: usize) -> f64 {
         let bits = self.shape.of_attributes.get(attribute).copied().unwrap_or(0);
-        let of = |(size, sigma)| rho_of_gaussian(sigma, Moved::units(self.shape.squares_of(self.measure, size, bits)));
+        let of =
+            |(size, sigma)| rho_of_gaussian(sigma, ShiftNorms::units(self.shape.squares_of(self.measure, size, bits)));
         up(self.sizes().map(of).sum::<f64>())
     }
 
@@ -242,7 +245,7 @@ impl Plan {
     ///
     /// # Guarantee
     /// [`Plan::rho_presence`], [`Plan::rho_person`] and [`Plan::rho_attribute`]; the noise is exact.
-    pub fn release<S: BitSource + ?Sized>(&self, columns: &Bits, bits: &mut S) -> Result<Summary> {
+    pub fn release<S: BitSource + ?Sized>(&self, columns: &Bits, bits: &mut S) -> Result<ConjunctionSummary> {
         if columns.columns() != self.shape.columns {
             return Err(Error::refused(format!(
                 "the data has {} columns, and the release is of {}",
@@ -256,7 +259,7 @@ impl Plan {
             exact.iter_mut().for_each(|number| *number = noise.add_to(*number, bits));
             numbers.push(exact);
         }
-        Summary::new(self.shape.columns, &self.polynomial, self.measure, self.sigmas(), numbers)
+        ConjunctionSummary::new(self.shape.columns, &self.polynomial, self.measure, self.sigmas(), numbers)
     }
 
     /// The numbers about sets of 1, 2, … columns, before any noise.
@@ -319,7 +322,7 @@ pub(super) fn numbers(columns: usize, degree: usize, measure: Measure) -> u64 {
     (0..=degree).map(|size| measure.numbers(columns, size)).fold(0, u64::saturating_add)
 }
 
-fn check(shape: &Shape, polynomial: &Polynomial, measure: Measure) -> Result<()> {
+fn check(shape: &BitLayout, polynomial: &Polynomial, measure: Measure) -> Result<()> {
     let (width, columns) = (polynomial.width(), shape.columns);
     if width > columns {
         return Err(Error::refused(format!(
@@ -338,7 +341,7 @@ fn check(shape: &Shape, polynomial: &Polynomial, measure: Measure) -> Result<()>
 }
 
 /// σ² of each size, up to a factor: √(cost/weight).
-fn relative_variances(shape: &Shape, polynomial: &Polynomial, measure: Measure, limits: &Limits) -> Vec<f64> {
+fn relative_variances(shape: &BitLayout, polynomial: &Polynomial, measure: Measure, limits: &RhoLimits) -> Vec<f64> {
     let shares = measure.shares(polynomial);
     let weights: Vec<f64> =
         shares.iter().enumerate().map(|(r, share)| share * share * binomial(polynomial.width(), r) as f64).collect();

@@ -1,22 +1,22 @@
 //! Which polynomial and which numbers answer conjunctions best, by the error that is promised from public numbers.
 
-use super::{Measure, Plan, Polynomial, Shape};
+use super::{BitLayout, ConjunctionPlan, Measure, Polynomial};
 use crate::error::Result;
-use crate::workload::limits::Limits;
+use crate::workload::limits::RhoLimits;
 
 /// A way to answer conjunctions, and its error.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Candidate {
+pub struct ConjunctionCandidate {
     /// The plan.
-    pub plan: Plan,
+    pub plan: ConjunctionPlan,
     /// The standard error of a conjunction of the full width.
     pub standard_error: f64,
     /// η: beside that it is off by at most this share of the people.
     pub bias: f64,
 }
 
-impl Candidate {
-    fn new(plan: Plan) -> Result<Self> {
+impl ConjunctionCandidate {
+    fn new(plan: ConjunctionPlan) -> Result<Self> {
         let (standard_error, bias) = plan.error(plan.polynomial().width())?;
         Ok(Self { plan, standard_error, bias })
     }
@@ -32,10 +32,10 @@ impl Candidate {
 ///
 /// ```
 /// use scumble::quantity::Rho;
-/// use scumble::workload::conjunctions::{Measure, Shape, candidates};
-/// use scumble::workload::planner::Limits;
-/// let limits = Limits { presence: Some(Rho::new(0.1)?), ..Limits::default() };
-/// let of = |people| candidates(&Shape::plain(50)?, 4, Some(0.1), Some(people), &Measure::ALL, &limits);
+/// use scumble::workload::conjunctions::{Measure, BitLayout, candidates};
+/// use scumble::workload::planner::RhoLimits;
+/// let limits = RhoLimits { presence: Some(Rho::new(0.1)?), ..RhoLimits::default() };
+/// let of = |people| candidates(&BitLayout::plain(50)?, 4, Some(0.1), Some(people), &Measure::ALL, &limits);
 /// // Parities of up to four columns have no bias; for few people fewer numbers are better.
 /// let (many, few) = (of(100_000)?.remove(0), of(300)?.remove(0));
 /// assert!(many.plan.polynomial().is_exact() && few.plan.polynomial().degree() < 4);
@@ -43,13 +43,13 @@ impl Candidate {
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn candidates(
-    shape: &Shape,
+    shape: &BitLayout,
     width: usize,
     bias: Option<f64>,
     people: Option<u64>,
     measures: &[Measure],
-    limits: &Limits,
-) -> Result<Vec<Candidate>> {
+    limits: &RhoLimits,
+) -> Result<Vec<ConjunctionCandidate>> {
     let exact = Polynomial::exact(width)?;
     // Also says what is wrong with a bias.
     let near = bias.map_or(Ok(exact.clone()), |bias| Polynomial::chebyshev(width, bias))?;
@@ -62,17 +62,17 @@ pub fn candidates(
     let (mut found, mut refused) = (Vec::new(), None);
     for polynomial in polynomials {
         for &measure in measures {
-            match Plan::within(shape, polynomial.clone(), measure, limits) {
-                Ok(plan) => found.push(Candidate::new(plan)?),
+            match ConjunctionPlan::within(shape, polynomial.clone(), measure, limits) {
+                Ok(plan) => found.push(ConjunctionCandidate::new(plan)?),
                 Err(error) => refused = Some(error),
             }
         }
     }
     if let (true, Some(error)) = (found.is_empty(), refused) {
         // The smallest one that was asked for says why.
-        return Err(Plan::within(shape, near, measures[0], limits).err().unwrap_or(error));
+        return Err(ConjunctionPlan::within(shape, near, measures[0], limits).err().unwrap_or(error));
     }
-    let key = |candidate: &Candidate| match people {
+    let key = |candidate: &ConjunctionCandidate| match people {
         Some(people) => (candidate.error(people), 0.0),
         None => (candidate.bias, candidate.standard_error),
     };

@@ -2,13 +2,13 @@
 
 use super::super::NORMAL_95;
 use super::super::parities::{binomial, rank, sets};
-use super::super::psd::{Literal, Moments};
+use super::super::psd::{Literal, ParityMoments};
 use super::{Measure, Polynomial};
 use crate::error::{Error, Result};
 
 /// The noisy numbers of one release; all else is post-processing.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Summary {
+pub struct ConjunctionSummary {
     columns: usize,
     width: usize,
     /// For conjunctions of the full width.
@@ -38,7 +38,7 @@ const PEOPLE_SIGMAS: f64 = 3.717;
 /// 95.1% of a normal law are within this many standard deviations: a thousandth is for the number of people.
 const NORMAL_951: f64 = 1.9687;
 
-impl Summary {
+impl ConjunctionSummary {
     /// Released numbers: of 0, 1, … columns, in the order of [`super::super::rank`], and for [`Measure::Counts`] for each set its 2ʳ counts, that with all columns false first and the first column fastest; and the σ of each size.
     pub fn new(
         columns: usize,
@@ -90,17 +90,17 @@ impl Summary {
     }
 
     /// The parities of this release, brought to what a table of people can nearly have: post-processing, for [`Summary::answer_projected`]. Of up to 31 columns for products of four, 14 for products of six.
-    pub fn projected(&self) -> Result<Moments> {
+    pub fn projected(&self) -> Result<ParityMoments> {
         if self.measure != Measure::Parities {
             return Err(Error::refused(
                 "only parities are projected, and this release has counts: publish it with measure = \"parities\"",
             ));
         }
-        Moments::projected(self.columns, &self.numbers)
+        ParityMoments::projected(self.columns, &self.numbers)
     }
 
     /// About how many people satisfy all of these literals by projected parities. It has no error bar; that of [`Summary::answer`] is not its own.
-    pub fn answer_projected(&self, literals: &[Literal], projected: &Moments) -> Result<f64> {
+    pub fn answer_projected(&self, literals: &[Literal], projected: &ParityMoments) -> Result<f64> {
         let literals = self.checked(literals)?;
         if literals.len() >= self.numbers.len() {
             return Err(Error::refused(format!(

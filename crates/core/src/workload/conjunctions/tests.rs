@@ -129,15 +129,16 @@ fn conjunctions(width: usize) -> Vec<Vec<(usize, bool)>> {
 fn without_noise_every_conjunction_is_exact_or_within_its_bias() {
     let columns = people();
     let bits = Bits::new(&columns).unwrap();
-    let limits = Limits { presence: Some(Rho::new(1.0).unwrap()), ..Limits::default() };
+    let limits = RhoLimits { presence: Some(Rho::new(1.0).unwrap()), ..RhoLimits::default() };
     for polynomial in
         [Polynomial::exact(4), Polynomial::chebyshev_of(4, 3), Polynomial::minimax(4, 3), Polynomial::minimax(5, 2)]
     {
         let polynomial = polynomial.unwrap();
         for measure in Measure::ALL {
-            let plan = Plan::within(&Shape::plain(5).unwrap(), polynomial.clone(), measure, &limits).unwrap();
+            let plan =
+                ConjunctionPlan::within(&BitLayout::plain(5).unwrap(), polynomial.clone(), measure, &limits).unwrap();
             let numbers = std::iter::once(vec![300]).chain(plan.exact(&bits)).collect();
-            let summary = Summary::new(5, &polynomial, measure, plan.sigmas(), numbers).unwrap();
+            let summary = ConjunctionSummary::new(5, &polynomial, measure, plan.sigmas(), numbers).unwrap();
             for literals in conjunctions(polynomial.width()) {
                 let all = |person: &usize| literals.iter().all(|(column, value)| columns[*column][*person] == *value);
                 let truth = (0..300).filter(all).count() as f64;
@@ -172,12 +173,14 @@ fn the_identity_of_the_binomial_basis_holds_for_every_row() {
 #[test]
 fn errors_are_as_large_as_their_bars_say() {
     let bits = Bits::new(&people()).unwrap();
-    let limits = Limits { presence: Some(Rho::new(0.5).unwrap()), ..Limits::default() };
+    let limits = RhoLimits { presence: Some(Rho::new(0.5).unwrap()), ..RhoLimits::default() };
     let mut source = InsecureSeededSource::new(11);
     let literals = [(0, true), (1, false), (3, true)];
     let truth = (0..300).filter(|&i| people()[0][i] && !people()[1][i] && people()[3][i]).count() as f64;
     for measure in Measure::ALL {
-        let plan = Plan::within(&Shape::plain(5).unwrap(), Polynomial::exact(4).unwrap(), measure, &limits).unwrap();
+        let plan =
+            ConjunctionPlan::within(&BitLayout::plain(5).unwrap(), Polynomial::exact(4).unwrap(), measure, &limits)
+                .unwrap();
         let releases = 4000;
         let (mut sum, mut squares, mut inside, mut stated) = (0.0, 0.0, 0, 0.0);
         for _ in 0..releases {
@@ -198,9 +201,9 @@ fn errors_are_as_large_as_their_bars_say() {
 #[test]
 fn a_biased_answer_is_within_its_bar_on_the_worst_table() {
     // Everybody has the same literals true: the bias is then the same for all, and as large as it gets for some number of them.
-    let limits = Limits { presence: Some(Rho::new(0.5).unwrap()), ..Limits::default() };
+    let limits = RhoLimits { presence: Some(Rho::new(0.5).unwrap()), ..RhoLimits::default() };
     let near = Polynomial::chebyshev_of(4, 3).unwrap();
-    let plan = Plan::within(&Shape::plain(4).unwrap(), near, Measure::Parities, &limits).unwrap();
+    let plan = ConjunctionPlan::within(&BitLayout::plain(4).unwrap(), near, Measure::Parities, &limits).unwrap();
     let mut source = InsecureSeededSource::new(5);
     for ones in 0..=4usize {
         let columns: Vec<Vec<bool>> = (0..4).map(|column| vec![column < ones; 2000]).collect();
@@ -218,10 +221,10 @@ fn a_biased_answer_is_within_its_bar_on_the_worst_table() {
 
 #[test]
 fn what_cannot_be_planned_or_asked_is_refused_in_one_sentence() {
-    let limits = Limits { presence: Some(Rho::new(1.0).unwrap()), ..Limits::default() };
+    let limits = RhoLimits { presence: Some(Rho::new(1.0).unwrap()), ..RhoLimits::default() };
     let check = |sentence: String, part: &str| assert!(sentence.contains(part), "{sentence}");
     let plan = |columns: usize, polynomial: Polynomial| {
-        Plan::within(&Shape::plain(columns).unwrap(), polynomial, Measure::Counts, &limits)
+        ConjunctionPlan::within(&BitLayout::plain(columns).unwrap(), polynomial, Measure::Counts, &limits)
     };
     check(plan(3, Polynomial::exact(4).unwrap()).unwrap_err().to_string(), "need 4 columns, and there are 3");
     check(plan(300, Polynomial::exact(4).unwrap()).unwrap_err().to_string(), "at most 50000000 are released");
@@ -233,7 +236,7 @@ fn what_cannot_be_planned_or_asked_is_refused_in_one_sentence() {
         check(Polynomial::exact(width).unwrap_err().to_string(), "1 to 64 literals");
     }
     check(Polynomial::minimax(4, 5).unwrap_err().to_string(), "degree");
-    check(Shape::new(vec![1, 0]).unwrap_err().to_string(), "at least one column");
+    check(BitLayout::new(vec![1, 0]).unwrap_err().to_string(), "at least one column");
     let small = plan(3, Polynomial::exact(2).unwrap()).unwrap();
     let summary =
         small.release(&Bits::new(&vec![vec![true; 9]; 3]).unwrap(), &mut InsecureSeededSource::new(1)).unwrap();
@@ -247,7 +250,7 @@ fn what_cannot_be_planned_or_asked_is_refused_in_one_sentence() {
     assert!(small.release(&Bits::new(&[vec![true]]).unwrap(), &mut InsecureSeededSource::new(1)).is_err());
     let numbers = summary.numbers().to_vec();
     let again = |sigmas: Vec<f64>, numbers: Vec<Vec<i64>>| {
-        Summary::new(3, small.polynomial(), Measure::Counts, sigmas, numbers)
+        ConjunctionSummary::new(3, small.polynomial(), Measure::Counts, sigmas, numbers)
     };
     assert_eq!(again(small.sigmas(), numbers.clone()), Ok(summary));
     assert!(again(vec![1.0, f64::NAN, 1.0], numbers.clone()).is_err());

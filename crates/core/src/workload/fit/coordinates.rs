@@ -4,18 +4,18 @@
 //! the cells by nested partial sums costs a few additions per cell, where a transform of the whole table has two passes per attribute.
 
 use super::super::domain::Domain;
-use super::super::nested::{self, Gather, Nest, Spread, Sum};
+use super::super::nested::{self, BlockGatherer, BlockSpreader, Nest, SumJoin};
 use super::super::transform;
 use super::Coefficient;
 
 /// Where coefficients are in the tables of their sets of attributes.
 pub(super) struct Coordinates {
     nest: Nest,
-    tables: Vec<Table>,
+    tables: Vec<CoordinateTable>,
 }
 
 /// The table of one set of attributes.
-struct Table {
+struct CoordinateTable {
     domain: Domain,
     /// A vector of the whole table's basis is constant in the attributes outside: of length 1 together with this factor.
     share: f64,
@@ -27,22 +27,22 @@ impl Coordinates {
     /// Of these coefficients; those of one set stand together.
     pub(super) fn new(domain: &Domain, observed: &[Coefficient]) -> Self {
         let mut subsets = Vec::new();
-        let mut tables: Vec<Table> = Vec::new();
+        let mut tables: Vec<CoordinateTable> = Vec::new();
         for group in observed.chunk_by(|left, right| left.subset == right.subset) {
             let subset = group[0].subset;
             let own = domain.of(subset);
             let share = (own.cells() as f64 / domain.cells() as f64).sqrt();
             let places = group.iter().map(|coefficient| domain.place(coefficient.index, subset)).collect();
             subsets.push(subset);
-            tables.push(Table { domain: own, share, places });
+            tables.push(CoordinateTable { domain: own, share, places });
         }
         Self { nest: Nest::new(domain, &subsets), tables }
     }
 
     /// What parameters of the coefficients add to each cell, table by table.
-    fn spread(&self, parameters: &[f64]) -> Spread<'_, Sum> {
+    fn spread(&self, parameters: &[f64]) -> BlockSpreader<'_, SumJoin> {
         let mut rest = parameters;
-        let of = |table: &Table| {
+        let of = |table: &CoordinateTable| {
             let (own, others) = rest.split_at(table.places.len());
             rest = others;
             let mut cells = vec![0.0; table.domain.cells()];
@@ -50,7 +50,7 @@ impl Coordinates {
             transform::inverse(&table.domain, &mut cells);
             cells
         };
-        Spread::new(&self.nest, self.tables.iter().map(of).collect())
+        BlockSpreader::new(&self.nest, self.tables.iter().map(of).collect())
     }
 
     fn of_tables(&self, tables: Vec<Vec<f64>>) -> Vec<f64> {
@@ -64,14 +64,14 @@ impl Coordinates {
 
     /// The coefficients of a table of cells.
     pub(super) fn of_cells(&self, cells: &[f64]) -> Vec<f64> {
-        let mut gather = Gather::new(&self.nest);
+        let mut gather = BlockGatherer::new(&self.nest);
         cells.chunks_exact(self.nest.block_cells()).enumerate().for_each(|(number, block)| gather.add(number, block));
         self.of_tables(gather.finish())
     }
 
     /// The cells q = p·exp(Uᵀθ), and their coefficients.
     pub(super) fn tilted(&self, reference: &[f64], parameters: &[f64]) -> (Vec<f64>, Vec<f64>) {
-        let (mut spread, mut gather) = (self.spread(parameters), Gather::new(&self.nest));
+        let (mut spread, mut gather) = (self.spread(parameters), BlockGatherer::new(&self.nest));
         let mut cells = vec![0.0; reference.len()];
         let size = self.nest.block_cells();
         for (number, (block, start)) in cells.chunks_exact_mut(size).zip(reference.chunks_exact(size)).enumerate() {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::harness::{Claim, Distribution, Probability, Slack, check, neighbours};
+use crate::harness::{Claim, Distribution, ProbabilityInterval, Slack, check, neighbours};
 use crate::noise::{BitSource, InsecureSeededSource};
 use crate::scope::Scope;
 
@@ -14,7 +14,7 @@ fn the_plan_is_the_golden_one() {
     let vector = golden("s5_plan");
     let input = |field: &str| vector["input"][field].as_f64().unwrap();
     let whole = |field: &str| input(field) as u64;
-    let plan = Interactive::new(
+    let plan = InteractivePlan::new(
         whole("universe"),
         whole("n"),
         whole("queries"),
@@ -44,13 +44,13 @@ fn the_plan_is_the_golden_one() {
 }
 
 /// D(x‖h).
-fn distance(truth: &[f64], model: &Weights) -> f64 {
+fn distance(truth: &[f64], model: &CellWeights) -> f64 {
     let parts = truth.iter().enumerate().filter(|(_, p)| **p > 0.0);
     parts.map(|(cell, p)| p * (p / model.share(cell)).ln()).sum()
 }
 
-fn model(shares: &[f64]) -> Weights {
-    Weights { weights: shares.to_vec(), sum: shares.iter().sum() }
+fn model(shares: &[f64]) -> CellWeights {
+    CellWeights { weights: shares.to_vec(), sum: shares.iter().sum() }
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn an_update_is_the_golden_one() {
     let expected = |field: &str| vector["expected"][field].as_f64().unwrap();
     let near = |field: &str, found: f64| assert!((found - expected(field)).abs() <= 1e-10 * expected(field), "{field}");
     let (truth, before) = (numbers("truth"), model(&numbers("model")));
-    let question = Question::on_grid(&numbers("query"), 1).unwrap();
+    let question = LinearQuery::on_grid(&numbers("query"), 1).unwrap();
     let share: f64 = truth.iter().zip(numbers("query")).map(|(p, q)| p * q).sum();
     let gap = share - before.answer(&question);
     near("gap", gap);
@@ -94,7 +94,7 @@ fn an_update_by_four_gaps_comes_nearer_by_twice_the_square() {
         };
         let (truth, before) = (shares(&mut bits), model(&shares(&mut bits)));
         let values: Vec<f64> = (0..cells).map(|_| number(&mut bits)).collect();
-        let question = Question::on_grid(&values, 1000).unwrap();
+        let question = LinearQuery::on_grid(&values, 1000).unwrap();
         let true_share = model(&truth).answer(&question);
         let gap = true_share - before.answer(&question);
         let mut after = before.clone();
@@ -105,9 +105,9 @@ fn an_update_by_four_gaps_comes_nearer_by_twice_the_square() {
 }
 
 /// A round of these questions to the uniform model, as its law: which question was measured, and what came out; none where all were answered by the model.
-fn law(plan: &Interactive, questions: &[Question], counts: &[u64]) -> Distribution<Option<(usize, i64)>> {
-    let model = Weights::uniform(counts.len());
-    let look = |question: &Question| {
+fn law(plan: &InteractivePlan, questions: &[LinearQuery], counts: &[u64]) -> Distribution<Option<(usize, i64)>> {
+    let model = CellWeights::uniform(counts.len());
+    let look = |question: &LinearQuery| {
         let (count, share) = model.look(question, counts);
         (count, plan.expected(share))
     };
@@ -116,11 +116,12 @@ fn law(plan: &Interactive, questions: &[Question], counts: &[u64]) -> Distributi
     let tested = crate::mechanism::sparse_vector::law_of_a_round(&plan.test, &scores, plan.promise.threshold as i64);
     let decay = (-1.0 / plan.scale().get()).exp();
     let reach = (40.0 * plan.scale().get()) as i64 + 5;
-    let mut outcomes = vec![(None, Probability::near(tested[scores.len()], 1e-10))];
+    let mut outcomes = vec![(None, ProbabilityInterval::near(tested[scores.len()], 1e-10))];
     for (index, (count, _)) in looked.iter().enumerate() {
         for noise in -reach..=reach {
             let mass = (1.0 - decay) / (1.0 + decay) * decay.powi(noise.abs() as i32);
-            outcomes.push((Some((index, *count as i64 + noise)), Probability::near(tested[index] * mass, 1e-10)));
+            outcomes
+                .push((Some((index, *count as i64 + noise)), ProbabilityInterval::near(tested[index] * mass, 1e-10)));
         }
     }
     Distribution::new(outcomes, 1e-15)
@@ -130,12 +131,12 @@ fn law(plan: &Interactive, questions: &[Question], counts: &[u64]) -> Distributi
 fn every_round_costs_what_its_events_say() {
     let universe = neighbours::records(&[2, 2]);
     let names = ["a", "b"];
-    let plan = Interactive::new(4, 5, 3, 2, Epsilon::new(4.0).unwrap(), Beta::new(0.5).unwrap()).unwrap();
+    let plan = InteractivePlan::new(4, 5, 3, 2, Epsilon::new(4.0).unwrap(), Beta::new(0.5).unwrap()).unwrap();
     let events = plan.events_of_round(&AttributeSet::new(names).unwrap()).unwrap();
     let questions = [
-        Question::of([false, false, true, true]),
-        Question::of([true, false, true, true]),
-        Question::on_grid(&[0.0, 0.3, 0.7, 1.0], 10).unwrap(),
+        LinearQuery::of([false, false, true, true]),
+        LinearQuery::of([true, false, true, true]),
+        LinearQuery::on_grid(&[0.0, 0.3, 0.7, 1.0], 10).unwrap(),
     ];
     let run = |data: &Vec<Vec<usize>>| {
         let count = |one: &Vec<usize>| data.iter().filter(|record| *record == one).count() as u64;
@@ -153,9 +154,9 @@ fn every_round_costs_what_its_events_say() {
 /// Forty questions that are off by more than the threshold already (many more owners are there than were declared), which somebody who comes makes worse; and then one that they make better.
 #[test]
 fn the_claim_of_a_round_is_tight() {
-    let plan = Interactive::new(2, 12, 41, 1, Epsilon::new(1.5).unwrap(), Beta::new(0.5).unwrap()).unwrap();
-    let mut questions = vec![Question::of([true, true]); 40];
-    questions.push(Question::of([false, true]));
+    let plan = InteractivePlan::new(2, 12, 41, 1, Epsilon::new(1.5).unwrap(), Beta::new(0.5).unwrap()).unwrap();
+    let mut questions = vec![LinearQuery::of([true, true]); 40];
+    questions.push(LinearQuery::of([false, true]));
     let owners = plan.promise().threshold + 14;
     let pairs = [(vec![owners, 0], vec![owners, 1])];
     let run = |counts: &Vec<u64>| law(&plan, &questions, counts);
@@ -171,7 +172,7 @@ fn the_claim_of_a_round_is_tight() {
 #[test]
 fn all_rounds_cost_as_many_times_as_they_are() {
     let attributes = AttributeSet::new(["a"]).unwrap();
-    let plan = Interactive::new(4, 100, 9, 7, Epsilon::new(0.3).unwrap(), Beta::new(0.05).unwrap()).unwrap();
+    let plan = InteractivePlan::new(4, 100, 9, 7, Epsilon::new(0.3).unwrap(), Beta::new(0.05).unwrap()).unwrap();
     for scope in [Scope::Presence, Scope::Person, Scope::Attributes(attributes.clone())] {
         let cost = |events: &[Event]| Claim::of(events, &scope, &[]).pure.unwrap();
         let all = cost(&plan.events(&attributes).unwrap());
@@ -183,14 +184,14 @@ fn all_rounds_cost_as_many_times_as_they_are() {
 #[test]
 fn answers_are_within_the_promise() {
     let counts = [90_000u64, 4_000, 3_000, 1_000, 1_500, 200, 200, 100];
-    let plan = Interactive::best(8, 100_000, 200, Epsilon::new(50.0).unwrap(), Beta::new(0.05).unwrap()).unwrap();
+    let plan = InteractivePlan::best(8, 100_000, 200, Epsilon::new(50.0).unwrap(), Beta::new(0.05).unwrap()).unwrap();
     let mut wrong = 0;
     for seed in 0..20 {
         let mut bits = InsecureSeededSource::new(seed);
-        let mut model = Weights::uniform(8);
+        let mut model = CellWeights::uniform(8);
         let (mut round, mut used, mut failed) = (Some(plan.open(&mut bits)), 0, false);
         for _ in 0..200 {
-            let question = Question::of((0..8).map(|_| bits.next_bits(1) == 1).collect::<Vec<_>>());
+            let question = LinearQuery::of((0..8).map(|_| bits.next_bits(1) == 1).collect::<Vec<_>>());
             let (count, share) = model.look(&question, &counts);
             let expected = plan.expected(share);
             let Some(open) = round.take() else {
@@ -222,10 +223,10 @@ fn one_pass_sees_what_two_do_and_one_owner_counts_once() {
     let mut bits = InsecureSeededSource::new(8);
     for cells in [1usize, 7, 8, 9, 1030, 5000] {
         let values: Vec<f64> = (0..cells).map(|_| number(&mut bits)).collect();
-        let question = Question::on_grid(&values, 17).unwrap();
+        let question = LinearQuery::on_grid(&values, 17).unwrap();
         let counts: Vec<u64> = (0..cells).map(|_| bits.next_bits(9)).collect();
-        let mut model = Weights::uniform(cells);
-        model.update(&Question::of((0..cells).map(|cell| cell % 3 == 0)), 0.7);
+        let mut model = CellWeights::uniform(cells);
+        model.update(&LinearQuery::of((0..cells).map(|cell| cell % 3 == 0)), 0.7);
         let (count, share) = model.look(&question, &counts);
         assert_eq!(count, question.count(&counts));
         assert!((share - model.answer(&question)).abs() < 1e-12);
@@ -240,7 +241,7 @@ fn one_pass_sees_what_two_do_and_one_owner_counts_once() {
 #[test]
 fn what_makes_no_sense_is_refused() {
     let refused = |cells, total, questions, updates| {
-        Interactive::new(cells, total, questions, updates, Epsilon::new(0.1).unwrap(), Beta::new(0.05).unwrap())
+        InteractivePlan::new(cells, total, questions, updates, Epsilon::new(0.1).unwrap(), Beta::new(0.05).unwrap())
             .unwrap_err()
     };
     assert!(refused(10_000_001, 5, 1, 1).to_string().contains("10^7 combinations of values, not 10000001"));
@@ -248,19 +249,26 @@ fn what_makes_no_sense_is_refused() {
     assert!(refused(8, 5, 1, 0).to_string().contains("1 to 1000000 times, not 0"));
     assert!(refused(8, 0, 1, 1).to_string().contains("at least one question"));
     assert!(refused(8, 5, 0, 1).to_string().contains("at least one question"));
-    assert!(Interactive::new(8, 5, 1, 1, Epsilon::new(0.0).unwrap(), Beta::new(0.05).unwrap()).is_err());
-    assert!(Question::on_grid(&[-0.1], 2).is_err() && Question::on_grid(&[0.1], 0).is_err());
+    assert!(InteractivePlan::new(8, 5, 1, 1, Epsilon::new(0.0).unwrap(), Beta::new(0.05).unwrap()).is_err());
+    assert!(LinearQuery::on_grid(&[-0.1], 2).is_err() && LinearQuery::on_grid(&[0.1], 0).is_err());
 }
 
 /// §5.3: direct noise is better in the example that the plan's golden numbers are of, and so is a noisy table of everything.
 #[test]
 fn direct_noise_is_nearly_always_better() {
-    let plan =
-        Interactive::new(1 << 20, 10_000_000, 100_000, 2000, Epsilon::new(0.0005).unwrap(), Beta::new(0.05).unwrap())
-            .unwrap();
+    let plan = InteractivePlan::new(
+        1 << 20,
+        10_000_000,
+        100_000,
+        2000,
+        Epsilon::new(0.0005).unwrap(),
+        Beta::new(0.05).unwrap(),
+    )
+    .unwrap();
     let everything = histogram_error(1 << 20, Epsilon::new(1.0).unwrap(), 100_000, Beta::new(0.05).unwrap()).unwrap();
     assert!(everything < 20_000.0 && (plan.promise().error as f64) > 50.0 * everything, "{everything}");
-    let best = Interactive::best(1 << 10, 100_000, 1000, Epsilon::new(1.0).unwrap(), Beta::new(0.05).unwrap()).unwrap();
+    let best =
+        InteractivePlan::best(1 << 10, 100_000, 1000, Epsilon::new(1.0).unwrap(), Beta::new(0.05).unwrap()).unwrap();
     assert!(
         best.promise().error as f64 > direct_error(Epsilon::new(1.0).unwrap(), 1000, Beta::new(0.05).unwrap()).unwrap()
     );

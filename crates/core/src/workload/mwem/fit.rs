@@ -1,17 +1,17 @@
 //! The model of the rounds: shares of all cells, moved by multiplicative weights.
 
 use super::super::domain::Subset;
-use super::super::nested::{Gather, Nest, Product, Spread, total};
+use super::super::nested::{BlockGatherer, BlockSpreader, Nest, ProductJoin, total};
 use super::super::predicate::Queries;
 
 /// What a round has measured.
-pub(super) struct Round {
+pub(super) struct MeasuredRound {
     nest: Nest,
     /// For each query: the cells of its table where it is 1, how many cells that table has, and the measured share of people.
     queries: Vec<(Vec<u32>, usize, f64)>,
 }
 
-impl Round {
+impl MeasuredRound {
     /// Queries with what was measured of them, as shares of the people.
     pub(super) fn new(queries: &Queries, measured: &[(usize, f64)]) -> Self {
         let asked: Vec<(Subset, &[u32])> = measured.iter().map(|&(query, _)| queries.members(query)).collect();
@@ -42,16 +42,16 @@ impl Round {
 /// A(u) ← A(u)·exp(step·Σ q_i(u)(a_i − q_i(A))) for one round after the other, `passes` times over; shares add up to 1 in the end.
 ///
 /// Each update is one walk over the cells, which also makes the tables that the next update needs.
-pub(super) fn refit(shares: &mut [f64], rounds: &[Round], passes: usize, step: f64) {
+pub(super) fn refit(shares: &mut [f64], rounds: &[MeasuredRound], passes: usize, step: f64) {
     let mut turns = (0..passes).flat_map(|_| rounds).filter(|round| !round.queries.is_empty()).peekable();
     let Some(first) = turns.peek() else { return };
     let mut factors = vec![0.0; first.nest.block_cells()];
-    let mut gather = Gather::new(&first.nest);
+    let mut gather = BlockGatherer::new(&first.nest);
     shares.chunks_exact(factors.len()).enumerate().for_each(|(number, block)| gather.add(number, block));
     let mut tables = gather.finish();
     while let Some(round) = turns.next() {
-        let mut spread = Spread::<Product>::new(&round.nest, round.factors(&tables, step));
-        let mut gather = turns.peek().map(|next| Gather::new(&next.nest));
+        let mut spread = BlockSpreader::<ProductJoin>::new(&round.nest, round.factors(&tables, step));
+        let mut gather = turns.peek().map(|next| BlockGatherer::new(&next.nest));
         for (number, block) in shares.chunks_exact_mut(factors.len()).enumerate() {
             spread.block(number, &mut factors);
             block.iter_mut().zip(&factors).for_each(|(share, factor)| *share *= factor);
@@ -59,7 +59,7 @@ pub(super) fn refit(shares: &mut [f64], rounds: &[Round], passes: usize, step: f
                 gather.add(number, block);
             }
         }
-        tables = gather.map(Gather::finish).unwrap_or_default();
+        tables = gather.map(BlockGatherer::finish).unwrap_or_default();
     }
     let sum = total(shares);
     shares.iter_mut().for_each(|share| *share /= sum);
@@ -108,7 +108,7 @@ mod tests {
             for _ in 0..passes {
                 measured.iter().for_each(|round| by_definition(&queries, &mut wanted, round, 2.0));
             }
-            let rounds: Vec<Round> = measured.iter().map(|round| Round::new(&queries, round)).collect();
+            let rounds: Vec<MeasuredRound> = measured.iter().map(|round| MeasuredRound::new(&queries, round)).collect();
             refit(&mut fitted, &rounds, passes, 2.0);
             for (fitted, wanted) in fitted.iter().zip(&wanted) {
                 prop_assert!((fitted / wanted - 1.0).abs() < 1e-9, "{} {}", fitted, wanted);

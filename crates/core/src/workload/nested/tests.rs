@@ -37,7 +37,7 @@ proptest! {
         let mut number = numbers(seed);
         let cells: Vec<u64> = (0..domain.cells()).map(|_| number()).collect();
         let nest = Nest::new(&domain, &tables);
-        let mut gather = Gather::new(&nest);
+        let mut gather = BlockGatherer::new(&nest);
         cells.chunks_exact(nest.block_cells()).enumerate().for_each(|(block, cells)| gather.add(block, cells));
         for (table, gathered) in tables.iter().zip(gather.finish()) {
             prop_assert_eq!(gathered, domain.marginal(&cells, *table));
@@ -61,7 +61,7 @@ proptest! {
         }
         let nest = Nest::new(&domain, &tables);
         let less: Vec<Vec<f64>> = values.iter().map(|table| table.iter().map(|value| value - 7.0).collect()).collect();
-        let (mut spread, mut scale) = (Spread::<Sum>::new(&nest, values), Spread::<Product>::new(&nest, less));
+        let (mut spread, mut scale) = (BlockSpreader::<SumJoin>::new(&nest, values), BlockSpreader::<ProductJoin>::new(&nest, less));
         let mut out = vec![0.0; nest.block_cells()];
         for block in 0..nest.blocks() {
             let own = block * out.len()..(block + 1) * out.len();

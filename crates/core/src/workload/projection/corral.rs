@@ -5,7 +5,7 @@
 //! from the atoms themselves, so that no rounding error accumulates, and only the *direction* of a step comes from the triangular
 //! factor.
 
-use super::mixture::{Atom, Correct, Mixture, Points};
+use super::mixture::{Mixture, MixtureAtom, Points, WeightCorrection};
 use std::collections::BTreeSet;
 
 /// An atom whose part outside the affine hull of the corral has a smaller share of its squared length is taken to lie within.
@@ -24,16 +24,16 @@ pub(super) struct Corral<'a> {
     residual: Vec<f64>,
     /// ⟨answers, residual⟩
     here: f64,
-    factor: Factor,
+    factor: CholeskyFactor,
     /// Atoms that are known and have no weight now.
-    waiting: Vec<Atom>,
+    waiting: Vec<MixtureAtom>,
     entries_left: usize,
 }
 
 impl<'a> Corral<'a> {
     pub(super) fn new(points: &'a Points<'a>, target: &'a [f64]) -> Self {
         let mixture = Mixture { atoms: Vec::new(), weights: Vec::new() };
-        let (residual, factor) = (target.to_vec(), Factor::default());
+        let (residual, factor) = (target.to_vec(), CholeskyFactor::default());
         let entries_left = MOST_ENTRIES_PER_DIMENSION * points.dimension() + 1000;
         let mut corral =
             Self { points, target, mixture, residual, here: 0.0, factor, waiting: Vec::new(), entries_left };
@@ -44,12 +44,12 @@ impl<'a> Corral<'a> {
     }
 
     /// The atom into the corral, without weight; false if it depends on those that are there.
-    fn admit(&mut self, atom: Atom) -> bool {
+    fn admit(&mut self, atom: MixtureAtom) -> bool {
         let mut own = vec![0.0; self.points.len()];
         self.points.add(&atom, 1.0, &mut own);
         // The constant that is added everywhere makes affinely independent atoms linearly independent.
         let constant = self.points.tables() as f64;
-        let product = |other: &Atom| self.points.product(other, &own) + constant;
+        let product = |other: &MixtureAtom| self.points.product(other, &own) + constant;
         let column: Vec<f64> = self.mixture.atoms.iter().map(product).collect();
         if !self.factor.push(&column, product(&atom)) {
             return false;
@@ -60,12 +60,12 @@ impl<'a> Corral<'a> {
     }
 
     /// What an atom gains over the mixture, per unit of weight.
-    fn gain(&self, atom: &Atom) -> f64 {
+    fn gain(&self, atom: &MixtureAtom) -> f64 {
         self.points.product(atom, &self.residual) - self.here
     }
 
     /// Lets an atom enter and finds the best weights; false if it depends on the others.
-    fn enter(&mut self, atom: Atom) -> bool {
+    fn enter(&mut self, atom: MixtureAtom) -> bool {
         let mut gain = self.gain(&atom);
         if !self.admit(atom) {
             return false;
@@ -147,19 +147,19 @@ impl<'a> Corral<'a> {
         let most = 2 * self.points.dimension() + 256;
         if self.waiting.len() > 2 * most {
             let waiting = std::mem::take(&mut self.waiting).into_iter();
-            let mut gains: Vec<(f64, Atom)> = waiting.map(|atom| (self.gain(&atom), atom)).collect();
+            let mut gains: Vec<(f64, MixtureAtom)> = waiting.map(|atom| (self.gain(&atom), atom)).collect();
             gains.sort_by(|left, right| right.0.total_cmp(&left.0));
             self.waiting = gains.into_iter().take(most).map(|(_, atom)| atom).collect();
         }
     }
 }
 
-impl Correct for Corral<'_> {
+impl WeightCorrection for Corral<'_> {
     fn mixture(&self) -> &Mixture {
         &self.mixture
     }
 
-    fn improve(&mut self, found: Vec<Atom>, goal: f64) -> bool {
+    fn improve(&mut self, found: Vec<MixtureAtom>, goal: f64) -> bool {
         let known: BTreeSet<Option<usize>> =
             self.mixture.atoms.iter().chain(&self.waiting).map(|atom| atom.cell()).collect();
         self.waiting.extend(found.into_iter().filter(|atom| !known.contains(&atom.cell())));
@@ -178,12 +178,12 @@ impl Correct for Corral<'_> {
 
 /// The lower triangular factor L of the Gram matrix M = LLᵀ of the corral, row by row, and L⁻¹e for e = (1, …, 1).
 #[derive(Debug, Default)]
-struct Factor {
+struct CholeskyFactor {
     rows: Vec<Vec<f64>>,
     ones: Vec<f64>,
 }
 
-impl Factor {
+impl CholeskyFactor {
     /// One row more; false if the matrix would be singular.
     fn push(&mut self, column: &[f64], diagonal: f64) -> bool {
         let mut row = self.forward(column);

@@ -1,23 +1,23 @@
 //! Corners of the polytope of answers, mixtures of them, and what corrects their weights.
 
-use super::super::predicate::{Held, Queries};
+use super::super::predicate::{CellAnswers, Queries};
 
 /// Corrects the weights of a mixture of cells.
-pub(super) trait Correct {
+pub(super) trait WeightCorrection {
     fn mixture(&self) -> &Mixture;
     /// Takes new cells up, and improves the mixture until no cell so far would gain more than `goal`; false if nothing could be moved.
-    fn improve(&mut self, found: Vec<Atom>, goal: f64) -> bool;
+    fn improve(&mut self, found: Vec<MixtureAtom>, goal: f64) -> bool;
 }
 
 /// A corner: one cell's answers; or the point in the middle, all cells evenly.
 #[derive(Debug, Clone)]
-pub(super) struct Atom {
+pub(super) struct MixtureAtom {
     cell: Option<usize>,
     /// The answers that are 1.
     held: Vec<u32>,
 }
 
-impl Atom {
+impl MixtureAtom {
     pub(super) fn cell(&self) -> Option<usize> {
         self.cell
     }
@@ -31,7 +31,7 @@ impl Atom {
 /// What atoms are, as vectors of answers.
 pub(super) struct Points<'a> {
     queries: &'a Queries,
-    held: Held<'a>,
+    held: CellAnswers<'a>,
     even: Vec<f64>,
     dimension: usize,
 }
@@ -41,12 +41,12 @@ impl<'a> Points<'a> {
         Self { queries, held: queries.held(), even: queries.even_answers(), dimension: queries.dimension() }
     }
 
-    pub(super) fn corner(&self, cell: usize) -> Atom {
-        Atom { cell: Some(cell), held: self.held.at(cell) }
+    pub(super) fn corner(&self, cell: usize) -> MixtureAtom {
+        MixtureAtom { cell: Some(cell), held: self.held.at(cell) }
     }
 
-    pub(super) fn middle(&self) -> Atom {
-        Atom { cell: None, held: Vec::new() }
+    pub(super) fn middle(&self) -> MixtureAtom {
+        MixtureAtom { cell: None, held: Vec::new() }
     }
 
     pub(super) fn queries(&self) -> &'a Queries {
@@ -69,7 +69,7 @@ impl<'a> Points<'a> {
     }
 
     /// ⟨atom, vector⟩
-    pub(super) fn product(&self, atom: &Atom, vector: &[f64]) -> f64 {
+    pub(super) fn product(&self, atom: &MixtureAtom, vector: &[f64]) -> f64 {
         match atom.cell {
             None => self.even.iter().zip(vector).map(|(even, value)| even * value).sum(),
             Some(_) => atom.held.iter().map(|&answer| vector[answer as usize]).sum(),
@@ -77,7 +77,7 @@ impl<'a> Points<'a> {
     }
 
     /// vector += weight · atom
-    pub(super) fn add(&self, atom: &Atom, weight: f64, vector: &mut [f64]) {
+    pub(super) fn add(&self, atom: &MixtureAtom, weight: f64, vector: &mut [f64]) {
         match atom.cell {
             None => vector.iter_mut().zip(&self.even).for_each(|(value, even)| *value += weight * even),
             Some(_) => atom.held.iter().for_each(|&answer| vector[answer as usize] += weight),
@@ -88,7 +88,7 @@ impl<'a> Points<'a> {
 /// Atoms and their weights, which are not negative and add up to 1.
 #[derive(Debug, Clone)]
 pub(super) struct Mixture {
-    pub(super) atoms: Vec<Atom>,
+    pub(super) atoms: Vec<MixtureAtom>,
     pub(super) weights: Vec<f64>,
 }
 
@@ -114,7 +114,7 @@ impl Mixture {
 }
 
 /// Σ weight · atom
-pub(super) fn combined(points: &Points<'_>, atoms: &[Atom], weights: &[f64]) -> Vec<f64> {
+pub(super) fn combined(points: &Points<'_>, atoms: &[MixtureAtom], weights: &[f64]) -> Vec<f64> {
     let mut sum = vec![0.0; points.len()];
     let pairs = atoms.iter().zip(weights).filter(|(_, weight)| **weight != 0.0);
     pairs.for_each(|(atom, &weight)| points.add(atom, weight, &mut sum));

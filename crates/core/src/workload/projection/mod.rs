@@ -15,7 +15,7 @@
 use super::NORMAL_95;
 use super::domain::Subset;
 use super::predicate::Queries;
-use crate::calibrate::{Moved, rho_of_gaussian};
+use crate::calibrate::{ShiftNorms, rho_of_gaussian};
 use crate::error::{Error, Result};
 use crate::event::{Event, Shift, Word, charged_by_scope};
 use crate::noise::{BitSource, DiscreteGaussian};
@@ -35,7 +35,7 @@ pub struct Projection {
 
 /// Answers that a table of non-negative counts gives, with that table.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Projected {
+pub struct ProjectedAnswers {
     /// The answers, in the order of the workload.
     pub answers: Vec<f64>,
     /// A table that gives them.
@@ -61,7 +61,7 @@ impl Projection {
     /// # Guarantee
     /// The release is ρ-zCDP for datasets of the same size that differ in these attributes of one person.
     pub fn rho(&self, attributes: Subset) -> f64 {
-        rho_of_gaussian(self.sigma, Moved::units(self.queries.squared_sensitivity(attributes)))
+        rho_of_gaussian(self.sigma, ShiftNorms::units(self.queries.squared_sensitivity(attributes)))
     }
 
     /// ρ when one person is replaced by another, or by one who is not in this table.
@@ -78,7 +78,7 @@ impl Projection {
     /// As [`Projection::rho`] for datasets that differ in one person's presence; the number of people has to be paid for by itself
     /// ([`super::People`]).
     pub fn rho_presence(&self) -> f64 {
-        rho_of_gaussian(self.sigma, Moved::units(self.queries.squared_sensitivity_presence()))
+        rho_of_gaussian(self.sigma, ShiftNorms::units(self.queries.squared_sensitivity_presence()))
     }
 
     /// What a release did, in the vocabulary of the ledger; `names` are the attributes' names.
@@ -129,7 +129,12 @@ impl Projection {
     ///
     /// # Guarantee
     /// [`Projection::rho`]; the noise is exact, and the projection sees nothing but noisy answers and the number of people.
-    pub fn release<S: BitSource + ?Sized>(&self, counts: &[u64], people: u64, bits: &mut S) -> Result<Projected> {
+    pub fn release<S: BitSource + ?Sized>(
+        &self,
+        counts: &[u64],
+        people: u64,
+        bits: &mut S,
+    ) -> Result<ProjectedAnswers> {
         if counts.len() != self.queries.domain().cells() {
             return Err(Error::refused(format!(
                 "the table has {} counts, but the domain has {} cells",
@@ -199,11 +204,16 @@ impl Projection {
 }
 
 /// The point of {answers of tables of `people` people} nearest to `target`, up to a duality gap of `enough`.
-fn projected(queries: &Queries, target: &[f64], people: f64, enough: f64) -> Projected {
+fn projected(queries: &Queries, target: &[f64], people: f64, enough: f64) -> ProjectedAnswers {
     let cells = queries.domain().cells();
     if people <= 0.0 {
         // Nobody: there is one table only.
-        return Projected { answers: vec![0.0; target.len()], cells: vec![0.0; cells], noisy: Vec::new(), gap: 0.0 };
+        return ProjectedAnswers {
+            answers: vec![0.0; target.len()],
+            cells: vec![0.0; cells],
+            noisy: Vec::new(),
+            gap: 0.0,
+        };
     }
     let shares: Vec<f64> = target.iter().map(|answer| answer / people).collect();
     let nearest = nearest::nearest(queries, &shares, enough / (people * people));
@@ -213,7 +223,7 @@ fn projected(queries: &Queries, target: &[f64], people: f64, enough: f64) -> Pro
         cell.into_iter().for_each(|cell| table[cell] += weight * people);
     }
     let answers = nearest.answers.iter().map(|answer| answer * people).collect();
-    Projected { answers, cells: table, noisy: Vec::new(), gap: nearest.gap * people * people }
+    ProjectedAnswers { answers, cells: table, noisy: Vec::new(), gap: nearest.gap * people * people }
 }
 
 #[cfg(test)]

@@ -7,11 +7,11 @@
 //!
 //! All is in shares of the people here: weights add up to 1, and the target is divided by the number of people.
 
-use super::super::nested::{Nest, Spread, Sum, largest};
+use super::super::nested::{BlockSpreader, Nest, SumJoin, largest};
 use super::super::predicate::Queries;
 use super::corral::Corral;
-use super::mixture::{Correct, Points};
-use super::steps::Steps;
+use super::mixture::{Points, WeightCorrection};
+use super::steps::GradientSteps;
 
 /// Walks over the universe after which the mixture is taken as it is, with the gap that it has.
 const MOST_WALKS: usize = 400;
@@ -21,7 +21,7 @@ const MOST_DIMENSIONS_OF_CORRAL: usize = 4000;
 const SHARE_OF_GAP: f64 = 0.25;
 
 /// A mixture, and the proof of how good it is.
-pub(super) struct Nearest {
+pub(super) struct NearestMixture {
     /// Cells with their weights; none for all cells evenly.
     pub(super) weights: Vec<(Option<usize>, f64)>,
     /// Its answers.
@@ -31,18 +31,23 @@ pub(super) struct Nearest {
 }
 
 /// The nearest mixture up to a gap of `enough`; or the best one found, if it takes too long.
-pub(super) fn nearest(queries: &Queries, target: &[f64], enough: f64) -> Nearest {
+pub(super) fn nearest(queries: &Queries, target: &[f64], enough: f64) -> NearestMixture {
     let points = Points::new(queries);
     if points.dimension() > MOST_DIMENSIONS_OF_CORRAL {
-        walk(&points, target, enough, Steps::new(&points, target))
+        walk(&points, target, enough, GradientSteps::new(&points, target))
     } else {
         walk(&points, target, enough, Corral::new(&points, target))
     }
 }
 
-pub(super) fn walk(points: &Points<'_>, target: &[f64], enough: f64, mut correct: impl Correct) -> Nearest {
-    let search = Search::new(points.queries(), points.dimension());
-    let mut best = Nearest { weights: Vec::new(), answers: Vec::new(), gap: f64::INFINITY };
+pub(super) fn walk(
+    points: &Points<'_>,
+    target: &[f64],
+    enough: f64,
+    mut correct: impl WeightCorrection,
+) -> NearestMixture {
+    let search = CellSearch::new(points.queries(), points.dimension());
+    let mut best = NearestMixture { weights: Vec::new(), answers: Vec::new(), gap: f64::INFINITY };
     let mut idle = 0;
     for _ in 0..MOST_WALKS {
         let mixture = correct.mixture();
@@ -52,7 +57,7 @@ pub(super) fn walk(points: &Points<'_>, target: &[f64], enough: f64, mut correct
         // No mixture is better than its best cell; below 0 there is only rounding.
         let gap = (found.largest - here).max(0.0);
         if gap < best.gap {
-            best = Nearest { weights: mixture.weights_of_cells(), answers: mixture.answers(points), gap };
+            best = NearestMixture { weights: mixture.weights_of_cells(), answers: mixture.answers(points), gap };
         }
         if gap <= enough || idle == 2 {
             break;
@@ -65,7 +70,7 @@ pub(super) fn walk(points: &Points<'_>, target: &[f64], enough: f64, mut correct
 }
 
 /// The search for the cells that weigh most.
-pub(super) struct Search {
+pub(super) struct CellSearch {
     nest: Nest,
     /// One cell of each stretch of this many cells can be found.
     stretch: usize,
@@ -74,14 +79,14 @@ pub(super) struct Search {
 }
 
 /// What a search has found.
-pub(super) struct Found {
+pub(super) struct HeaviestCells {
     /// The largest weight of all cells of the universe.
     pub(super) largest: f64,
     /// Cells that weigh more than was asked for, the heaviest first.
     pub(super) cells: Vec<usize>,
 }
 
-impl Search {
+impl CellSearch {
     pub(super) fn new(queries: &Queries, dimension: usize) -> Self {
         let nest = Nest::new(queries.domain(), &queries.tables());
         let stretch = (queries.domain().cells() / 1024).clamp(1, 512);
@@ -89,8 +94,8 @@ impl Search {
     }
 
     /// Walks over all cells: a cell weighs what the tables say, added up.
-    pub(super) fn best(&self, tables: Vec<Vec<f64>>, above: f64) -> Found {
-        let mut spread = Spread::<Sum>::new(&self.nest, tables);
+    pub(super) fn best(&self, tables: Vec<Vec<f64>>, above: f64) -> HeaviestCells {
+        let mut spread = BlockSpreader::<SumJoin>::new(&self.nest, tables);
         let mut weights = vec![0.0; self.nest.block_cells()];
         let (mut most, mut heavy) = (f64::NEG_INFINITY, Vec::new());
         for number in 0..self.nest.blocks() {
@@ -106,6 +111,6 @@ impl Search {
         }
         heavy.sort_unstable_by(|left, right| right.0.total_cmp(&left.0));
         heavy.truncate(self.most);
-        Found { largest: most, cells: heavy.into_iter().map(|(_, cell)| cell).collect() }
+        HeaviestCells { largest: most, cells: heavy.into_iter().map(|(_, cell)| cell).collect() }
     }
 }

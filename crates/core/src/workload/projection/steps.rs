@@ -1,6 +1,6 @@
 //! Weights corrected by accelerated gradient steps: for answers of so many dimensions that no matrix of them fits.
 
-use super::mixture::{Atom, Correct, Mixture, Points, combined};
+use super::mixture::{Mixture, MixtureAtom, Points, WeightCorrection, combined};
 use std::collections::BTreeSet;
 
 /// Steps between two walks over the universe, at most.
@@ -13,14 +13,14 @@ const POWER_STEPS: usize = 15;
 /// Power iteration comes near the largest eigenvalue from below.
 const ABOVE_POWER: f64 = 1.1;
 
-pub(super) struct Steps<'a> {
+pub(super) struct GradientSteps<'a> {
     points: &'a Points<'a>,
     target: &'a [f64],
     mixture: Mixture,
     work: u64,
 }
 
-impl<'a> Steps<'a> {
+impl<'a> GradientSteps<'a> {
     pub(super) fn new(points: &'a Points<'a>, target: &'a [f64]) -> Self {
         let mixture = Mixture { atoms: vec![points.middle()], weights: vec![1.0] };
         Self { points, target, mixture, work: 0 }
@@ -65,16 +65,16 @@ impl<'a> Steps<'a> {
     }
 }
 
-impl Correct for Steps<'_> {
+impl WeightCorrection for GradientSteps<'_> {
     fn mixture(&self) -> &Mixture {
         &self.mixture
     }
 
-    fn improve(&mut self, found: Vec<Atom>, goal: f64) -> bool {
+    fn improve(&mut self, found: Vec<MixtureAtom>, goal: f64) -> bool {
         let Mixture { atoms, weights } = &mut self.mixture;
         let most = 4 * self.points.dimension();
         if atoms.len() > most {
-            let kept: Vec<(Atom, f64)> =
+            let kept: Vec<(MixtureAtom, f64)> =
                 atoms.drain(..).zip(weights.drain(..)).filter(|(_, weight)| *weight > 0.0).collect();
             (*atoms, *weights) = kept.into_iter().unzip();
         }

@@ -190,7 +190,7 @@ proptest! {
         let all: Vec<f64> = corners(&queries).iter().map(|corner| product(corner, &weights)).collect();
         let heaviest = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let above = heaviest - share;
-        let found = nearest::Search::new(&queries, 64).best(queries.weights_of_tables(&weights), above);
+        let found = nearest::CellSearch::new(&queries, 64).best(queries.weights_of_tables(&weights), above);
         prop_assert_eq!(found.largest, heaviest);
         let found: Vec<f64> = found.cells.iter().map(|&cell| all[cell]).collect();
         // In universes as small as these every cell can be found, up to 64 of them.
@@ -204,7 +204,7 @@ proptest! {
     fn steps_and_corral_find_the_same((queries, target, _) in problems()) {
         let target: Vec<f64> = target.iter().map(|answer| answer / 1000.0).collect();
         let points = mixture::Points::new(&queries);
-        let by_steps = nearest::walk(&points, &target, 1e-6, steps::Steps::new(&points, &target));
+        let by_steps = nearest::walk(&points, &target, 1e-6, steps::GradientSteps::new(&points, &target));
         let by_corral = nearest::walk(&points, &target, 1e-6, corral::Corral::new(&points, &target));
         prop_assert!(by_steps.gap <= 1e-6 && by_corral.gap <= 1e-6, "{} {}", by_steps.gap, by_corral.gap);
         // Each is within the root of its gap of the nearest point.

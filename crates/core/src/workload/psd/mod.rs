@@ -9,10 +9,10 @@
 //! of every table of two.
 
 use super::NORMAL_95;
-use super::limits::Limits;
+use super::limits::RhoLimits;
 use super::parities::{Bits, binomial, rank, turned};
 use super::people::People;
-use crate::calibrate::{Moved, least, rho_of_gaussian, up};
+use crate::calibrate::{ShiftNorms, least, rho_of_gaussian, up};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Touch, Word};
 use crate::noise::{BitSource, DiscreteGaussian};
@@ -25,8 +25,8 @@ mod matrix;
 mod moments;
 mod nearest;
 
-pub use moments::Moments;
-pub use nearest::{Nearest, nearest_correlation};
+pub use moments::ParityMoments;
+pub use nearest::{NearestCorrelation, nearest_correlation};
 
 /// More columns make a matrix that takes minutes to project.
 pub const MOST_COLUMNS: usize = 500;
@@ -36,31 +36,31 @@ pub const MOST_COLUMNS: usize = 500;
 /// ```
 /// use scumble::noise::InsecureSeededSource;
 /// use scumble::quantity::Rho;
-/// use scumble::workload::planner::Limits;
-/// use scumble::workload::{Bits, psd::Pairs};
+/// use scumble::workload::planner::RhoLimits;
+/// use scumble::workload::{Bits, psd::ColumnPairs};
 /// let column = |step: usize| (0..900).map(|person| person / step % 2 == 0).collect::<Vec<bool>>();
 /// let bits = Bits::new(&[column(2), column(3), column(5)])?;
-/// let limits = Limits { person: Some(Rho::new(0.5)?), ..Limits::default() };
-/// let pairs = Pairs::within(3, &limits)?;
+/// let limits = RhoLimits { person: Some(Rho::new(0.5)?), ..RhoLimits::default() };
+/// let pairs = ColumnPairs::within(3, &limits)?;
 /// let fitted = pairs.release(&bits, &mut InsecureSeededSource::new(1))?.projected()?;
 /// // About a quarter of the people have both of the first two columns.
 /// assert!((fitted.both((0, true), (1, true)) - 225.0).abs() < 30.0);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pairs {
+pub struct ColumnPairs {
     columns: usize,
     single: Sigma,
     pair: Sigma,
     people: People,
 }
 
-impl Pairs {
+impl ColumnPairs {
     /// With as little noise as the limits allow; the shares of the people, of columns and of pairs are those that make the unbiased tables of two most accurate.
     ///
     /// # Guarantee
     /// Its ρ is within each limit.
-    pub fn within(columns: usize, limits: &Limits) -> Result<Self> {
+    pub fn within(columns: usize, limits: &RhoLimits) -> Result<Self> {
         if !(2..=MOST_COLUMNS).contains(&columns) {
             return Err(Error::refused(format!("pairs are of 2 to {MOST_COLUMNS} columns, not of {columns}")));
         }
@@ -87,7 +87,7 @@ impl Pairs {
     /// An upper bound \[CKS20\]: each of the d sums and C(d, 2) products moves by 1, and so does the number of people.
     pub fn rho_presence(&self) -> f64 {
         let [single, pair] =
-            self.parts().map(|(sigma, size)| rho_of_gaussian(sigma, Moved::units(binomial(self.columns, size))));
+            self.parts().map(|(sigma, size)| rho_of_gaussian(sigma, ShiftNorms::units(binomial(self.columns, size))));
         up(single + pair + self.people.rho_presence())
     }
 
@@ -110,7 +110,7 @@ impl Pairs {
     }
 
     fn rho_of_turned(&self, sigma: Sigma, size: usize, bits: usize) -> f64 {
-        rho_of_gaussian(sigma, Moved::units(4 * turned(self.columns, size, bits)))
+        rho_of_gaussian(sigma, ShiftNorms::units(4 * turned(self.columns, size, bits)))
     }
 
     fn parts(&self) -> [(Sigma, usize); 2] {
@@ -299,7 +299,7 @@ fn sign(literal: Literal) -> f64 {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProjectedPairs {
     measured: MeasuredPairs,
-    nearest: Nearest,
+    nearest: NearestCorrelation,
 }
 
 impl ProjectedPairs {
@@ -313,7 +313,7 @@ impl ProjectedPairs {
     }
 
     /// The matrix and its certificate; its first row and column are those of the constant column.
-    pub fn nearest(&self) -> &Nearest {
+    pub fn nearest(&self) -> &NearestCorrelation {
         &self.nearest
     }
 

@@ -10,14 +10,14 @@ use crate::error::{Error, Result};
 
 /// Parities after the projection.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Moments {
+pub struct ParityMoments {
     /// By the size of their sets, in the order of [`rank`]; the first is the number of people.
     parities: Vec<Vec<f64>>,
     size: usize,
     gap: f64,
 }
 
-impl Moments {
+impl ParityMoments {
     /// From the noisy sums of 0, 1, …, t columns, those of each size in the order of [`rank`]. Where t is odd, those of t columns stay as they are.
     ///
     /// # Guarantee

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 
 /// The nearest correlation matrix, nearly.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Nearest {
+pub struct NearestCorrelation {
     size: usize,
     entries: Vec<f64>,
     /// ½‖X̂ − A‖² is at most this much above the least possible one, and ‖X̂ − X*‖² at most twice this (up to f64 rounding).
@@ -19,7 +19,7 @@ pub struct Nearest {
     pub steps: usize,
 }
 
-impl Nearest {
+impl NearestCorrelation {
     /// An entry.
     ///
     /// # Panics
@@ -51,7 +51,7 @@ const MOST_STEPS: usize = 60;
 /// assert!(nearest_correlation(2, &[1.0, f64::NAN, f64::NAN, 1.0]).is_err());
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn nearest_correlation(size: usize, entries: &[f64]) -> Result<Nearest> {
+pub fn nearest_correlation(size: usize, entries: &[f64]) -> Result<NearestCorrelation> {
     if size == 0 || entries.len() != size * size {
         return Err(Error::refused(format!("a matrix of {size} rows does not have {} entries", entries.len())));
     }
@@ -72,14 +72,14 @@ pub fn nearest_correlation(size: usize, entries: &[f64]) -> Result<Nearest> {
 }
 
 /// A point of the dual.
-struct Point {
+struct DualPoint {
     y: Vec<f64>,
     eigen: Eigen,
     theta: f64,
     gradient: Vec<f64>,
 }
 
-impl Point {
+impl DualPoint {
     fn new(matrix: &Matrix, y: Vec<f64>) -> Self {
         let mut shifted = matrix.clone();
         y.iter().enumerate().for_each(|(at, y)| shifted.row_mut(at)[at] += y);
@@ -120,18 +120,18 @@ impl Point {
     }
 }
 
-fn found(matrix: &Matrix) -> Nearest {
+fn found(matrix: &Matrix) -> NearestCorrelation {
     let (size, squares) = (matrix.rows, matrix.squares());
     // Of large entries the gap is a difference of large numbers: what rounding leaves of it is enough.
     let enough = (ENOUGH * (size * size) as f64).max(64.0 * f64::EPSILON * squares);
-    let mut point = Point::new(matrix, matrix.row(0).iter().map(|_| 0.0).collect());
-    let mut best: Option<Nearest> = None;
+    let mut point = DualPoint::new(matrix, matrix.row(0).iter().map(|_| 0.0).collect());
+    let mut best: Option<NearestCorrelation> = None;
     for steps in 0..=MOST_STEPS {
         let feasible = point.feasible();
         let distance: f64 = feasible.data.iter().zip(&matrix.data).map(|(x, a)| (x - a) * (x - a)).sum();
         let gap = (0.5 * distance - (0.5 * squares - point.theta)).max(0.0);
         if best.as_ref().is_none_or(|best| gap < best.gap) {
-            best = Some(Nearest { size, entries: feasible.data, gap, steps });
+            best = Some(NearestCorrelation { size, entries: feasible.data, gap, steps });
         }
         if gap <= enough || steps == MOST_STEPS {
             break;
@@ -145,13 +145,13 @@ fn found(matrix: &Matrix) -> Nearest {
 }
 
 /// A step that lowers θ by Armijo's rule; none where rounding allows none.
-fn step(matrix: &Matrix, point: &Point) -> Option<Point> {
+fn step(matrix: &Matrix, point: &DualPoint) -> Option<DualPoint> {
     let direction = newton(point);
     let slope = dot(&direction, &point.gradient);
     let mut length = 1.0;
     for _ in 0..30 {
         let y = point.y.iter().zip(&direction).map(|(y, d)| y + length * d).collect();
-        let next = Point::new(matrix, y);
+        let next = DualPoint::new(matrix, y);
         if next.theta <= point.theta + 1e-4 * length * slope {
             return Some(next);
         }
@@ -161,7 +161,7 @@ fn step(matrix: &Matrix, point: &Point) -> Option<Point> {
 }
 
 /// Conjugate gradients for (Hessian + a little)·x = −gradient, to a hundredth of the gradient.
-fn newton(point: &Point) -> Vec<f64> {
+fn newton(point: &DualPoint) -> Vec<f64> {
     let hessian = Hessian::new(&point.eigen);
     let length = |vector: &[f64]| dot(vector, vector).sqrt();
     let goal = 1e-2 * length(&point.gradient);

@@ -1,4 +1,4 @@
-use super::super::conjunctions::{self, Measure, Polynomial, Shape, Summary};
+use super::super::conjunctions::{self, BitLayout, ConjunctionSummary, Measure, Polynomial};
 use super::*;
 use crate::noise::{DiscreteGaussian, InsecureSeededSource};
 use serde_json::Value;
@@ -135,13 +135,13 @@ fn what_is_no_symmetric_matrix_of_numbers_is_refused() {
     check(2, &[1.0, 0.5, 0.4, 1.0], "not symmetric");
     check(2, &[1.0; 3], "does not have 3 entries");
     check(0, &[], "does not have 0 entries");
-    let limits = Limits { presence: Some(Rho::new(0.1).unwrap()), ..Limits::default() };
+    let limits = RhoLimits { presence: Some(Rho::new(0.1).unwrap()), ..RhoLimits::default() };
     for columns in [0, 1, 501] {
-        let sentence = Pairs::within(columns, &limits).unwrap_err().to_string();
+        let sentence = ColumnPairs::within(columns, &limits).unwrap_err().to_string();
         assert!(sentence.contains("2 to 500 columns"), "{sentence}");
     }
-    assert!(Pairs::within(3, &Limits::default()).is_err());
-    let pairs = Pairs::within(3, &limits).unwrap();
+    assert!(ColumnPairs::within(3, &RhoLimits::default()).is_err());
+    let pairs = ColumnPairs::within(3, &limits).unwrap();
     assert!(pairs.events(&["one".to_string()]).is_err());
     assert!(pairs.release(&Bits::new(&[vec![true]]).unwrap(), &mut InsecureSeededSource::new(1)).is_err());
 }
@@ -160,8 +160,8 @@ fn projected_tables_keep_their_promise_and_unbiased_ones_their_bars() {
     let (columns, number) = (40, 60);
     let data = people(columns, number);
     let bits = Bits::new(&data).unwrap();
-    let limits = Limits { presence: Some(Rho::new(0.1).unwrap()), ..Limits::default() };
-    let pairs = Pairs::within(columns, &limits).unwrap();
+    let limits = RhoLimits { presence: Some(Rho::new(0.1).unwrap()), ..RhoLimits::default() };
+    let pairs = ColumnPairs::within(columns, &limits).unwrap();
     assert!(pairs.pays(number as u64) && !pairs.pays(1_000_000));
     let (mut unbiased, mut projected, mut inside, mut cells) = (0.0, 0.0, 0.0, 0.0);
     let mut source = InsecureSeededSource::new(2);
@@ -215,7 +215,7 @@ fn without_noise_products_of_four_are_exact() {
     let bits = Bits::new(&data).unwrap();
     for degree in [2, 3, 4, 5, 6] {
         let numbers: Vec<Vec<i64>> = (0..=degree).map(|size| bits.balances(size)).collect();
-        let found = Moments::projected(6, &numbers).unwrap();
+        let found = ParityMoments::projected(6, &numbers).unwrap();
         assert!(found.distance() < 1e-6, "{}", found.distance());
         for (size, of_size) in numbers.iter().enumerate() {
             for (set, exact) in super::super::parities::sets(6, size).iter().zip(of_size) {
@@ -223,7 +223,8 @@ fn without_noise_products_of_four_are_exact() {
             }
         }
         let polynomial = Polynomial::exact(degree).unwrap();
-        let summary = Summary::new(6, &polynomial, Measure::Parities, vec![1.0; degree + 1], numbers).unwrap();
+        let summary =
+            ConjunctionSummary::new(6, &polynomial, Measure::Parities, vec![1.0; degree + 1], numbers).unwrap();
         let literals = [(0, true), (5, false)];
         let truth = (0..500).filter(|&i| data[0][i] && !data[5][i]).count() as f64;
         let projected = summary.answer_projected(&literals, &summary.projected().unwrap()).unwrap();
@@ -240,9 +241,14 @@ fn projected_products_of_four_and_six_are_nearer() {
     for (columns, degree, number) in [(12, 4, 60), (7, 6, 30)] {
         let bits = Bits::new(&people(columns, number)).unwrap();
         let presence = Some(Rho::new(0.1).unwrap());
-        let limits = Limits { presence, public_people: Some(number as u64), ..Limits::default() };
+        let limits = RhoLimits { presence, public_people: Some(number as u64), ..RhoLimits::default() };
         let polynomial = Polynomial::exact(degree).unwrap();
-        let plan = conjunctions::Plan::within(&Shape::plain(columns).unwrap(), polynomial, Measure::Parities, &limits);
+        let plan = conjunctions::ConjunctionPlan::within(
+            &BitLayout::plain(columns).unwrap(),
+            polynomial,
+            Measure::Parities,
+            &limits,
+        );
         let (plan, mut source) = (plan.unwrap(), InsecureSeededSource::new(3));
         let (mut noisy, mut projected) = (0.0, 0.0);
         for _ in 0..4 {
@@ -262,12 +268,13 @@ fn projected_products_of_four_and_six_are_nearer() {
 
 #[test]
 fn products_that_are_too_many_or_counts_are_refused() {
-    let none = Moments::projected(3, &[vec![7], vec![1, 2, 3]]).unwrap_err().to_string();
+    let none = ParityMoments::projected(3, &[vec![7], vec![1, 2, 3]]).unwrap_err().to_string();
     assert!(none.contains("parities of two columns or more"), "{none}");
-    let many = Moments::projected(1000, &vec![Vec::new(); 7]).unwrap_err().to_string();
+    let many = ParityMoments::projected(1000, &vec![Vec::new(); 7]).unwrap_err().to_string();
     assert!(many.contains("at most 500 products of half as many columns, not 166"), "{many}");
     let numbers = vec![vec![9], vec![0; 4], vec![0; 4]];
-    let counts = Summary::new(2, &Polynomial::exact(2).unwrap(), Measure::Counts, vec![1.0; 3], numbers).unwrap();
+    let counts =
+        ConjunctionSummary::new(2, &Polynomial::exact(2).unwrap(), Measure::Counts, vec![1.0; 3], numbers).unwrap();
     let refused = counts.projected().unwrap_err().to_string();
     assert!(refused.contains("measure = \"parities\""), "{refused}");
 }

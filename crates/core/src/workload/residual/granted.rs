@@ -5,8 +5,8 @@
 
 use super::super::allocation::{Constraint, precisions};
 use super::super::domain::{Domain, Subset};
-use super::super::limits::Limits;
-use super::{Plan, Residual, importance, moved_by_change, moved_by_presence};
+use super::super::limits::RhoLimits;
+use super::{ResidualPlan, ResidualTerm, importance, moved_by_change, moved_by_presence};
 use crate::error::{Error, Result};
 use crate::quantity::{Exact, Rho, Sigma};
 use num_bigint::BigInt;
@@ -18,19 +18,19 @@ const MOST_CHANGES: usize = 40;
 /// By how much a plan is made noisier, in turn, if its costs should be above a limit as rationals.
 const STEPS: [f64; 3] = [0.0, 1e-9, 1e-6];
 
-impl Plan {
+impl ResidualPlan {
     /// The plan with the least weighted variance within limits of which some are on attributes. What no limit speaks about (the number of people,
     /// among attributes) gets the share of the presence cost that it has in the plan that is best for presence.
     ///
     /// # Guarantee
     /// Its ρ is within each limit: as rationals for presence and attributes, by the bound [`Plan::rho_person`] for persons.
-    pub(super) fn granted(domain: &Domain, workload: &[(Subset, f64)], limits: &Limits) -> Result<Self> {
+    pub(super) fn granted(domain: &Domain, workload: &[(Subset, f64)], limits: &RhoLimits) -> Result<Self> {
         let (residuals, people) = importance(domain, workload, limits.public_people)?;
         let weights: Vec<f64> = residuals.iter().map(|(_, _, weight)| *weight).collect();
         let mut rows = rows(domain, &residuals, limits)?;
         let tables: Vec<Subset> = workload.iter().map(|(table, _)| *table).collect();
         let plan = |precisions: &[f64]| -> Result<Self> {
-            let sigma = |(&(set, ..), precision): (&Residual, &f64)| {
+            let sigma = |(&(set, ..), precision): (&ResidualTerm, &f64)| {
                 Ok((set, Sigma::new(domain.table_cells(set) as f64 / (2.0 * precision).sqrt())?))
             };
             let noise = residuals.iter().zip(precisions).map(sigma).collect::<Result<_>>()?;
@@ -60,7 +60,7 @@ impl Plan {
     }
 
     /// Whether every limit holds in exact arithmetic.
-    fn is_within(&self, limits: &Limits) -> Result<bool> {
+    fn is_within(&self, limits: &RhoLimits) -> Result<bool> {
         let holds = |cost: Exact, most: Option<Rho>| {
             Ok::<bool, Error>(match most {
                 Some(most) => cost <= Exact::from_f64(most.get())?,
@@ -98,7 +98,7 @@ impl Plan {
 }
 
 /// The limits as sums over residuals.
-fn rows(domain: &Domain, residuals: &[Residual], limits: &Limits) -> Result<Vec<Constraint>> {
+fn rows(domain: &Domain, residuals: &[ResidualTerm], limits: &RhoLimits) -> Result<Vec<Constraint>> {
     let mut rows = Vec::new();
     let mut add = |most: Option<Rho>, moved: &dyn Fn(Subset) -> f64| {
         let costs = residuals.iter().enumerate().map(|(number, (set, ..))| (number, moved(*set)));
@@ -118,7 +118,7 @@ fn rows(domain: &Domain, residuals: &[Residual], limits: &Limits) -> Result<Vec<
 }
 
 /// What the worst change of a whole person costs, as [`Plan::rho`] counts it.
-fn worst_change(domain: &Domain, plan: &Plan, residuals: &[Residual]) -> Vec<(usize, f64)> {
+fn worst_change(domain: &Domain, plan: &ResidualPlan, residuals: &[ResidualTerm]) -> Vec<(usize, f64)> {
     let worst = plan.worst_change(domain.all());
     let cost = |set: Subset| match worst {
         Some(really) => moved_by_change(domain, set, really),
@@ -130,7 +130,7 @@ fn worst_change(domain: &Domain, plan: &Plan, residuals: &[Residual]) -> Vec<(us
 
 /// A finite precision for each residual: where none was found, the share of the presence cost that it has in the plan that is best for presence,
 /// where costs go with √(moved·weight).
-fn filled(residuals: &[Residual], precisions: Vec<f64>) -> Vec<f64> {
+fn filled(residuals: &[ResidualTerm], precisions: Vec<f64>) -> Vec<f64> {
     let (mut spent, mut roots) = (0.0, 0.0);
     for ((_, moved, weight), precision) in
         residuals.iter().zip(&precisions).filter(|(_, precision)| precision.is_finite())
@@ -138,7 +138,8 @@ fn filled(residuals: &[Residual], precisions: Vec<f64>) -> Vec<f64> {
         spent += moved * precision;
         roots += (moved * weight).sqrt();
     }
-    let share = |(_, moved, weight): &Residual| spent / roots * (moved * weight).sqrt() / moved;
-    let own = |(residual, precision): (&Residual, f64)| if precision.is_finite() { precision } else { share(residual) };
+    let share = |(_, moved, weight): &ResidualTerm| spent / roots * (moved * weight).sqrt() / moved;
+    let own =
+        |(residual, precision): (&ResidualTerm, f64)| if precision.is_finite() { precision } else { share(residual) };
     residuals.iter().zip(precisions).map(own).collect()
 }

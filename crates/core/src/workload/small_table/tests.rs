@@ -1,6 +1,6 @@
 use super::*;
 use crate::harness::statistics::assert_agree;
-use crate::harness::{Claim, Distribution, Probability, Slack, check, neighbours};
+use crate::harness::{Claim, Distribution, ProbabilityInterval, Slack, check, neighbours};
 use crate::noise::InsecureSeededSource;
 use crate::scope::Scope;
 
@@ -79,7 +79,7 @@ fn run<'a>(
         let counts: Vec<u64> =
             universe.iter().map(|one| data.iter().filter(|record| *record == one).count() as u64).collect();
         let law = law(table, &counts, total).into_iter();
-        Distribution::new(law.map(|(candidate, _, p)| (candidate, Probability::near(p, 1e-12))), 0.0)
+        Distribution::new(law.map(|(candidate, _, p)| (candidate, ProbabilityInterval::near(p, 1e-12))), 0.0)
     }
 }
 

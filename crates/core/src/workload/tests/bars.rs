@@ -3,7 +3,7 @@
 //! Fitted tables were published with the bars of the unbiased ones: with a value that nobody has, 59% of the one-way bars held their count, and
 //! 1.4 million people became up to 1,500 more.
 
-use super::super::planner::{Limits, projection, residual};
+use super::super::planner::{RhoLimits, projection, residual};
 use super::*;
 
 /// Three columns, each with a last value that nobody has.
@@ -18,8 +18,8 @@ fn with_empty_values() -> (Domain, Vec<u64>) {
     (domain, counts)
 }
 
-fn limits(people: Option<u64>) -> Limits {
-    Limits { person: Some(rho(0.02)), public_people: people, ..Limits::default() }
+fn limits(people: Option<u64>) -> RhoLimits {
+    RhoLimits { person: Some(rho(0.02)), public_people: people, ..RhoLimits::default() }
 }
 
 /// Of each order, the mean share of cells whose bar holds the exact count.
@@ -102,7 +102,7 @@ fn a_bar_covers_as_much_as_it_says_by_enumeration() {
         (Some(9), 0.05),
         (Some(9), 3.0),
     ] {
-        let limits = Limits { presence: Some(rho(total)), public_people: public, ..Limits::default() };
+        let limits = RhoLimits { presence: Some(rho(total)), public_people: public, ..RhoLimits::default() };
         let plan = residual(&domain, 1, &limits).unwrap();
         let law = |subset: Subset| {
             let Some((_, sigma)) = plan.noise().iter().find(|(set, _)| *set == subset) else { return vec![(0, 1.0)] };

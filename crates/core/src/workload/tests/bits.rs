@@ -1,9 +1,9 @@
 //! What the ledger is given about numbers of sets of binary columns against the exact laws of what is released, in every scope.
 
-use super::super::conjunctions::{self, Measure, Polynomial, Shape};
-use super::super::planner::Limits;
-use super::super::psd::Pairs;
-use super::exact::{Tables, names, passes, scopes, whole_law_passes};
+use super::super::conjunctions::{self, BitLayout, Measure, Polynomial};
+use super::super::planner::RhoLimits;
+use super::super::psd::ColumnPairs;
+use super::exact::{IntegerTables, names, passes, scopes, whole_law_passes};
 use super::*;
 use crate::event::{Event, Word};
 use crate::quantity::Sigma;
@@ -16,23 +16,24 @@ fn bits(domain: &Domain, counts: &[u64]) -> Bits {
     Bits::new(&(0..domain.attributes()).map(column).collect::<Vec<_>>()).unwrap()
 }
 
-fn presence(value: f64) -> Limits {
-    Limits { presence: Some(rho(value)), ..Limits::default() }
+fn presence(value: f64) -> RhoLimits {
+    RhoLimits { presence: Some(rho(value)), ..RhoLimits::default() }
 }
 
 /// The plans of both measures, exact and with a bias.
-fn plans(columns: usize, width: usize) -> Vec<conjunctions::Plan> {
-    let shape = Shape::plain(columns).unwrap();
+fn plans(columns: usize, width: usize) -> Vec<conjunctions::ConjunctionPlan> {
+    let shape = BitLayout::plain(columns).unwrap();
     let polynomials = [Polynomial::exact(width), Polynomial::minimax(width, width - 1)];
     let both = polynomials.into_iter().flat_map(|polynomial| {
         let polynomial = polynomial.unwrap();
-        Measure::ALL
-            .map(|measure| conjunctions::Plan::within(&shape, polynomial.clone(), measure, &presence(0.2)).unwrap())
+        Measure::ALL.map(|measure| {
+            conjunctions::ConjunctionPlan::within(&shape, polynomial.clone(), measure, &presence(0.2)).unwrap()
+        })
     });
     both.collect()
 }
 
-fn tables(plan: &conjunctions::Plan, columns: &Bits) -> Tables {
+fn tables(plan: &conjunctions::ConjunctionPlan, columns: &Bits) -> IntegerTables {
     let people = vec![columns.people() as i64];
     plan.sigmas().into_iter().zip(std::iter::once(people).chain(plan.exact(columns))).collect()
 }
@@ -90,10 +91,10 @@ fn a_charge_of_conjunctions_that_is_one_percent_too_small_is_seen() {
 fn no_neighbours_in_any_scope_are_further_apart_than_pairs_are_charged() {
     for columns in [2, 3, 4] {
         let domain = Domain::new(vec![2; columns]).unwrap();
-        let public = Limits { public_people: Some(2), ..presence(0.3) };
-        let strict = Limits { attributes: vec![Some(rho(0.1)); columns], ..Limits::default() };
-        for limits in [presence(0.3), Limits { person: Some(rho(0.2)), ..Limits::default() }, public, strict] {
-            let pairs = Pairs::within(columns, &limits).unwrap();
+        let public = RhoLimits { public_people: Some(2), ..presence(0.3) };
+        let strict = RhoLimits { attributes: vec![Some(rho(0.1)); columns], ..RhoLimits::default() };
+        for limits in [presence(0.3), RhoLimits { person: Some(rho(0.2)), ..RhoLimits::default() }, public, strict] {
+            let pairs = ColumnPairs::within(columns, &limits).unwrap();
             let (people, single, pair) = pairs.noise();
             let events = pairs.events(&names(columns)).unwrap();
             let mut parts = vec![(single.get(), 1), (pair.get(), 2)];
@@ -113,7 +114,7 @@ fn no_neighbours_in_any_scope_are_further_apart_than_pairs_are_charged() {
 fn several_columns_of_one_attribute_are_charged_together() {
     // An attribute of three values as two columns ("is it 1", "is it 2"), and a binary one.
     let domain = Domain::new(vec![3, 2]).unwrap();
-    let shape = Shape::new(vec![2, 1]).unwrap();
+    let shape = BitLayout::new(vec![2, 1]).unwrap();
     let of = |counts: &[u64]| {
         let people = (0..domain.cells()).flat_map(|cell| std::iter::repeat_n(cell, counts[cell] as usize));
         let rows: Vec<Vec<u32>> = people.map(|cell| domain.values(cell)).collect();
@@ -121,9 +122,11 @@ fn several_columns_of_one_attribute_are_charged_together() {
         Bits::new(&[column(&|row| row[0] == 1), column(&|row| row[0] == 2), column(&|row| row[1] == 1)]).unwrap()
     };
     for measure in Measure::ALL {
-        for limits in [presence(0.2), Limits { attributes: vec![Some(rho(0.1)), Some(rho(0.3))], ..Limits::default() }]
+        for limits in
+            [presence(0.2), RhoLimits { attributes: vec![Some(rho(0.1)), Some(rho(0.3))], ..RhoLimits::default() }]
         {
-            let plan = conjunctions::Plan::within(&shape, Polynomial::exact(3).unwrap(), measure, &limits).unwrap();
+            let plan =
+                conjunctions::ConjunctionPlan::within(&shape, Polynomial::exact(3).unwrap(), measure, &limits).unwrap();
             let events = plan.events(&names(2)).unwrap();
             // Not every pattern of the columns is somebody's, so that this is an upper bound.
             passes(&domain, &events, |counts| tables(&plan, &of(counts)), 4.0);
@@ -134,9 +137,9 @@ fn several_columns_of_one_attribute_are_charged_together() {
 #[test]
 fn the_whole_output_of_small_summaries_passes_the_harness_in_every_scope() {
     let domain = Domain::new(vec![2, 2]).unwrap();
-    let public = Limits { presence: Some(rho(1.5)), public_people: Some(1), ..Limits::default() };
-    let plan = conjunctions::Plan::within(
-        &Shape::plain(2).unwrap(),
+    let public = RhoLimits { presence: Some(rho(1.5)), public_people: Some(1), ..RhoLimits::default() };
+    let plan = conjunctions::ConjunctionPlan::within(
+        &BitLayout::plain(2).unwrap(),
         Polynomial::exact(2).unwrap(),
         Measure::Parities,
         &public,
@@ -144,7 +147,7 @@ fn the_whole_output_of_small_summaries_passes_the_harness_in_every_scope() {
     let plan = plan.unwrap();
     let events = plan.events(&names(2)).unwrap();
     whole_law_passes(&domain, &events, |counts| tables(&plan, &bits(&domain, counts)).split_off(1));
-    let pairs = Pairs::within(2, &public).unwrap();
+    let pairs = ColumnPairs::within(2, &public).unwrap();
     let (_, single, pair) = pairs.noise();
     whole_law_passes(&domain, &pairs.events(&names(2)).unwrap(), |counts| {
         let columns = bits(&domain, counts);
@@ -155,24 +158,24 @@ fn the_whole_output_of_small_summaries_passes_the_harness_in_every_scope() {
 #[test]
 fn every_plan_uses_its_limit_up_and_the_ledger_charges_what_it_states() {
     let named = names(5);
-    let shape = Shape::new(vec![1, 1, 2, 1, 3]).unwrap();
+    let shape = BitLayout::new(vec![1, 1, 2, 1, 3]).unwrap();
     let attributes = vec![Some(rho(0.2)), None, Some(rho(0.05)), None, Some(rho(0.3))];
     let all = [
         presence(0.1),
-        Limits { person: Some(rho(0.1)), ..Limits::default() },
-        Limits { attributes, ..Limits::default() },
-        Limits { public_people: Some(70), ..presence(0.1) },
+        RhoLimits { person: Some(rho(0.1)), ..RhoLimits::default() },
+        RhoLimits { attributes, ..RhoLimits::default() },
+        RhoLimits { public_people: Some(70), ..presence(0.1) },
     ];
     for limits in &all {
         for measure in Measure::ALL {
             for polynomial in [Polynomial::exact(4), Polynomial::chebyshev(4, 0.1), Polynomial::minimax(8, 3)] {
-                let plan = conjunctions::Plan::within(&shape, polynomial.unwrap(), measure, limits).unwrap();
+                let plan = conjunctions::ConjunctionPlan::within(&shape, polynomial.unwrap(), measure, limits).unwrap();
                 let excess = limits.excess(plan.rho_presence(), plan.rho_person(), |j| plan.rho_attribute(j)).unwrap();
                 let excess = excess * super::super::limits::BELOW;
                 assert!(excess <= 1.0 && excess > 1.0 - 1e-6, "{limits:?}: {excess}");
                 let events = plan.events(&named).unwrap();
                 let charged =
-                    |scope: &Scope| Spent::of(&events, scope).unwrap().rho(&Exact::zero()).unwrap().to_f64_up();
+                    |scope: &Scope| Odometer::of(&events, scope).unwrap().rho(&Exact::zero()).unwrap().to_f64_up();
                 let near = |charged: f64, stated: f64| charged <= stated && charged > stated * (1.0 - 1e-11);
                 assert!(near(charged(&Scope::Presence), plan.rho_presence()));
                 assert!(near(charged(&Scope::Person), plan.rho_person()));
@@ -183,7 +186,7 @@ fn every_plan_uses_its_limit_up_and_the_ledger_charges_what_it_states() {
                 assert!(plan.events(&named[1..]).is_err());
             }
         }
-        let pairs = Pairs::within(5, limits).unwrap();
+        let pairs = ColumnPairs::within(5, limits).unwrap();
         let excess = limits.excess(pairs.rho_presence(), pairs.rho_person(), |_| pairs.rho_attribute()).unwrap();
         let excess = excess * super::super::limits::BELOW;
         assert!(excess <= 1.0 && excess > 1.0 - 1e-6, "{limits:?}: {excess}");

@@ -1,11 +1,11 @@
 //! What the ledger is given about marginals against the exact laws of what is released, in every scope.
 
-use super::super::mwem::{Families, Mwem};
-use super::super::planner::{self, Limits};
+use super::super::mwem::{Mwem, QueryFamilies};
+use super::super::planner::{self, RhoLimits};
 use super::super::projection::Projection;
 use super::*;
 use crate::event::Event;
-use crate::harness::{Claim, Distribution, Probability, Slack, check, neighbours};
+use crate::harness::{Claim, Distribution, ProbabilityInterval, Slack, check, neighbours};
 use crate::quantity::Sigma;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub(super) fn names(number: usize) -> Vec<String> {
 }
 
 /// Presence, person and every set of attributes, with all pairs of datasets of up to two people that are neighbours there.
-pub(super) fn scopes(domain: &Domain) -> Vec<(Scope, Vec<neighbours::Pair<Vec<usize>>>)> {
+pub(super) fn scopes(domain: &Domain) -> Vec<(Scope, Vec<neighbours::NeighbourPair<Vec<usize>>>)> {
     let universe = neighbours::records(&domain.sizes().iter().map(|&size| size as usize).collect::<Vec<_>>());
     let mut scopes = vec![
         (Scope::Presence, neighbours::presence(&universe, 2)),
@@ -50,10 +50,15 @@ fn renyi(sigma: f64, shift: i64, order: f64) -> f64 {
 }
 
 /// Integer tables, each with the σ of its noise.
-pub(super) type Tables = Vec<(f64, Vec<i64>)>;
+pub(super) type IntegerTables = Vec<(f64, Vec<i64>)>;
 
 /// The exact Rényi divergence of what is released for two datasets; `known` are the divergences of single cells.
-fn divergence(left: &Tables, right: &Tables, order: f64, known: &mut BTreeMap<(u64, i64, u64), f64>) -> f64 {
+fn divergence(
+    left: &IntegerTables,
+    right: &IntegerTables,
+    order: f64,
+    known: &mut BTreeMap<(u64, i64, u64), f64>,
+) -> f64 {
     let mut sum = 0.0;
     for ((sigma, left), (_, right)) in left.iter().zip(right) {
         for shift in left.iter().zip(right).map(|(l, r)| l - r).filter(|shift| *shift != 0) {
@@ -64,10 +69,10 @@ fn divergence(left: &Tables, right: &Tables, order: f64, known: &mut BTreeMap<(u
     sum
 }
 
-pub(super) fn passes(domain: &Domain, events: &[Event], tables: impl Fn(&[u64]) -> Tables, slack: f64) {
+pub(super) fn passes(domain: &Domain, events: &[Event], tables: impl Fn(&[u64]) -> IntegerTables, slack: f64) {
     let mut known = BTreeMap::new();
     for (scope, pairs) in scopes(domain) {
-        let claimed = Spent::of(events, &scope).unwrap().rho(&Exact::zero()).unwrap().to_f64_up();
+        let claimed = Odometer::of(events, &scope).unwrap().rho(&Exact::zero()).unwrap().to_f64_up();
         for order in [1.5, 2.0, 8.0] {
             let mut worst = 0.0f64;
             for (left, right) in &pairs {
@@ -86,11 +91,11 @@ pub(super) fn passes(domain: &Domain, events: &[Event], tables: impl Fn(&[u64]) 
 fn no_neighbours_in_any_scope_are_further_apart_than_the_residual_release_is_charged() {
     for (sizes, order) in [(vec![3, 2, 2], 2), (vec![3, 2, 2], 3), (vec![4, 3], 1)] {
         let domain = Domain::new(sizes).unwrap();
-        let public = Limits { presence: Some(rho(0.2)), public_people: Some(2), ..Limits::default() };
+        let public = RhoLimits { presence: Some(rho(0.2)), public_people: Some(2), ..RhoLimits::default() };
         let strict = [0.1, 0.01, 0.3].map(|limit| Some(rho(limit)))[..domain.attributes()].to_vec();
-        let granted = Limits { attributes: strict, ..Limits::default() };
-        let within = |limits: &Limits| planner::residual(&domain, order, limits);
-        let plans = [Plan::for_marginals(&domain, order, rho(0.2)), within(&public), within(&granted)];
+        let granted = RhoLimits { attributes: strict, ..RhoLimits::default() };
+        let within = |limits: &RhoLimits| planner::residual(&domain, order, limits);
+        let plans = [ResidualPlan::for_marginals(&domain, order, rho(0.2)), within(&public), within(&granted)];
         for plan in plans.map(|plan| plan.unwrap()) {
             let tables = |counts: &[u64]| {
                 let tables = plan.exact_tables(counts);
@@ -119,18 +124,18 @@ fn noisy(exact: i64, sigma: f64) -> Distribution<i64> {
     let reach = (6.5 * sigma).ceil() as i64;
     let weight = |z: i64| (-(z * z) as f64 / (2.0 * sigma * sigma)).exp();
     let total: f64 = (-4 * reach..=4 * reach).map(weight).sum();
-    let outcomes = (-reach..=reach).map(|z| (exact + z, Probability::near(weight(z) / total, 1e-12)));
+    let outcomes = (-reach..=reach).map(|z| (exact + z, ProbabilityInterval::near(weight(z) / total, 1e-12)));
     Distribution::new(outcomes, 1e-9)
 }
 
 /// The law of several noisy numbers together.
-fn law(tables: &Tables) -> Distribution<Vec<i64>> {
+fn law(tables: &IntegerTables) -> Distribution<Vec<i64>> {
     let cells = tables.iter().flat_map(|(sigma, table)| table.iter().map(move |&value| noisy(value, *sigma)));
-    let nothing = Distribution::new([(Vec::new(), Probability { lower: 1.0, upper: 1.0 })], 0.0);
+    let nothing = Distribution::new([(Vec::new(), ProbabilityInterval { lower: 1.0, upper: 1.0 })], 0.0);
     cells.fold(nothing, |so_far, cell| so_far.product(&cell).map(|(list, value)| [&list[..], &[*value]].concat()))
 }
 
-pub(super) fn whole_law_passes(domain: &Domain, events: &[Event], tables: impl Fn(&[u64]) -> Tables) {
+pub(super) fn whole_law_passes(domain: &Domain, events: &[Event], tables: impl Fn(&[u64]) -> IntegerTables) {
     let known = RefCell::new(BTreeMap::<Vec<Vec<usize>>, Distribution<Vec<i64>>>::new());
     let law_of = |people: &Vec<Vec<usize>>| {
         let of = || law(&tables(&counts(domain, people)));
@@ -138,7 +143,7 @@ pub(super) fn whole_law_passes(domain: &Domain, events: &[Event], tables: impl F
     };
     for (scope, pairs) in scopes(domain) {
         let mut claim = Claim::of(events, &scope, &[0.5, 1.0, 2.0]);
-        let rho = Spent::of(events, &scope).unwrap().rho(&Exact::zero()).unwrap().to_f64_up();
+        let rho = Odometer::of(events, &scope).unwrap().rho(&Exact::zero()).unwrap().to_f64_up();
         claim.renyi = vec![(2.0, 2.0 * rho), (6.0, 6.0 * rho)];
         // One person in the data: noise is added to whatever is there, so that more people bring nothing new.
         let few: Vec<_> = pairs.into_iter().filter(|(left, right)| left.len().max(right.len()) == 1).collect();
@@ -155,7 +160,7 @@ fn the_whole_output_of_small_releases_passes_the_harness_in_every_scope() {
         vec![(0.9, queries.answers(counts).into_iter().map(|answer| answer as i64).collect())]
     });
     let coin = Domain::new(vec![2]).unwrap();
-    let plan = Plan::for_marginals(&coin, 1, rho(1.5)).unwrap();
+    let plan = ResidualPlan::for_marginals(&coin, 1, rho(1.5)).unwrap();
     whole_law_passes(&coin, &plan.events(&names(1)).unwrap(), |counts| {
         plan.noise().iter().map(|(_, sigma)| sigma.get()).zip(plan.exact_tables(counts)).collect()
     });
@@ -173,7 +178,7 @@ fn the_ledger_charges_mwem_and_projection_at_least_what_they_state() {
             scopes.push((Scope::Attributes(set_names), set));
         }
         for (scope, set) in scopes {
-            let charged = Spent::of(events, &scope).unwrap().rho(&Exact::zero()).unwrap().to_f64_up();
+            let charged = Odometer::of(events, &scope).unwrap().rho(&Exact::zero()).unwrap().to_f64_up();
             let stated = stated(&scope, set);
             assert!(charged >= stated * (1.0 - 1e-14), "{scope}: {charged} for {stated}");
             let must_be_exact = !matches!(scope, Scope::Attributes(_)) || exact(set);
@@ -187,14 +192,14 @@ fn the_ledger_charges_mwem_and_projection_at_least_what_they_state() {
     };
     check(&projection.events(&named).unwrap(), &stated, &|_| true);
     for (families, disjoint) in
-        [(Families::Blocks, 1), (Families::Blocks, 2), (Families::Joint, 1), (Families::Joint, 2)]
+        [(QueryFamilies::Blocks, 1), (QueryFamilies::Blocks, 2), (QueryFamilies::Joint, 1), (QueryFamilies::Joint, 2)]
     {
         let mwem = Mwem::new(queries.clone(), 6, disjoint, rho(0.3), families).unwrap();
         let stated = |scope: &Scope, set: Subset| match scope {
             Scope::Presence => mwem.rho_presence(),
             _ => mwem.rho(set),
         };
-        let exact = |set: Subset| set.len() <= 1 && (families == Families::Blocks || disjoint == 1);
+        let exact = |set: Subset| set.len() <= 1 && (families == QueryFamilies::Blocks || disjoint == 1);
         check(&mwem.events(&named).unwrap(), &stated, &exact);
     }
     assert!(projection.events(&named[..3]).is_err());

@@ -1,12 +1,12 @@
 //! Limits on single attributes: each gets what it was granted, nothing is above its limit, and no other noise would be better.
 
 use super::super::allocation::{Constraint, precisions};
-use super::super::planner::{Limits, residual};
+use super::super::planner::{RhoLimits, residual};
 use super::*;
 use crate::noise::BitSource;
 
-fn of_attributes(limits: &[f64]) -> Limits {
-    Limits { attributes: limits.iter().map(|limit| Some(rho(*limit))).collect(), ..Limits::default() }
+fn of_attributes(limits: &[f64]) -> RhoLimits {
+    RhoLimits { attributes: limits.iter().map(|limit| Some(rho(*limit))).collect(), ..RhoLimits::default() }
 }
 
 /// With a cost of 1 for each attribute and 0.3 for one of them, the others got 0.26 to 0.32 of it.
@@ -20,13 +20,13 @@ fn each_attribute_gets_what_it_was_granted() {
     ] {
         let domain = Domain::new(sizes).unwrap();
         for public in [None, Some(1000)] {
-            let limits = Limits { public_people: public, ..of_attributes(&limits) };
+            let limits = RhoLimits { public_people: public, ..of_attributes(&limits) };
             let plan = residual(&domain, order, &limits).unwrap();
             let names: Vec<String> = (0..domain.attributes()).map(|j| format!("a{j}")).collect();
             let events = plan.events(&names).unwrap();
             for (attribute, limit) in limits.attributes.iter().enumerate() {
                 let (limit, scope) = (limit.unwrap().get(), AttributeSet::new([names[attribute].clone()]).unwrap());
-                let spent = Spent::of(&events, &Scope::Attributes(scope)).unwrap().rho(&Exact::zero()).unwrap();
+                let spent = Odometer::of(&events, &Scope::Attributes(scope)).unwrap().rho(&Exact::zero()).unwrap();
                 assert!(spent <= Exact::from_f64(limit).unwrap(), "{attribute}: {spent} of {limit}");
                 assert!(spent.to_f64() > limit * (1.0 - 1e-6), "{attribute}: {spent} of {limit}");
             }
@@ -42,7 +42,7 @@ fn tables_without_the_strict_attribute_are_no_noisier_for_it() {
     let domain = Domain::new(vec![3, 2, 4, 2]).unwrap();
     let (even, strict) = (of_attributes(&[0.1; 4]), of_attributes(&[0.1, 0.1, 0.03, 0.1]));
     let [even, strict] =
-        [even, strict].map(|limits| residual(&domain, 2, &Limits { public_people: Some(1000), ..limits }).unwrap());
+        [even, strict].map(|limits| residual(&domain, 2, &RhoLimits { public_people: Some(1000), ..limits }).unwrap());
     for table in domain.all().subsets().filter(|table| (1..=2).contains(&table.len())) {
         let [before, after] = [&even, &strict].map(|plan| plan.cell_variance(table).unwrap());
         assert_eq!(after <= before * (1.0 + 1e-6), !table.contains(2), "{table}: {before} {after}");
@@ -54,7 +54,7 @@ fn limits_on_presence_persons_and_attributes_hold_together() {
     let domain = Domain::new(vec![3, 2, 4]).unwrap();
     for (presence, person) in [(Some(0.05), None), (None, Some(0.08)), (Some(0.04), Some(0.06)), (None, Some(5.0))] {
         let limits =
-            Limits { presence: presence.map(rho), person: person.map(rho), ..of_attributes(&[0.1, 0.03, 0.1]) };
+            RhoLimits { presence: presence.map(rho), person: person.map(rho), ..of_attributes(&[0.1, 0.03, 0.1]) };
         let plan = residual(&domain, 2, &limits).unwrap();
         let mut shares = vec![
             presence.map_or(0.0, |most| plan.rho_presence() / most),
@@ -64,7 +64,7 @@ fn limits_on_presence_persons_and_attributes_hold_together() {
         assert!(shares.iter().all(|share| *share <= 1.0), "{limits:?}: {shares:?}");
         assert!(shares.iter().any(|share| *share > 1.0 - 1e-6), "{limits:?}: {shares:?}");
     }
-    let nothing = Limits { attributes: vec![None, None, Some(rho(0.0))], ..Limits::default() };
+    let nothing = RhoLimits { attributes: vec![None, None, Some(rho(0.0))], ..RhoLimits::default() };
     assert!(residual(&domain, 2, &nothing).unwrap_err().to_string().contains("a limit above 0"));
 }
 

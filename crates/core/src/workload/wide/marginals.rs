@@ -7,7 +7,7 @@
 
 use super::super::NORMAL_95;
 use super::super::allocation::{Constraint, precisions};
-use super::super::limits::Limits;
+use super::super::limits::RhoLimits;
 use super::records::{Records, check_sizes};
 use crate::calibrate::up;
 use crate::error::{Error, Result};
@@ -34,15 +34,15 @@ const LOWER_ORDER_WEIGHT: f64 = 20.0;
 const MOST_PEOPLE: u64 = 1 << 40;
 
 /// Attributes by position, ascending.
-pub type Set = Vec<usize>;
+pub type WideSubset = Vec<usize>;
 
 /// Which residuals are measured, and with how much noise.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
+pub struct MarginalPlan {
     sizes: Vec<u32>,
     order: usize,
     /// Each measured set with the σ of the noise on its integer table.
-    noise: BTreeMap<Set, Sigma>,
+    noise: BTreeMap<WideSubset, Sigma>,
     people: Option<u64>,
     /// Whether noise depends on the sizes of a set's attributes alone.
     by_size: bool,
@@ -50,15 +50,15 @@ pub struct Plan {
 
 /// The noisy residuals of one release; all else is post-processing.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
-    plan: Plan,
-    residuals: BTreeMap<Set, Vec<f64>>,
+pub struct MeasuredMarginals {
+    plan: MarginalPlan,
+    residuals: BTreeMap<WideSubset, Vec<f64>>,
 }
 
 /// A residual: its set, how much one person moves it, and what its variance weighs.
-type Residual = (Set, f64, f64);
+type WideResidualTerm = (WideSubset, f64, f64);
 
-impl Plan {
+impl MarginalPlan {
     /// All marginals of up to `order` attributes with as little noise as these limits allow, as weighted variances count.
     ///
     /// # Guarantee
@@ -66,15 +66,15 @@ impl Plan {
     ///
     /// ```
     /// use scumble::quantity::Rho;
-    /// use scumble::workload::planner::Limits;
-    /// use scumble::workload::wide::marginals::Plan;
+    /// use scumble::workload::planner::RhoLimits;
+    /// use scumble::workload::wide::marginals::MarginalPlan;
     /// // 200 columns of 10 values: 10^200 combinations, but two million cells of pairs.
-    /// let limits = Limits { presence: Some(Rho::new(0.1)?), ..Limits::default() };
-    /// let plan = Plan::new(&[10; 200], 2, &limits)?;
+    /// let limits = RhoLimits { presence: Some(Rho::new(0.1)?), ..RhoLimits::default() };
+    /// let plan = MarginalPlan::new(&[10; 200], 2, &limits)?;
     /// assert!(plan.rho_presence() <= 0.1 && plan.rho_presence() > 0.0999999);
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn new(sizes: &[u32], order: usize, limits: &Limits) -> Result<Self> {
+    pub fn new(sizes: &[u32], order: usize, limits: &RhoLimits) -> Result<Self> {
         check(sizes, order)?;
         let mut residuals = importance(sizes, order);
         let people = limits.public_people.filter(|_| residuals.len() > 1);
@@ -90,11 +90,11 @@ impl Plan {
     }
 
     /// σ_A² ∝ √(c_A/v_A) minimises Σ v_A σ_A² subject to Σ c_A/(2σ_A²) = ρ \[XHK23\].
-    fn at(sizes: &[u32], order: usize, residuals: &[Residual], people: Option<u64>, rho: f64) -> Result<Self> {
+    fn at(sizes: &[u32], order: usize, residuals: &[WideResidualTerm], people: Option<u64>, rho: f64) -> Result<Self> {
         let spent: f64 = residuals.iter().map(|(_, moved, weight)| (moved * weight).sqrt()).sum();
         // Eight times the slack of `up`, for the roundings in between.
         let factor = spent / (2.0 * rho) * (1.0 + 8e-12);
-        let sigma = |(set, moved, weight): &Residual| {
+        let sigma = |(set, moved, weight): &WideResidualTerm| {
             let variance = (moved / weight).sqrt() * factor;
             Ok((set.clone(), Sigma::new(variance.sqrt() * cells(sizes, set))?))
         };
@@ -106,14 +106,14 @@ impl Plan {
     fn granted(
         sizes: &[u32],
         order: usize,
-        residuals: &[Residual],
+        residuals: &[WideResidualTerm],
         people: Option<u64>,
-        limits: &Limits,
+        limits: &RhoLimits,
     ) -> Result<Self> {
         let weights: Vec<f64> = residuals.iter().map(|(_, _, weight)| *weight).collect();
         let found = filled(residuals, precisions(&weights, &rows(sizes, residuals, limits)?));
         let plan = |divisor: f64| -> Result<Self> {
-            let sigma = |((set, ..), precision): (&Residual, &f64)| {
+            let sigma = |((set, ..), precision): (&WideResidualTerm, &f64)| {
                 Ok((set.clone(), Sigma::new(cells(sizes, set) / (2.0 * precision / divisor).sqrt())?))
             };
             let noise = residuals.iter().zip(&found).map(sigma).collect::<Result<_>>()?;
@@ -220,13 +220,13 @@ impl Plan {
     ///
     /// # Guarantee
     /// [`Plan::rho_presence`], [`Plan::rho`] and [`Plan::rho_person`]; the noise is exact.
-    pub fn release<S: BitSource + ?Sized>(&self, records: &Records, bits: &mut S) -> Result<Measured> {
+    pub fn release<S: BitSource + ?Sized>(&self, records: &Records, bits: &mut S) -> Result<MeasuredMarginals> {
         if records.sizes() != self.sizes || records.people() as u64 >= MOST_PEOPLE {
             return Err(Error::refused("the records have not the planned columns, or are more than 2^40"));
         }
         let mut residuals = BTreeMap::new();
         if let Some(people) = self.people {
-            residuals.insert(Set::new(), vec![people as f64]);
+            residuals.insert(WideSubset::new(), vec![people as f64]);
         }
         for (set, &sigma) in &self.noise {
             let noise = DiscreteGaussian::new(sigma);
@@ -237,7 +237,7 @@ impl Plan {
             along_axes(&mut residual, &own_sizes(&self.sizes, set), |value, sum, size| value - sum / size);
             residuals.insert(set.clone(), residual);
         }
-        Ok(Measured { plan: self.clone(), residuals })
+        Ok(MeasuredMarginals { plan: self.clone(), residuals })
     }
 
     /// Ξ·M_A·x, before any noise: an integer table.
@@ -258,9 +258,9 @@ impl Plan {
     }
 }
 
-impl Measured {
+impl MeasuredMarginals {
     /// The plan.
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &MarginalPlan {
         &self.plan
     }
 
@@ -365,10 +365,10 @@ pub fn all_cells(sizes: &[u32], order: usize) -> f64 {
 }
 
 /// All sets of `size` of the first `attributes` attributes, in order.
-pub fn sets_of_size(attributes: usize, size: usize) -> Vec<Set> {
-    let mut sets: Vec<Set> = vec![Set::new()];
+pub fn sets_of_size(attributes: usize, size: usize) -> Vec<WideSubset> {
+    let mut sets: Vec<WideSubset> = vec![WideSubset::new()];
     for _ in 0..size {
-        let longer = |set: Set| {
+        let longer = |set: WideSubset| {
             let from = set.last().map_or(0, |last| last + 1);
             (from..attributes).map(move |more| [set.as_slice(), &[more]].concat())
         };
@@ -378,8 +378,8 @@ pub fn sets_of_size(attributes: usize, size: usize) -> Vec<Set> {
 }
 
 /// The residuals of all tables of `order` attributes and of one less, with what they weigh.
-fn importance(sizes: &[u32], order: usize) -> Vec<Residual> {
-    let mut weights: BTreeMap<Set, f64> = BTreeMap::new();
+fn importance(sizes: &[u32], order: usize) -> Vec<WideResidualTerm> {
+    let mut weights: BTreeMap<WideSubset, f64> = BTreeMap::new();
     let smaller = (order > 1).then_some((order - 1, LOWER_ORDER_WEIGHT));
     for (size, weight) in [(order, 1.0)].into_iter().chain(smaller) {
         for table in sets_of_size(sizes.len(), size) {
@@ -391,11 +391,11 @@ fn importance(sizes: &[u32], order: usize) -> Vec<Residual> {
             }
         }
     }
-    let moved = |(set, weight): (Set, f64)| (set.clone(), moved_by_presence(sizes, &set), weight);
+    let moved = |(set, weight): (WideSubset, f64)| (set.clone(), moved_by_presence(sizes, &set), weight);
     weights.into_iter().map(moved).collect()
 }
 
-fn subsets(table: &[usize]) -> impl Iterator<Item = Set> + '_ {
+fn subsets(table: &[usize]) -> impl Iterator<Item = WideSubset> + '_ {
     (0..1u32 << table.len()).map(|mask| {
         let chosen = table.iter().enumerate().filter(|(place, _)| mask >> place & 1 == 1);
         chosen.map(|(_, &attribute)| attribute).collect()
@@ -436,9 +436,9 @@ fn moved_by_change(sizes: &[u32], set: &[usize], changes: impl Fn(usize) -> bool
 }
 
 /// The limits as sums over residuals.
-fn rows(sizes: &[u32], residuals: &[Residual], limits: &Limits) -> Result<Vec<Constraint>> {
+fn rows(sizes: &[u32], residuals: &[WideResidualTerm], limits: &RhoLimits) -> Result<Vec<Constraint>> {
     let mut rows = Vec::new();
-    let mut add = |most: Option<Rho>, moved: &dyn Fn(&Set) -> f64| {
+    let mut add = |most: Option<Rho>, moved: &dyn Fn(&WideSubset) -> f64| {
         let costs = residuals.iter().enumerate().map(|(number, (set, ..))| (number, moved(set)));
         let costs: Vec<(usize, f64)> = costs.filter(|(_, cost)| *cost > 0.0).collect();
         rows.extend(most.filter(|_| !costs.is_empty()).map(|most| Constraint { costs, most: most.get() }));
@@ -455,12 +455,13 @@ fn rows(sizes: &[u32], residuals: &[Residual], limits: &Limits) -> Result<Vec<Co
 }
 
 /// A finite precision for each residual: where no limit speaks about it, the share of the presence cost that it has in the plan that is best for presence.
-fn filled(residuals: &[Residual], precisions: Vec<f64>) -> Vec<f64> {
+fn filled(residuals: &[WideResidualTerm], precisions: Vec<f64>) -> Vec<f64> {
     let finite = || residuals.iter().zip(&precisions).filter(|(_, precision)| precision.is_finite());
     let spent: f64 = finite().map(|((_, moved, _), precision)| moved * precision).sum();
     let roots: f64 = finite().map(|((_, moved, weight), _)| (moved * weight).sqrt()).sum();
-    let share = |(_, moved, weight): &Residual| spent / roots * (moved * weight).sqrt() / moved;
-    let own =
-        |(residual, &precision): (&Residual, &f64)| if precision.is_finite() { precision } else { share(residual) };
+    let share = |(_, moved, weight): &WideResidualTerm| spent / roots * (moved * weight).sqrt() / moved;
+    let own = |(residual, &precision): (&WideResidualTerm, &f64)| {
+        if precision.is_finite() { precision } else { share(residual) }
+    };
     residuals.iter().zip(&precisions).map(own).collect()
 }

@@ -3,14 +3,14 @@
 use super::{Audit, nearer};
 use scumble::event::{Moves, Shift};
 use scumble::mechanism::additive::{Additive, Noise};
-use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, CellsOf, ListedCounts, Partition, Size};
+use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, CellKind, ElementCount, ListedCounts, Partition};
 use scumble::mechanism::cdf::Cdf;
 use scumble::mechanism::heavy_hitters::{Child, HeavyHitters, Node, Tree};
 use scumble::mechanism::histogram::Histogram;
 use scumble::mechanism::huge_domain::HugeDomainHistogram;
 use scumble::mechanism::k_norm::KNormMechanism;
 use scumble::mechanism::quantile::{QuantileTree, ThresholdCounts};
-use scumble::parties::sum::{Owner, Ring, SharedSum, Trust};
+use scumble::parties::sum::{OwnerContribution, Ring, SharedSum, Trust};
 use scumble::quantity::{Epsilon, Rho, Scale, Sigma};
 use scumble::scope::{AttributeSet, Scope};
 use scumble::workload::People;
@@ -125,7 +125,7 @@ pub fn anonymized_histogram() {
     let (here, there) =
         (Partition::from_counts([9, 5, 3, 1, 1]).unwrap(), Partition::from_counts([9, 5, 4, 1, 1]).unwrap());
     let epsilon = |value: f64| Epsilon::new(value).unwrap();
-    for (size, at, seed) in [(Size::AtMost(30), 1.0, 1130), (Size::Private, 1.6, 1131)] {
+    for (size, at, seed) in [(ElementCount::AtMost(30), 1.0, 1130), (ElementCount::Private, 1.6, 1131)] {
         let mechanism = AnonymizedHistogram::new(epsilon(at), size).unwrap();
         let events = mechanism.events(&AttributeSet::new(["name"]).unwrap()).unwrap();
         Audit::of("anonymized histogram", &events, &Scope::Presence).runs(40_000).tells(seed, |moved, bits| {
@@ -144,13 +144,13 @@ pub fn anonymized_histogram() {
 
 /// One element more moves the count of its value; an owner with one row more leaves one count of rows for the next, and both cells tell.
 pub fn listed_counts() {
-    let listed = |what: CellsOf, of: f64| ListedCounts::new(what, 3, scale(of)).unwrap();
-    let values = listed(CellsOf::Values, 1.2);
+    let listed = |what: CellKind, of: f64| ListedCounts::new(what, 3, scale(of)).unwrap();
+    let values = listed(CellKind::Values, 1.2);
     let events = [values.noise().event(one()).unwrap()];
     Audit::of("listed values", &events, &Scope::Presence)
         .tells(1170, |moved, bits| values.release(&[50, 6 + i64::from(moved), 0], bits).unwrap().noisy[1] as f64);
     let (here, there) = ([9, 4, 1], [9, 3, 2]);
-    let tally = listed(CellsOf::Tally, 1.5);
+    let tally = listed(CellKind::Tally, 1.5);
     let two = Moves::everywhere(Shift::new(2, 1.0).unwrap());
     Audit::of("a tally", &[tally.noise().event(two).unwrap()], &Scope::Presence).tells(1171, |moved, bits| {
         nearer(&tally.release(if moved { &there } else { &here }, bits).unwrap().noisy, &here, &there)
@@ -197,7 +197,8 @@ pub fn threshold_counts() {
 /// Two honest parties and a colluder, who leaves out its noise; the neighbour's owner is at one of the honest ones.
 pub fn shared_sum() {
     let trust = Trust::new(3, 1, 0, 2).unwrap();
-    let sum = SharedSum::new("1".parse().unwrap(), &Scope::Presence, 1, Owner { cells: 1, by: 1 }, trust).unwrap();
+    let sum = SharedSum::new("1".parse().unwrap(), &Scope::Presence, 1, OwnerContribution { cells: 1, by: 1 }, trust)
+        .unwrap();
     let events = sum.events(&AttributeSet::new(["disease"]).unwrap()).unwrap();
     Audit::of("shared sum", &events, &Scope::Presence).tells(1700, |moved, bits| {
         let mut servers = vec![vec![3], vec![2]];

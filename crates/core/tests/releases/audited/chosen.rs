@@ -8,7 +8,7 @@ use scumble::mechanism::interior_point::InteriorPoint;
 use scumble::mechanism::quantile::{Quantile, QuantileTree};
 use scumble::mechanism::randomized_response::RandomizedResponse;
 use scumble::mechanism::selection::top::GeneralizedHistogram;
-use scumble::mechanism::selection::{Change, MaxNoise, ObviousAnswer, Selection, Selector};
+use scumble::mechanism::selection::{MaxNoise, ObviousAnswer, ScoreChange, Selection, Selector};
 use scumble::mechanism::stability::{Contribution, KeySelection, StabilityHistogram};
 use scumble::quantity::{Delta, Epsilon, Probability, Sigma};
 use scumble::scope::Scope;
@@ -67,11 +67,11 @@ pub fn interior_point() {
 /// One candidate against a crowd of equals, whose largest noise is never near 0: how often the one wins is multiplied by e^ε. Without noise
 /// one other is enough.
 pub fn selection() {
-    for (change, seed) in [(Change::General, 1240), (Change::Monotone, 1250)] {
+    for (change, seed) in [(ScoreChange::General, 1240), (ScoreChange::Monotone, 1250)] {
         let audit = |name: &str, selector: Selector, others: usize, start: i64, seed: u64| {
             let selection = Selection::new(selector, change).unwrap();
             // Generally all scores move, each its own way; monotone ones move up.
-            let (up, down) = if change == Change::General { (1, -1) } else { (1, 0) };
+            let (up, down) = if change == ScoreChange::General { (1, -1) } else { (1, 0) };
             let scores = |moved: i64| [vec![start + moved * up], vec![moved * down; others]].concat();
             let (here, there) = (scores(0), scores(1));
             Audit::of(format!("{name}, {change:?}"), &selection.events().unwrap(), &Scope::Presence).tells(
@@ -96,7 +96,7 @@ pub fn obvious_answer() {
         (Noise::sinh_normal(Sigma::new(1.286).unwrap(), scale(2.7)).unwrap(), 160_000, 1261),
     ];
     for (noise, runs, seed) in noises {
-        let answer = ObviousAnswer::new(noise, Change::Monotone);
+        let answer = ObviousAnswer::new(noise, ScoreChange::Monotone);
         let scores = |lead: i64| [vec![lead], vec![0; 15]].concat();
         let (here, there) = (scores(1), scores(2));
         Audit::of("obvious answer", &answer.events().unwrap(), &Scope::Presence)
@@ -109,7 +109,7 @@ pub fn obvious_answer() {
 
 /// The one that leads by 2, or not, against a crowd.
 pub fn generalized_histogram() {
-    let top = GeneralizedHistogram::new(1, Noise::laplace(scale(1.0)), Change::General).unwrap();
+    let top = GeneralizedHistogram::new(1, Noise::laplace(scale(1.0)), ScoreChange::General).unwrap();
     let (here, there) = (vec![0; 41], [vec![1], vec![-1; 40]].concat());
     Audit::of("generalized histogram", &top.events().unwrap(), &Scope::Presence).tells(1270, |moved, bits| {
         f64::from(u8::from(top.release(if moved { &there } else { &here }, bits).unwrap()[0] == 0))

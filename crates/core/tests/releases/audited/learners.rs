@@ -3,9 +3,9 @@
 use super::added::scale;
 use super::{Audit, claim_of, nearer, pure};
 use scumble::event::Event;
-use scumble::learn::generic::Generic;
-use scumble::learn::parity::Parity;
-use scumble::learn::threshold::Learner;
+use scumble::learn::generic::GenericLearner;
+use scumble::learn::parity::ParityLearner;
+use scumble::learn::threshold::ThresholdLearner;
 use scumble::learn::{Example, distribution, halfspace, point};
 use scumble::mechanism::heavy_hitters::{Child, HeavyHitters, Node, Tree};
 use scumble::quantity::Epsilon;
@@ -50,11 +50,12 @@ pub fn a_point() {
 pub fn a_halfspace() {
     let candidates = || vec![vec![1], vec![-1]];
     let told = |learnt: Vec<i32>| f64::from(u8::from(learnt == [1]));
-    let labels = halfspace::Learner::new(0, 1, (3, 1), Epsilon::new(60.0).unwrap(), candidates()).unwrap();
+    let labels = halfspace::HalfspaceLearner::new(0, 1, (3, 1), Epsilon::new(60.0).unwrap(), candidates()).unwrap();
     let claimed = labels.epsilon_label();
     Audit::claiming("halfspace, label", pure(claimed), pure(claimed / 1.2))
         .tells(1520, |moved, bits| told(labels.learn(&[vec![1]], &[if moved { 1 } else { -1 }], bits).unwrap()));
-    let features = halfspace::Learner::new(0, 1, (1_000_000, 1), Epsilon::new(1.5).unwrap(), candidates()).unwrap();
+    let features =
+        halfspace::HalfspaceLearner::new(0, 1, (1_000_000, 1), Epsilon::new(1.5).unwrap(), candidates()).unwrap();
     let claimed = features.epsilon_features(1);
     let too_small = claim_of(&[Event::exponential(Epsilon::new(claimed / 1.2).unwrap())], &Scope::Presence);
     Audit::claiming("halfspace, point", pure(claimed), too_small)
@@ -65,7 +66,7 @@ pub fn a_halfspace() {
 /// the largest number, which may also be learnt: that it is another one is e^ε times as likely.
 pub fn a_threshold() {
     let (all, little) = (Epsilon::new(1.5).unwrap(), Epsilon::new(0.01).unwrap());
-    let learner = Learner { balance: all, length: little, prefix: little, choice: little, accuracy: 0.4 };
+    let learner = ThresholdLearner { balance: all, length: little, prefix: little, choice: little, accuracy: 0.4 };
     let numbers: Vec<u64> = (0..20).map(|i| 12 * i).collect();
     let labels = |ones: usize| -> Vec<bool> { (0..20).map(|i| i >= 20 - ones).collect() };
     let (here, there) = (labels(5), labels(4));
@@ -78,14 +79,14 @@ pub fn a_threshold() {
 
 /// A row that one of two hypotheses is right about, or the other: each has a mistake more or less, which is a range of 2c.
 pub fn a_class() {
-    let learner = Generic::new(Epsilon::new(0.75).unwrap()).unwrap();
+    let learner = GenericLearner::new(Epsilon::new(0.75).unwrap()).unwrap();
     Audit::of("class", &learner.events(None).unwrap(), &Scope::Person)
         .tells(1540, |moved, bits| learner.release(if moved { &[0, 1] } else { &[1, 0] }, bits).unwrap() as f64);
 }
 
 /// One row with one label or the other: if it is kept, the parity is that of the row. In one part it is the same release.
 pub fn a_parity() {
-    let learner = Parity::for_person(Epsilon::new(1.0).unwrap()).unwrap();
+    let learner = ParityLearner::for_person(Epsilon::new(1.0).unwrap()).unwrap();
     let claimed = learner.epsilon_person();
     let audit = |what: &str| {
         let claim = claim_of(&learner.events(None).unwrap(), &Scope::Person);
@@ -93,7 +94,7 @@ pub fn a_parity() {
     };
     let rows = |label: bool| [Example::new(&[true], label)];
     let (here, there) = (rows(true), rows(false));
-    let told = |learnt: Option<scumble::learn::parity::Hypothesis>| {
+    let told = |learnt: Option<scumble::learn::parity::ParityHypothesis>| {
         learnt.map_or(0.5, |parity| f64::from(u8::from(parity.attributes().is_empty())))
     };
     audit("parity")

@@ -1,12 +1,12 @@
 //! Questions one after the other, and a small table that is drawn.
 
 use super::Audit;
-use scumble::mechanism::selection::Change;
+use scumble::mechanism::selection::ScoreChange;
 use scumble::mechanism::sparse_vector::SparseVector;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Beta, Epsilon};
 use scumble::scope::{AttributeSet, Scope};
-use scumble::workload::interactive::{Interactive, Reply};
+use scumble::workload::interactive::{InteractivePlan, Reply};
 use scumble::workload::small_table::SmallTable;
 
 /// Questions before the one that tells: with five the loss is within 2% of what is charged.
@@ -15,10 +15,12 @@ const BEFORE: usize = 5;
 /// Five scores just below the threshold and then one at it. On the neighbour the five are nearer and, where scores may move both ways, the last is further: that exactly the last
 /// is the first to reach it is less likely by nearly all of ε₁ + ε₂. One question alone tells nothing like it: its noise is on the threshold and on the score.
 pub fn sparse_vector() {
-    for (change, (first, each), seed) in [(Change::General, (0.8, 2.0), 1600), (Change::Monotone, (1.0, 1.0), 1602)] {
+    for (change, (first, each), seed) in
+        [(ScoreChange::General, (0.8, 2.0), 1600), (ScoreChange::Monotone, (1.0, 1.0), 1602)]
+    {
         let test = SparseVector::new(Epsilon::new(first).unwrap(), Epsilon::new(each).unwrap(), change).unwrap();
         let scores = |moved: bool| {
-            let last = if moved && change == Change::General { 99 } else { 100 };
+            let last = if moved && change == ScoreChange::General { 99 } else { 100 };
             [vec![if moved { 100 } else { 99 }; BEFORE], vec![last]].concat()
         };
         let (here, there) = (scores(false), scores(true));
@@ -45,7 +47,7 @@ pub fn sparse_vector() {
 
 /// The same, and the last one is measured: a count that differs by one is in what is published as well.
 pub fn interactive() {
-    let plan = Interactive::new(4, 1000, 10, 1, Epsilon::new(4.0).unwrap(), Beta::new(0.05).unwrap()).unwrap();
+    let plan = InteractivePlan::new(4, 1000, 10, 1, Epsilon::new(4.0).unwrap(), Beta::new(0.05).unwrap()).unwrap();
     let threshold = plan.promise().threshold;
     let events = plan.events_of_round(&AttributeSet::empty()).unwrap();
     let tested = plan.promise().epsilon_threshold + plan.promise().epsilon_question;

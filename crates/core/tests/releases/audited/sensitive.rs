@@ -2,39 +2,39 @@
 
 use super::Audit;
 use super::added::scale;
-use scumble::event::{Family, SmoothNoise};
+use scumble::event::{NoiseFamily, SmoothNoise};
 use scumble::mechanism::bounded_sensitivity::BoundedSensitivity;
 use scumble::mechanism::propose_test_release::ProposeTestRelease;
-use scumble::mechanism::smooth::{Smooth, Steps};
+use scumble::mechanism::smooth::{OwnerSteps, SmoothMechanism};
 use scumble::mechanism::stable_value::StableValue;
 use scumble::noise::Levels;
 use scumble::quantity::{Delta, Epsilon};
 use scumble::scope::Scope;
 
-fn noise(family: Family) -> (Smooth, Levels) {
+fn noise(family: NoiseFamily) -> (SmoothMechanism, Levels) {
     let word = SmoothNoise::new(family, "9/8".parse().unwrap(), "1/1".parse().unwrap(), 28).unwrap();
-    (Smooth::new(word).unwrap(), word.table().unwrap())
+    (SmoothMechanism::new(word).unwrap(), word.table().unwrap())
 }
 
 /// ln of the noise's mass, up to a constant.
-fn ln_mass(family: Family, z: f64, scale: f64) -> f64 {
+fn ln_mass(family: NoiseFamily, z: f64, scale: f64) -> f64 {
     match family {
-        Family::DiscreteLaplace => -z.abs() / scale,
-        Family::DiscreteGaussian => -z * z / (2.0 * scale * scale),
+        NoiseFamily::DiscreteLaplace => -z.abs() / scale,
+        NoiseFamily::DiscreteGaussian => -z * z / (2.0 * scale * scale),
         _ => -(z / scale).powi(4).ln_1p(),
     }
 }
 
 /// Neighbours whose levels differ and whose answers are as far apart as the lesser level lets them.
 struct Apart {
-    family: Family,
-    smooth: Smooth,
+    family: NoiseFamily,
+    smooth: SmoothMechanism,
     levels: Levels,
     level: u32,
 }
 
 impl Apart {
-    fn of(family: Family) -> Self {
+    fn of(family: NoiseFamily) -> Self {
         let (smooth, levels) = noise(family);
         Self { family, smooth, levels, level: 27 }
     }
@@ -61,9 +61,9 @@ impl Apart {
 
 /// The worst pair of levels.
 pub fn smooth() {
-    for (family, seed) in [(Family::Cauchy4, 1300), (Family::DiscreteLaplace, 1301)] {
+    for (family, seed) in [(NoiseFamily::Cauchy4, 1300), (NoiseFamily::DiscreteLaplace, 1301)] {
         let apart = Apart::of(family);
-        let events = apart.smooth.events(&Steps::one()).unwrap();
+        let events = apart.smooth.events(&OwnerSteps::one()).unwrap();
         Audit::of(format!("smooth noise, {}", family.name()), &events, &Scope::Presence).runs(200_000).tells(
             seed,
             |moved, bits| {
@@ -72,8 +72,8 @@ pub fn smooth() {
             },
         );
     }
-    let apart = Apart::of(Family::DiscreteGaussian);
-    let events = apart.smooth.events(&Steps::one()).unwrap();
+    let apart = Apart::of(NoiseFamily::DiscreteGaussian);
+    let events = apart.smooth.events(&OwnerSteps::one()).unwrap();
     let why = "its accounting is a Rényi curve, and a curve of δ that is made of that is above the true one";
     Audit::loose("smooth noise, discrete-gaussian", &events, &Scope::Presence, 2.0, why).tells(1302, |moved, bits| {
         let bound = apart.bound(moved);
@@ -83,10 +83,10 @@ pub fn smooth() {
 
 /// The level is published beside the answer.
 pub fn level() {
-    let apart = Apart::of(Family::Cauchy4);
+    let apart = Apart::of(NoiseFamily::Cauchy4);
     let wide = scale(1.0);
-    let mut events = apart.smooth.events(&Steps::one()).unwrap();
-    events.push(apart.smooth.event_of_level(wide, &Steps::one()).unwrap());
+    let mut events = apart.smooth.events(&OwnerSteps::one()).unwrap();
+    events.push(apart.smooth.event_of_level(wide, &OwnerSteps::one()).unwrap());
     Audit::of("an answer and its level", &events, &Scope::Presence).runs(200_000).tells(1310, |moved, bits| {
         let bound = apart.bound(moved);
         let (answer, level) = apart.smooth.release_with_level(apart.value(moved), |_| bound, wide, bits);
@@ -102,24 +102,24 @@ pub fn propose_test_release() {
             .unwrap();
     let odds = |moved: bool| test.probability(6 + u64::from(moved));
     assert!((0.05..0.6).contains(&odds(false)), "{}", odds(false));
-    Audit::of("propose, test, release", &test.events(&Steps::one()).unwrap(), &Scope::Presence).runs(100_000).tells(
-        1320,
-        |moved, bits| {
+    Audit::of("propose, test, release", &test.events(&OwnerSteps::one()).unwrap(), &Scope::Presence)
+        .runs(100_000)
+        .tells(1320, |moved, bits| {
             let (value, distance) = (if moved { 74 } else { 70 }, 6 + u64::from(moved));
             let bound = |k: u64| if k < distance { 4 } else { 5 };
             match test.release(value, bound, bits).unwrap() {
                 None => ((1.0 - odds(true)) / (1.0 - odds(false))).ln(),
                 Some(y) => (odds(true) / odds(false)).ln() + ((y - 70).abs() - (y - 74).abs()) as f64 / 4.0,
             }
-        },
-    );
+        });
 }
 
 pub fn stable_value() {
     let stable = StableValue::new(Epsilon::new(1.0).unwrap(), Delta::new(0.02).unwrap()).unwrap();
-    Audit::of("a stable value", &stable.events(&Steps::one()).unwrap(), &Scope::Presence).tells(1330, |moved, bits| {
-        f64::from(u8::from(stable.release('a', 3 + u64::from(moved), bits).unwrap().is_some()))
-    });
+    Audit::of("a stable value", &stable.events(&OwnerSteps::one()).unwrap(), &Scope::Presence)
+        .tells(1330, |moved, bits| {
+            f64::from(u8::from(stable.release('a', 3 + u64::from(moved), bits).unwrap().is_some()))
+        });
 }
 
 /// The local sensitivity is larger by 1, and the answer by as much as it allows.
@@ -128,7 +128,7 @@ pub fn bounded() {
         BoundedSensitivity::new(Epsilon::new(0.9).unwrap(), Delta::new(1e-3).unwrap(), Epsilon::new(0.9).unwrap())
             .unwrap();
     let (t, local) = (bounded.truncation() as i64, 2000i64);
-    Audit::of("bounded sensitivity", &bounded.events(&Steps::one()).unwrap(), &Scope::Presence).tells(
+    Audit::of("bounded sensitivity", &bounded.events(&OwnerSteps::one()).unwrap(), &Scope::Presence).tells(
         1340,
         |moved, bits| {
             let (value, sensitivity) = if moved { (local, local + 1) } else { (0, local) };

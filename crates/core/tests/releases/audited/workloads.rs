@@ -7,12 +7,12 @@ use scumble::event::Event;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Rho, Sigma};
 use scumble::scope::{AttributeSet, Scope};
-use scumble::workload::conjunctions::{self, Measure, Polynomial, Shape};
-use scumble::workload::mwem::{Families, Mwem};
-use scumble::workload::planner::Limits;
+use scumble::workload::conjunctions::{self, BitLayout, Measure, Polynomial};
+use scumble::workload::mwem::{Mwem, QueryFamilies};
+use scumble::workload::planner::RhoLimits;
 use scumble::workload::projection::Projection;
-use scumble::workload::psd::Pairs;
-use scumble::workload::residual::Plan;
+use scumble::workload::psd::ColumnPairs;
+use scumble::workload::residual::ResidualPlan;
 use scumble::workload::{Bits, Domain, Predicate, Queries, Subset, wide};
 use scumble_adversary::audit::Claim;
 
@@ -25,14 +25,14 @@ fn gaussian(what: &str, events: &[Event], scope: &Scope, factor: f64) -> Audit {
 /// One more in a cell: the estimates of the whole table, each with the weight that tells the two apart best.
 pub fn residual() {
     let domain = Domain::new(vec![3, 2]).unwrap();
-    let plan = Plan::for_marginals(&domain, 2, Rho::new(0.4).unwrap()).unwrap();
+    let plan = ResidualPlan::for_marginals(&domain, 2, Rho::new(0.4).unwrap()).unwrap();
     let (events, table) = (plan.events(&names()).unwrap(), Subset::of(&[0, 1]));
     tables("residual", &events, 1400, |counts, bits| plan.release(counts, bits).unwrap().marginal(table).unwrap());
 }
 
 /// The same from records.
 pub fn wide_marginals() {
-    let plan = wide::marginals::Plan::new(&[3, 2], 2, &presence(0.4)).unwrap();
+    let plan = wide::marginals::MarginalPlan::new(&[3, 2], 2, &presence(0.4)).unwrap();
     let records = |counts: &[u64; 6]| {
         let person = |cell: usize| std::iter::repeat_n(cell as u32, counts[cell] as usize);
         let cells: Vec<u32> = (0..6).flat_map(person).collect();
@@ -55,8 +55,8 @@ fn one_more() -> [u64; 6] {
     counts
 }
 
-fn presence(rho: f64) -> Limits {
-    Limits { presence: Some(Rho::new(rho).unwrap()), ..Limits::default() }
+fn presence(rho: f64) -> RhoLimits {
+    RhoLimits { presence: Some(Rho::new(rho).unwrap()), ..RhoLimits::default() }
 }
 
 fn tables(
@@ -82,7 +82,7 @@ fn tables(
 
 /// Rows of one column are its noisy counts, of which one is larger by one.
 pub fn wide_rows() {
-    let plan = wide::synthetic::Plan::new(&[3], &presence(0.8)).unwrap();
+    let plan = wide::synthetic::SyntheticPlan::new(&[3], &presence(0.8)).unwrap();
     let records = |more: usize| {
         let values = (0..3u32).flat_map(|value| std::iter::repeat_n(value, 30 + more * usize::from(value == 2)));
         wide::Records::new(vec![3], vec![values.collect()]).unwrap()
@@ -105,8 +105,10 @@ fn nobody_and_one() -> (Bits, Bits, Vec<String>) {
 pub fn conjunctions() {
     let (nobody, one, names) = nobody_and_one();
     for (measure, seed) in [(Measure::Parities, 1430), (Measure::Counts, 1432)] {
-        let shape = Shape::plain(4).unwrap();
-        let plan = conjunctions::Plan::within(&shape, Polynomial::exact(2).unwrap(), measure, &presence(0.4)).unwrap();
+        let shape = BitLayout::plain(4).unwrap();
+        let plan =
+            conjunctions::ConjunctionPlan::within(&shape, Polynomial::exact(2).unwrap(), measure, &presence(0.4))
+                .unwrap();
         let mut bits = InsecureSeededSource::new(seed);
         let mut mean = |columns: &Bits| {
             let mut sums = vec![0.0; plan.numbers() as usize];
@@ -137,7 +139,7 @@ pub fn conjunctions() {
 /// The same for the sums of columns and of pairs.
 pub fn pairs() {
     let (nobody, one, names) = nobody_and_one();
-    let pairs = Pairs::within(4, &presence(0.4)).unwrap();
+    let pairs = ColumnPairs::within(4, &presence(0.4)).unwrap();
     let (people, single, pair) = pairs.noise();
     let precision = |sigma: Sigma| 1.0 / sigma.get().powi(2);
     let (people, single, pair) = (precision(people.sigma().unwrap()), precision(single), precision(pair));
@@ -178,7 +180,7 @@ pub fn projection() {
 
 /// Half of ρ is for picking, and one query leaves nothing to pick: σ looks larger by √2.
 pub fn mwem() {
-    let mwem = Mwem::new(one_query().1, 1, 1, Rho::new(0.8).unwrap(), Families::Blocks).unwrap();
+    let mwem = Mwem::new(one_query().1, 1, 1, Rho::new(0.8).unwrap(), QueryFamilies::Blocks).unwrap();
     let events = mwem.events(&["a".to_string()]).unwrap();
     gaussian("mwem", &events, &attribute(), 1.2 * 2f64.sqrt()).runs(40_000).tells(1420, |moved, bits| {
         let ones = 500 + u64::from(moved);

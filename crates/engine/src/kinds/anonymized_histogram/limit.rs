@@ -1,6 +1,6 @@
 //! What nobody could promise of an anonymized histogram: for the tables that can occur under the declarations, not for all.
 
-use crate::budget::{Spent, rounded_up};
+use crate::budget::{Odometer, rounded_up};
 use crate::error::Result;
 use crate::kinds::counted::CountedColumns;
 use crate::project::{Column, Domain, Table};
@@ -10,7 +10,7 @@ use scumble::event::Event;
 use scumble::mechanism::anonymized_histogram::MOST_ELEMENTS;
 use scumble::quantity::{Delta, Epsilon, Exact};
 use scumble::scope::Scope;
-use scumble_adversary::limits::anonymized_histogram::{ElementOwners, Room, lower_bound_within};
+use scumble_adversary::limits::anonymized_histogram::{ElementOwners, HistogramSize, lower_bound_within};
 
 /// Which tables there are, as far as limits need it.
 #[derive(Debug, Clone)]
@@ -59,9 +59,9 @@ impl TableReach {
             Some(_) => (Scope::Person, "person"),
             None => (Scope::Presence, "presence"),
         };
-        let spent = Spent::of(events, &scope)?.epsilon(&Exact::zero()).map(|epsilon| epsilon.to_f64_up());
+        let spent = Odometer::of(events, &scope)?.epsilon(&Exact::zero()).map(|epsilon| epsilon.to_f64_up());
         let (Some(epsilon), false) = (spent, self.is_unknown) else { return Ok(Vec::new()) };
-        let room = Room {
+        let room = HistogramSize {
             elements: self.owners.unwrap_or(elements).min(MOST_ELEMENTS),
             values: self.values,
             largest: self.largest,

@@ -7,7 +7,7 @@
 use super::CountedElement;
 use crate::error::Result;
 use crate::project::{Bounding, Cost, Project};
-use crate::release::plan::Expected;
+use crate::release::plan::ExpectedError;
 use crate::release::price::noise::{Demand, Noise, calibrate, described};
 use crate::sql::PrivateQuery;
 use crate::sql::analyse::query::Computation;
@@ -16,7 +16,7 @@ use crate::sql::execute::integers::Integers;
 use crate::tables::Backend;
 use datafusion::common::ScalarValue;
 use scumble::event::{Event, Moves};
-use scumble::mechanism::anonymized_histogram::{CellsOf, ListedCounts};
+use scumble::mechanism::anonymized_histogram::{CellKind, ListedCounts};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -77,8 +77,8 @@ impl FewCells {
         let noise = calibrate(&Cost { delta: None, ..cost.clone() }, &demand)?.noises.into_iter().next();
         let Some(Noise::Laplace(laplace)) = &noise else { return Ok(None) };
         let what = match self.counting {
-            CountedElement::Values => CellsOf::Values,
-            CountedElement::Owners => CellsOf::Tally,
+            CountedElement::Values => CellKind::Values,
+            CountedElement::Owners => CellKind::Tally,
         };
         let counts = ListedCounts::new(what, self.cells, laplace.scale())?;
         let events = vec![counts.noise().event(self.moves[0].clone())?];
@@ -101,8 +101,8 @@ impl FewCells {
         counts
     }
 
-    pub fn expected(&self, counts: &ListedCounts) -> Expected {
-        Expected {
+    pub fn expected(&self, counts: &ListedCounts) -> ExpectedError {
+        ExpectedError {
             column: "how_many".into(),
             standard_error: None,
             cells: Vec::new(),

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::release::floor::Floor;
 use crate::release::output::{AnswerColumn, Answers, BandedCurve, Cell, Details};
 use scumble::mechanism::anonymized_histogram::{
-    AnonymizedHistogram, BandPoint, CurvePoint, ListedCounts, MOST_ELEMENTS, NoisyCells, Partition, Released,
+    AnonymizedHistogram, BandPoint, CurvePoint, ListedCounts, MOST_ELEMENTS, NoisyCells, Partition, ReleasedHistogram,
     Statistics, top_share,
 };
 use scumble::quantity::Beta;
@@ -36,13 +36,17 @@ struct HistogramAnswer<'a> {
 }
 
 /// How many elements there are, by what was released.
-pub(crate) fn elements(released: &Released) -> u64 {
+pub(crate) fn elements(released: &ReleasedHistogram) -> u64 {
     let elements = released.size_estimate.map_or(released.laid_out_for, |estimate| estimate.max(0).unsigned_abs());
     elements.min(MOST_ELEMENTS)
 }
 
 /// The answers of a layout. A function of `released` alone.
-pub(crate) fn answers(mechanism: &AnonymizedHistogram, released: &Released, limits: Vec<Floor>) -> Result<Answers> {
+pub(crate) fn answers(
+    mechanism: &AnonymizedHistogram,
+    released: &ReleasedHistogram,
+    limits: Vec<Floor>,
+) -> Result<Answers> {
     let beta = Beta::new(BETA_OF_LAYOUT)?;
     Ok(HistogramAnswer {
         partition: &released.partition,

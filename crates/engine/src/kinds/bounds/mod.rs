@@ -19,16 +19,16 @@ mod table;
 
 use super::histogram;
 use super::sql::{self, AnalysedQuery, SQL, SqlRequest, asked, within_file};
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::place::suggestion;
 use crate::project::{Cost, Project, Request};
 use crate::release::estimates::Estimates;
-use crate::release::field::{Field, Placed};
+use crate::release::field::{Field, PlacedValue};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
-use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
 use crate::release::price::needs;
-use crate::release::price::noise::{Aside, Demand, Noise, calibrate, described};
+use crate::release::price::noise::{CostShare, Demand, Noise, calibrate, described};
 use crate::release::rows::fields::{BOUNDING, bounding};
 use crate::release::rows::integers::Contributions;
 use crate::release::{CostAbout, DigestOf, Kind};
@@ -43,7 +43,7 @@ use table::{BoundsPair, LevelTable, Levels};
 /// The word in project files and in the ledger.
 pub(crate) const NAME: &str = "bounds";
 
-const FOR: Field<Placed<String>> =
+const FOR: Field<PlacedValue<String>> =
     Field::new("for", "the name of the release, of kind sql or histogram, whose bounds are looked for");
 
 /// The kind `bounds`.
@@ -149,7 +149,7 @@ impl BoundsSearch {
             quantiles: &[],
             selects_keys: false,
             default_delta: None,
-            aside: Some(Aside { share: &share, moves: &self.moves[1..], portions: &[1] }),
+            aside: Some(CostShare { share: &share, moves: &self.moves[1..], portions: &[1] }),
         };
         let calibrated = calibrate(cost, &demand)?;
         let one = |noises: Vec<Noise>| noises.into_iter().next().ok_or_else(|| Error::machine("noise is missing"));
@@ -163,7 +163,7 @@ impl BoundsSearch {
 
     fn planned(self: Rc<Self>, noises: Noises, events: Vec<Event>) -> Result<Plan> {
         let query = Rc::clone(&self.query.cut);
-        let line = |column: &str, noise: &Noise, about: String| Expected {
+        let line = |column: &str, noise: &Noise, about: String| ExpectedError {
             column: column.to_string(),
             standard_error: Some(noise.standard_deviation()),
             cells: Vec::new(),
@@ -180,7 +180,7 @@ impl BoundsSearch {
             ],
             notes: Vec::new(),
             limits: Vec::new(),
-            counted: Counted::default(),
+            counted: ReleasedStatistic::default(),
             estimates: Estimates::of(Some(self.most), !query.query.keys.is_empty()),
             memory: (self.levels.cells() as u64).saturating_mul(4 * needs::NUMBER),
             tables: query.below.tables.iter().cloned().collect(),

@@ -1,7 +1,7 @@
 //! Without noise against plain counts, and every neighbour of tiny tables against the claim; `quantiles` with the same tables.
 
 use super::*;
-use crate::budget::Spent;
+use crate::budget::Odometer;
 use crate::release::run::Runner;
 use crate::sql::execute::integers::integers;
 use crate::support::Folder;
@@ -87,26 +87,26 @@ pub(crate) const TINY: &str =
     "x = { type = \"int\", lower = 0, upper = 3 }\ny = { type = \"int\", lower = 0, upper = 1 }";
 
 /// All tables of up to two rows of others and the rows of one owner, their counts per step, and the largest loss of each scope.
-pub(crate) struct Enumerated {
+pub(crate) struct CdfEnumeration {
     claim: [f64; 4],
     worst: [f64; 4],
 }
 
 /// The exact counts of a table's values.
-pub(crate) type Counts<'a> = &'a dyn Fn(&Project, &Backend) -> Vec<i64>;
+pub(crate) type ExactCounts<'a> = &'a dyn Fn(&Project, &Backend) -> Vec<i64>;
 
 /// Compares the pure losses (by `loss` of the `counts` of two tables) with the claims for presence, person, x and y.
 pub(crate) fn enumerated(
     owner: &str,
     header: &str,
     release: &str,
-    exact: Counts<'_>,
+    exact: ExactCounts<'_>,
     loss: &dyn Fn(&[i64], &[i64]) -> f64,
-) -> Enumerated {
+) -> CdfEnumeration {
     let folder = Folder::with(&[]);
     let project = project(&folder, TINY, owner, "x,y\n1,1\n", release);
     let plan = Runner::new(&project).plan(&project.releases[0]).unwrap().plan;
-    let claim = |scope: Scope| Spent::of(&plan.events, &scope).unwrap().epsilon(&Exact::zero()).unwrap().to_f64_up();
+    let claim = |scope: Scope| Odometer::of(&plan.events, &scope).unwrap().epsilon(&Exact::zero()).unwrap().to_f64_up();
     let of = |name: &str| Scope::Attributes(AttributeSet::new([name]).unwrap());
     let counts = |rows: &[String]| {
         let text = format!("{header}\n{}\n", rows.join("\n"));
@@ -140,10 +140,10 @@ pub(crate) fn enumerated(
             }
         }
     }
-    Enumerated { claim: [claim(Scope::Presence), claim(Scope::Person), claim(of("x")), claim(of("y"))], worst }
+    CdfEnumeration { claim: [claim(Scope::Presence), claim(Scope::Person), claim(of("x")), claim(of("y"))], worst }
 }
 
-impl Enumerated {
+impl CdfEnumeration {
     pub(crate) fn check(&self, slack: f64) {
         for (scope, (worst, claim)) in ["presence", "person", "x", "y"].iter().zip(self.worst.iter().zip(self.claim)) {
             assert!(*worst <= claim * (1.0 + 1e-12), "{scope}: a pair loses {worst}, the claim is {claim}");

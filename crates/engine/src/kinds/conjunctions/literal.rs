@@ -157,7 +157,7 @@ fn unquoted(text: &str, mark: char) -> String {
 
 /// A text such as `smoker AND NOT insured`, as it was understood.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Understood {
+pub(crate) struct ParsedConjunction {
     /// The place of each literal among the tests, and whether it is to be true.
     pub literals: Vec<(usize, bool)>,
     /// What was asked by a contrary comparison, and the literal that answers it: of missing values the two differ.
@@ -165,7 +165,7 @@ pub(crate) struct Understood {
 }
 
 /// The literals of a text.
-pub(crate) fn conjunction(text: &str, tests: &[Test]) -> Result<Understood> {
+pub(crate) fn conjunction(text: &str, tests: &[Test]) -> Result<ParsedConjunction> {
     let parts = split(text)?;
     let (mut literals, mut turned) = (Vec::new(), Vec::new());
     for part in parts {
@@ -181,7 +181,7 @@ pub(crate) fn conjunction(text: &str, tests: &[Test]) -> Result<Understood> {
             literals.push(literal);
         }
     }
-    Ok(Understood { literals, turned })
+    Ok(ParsedConjunction { literals, turned })
 }
 
 /// The parts between AND, outside of quotation marks.

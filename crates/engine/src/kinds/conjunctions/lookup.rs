@@ -1,10 +1,10 @@
 //! What a published summary says about one conjunction. Reads the release's JSON file, and nothing else: no table, no ledger.
 
-use super::literal::{Test, Understood, conjunction};
+use super::literal::{ParsedConjunction, Test, conjunction};
 use super::{Conjunctions, KIND, number_name};
 use crate::error::{Error, Result};
 use crate::project::file_names;
-use scumble::workload::conjunctions::{self, ConjunctionEstimate, Measure, Polynomial, Summary};
+use scumble::workload::conjunctions::{self, ConjunctionEstimate, ConjunctionSummary, Measure, Polynomial};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -14,7 +14,12 @@ use std::path::Path;
 pub(crate) const FACT: &str = "conjunctions";
 
 /// What is needed beside the rows.
-pub(crate) fn fact(asked: &Conjunctions, plan: &conjunctions::Plan, summary: &Summary, labels: &[String]) -> Value {
+pub(crate) fn fact(
+    asked: &Conjunctions,
+    plan: &conjunctions::ConjunctionPlan,
+    summary: &ConjunctionSummary,
+    labels: &[String],
+) -> Value {
     json!({
         "columns": labels, "width": asked.width, "degree": plan.polynomial().degree(),
         "newton": plan.polynomial().newton().iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -90,7 +95,7 @@ pub fn lookup(folder: &Path, release: &str, text: &str, projected: bool) -> Resu
     let document: LookupFile = serde_json::from_slice(&bytes).map_err(|_| wrong())?;
     let (labels, summary, note) = summary(&document).ok_or_else(wrong)?;
     let tests: Vec<Test> = labels.iter().map(|label| Test::parse(label)).collect();
-    let Understood { literals, turned } = conjunction(text, &tests)?;
+    let ParsedConjunction { literals, turned } = conjunction(text, &tests)?;
     let words = |(place, value): &(usize, bool)| {
         if *value { labels[*place].clone() } else { format!("NOT {}", labels[*place]) }
     };
@@ -120,7 +125,7 @@ fn with_turned<'a>(note: Option<String>, turned: impl Iterator<Item = (&'a str, 
 }
 
 /// The columns, what was released about them, and what to know about it.
-fn summary(document: &LookupFile) -> Option<(Vec<String>, Summary, Option<String>)> {
+fn summary(document: &LookupFile) -> Option<(Vec<String>, ConjunctionSummary, Option<String>)> {
     let fact = document.facts.get(FACT)?;
     let texts = |key: &str| -> Option<Vec<String>> {
         fact[key].as_array()?.iter().map(|text| text.as_str().map(str::to_string)).collect()
@@ -142,7 +147,7 @@ fn summary(document: &LookupFile) -> Option<(Vec<String>, Summary, Option<String
     }
     let note = fact["records"].as_str().map(str::to_string);
     let is_own = document.rows.first().is_none_or(|row| row.name == number_name(measure));
-    let summary = Summary::new(labels.len(), &polynomial, measure, sigmas, numbers).ok()?;
+    let summary = ConjunctionSummary::new(labels.len(), &polynomial, measure, sigmas, numbers).ok()?;
     (is_own && rows.next().is_none()).then_some((labels, summary, note))
 }
 
@@ -208,13 +213,13 @@ impl<'de> Visitor<'de> for LookupFields {
 
 impl<'de> serde::Deserialize<'de> for LookupRow {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        deserializer.deserialize_map(OfRow)
+        deserializer.deserialize_map(LookupRowVisitor)
     }
 }
 
-struct OfRow;
+struct LookupRowVisitor;
 
-impl<'de> Visitor<'de> for OfRow {
+impl<'de> Visitor<'de> for LookupRowVisitor {
     type Value = LookupRow;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -6,13 +6,13 @@
 mod literal;
 mod lookup;
 
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::place::Place;
 use crate::project::{Cost, Project, Request};
-use crate::release::field::{Field, Placed, Word};
+use crate::release::field::{Field, PlacedValue, Word};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
-use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
 use crate::release::price::allowance::{
     ATTRIBUTE_COSTS, Allowance, Exceptions, any_attribute_as_person, delta_of_gaussian,
 };
@@ -24,20 +24,20 @@ use crate::release::{CostAbout, Kind};
 use literal::Test;
 use scumble::event::Event;
 use scumble::quantity::{Exact, Probability};
-use scumble::workload::conjunctions::{self, Candidate, MOST_WIDTH, Measure, Shape, Summary};
-use scumble::workload::planner::Limits;
+use scumble::workload::conjunctions::{self, BitLayout, ConjunctionCandidate, ConjunctionSummary, MOST_WIDTH, Measure};
+use scumble::workload::planner::RhoLimits;
 use scumble::workload::{Bits, sets};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
 pub use lookup::{LookupAnswer, lookup};
 
-const COLUMNS: Field<Vec<Placed<String>>> = Field::new(
+const COLUMNS: Field<Vec<PlacedValue<String>>> = Field::new(
     "columns",
     "what can be true or false of an owner: a binary column, or a comparison such as \"age >= 65\" or \"region = north\"; a missing value makes neither true",
 );
-const WIDTH: Field<Placed<u64>> = Field::new("width", "conjunctions of up to this many literals will be answered");
-const BIAS: Field<Option<Placed<Probability>>> = Field::new(
+const WIDTH: Field<PlacedValue<u64>> = Field::new("width", "conjunctions of up to this many literals will be answered");
+const BIAS: Field<Option<PlacedValue<Probability>>> = Field::new(
     "bias",
     "a share of the owners, above 0 and below 1: wide conjunctions may be off by so much beside the noise, where less noise makes that better; needs people. Without it there is no bias",
 );
@@ -110,7 +110,7 @@ struct Conjunctions {
     tests: Vec<Test>,
     /// For each test the attribute that it is about, and for each of its codes whether it is true.
     bits: Vec<(usize, Vec<bool>)>,
-    shape: Shape,
+    shape: BitLayout,
     width: usize,
     bias: Option<f64>,
     people: Option<u64>,
@@ -123,7 +123,7 @@ struct Conjunctions {
 
 /// The best way, and why.
 struct ChosenConjunctions {
-    plan: conjunctions::Plan,
+    plan: conjunctions::ConjunctionPlan,
     why: String,
 }
 
@@ -139,7 +139,7 @@ impl Conjunctions {
             bits.push((attribute, truths.map_err(|error| error.or_at(place.clone()))?));
         }
         let of = |attribute: usize| bits.iter().filter(|(own, _)| *own == attribute).count();
-        let shape = Shape::new((0..attributes.names().len()).map(of).collect())?;
+        let shape = BitLayout::new((0..attributes.names().len()).map(of).collect())?;
         let (bias, people) = (bias(request)?, PEOPLE.read(request)?);
         let public_people = private_table(request, project)?.public_owners;
         if bias.is_some() && people.or(public_people).is_none() {
@@ -172,7 +172,7 @@ impl Conjunctions {
         let names = self.attributes.names();
         let delta = delta_of_gaussian(cost, self.budget_delta.as_ref(), "conjunctions")?;
         let allowance = Allowance::of(cost, KIND.name, names, delta, &self.exceptions)?;
-        let limits = Limits { public_people: self.public_people, ..allowance.in_rho(names)? };
+        let limits = RhoLimits { public_people: self.public_people, ..allowance.in_rho(names)? };
         let chosen = self.choose(&limits)?;
         let mut events = chosen.plan.events(names)?;
         if self.attributes.move_together() {
@@ -188,7 +188,7 @@ impl Conjunctions {
         Ok((chosen, events, granted))
     }
 
-    fn choose(&self, limits: &Limits) -> Result<ChosenConjunctions> {
+    fn choose(&self, limits: &RhoLimits) -> Result<ChosenConjunctions> {
         let found = conjunctions::candidates(&self.shape, self.width, self.bias, self.people, &self.measures, limits);
         let mut found = found.map_err(|error| Error::from(error).or_at(self.place.clone()))?;
         let smallest = found.iter().map(|candidate| candidate.plan.numbers()).min().unwrap_or(0);
@@ -207,8 +207,8 @@ impl Conjunctions {
 }
 
 /// Which way it is, and what it was compared with.
-fn why(found: &[Candidate], bias: Option<f64>, people: Option<u64>) -> String {
-    let words = |candidate: &Candidate| {
+fn why(found: &[ConjunctionCandidate], bias: Option<f64>, people: Option<u64>) -> String {
+    let words = |candidate: &ConjunctionCandidate| {
         let plan = &candidate.plan;
         let polynomial = match plan.polynomial().is_exact() {
             true => "inclusion and exclusion".to_string(),
@@ -236,9 +236,9 @@ fn why(found: &[Candidate], bias: Option<f64>, people: Option<u64>) -> String {
 
 /// The tests with their places, and the columns that they are about, each once.
 #[allow(clippy::type_complexity)]
-fn tests(request: &Request, project: &Project) -> Result<(Vec<(Test, Place)>, Vec<Placed<String>>)> {
+fn tests(request: &Request, project: &Project) -> Result<(Vec<(Test, Place)>, Vec<PlacedValue<String>>)> {
     let table = private_table(request, project)?;
-    let (mut tests, mut columns): (Vec<(Test, Place)>, Vec<Placed<String>>) = (Vec::new(), Vec::new());
+    let (mut tests, mut columns): (Vec<(Test, Place)>, Vec<PlacedValue<String>>) = (Vec::new(), Vec::new());
     for said in COLUMNS.read(request)? {
         // A column may have a sign in its name.
         let is_column = table.columns.iter().any(|column| column.name == said.value);
@@ -247,7 +247,7 @@ fn tests(request: &Request, project: &Project) -> Result<(Vec<(Test, Place)>, Ve
             return Err(said.error(format!("'{test}' is listed twice")));
         }
         if !columns.iter().any(|column| column.value == test.column()) {
-            columns.push(Placed { value: test.column().to_string(), place: said.place.clone() });
+            columns.push(PlacedValue { value: test.column().to_string(), place: said.place.clone() });
         }
         tests.push((test, said.place));
     }
@@ -286,7 +286,7 @@ fn plan(asked: Rc<Conjunctions>, chosen: ChosenConjunctions, granted: Value, eve
         expected: expected(&plan, &why)?,
         notes: notes(&asked, &plan),
         limits: Vec::new(),
-        counted: Counted::default(),
+        counted: ReleasedStatistic::default(),
         estimates: asked.attributes.estimates(),
         memory: plan.numbers().saturating_mul(2 * needs::NUMBER + needs::LINE),
         tables: vec![asked.attributes.table().to_string()],
@@ -300,7 +300,7 @@ fn plan(asked: Rc<Conjunctions>, chosen: ChosenConjunctions, granted: Value, eve
 }
 
 /// What somebody should know before this is released.
-fn notes(asked: &Conjunctions, plan: &conjunctions::Plan) -> Vec<String> {
+fn notes(asked: &Conjunctions, plan: &conjunctions::ConjunctionPlan) -> Vec<String> {
     let polynomial = plan.polynomial();
     let mut notes = Vec::new();
     if let (Some(bias), true) = (asked.bias, polynomial.is_exact()) {
@@ -318,7 +318,7 @@ fn notes(asked: &Conjunctions, plan: &conjunctions::Plan) -> Vec<String> {
 }
 
 /// The error of conjunctions of each width.
-fn expected(plan: &conjunctions::Plan, why: &str) -> Result<Vec<Expected>> {
+fn expected(plan: &conjunctions::ConjunctionPlan, why: &str) -> Result<Vec<ExpectedError>> {
     let mut expected = Vec::new();
     for literals in 1..=plan.polynomial().width() {
         let (standard_error, bias) = plan.error(literals)?;
@@ -326,7 +326,7 @@ fn expected(plan: &conjunctions::Plan, why: &str) -> Result<Vec<Expected>> {
             0.0 => "no bias".to_string(),
             bias => format!("and a bias of up to {:.2}% of the owners", 100.0 * bias),
         };
-        expected.push(Expected {
+        expected.push(ExpectedError {
             column: number_name(plan.measure()).to_string(),
             standard_error: Some(standard_error),
             cells: Vec::new(),
@@ -361,7 +361,12 @@ fn number_name(measure: Measure) -> &'static str {
     }
 }
 
-fn answers(asked: &Conjunctions, plan: &conjunctions::Plan, summary: &Summary, labels: &[String]) -> Answers {
+fn answers(
+    asked: &Conjunctions,
+    plan: &conjunctions::ConjunctionPlan,
+    summary: &ConjunctionSummary,
+    labels: &[String],
+) -> Answers {
     let (mut names, mut cells, mut bars) = (Vec::new(), Vec::new(), Vec::new());
     for (size, (numbers, sigma)) in summary.numbers().iter().zip(summary.sigmas()).enumerate() {
         let sets = sets(labels.len(), size);

@@ -3,16 +3,16 @@
 use super::{CHARGED, CountQuery};
 use crate::error::Result;
 use crate::project::Request;
-use crate::release::field::{Field, Placed};
+use crate::release::field::{Field, PlacedValue};
 use crate::release::output::{AnswerColumn, Cell};
 
-pub(crate) const AT_LEAST: Field<Option<Placed<u64>>> =
+pub(crate) const AT_LEAST: Field<Option<PlacedValue<u64>>> =
     Field::new("at_least", "publishes whether the count is at least this: this, rounded_to or largest");
-pub(crate) const ROUNDED_TO: Field<Option<Placed<u64>>> = Field::new(
+pub(crate) const ROUNDED_TO: Field<Option<PlacedValue<u64>>> = Field::new(
     "rounded_to",
     "publishes between which two multiples of this number the count is: this, at_least or largest",
 );
-pub(crate) const LARGEST: Field<Option<Placed<bool>>> = Field::new(
+pub(crate) const LARGEST: Field<Option<PlacedValue<bool>>> = Field::new(
     "largest",
     "for sql with GROUP BY: publishes which key has the largest count (of equal ones the first), and no count: this, at_least or rounded_to",
 );

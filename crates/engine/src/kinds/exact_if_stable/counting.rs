@@ -4,10 +4,10 @@ use crate::error::{Error, Result};
 use crate::kinds::sql::within_file;
 use crate::place::Place;
 use crate::project::{Project, Request};
-use crate::release::field::{Field, Placed};
+use crate::release::field::{Field, PlacedValue};
 use crate::release::rows::condition::one_condition;
 use crate::release::rows::fields::{bounding, private_table, quoted};
-use crate::sql::analyse::query::{Computation, What};
+use crate::sql::analyse::query::{Computation, Summand};
 use crate::sql::analyse::sensitivity;
 use crate::sql::execute::integers::Integers;
 use crate::sql::{PrivateQuery, above};
@@ -17,10 +17,11 @@ use scumble::event::Moves;
 use scumble::scope::AttributeSet;
 use std::rc::Rc;
 
-pub(crate) const TABLE: Field<Option<Placed<String>>> = Field::new("table", "the table whose rows count: this or sql");
-pub(crate) const WHERE: Field<Option<Placed<String>>> =
+pub(crate) const TABLE: Field<Option<PlacedValue<String>>> =
+    Field::new("table", "the table whose rows count: this or sql");
+pub(crate) const WHERE: Field<Option<PlacedValue<String>>> =
     Field::new("where", "with table: which rows count, a condition as in SQL; all if left out");
-pub(crate) const SQL: Field<Option<Placed<String>>> = Field::new(
+pub(crate) const SQL: Field<Option<PlacedValue<String>>> = Field::new(
     "sql",
     "instead of table: a query of one count, as it stands (COUNT(*), COUNT(x), COUNT(DISTINCT x), with joins and conditions), for each key if it has a GROUP BY",
 );
@@ -72,7 +73,7 @@ impl CountQuery {
         }
     }
 
-    fn of_table(condition: Option<Placed<String>>, request: &Request, project: &Project) -> Result<Self> {
+    fn of_table(condition: Option<PlacedValue<String>>, request: &Request, project: &Project) -> Result<Self> {
         let table = private_table(request, project)?;
         let place = WHERE.place(request);
         let only =
@@ -88,7 +89,7 @@ impl CountQuery {
         }
     }
 
-    fn of_query(sql: &Placed<String>, request: &Request, project: &Project) -> Result<Self> {
+    fn of_query(sql: &PlacedValue<String>, request: &Request, project: &Project) -> Result<Self> {
         let cut = crate::sql::analyse(&sql.value, bounding(request)?, project, &Backend::without_data(project)?)
             .map_err(|error| within_file(error, sql.place.clone()))?;
         let (count, keys) = plain_count(&cut, &sql.place)?;
@@ -100,8 +101,8 @@ impl CountQuery {
         let per_owner = largest_move(&sensitivity::moves(measure, &cut.query)?);
         let moved = sensitivity::of_each_cell(measure, &cut.query)?;
         let unit = match measure.what {
-            What::Owners => "owners",
-            What::Different => "different values",
+            Summand::Owners => "owners",
+            Summand::Different => "different values",
             _ => "rows",
         };
         Ok(Self { sql, count, keys, per_owner, moved, unit, cut: Rc::new(cut) })

@@ -9,7 +9,7 @@ use crate::release::rows::fields::quoted;
 use crate::release::rows::records;
 use crate::release::rows::records::Records;
 use scumble::event::Event;
-use scumble::learn::generic::Generic;
+use scumble::learn::generic::GenericLearner;
 use scumble::learn::halfspace;
 use scumble::quantity::{Beta, Epsilon};
 use scumble::scope::AttributeSet;
@@ -18,13 +18,13 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// How many owners have label 0 and label 1, for each combination of values of the columns.
-pub(crate) type Counts = Vec<[u64; 2]>;
+pub(crate) type LabelCounts = Vec<[u64; 2]>;
 
 /// From counts to the mistakes of every rule.
-type Mistakes = dyn Fn(&Counts) -> Vec<u64>;
+type Mistakes = dyn Fn(&LabelCounts) -> Vec<u64>;
 
 /// A class of rules, all of them public.
-pub(crate) struct Class {
+pub(crate) struct RuleClass {
     /// What kind of rules they are, for people.
     pub(crate) called: String,
     /// How many values each column has, missing ones included: a combination's place is the number with these digits.
@@ -66,7 +66,7 @@ pub(crate) fn digits(sizes: &[usize], mut cell: usize) -> Vec<usize> {
     digits
 }
 
-pub(crate) fn counts(asked: &LearnRequest, records: &Records, sizes: &[usize]) -> Counts {
+pub(crate) fn counts(asked: &LearnRequest, records: &Records, sizes: &[usize]) -> LabelCounts {
     let mut counts = vec![[0; 2]; sizes.iter().product()];
     for record in 0..records.number() {
         let cell =
@@ -77,7 +77,7 @@ pub(crate) fn counts(asked: &LearnRequest, records: &Records, sizes: &[usize]) -
 }
 
 /// All points of the domain, and the rule that is never true.
-pub(crate) fn points(asked: &LearnRequest, request: &Request) -> Result<Class> {
+pub(crate) fn points(asked: &LearnRequest, request: &Request) -> Result<RuleClass> {
     let (sizes, cells) = sizes(asked, request, MOST_CELLS)?;
     let (columns, domain) = (asked.columns().to_vec(), asked.domain.clone());
     // A missing value is nobody's point.
@@ -94,12 +94,12 @@ pub(crate) fn points(asked: &LearnRequest, request: &Request) -> Result<Class> {
         }
     };
     let rules = points.len() + 1;
-    let mistakes = move |counts: &Counts| {
+    let mistakes = move |counts: &LabelCounts| {
         let ones: u64 = counts.iter().map(|[_, ones]| ones).sum();
         let of_point = |cell: &usize| ones - counts[*cell][1] + counts[*cell][0];
         points.iter().map(of_point).chain([ones]).collect()
     };
-    Ok(Class {
+    Ok(RuleClass {
         called: "points".to_string(),
         sizes,
         rules,
@@ -109,7 +109,7 @@ pub(crate) fn points(asked: &LearnRequest, request: &Request) -> Result<Class> {
 }
 
 /// At least, or below, each number of one column; never and always among them.
-pub(crate) fn thresholds(asked: &LearnRequest, request: &Request) -> Result<Class> {
+pub(crate) fn thresholds(asked: &LearnRequest, request: &Request) -> Result<RuleClass> {
     let (sizes, _) = sizes(asked, request, MOST_CELLS)?;
     let numbers: Vec<i128> = match &asked.domain[..] {
         [values] => values.iter().filter_map(|cell| if let Cell::Whole(n) = cell { Some(*n) } else { None }).collect(),
@@ -125,7 +125,7 @@ pub(crate) fn thresholds(asked: &LearnRequest, request: &Request) -> Result<Clas
         (0, _) => "FALSE".to_string(),
         (place, side) => format!("{name} {} {}", if side == 0 { ">=" } else { "<" }, numbers[place]),
     };
-    let mistakes = move |counts: &Counts| {
+    let mistakes = move |counts: &LabelCounts| {
         // Missing numbers are predicted 0 by every rule.
         let missing: u64 = counts[size..].iter().map(|[_, ones]| ones).sum();
         let (zeros, ones) = counts[..size].iter().fold((0, 0), |(zeros, ones), cell| (zeros + cell[0], ones + cell[1]));
@@ -138,7 +138,7 @@ pub(crate) fn thresholds(asked: &LearnRequest, request: &Request) -> Result<Clas
         }
         mistakes
     };
-    Ok(Class {
+    Ok(RuleClass {
         called: "thresholds".to_string(),
         sizes,
         rules: 2 * size,
@@ -148,7 +148,7 @@ pub(crate) fn thresholds(asked: &LearnRequest, request: &Request) -> Result<Clas
 }
 
 /// Weighted sums of bool columns (1 if true, else −1) and a constant, with whole weights whose sizes add up to one more than there are columns; of rules that agree everywhere one.
-pub(crate) fn halfspaces(asked: &LearnRequest, request: &Request) -> Result<Class> {
+pub(crate) fn halfspaces(asked: &LearnRequest, request: &Request) -> Result<RuleClass> {
     asked.only_bools(request, "halfspace")?;
     let columns: Vec<String> = asked.columns().iter().map(|name| quoted(name)).collect();
     let dimension = columns.len();
@@ -156,7 +156,7 @@ pub(crate) fn halfspaces(asked: &LearnRequest, request: &Request) -> Result<Clas
         return Err(records::COLUMNS
             .error(request, format!("a halfspace is over 1 to {MOST_BOOLS} columns here, not {dimension}")));
     }
-    let net = halfspace::Learner::net(dimension + 1, dimension as u32 + 1)?;
+    let net = halfspace::HalfspaceLearner::net(dimension + 1, dimension as u32 + 1)?;
     let (sizes, cells) = sizes(asked, request, MOST_CELLS)?;
     let combinations: Vec<Vec<usize>> = (0..cells).map(|cell| digits(&sizes, cell)).collect();
     let predicts = |weights: &[i32], values: &[usize]| {
@@ -191,47 +191,47 @@ pub(crate) fn of_tables(
     tables: Vec<Vec<bool>>,
     condition: Box<dyn Fn(usize) -> String>,
     request: &Request,
-) -> Result<Class> {
+) -> Result<RuleClass> {
     let cells: usize = sizes.iter().product();
     if tables.len().saturating_mul(cells) > MOST_EVALUATIONS {
         return Err(records::COLUMNS
             .error(request, "there are too many rules for so many combinations of values: take fewer columns"));
     }
     let rules = tables.len();
-    let mistakes = move |counts: &Counts| {
+    let mistakes = move |counts: &LabelCounts| {
         let wrong = |(says, counts): (&bool, &[u64; 2])| counts[usize::from(!says)];
         tables.iter().map(|table| table.iter().zip(counts).map(wrong).sum::<u64>()).collect()
     };
-    Ok(Class { called: called.to_string(), sizes, rules, condition, mistakes: Box::new(mistakes) })
+    Ok(RuleClass { called: called.to_string(), sizes, rules, condition, mistakes: Box::new(mistakes) })
 }
 
 /// One rule of a class.
-pub(crate) fn analysed(class: Class, asked: LearnRequest) -> Result<AnalysedRequest> {
+pub(crate) fn analysed(class: RuleClass, asked: LearnRequest) -> Result<AnalysedRequest> {
     let all = asked.all()?;
     Ok(AnalysedRequest::new(ClassAnalysis { class: Rc::new(class), asked: Rc::new(asked), all }))
 }
 
 /// One rule of a class.
 struct ClassAnalysis {
-    class: Rc<Class>,
+    class: Rc<RuleClass>,
     asked: Rc<LearnRequest>,
     /// What is read.
     all: AttributeSet,
 }
 
 impl Analysis for ClassAnalysis {
-    type Mechanism = Generic;
+    type Mechanism = GenericLearner;
 
     fn at(&self, cost: &Cost) -> Result<Price<Self::Mechanism>> {
-        let moves = Generic::new(Epsilon::new(1.0)?)?.events(Some(&self.all))?.remove(0).moves().clone();
+        let moves = GenericLearner::new(Epsilon::new(1.0)?)?.events(Some(&self.all))?.remove(0).moves().clone();
         let coefficient = fitted(cost, &moves, true)?.quantiles[0];
-        let learner =
-            Generic::new(coefficient).map_err(|_| Error::input("no rule can be learnt within this cost: raise it"))?;
+        let learner = GenericLearner::new(coefficient)
+            .map_err(|_| Error::input("no rule can be learnt within this cost: raise it"))?;
         let events = learner.events(Some(&self.all))?;
         Ok(Price { events, mechanism: learner })
     }
 
-    fn plan(self: Rc<Self>, learner: Generic, events: Vec<Event>) -> Result<Plan> {
+    fn plan(self: Rc<Self>, learner: GenericLearner, events: Vec<Event>) -> Result<Plan> {
         let (class, asked) = (Rc::clone(&self.class), Rc::clone(&self.asked));
         let more = learner.error(Beta::new(BETA)?, class.rules as u64)?.floor();
         let owners = learner.rows_needed(ALPHA, Beta::new(BETA)?, class.rules as u64)?.ceil();

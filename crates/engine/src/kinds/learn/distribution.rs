@@ -6,11 +6,11 @@
 
 use super::class::digits;
 use super::{ALPHA, LABEL, POSITIVE};
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::error::Result;
 use crate::project::{Cost, Project, Request};
 use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details};
-use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
 use crate::release::price::needs;
 use crate::release::rows::fields::private_table;
 use crate::release::rows::records::{Attributes, Records};
@@ -120,7 +120,7 @@ fn plan(domain: Rc<DistributionDomain>, counting: DistributionMechanism, events:
     Ok(Plan {
         events,
         rule,
-        expected: vec![Expected {
+        expected: vec![ExpectedError {
             column: PUBLISHED[0].to_string(),
             standard_error: None,
             cells: Vec::new(),
@@ -129,7 +129,7 @@ fn plan(domain: Rc<DistributionDomain>, counting: DistributionMechanism, events:
         }],
         notes: notes.clone(),
         limits: Vec::new(),
-        counted: Counted::default(),
+        counted: ReleasedStatistic::default(),
         estimates: domain.attributes.estimates(),
         memory: domain.memory(),
         tables: vec![domain.attributes.table().to_string()],

@@ -12,13 +12,13 @@ use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
 use crate::release::price::allowance::Exceptions;
 use crate::release::price::noise::Noise;
 use scumble::event::Event;
-use scumble::mechanism::heavy_hitters::{Found, HeavyHitters, MOST_CANDIDATES, Tree};
+use scumble::mechanism::heavy_hitters::{HeavyHitters, MOST_CANDIDATES, SuccinctHistogram, Tree};
 use scumble::quantity::Beta;
 use serde_json::{Value, json};
 use std::rc::Rc;
 
 /// The rule of the point that has most owners of label 1 beyond those of label 0, as far as both were found.
-fn best(asked: &LearnRequest, found: &Found) -> Option<Vec<u32>> {
+fn best(asked: &LearnRequest, found: &SuccinctHistogram) -> Option<Vec<u32>> {
     let columns = asked.domain.len();
     let is_whole = |values: &[u32]| {
         values
@@ -142,7 +142,7 @@ mod tests {
         let (asked, _) = asked("concept = \"point\"\ncolumns = [\"town\", \"member\"]\n");
         assert_eq!(asked.positive, 1);
         let string = |values: [u32; 3], count: i64| HeavyString { values: values.to_vec(), count };
-        let found = |strings: Vec<HeavyString>| Found { strings, threshold: 5, is_cut: false };
+        let found = |strings: Vec<HeavyString>| SuccinctHistogram { strings, threshold: 5, is_cut: false };
         let (a, b) = ([0, 1, 1], [2, 0, 1]);
         assert_eq!(best(&asked, &found(vec![string(a, 30), string(b, 20)])), Some(vec![0, 1]));
         // Those with the label 0 count against a point.
@@ -185,7 +185,7 @@ mod tests {
         let string = |values: [u32; 4], count: i64| HeavyString { values: values.to_vec(), count };
         let right = noise + 2 * top - 1;
         let strings = vec![string([0, 0, 0, 1], top), string([1, 0, 1, 0], top), string([1, 0, 1, 1], right - noise)];
-        let found = Found { strings, threshold: tree.root().threshold, is_cut: false };
+        let found = SuccinctHistogram { strings, threshold: tree.root().threshold, is_cut: false };
         assert_eq!(best(&asked, &found), Some(vec![0, 0, 0]));
         assert!(right as f64 <= mistakes);
     }
@@ -218,7 +218,7 @@ mod tests {
                     strings.push(HeavyString { values: values.to_vec(), count: root.threshold + above });
                 }
             }
-            best(asked, &Found { strings, threshold: root.threshold, is_cut: false })
+            best(asked, &SuccinctHistogram { strings, threshold: root.threshold, is_cut: false })
                 .map_or(2, |point| point[0] as usize)
         };
         (0..OUTCOMES.pow(4)).map(rule).collect()

@@ -1,10 +1,10 @@
 //! Rules that somebody lists as conditions in SQL: each is tried out on every combination of public values, before any row is read.
 
 use super::LearnRequest;
-use super::class::{Class, of_tables, sizes};
+use super::class::{RuleClass, of_tables, sizes};
 use crate::error::Result;
 use crate::project::{Project, Request};
-use crate::release::field::Placed;
+use crate::release::field::PlacedValue;
 use crate::release::rows::condition::one_condition;
 use crate::release::rows::universe::Universe;
 
@@ -17,10 +17,10 @@ const MOST_RULES: usize = 1_000;
 /// What may stand in a rule is what may stand in a query's WHERE ([`Universe::fulfilling`]): of any size that can be read, and without anything that fails on some value.
 pub(crate) fn class(
     asked: &LearnRequest,
-    rules: &[Placed<String>],
+    rules: &[PlacedValue<String>],
     request: &Request,
     project: &Project,
-) -> Result<Class> {
+) -> Result<RuleClass> {
     if rules.is_empty() || rules.len() > MOST_RULES {
         return Err(super::RULES.error(request, format!("list 1 to {MOST_RULES} rules")));
     }

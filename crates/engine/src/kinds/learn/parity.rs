@@ -6,13 +6,13 @@ use crate::kinds::mode::CHARGED;
 use crate::project::{Cost, CostScope, Goal, Request};
 use crate::release::output::BETA;
 use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
-use crate::release::price::fitted::Fitting;
+use crate::release::price::fitted::FittedCost;
 use crate::release::rows::fields::quoted;
 use crate::release::rows::records::Records;
 use scumble::event::Event;
 use scumble::learn::Example;
-use scumble::learn::parity::{Hypothesis, Parity};
-use scumble::mechanism::smooth::Steps;
+use scumble::learn::parity::{ParityHypothesis, ParityLearner};
+use scumble::mechanism::smooth::OwnerSteps;
 use scumble::quantity::{Beta, Epsilon};
 use scumble::scope::AttributeSet;
 use serde_json::json;
@@ -35,26 +35,26 @@ struct ParityAnalysis {
 }
 
 impl Analysis for ParityAnalysis {
-    type Mechanism = Parity;
+    type Mechanism = ParityLearner;
 
     fn at(&self, cost: &Cost) -> Result<Price<Self::Mechanism>> {
         if !matches!(cost.target, Goal::Epsilon(_)) {
             return Err(Error::input("a parity takes an epsilon, and no delta: write cost = { epsilon = … }"));
         }
         // Whoever comes, goes or is replaced is one step: the learner is made for the scope itself.
-        let steps = Steps::one();
-        let (learner, events) = Fitting::new(KIND.name, cost, None)?.fit(&steps, |step| {
+        let steps = OwnerSteps::one();
+        let (learner, events) = FittedCost::new(KIND.name, cost, None)?.fit(&steps, |step| {
             let epsilon = step.epsilon.min(LARGEST);
             let learner = match cost.scope {
-                CostScope::Presence => Parity::for_presence(Epsilon::new(epsilon)?)?,
-                _ => Parity::for_person(Epsilon::new(epsilon)?)?,
+                CostScope::Presence => ParityLearner::for_presence(Epsilon::new(epsilon)?)?,
+                _ => ParityLearner::for_person(Epsilon::new(epsilon)?)?,
             };
             Ok((learner, learner.events(Some(&self.all))?))
         })?;
         Ok(Price { events, mechanism: learner })
     }
 
-    fn plan(self: Rc<Self>, learner: Parity, events: Vec<Event>) -> Result<Plan> {
+    fn plan(self: Rc<Self>, learner: ParityLearner, events: Vec<Event>) -> Result<Plan> {
         let asked = Rc::clone(&self.asked);
         let share = |quotient: scumble::event::Quotient| f64::from(quotient.parts().0) / f64::from(quotient.parts().1);
         let success = 100.0 * (1.0 - share(learner.give_up()));
@@ -97,7 +97,7 @@ fn examples(asked: &LearnRequest, records: &Records) -> Vec<Example> {
     (0..records.number()).map(example).collect()
 }
 
-fn condition(asked: &LearnRequest, parity: &Hypothesis) -> String {
+fn condition(asked: &LearnRequest, parity: &ParityHypothesis) -> String {
     let term = |place: &usize| format!("CASE WHEN {} IS TRUE THEN 1 ELSE 0 END", quoted(&asked.columns()[*place]));
     match parity.attributes()[..] {
         [] => "FALSE".to_string(),

@@ -15,7 +15,7 @@ use crate::release::rows::fields::quoted;
 use crate::release::rows::records;
 use crate::release::rows::records::Records;
 use scumble::event::Event;
-use scumble::learn::halfspace::Learner;
+use scumble::learn::halfspace::HalfspaceLearner;
 use scumble::quantity::{Beta, Epsilon, Exact};
 use scumble::scope::AttributeSet;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn flips(request: &Request, columns: usize) -> Result<u32> {
 
 /// Whole weights whose sizes add up to one more than there are columns, and a constant behind them; of halfspaces that agree everywhere one.
 fn candidates(columns: usize) -> Result<Vec<Vec<i32>>> {
-    let mut candidates = Learner::net(columns + 1, columns as u32 + 1)?;
+    let mut candidates = HalfspaceLearner::net(columns + 1, columns as u32 + 1)?;
     let points: Vec<Vec<usize>> = (0..1usize << columns).map(|point| digits(&vec![2; columns], point)).collect();
     let predicts = |weights: &[i32], point: &[usize]| {
         let terms = weights.iter().zip(point).map(|(weight, code)| if *code == 1 { *weight } else { -weight });
@@ -58,7 +58,7 @@ fn fitted(
     exceptions: &Exceptions,
     flips: u32,
     candidates: &[Vec<i32>],
-) -> Result<(Learner, Vec<Event>, Value)> {
+) -> Result<(HalfspaceLearner, Vec<Event>, Value)> {
     if cost.scope != CostScope::Attribute || !matches!(cost.target, Goal::Epsilon(_)) {
         return Err(Error::input(
             "a robust halfspace takes cost = { epsilon = …, scope = \"attribute\" }; for a cost per person take the concept 'halfspace'",
@@ -71,9 +71,9 @@ fn fitted(
     let column = asked.columns().iter().map(of).fold(f64::INFINITY, f64::min);
     let label = names.last().map_or(0.0, of);
     let too_little = |_| Error::input("no robust halfspace can be learnt within this cost: raise it");
-    let odds = Learner::odds_within(Epsilon::new(label)?).map_err(too_little)?;
-    let learner =
-        Learner::with_constant(0, flips, odds, Epsilon::new(column)?, candidates.to_vec()).map_err(too_little)?;
+    let odds = HalfspaceLearner::odds_within(Epsilon::new(label)?).map_err(too_little)?;
+    let learner = HalfspaceLearner::with_constant(0, flips, odds, Epsilon::new(column)?, candidates.to_vec())
+        .map_err(too_little)?;
     let sets =
         names.iter().map(|name| AttributeSet::new([name.as_str()])).collect::<std::result::Result<Vec<_>, _>>()?;
     let (label, columns) = sets.split_last().ok_or_else(|| Error::machine("a rule has a label"))?;
@@ -85,7 +85,7 @@ fn fitted(
 }
 
 /// What is said of a learner before it learns.
-fn promise(learner: &Learner, rules: usize, flips: u32, granted: &Value) -> Result<Promise> {
+fn promise(learner: &HalfspaceLearner, rules: usize, flips: u32, granted: &Value) -> Result<Promise> {
     let (most, owners) =
         (learner.error(Beta::new(BETA)?)?.floor(), learner.rows_needed(ALPHA, Beta::new(BETA)?)?.ceil());
     let even = match flips {
@@ -133,7 +133,7 @@ struct RobustAnalysis {
 
 impl Analysis for RobustAnalysis {
     /// And what each attribute was granted.
-    type Mechanism = (Learner, Value);
+    type Mechanism = (HalfspaceLearner, Value);
 
     fn at(&self, cost: &Cost) -> Result<Price<Self::Mechanism>> {
         let Self { asked, exceptions, flips, candidates } = self;

@@ -132,7 +132,7 @@ fn one_record_is_at_most_one_mistake() {
     // What cannot be read has one sentence; three thousand terms overflowed the stack.
     let long = vec!["age = 1"; 3000].join(" OR ");
     for text in [long.as_str(), "COUNT(*) > 1", "EXISTS (SELECT 1)", "ill", "random() > 0.5", "age"] {
-        let rule = Placed { value: text.to_string(), place: rules[0].place.clone() };
+        let rule = PlacedValue { value: text.to_string(), place: rules[0].place.clone() };
         let sentence = list::class(&list.0, &[rule], &list.1, &project).err().unwrap().to_string();
         assert!(sentence.len() < 600 && !sentence.contains('\n'), "{sentence}");
     }

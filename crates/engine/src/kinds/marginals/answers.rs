@@ -5,10 +5,10 @@ use super::published::{Bar, ESTIMATE, FITTED, Labels, MarginalsForm};
 use super::work::{FittedMarginals, MarginalsMethod, MethodChoice};
 use crate::error::{Error, Result};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
-use crate::release::plan::Expected;
+use crate::release::plan::ExpectedError;
 use scumble::quantity::Rho;
-use scumble::workload::planner::Limits;
-use scumble::workload::{Domain, Model, Subset};
+use scumble::workload::planner::RhoLimits;
+use scumble::workload::{CountModel, Domain, Subset};
 
 /// More made-up rows help nobody and fill the memory.
 pub(crate) const MOST_ROWS: f64 = 1e7;
@@ -16,7 +16,7 @@ pub(crate) const MOST_ROWS: f64 = 1e7;
 const MOST_NOISE: f64 = 1e6;
 
 /// Refuses a cost for which the number of rows would be noise.
-pub(crate) fn refuse_noise_alone(limits: &Limits) -> Result<()> {
+pub(crate) fn refuse_noise_alone(limits: &RhoLimits) -> Result<()> {
     let rho = [limits.presence, limits.person].into_iter().flatten().map(Rho::get).fold(f64::INFINITY, f64::min);
     // All of ρ for the number of people alone is a standard error of 1/√(2ρ).
     if limits.public_people.is_some() || 0.5 / rho <= MOST_NOISE * MOST_NOISE {
@@ -139,18 +139,18 @@ fn estimated(work: &MarginalsMethod, tables: &[Subset], estimates: &[Vec<f64>]) 
 
 /// The model with at most this many people as rows can be published, and what to say about it. How many people there are, or what the noise makes
 /// of them, must not decide whether there is an answer.
-fn publishable(model: &Model, tables: &[Subset]) -> Result<(Model, Option<String>)> {
+fn publishable(model: &CountModel, tables: &[Subset]) -> Result<(CountModel, Option<String>)> {
     let people: f64 = model.cells().iter().sum();
     if people <= MOST_ROWS {
         return Ok((model.clone(), None));
     }
     let cells = model.cells().iter().map(|cell| cell * (MOST_ROWS / people)).collect();
     let note = format!("There are {MOST_ROWS} rows, each for about {:.2} of {people:.0} people.", people / MOST_ROWS);
-    Ok((Model::new(model.domain().clone(), cells, tables.to_vec())?, Some(note)))
+    Ok((CountModel::new(model.domain().clone(), cells, tables.to_vec())?, Some(note)))
 }
 
 /// Whole rows in the order of the cells.
-fn rows(model: &Model, labels: &Labels<'_>) -> Vec<AnswerColumn> {
+fn rows(model: &CountModel, labels: &Labels<'_>) -> Vec<AnswerColumn> {
     let rows = model.rows();
     let column = |(attribute, name): (usize, &String)| AnswerColumn {
         name: name.clone(),
@@ -166,14 +166,20 @@ pub(crate) fn expected(
     tables: &[Subset],
     published: MarginalsForm,
     choice: &MethodChoice,
-) -> Vec<Expected> {
+) -> Vec<ExpectedError> {
     if let MarginalsMethod::Pairs(pairs) = work {
         return pairs::expected(pairs, published, choice);
     }
     let largest = tables.iter().map(|table| table.len()).max().unwrap_or(0);
-    let mut expected: Vec<Expected> = Vec::new();
+    let mut expected: Vec<ExpectedError> = Vec::new();
     let mut tell = |column: &str, standard_error: Option<f64>, about: String| {
-        expected.push(Expected { column: column.to_string(), standard_error, cells: Vec::new(), assumed: None, about });
+        expected.push(ExpectedError {
+            column: column.to_string(),
+            standard_error,
+            cells: Vec::new(),
+            assumed: None,
+            about,
+        });
     };
     for size in 1..=largest {
         let error = mean_error(work, tables, size);

@@ -12,11 +12,11 @@ mod published;
 mod wide;
 mod work;
 
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::place::Place;
 use crate::project::{Cost, Project, Request};
-use crate::release::field::{Field, Placed, Word};
+use crate::release::field::{Field, PlacedValue, Word};
 use crate::release::floor::Floor;
 use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
 use crate::release::price::allowance::{
@@ -32,7 +32,7 @@ use crate::release::{CostAbout, Kind, Publication};
 use published::MarginalsForm;
 use scumble::event::Event;
 use scumble::quantity::Exact;
-use scumble::workload::planner::{Limits, Promise};
+use scumble::workload::planner::{PredictedError, RhoLimits};
 use scumble::workload::{Domain, Subset};
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -42,18 +42,18 @@ const METHOD: Field<Option<MethodWish>> = Field::new(
     "method",
     "'residual', 'projection', 'mwem', 'psd' (tables of two of up to 500 binary columns), 'chosen' (rows from a few tables that are chosen privately: for many columns), or 'auto' (the default): the one that promises the smallest error",
 );
-const ORDER: Field<Option<Placed<u64>>> =
+const ORDER: Field<Option<PlacedValue<u64>>> =
     Field::new("order", "tables of up to this many attributes (2 where this is left out)");
 const PEOPLE: Field<Option<u64>> = Field::new(
     "people",
     "about how many people there are, from public knowledge: decides between methods and the number of rounds",
 );
-const ROUNDS: Field<Option<Placed<u64>>> = Field::new("rounds", "rounds of the method 'mwem'");
-const QUERIES: Field<Option<Placed<u64>>> = Field::new(
+const ROUNDS: Field<Option<PlacedValue<u64>>> = Field::new("rounds", "rounds of the method 'mwem'");
+const QUERIES: Field<Option<PlacedValue<u64>>> = Field::new(
     "queries_per_round",
     "attribute-disjoint queries in each round of 'mwem': each attribute pays for one, a person for all",
 );
-const ESTIMATES: Field<Option<Estimates>> = Field::new(
+const ESTIMATES: Field<Option<EstimateChoice>> = Field::new(
     "estimates",
     "'both' (the default), 'unbiased' (the column `estimate`, with its error bars; not of the method 'mwem') or 'model' (the column `fitted`: consistent and not negative, without error bars)",
 );
@@ -63,13 +63,13 @@ const MOST_PEOPLE: u64 = 1 << 40;
 
 /// Which estimates are published.
 #[derive(Clone, Copy)]
-enum Estimates {
+enum EstimateChoice {
     Both,
     Model,
     Unbiased,
 }
 
-impl Word for Estimates {
+impl Word for EstimateChoice {
     const WORDS: &'static [(&'static str, Self)] =
         &[("both", Self::Both), ("unbiased", Self::Unbiased), ("model", Self::Model)];
 
@@ -101,10 +101,10 @@ pub(crate) static MARGINALS: Kind = Kind {
 };
 
 fn analyse_marginals(request: &Request, project: &Project) -> Result<AnalysedRequest> {
-    let published = match ESTIMATES.read(request)?.unwrap_or(Estimates::Both) {
-        Estimates::Both => MarginalsForm::Tables,
-        Estimates::Model => MarginalsForm::FittedTables,
-        Estimates::Unbiased => MarginalsForm::UnbiasedTables,
+    let published = match ESTIMATES.read(request)?.unwrap_or(EstimateChoice::Both) {
+        EstimateChoice::Both => MarginalsForm::Tables,
+        EstimateChoice::Model => MarginalsForm::FittedTables,
+        EstimateChoice::Unbiased => MarginalsForm::UnbiasedTables,
     };
     match wide::analysed(request, project, published)? {
         Some(analysed) => Ok(analysed),
@@ -224,7 +224,7 @@ impl Marginals {
     fn within(&self, cost: &Cost) -> Result<(MarginalsMethod, MethodChoice, Vec<Event>, Value)> {
         let names = self.attributes.names();
         let allowance = Allowance::of(cost, self.kind, names, self.delta(cost)?, &self.exceptions)?;
-        let limits = Limits { public_people: self.public_people, ..allowance.in_rho(names)? };
+        let limits = RhoLimits { public_people: self.public_people, ..allowance.in_rho(names)? };
         if matches!(self.published, MarginalsForm::Rows) {
             answers::refuse_noise_alone(&limits)?;
         }
@@ -295,7 +295,7 @@ impl Marginals {
     }
 
     fn rule(&self, work: &MarginalsMethod, choice: &MethodChoice, granted: Value) -> Value {
-        let promise = |promise: &Promise| json!({ "method": promise.method.name(), "error": promise.error });
+        let promise = |promise: &PredictedError| json!({ "method": promise.method.name(), "error": promise.error });
         json!({
             "records": self.attributes.rule(), "tables": work.tables().unwrap_or(self.tables.len() as u64), "method": choice.method.name(), "why": choice.why,
             "promises": choice.promises.iter().map(promise).collect::<Vec<Value>>(),
@@ -333,7 +333,7 @@ fn plan(
         expected: answers::expected(&work, &asked.tables, asked.published, choice),
         notes: Vec::new(),
         limits,
-        counted: Counted::default(),
+        counted: ReleasedStatistic::default(),
         estimates: asked.attributes.estimates(),
         memory: asked.memory(),
         tables: vec![asked.attributes.table().to_string()],

@@ -3,7 +3,7 @@
 //! Conditions on single columns, joined by AND: =, <>, !=, <, <=, >, >=, IN (…). They are public, so that they are read and checked before anything is charged.
 
 use crate::release::output::Cell;
-use scumble::workload::wide::synthetic::Never;
+use scumble::workload::wide::synthetic::StructuralZero;
 use std::collections::BTreeMap;
 
 /// A word of a condition.
@@ -30,7 +30,7 @@ impl std::fmt::Display for Token {
 const SIGNS: [&str; 10] = ["<=", ">=", "<>", "!=", "<", ">", "=", "(", ")", ","];
 
 /// What a text means for these columns, whose values are `labels`; or a sentence that says why it means nothing.
-pub(crate) fn read(text: &str, names: &[String], labels: &[Vec<Cell>]) -> Result<Never, String> {
+pub(crate) fn read(text: &str, names: &[String], labels: &[Vec<Cell>]) -> Result<StructuralZero, String> {
     let tokens = tokens(text)?;
     let mut meant: BTreeMap<usize, Vec<bool>> = BTreeMap::new();
     for condition in tokens.split(|token| matches!(token, Token::Name(name) if name.eq_ignore_ascii_case("and"))) {
@@ -45,7 +45,7 @@ pub(crate) fn read(text: &str, names: &[String], labels: &[Vec<Cell>]) -> Result
         ));
     }
     let (columns, values) = meant.into_iter().unzip();
-    Ok(Never { columns, values })
+    Ok(StructuralZero { columns, values })
 }
 
 fn one(condition: &[Token], names: &[String], labels: &[Vec<Cell>]) -> Result<(usize, Vec<bool>), String> {

@@ -6,11 +6,11 @@ use super::published::{ESTIMATE, FITTED, Labels, MarginalsForm};
 use super::work::MethodChoice;
 use crate::error::Result;
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
-use crate::release::plan::Expected;
+use crate::release::plan::ExpectedError;
 use crate::release::rows::records::Attributes;
 use scumble::noise::BitSource;
 use scumble::workload::Bits;
-use scumble::workload::psd::{Literal, MOST_COLUMNS, MeasuredPairs, Pairs, ProjectedPairs};
+use scumble::workload::psd::{ColumnPairs, Literal, MOST_COLUMNS, MeasuredPairs, ProjectedPairs};
 
 /// Why the method cannot make these tables, in a sentence; none where it can.
 pub(crate) fn refusal(attributes: &Attributes, order: usize, published: MarginalsForm) -> Option<String> {
@@ -33,8 +33,8 @@ pub(crate) fn refusal(attributes: &Attributes, order: usize, published: Marginal
 }
 
 /// What to expect of the tables.
-pub(crate) fn expected(pairs: &Pairs, published: MarginalsForm, choice: &MethodChoice) -> Vec<Expected> {
-    let tell = |column: &str, standard_error: Option<f64>, about: String| Expected {
+pub(crate) fn expected(pairs: &ColumnPairs, published: MarginalsForm, choice: &MethodChoice) -> Vec<ExpectedError> {
+    let tell = |column: &str, standard_error: Option<f64>, about: String| ExpectedError {
         column: column.to_string(),
         standard_error,
         cells: Vec::new(),
@@ -61,7 +61,7 @@ pub(crate) fn expected(pairs: &Pairs, published: MarginalsForm, choice: &MethodC
 
 /// Measures, projects, and lists the cells of all tables.
 pub(crate) fn answers(
-    pairs: &Pairs,
+    pairs: &ColumnPairs,
     columns: &[Vec<u32>],
     labels: &Labels<'_>,
     published: MarginalsForm,
@@ -106,7 +106,7 @@ fn note(published: MarginalsForm, projected: Option<&ProjectedPairs>) -> String 
 
 /// The cells of all tables, one after the other.
 struct PairTable<'a> {
-    pairs: &'a Pairs,
+    pairs: &'a ColumnPairs,
     measured: &'a MeasuredPairs,
     projected: Option<&'a ProjectedPairs>,
     labels: &'a Labels<'a>,
@@ -117,7 +117,7 @@ struct PairTable<'a> {
 
 impl<'a> PairTable<'a> {
     fn new(
-        pairs: &'a Pairs,
+        pairs: &'a ColumnPairs,
         measured: &'a MeasuredPairs,
         projected: Option<&'a ProjectedPairs>,
         labels: &'a Labels<'a>,

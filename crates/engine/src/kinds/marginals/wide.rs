@@ -9,12 +9,12 @@ use super::answers::refuse_noise_alone;
 use super::published::MarginalsForm;
 use super::work::MethodWish;
 use super::{METHOD, ORDER};
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Project, Request};
-use crate::release::field::{Field, Placed};
+use crate::release::field::{Field, PlacedValue};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details};
-use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
 use crate::release::price::allowance::{Allowance, Exceptions, any_attribute_as_person, delta_of_gaussian};
 use crate::release::price::needs;
 use crate::release::rows::fields::private_table;
@@ -23,23 +23,23 @@ use crate::release::rows::records::Attributes;
 use scumble::event::Event;
 use scumble::quantity::Exact;
 use scumble::workload::Domain;
-use scumble::workload::planner::{Approach, Limits};
+use scumble::workload::planner::{Approach, RhoLimits};
 use scumble::workload::wide::marginals::{self, all_cells, sets_of_size};
-use scumble::workload::wide::synthetic::{self, Made};
-use scumble::workload::wide::{Records, synthetic::Never};
+use scumble::workload::wide::synthetic::{self, SyntheticRows};
+use scumble::workload::wide::{Records, synthetic::StructuralZero};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
-pub(crate) const NEVER: Field<Option<Vec<Placed<String>>>> = Field::new(
+pub(crate) const NEVER: Field<Option<Vec<PlacedValue<String>>>> = Field::new(
     "never",
     "combinations that cannot be, from public knowledge, such as \"age < 15 AND marital = 'married'\": no row has them (method 'chosen')",
 );
-pub(crate) const LINKED: Field<Option<Vec<Placed<String>>>> = Field::new(
+pub(crate) const LINKED: Field<Option<Vec<PlacedValue<String>>>> = Field::new(
     "linked",
     "columns that are functions of each other, from public knowledge: of two that follow each other, each value of the one with more values goes with one of the other (method 'chosen')",
 );
 
-pub(crate) const ROWS: Field<Option<Placed<u64>>> = Field::new(
+pub(crate) const ROWS: Field<Option<PlacedValue<u64>>> = Field::new(
     "rows",
     "how many rows are made up, such as a total that was released before; otherwise as many as there are people, by public_owners or by noisy counts (method 'chosen')",
 );
@@ -58,7 +58,7 @@ struct WideMarginals {
     budget_delta: Option<Exact>,
     public_people: Option<u64>,
     published: MarginalsForm,
-    never: Vec<Never>,
+    never: Vec<StructuralZero>,
     linked: Vec<Vec<usize>>,
     rows: Option<usize>,
     why: String,
@@ -66,8 +66,8 @@ struct WideMarginals {
 
 /// What is done.
 enum WideMethod {
-    Marginals(marginals::Plan),
-    Rows(synthetic::Plan),
+    Marginals(marginals::MarginalPlan),
+    Rows(synthetic::SyntheticPlan),
 }
 
 /// The analysis of a request that is meant this way; none where a model of all combinations is.
@@ -138,8 +138,8 @@ pub(crate) fn analysed(
     };
     // What is wrong whatever the cost is said at its place.
     if is_rows {
-        let any = Limits { presence: Some(scumble::quantity::Rho::new(1.0)?), ..Limits::default() };
-        let plan = synthetic::Plan::new(&asked.sizes, &any)?;
+        let any = RhoLimits { presence: Some(scumble::quantity::Rho::new(1.0)?), ..RhoLimits::default() };
+        let plan = synthetic::SyntheticPlan::new(&asked.sizes, &any)?;
         let plan = plan.with_never(asked.never.clone()).map_err(|error| NEVER.error(request, error.to_string()))?;
         plan.with_linked(&asked.linked).map_err(|error| LINKED.error(request, error.to_string()))?;
     }
@@ -182,20 +182,20 @@ fn order(request: &Request, sizes: &[u32], is_rows: bool) -> Result<usize> {
     Ok(order.min(sizes.len()))
 }
 
-fn read_never(texts: Vec<Placed<String>>, attributes: &Attributes) -> Result<Vec<Never>> {
+fn read_never(texts: Vec<PlacedValue<String>>, attributes: &Attributes) -> Result<Vec<StructuralZero>> {
     if texts.is_empty() {
         return Ok(Vec::new());
     }
     let labels: Vec<Vec<Cell>> = (0..attributes.names().len()).map(|attribute| attributes.listed(attribute)).collect();
-    let one = |text: &Placed<String>| {
+    let one = |text: &PlacedValue<String>| {
         super::never::read(&text.value, attributes.names(), &labels).map_err(|sentence| text.error(sentence))
     };
     texts.iter().map(one).collect()
 }
 
-fn read_linked(names: Vec<Placed<String>>, attributes: &Attributes) -> Result<Vec<Vec<usize>>> {
+fn read_linked(names: Vec<PlacedValue<String>>, attributes: &Attributes) -> Result<Vec<Vec<usize>>> {
     let known = attributes.names();
-    let place = |name: &Placed<String>| {
+    let place = |name: &PlacedValue<String>| {
         known.iter().position(|own| *own == name.value).ok_or_else(|| {
             let hint = crate::place::suggestion(&name.value, known.iter().map(String::as_str));
             name.error(format!("'{}' is not among the columns of this release{hint}", name.value))
@@ -219,16 +219,16 @@ impl WideMarginals {
             delta_of_gaussian(cost, self.budget_delta.as_ref(), what)?,
             &self.exceptions,
         )?;
-        let limits = Limits { public_people: self.public_people, ..allowance.in_rho(names)? };
+        let limits = RhoLimits { public_people: self.public_people, ..allowance.in_rho(names)? };
         let work = match self.published {
             MarginalsForm::Rows => {
                 if self.rows.is_none() {
                     refuse_noise_alone(&limits)?;
                 }
-                let plan = synthetic::Plan::new(&self.sizes, &limits)?;
+                let plan = synthetic::SyntheticPlan::new(&self.sizes, &limits)?;
                 WideMethod::Rows(plan.with_never(self.never.clone())?.with_linked(&self.linked)?.with_rows(self.rows))
             }
-            _ => WideMethod::Marginals(marginals::Plan::new(&self.sizes, self.order, &limits)?),
+            _ => WideMethod::Marginals(marginals::MarginalPlan::new(&self.sizes, self.order, &limits)?),
         };
         let mut events = match &work {
             WideMethod::Rows(plan) => plan.events(names)?,
@@ -290,7 +290,7 @@ fn plan(asked: Rc<WideMarginals>, work: WideMethod, granted: Value, events: Vec<
         expected: expected(&asked, &work, method),
         notes: Vec::new(),
         limits: Vec::new(),
-        counted: Counted::default(),
+        counted: ReleasedStatistic::default(),
         estimates: asked.attributes.estimates(),
         memory: asked.memory(),
         tables: vec![asked.attributes.table().to_string()],
@@ -313,7 +313,7 @@ fn plan(asked: Rc<WideMarginals>, work: WideMethod, granted: Value, events: Vec<
 }
 
 /// The σ of the noise on each measured table, by the numbers of values of its attributes.
-fn by_sizes(plan: &marginals::Plan) -> Vec<Value> {
+fn by_sizes(plan: &marginals::MarginalPlan) -> Vec<Value> {
     let mut distinct: Vec<(Vec<u32>, f64, usize)> = Vec::new();
     for (set, sigma) in plan.noise() {
         let sizes: Vec<u32> = set.iter().map(|&column| plan.sizes()[column]).collect();
@@ -329,8 +329,8 @@ fn by_sizes(plan: &marginals::Plan) -> Vec<Value> {
 }
 
 /// The error to expect, from public numbers alone.
-fn expected(asked: &WideMarginals, work: &WideMethod, method: &str) -> Vec<Expected> {
-    let tell = |column: &str, standard_error: Option<f64>, about: String| Expected {
+fn expected(asked: &WideMarginals, work: &WideMethod, method: &str) -> Vec<ExpectedError> {
+    let tell = |column: &str, standard_error: Option<f64>, about: String| ExpectedError {
         column: column.to_string(),
         standard_error,
         cells: Vec::new(),
@@ -372,15 +372,15 @@ fn column(name: impl Into<String>, cells: Vec<Cell>) -> AnswerColumn {
 }
 
 /// Rows, and what they were made of.
-fn made(asked: &WideMarginals, made: &Made, values: &[Vec<Cell>]) -> Answers {
+fn made(asked: &WideMarginals, made: &SyntheticRows, values: &[Vec<Cell>]) -> Answers {
     let names = asked.attributes.names();
     let of = |(place, name): (usize, &String)| {
         column(name, made.columns[place].iter().map(|&code| values[place][code as usize].clone()).collect())
     };
     let columns = names.iter().enumerate().map(of).collect();
     let named = |own: &[usize]| own.iter().map(|&column| names[column].clone()).collect::<Vec<String>>();
-    let table = |table: &synthetic::Measured| json!({ "columns": named(&table.columns), "bins": table.bins, "sigma": table.sigma, "expected_distance": distance(table, made.people) });
-    let pairs: Vec<&synthetic::Measured> = made.measured.iter().filter(|table| table.columns.len() > 1).collect();
+    let table = |table: &synthetic::MeasuredTable| json!({ "columns": named(&table.columns), "bins": table.bins, "sigma": table.sigma, "expected_distance": distance(table, made.people) });
+    let pairs: Vec<&synthetic::MeasuredTable> = made.measured.iter().filter(|table| table.columns.len() > 1).collect();
     let shown: Vec<String> = pairs
         .iter()
         .take(60)
@@ -422,7 +422,7 @@ fn made(asked: &WideMarginals, made: &Made, values: &[Vec<Cell>]) -> Answers {
 }
 
 /// About how far the noise alone puts the shares of a measured table: half of Σ E|noise| over its cells; at most 1.
-fn distance(table: &synthetic::Measured, people: f64) -> f64 {
+fn distance(table: &synthetic::MeasuredTable, people: f64) -> f64 {
     let cells: f64 = table.bins.iter().map(|&bins| bins as f64).product();
     (0.4 * cells * table.sigma / people).min(1.0)
 }

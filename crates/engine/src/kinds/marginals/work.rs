@@ -4,16 +4,16 @@ use super::published::{Bar, MarginalsForm};
 use super::{METHOD, PEOPLE, QUERIES, ROUNDS};
 use crate::error::{Error, Result};
 use crate::project::{CostScope, Request};
-use crate::release::field::{Placed, Word};
+use crate::release::field::{PlacedValue, Word};
 use scumble::event::Event;
 use scumble::noise::BitSource;
 use scumble::quantity::Sigma;
 use scumble::workload::mwem::Mwem;
-use scumble::workload::planner::{self, Approach, Limits, Promise};
+use scumble::workload::planner::{self, Approach, PredictedError, RhoLimits};
 use scumble::workload::projection::Projection;
-use scumble::workload::psd::Pairs;
-use scumble::workload::residual::Plan;
-use scumble::workload::{Domain, Model, People, Subset};
+use scumble::workload::psd::ColumnPairs;
+use scumble::workload::residual::ResidualPlan;
+use scumble::workload::{CountModel, Domain, People, Subset};
 use serde_json::{Value, json};
 
 /// Rounds of `mwem` where nothing says how many.
@@ -22,10 +22,10 @@ const USUAL_ROUNDS: u32 = 10;
 /// A method that has been planned.
 #[derive(Clone)]
 pub(crate) enum MarginalsMethod {
-    Residual(Plan),
+    Residual(ResidualPlan),
     Projection(Projection, People),
     Mwem { mwem: Mwem, people: People, rounds: u32, queries: usize },
-    Pairs(Pairs),
+    Pairs(ColumnPairs),
 }
 
 /// What tables are wanted of.
@@ -42,13 +42,13 @@ pub(crate) struct MethodChoice {
     pub method: Approach,
     pub why: String,
     /// What each method promises, best first; nothing where that was not asked.
-    pub promises: Vec<Promise>,
+    pub promises: Vec<PredictedError>,
 }
 
 /// What a release has measured and fitted.
 pub(crate) struct FittedMarginals {
     /// The fitted table, where it is wanted.
-    pub model: Option<Model>,
+    pub model: Option<CountModel>,
     /// The unbiased estimates of each table, where they are wanted and there are any.
     pub estimates: Option<Vec<Vec<f64>>>,
     /// How far the answers are at most from the exact projection.
@@ -86,8 +86,8 @@ pub(crate) struct Wishes {
     method: MethodWish,
     /// About how many people there are.
     people: Option<u64>,
-    rounds: Option<Placed<u64>>,
-    queries: Option<Placed<u64>>,
+    rounds: Option<PlacedValue<u64>>,
+    queries: Option<PlacedValue<u64>>,
 }
 
 impl Wishes {
@@ -118,7 +118,7 @@ impl MarginalsMethod {
     pub fn choose(
         wishes: &Wishes,
         space: &Space<'_>,
-        limits: &Limits,
+        limits: &RhoLimits,
         scope: CostScope,
     ) -> Result<(Self, MethodChoice)> {
         let asked =
@@ -130,7 +130,7 @@ impl MarginalsMethod {
         };
         let order = space.order;
         let work = match (choice.method, space.domain, space.pairs) {
-            (Approach::Psd, _, Some(columns)) => Self::Pairs(Pairs::within(columns, limits)?),
+            (Approach::Psd, _, Some(columns)) => Self::Pairs(ColumnPairs::within(columns, limits)?),
             (Approach::Residual, Some(domain), _) => Self::Residual(planner::residual(domain, order, limits)?),
             (Approach::Projection, Some(domain), _) => {
                 let (projection, people) = planner::projection(domain, order, limits)?;
@@ -150,11 +150,11 @@ impl MarginalsMethod {
         Ok((work, choice))
     }
 
-    fn rounds(wishes: &Wishes, domain: &Domain, order: usize, limits: &Limits, scope: CostScope) -> Result<Self> {
+    fn rounds(wishes: &Wishes, domain: &Domain, order: usize, limits: &RhoLimits, scope: CostScope) -> Result<Self> {
         // An attribute pays for one query per round, however many there are; a person pays for each.
         let per_attribute = scope == CostScope::Attribute;
         let most = (domain.attributes() / order).max(1);
-        let whole = |wish: &Placed<u64>, most: u64| match wish.value {
+        let whole = |wish: &PlacedValue<u64>, most: u64| match wish.value {
             number if number <= most => Ok(number),
             _ => Err(wish.error(format!("this must be a whole number from 1 to {most}"))),
         };
@@ -240,7 +240,7 @@ impl MarginalsMethod {
         (tables, published): (&[Subset], MarginalsForm),
         bits: &mut dyn BitSource,
     ) -> Result<FittedMarginals> {
-        let model = |domain: &Domain, cells: Vec<f64>| Model::new(domain.clone(), cells, tables.to_vec());
+        let model = |domain: &Domain, cells: Vec<f64>| CountModel::new(domain.clone(), cells, tables.to_vec());
         match self {
             Self::Residual(plan) => {
                 let measured = plan.release(counts, bits)?;
@@ -293,7 +293,7 @@ impl MarginalsMethod {
 }
 
 /// The method that promises the smallest error.
-fn best(space: &Space<'_>, people: Option<u64>, limits: &Limits) -> Result<MethodChoice> {
+fn best(space: &Space<'_>, people: Option<u64>, limits: &RhoLimits) -> Result<MethodChoice> {
     let Some(domain) = space.domain else {
         let why = "the columns have too many combinations of values for the other methods";
         return Ok(MethodChoice { method: Approach::Psd, why: why.to_string(), promises: Vec::new() });
@@ -304,9 +304,9 @@ fn best(space: &Space<'_>, people: Option<u64>, limits: &Limits) -> Result<Metho
     };
     let mut promises = planner::promises(domain, space.order, people, limits)?;
     if let Some(columns) = space.pairs {
-        let pairs = Pairs::within(columns, limits)?;
+        let pairs = ColumnPairs::within(columns, limits)?;
         // Where the projection changes hardly anything, the residual release has the same numbers and more.
-        let promise = Promise { method: Approach::Psd, error: pairs.promised_error(people) };
+        let promise = PredictedError { method: Approach::Psd, error: pairs.promised_error(people) };
         promises.extend(pairs.pays(people).then_some(promise));
         promises.sort_by(|left, right| left.error.total_cmp(&right.error));
     }

@@ -1,9 +1,9 @@
 //! From exact integers to a query's answer: noise on every cell, then what stands above the aggregate, with error bars.
 
-use super::joint::Joint;
-use super::noisy::{Noisy, NoisyCell, Numbers, key_columns};
-use super::uncertainty::{Unsure, uncertainties};
-use super::{Private, keys, rank_error};
+use super::joint::JointNoise;
+use super::noisy::{CellNumbers, NoisyCell, NoisyIntegers, key_columns};
+use super::uncertainty::{ColumnUncertainty, uncertainties};
+use super::{QueryMechanism, keys, rank_error};
 use crate::calendar::{SECOND, shown_day, shown_moment};
 use crate::error::{Error, Result};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
@@ -31,7 +31,7 @@ pub(crate) trait Chance {
     /// The exact number with its noise.
     fn noised(&mut self, noise: &Noise, exact: i128) -> i128;
     /// The exact numbers of a cell with one noise for all of them.
-    fn noised_jointly(&mut self, joint: &Joint, exact: Vec<i128>) -> Vec<i128>;
+    fn noised_jointly(&mut self, joint: &JointNoise, exact: Vec<i128>) -> Vec<i128>;
     /// The key that a quantile is released as.
     fn chosen(&mut self, quantile: &Quantile, counts: &BTreeMap<u128, u64>) -> u128;
     /// Whether a key of this many owners is published, where only keys are asked for.
@@ -48,7 +48,7 @@ impl Chance for DrawnNoise<'_> {
         noise.add_to_wide(exact, self.0)
     }
 
-    fn noised_jointly(&mut self, joint: &Joint, exact: Vec<i128>) -> Vec<i128> {
+    fn noised_jointly(&mut self, joint: &JointNoise, exact: Vec<i128>) -> Vec<i128> {
         joint.noised(exact, self.0)
     }
 
@@ -67,12 +67,17 @@ impl Chance for DrawnNoise<'_> {
 
 /// Adds noise to every measure of every cell, independently, or to all measures of a cell at once; of unknown keys only those with enough owners stay, and only of those are
 /// quantiles drawn.
-pub(crate) fn noised(cut: &PrivateQuery, integers: Integers, private: &Private, chance: &mut dyn Chance) -> Noisy {
+pub(crate) fn noised(
+    cut: &PrivateQuery,
+    integers: Integers,
+    private: &QueryMechanism,
+    chance: &mut dyn Chance,
+) -> NoisyIntegers {
     let query = &cut.query;
     if let (Some(selection), Some(owners)) = (&private.selection, query.owners()) {
         return selected(integers, selection, owners, chance);
     }
-    let mut noisy = Noisy { keys: Vec::new(), cells: Vec::new() };
+    let mut noisy = NoisyIntegers { keys: Vec::new(), cells: Vec::new() };
     for (key, cell) in integers.keys.into_iter().zip(integers.cells) {
         chance.about(private.threshold.is_some().then_some(&key));
         let sums: Vec<i128> = match &private.joint {
@@ -97,8 +102,8 @@ pub(crate) fn noised(cut: &PrivateQuery, integers: Integers, private: &Private, 
 }
 
 /// The keys that are published where nothing but keys is; no number goes with them.
-fn selected(integers: Integers, selection: &KeySelection, owners: usize, chance: &mut dyn Chance) -> Noisy {
-    let mut noisy = Noisy { keys: Vec::new(), cells: Vec::new() };
+fn selected(integers: Integers, selection: &KeySelection, owners: usize, chance: &mut dyn Chance) -> NoisyIntegers {
+    let mut noisy = NoisyIntegers { keys: Vec::new(), cells: Vec::new() };
     for (key, cell) in integers.keys.into_iter().zip(integers.cells) {
         chance.about(Some(&key));
         if chance.is_shown(selection, u64::try_from(cell.sums[owners]).unwrap_or(0)) {
@@ -112,29 +117,33 @@ fn selected(integers: Integers, selection: &KeySelection, owners: usize, chance:
 
 /// From noisy cells to the query's columns.
 #[cfg(any(test, feature = "generator"))]
-pub(crate) fn answers(cut: &PrivateQuery, noisy: &Noisy, private: &Private) -> Result<Answers> {
+pub(crate) fn answers(cut: &PrivateQuery, noisy: &NoisyIntegers, private: &QueryMechanism) -> Result<Answers> {
     Ok(answers_of_rows(cut, noisy, private)?.0)
 }
 
 /// The same, with the cell that each row of the answer comes from.
-pub(crate) fn answers_of_rows(cut: &PrivateQuery, noisy: &Noisy, private: &Private) -> Result<(Answers, Vec<usize>)> {
-    answers_of_parts(cut, &[Part { noisy, private, named: None }])
+pub(crate) fn answers_of_rows(
+    cut: &PrivateQuery,
+    noisy: &NoisyIntegers,
+    private: &QueryMechanism,
+) -> Result<(Answers, Vec<usize>)> {
+    answers_of_parts(cut, &[NoisyGrouping { noisy, private, named: None }])
 }
 
 /// The released cells of one of the groupings of a query.
-pub(crate) struct Part<'a> {
+pub(crate) struct NoisyGrouping<'a> {
     /// The cells, with the keys of the whole query.
-    pub noisy: &'a Noisy,
-    pub private: &'a Private,
+    pub noisy: &'a NoisyIntegers,
+    pub private: &'a QueryMechanism,
     /// What it groups by, where there are several.
     pub named: Option<String>,
 }
 
 /// From the noisy cells of all groupings to the query's columns.
-pub(crate) fn answers_of_parts(cut: &PrivateQuery, parts: &[Part<'_>]) -> Result<(Answers, Vec<usize>)> {
+pub(crate) fn answers_of_parts(cut: &PrivateQuery, parts: &[NoisyGrouping<'_>]) -> Result<(Answers, Vec<usize>)> {
     let backend = Backend::empty()?;
     let mut notes = Vec::new();
-    let branch = Released::of(cut, parts, &mut notes, backend)?;
+    let branch = ReleasedQuery::of(cut, parts, &mut notes, backend)?;
     let QueryAnswer { batch, rows } = above::run(&cut.plan, &cut.aggregate, &released(cut, &branch.noisy)?, backend)?;
     let places: Vec<ReleasedCell> = rows.iter().map(|cell| ReleasedCell { branch: 0, cell: *cell }).collect();
     Ok((answered(&cut.plan, &[branch], &batch, &places, notes)?, rows))
@@ -143,12 +152,12 @@ pub(crate) fn answers_of_parts(cut: &PrivateQuery, parts: &[Part<'_>]) -> Result
 /// From the noisy cells of the branches of a UNION ALL to the columns of all; with each branch goes what it gives to the union.
 pub(crate) fn answers_of_union(
     plan: &LogicalPlan,
-    branches: &[(&PrivateQuery, &LogicalPlan, Vec<Part<'_>>)],
+    branches: &[(&PrivateQuery, &LogicalPlan, Vec<NoisyGrouping<'_>>)],
 ) -> Result<Answers> {
     let backend = Backend::empty()?;
     let (mut notes, mut all, mut batches, mut places) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (index, (cut, part, parts)) in branches.iter().enumerate() {
-        let branch = Released::of(cut, parts, &mut notes, backend)?;
+        let branch = ReleasedQuery::of(cut, parts, &mut notes, backend)?;
         let given = above::run(part, &cut.aggregate, &released(cut, &branch.noisy)?, backend)?;
         places.extend(given.rows.iter().map(|cell| ReleasedCell { branch: index, cell: *cell }));
         batches.push(given.batch);
@@ -167,18 +176,23 @@ struct ReleasedCell {
 }
 
 /// The released cells of a query, or of a branch, and what is known of its columns.
-struct Released<'a> {
+struct ReleasedQuery<'a> {
     cut: &'a PrivateQuery,
-    noisy: Noisy,
+    noisy: NoisyIntegers,
     /// What made each cell private.
-    privates: Vec<&'a Private>,
+    privates: Vec<&'a QueryMechanism>,
     outputs: Vec<Output>,
-    unsure: Vec<Option<Unsure>>,
+    unsure: Vec<Option<ColumnUncertainty>>,
 }
 
-impl<'a> Released<'a> {
-    fn of(cut: &'a PrivateQuery, parts: &[Part<'a>], notes: &mut Vec<String>, backend: &Backend) -> Result<Self> {
-        let mut noisy = Noisy { keys: Vec::new(), cells: Vec::new() };
+impl<'a> ReleasedQuery<'a> {
+    fn of(
+        cut: &'a PrivateQuery,
+        parts: &[NoisyGrouping<'a>],
+        notes: &mut Vec<String>,
+        backend: &Backend,
+    ) -> Result<Self> {
+        let mut noisy = NoisyIntegers { keys: Vec::new(), cells: Vec::new() };
         let (mut unsure, mut privates) = (Vec::new(), Vec::new());
         for part in parts {
             noisy.keys.extend_from_slice(&part.noisy.keys);
@@ -239,7 +253,7 @@ pub(crate) fn depends_on_quantiles(cut: &PrivateQuery, output: &Output) -> bool 
 /// The answer: its rows as they are shown, and where each comes from.
 fn answered(
     plan: &LogicalPlan,
-    branches: &[Released<'_>],
+    branches: &[ReleasedQuery<'_>],
     batch: &RecordBatch,
     places: &[ReleasedCell],
     mut notes: Vec<String>,
@@ -294,7 +308,7 @@ pub(crate) fn rows_without_a_key(keys: &[GroupKey]) -> Option<String> {
 }
 
 /// Puts what is known of more rows behind what is known of some.
-fn join(unsure: &mut Vec<Option<Unsure>>, more: Vec<Option<Unsure>>) {
+fn join(unsure: &mut Vec<Option<ColumnUncertainty>>, more: Vec<Option<ColumnUncertainty>>) {
     if unsure.is_empty() {
         *unsure = more;
         return;
@@ -310,7 +324,7 @@ pub(crate) const RANK_ERROR: &str = "_rank_error";
 
 /// An output column; behind one that depends on quantiles, what is known about its error.
 fn published(
-    branches: &[Released<'_>],
+    branches: &[ReleasedQuery<'_>],
     batch: &RecordBatch,
     index: usize,
     places: &[ReleasedCell],
@@ -344,7 +358,7 @@ fn published(
 }
 
 fn column(
-    branches: &[Released<'_>],
+    branches: &[ReleasedQuery<'_>],
     batch: &RecordBatch,
     index: usize,
     places: &[ReleasedCell],
@@ -402,8 +416,8 @@ pub(crate) fn cell(value: &ScalarValue) -> Cell {
 }
 
 /// The released table, in the aggregate's order and types.
-pub(crate) fn released(cut: &PrivateQuery, noisy: &Noisy) -> Result<Vec<ArrayRef>> {
-    let cells: Vec<Numbers> = noisy.cells.iter().map(NoisyCell::numbers).collect();
+pub(crate) fn released(cut: &PrivateQuery, noisy: &NoisyIntegers) -> Result<Vec<ArrayRef>> {
+    let cells: Vec<CellNumbers> = noisy.cells.iter().map(NoisyCell::numbers).collect();
     let kinds = cut.aggregate.schema.fields().iter().skip(cut.query.keys.len()).map(|field| field.data_type());
     let typed = cut.query.aggregates.iter().zip(kinds).map(|(aggregate, kind)| {
         let numbers = cells.iter().map(|cell| value(aggregate, cell));
@@ -422,7 +436,7 @@ pub(crate) fn released(cut: &PrivateQuery, noisy: &Noisy) -> Result<Vec<ArrayRef
 }
 
 /// An aggregate from released numbers.
-pub(crate) fn value(aggregate: &Computation, numbers: &Numbers) -> f64 {
+pub(crate) fn value(aggregate: &Computation, numbers: &CellNumbers) -> f64 {
     let cell = &numbers.sums;
     match aggregate {
         Computation::Count(measure) => cell[*measure],

@@ -6,14 +6,14 @@
 //! it the smallest and the largest for values that lie in other ways.
 
 use super::answer::released;
-use super::noisy::{Noisy, NoisyCell};
+use super::noisy::{NoisyCell, NoisyIntegers};
 use super::uncertainty::uncertainties;
-use super::{Private, rank_error};
+use super::{QueryMechanism, rank_error};
 use crate::error::{Error, Result};
 use crate::project::Request;
 use crate::release::field::Field;
-use crate::release::plan::{Assumed, Expected};
-use crate::sql::analyse::query::{Computation, Measure, What};
+use crate::release::plan::{AssumedError, ExpectedError};
+use crate::sql::analyse::query::{Computation, Measure, Summand};
 use crate::sql::{PrivateQuery, above};
 use crate::tables::Backend;
 use datafusion::common::ScalarValue;
@@ -34,7 +34,7 @@ pub(crate) fn rows(request: &Request) -> Result<u64> {
 
 /// How the values of a made-up cell lie between their bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Lie {
+enum ValuePlacement {
     Evenly,
     AllLow,
     AllHigh,
@@ -42,9 +42,15 @@ enum Lie {
     HalfAtEachEnd,
 }
 
-const LIES: [Lie; 5] = [Lie::Evenly, Lie::AllLow, Lie::AllHigh, Lie::InTheMiddle, Lie::HalfAtEachEnd];
+const LIES: [ValuePlacement; 5] = [
+    ValuePlacement::Evenly,
+    ValuePlacement::AllLow,
+    ValuePlacement::AllHigh,
+    ValuePlacement::InTheMiddle,
+    ValuePlacement::HalfAtEachEnd,
+];
 
-impl Lie {
+impl ValuePlacement {
     /// The mean and the mean square of values from `low` to `high`.
     fn moments(self, low: f64, high: f64) -> (f64, f64) {
         let middle = (low + high) / 2.0;
@@ -60,11 +66,11 @@ impl Lie {
     /// A measure of a cell of this many rows, each of another owner and none without a value.
     fn measure(self, measure: &Measure, rows: u64) -> i128 {
         let mean = match measure.what {
-            What::Owners | What::Rows | What::Present | What::Different => 1.0,
-            What::Steps { grid, centre } => {
+            Summand::Owners | Summand::Rows | Summand::Present | Summand::Different => 1.0,
+            Summand::Steps { grid, centre } => {
                 self.moments_of(grid.steps(grid.lower) - centre, grid.steps(grid.upper) - centre).0
             }
-            What::Squares { grid, centre } => {
+            Summand::Squares { grid, centre } => {
                 self.moments_of(grid.steps(grid.lower) - centre, grid.steps(grid.upper) - centre).1
             }
         };
@@ -77,7 +83,12 @@ impl Lie {
 }
 
 /// The error to expect of each output column.
-pub(crate) fn expected(cut: &PrivateQuery, private: &Private, rows: u64, backend: &Backend) -> Result<Vec<Expected>> {
+pub(crate) fn expected(
+    cut: &PrivateQuery,
+    private: &QueryMechanism,
+    rows: u64,
+    backend: &Backend,
+) -> Result<Vec<ExpectedError>> {
     expected_of(cut, &cut.query.measures, made_up_key(cut)?, (private, rows), backend)
 }
 
@@ -86,13 +97,13 @@ pub(crate) fn expected_of(
     cut: &PrivateQuery,
     measures: &[Measure],
     key: Vec<ScalarValue>,
-    (private, rows): (&Private, u64),
+    (private, rows): (&QueryMechanism, u64),
     backend: &Backend,
-) -> Result<Vec<Expected>> {
+) -> Result<Vec<ExpectedError>> {
     let cell = |sums: Vec<i128>| NoisyCell { sums, quantiles: vec![0.0; private.quantiles.len()] };
-    let lying = |lie: &Lie| cell(measures.iter().map(|measure| lie.measure(measure, rows)).collect());
+    let lying = |lie: &ValuePlacement| cell(measures.iter().map(|measure| lie.measure(measure, rows)).collect());
     let cells: Vec<NoisyCell> = LIES.iter().map(lying).collect();
-    let points = Noisy { keys: vec![key; cells.len()], cells };
+    let points = NoisyIntegers { keys: vec![key; cells.len()], cells };
     let unsure = uncertainties(cut, &points, private, backend)?;
     // What fails on every number, such as a pattern that is none, fails here and not after the charge.
     above::run(&cut.plan, &cut.aggregate, &released(cut, &points)?, backend)?;
@@ -114,16 +125,16 @@ pub(crate) fn expected_of(
             (_, None, Some(assumed)) => assumed.words(),
             (_, None, None) => "depends on the released numbers; stands beside each of them".to_string(),
         };
-        all.push(Expected { column: output.name, standard_error, cells: Vec::new(), assumed, about });
+        all.push(ExpectedError { column: output.name, standard_error, cells: Vec::new(), assumed, about });
     }
     Ok(all)
 }
 
-fn assumed(rows: u64, lying: &[f64]) -> Option<Assumed> {
+fn assumed(rows: u64, lying: &[f64]) -> Option<AssumedError> {
     let least = lying.iter().copied().fold(f64::INFINITY, f64::min);
     let most = lying.iter().copied().fold(0.0, f64::max);
     // What is certain for such a cell is not for another: no error of 0 is planned.
-    lying.iter().all(|error| error.is_finite() && *error > 0.0).then_some(Assumed {
+    lying.iter().all(|error| error.is_finite() && *error > 0.0).then_some(AssumedError {
         rows,
         standard_error: lying[0],
         least,

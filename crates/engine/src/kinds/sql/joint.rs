@@ -7,7 +7,7 @@
 //! Bounds differ, and the noise is on whole numbers of one unit: with L the largest bound, number i counts in steps of 1/wᵢ, wᵢ = ⌊L/aᵢ⌋, moves by at most wᵢaᵢ ≤ L of them, gets its
 //! coordinate of the noise, and is rounded to a whole number again, which is post-processing.
 
-use super::{AnalysedQuery, PricedQuery, Private};
+use super::{AnalysedQuery, PricedQuery, QueryMechanism};
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal};
 use crate::release::field::{Field, Word};
@@ -16,11 +16,11 @@ use crate::release::price::noise::Noise;
 use crate::sql::analyse::query::{Computation, Query};
 use crate::sql::analyse::sensitivity;
 use crate::sql::{PrivateQuery, above};
-use scumble::calibrate::{Moved, epsilon_for_pure, scale_for_pure};
+use scumble::calibrate::{ShiftNorms, epsilon_for_pure, scale_for_pure};
 use scumble::event::{Event, Moves, Shift};
 use scumble::mechanism::k_norm::KNormMechanism;
 use scumble::noise::BitSource;
-use scumble::noise::tape::{self, Input, Said};
+use scumble::noise::tape::{self, Announcement, MechanismInput};
 use scumble::quantity::{Beta, Epsilon, Exact, Scale, Sensitivity};
 use scumble::scope::Scope;
 use std::rc::Rc;
@@ -50,7 +50,7 @@ impl Word for Sharing {
 
 /// One noise for all numbers of a cell.
 #[derive(Debug, Clone)]
-pub(crate) struct Joint {
+pub(crate) struct JointNoise {
     mechanism: KNormMechanism,
     epsilon: Epsilon,
     moves: Moves,
@@ -101,13 +101,13 @@ pub(crate) fn shared(query: &AnalysedQuery, each: PricedQuery) -> Result<PricedQ
     if !wanted || hindrance(query, &each.cost).is_some() {
         return Ok(each);
     }
-    let Some(joint) = Joint::within(&query.cut.query, &each.cost)? else { return Ok(each) };
+    let Some(joint) = JointNoise::within(&query.cut.query, &each.cost)? else { return Ok(each) };
     let apart: f64 = each.calibrated.noises.iter().map(Noise::standard_deviation).sum();
     if query.sharing == Sharing::Auto && joint.total() >= apart {
         return Ok(each);
     }
     let events = vec![joint.event()];
-    let private = Private { joint: Some(Rc::new(joint)), ..each.private };
+    let private = QueryMechanism { joint: Some(Rc::new(joint)), ..each.private };
     Ok(PricedQuery { private, events, ..each })
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn note(query: &AnalysedQuery, priced: &PricedQuery) -> Option<String
         ));
     }
     let possible = query.sharing != Sharing::Each && hindrance(query, &priced.cost).is_none();
-    let joint = possible.then(|| Joint::within(&query.cut.query, &priced.cost).ok().flatten()).flatten()?;
+    let joint = possible.then(|| JointNoise::within(&query.cut.query, &priced.cost).ok().flatten()).flatten()?;
     let why = if joint.total() < apart {
         ", but there is a delta, and noise for each adds up better over many releases"
     } else {
@@ -141,7 +141,7 @@ fn published_as_they_are(cut: &PrivateQuery) -> bool {
     above::outputs(&cut.plan, &cut.aggregate).is_ok_and(|outputs| outputs.iter().all(is_direct))
 }
 
-impl Joint {
+impl JointNoise {
     /// The noise that a cost of ε alone pays for; none where a number cannot move at all.
     ///
     /// # Guarantee
@@ -153,7 +153,7 @@ impl Joint {
             CostScope::Presence => Scope::Presence,
             CostScope::Person | CostScope::Attribute => Scope::Person,
         };
-        let moved = Moved::of(&together.moves, &scope);
+        let moved = ShiftNorms::of(&together.moves, &scope);
         if moved.is_nothing() {
             return Ok(None);
         }
@@ -192,10 +192,10 @@ impl Joint {
     }
 
     /// For a test that replays it: each number in units of which a move costs ε = 1.
-    fn said(&self, sums: &[i128]) -> Said {
+    fn said(&self, sums: &[i128]) -> Announcement {
         let unit = |(sum, steps): (&i128, &i128)| *sum as f64 * *steps as f64 / self.scale.get();
-        let input = Input::Jointly(sums.iter().zip(&self.steps).map(unit).collect());
-        Said { name: "joint noise", law: Some(("pure", vec![1.0])), input }
+        let input = MechanismInput::Jointly(sums.iter().zip(&self.steps).map(unit).collect());
+        Announcement { name: "joint noise", law: Some(("pure", vec![1.0])), input }
     }
 
     /// The standard error of a number, in its own steps.

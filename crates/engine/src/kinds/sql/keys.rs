@@ -1,11 +1,11 @@
 //! Queries that ask for keys and for nothing else (`SELECT DISTINCT k`): no number of owners is published, so that none needs noise. Each key is
 //! published with the largest probability that its (ε, δ) allows, where that takes fewer owners than a noisy number of them and a threshold.
 
-use super::{AnalysedQuery, PricedQuery, Private};
-use crate::budget::Spent;
+use super::{AnalysedQuery, PricedQuery, QueryMechanism};
+use crate::budget::Odometer;
 use crate::error::Result;
 use crate::project::{Cost, CostScope, Goal};
-use crate::release::plan::Expected;
+use crate::release::plan::ExpectedError;
 use crate::sql::analyse::sensitivity;
 use crate::sql::{PrivateQuery, above};
 use scumble::mechanism::stability::KeySelection;
@@ -33,7 +33,7 @@ pub(crate) fn selected(query: &AnalysedQuery, noisy: &PricedQuery) -> Result<Opt
         return Ok(None);
     }
     let events = selection.events_moving(&query.moves[owners])?;
-    let private = Private { selection: Some(Rc::new(selection)), threshold: None, ..noisy.private.clone() };
+    let private = QueryMechanism { selection: Some(Rc::new(selection)), threshold: None, ..noisy.private.clone() };
     let (cost, calibrated) = (noisy.cost.clone(), noisy.calibrated.clone());
     Ok(Some(PricedQuery { cost, calibrated, private, owners_needed: Some(needed), events, parts: Vec::new() }))
 }
@@ -56,7 +56,7 @@ pub(crate) fn within(cost: &Cost, delta: f64, keys: u64) -> Result<Option<KeySel
         return Ok(None);
     }
     let selection = KeySelection::new(Epsilon::new(one)?, Delta::new(own)?, keys)?;
-    let spent = Spent::of(&selection.events()?, &scope)?;
+    let spent = Odometer::of(&selection.events()?, &scope)?;
     let fits = spent.pure_sum().is_some_and(|sum| sum <= *epsilon) && *spent.delta() <= Exact::from_f64(delta)?;
     Ok(fits.then_some(selection))
 }
@@ -71,10 +71,10 @@ pub(crate) fn note(selection: &KeySelection) -> Result<String> {
 }
 
 /// What to expect of the keys.
-pub(crate) fn expected(cut: &PrivateQuery, private: &Private) -> Result<Option<Expected>> {
+pub(crate) fn expected(cut: &PrivateQuery, private: &QueryMechanism) -> Result<Option<ExpectedError>> {
     let Some(selection) = &private.selection else { return Ok(None) };
     let names: Vec<String> = above::outputs(&cut.plan, &cut.aggregate)?.into_iter().map(|output| output.name).collect();
-    Ok(Some(Expected {
+    Ok(Some(ExpectedError {
         column: names.join(", "),
         standard_error: None,
         cells: Vec::new(),

@@ -24,7 +24,7 @@ pub(crate) use bounding::ShareCut;
 pub(crate) use columns::columns;
 pub use columns::{ColumnKind, PublishedColumn, parameters, refuse_too_long};
 
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::place::{Origin, Place};
 #[cfg(test)]
@@ -34,21 +34,21 @@ use crate::release::estimates::Estimates;
 use crate::release::field::{Field, ListedField};
 use crate::release::output::{ENDS, check_names};
 use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
-use crate::release::price::noise::{Calibrated, Demand, Noise, calibrate, described, threshold};
+use crate::release::price::noise::{CalibratedNoise, Demand, Noise, calibrate, described, threshold};
 use crate::release::price::{limits, needs};
 use crate::release::rows::fields::{BOUNDING, bounding};
 use crate::release::rows::integers::IntegersBeside;
 use crate::release::{CostAbout, Kind, Publication};
-use crate::sql::analyse::query::{Computation, QuantileOf, Query, Rank, What};
+use crate::sql::analyse::query::{ColumnQuantile, Computation, Query, Rank, Summand};
 use crate::sql::analyse::sensitivity;
-use crate::sql::analyse::sets::Set;
+use crate::sql::analyse::sets::KeyGrouping;
 use crate::sql::{PrivateQuery, SqlQuery, above, text as window};
 use crate::tables::Backend;
 use crate::tables::bounding::{Bounds, Contribution};
 use answer::{DrawnNoise, answers_of_rows, noised};
-use bounding::{BoundingLook, BoundingReport, Tally};
-use joint::{Joint, Sharing};
-use passed::Passed;
+use bounding::{BoundingLook, BoundingReport, BoundingTally};
+use joint::{JointNoise, Sharing};
+use passed::ThresholdEvidence;
 use scumble::event::{Event, Moves, Word};
 use scumble::mechanism::quantile::Quantile;
 use scumble::mechanism::stability::KeySelection;
@@ -235,8 +235,8 @@ pub(crate) struct AnalysedQuery {
 /// A query at a cost.
 pub(crate) struct PricedQuery {
     cost: Cost,
-    calibrated: Calibrated,
-    private: Private,
+    calibrated: CalibratedNoise,
+    private: QueryMechanism,
     /// With how many owners a key is published with probability 95%; none where all keys are public.
     owners_needed: Option<u64>,
     events: Vec<Event>,
@@ -246,7 +246,7 @@ pub(crate) struct PricedQuery {
 
 /// What makes the exact answer private.
 #[derive(Debug, Clone, Default)]
-struct Private {
+struct QueryMechanism {
     /// The noise of each measure.
     noises: Vec<Noise>,
     /// The mechanism of each quantile.
@@ -256,16 +256,16 @@ struct Private {
     /// Which keys are published instead, where nothing but keys is asked for.
     selection: Option<Rc<KeySelection>>,
     /// The one noise of all measures of a cell, instead of that of each.
-    joint: Option<Rc<Joint>>,
+    joint: Option<Rc<JointNoise>>,
     /// The noise of each number of the bounding report.
     report: Vec<Noise>,
 }
 
-impl Private {
+impl QueryMechanism {
     /// The measure that decides which keys are published, and what is known of it where one is; none where all keys are public.
-    fn passed(&self, cut: &PrivateQuery) -> Option<(usize, Passed)> {
+    fn passed(&self, cut: &PrivateQuery) -> Option<(usize, ThresholdEvidence)> {
         let (least, owners) = self.threshold.zip(cut.query.owners())?;
-        Some((owners, Passed::new(&self.noises[owners], least)?))
+        Some((owners, ThresholdEvidence::new(&self.noises[owners], least)?))
     }
 }
 
@@ -280,7 +280,7 @@ impl AnalysedQuery {
     fn of_cut(sql: &str, cut: PrivateQuery, rows: u64, project: &Project) -> Result<Self> {
         let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
         check_names(outputs.iter().map(|output| (output.name.as_str(), !output.aggregates.is_empty())), &[])?;
-        let part = |set: &Set| Self::of(sql, set.cut.clone(), rows, project);
+        let part = |set: &KeyGrouping| Self::of(sql, set.cut.clone(), rows, project);
         let parts = cut.sets.iter().map(part).collect::<Result<Vec<Self>>>()?;
         Ok(Self { parts, ..Self::of(sql, cut, rows, project)? })
     }
@@ -312,7 +312,7 @@ impl AnalysedQuery {
     }
 
     /// The same with a bounding report.
-    fn with_report(mut self, wish: &bounding::Wish, goal: &Goal) -> Result<Self> {
+    fn with_report(mut self, wish: &bounding::BoundingRequest, goal: &Goal) -> Result<Self> {
         if !self.parts.is_empty() {
             return Err(Error::input(
                 "bounding_report is given for one grouping, and this query has several: release the one that you need it for by itself",
@@ -356,7 +356,7 @@ impl AnalysedQuery {
     }
 
     /// The query with this noise.
-    fn priced(&self, cost: &Cost, calibrated: Calibrated) -> Result<PricedQuery> {
+    fn priced(&self, cost: &Cost, calibrated: CalibratedNoise) -> Result<PricedQuery> {
         let query = &self.cut.query;
         let mut events = Vec::new();
         let threshold = Threshold::of(&calibrated, query)?;
@@ -377,7 +377,7 @@ impl AnalysedQuery {
             .as_ref()
             .map(|threshold| selection::owners_needed(threshold.least, &calibrated.noises[threshold.measure]));
         let quantiles = query.quantiles.iter().zip(&calibrated.quantiles);
-        let private = Private {
+        let private = QueryMechanism {
             noises: calibrated.noises.clone(),
             quantiles: quantiles.map(|(one, epsilon)| mechanism(query, one, *epsilon)).collect::<Result<_>>()?,
             threshold: threshold.map(|threshold| threshold.least),
@@ -425,8 +425,8 @@ impl AnalysedQuery {
                 None => limits::of_query(&cut, &calibrated.noises, &events)?,
             },
             counted: match report {
-                Some(_) => Counted::Other("what bounding cuts off is published beside it".into()),
-                None => Counted::of_query(&cut, &calibrated.noises)?,
+                Some(_) => ReleasedStatistic::Other("what bounding cuts off is published beside it".into()),
+                None => ReleasedStatistic::of_query(&cut, &calibrated.noises)?,
             },
             estimates: match &report {
                 Some(report) => estimates.map(|estimates| estimates.except(&report.about())),
@@ -441,7 +441,7 @@ impl AnalysedQuery {
                     let noisy = noised(&cut, charged.read(&cut)?, &private, &mut DrawnNoise(charged.bits()));
                     return Ok(answers_of_rows(&cut, &noisy, &private)?.0);
                 };
-                let mut tally = Tally::default();
+                let mut tally = BoundingTally::default();
                 let (bounds, wide) = (report.bounds, report.wide);
                 let (integers, beside) = charged.read(IntegersBeside {
                     query: &cut,
@@ -539,7 +539,7 @@ struct Threshold {
 
 impl Threshold {
     /// None where all keys are public.
-    fn of(calibrated: &Calibrated, query: &Query) -> Result<Option<Self>> {
+    fn of(calibrated: &CalibratedNoise, query: &Query) -> Result<Option<Self>> {
         let (Some(delta), Some(measure)) = (calibrated.key_delta, query.owners()) else { return Ok(None) };
         let keys = sensitivity::keys_per_owner(query);
         let least = threshold(&calibrated.noises[measure], delta, keys)?;
@@ -553,7 +553,7 @@ impl Threshold {
 }
 
 /// The mechanism of one quantile.
-fn mechanism(query: &Query, quantile: &QuantileOf, epsilon: Epsilon) -> Result<Quantile> {
+fn mechanism(query: &Query, quantile: &ColumnQuantile, epsilon: Epsilon) -> Result<Quantile> {
     quantile.rank.mechanism(query.ranked[quantile.ranked].last_key(), epsilon)
 }
 
@@ -563,25 +563,25 @@ fn rank_error(quantile: &Quantile) -> Result<f64> {
 }
 
 /// The step of a measure that is published as it is.
-fn step(what: &What, aggregates: &[Computation]) -> Option<f64> {
+fn step(what: &Summand, aggregates: &[Computation]) -> Option<f64> {
     let centred =
         aggregates.iter().any(|aggregate| !matches!(aggregate, Computation::Count(_) | Computation::Sum { .. }));
     match what {
-        What::Owners | What::Rows | What::Present | What::Different if !centred => Some(1.0),
-        What::Owners => Some(1.0),
-        What::Steps { grid, centre: 0 } if !centred => Some(grid.step),
+        Summand::Owners | Summand::Rows | Summand::Present | Summand::Different if !centred => Some(1.0),
+        Summand::Owners => Some(1.0),
+        Summand::Steps { grid, centre: 0 } if !centred => Some(grid.step),
         _ => None,
     }
 }
 
-fn describe(what: &What) -> String {
+fn describe(what: &Summand) -> String {
     match what {
-        What::Owners => "number of owners".to_string(),
-        What::Rows => "number of rows".to_string(),
-        What::Present => "number of values".to_string(),
-        What::Different => "number of different values".to_string(),
-        What::Steps { grid, centre } => format!("sum of values in steps of {}, less {centre} each", grid.step),
-        What::Squares { grid, centre } => {
+        Summand::Owners => "number of owners".to_string(),
+        Summand::Rows => "number of rows".to_string(),
+        Summand::Present => "number of values".to_string(),
+        Summand::Different => "number of different values".to_string(),
+        Summand::Steps { grid, centre } => format!("sum of values in steps of {}, less {centre} each", grid.step),
+        Summand::Squares { grid, centre } => {
             format!("sum of squares of values in steps of {}, less {centre} each", grid.step)
         }
     }

@@ -7,14 +7,14 @@ use datafusion::common::ScalarValue;
 
 /// The released numbers of one cell, as they are or moved.
 #[derive(Clone)]
-pub(crate) struct Numbers {
+pub(crate) struct CellNumbers {
     pub sums: Vec<f64>,
     pub quantiles: Vec<f64>,
 }
 
 /// The released cells.
 #[derive(Debug, Clone)]
-pub(crate) struct Noisy {
+pub(crate) struct NoisyIntegers {
     pub keys: Vec<Vec<ScalarValue>>,
     pub cells: Vec<NoisyCell>,
 }
@@ -29,8 +29,8 @@ pub(crate) struct NoisyCell {
 
 impl NoisyCell {
     /// As fractions.
-    pub fn numbers(&self) -> Numbers {
-        Numbers { sums: self.sums.iter().map(|number| *number as f64).collect(), quantiles: self.quantiles.clone() }
+    pub fn numbers(&self) -> CellNumbers {
+        CellNumbers { sums: self.sums.iter().map(|number| *number as f64).collect(), quantiles: self.quantiles.clone() }
     }
 }
 

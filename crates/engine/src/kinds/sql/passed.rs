@@ -12,7 +12,7 @@ use std::cell::RefCell;
 
 /// What a number of owners that passed a threshold says.
 #[derive(Debug, Clone)]
-pub(crate) struct Passed {
+pub(crate) struct ThresholdEvidence {
     noise: Noise,
     /// The threshold.
     least: f64,
@@ -33,7 +33,7 @@ const NEVER: f64 = 1e-9;
 /// A law is known at this many places for each of its deviations.
 const PLACES: f64 = 2000.0;
 
-impl Passed {
+impl ThresholdEvidence {
     /// None for a noise of which the law is not known here.
     pub fn new(noise: &Noise, least: i64) -> Option<Self> {
         let (least, far) = (least as f64, noise.quantile(NEVER) + 1.0);
@@ -134,7 +134,7 @@ mod tests {
         for noise in noises.iter().chain(&others) {
             let (reach, law) = law(noise);
             for least in [1, 2, 5, noise.quantile(1e-4) as i64 + 1, noise.quantile(1e-8) as i64 + 1] {
-                let passed = Passed::new(noise, least).unwrap();
+                let passed = ThresholdEvidence::new(noise, least).unwrap();
                 for owners in (1..least + 2 * reach).step_by(1 + least as usize / 20) {
                     let numbers = (owners - reach..).zip(&law).filter(|(number, _)| *number >= least);
                     let (mut held, mut shown, mut plain) = (0.0, 0.0, 0.0);
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn it_changes_what_is_near_the_threshold_and_nothing_else() {
         let noise = Noise::gaussian(Sigma::new(10.0).unwrap());
-        let passed = Passed::new(&noise, 60).unwrap();
+        let passed = ThresholdEvidence::new(&noise, 60).unwrap();
         assert!(passed.low_at(61.0, 0.05) < 20.0 && passed.low_at(60.0, 0.05) == 1.0, "{}", passed.low_at(61.0, 0.05));
         assert_eq!(passed.low_at(500.0, 0.05), 500.0 - noise.quantile(0.05));
         assert_eq!((passed.beyond_at(500.0, 0.05), passed.beyond_at(150.0, 0.05)), (0.0, 0.0));
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn large_noises_are_known_at_some_places() {
         let noise = Noise::gaussian(Sigma::new(40_000.0).unwrap());
-        let passed = Passed::new(&noise, 200_000).unwrap();
+        let passed = ThresholdEvidence::new(&noise, 200_000).unwrap();
         assert!(passed.step == 20.0 && passed.tails.len() < 60_000);
         let near = passed.low_at(210_000.0, 0.05);
         assert!((1.0..130_000.0).contains(&near), "{near}");

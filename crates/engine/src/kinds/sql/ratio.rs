@@ -6,12 +6,12 @@
 //! A tangent at the released numbers instead covered 74–86% in groups of 30–200 rows, and said ± 0 where the mean was clamped to a bound.
 
 use super::region::ANYTHING;
-use super::spread::{Cumulants, Law, SMALL};
+use super::spread::{Cumulants, NoiseLaw, SMALL};
 use crate::release::output::Uncertainty;
 use crate::sql::above::formula::Span;
 
 /// The quantile of noise_sum − m·noise_count in units of its deviation.
-fn units(sum: Law, count: Law, m: f64) -> f64 {
+fn units(sum: NoiseLaw, count: NoiseLaw, m: f64) -> f64 {
     let mut both = Cumulants::default();
     both.add(sum.deviation, sum.kurtosis);
     both.add(m * count.deviation, count.kurtosis);
@@ -22,17 +22,17 @@ fn units(sum: Law, count: Law, m: f64) -> f64 {
 ///
 /// # Guarantee
 /// The interval is wider than nothing if the bounds are: where the mean is clamped it reaches as far from the bound as it would have on either side.
-pub(crate) fn mean(sum: (f64, Law), count: (f64, Law), least: f64, most: f64) -> Uncertainty {
+pub(crate) fn mean(sum: (f64, NoiseLaw), count: (f64, NoiseLaw), least: f64, most: f64) -> Uncertainty {
     let ((sum, of_sum), (count, of_count)) = (sum, count);
     let middle = (sum / count.max(1.0)).clamp(least, most);
     // The widest of the laws that the mean may have here.
     let z = [least, middle, most].into_iter().map(|m| units(of_sum, of_count, m)).fold(0.0, f64::max);
     let everything = (least, most);
     let (set, half) = match fieller(sum, count, (z * of_sum.deviation).powi(2), (z * of_count.deviation).powi(2)) {
-        Set::Interval(low, high) => ((low.max(least), high.min(most)), (high - low) / 2.0),
-        Set::Outside(low, high) if low < least => ((high.max(least), most), f64::INFINITY),
-        Set::Outside(low, high) if high > most => ((least, low.min(most)), f64::INFINITY),
-        Set::Outside(..) | Set::Everything => (everything, f64::INFINITY),
+        RatioSet::Interval(low, high) => ((low.max(least), high.min(most)), (high - low) / 2.0),
+        RatioSet::Outside(low, high) if low < least => ((high.max(least), most), f64::INFINITY),
+        RatioSet::Outside(low, high) if high > most => ((least, low.min(most)), f64::INFINITY),
+        RatioSet::Outside(..) | RatioSet::Everything => (everything, f64::INFINITY),
     };
     let set = if set.0 <= set.1 { set } else { everything };
     let (low, high) = match of_sum.deviation.max(of_count.deviation) < SMALL {
@@ -61,23 +61,23 @@ fn hull(one: (f64, f64), other: (f64, f64)) -> (f64, f64) {
 }
 
 /// {m : (sum − m·count)² ≤ a + m²·b}.
-enum Set {
+enum RatioSet {
     Interval(f64, f64),
     /// All but what lies between.
     Outside(f64, f64),
     Everything,
 }
 
-fn fieller(sum: f64, count: f64, a: f64, b: f64) -> Set {
+fn fieller(sum: f64, count: f64, a: f64, b: f64) -> RatioSet {
     let (square, middle) = (count * count - b, sum * count);
     // (sum·count)² − (count² − b)·(sum² − a), without the difference of what is large.
     let discriminant = a * count * count + b * sum * sum - a * b;
     if square == 0.0 || discriminant <= 0.0 || !discriminant.is_finite() {
-        return Set::Everything;
+        return RatioSet::Everything;
     }
     let root = discriminant.sqrt();
     let (one, other) = ((middle - root) / square, (middle + root) / square);
-    if square > 0.0 { Set::Interval(one, other) } else { Set::Outside(other, one) }
+    if square > 0.0 { RatioSet::Interval(one, other) } else { RatioSet::Outside(other, one) }
 }
 
 /// A noise that is in what is above the line and in what is below it, each times a factor, and how far it gets with probability 5% divided by the number of noises.
@@ -85,7 +85,7 @@ fn fieller(sum: f64, count: f64, a: f64, b: f64) -> Set {
 pub(crate) struct SharedNoise {
     pub above: f64,
     pub below: f64,
-    pub law: Law,
+    pub law: NoiseLaw,
     pub far: f64,
 }
 
@@ -140,8 +140,8 @@ mod tests {
     use scumble::noise::InsecureSeededSource;
     use scumble::quantity::{Scale, Sigma};
 
-    fn law(deviation: f64) -> Law {
-        Law { deviation, kurtosis: 0.0, far: 2.24 * deviation }
+    fn law(deviation: f64) -> NoiseLaw {
+        NoiseLaw { deviation, kurtosis: 0.0, far: 2.24 * deviation }
     }
 
     fn noises() -> [(Noise, Noise); 6] {
@@ -169,7 +169,8 @@ mod tests {
                     for _ in 0..10_000 {
                         let sum = sum_noise.add_to_wide(count * mean_of_rows, &mut bits) as f64;
                         let noisy = count_noise.add_to_wide(count, &mut bits) as f64;
-                        let found = mean((sum, Law::of(sum_noise)), (noisy, Law::of(count_noise)), -60.0, 60.0);
+                        let found =
+                            mean((sum, NoiseLaw::of(sum_noise)), (noisy, NoiseLaw::of(count_noise)), -60.0, 60.0);
                         assert!(found.low >= -60.0 && found.high <= 60.0 && found.high > found.low, "{found:?}");
                         covered += u32::from(found.low <= mean_of_rows as f64 && mean_of_rows as f64 <= found.high);
                     }

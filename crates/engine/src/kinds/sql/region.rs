@@ -18,7 +18,7 @@
 //! probability 1 − 1e-9 is looked at too ([`FarReach`]): only what is the same there also is said to be certain. A number that was published for being large may be further down than noise reaches,
 //! and the box goes down to where it may be.
 
-use super::spread::{Cumulants, Law, NORMAL_96, NORMAL_97, SMALL};
+use super::spread::{Cumulants, NORMAL_96, NORMAL_97, NoiseLaw, SMALL};
 use crate::release::output::Uncertainty;
 use crate::release::price::noise::Noise;
 use crate::sql::above::formula::{BoxedRow, Formula, Order, Span, bounds};
@@ -40,7 +40,7 @@ pub(crate) const ANYTHING: Uncertainty =
 /// How far the noises of some numbers reach together.
 #[derive(Debug, Clone)]
 pub(crate) struct Reaches {
-    laws: Vec<Law>,
+    laws: Vec<NoiseLaw>,
     /// How far each gets: all of them together with probability 99%.
     near: Vec<f64>,
     /// How far small noises get, together with probability 96% (or 99%, where there are large ones).
@@ -79,7 +79,7 @@ impl Reaches {
     pub fn new(noises: &[&Noise]) -> Self {
         let each = -((-OUTSIDE).ln_1p() / noises.len() as f64).exp_m1();
         let of = |p: f64| noises.iter().map(|noise| noise.quantile(p)).collect::<Vec<f64>>();
-        let laws: Vec<Law> = noises.iter().map(|noise| Law::of(noise)).collect();
+        let laws: Vec<NoiseLaw> = noises.iter().map(|noise| NoiseLaw::of(noise)).collect();
         let few = laws.iter().filter(|law| law.deviation < SMALL).count();
         let (share, normal) = match few {
             0 => (BESIDE, NORMAL_96),

@@ -4,7 +4,7 @@
 use super::keys::{self, MISSED};
 use super::{AnalysedQuery, PricedQuery, Threshold};
 use crate::error::Result;
-use crate::release::price::noise::{Calibrated, Noise, calibrate};
+use crate::release::price::noise::{CalibratedNoise, Noise, calibrate};
 use crate::sql::analyse::query::Query;
 use crate::sql::analyse::sensitivity;
 use crate::tables::bounding::Bounds;
@@ -61,7 +61,7 @@ fn first(query: &AnalysedQuery, priced: &PricedQuery, needed: u64) -> Result<Str
     ))
 }
 
-fn by_threshold(calibrated: &Calibrated, query: &Query) -> Result<Option<u64>> {
+fn by_threshold(calibrated: &CalibratedNoise, query: &Query) -> Result<Option<u64>> {
     let threshold = Threshold::of(calibrated, query)?;
     Ok(threshold.map(|threshold| owners_needed(threshold.least, &calibrated.noises[threshold.measure])))
 }

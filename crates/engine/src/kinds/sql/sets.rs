@@ -1,16 +1,18 @@
 //! A query of several groupings (ROLLUP, CUBE, GROUPING SETS): each has its own noise, and its share of the cost.
 
-use super::answer::{DrawnNoise, Part, answers_of_parts, noised};
+use super::answer::{DrawnNoise, NoisyGrouping, answers_of_parts, noised};
 use super::expected::{expected_of, made_up_key};
-use super::noisy::Noisy;
-use super::{AnalysedQuery, Calibrated, Demand, Estimates, Plan, PricedQuery, Private, calibrate, selection};
-use crate::attackers::Counted;
+use super::noisy::NoisyIntegers;
+use super::{
+    AnalysedQuery, CalibratedNoise, Demand, Estimates, Plan, PricedQuery, QueryMechanism, calibrate, selection,
+};
+use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::project::Cost;
-use crate::release::plan::{Charged, Expected};
+use crate::release::plan::{ChargedAccess, ExpectedError};
 use crate::release::price::needs;
 use crate::sql::PrivateQuery;
-use crate::sql::analyse::sets::Set;
+use crate::sql::analyse::sets::KeyGrouping;
 use crate::tables::Backend;
 use scumble::event::Moves;
 use serde_json::{Value, json};
@@ -39,7 +41,7 @@ pub(crate) fn at<'q>(queries: impl Iterator<Item = &'q AnalysedQuery> + Clone, c
     let (mut noises, mut epsilons) = (calibrated.noises.iter(), calibrated.quantiles.iter());
     let mut parts = Vec::new();
     for part in queries {
-        let own = Calibrated {
+        let own = CalibratedNoise {
             noises: noises.by_ref().take(part.moves.len()).cloned().collect(),
             quantiles: epsilons.by_ref().take(part.quantile_moves.len()).copied().collect(),
             aside: Vec::new(),
@@ -48,7 +50,7 @@ pub(crate) fn at<'q>(queries: impl Iterator<Item = &'q AnalysedQuery> + Clone, c
         parts.push(part.priced(cost, own)?);
     }
     let events = parts.iter().flat_map(|part| part.events.clone()).collect();
-    let private = Private::default();
+    let private = QueryMechanism::default();
     Ok(PricedQuery { cost: cost.clone(), calibrated, private, owners_needed: None, events, parts })
 }
 
@@ -69,13 +71,13 @@ pub(crate) fn plan(query: &AnalysedQuery, priced: PricedQuery) -> Result<Plan> {
     let bounded: Vec<_> =
         cut.sets.iter().map(|set| (set.named(), set.cut.row_bounds(), !set.cut.row_keys().is_empty())).collect();
     let rule = rule(query, &priced);
-    let privates: Vec<Private> = priced.parts.into_iter().map(|part| part.private).collect();
+    let privates: Vec<QueryMechanism> = priced.parts.into_iter().map(|part| part.private).collect();
     Ok(Plan {
         rule,
         notes,
         expected,
         limits: Vec::new(),
-        counted: Counted::Other("several groupings of the same rows are published at once".into()),
+        counted: ReleasedStatistic::Other("several groupings of the same rows are published at once".into()),
         estimates: Estimates::of_several(&bounded),
         memory: needs::of_query(&cut),
         tables: cut.below.tables.iter().cloned().collect(),
@@ -84,7 +86,7 @@ pub(crate) fn plan(query: &AnalysedQuery, priced: PricedQuery) -> Result<Plan> {
         compute: Box::new(move |charged| {
             let found = drawn(&cut, &privates, charged)?;
             let parts = found.iter().zip(&privates).zip(&cut.sets);
-            let parts = parts.map(|((noisy, private), set)| Part { noisy, private, named: Some(set.named()) });
+            let parts = parts.map(|((noisy, private), set)| NoisyGrouping { noisy, private, named: Some(set.named()) });
             Ok(answers_of_parts(&cut, &parts.collect::<Vec<_>>())?.0)
         }),
     })
@@ -93,10 +95,10 @@ pub(crate) fn plan(query: &AnalysedQuery, priced: PricedQuery) -> Result<Plan> {
 /// The errors to expect of one grouping.
 pub(crate) fn expected_of_set(
     query: &AnalysedQuery,
-    set: &Set,
+    set: &KeyGrouping,
     priced: &PricedQuery,
     named: &str,
-) -> Result<Vec<Expected>> {
+) -> Result<Vec<ExpectedError>> {
     let key = whole_key(set, made_up_key(&set.cut)?, &query.cut)?;
     let of = (&priced.private, query.rows);
     let mut expected = expected_of(&query.cut, &set.cut.query.measures, key, of, Backend::empty()?)?;
@@ -105,8 +107,12 @@ pub(crate) fn expected_of_set(
 }
 
 /// The released cells of each grouping, with the keys of the whole query.
-pub(crate) fn drawn(cut: &PrivateQuery, privates: &[Private], charged: &mut Charged<'_>) -> Result<Vec<Noisy>> {
-    let noisy = |(set, private): (&Set, &Private)| {
+pub(crate) fn drawn(
+    cut: &PrivateQuery,
+    privates: &[QueryMechanism],
+    charged: &mut ChargedAccess<'_>,
+) -> Result<Vec<NoisyIntegers>> {
+    let noisy = |(set, private): (&KeyGrouping, &QueryMechanism)| {
         let noisy = noised(&set.cut, charged.read(&set.cut)?, private, &mut DrawnNoise(charged.bits()));
         in_whole(set, noisy, cut)
     };
@@ -114,13 +120,13 @@ pub(crate) fn drawn(cut: &PrivateQuery, privates: &[Private], charged: &mut Char
 }
 
 /// The cells with the keys of the whole query.
-pub(crate) fn in_whole(set: &Set, noisy: Noisy, cut: &PrivateQuery) -> Result<Noisy> {
+pub(crate) fn in_whole(set: &KeyGrouping, noisy: NoisyIntegers, cut: &PrivateQuery) -> Result<NoisyIntegers> {
     let keys = noisy.keys.into_iter().map(|key| whole_key(set, key, cut)).collect::<Result<_>>()?;
-    Ok(Noisy { keys, cells: noisy.cells })
+    Ok(NoisyIntegers { keys, cells: noisy.cells })
 }
 
 fn whole_key(
-    set: &Set,
+    set: &KeyGrouping,
     key: Vec<datafusion::common::ScalarValue>,
     cut: &PrivateQuery,
 ) -> Result<Vec<datafusion::common::ScalarValue>> {
@@ -128,7 +134,7 @@ fn whole_key(
 }
 
 fn shared(cut: &PrivateQuery) -> String {
-    let named: Vec<String> = cut.sets.iter().map(Set::named).collect();
+    let named: Vec<String> = cut.sets.iter().map(KeyGrouping::named).collect();
     format!("{} groupings share the cost equally, each with noise of its own: {}.", cut.sets.len(), named.join("; "))
 }
 

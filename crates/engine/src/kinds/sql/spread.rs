@@ -5,13 +5,13 @@ use scumble::workload::NORMAL_95;
 
 /// A noise's deviation, its excess kurtosis, and how far it gets with probability 2.5%.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Law {
+pub(crate) struct NoiseLaw {
     pub deviation: f64,
     pub kurtosis: f64,
     pub far: f64,
 }
 
-impl Law {
+impl NoiseLaw {
     /// Of discrete Laplace noise the kurtosis is 3 + 1/σ², and nobody draws an interval where σ is far below 1.
     pub fn of(noise: &Noise) -> Self {
         let kurtosis = if matches!(noise, Noise::Laplace(..)) { 3.0 } else { 0.0 };
@@ -61,7 +61,7 @@ pub(crate) const SMALL: f64 = 5.0;
 ///
 /// Of one noise that is its quantile. A sum lies on the multiples of what its factors have in common, and a width between two of these covers no more than the one below, as little as 81%
 /// for two counts with hardly any noise: it is brought up to the next one. Where the factors have nothing in common and some noise is small, all noises together are within what each is.
-pub(crate) fn half_width(noises: &[(f64, Law)], far: &[f64]) -> f64 {
+pub(crate) fn half_width(noises: &[(f64, NoiseLaw)], far: &[f64]) -> f64 {
     let all: f64 = noises.iter().zip(far).map(|((factor, _), far)| factor.abs() * far).sum();
     let mut sum = Cumulants::default();
     noises.iter().for_each(|(factor, law)| sum.add(factor * law.deviation, law.kurtosis));
@@ -114,8 +114,8 @@ mod tests {
                 for factors in [[1.0, 0.0], [0.05, 0.0], [1.0, 1.0], [1.0, -1.0], [2.0, 3.0], [1.0, 2f64.sqrt()]] {
                     let few = if factors[1] == 0.0 { 1.0 } else { 2.0 };
                     let far: Vec<f64> = noises.iter().map(|noise| noise.quantile(0.05 / few)).collect();
-                    let laws: Vec<(f64, Law)> =
-                        factors.iter().zip(noises).map(|(one, noise)| (*one, Law::of(noise))).collect();
+                    let laws: Vec<(f64, NoiseLaw)> =
+                        factors.iter().zip(noises).map(|(one, noise)| (*one, NoiseLaw::of(noise))).collect();
                     let half = half_width(&laws, &far) + 1e-9;
                     let mut draw = || -> f64 {
                         factors

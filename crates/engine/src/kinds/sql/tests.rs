@@ -1,9 +1,9 @@
 //! Queries without noise against plain queries, every neighbour of tiny tables against the claim, error bars against many runs.
 
 use super::answer::*;
-use super::noisy::{Noisy, NoisyCell, Numbers};
+use super::noisy::{CellNumbers, NoisyCell, NoisyIntegers};
 use super::*;
-use crate::budget::{Spent, one_attribute};
+use crate::budget::{Odometer, one_attribute};
 use crate::release::output::Cell;
 use crate::release::run::Runner;
 use crate::sql::analyse;
@@ -80,11 +80,11 @@ fn sample_with(text: &str) -> (Folder, Project) {
 /// A query at the cost of a request.
 struct SqlPlan {
     cut: Rc<PrivateQuery>,
-    calibrated: Calibrated,
-    private: Private,
+    calibrated: CalibratedNoise,
+    private: QueryMechanism,
     events: Vec<Event>,
     tables: Vec<String>,
-    expected: Vec<crate::release::plan::Expected>,
+    expected: Vec<crate::release::plan::ExpectedError>,
 }
 
 impl SqlPlan {
@@ -102,14 +102,14 @@ fn planned(project: &Project, sql: &str) -> Result<SqlPlan> {
 }
 
 /// No noise at all: an insecure hook that only these tests can reach.
-struct Certain(InsecureSeededSource);
+struct ZeroNoise(InsecureSeededSource);
 
-impl Chance for Certain {
+impl Chance for ZeroNoise {
     fn noised(&mut self, _: &Noise, exact: i128) -> i128 {
         exact
     }
 
-    fn noised_jointly(&mut self, _: &Joint, exact: Vec<i128>) -> Vec<i128> {
+    fn noised_jointly(&mut self, _: &JointNoise, exact: Vec<i128>) -> Vec<i128> {
         exact
     }
 
@@ -130,8 +130,8 @@ fn exact_answer(project: &Project, sql: &str) -> String {
     let integers = integers(&cut, &backend, Key(1, 2)).unwrap();
     let certain = Epsilon::new(1e5).unwrap();
     let quantiles = cut.query.quantiles.iter().map(|quantile| mechanism(&cut.query, quantile, certain).unwrap());
-    let private = Private { threshold: None, selection: None, quantiles: quantiles.collect(), ..plan.private };
-    let noisy = noised(&cut, integers, &private, &mut Certain(InsecureSeededSource::new(1)));
+    let private = QueryMechanism { threshold: None, selection: None, quantiles: quantiles.collect(), ..plan.private };
+    let noisy = noised(&cut, integers, &private, &mut ZeroNoise(InsecureSeededSource::new(1)));
     let mut answers = answers(&cut, &noisy, &private).unwrap();
     answers.columns.iter_mut().for_each(|column| column.uncertainty = None);
     answers.columns.retain(|column| !column.name.ends_with("_error"));
@@ -139,20 +139,20 @@ fn exact_answer(project: &Project, sql: &str) -> String {
 }
 
 /// All rows over tiny domains, and the exact measures of a table of such rows.
-struct Tiny {
+struct TinyTables {
     project: Project,
     sql: &'static str,
     folder: tempfile::TempDir,
 }
 
-impl Tiny {
+impl TinyTables {
     fn new(project: &str, sql: &'static str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let project = Project::parse(&folder.path().join("scumble.toml"), project).unwrap();
         Self { project, sql, folder }
     }
 
-    fn cells(&self, header: &str, rows: &[String]) -> Cells {
+    fn cells(&self, header: &str, rows: &[String]) -> CellsByText {
         std::fs::write(self.folder.path().join("t.csv"), format!("{header}\n{}\n", rows.join("\n"))).unwrap();
         let backend = Backend::with_data(&self.project, &["t".to_string()]).unwrap();
         let cut = analyse(self.sql, Bounding::default(), &self.project, &backend).unwrap();
@@ -161,12 +161,12 @@ impl Tiny {
     }
 }
 
-type Cells = BTreeMap<String, crate::sql::execute::cell::Cell>;
+type CellsByText = BTreeMap<String, crate::sql::execute::cell::ExactCell>;
 
 /// The exact pure loss of a pair of tables: noise and quantiles of all cells are independent, so that the losses add up.
-fn pure_loss(plan: &SqlPlan, left: &Cells, right: &Cells) -> f64 {
+fn pure_loss(plan: &SqlPlan, left: &CellsByText, right: &CellsByText) -> f64 {
     let query = &plan.cut.query;
-    let nothing = crate::sql::execute::cell::Cell {
+    let nothing = crate::sql::execute::cell::ExactCell {
         sums: vec![0; query.measures.len()],
         ranked: vec![BTreeMap::new(); query.ranked.len()],
     };
@@ -181,7 +181,7 @@ fn pure_loss(plan: &SqlPlan, left: &Cells, right: &Cells) -> f64 {
         }
         for (quantile, epsilon) in query.quantiles.iter().zip(&plan.calibrated.quantiles) {
             let last = query.ranked[quantile.ranked].last_key();
-            let law = |cell: &crate::sql::execute::cell::Cell| {
+            let law = |cell: &crate::sql::execute::cell::ExactCell| {
                 quantile_law(quantile.rank, last, epsilon.get(), &cell.ranked[quantile.ranked])
             };
             let (left, right) = (law(left), law(right));

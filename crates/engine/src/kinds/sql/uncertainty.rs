@@ -7,19 +7,19 @@
 //! Where that is one value, the whole is looked at once more wherever the noise ever gets: only what is one value there too is said to be certain. A wider interval of the part would not do: that of a
 //! quotient at 1 − 1e-9 is not its 95% interval times a factor, and often has no end.
 
-use super::Private;
+use super::QueryMechanism;
 use super::made::{formula, measures};
-use super::noisy::{Noisy, NoisyCell, key_columns};
-use super::passed::Passed;
+use super::noisy::{NoisyCell, NoisyIntegers, key_columns};
+use super::passed::ThresholdEvidence;
 use super::ratio::{self, SharedNoise};
 use super::region::{ANYTHING, FarReach, Reaches};
-use super::spread::{Cumulants, Law, half_width};
+use super::spread::{Cumulants, NoiseLaw, half_width};
 use crate::error::Result;
 use crate::release::output::Uncertainty;
 use crate::release::price::noise::Noise;
 use crate::sql::PrivateQuery;
 use crate::sql::above::derivation::Derivation;
-use crate::sql::above::formula::{BoxedRow, Degree, Enclosed, Formula, Order, Span, bounds};
+use crate::sql::above::formula::{BoxedRow, Degree, Formula, FormulaEnclosure, Order, Span, bounds};
 use crate::sql::above::{self, Output};
 use crate::sql::analyse::query::Computation;
 use crate::tables::Backend;
@@ -28,7 +28,7 @@ use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::datatypes::DataType;
 
 /// How unsure the rows of an output column are.
-pub(crate) struct Unsure {
+pub(crate) struct ColumnUncertainty {
     /// Of each released row, before HAVING, ORDER BY and LIMIT.
     pub rows: Vec<Uncertainty>,
     /// Whether they are equally unsure whatever the numbers are.
@@ -53,28 +53,28 @@ const LUCKY: f64 = 0.025;
 /// For each output column that is a number and depends on noise, how unsure it is.
 pub(crate) fn uncertainties(
     cut: &PrivateQuery,
-    noisy: &Noisy,
-    private: &Private,
+    noisy: &NoisyIntegers,
+    private: &QueryMechanism,
     backend: &Backend,
-) -> Result<Vec<Option<Unsure>>> {
-    let laws = private.noises.iter().map(Law::of).collect();
+) -> Result<Vec<Option<ColumnUncertainty>>> {
+    let laws = private.noises.iter().map(NoiseLaw::of).collect();
     let splits = (ALL_SPLITS / noisy.cells.len().max(1)).clamp(FEWEST_SPLITS, MOST_SPLITS);
-    let known = Known { cut, private, laws, passed: private.passed(cut), splits };
+    let known = NoiseContext { cut, private, laws, passed: private.passed(cut), splits };
     let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
     outputs.iter().map(|output| known.output(output, noisy, backend)).collect()
 }
 
-struct Known<'a> {
+struct NoiseContext<'a> {
     cut: &'a PrivateQuery,
-    private: &'a Private,
-    laws: Vec<Law>,
+    private: &'a QueryMechanism,
+    laws: Vec<NoiseLaw>,
     /// The measure that decides which keys are published, and what is known of it where one is.
-    passed: Option<(usize, Passed)>,
+    passed: Option<(usize, ThresholdEvidence)>,
     /// How many parts of a box are looked at.
     splits: usize,
 }
 
-impl Known<'_> {
+impl NoiseContext<'_> {
     /// By how much further down than its noise says a measure may be, because its key was published, in an interval that misses with probability β.
     fn beyond(&self, cell: &NoisyCell, measure: usize, beta: f64) -> f64 {
         match &self.passed {
@@ -93,12 +93,12 @@ impl Known<'_> {
         self.passed.as_ref().is_none_or(|(owners, _)| !measures.contains(owners))
     }
 
-    fn output(&self, output: &Output, noisy: &Noisy, backend: &Backend) -> Result<Option<Unsure>> {
+    fn output(&self, output: &Output, noisy: &NoisyIntegers, backend: &Backend) -> Result<Option<ColumnUncertainty>> {
         if output.aggregates.is_empty() || !output.is_number {
             return Ok(None);
         }
         let of = |aggregate: &usize| &self.cut.query.aggregates[*aggregate];
-        let unsure = |rows, is_everywhere_the_same| Ok(Some(Unsure { rows, is_everywhere_the_same }));
+        let unsure = |rows, is_everywhere_the_same| Ok(Some(ColumnUncertainty { rows, is_everywhere_the_same }));
         // What depends on other rows is off by what these are.
         if output.windowed {
             return unsure(vec![UNKNOWN; noisy.cells.len()], false);
@@ -149,7 +149,7 @@ impl Known<'_> {
             Computation::Spread { .. } | Computation::Pair(_) => {
                 let measures = once(measures(aggregate));
                 let made = formula(aggregate, &|measure| place(&measures, measure));
-                let several = Several::new(self, made, measures);
+                let several = NoisyFormula::new(self, made, measures);
                 cells.iter().map(|cell| several.interval(self, cell, &[])).collect()
             }
             Computation::Quantile(_) => vec![UNKNOWN; cells.len()],
@@ -174,10 +174,10 @@ impl Known<'_> {
     fn linear(
         &self,
         (value, factors): (f64, &[f64]),
-        fars: &Fars,
+        fars: &NoiseReach,
         (measures, cell): (&[usize], &NoisyCell),
     ) -> Uncertainty {
-        let noises: Vec<(f64, Law)> =
+        let noises: Vec<(f64, NoiseLaw)> =
             factors.iter().zip(measures).map(|(factor, measure)| (*factor, self.laws[*measure])).collect();
         let mut sum = Cumulants::default();
         noises.iter().for_each(|(factor, law)| sum.add(factor * law.deviation, law.kurtosis));
@@ -217,7 +217,7 @@ impl Known<'_> {
 
     /// How far down and up a sum of numbers is where each is within its own interval, all of them together with probability 95%: for numbers of which one
     /// may be below what its noise says, because its key was published. Taken away, it moves the sum up.
-    fn box_of(&self, cell: &NoisyCell, measures: &[usize], noises: &[(f64, Law)]) -> (f64, f64) {
+    fn box_of(&self, cell: &NoisyCell, measures: &[usize], noises: &[(f64, NoiseLaw)]) -> (f64, f64) {
         let used = measures.iter().zip(noises).filter(|(_, (factor, _))| *factor != 0.0);
         let few = used.clone().count().max(1) as f64;
         used.fold((0.0, 0.0), |(down, up), (measure, (factor, _))| {
@@ -239,7 +239,7 @@ fn place(measures: &[usize], measure: usize) -> Formula {
 }
 
 /// Several noisy numbers in a formula that is neither linear nor a quotient.
-struct Several {
+struct NoisyFormula {
     /// Over the measures, in their order.
     formula: Formula,
     measures: Vec<usize>,
@@ -247,13 +247,13 @@ struct Several {
     far: FarReach,
 }
 
-impl Several {
-    fn new(known: &Known<'_>, formula: Formula, measures: Vec<usize>) -> Self {
+impl NoisyFormula {
+    fn new(known: &NoiseContext<'_>, formula: Formula, measures: Vec<usize>) -> Self {
         let noises = known.noises(&measures);
         Self { formula, reaches: Reaches::new(&noises), far: FarReach::new(&noises), measures }
     }
 
-    fn interval(&self, known: &Known<'_>, cell: &NoisyCell, given: &[Option<f64>]) -> Uncertainty {
+    fn interval(&self, known: &NoiseContext<'_>, cell: &NoisyCell, given: &[Option<f64>]) -> Uncertainty {
         let middle: Vec<f64> = self.measures.iter().map(|measure| cell.sums[*measure] as f64).collect();
         let far = || known.far_box(cell, &self.measures, &self.far);
         let usual = self.reaches.interval(&self.formula, given, (&middle, &far), known.splits);
@@ -283,18 +283,18 @@ impl Uncertainty {
 
 /// An output column that is computed from aggregates.
 struct DerivedColumn<'a> {
-    known: &'a Known<'a>,
+    known: &'a NoiseContext<'a>,
     derivation: Derivation,
     /// The measures that it depends on, each once.
     measures: Vec<usize>,
     core: Core,
     /// What is around the core; none where that is all.
-    around: Option<Around>,
-    fars: Fars,
+    around: Option<OuterFormula>,
+    fars: NoiseReach,
 }
 
 /// What is computed from the core.
-struct Around {
+struct OuterFormula {
     /// The whole as a function of the core.
     of_core: Formula,
     /// The same where the core is NULL, as a quotient is whose divisor may be 0.
@@ -305,7 +305,7 @@ struct Around {
 }
 
 /// How far each noise gets with probability 95%, and how far all of them get together.
-struct Fars {
+struct NoiseReach {
     alone: Vec<f64>,
     together: Vec<f64>,
 }
@@ -318,11 +318,11 @@ enum Core {
     Linear(Formula),
     /// What is above and what is below the line, over the measures.
     Fraction(Formula, Formula),
-    Several(Several),
+    Several(NoisyFormula),
 }
 
 impl<'a> DerivedColumn<'a> {
-    fn new(known: &'a Known<'a>, output: &Output, backend: &Backend) -> Result<Self> {
+    fn new(known: &'a NoiseContext<'a>, output: &Output, backend: &Backend) -> Result<Self> {
         let (cut, query) = (known.cut, &known.cut.query);
         let fields = cut.aggregate.schema.fields().iter().skip(query.keys.len());
         let number = |kind: &DataType| if *kind == DataType::Int64 { DataType::Int64 } else { DataType::Float64 };
@@ -344,18 +344,18 @@ impl<'a> DerivedColumn<'a> {
             let of_core = derivation.formula.around(&core);
             let nothing = |part: &Formula| (*part == Formula::Noisy(0)).then(|| Formula::First(Vec::new()));
             let (of_nothing, whole) = (of_core.replaced(&nothing), made(&derivation.formula));
-            Around { of_core, of_nothing, whole, far: FarReach::new(&known.noises(&measures)) }
+            OuterFormula { of_core, of_nothing, whole, far: FarReach::new(&known.noises(&measures)) }
         });
         let core = match &core {
             Formula::Noisy(aggregate) if !sums(*aggregate) => Core::Aggregate(*aggregate),
             linear if linear.degree(&sums) < Degree::Other => Core::Linear(made(linear)),
             other => match other.fraction(&sums) {
                 Some((above, below)) => Core::Fraction(made(&above), made(&below)),
-                None => Core::Several(Several::new(known, made(other), measures.clone())),
+                None => Core::Several(NoisyFormula::new(known, made(other), measures.clone())),
             },
         };
         let far = |p: f64| measures.iter().map(|measure| known.private.noises[*measure].quantile(p)).collect();
-        let fars = Fars { alone: far(0.05), together: far(0.05 / measures.len().max(1) as f64) };
+        let fars = NoiseReach { alone: far(0.05), together: far(0.05 / measures.len().max(1) as f64) };
         Ok(Self { known, derivation, measures, core, around, fars })
     }
 
@@ -396,7 +396,7 @@ impl<'a> DerivedColumn<'a> {
     }
 
     /// What each noise is multiplied with.
-    fn factors(&self, here: &Enclosed) -> Vec<f64> {
+    fn factors(&self, here: &FormulaEnclosure) -> Vec<f64> {
         match &here.slopes {
             Some(slopes) => slopes.first.iter().map(|slope| slope.middle()).collect(),
             None => vec![0.0; self.measures.len()],
@@ -405,7 +405,7 @@ impl<'a> DerivedColumn<'a> {
 
     fn fraction(
         &self,
-        (up, down): (&Enclosed, &Enclosed),
+        (up, down): (&FormulaEnclosure, &FormulaEnclosure),
         (above, below): (&Formula, &Formula),
         cell: &NoisyCell,
         given: &[Option<f64>],
@@ -437,7 +437,7 @@ impl<'a> DerivedColumn<'a> {
     ///
     /// # Guarantee
     /// Where this is one value, it is the true one with probability 1 − 1e-9: the whole is that value in all of the box that noise ever reaches, or whatever the core is.
-    fn whole(&self, around: &Around, core: Uncertainty, cell: &NoisyCell, given: &[Option<f64>]) -> Uncertainty {
+    fn whole(&self, around: &OuterFormula, core: Uncertainty, cell: &NoisyCell, given: &[Option<f64>]) -> Uncertainty {
         let splits = self.known.splits;
         let span = Span::new(core.low, core.high);
         let found = match span.is_finite() {
@@ -459,7 +459,7 @@ impl<'a> DerivedColumn<'a> {
     }
 }
 
-impl Around {
+impl OuterFormula {
     /// Everything that the whole may be whatever the core is, NULL too: what an endless part does not reach has ends still, as LEAST(x, 1) has.
     fn endless(&self, given: &[Option<f64>]) -> Option<Span> {
         let at = |formula: &Formula, core: Span| formula.enclosed(BoxedRow { given, noisy: &[core] }, Order::Values);

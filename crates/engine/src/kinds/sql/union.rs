@@ -2,16 +2,16 @@
 
 #[cfg(any(test, feature = "generator"))]
 use super::answer::Chance;
-use super::answer::{DrawnNoise, Part, answers_of_union, noised};
+use super::answer::{DrawnNoise, NoisyGrouping, answers_of_union, noised};
 use super::expected::{expected, made_up_key};
-use super::noisy::{Noisy, NoisyCell};
+use super::noisy::{NoisyCell, NoisyIntegers};
 use super::sets::{self, drawn, expected_of_set};
-use super::{AnalysedQuery, Estimates, Plan, PricedQuery, Private, selection};
-use crate::attackers::Counted;
+use super::{AnalysedQuery, Estimates, Plan, PricedQuery, QueryMechanism, selection};
+use crate::attackers::ReleasedStatistic;
 use crate::error::Result;
 use crate::project::{Cost, Project};
 use crate::release::output::Answers;
-use crate::release::plan::{Charged, Expected};
+use crate::release::plan::{ChargedAccess, ExpectedError};
 use crate::release::price::needs;
 #[cfg(any(test, feature = "generator"))]
 use crate::sql::execute::integers::Integers;
@@ -73,9 +73,9 @@ impl UnionQuery {
         }
         let tables: BTreeSet<&String> = self.branches.iter().flat_map(|one| &one.query.cut.below.tables).collect();
         let mut privates = priced.parts.into_iter().map(|part| part.private);
-        let branches: Vec<Ready> = self.branches.iter().map(|branch| branch.ready(&mut privates)).collect();
+        let branches: Vec<PricedBranch> = self.branches.iter().map(|branch| branch.ready(&mut privates)).collect();
         // What fails on every number fails here and not after the charge.
-        let made_up = branches.iter().map(Ready::made_up).collect::<Result<Vec<_>>>()?;
+        let made_up = branches.iter().map(PricedBranch::made_up).collect::<Result<Vec<_>>>()?;
         answers(&self.plan, &branches, &made_up)?;
         let plan = Rc::clone(&self.plan);
         Ok(Plan {
@@ -83,7 +83,7 @@ impl UnionQuery {
             notes,
             expected: all,
             limits: Vec::new(),
-            counted: Counted::Other("several queries are published in one answer".into()),
+            counted: ReleasedStatistic::Other("several queries are published in one answer".into()),
             estimates: Estimates::of_several(&self.bounded()),
             memory: self.branches.iter().map(|branch| needs::of_query(&branch.query.cut)).fold(0, u64::saturating_add),
             tables: tables.into_iter().cloned().collect(),
@@ -105,7 +105,7 @@ impl UnionQuery {
         chance: &mut dyn Chance,
     ) -> Result<Answers> {
         let mut privates = priced.parts.iter().map(|part| part.private.clone());
-        let branches: Vec<Ready> = self.branches.iter().map(|branch| branch.ready(&mut privates)).collect();
+        let branches: Vec<PricedBranch> = self.branches.iter().map(|branch| branch.ready(&mut privates)).collect();
         let mut integers = integers.iter();
         let mut found = Vec::new();
         for branch in &branches {
@@ -163,7 +163,7 @@ impl NoisedBranch {
     }
 
     /// The errors to expect of its columns.
-    fn expected(&self, priced: &[&PricedQuery], named: &str) -> Result<Vec<Expected>> {
+    fn expected(&self, priced: &[&PricedQuery], named: &str) -> Result<Vec<ExpectedError>> {
         let cut = &self.query.cut;
         if cut.sets.is_empty() {
             let mut all = expected(cut, &priced[0].private, self.query.rows, Backend::empty()?)?;
@@ -177,23 +177,23 @@ impl NoisedBranch {
         Ok(all)
     }
 
-    fn ready(&self, privates: &mut impl Iterator<Item = Private>) -> Ready {
+    fn ready(&self, privates: &mut impl Iterator<Item = QueryMechanism>) -> PricedBranch {
         let privates = privates.take(self.noised().count()).collect();
-        Ready { cut: Rc::clone(&self.query.cut), part: Rc::clone(&self.part), privates }
+        PricedBranch { cut: Rc::clone(&self.query.cut), part: Rc::clone(&self.part), privates }
     }
 }
 
 /// A branch with its noise.
-struct Ready {
+struct PricedBranch {
     cut: Rc<PrivateQuery>,
     part: Rc<LogicalPlan>,
     /// Of each grouping.
-    privates: Vec<Private>,
+    privates: Vec<QueryMechanism>,
 }
 
-impl Ready {
+impl PricedBranch {
     /// The released cells of each grouping.
-    fn drawn(&self, charged: &mut Charged<'_>) -> Result<Vec<Noisy>> {
+    fn drawn(&self, charged: &mut ChargedAccess<'_>) -> Result<Vec<NoisyIntegers>> {
         if !self.cut.sets.is_empty() {
             return drawn(&self.cut, &self.privates, charged);
         }
@@ -202,11 +202,11 @@ impl Ready {
     }
 
     /// One cell of each grouping, of which all numbers are 0.
-    fn made_up(&self) -> Result<Vec<Noisy>> {
-        let one = |cut: &PrivateQuery, private: &Private| -> Result<Noisy> {
+    fn made_up(&self) -> Result<Vec<NoisyIntegers>> {
+        let one = |cut: &PrivateQuery, private: &QueryMechanism| -> Result<NoisyIntegers> {
             let sums = vec![0; private.noises.len()];
             let cell = NoisyCell { sums, quantiles: vec![0.0; private.quantiles.len()] };
-            Ok(Noisy { keys: vec![made_up_key(cut)?], cells: vec![cell] })
+            Ok(NoisyIntegers { keys: vec![made_up_key(cut)?], cells: vec![cell] })
         };
         if self.cut.sets.is_empty() {
             return Ok(vec![one(&self.cut, &self.privates[0])?]);
@@ -217,11 +217,11 @@ impl Ready {
 }
 
 /// The answer, from the released cells of the groupings of each branch.
-fn answers(plan: &LogicalPlan, branches: &[Ready], found: &[Vec<Noisy>]) -> Result<Answers> {
+fn answers(plan: &LogicalPlan, branches: &[PricedBranch], found: &[Vec<NoisyIntegers>]) -> Result<Answers> {
     let parts = branches.iter().zip(found).enumerate().map(|(index, (branch, found))| {
         let part = |(place, (noisy, private)): (usize, (_, _))| {
             let grouping = branch.cut.sets.get(place).map_or(String::new(), |set| format!(", {}", set.named()));
-            Part { noisy, private, named: Some(format!("in part {}{grouping}", index + 1)) }
+            NoisyGrouping { noisy, private, named: Some(format!("in part {}{grouping}", index + 1)) }
         };
         let parts = found.iter().zip(&branch.privates).enumerate().map(part).collect();
         (&*branch.cut, &*branch.part, parts)

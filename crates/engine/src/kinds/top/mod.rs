@@ -4,14 +4,14 @@ mod way;
 
 use super::counted::{COLUMN, COLUMNS, CountedColumns, MAX_BYTES, counted};
 use super::sql::{cell, rows_without_a_key};
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::place::Place;
 use crate::project::{Bounding, Cost, Domain, Project, Request, Table};
 use crate::release::estimates::Estimates;
-use crate::release::field::{Field, ListedField, Placed, Word};
+use crate::release::field::{Field, ListedField, PlacedValue, Word};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, check_names};
-use crate::release::plan::{AnalysedRequest, Analysis, Expected, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
 use crate::release::price::needs;
 use crate::release::price::noise::described;
 use crate::release::rows::fields::{BOUNDING, TABLE, bounding, private_table, quoted};
@@ -21,7 +21,7 @@ use crate::sql::{PrivateQuery, analyse as analysed, analyse_what_occurs};
 use crate::tables::Backend;
 use datafusion::common::ScalarValue;
 use scumble::event::{Event, Moves};
-use scumble::mechanism::huge_domain::Texts;
+use scumble::mechanism::huge_domain::StringDomain;
 use scumble::quantity::Exact;
 use scumble::scope::AttributeSet;
 use serde_json::{Value, json};
@@ -29,8 +29,8 @@ use std::rc::Rc;
 pub(crate) use way::SPURIOUS;
 use way::TopMechanism;
 
-const NUMBER: Field<Option<Placed<u64>>> = Field::new("number", "how many values: this or lead");
-const LEAD: Field<Option<Placed<u64>>> = Field::new(
+const NUMBER: Field<Option<PlacedValue<u64>>> = Field::new("number", "how many values: this or lead");
+const LEAD: Field<Option<PlacedValue<u64>>> = Field::new(
     "lead",
     "instead of number: as many values as the cost pays for, if a lead of this many owners over the next value is to be enough (see the plan); at most 1000",
 );
@@ -82,7 +82,7 @@ impl Word for TopMethod {
 
 /// How many values.
 #[derive(Debug, Clone, Copy)]
-enum TopWanted {
+enum TopTarget {
     Number(u64),
     /// As many as stand out by this lead.
     Lead(u64),
@@ -94,7 +94,7 @@ enum TopValues {
     /// This many, all of them public.
     Listed(u64),
     Unknown,
-    Texts(Texts),
+    Texts(StringDomain),
 }
 
 /// How many owners have each value.
@@ -122,7 +122,7 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
 /// The most frequent values of a column.
 struct TopAnalysis {
     scores: Scores,
-    wanted: TopWanted,
+    wanted: TopTarget,
     method: TopMethod,
     place: Place,
 }
@@ -142,7 +142,7 @@ impl Analysis for TopAnalysis {
     }
 }
 
-fn wanted(request: &Request, scores: &Scores) -> Result<TopWanted> {
+fn wanted(request: &Request, scores: &Scores) -> Result<TopTarget> {
     match (NUMBER.read(request)?, LEAD.read(request)?) {
         (Some(number), None) if number.value > MOST => {
             Err(number.error(format!("number may be at most {MOST}, not {}", number.value)))
@@ -153,9 +153,9 @@ fn wanted(request: &Request, scores: &Scores) -> Result<TopWanted> {
             number.value,
             scores.most().max(1)
         ))),
-        (Some(number), None) => Ok(TopWanted::Number(number.value)),
+        (Some(number), None) => Ok(TopTarget::Number(number.value)),
         (None, Some(lead)) if scores.most() == 0 => Err(lead.error("there is only one value, so there is no choice")),
-        (None, Some(lead)) => Ok(TopWanted::Lead(lead.value)),
+        (None, Some(lead)) => Ok(TopTarget::Lead(lead.value)),
         (Some(_), Some(lead)) => Err(lead.error("give number or lead, not both")),
         (None, None) => Err(request
             .fields
@@ -209,10 +209,10 @@ impl Scores {
     }
 
     /// The way that the cost pays for.
-    fn within(&self, cost: &Cost, wanted: TopWanted, method: TopMethod) -> Result<TopMechanism> {
+    fn within(&self, cost: &Cost, wanted: TopTarget, method: TopMethod) -> Result<TopMechanism> {
         let lead = match wanted {
-            TopWanted::Number(number) => return self.way(cost, number, method),
-            TopWanted::Lead(lead) => lead as f64,
+            TopTarget::Number(number) => return self.way(cost, number, method),
+            TopTarget::Lead(lead) => lead as f64,
         };
         // More values need a longer lead: the most that this one is enough for, by public numbers alone.
         let mut best = self.way(cost, 1, method)?;
@@ -250,14 +250,14 @@ impl Scores {
     fn plan(&self, way: TopMechanism, events: Vec<Event>) -> Result<Plan> {
         let (cut, names) = (Rc::clone(&self.cut), self.names.clone());
         let values = self.values.clone();
-        let number = Expected {
+        let number = ExpectedError {
             column: way.column().to_string(),
             standard_error: Some(way.noise.standard_deviation()),
             cells: Vec::new(),
             assumed: None,
             about: "the same for every value, whatever the data".to_string(),
         };
-        let found = Expected {
+        let found = ExpectedError {
             column: self.names.join(", "),
             standard_error: None,
             cells: Vec::new(),
@@ -269,7 +269,7 @@ impl Scores {
             expected: vec![found, number],
             notes: vec![self.note(&way)],
             limits: Vec::new(),
-            counted: Counted::default(),
+            counted: ReleasedStatistic::default(),
             estimates: Estimates::of(cut.row_bounds(), true),
             memory: needs::of_query(&cut),
             tables: vec![self.table.clone()],
@@ -326,13 +326,13 @@ fn bounds(request: &Request, table: &Table) -> Result<Bounding> {
 }
 
 /// The domain of all texts, if that is asked for.
-pub(crate) fn texts(request: &Request, table: &Table, names: &[String]) -> Result<Option<Texts>> {
+pub(crate) fn texts(request: &Request, table: &Table, names: &[String]) -> Result<Option<StringDomain>> {
     let Some(bytes) = MAX_BYTES.read(request)? else { return Ok(None) };
     let column = names.first().and_then(|name| table.column(name));
     if names.len() != 1 || !matches!(column.map(|column| &column.domain), Some(Domain::Category { values: None })) {
         return Err(bytes.error("max_bytes is for one column of type category whose values are not listed"));
     }
-    let texts = Texts::up_to(usize::try_from(bytes.value).unwrap_or(usize::MAX));
+    let texts = StringDomain::up_to(usize::try_from(bytes.value).unwrap_or(usize::MAX));
     Ok(Some(texts.map_err(|_| bytes.error(format!("max_bytes must be 1 to 17, not {}", bytes.value)))?))
 }
 

@@ -8,11 +8,11 @@ use crate::release::price::noise::{Noise, calibrate_runs, delta_of_keys};
 use datafusion::common::ScalarValue;
 use scumble::event::Event;
 use scumble::mechanism::huge_domain::HugeDomainHistogram;
-use scumble::mechanism::selection::Change;
+use scumble::mechanism::selection::ScoreChange;
 use scumble::mechanism::selection::top::{GeneralizedHistogram, UnknownTop, leads, moves_of_a_pair};
 use scumble::mechanism::stability::{Contribution, StabilityHistogram};
 use scumble::noise::BitSource;
-use scumble::noise::tape::{self, Said};
+use scumble::noise::tape::{self, Announcement};
 use scumble::quantity::{Beta, Delta, Scale};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
@@ -30,21 +30,21 @@ pub(crate) struct TopMechanism {
     pub threshold: Option<i64>,
     pub delta: Option<f64>,
     pub events: Vec<Event>,
-    pub needed: Needed,
+    pub needed: DetectionBound,
     /// What all numbers that are looked at are off by at most, except with probability 5%, where it is known how many these are.
     most_off: Option<f64>,
 }
 
 /// What is enough for a value to be found, except with probability 5%.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Needed {
+pub(crate) enum DetectionBound {
     /// A lead over the next value.
     Lead(f64),
     /// This many owners.
     Owners(f64),
 }
 
-impl Needed {
+impl DetectionBound {
     /// What a value needs to be published with probability 95%.
     pub fn json(self) -> Value {
         match self {
@@ -74,8 +74,8 @@ impl TopMechanism {
             (values, _) => (spurious(values, &noise)?, event),
         };
         let needed = match (threshold, &scores.values) {
-            (Some(threshold), _) => Needed::Owners(threshold as f64 + noise.maximum(number as f64, BETA)),
-            (None, TopValues::Listed(values)) => Needed::Lead(2.0 * noise.maximum(*values as f64, BETA) + 1.0),
+            (Some(threshold), _) => DetectionBound::Owners(threshold as f64 + noise.maximum(number as f64, BETA)),
+            (None, TopValues::Listed(values)) => DetectionBound::Lead(2.0 * noise.maximum(*values as f64, BETA) + 1.0),
             (None, _) => return Err(Error::machine("values that are not listed have a threshold")),
         };
         Ok(Self::new(scores, TopMethod::Counts, number, noise, (threshold, delta), vec![event], needed))
@@ -83,7 +83,7 @@ impl TopMechanism {
 
     /// Noise on what each of the best leads the next by: m pairs of values move, however many an owner has.
     pub fn gap(scores: &Scores, cost: &Cost, number: u64) -> Result<Self> {
-        let moves = moves_of_a_pair(Change::Monotone, vec![scores.read.clone()])?;
+        let moves = moves_of_a_pair(ScoreChange::Monotone, vec![scores.read.clone()])?;
         let (noise, delta) = noise(scores, cost, &moves, number as usize)?;
         let (threshold, events) = match (&scores.values, delta) {
             (TopValues::Unknown, Some(delta)) => {
@@ -92,7 +92,7 @@ impl TopMechanism {
             }
             (values, _) => (spurious(values, &noise)?, vec![noise.event(moves)?.repeated(number)?]),
         };
-        let needed = Needed::Lead(match (threshold, &scores.values) {
+        let needed = DetectionBound::Lead(match (threshold, &scores.values) {
             (Some(threshold), _) => threshold as f64 + noise.maximum(number as f64, BETA),
             (None, TopValues::Listed(values)) => 2.0 * noise.maximum(*values as f64, BETA) + 1.0,
             (None, _) => return Err(Error::machine("values that are not listed have a threshold")),
@@ -107,7 +107,7 @@ impl TopMechanism {
         noise: Noise,
         (threshold, delta): (Option<i64>, Option<f64>),
         events: Vec<Event>,
-        needed: Needed,
+        needed: DetectionBound,
     ) -> Self {
         let most_off = match scores.values {
             TopValues::Listed(values) => Some(noise.maximum(values as f64, BETA)),
@@ -131,7 +131,7 @@ impl TopMechanism {
         let mut found: Vec<(Vec<Cell>, i64)> = match (values, self.method) {
             (TopValues::Listed(_), TopMethod::Gap) => {
                 let counts: Vec<i64> = scored.iter().map(|(_, owners)| *owners).collect();
-                let made = GeneralizedHistogram::new(number, self.noise.clone(), Change::Monotone)?;
+                let made = GeneralizedHistogram::new(number, self.noise.clone(), ScoreChange::Monotone)?;
                 let best = made.release_leads(&counts, bits)?;
                 best.into_iter().map(|(index, lead)| (shown(&scored[index].0), lead)).collect()
             }
@@ -145,7 +145,7 @@ impl TopMechanism {
                 let said = || {
                     let noised = if method == TopMethod::Gap { leads(scored, number) } else { scored.to_vec() };
                     let keys = noised.into_iter().map(|(key, owners)| (format!("{key:?}"), i128::from(owners)));
-                    Said::keys(self.noise.law(), keys)
+                    Announcement::keys(self.noise.law(), keys)
                 };
                 tape::through_result(bits, said, |bits| {
                     let found = match method {
@@ -208,14 +208,14 @@ impl TopMechanism {
             format!("the {number} most frequent values are")
         };
         match (self.needed, self.threshold) {
-            (Needed::Owners(owners), _) => format!(
+            (DetectionBound::Owners(owners), _) => format!(
                 "{values} published, all with probability 95%, if each has {owners} owners; two of them are in their true order with that probability if they are {} owners apart",
                 2.0 * self.noise.quantile(BETA / 2.0) + 1.0
             ),
-            (Needed::Lead(lead), Some(_)) => format!(
+            (DetectionBound::Lead(lead), Some(_)) => format!(
                 "{values} published, all with probability 95%, if each has {lead} owners more than the next value has; fewer are if not"
             ),
-            (Needed::Lead(lead), None) => {
+            (DetectionBound::Lead(lead), None) => {
                 format!(
                     "{values} found, all with probability 95%, if each has {lead} owners more than the next value has"
                 )

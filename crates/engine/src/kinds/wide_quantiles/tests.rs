@@ -1,6 +1,6 @@
 //! Without noise against the sorted column; what each scope is charged; sentences.
 
-use crate::budget::Spent;
+use crate::budget::Odometer;
 use crate::kinds::cdf::tests::{CERTAIN, only, project, published};
 use crate::release::run::Runner;
 use crate::support::Folder;
@@ -49,9 +49,9 @@ fn the_cost_is_met_in_every_scope_by_both_ways() {
             }
             // Three rows of an owner are three values that come and go.
             assert!(plan.events.iter().all(|event| event.moves().shifts(&Scope::Presence)[0].by.get() == 3.0));
-            let spent = |scope: Scope| Spent::of(&plan.events, &scope).unwrap();
+            let spent = |scope: Scope| Odometer::of(&plan.events, &scope).unwrap();
             let of = |name: &str| Scope::Attributes(AttributeSet::new([name]).unwrap());
-            let number = |spent: Spent| match cost {
+            let number = |spent: Odometer| match cost {
                 "cost = { epsilon = 1 }" => spent.epsilon(&Exact::zero()).unwrap().to_f64(),
                 "cost = { rho = 0.1 }" => spent.rho(&Exact::zero()).unwrap().to_f64() / 0.1,
                 _ => spent.epsilon(&"1e-6".parse().unwrap()).unwrap().to_f64(),

@@ -51,7 +51,8 @@ impl Answers {
 
     /// Some rows of a part, a line each.
     fn lines(&self, part: &[AnswerColumn], rows: Range<usize>) -> String {
-        let mut columns: Vec<Shown> = part.iter().map(|column| Shown::new(column, self.interval(column))).collect();
+        let mut columns: Vec<CsvColumn> =
+            part.iter().map(|column| CsvColumn::new(column, self.interval(column))).collect();
         let mut lines = String::new();
         for row in rows {
             for (place, column) in columns.iter_mut().enumerate() {
@@ -71,14 +72,14 @@ fn rows(part: &[AnswerColumn]) -> usize {
 }
 
 /// What stands in a row for one column: its cell, its error, and the ends of its interval.
-struct Shown<'a> {
+struct CsvColumn<'a> {
     column: &'a AnswerColumn,
     interval: Option<&'a [Uncertainty]>,
     /// The last error, and how it is shown: all cells of a table of marginals have the same.
     last: (u64, String),
 }
 
-impl<'a> Shown<'a> {
+impl<'a> CsvColumn<'a> {
     fn new(column: &'a AnswerColumn, interval: Option<&'a [Uncertainty]>) -> Self {
         Self { column, interval, last: (f64::NAN.to_bits(), String::new()) }
     }

@@ -11,17 +11,17 @@ use std::thread::{available_parallelism, scope};
 pub(crate) const HELD_ROWS: usize = 1000;
 
 /// The part of a table with this number; none behind the last.
-type Part = dyn Fn(usize) -> Result<Option<Vec<AnswerColumn>>> + Send + Sync;
+type LongPart = dyn Fn(usize) -> Result<Option<Vec<AnswerColumn>>> + Send + Sync;
 
 /// All rows of a table, in parts that are made when they are wanted; each has at least one row, and all have the same columns.
 #[derive(Clone)]
-pub struct Long {
+pub struct LongTable {
     /// How many rows there are.
     pub rows: u64,
-    part: Arc<Part>,
+    part: Arc<LongPart>,
 }
 
-impl Long {
+impl LongTable {
     pub(crate) fn new(
         rows: u64,
         part: impl Fn(usize) -> Result<Option<Vec<AnswerColumn>>> + Send + Sync + 'static,
@@ -48,13 +48,13 @@ impl Long {
     }
 }
 
-impl fmt::Debug for Long {
+impl fmt::Debug for LongTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Long({} rows)", self.rows)
     }
 }
 
-impl PartialEq for Long {
+impl PartialEq for LongTable {
     fn eq(&self, other: &Self) -> bool {
         self.rows == other.rows && Arc::ptr_eq(&self.part, &other.part)
     }

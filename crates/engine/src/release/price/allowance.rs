@@ -1,19 +1,19 @@
 //! What a release may cost, scope by scope: for kinds whose algorithms know what a single attribute costs.
 
-use crate::budget::{Spent, one_attribute, shown_delta};
+use crate::budget::{Odometer, one_attribute, shown_delta};
 use crate::error::{Error, Result};
 use crate::place::suggestion;
 use crate::project::{Cost, CostScope, Goal, Request};
-use crate::release::field::{Field, Numbers};
+use crate::release::field::{Field, NamedNumbers};
 use scumble::calibrate::largest_rho;
 use scumble::event::{Event, Moves, Touch};
 use scumble::quantity::{Exact, Rho};
 use scumble::scope::{AttributeSet, Scope};
-use scumble::workload::planner::Limits;
+use scumble::workload::planner::RhoLimits;
 use serde_json::{Value, json};
 
 /// Different costs for different attributes.
-pub(crate) const ATTRIBUTE_COSTS: Field<Option<Numbers>> = Field::new(
+pub(crate) const ATTRIBUTE_COSTS: Field<Option<NamedNumbers>> = Field::new(
     "attribute_costs",
     "attributes that may cost another number than the cost says, in its unit; with cost = { …, scope = \"attribute\" }",
 );
@@ -30,7 +30,7 @@ impl Exceptions {
     /// `attribute_costs = { name = number }`.
     pub fn read(request: &Request, names: &[String]) -> Result<Self> {
         let mut exceptions = Vec::new();
-        let Some(Numbers(costs)) = ATTRIBUTE_COSTS.read(request)? else { return Ok(Self(exceptions)) };
+        let Some(NamedNumbers(costs)) = ATTRIBUTE_COSTS.read(request)? else { return Ok(Self(exceptions)) };
         if request.cost.scope != CostScope::Attribute {
             let sentence = "attribute_costs need a cost per attribute: write cost = { …, scope = \"attribute\" }";
             return Err(ATTRIBUTE_COSTS.error(request, sentence));
@@ -109,7 +109,7 @@ impl Allowance {
     /// Whether the events stay within every limit, by the ledger's own rule.
     pub fn admits(&self, events: &[Event]) -> Result<bool> {
         for (scope, limit) in &self.limits {
-            let spent = Spent::of(events, scope)?;
+            let spent = Odometer::of(events, scope)?;
             let cost = match &self.notion {
                 Notion::Epsilon { delta } => spent.epsilon(delta),
                 Notion::Rho { delta } => spent.rho(delta),
@@ -126,7 +126,7 @@ impl Allowance {
         let mut granted = Vec::new();
         for (scope, limit) in &self.limits {
             let Scope::Attributes(set) = scope else { continue };
-            let spent = Spent::of(events, scope)?;
+            let spent = Odometer::of(events, scope)?;
             let (unit, pays) = match &self.notion {
                 Notion::Epsilon { delta } if *delta == Exact::zero() => ("epsilon".to_string(), spent.epsilon(delta)),
                 Notion::Epsilon { delta } => (format!("epsilon at delta {}", shown_delta(delta)), spent.epsilon(delta)),
@@ -141,8 +141,8 @@ impl Allowance {
     }
 
     /// The limits in ρ, for releases with Gaussian noise.
-    pub fn in_rho(&self, names: &[String]) -> Result<Limits> {
-        let mut limits = Limits { attributes: vec![None; names.len()], ..Limits::default() };
+    pub fn in_rho(&self, names: &[String]) -> Result<RhoLimits> {
+        let mut limits = RhoLimits { attributes: vec![None; names.len()], ..RhoLimits::default() };
         for (scope, limit) in &self.limits {
             let rho = match &self.notion {
                 Notion::Rho { .. } => limit.to_f64_down(),

@@ -1,10 +1,10 @@
 //! From a cost to mechanisms that are priced by the step between neighbours: what one step may cost, so that an owner of several steps costs what was asked.
 
-use crate::budget::{Spent, own_share};
+use crate::budget::{Odometer, own_share};
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal, Project};
 use scumble::event::Event;
-use scumble::mechanism::smooth::Steps;
+use scumble::mechanism::smooth::OwnerSteps;
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
 
@@ -17,7 +17,7 @@ pub(crate) struct Step {
 }
 
 /// The cost of a release, as far as it does not depend on what is released.
-pub(crate) struct Fitting<'a> {
+pub(crate) struct FittedCost<'a> {
     epsilon: &'a Exact,
     /// The events' own δ may be this in all.
     delta: Exact,
@@ -25,7 +25,7 @@ pub(crate) struct Fitting<'a> {
     kind: &'static str,
 }
 
-impl<'a> Fitting<'a> {
+impl<'a> FittedCost<'a> {
     /// ε, and the δ of the cost or, where it has none, a hundredth of the smallest budget's, as for keys of a GROUP BY.
     pub fn new(kind: &'static str, cost: &'a Cost, budget_delta: Option<&Exact>) -> Result<Self> {
         let Goal::Epsilon(epsilon) = &cost.target else {
@@ -75,7 +75,11 @@ impl<'a> Fitting<'a> {
     ///
     /// # Guarantee
     /// What the events cost in the cost's scope, by the ledger's own rule and in exact arithmetic, is at most the cost.
-    pub fn fit<M>(&self, steps: &Steps, make: impl Fn(Step) -> Result<(M, Vec<Event>)>) -> Result<(M, Vec<Event>)> {
+    pub fn fit<M>(
+        &self,
+        steps: &OwnerSteps,
+        make: impl Fn(Step) -> Result<(M, Vec<Event>)>,
+    ) -> Result<(M, Vec<Event>)> {
         let shifts = steps.moves(1.0)?.shifts(&self.scope);
         let number = shifts.iter().map(|shift| shift.by.get()).fold(1.0, f64::max);
         let mut less = 1.0 - 1e-15;
@@ -85,7 +89,7 @@ impl<'a> Fitting<'a> {
             let growth = if number == 1.0 { 1.0 } else { (epsilon * number).exp_m1() / epsilon.exp_m1() };
             let delta = self.delta.to_f64_down() / growth * less * (1.0 - 1e-9);
             let (made, events) = make(Step { epsilon, delta })?;
-            let spent = Spent::of(&events, &self.scope)?;
+            let spent = Odometer::of(&events, &self.scope)?;
             if spent.pure_sum().is_some_and(|sum| sum <= *self.epsilon) && *spent.delta() <= self.delta {
                 return Ok((made, events));
             }

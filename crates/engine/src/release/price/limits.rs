@@ -1,17 +1,17 @@
 //! What an optimal mechanism could have done: a release's expected error beside what nobody can promise at the same privacy.
 
 use super::noise::Noise;
-use crate::budget::{Spent, rounded_up};
+use crate::budget::{Odometer, rounded_up};
 use crate::error::Result;
 use crate::release::floor::Floor;
 use crate::release::output::BETA;
-use crate::sql::analyse::query::{Computation, GroupKey, Measure, What};
+use crate::sql::analyse::query::{Computation, GroupKey, Measure, Summand};
 use crate::sql::{PrivateQuery, above};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use scumble::event::Event;
 use scumble::quantity::{Delta, Epsilon, Exact, Omega, Probability, Rho};
 use scumble::scope::Scope;
-use scumble_adversary::limits::groups::Guarantee;
+use scumble_adversary::limits::groups::OwnerGuarantee;
 use scumble_adversary::limits::{count, fingerprinting, packing, tables, tcdp};
 
 /// zCDP is tCDP of every order: a large one gives the limit of zCDP itself for up to this many owners.
@@ -31,7 +31,7 @@ enum Privacy {
 impl Privacy {
     /// None where the noise is mixed, or a δ comes with Gaussian noise: no limit is known to us there.
     fn of(events: &[Event], noises: &[Noise], scope: &Scope) -> Result<Option<Self>> {
-        let spent = Spent::of(events, scope)?;
+        let spent = Odometer::of(events, scope)?;
         if noises.iter().all(|noise| matches!(noise, Noise::Laplace(..))) {
             let Some(epsilon) = spent.pure_sum() else { return Ok(None) };
             let delta = Delta::new(spent.delta().to_f64_up().min(1.0))?;
@@ -46,7 +46,7 @@ impl Privacy {
 
     /// The same where nothing is said about the noise: what the events add up to, as ε if all have one, otherwise as ρ.
     fn by_sums(events: &[Event], scope: &Scope) -> Result<Option<Self>> {
-        let spent = Spent::of(events, scope)?;
+        let spent = Odometer::of(events, scope)?;
         if let Some(epsilon) = spent.pure_sum() {
             let delta = Delta::new(spent.delta().to_f64_up().min(1.0))?;
             return Ok(Some(Self::Pure { epsilon: Epsilon::new(epsilon.to_f64_up())?, delta }));
@@ -55,10 +55,10 @@ impl Privacy {
         Ok(rho.map(Self::Concentrated))
     }
 
-    fn guarantee(&self) -> Guarantee {
+    fn guarantee(&self) -> OwnerGuarantee {
         match self {
-            Self::Pure { epsilon, delta } => Guarantee::Approximate { epsilon: *epsilon, delta: *delta },
-            Self::Concentrated(rho) => Guarantee::Concentrated(*rho),
+            Self::Pure { epsilon, delta } => OwnerGuarantee::Approximate { epsilon: *epsilon, delta: *delta },
+            Self::Concentrated(rho) => OwnerGuarantee::Concentrated(*rho),
         }
     }
 
@@ -261,7 +261,8 @@ pub(crate) fn of_query(cut: &PrivateQuery, noises: &[Noise], events: &[Event]) -
             least: single * moved * step,
             about: format!("presence, {}{all}", presence.words()),
         });
-        let counts = matches!(query.measures.get(measure).map(|measure| measure.what), Some(What::Owners | What::Rows));
+        let counts =
+            matches!(query.measures.get(measure).map(|measure| measure.what), Some(Summand::Owners | Summand::Rows));
         if let (true, Some(cells)) = (counts, query.cells()) {
             let largest = noise.maximum(cells as f64, BETA) * step;
             singular.extend(apart(&column, (&presence, all), moved * step, largest)?);
@@ -302,9 +303,9 @@ fn has_values(key: &GroupKey) -> bool {
 /// Whether some row contributes as much as any may: rows, owners, and the values of a column by itself.
 fn is_reached(measure: &Measure) -> bool {
     match measure.what {
-        What::Owners | What::Rows => true,
-        What::Present | What::Steps { .. } => measure.expression.as_ref().is_some_and(is_column),
-        What::Different | What::Squares { .. } => false,
+        Summand::Owners | Summand::Rows => true,
+        Summand::Present | Summand::Steps { .. } => measure.expression.as_ref().is_some_and(is_column),
+        Summand::Different | Summand::Squares { .. } => false,
     }
 }
 

@@ -5,7 +5,8 @@ use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal};
 use num_bigint::BigInt;
 use scumble::calibrate::{
-    Moved, Stop, epsilon_for_pure, halve, largest_rho, range_for_zcdp, scale_for_pure, share_of, sigma_for_zcdp,
+    ShiftNorms, StopRule, epsilon_for_pure, halve, largest_rho, range_for_zcdp, scale_for_pure, share_of,
+    sigma_for_zcdp,
 };
 use scumble::event::{Moves, Shift};
 pub use scumble::mechanism::additive::Noise;
@@ -24,7 +25,7 @@ pub fn described(noise: &Noise) -> String {
 
 /// The noise of each measure, the ε of each quantile, and the δ that key selection may use.
 #[derive(Debug, Clone)]
-pub struct Calibrated {
+pub struct CalibratedNoise {
     /// One per measure.
     pub noises: Vec<Noise>,
     /// One per quantile: the range of the privacy loss where it moves by 1.
@@ -48,11 +49,11 @@ pub struct Demand<'a> {
     /// δ for key selection where the cost has none.
     pub default_delta: Option<Exact>,
     /// What a part of the cost is set aside for.
-    pub aside: Option<Aside<'a>>,
+    pub aside: Option<CostShare<'a>>,
 }
 
 /// Numbers that have a share of the cost of their own.
-pub struct Aside<'a> {
+pub struct CostShare<'a> {
     /// Which share, above 0 and below 1.
     pub share: &'a Exact,
     /// How far each of them moves.
@@ -61,7 +62,7 @@ pub struct Aside<'a> {
     pub portions: &'a [u64],
 }
 
-impl Aside<'_> {
+impl CostShare<'_> {
     /// The noises of all numbers that are set aside; a refusal of them is about the share.
     fn noises(
         shifts: &[Vec<Shift>],
@@ -98,7 +99,7 @@ impl Aside<'_> {
 /// cells·by²/2σ² and of cells·(by·ε)²/8 is at most ρ; in exact arithmetic. δ of key selection is at most the cost's δ, and of an
 /// (ε, δ) at most the share that the ledger's rule leaves to it: so a release fits into a budget of its own size. What is set aside
 /// is taken off ε or ρ first, as exactly, and the sum of its own terms is at most that.
-pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<Calibrated> {
+pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<CalibratedNoise> {
     let scope = match cost.scope {
         // A cost per attribute is refused where it is read; a person's is never below it.
         CostScope::Person | CostScope::Attribute => Scope::Person,
@@ -112,21 +113,21 @@ pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<Calibrated> {
     let shifts_aside: Vec<Vec<Shift>> =
         aside.map_or(Vec::new(), |aside| aside.moves.iter().map(|moves| moves.shifts(&scope)).collect());
     let divided = |budget: &Exact| aside.map_or_else(|| Ok((budget.clone(), Vec::new())), |aside| aside.of(budget));
-    let pure = |epsilon: &Exact| -> Result<Calibrated> {
+    let pure = |epsilon: &Exact| -> Result<CalibratedNoise> {
         let (rest, own) = divided(epsilon)?;
         let share = share_of(&rest, parts)?;
-        Ok(Calibrated {
-            aside: Aside::noises(&shifts_aside, &own, laplace)?,
+        Ok(CalibratedNoise {
+            aside: CostShare::noises(&shifts_aside, &own, laplace)?,
             noises: measures.iter().map(|shifts| laplace(shifts, &share)).collect::<Result<_>>()?,
             quantiles: quantiles.iter().map(|shifts| pure_quantile(shifts, &share)).collect::<Result<_>>()?,
             key_delta,
         })
     };
-    let concentrated = |rho: &Exact| -> Result<Calibrated> {
+    let concentrated = |rho: &Exact| -> Result<CalibratedNoise> {
         let (rest, own) = divided(rho)?;
         let share = share_of(&rest, parts)?;
-        Ok(Calibrated {
-            aside: Aside::noises(&shifts_aside, &own, gaussian)?,
+        Ok(CalibratedNoise {
+            aside: CostShare::noises(&shifts_aside, &own, gaussian)?,
             noises: measures.iter().map(|shifts| gaussian(shifts, &share)).collect::<Result<_>>()?,
             quantiles: quantiles.iter().map(|shifts| concentrated_quantile(shifts, &share)).collect::<Result<_>>()?,
             key_delta,
@@ -153,7 +154,7 @@ pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<Calibrated> {
         }
         Goal::Accuracy { within, confidence } => {
             let noises = demand.steps.iter().map(|step| accurate(*step, *within, 1.0 - confidence));
-            Ok(Calibrated {
+            Ok(CalibratedNoise {
                 noises: noises.collect::<Result<_>>()?,
                 quantiles: Vec::new(),
                 aside: Vec::new(),
@@ -188,7 +189,7 @@ pub fn calibrate_runs(cost: &Cost, moves: &Moves, runs: usize) -> Result<Noise> 
 }
 
 /// All errors together; the rank error of a quantile goes with 1/ε.
-fn total(calibrated: &Calibrated) -> f64 {
+fn total(calibrated: &CalibratedNoise) -> f64 {
     let noises = calibrated.noises.iter().map(Noise::standard_deviation);
     noises.chain(calibrated.quantiles.iter().map(|epsilon| 1.0 / epsilon.get())).sum()
 }
@@ -214,24 +215,24 @@ pub fn delta_of_keys(cost: &Cost, default: Option<&Exact>) -> Result<f64> {
 
 /// Nothing moves where a scope cannot reach: any noise will do there.
 fn laplace(shifts: &[Shift], share: &Exact) -> Result<Noise> {
-    let moved = Moved::from(shifts);
+    let moved = ShiftNorms::from(shifts);
     Ok(Noise::laplace(if moved.is_nothing() { Scale::new(1.0)? } else { scale_for_pure(share.clone(), moved)? }))
 }
 
 fn gaussian(shifts: &[Shift], share: &Exact) -> Result<Noise> {
-    let moved = Moved::from(shifts);
+    let moved = ShiftNorms::from(shifts);
     Ok(Noise::gaussian(if moved.is_nothing() { Sigma::new(1.0)? } else { sigma_for_zcdp(share.clone(), moved)? }))
 }
 
 /// The ε of a quantile that is ε·(what moves)-private.
 fn pure_quantile(shifts: &[Shift], share: &Exact) -> Result<Epsilon> {
-    let moved = Moved::from(shifts);
+    let moved = ShiftNorms::from(shifts);
     Ok(if moved.is_nothing() { Epsilon::new(1.0)? } else { epsilon_for_pure(share.clone(), moved)? })
 }
 
 /// The ε of a quantile by its bounded range.
 fn concentrated_quantile(shifts: &[Shift], share: &Exact) -> Result<Epsilon> {
-    let moved = Moved::from(shifts);
+    let moved = ShiftNorms::from(shifts);
     Ok(if moved.is_nothing() { Epsilon::new(1.0)? } else { range_for_zcdp(share.clone(), moved)? })
 }
 
@@ -250,7 +251,7 @@ fn accurate(step: Option<f64>, within: f64, beta: f64) -> Result<Noise> {
     let Some(least) = enough(1e-3)? else {
         return Err(Error::input(format!("no noise is within {within} with that confidence")));
     };
-    Ok(halve(1e-3, steps * 10.0, Stop::within(1e-15), enough)?.map_or(least, |(_, noise)| noise))
+    Ok(halve(1e-3, steps * 10.0, StopRule::within(1e-15), enough)?.map_or(least, |(_, noise)| noise))
 }
 
 /// The least noisy number of owners with which a key is published, if `keys` keys that one owner alone has may show with
@@ -264,7 +265,7 @@ pub fn threshold(noise: &Noise, delta: f64, keys: u64) -> Result<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::Spent;
+    use crate::budget::Odometer;
     use scumble::event::{Event, Word};
 
     fn laplace_of(scale: f64) -> Noise {
@@ -350,7 +351,7 @@ mod tests {
                         .zip(&quantiles)
                         .map(|(epsilon, moves)| Event::new(Word::Exponential { epsilon: *epsilon }, moves.clone()));
                     let events: Vec<Event> = noised.chain(picked).collect();
-                    let spent = Spent::of(&events, &Scope::Person).unwrap();
+                    let spent = Odometer::of(&events, &Scope::Person).unwrap();
                     let limit: Exact = decimal.parse().unwrap();
                     let cost = match target {
                         Goal::Epsilon(_) => spent.epsilon(&Exact::zero()).unwrap(),

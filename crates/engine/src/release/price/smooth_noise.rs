@@ -1,20 +1,20 @@
 //! Noise that follows the data's own sensitivity, and the noisy level beside it that error bars are made of: what `triangles` and `quantiles` share.
 
-use super::fitted::{Fitting, Step};
+use super::fitted::{FittedCost, Step};
 use crate::error::Result;
 use crate::project::Request;
 use crate::release::field::{Field, Word};
 use crate::release::output::BETA;
 use scumble::calibrate::{Target, scale_for_pure};
-use scumble::event::{Event, Family, Word as EventWord};
-use scumble::mechanism::smooth::{ErrorBar, Smooth, Steps};
+use scumble::event::{Event, NoiseFamily, Word as EventWord};
+use scumble::mechanism::smooth::{ErrorBar, OwnerSteps, SmoothMechanism};
 use scumble::noise::BitSource;
 use scumble::quantity::{Beta, Delta, Epsilon, Scale, Sensitivity};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 
 /// Which noise.
-pub(crate) const FAMILY: Field<Option<Family>> = Field::new(
+pub(crate) const FAMILY: Field<Option<NoiseFamily>> = Field::new(
     "family",
     "with method = \"smooth\", the noise: 'cauchy4' (the default; no delta), 'discrete-laplace' (needs a delta; better where sensitivities are large) or 'discrete-gaussian' (needs a delta, and is seldom better)",
 );
@@ -26,7 +26,7 @@ const LEVEL_SHARE: f64 = 0.2;
 pub(crate) const NOTE: &str =
     "The noise follows the data's own sensitivity, which is private; a fifth of the epsilon has bought the error bar.";
 
-impl Word for Family {
+impl Word for NoiseFamily {
     const WORDS: &'static [(&'static str, Self)] = &[
         ("cauchy4", Self::Cauchy4),
         ("discrete-laplace", Self::DiscreteLaplace),
@@ -41,16 +41,16 @@ impl Word for Family {
 }
 
 /// The family that a request names. `smooth` says whether its method has such noise.
-pub(crate) fn family(request: &Request, smooth: bool) -> Result<Family> {
+pub(crate) fn family(request: &Request, smooth: bool) -> Result<NoiseFamily> {
     match FAMILY.read(request)? {
         Some(_) if !smooth => Err(FAMILY.error(request, "a family of noise is chosen only with method = \"smooth\"")),
-        found => Ok(found.unwrap_or(Family::Cauchy4)),
+        found => Ok(found.unwrap_or(NoiseFamily::Cauchy4)),
     }
 }
 
 /// Whether a cost has what the family needs.
-pub(crate) fn needs(family: Family, fitting: &Fitting<'_>) -> Result<()> {
-    if family == Family::Cauchy4 {
+pub(crate) fn needs(family: NoiseFamily, fitting: &FittedCost<'_>) -> Result<()> {
+    if family == NoiseFamily::Cauchy4 {
         return Ok(());
     }
     fitting.needs_delta(&format!("smooth noise of the family {}", family.name()))
@@ -59,7 +59,7 @@ pub(crate) fn needs(family: Family, fitting: &Fitting<'_>) -> Result<()> {
 /// The noise of an answer, and of its level.
 #[derive(Debug, Clone)]
 pub(crate) struct SmoothNoise {
-    smooth: Smooth,
+    smooth: SmoothMechanism,
     level: Scale,
 }
 
@@ -67,15 +67,15 @@ impl SmoothNoise {
     /// What one step may cost for an answer and its level, and their events. Sensitivities are at most `most`.
     ///
     /// Noise other than cauchy4 is written as the (ε, δ) that it was calibrated to: ledgers add up numbers, and δ(ε) of such noise is a curve.
-    pub fn within(family: Family, step: Step, most: u64, steps: &Steps) -> Result<(Self, Vec<Event>)> {
+    pub fn within(family: NoiseFamily, step: Step, most: u64, steps: &OwnerSteps) -> Result<(Self, Vec<Event>)> {
         let share = LEVEL_SHARE * step.epsilon;
         let (epsilon, delta) = (Epsilon::new(step.epsilon - share)?, Delta::new(step.delta)?);
         let target =
-            if family == Family::Cauchy4 { Target::Pure(epsilon) } else { Target::Approximate(epsilon, delta) };
+            if family == NoiseFamily::Cauchy4 { Target::Pure(epsilon) } else { Target::Approximate(epsilon, delta) };
         let smooth = calibrated(family, target, most)?;
         let level = scale_for_pure(Epsilon::new(share)?, Sensitivity::ONE)?;
         let mut events = match family {
-            Family::Cauchy4 => smooth.events(steps)?,
+            NoiseFamily::Cauchy4 => smooth.events(steps)?,
             _ => vec![Event::new(EventWord::Approximate { epsilon, delta }, steps.moves(1.0)?)],
         };
         events.push(smooth.event_of_level(level, steps)?);
@@ -103,13 +103,13 @@ impl SmoothNoise {
 
 // A release is planned several times, and noise of many levels takes a second or more to calibrate.
 thread_local! {
-    static KNOWN: RefCell<Vec<(Family, Target, u64, Smooth)>> = const { RefCell::new(Vec::new()) };
+    static KNOWN: RefCell<Vec<(NoiseFamily, Target, u64, SmoothMechanism)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// So many are remembered.
 const MOST_KNOWN: usize = 16;
 
-fn calibrated(family: Family, target: Target, most: u64) -> Result<Smooth> {
+fn calibrated(family: NoiseFamily, target: Target, most: u64) -> Result<SmoothMechanism> {
     let known = KNOWN.with_borrow(|known| {
         let found = known.iter().find(|one| (one.0, one.1, one.2) == (family, target, most));
         found.map(|one| one.3.clone())
@@ -117,7 +117,7 @@ fn calibrated(family: Family, target: Target, most: u64) -> Result<Smooth> {
     if let Some(smooth) = known {
         return Ok(smooth);
     }
-    let smooth = Smooth::within(family, target, most)?;
+    let smooth = SmoothMechanism::within(family, target, most)?;
     KNOWN.with_borrow_mut(|known| {
         if known.len() >= MOST_KNOWN {
             let _oldest = known.remove(0);

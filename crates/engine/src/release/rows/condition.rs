@@ -1,7 +1,7 @@
 //! A condition on the rows of a table, as it stands in a project file.
 
 use crate::error::Result;
-use crate::release::field::Placed;
+use crate::release::field::PlacedValue;
 use crate::room::with_room;
 use crate::sql::analyse::limits::lexical::refuse_too_long_in;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 
 /// The condition as it was understood: all of the text is one expression. (As text inside of a query, `1 = 1) HAVING (…` and comments
 /// made another query of it.)
-pub(crate) fn one_condition(condition: &Placed<String>) -> Result<String> {
+pub(crate) fn one_condition(condition: &PlacedValue<String>) -> Result<String> {
     let understood = |text: &str| {
         let mut parser = Parser::new(&GenericDialect {}).try_with_sql(text).ok()?;
         let expression = parser.parse_expr().ok()?;

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::place::suggestion;
 use crate::project::{Bounding, Column, Project, Request, Table, within_reason};
-use crate::release::field::{Field, ListedField, Placed};
+use crate::release::field::{Field, ListedField, PlacedValue};
 
 /// The table.
 pub(crate) const TABLE: Field<String> = Field::new("table", "the table");
@@ -44,7 +44,7 @@ pub(crate) fn private_table<'a>(request: &Request, project: &'a Project) -> Resu
 }
 
 /// A declared column of a table.
-pub(crate) fn column<'a>(table: &'a Table, name: &Placed<String>) -> Result<&'a Column> {
+pub(crate) fn column<'a>(table: &'a Table, name: &PlacedValue<String>) -> Result<&'a Column> {
     table.column(&name.value).ok_or_else(|| {
         let hint = suggestion(&name.value, table.columns.iter().map(|column| column.name.as_str()));
         name.error(format!("table '{}' has no declared column '{}'{hint}", table.name, name.value))

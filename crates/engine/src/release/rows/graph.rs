@@ -3,7 +3,7 @@
 //! Each row is an edge between two vertices. Rows that are no edge of the declared graph (an end is missing, is no vertex, or both are the same) count for nothing, and an edge that stands there twice, in
 //! either direction, counts once: so each row makes at most one edge, whatever is in the file, and no failure tells of a row. Where the table has an owner, at most a fixed number of edges of each count.
 
-use super::records::{Owner, owners, unexpected};
+use super::records::{OwnerId, owners, unexpected};
 use crate::error::Result;
 use crate::project::{Graph as Declared, Project, Request};
 use crate::release::estimates::Estimates;
@@ -17,7 +17,7 @@ use datafusion::arrow::datatypes::Int64Type;
 use datafusion::error::DataFusionError;
 use datafusion::prelude::DataFrame;
 use futures::StreamExt;
-use scumble::mechanism::smooth::Steps;
+use scumble::mechanism::smooth::OwnerSteps;
 use scumble::mechanism::triangles::Graph;
 use scumble::scope::AttributeSet;
 use serde_json::{Value, json};
@@ -91,8 +91,8 @@ impl Edges {
     }
 
     /// How many edges come, go or move with an owner, in each scope.
-    pub fn steps(&self) -> Result<Steps> {
-        Ok(Steps::one().of_rows(self.per_owner()).reading(self.attributes()?))
+    pub fn steps(&self) -> Result<OwnerSteps> {
+        Ok(OwnerSteps::one().of_rows(self.per_owner()).reading(self.attributes()?))
     }
 
     /// For the ledger.
@@ -139,7 +139,7 @@ impl Edges {
             .wait(state.create_logical_plan(&sql))
             .and_then(|plan| backend.with_sources(plan))
             .map_err(|error| failed_on_data(&error))?;
-        let mut found = FoundEdges::new(self, key);
+        let mut found = EdgesReader::new(self, key);
         backend
             .wait(async {
                 let mut stream = DataFrame::new(state, plan).execute_stream().await?;
@@ -165,15 +165,15 @@ impl ReadRows for &Edges {
 type Edge = (u32, u32);
 
 /// Takes in rows.
-struct FoundEdges<'a> {
+struct EdgesReader<'a> {
     of: &'a Edges,
     key: Key,
     edges: Vec<Edge>,
     /// The edges of each owner, each with its keyed hash: the least ones count.
-    owned: HashMap<Owner, Vec<(u64, Edge)>>,
+    owned: HashMap<OwnerId, Vec<(u64, Edge)>>,
 }
 
-impl<'a> FoundEdges<'a> {
+impl<'a> EdgesReader<'a> {
     fn new(of: &'a Edges, key: Key) -> Self {
         Self { of, key, edges: Vec::new(), owned: HashMap::new() }
     }
@@ -208,7 +208,7 @@ impl<'a> FoundEdges<'a> {
         (from != to).then(|| (from.min(to), from.max(to)))
     }
 
-    fn add_owned(&mut self, owner: Owner, edge: Edge) {
+    fn add_owned(&mut self, owner: OwnerId, edge: Edge) {
         let mut hasher = SipHasher::new(self.key);
         owner.hash_into(&mut hasher);
         hasher.write_u64(u64::from(edge.0) << 32 | u64::from(edge.1));

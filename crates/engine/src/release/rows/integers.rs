@@ -3,7 +3,7 @@
 use super::read::{PrivateRows, ReadRows};
 use crate::error::Result;
 use crate::sql::PrivateQuery;
-use crate::sql::execute::cell::Cell;
+use crate::sql::execute::cell::ExactCell;
 use crate::sql::execute::integers::{Integers, contributions, integers, integers_beside, occurrences};
 use crate::tables::bounding::{Bounds, Contribution};
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ pub(crate) struct IntegersBeside<'q, V> {
 }
 
 impl<V: FnMut(Contribution<'_>)> ReadRows for IntegersBeside<'_, V> {
-    type Found = (Integers, Vec<Cell>);
+    type Found = (Integers, Vec<ExactCell>);
 
     fn found_in(self, rows: &PrivateRows<'_>) -> Result<Self::Found> {
         integers_beside(self.query, rows.backend, rows.key, self.wide, self.visit)

@@ -12,14 +12,14 @@
 //! u^{1/c} is chosen. The largest of c independent uniform numbers has the law of u^{1/c} (both are at most x with probability xᶜ), so that this is as if each of the c rows had a
 //! number of its own and the largest of all won; and it does not depend on the order of rows.
 
-use crate::error::{Error, Result};
+use crate::error::{DataFusionResult, Error, Result};
 use crate::project::{Column, Domain, Project, Request};
 use crate::release::estimates::Estimates;
-use crate::release::field::{Field, ListedField, Placed, Word};
+use crate::release::field::{Field, ListedField, PlacedValue, Word};
 use crate::release::output::Cell;
 use crate::release::rows::fields::{BOUNDING, TABLE, bounding, column, private_table, quoted};
 use crate::release::rows::read::{PrivateRows, ReadRows};
-use crate::tables::bounding::{Lost, Owned};
+use crate::tables::bounding::{LostRows, RowsByOwner};
 use crate::tables::hash::{Key, SipHasher};
 use crate::tables::intern::Name;
 use crate::tables::{Backend, failed_on_data};
@@ -37,11 +37,9 @@ mod steps;
 
 use steps::Steps;
 
-type RowsResult<T> = std::result::Result<T, DataFusionError>;
-
-pub(crate) const COLUMNS: Field<Vec<Placed<String>>> =
+pub(crate) const COLUMNS: Field<Vec<PlacedValue<String>>> =
     Field::new("columns", "the attributes: columns of type category, bool, or int with bounds");
-const MISSING_FIELD: Field<Option<Missing>> = Field::new(
+const MISSING_FIELD: Field<Option<MissingPolicy>> = Field::new(
     "missing",
     "what a missing or unlisted value is: 'value' (the default), a value of its own; or 'never', which declares that there are none: one that is there all the same counts as the first value",
 );
@@ -61,14 +59,14 @@ const MOST_VALUES: u64 = 1_000_000;
 pub(crate) struct Attributes {
     table: String,
     names: Vec<String>,
-    values: Vec<Values>,
-    missing: Missing,
+    values: Vec<AttributeValues>,
+    missing: MissingPolicy,
     owners: Owners,
 }
 
 /// What becomes of a missing or unlisted value. Never a failure: that a release fails would tell that somebody has one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Missing {
+enum MissingPolicy {
     /// It is a value of its own.
     Value,
     /// Publicly there are none; one that is there all the same is read as the first value (the empty text where values are unknown), as
@@ -76,7 +74,7 @@ enum Missing {
     Never,
 }
 
-impl Word for Missing {
+impl Word for MissingPolicy {
     const WORDS: &'static [(&'static str, Self)] = &[("value", Self::Value), ("never", Self::Never)];
 
     fn unknown(_: &str) -> String {
@@ -86,7 +84,7 @@ impl Word for Missing {
 
 /// What an attribute can be.
 #[derive(Debug, Clone, PartialEq)]
-enum Values {
+enum AttributeValues {
     Texts(Vec<String>),
     Whole { lower: i64, number: u32 },
     Steps(Steps),
@@ -127,7 +125,7 @@ impl Attributes {
     pub fn with_steps(request: &Request, project: &Project, published: &[&str]) -> Result<Self> {
         let values = |column: &Column| match &column.domain {
             Domain::Float { .. } | Domain::Date { .. } | Domain::Timestamp { .. } => {
-                Steps::of(&column.domain).map(Values::Steps).ok_or_else(|| {
+                Steps::of(&column.domain).map(AttributeValues::Steps).ok_or_else(|| {
                     Error::input(format!(
                         "column '{}' needs bounds, lower and upper, from public knowledge",
                         column.name
@@ -135,7 +133,7 @@ impl Attributes {
                 })
             }
             Domain::Int { bounds: Some((lower, upper)) } if lower.abs_diff(*upper) >= MOST_VALUES => {
-                Ok(Steps::of(&column.domain).map_or(Values::Unknown, Values::Steps))
+                Ok(Steps::of(&column.domain).map_or(AttributeValues::Unknown, AttributeValues::Steps))
             }
             _ => values_of(column, false),
         };
@@ -144,12 +142,12 @@ impl Attributes {
 
     /// Whether an attribute is in steps.
     pub fn has_steps(&self) -> bool {
-        self.values.iter().any(|values| matches!(values, Values::Steps(_)))
+        self.values.iter().any(|values| matches!(values, AttributeValues::Steps(_)))
     }
 
     /// The same of these columns.
     pub fn of(
-        columns: Vec<Placed<String>>,
+        columns: Vec<PlacedValue<String>>,
         request: &Request,
         project: &Project,
         may_be_unknown: bool,
@@ -159,11 +157,11 @@ impl Attributes {
     }
 
     fn made(
-        columns: Vec<Placed<String>>,
+        columns: Vec<PlacedValue<String>>,
         request: &Request,
         project: &Project,
         published: &[&str],
-        values_of: impl Fn(&Column) -> Result<Values>,
+        values_of: impl Fn(&Column) -> Result<AttributeValues>,
     ) -> Result<Self> {
         let table = private_table(request, project)?;
         let (mut names, mut values) = (Vec::new(), Vec::new());
@@ -189,10 +187,9 @@ impl Attributes {
             Some(owner) if rows == Some(1) => Owners::EachAttribute(owner.clone()),
             Some(owner) => Owners::WholeRow(owner.clone()),
         };
-        let missing = MISSING_FIELD.read(request)?.unwrap_or(Missing::Value);
-        let is_taken =
-            |values: &Values| matches!(values, Values::Texts(texts) if texts.iter().any(|text| text == MISSING_TEXT));
-        if missing == Missing::Value && values.iter().any(is_taken) {
+        let missing = MISSING_FIELD.read(request)?.unwrap_or(MissingPolicy::Value);
+        let is_taken = |values: &AttributeValues| matches!(values, AttributeValues::Texts(texts) if texts.iter().any(|text| text == MISSING_TEXT));
+        if missing == MissingPolicy::Value && values.iter().any(is_taken) {
             return Err(COLUMNS.error(request, format!(
                 "'{MISSING_TEXT}' is a listed value and what missing values are called: leave it out of the list, or write missing = \"never\""
             )));
@@ -212,38 +209,38 @@ impl Attributes {
 
     /// How many values each attribute has; none where that is not public.
     pub fn sizes(&self) -> Vec<Option<u32>> {
-        let own = u32::from(self.missing == Missing::Value);
-        let size = |values: &Values| match values {
-            Values::Texts(texts) => u32::try_from(texts.len()).ok().map(|size| size + own),
-            Values::Whole { number, .. } => Some(number + own),
-            Values::Steps(steps) => Some(steps.number() + own),
-            Values::Truth => Some(2 + own),
-            Values::Unknown => None,
+        let own = u32::from(self.missing == MissingPolicy::Value);
+        let size = |values: &AttributeValues| match values {
+            AttributeValues::Texts(texts) => u32::try_from(texts.len()).ok().map(|size| size + own),
+            AttributeValues::Whole { number, .. } => Some(number + own),
+            AttributeValues::Steps(steps) => Some(steps.number() + own),
+            AttributeValues::Truth => Some(2 + own),
+            AttributeValues::Unknown => None,
         };
         self.values.iter().map(size).collect()
     }
 
     /// The values of each attribute in the order of their codes, as columns of a plan; a missing value of its own is NULL. None of what is unknown.
     pub fn arrays(&self) -> Vec<ArrayRef> {
-        let own = (self.missing == Missing::Value).then_some(());
-        let array = |values: &Values| -> ArrayRef {
+        let own = (self.missing == MissingPolicy::Value).then_some(());
+        let array = |values: &AttributeValues| -> ArrayRef {
             match values {
-                Values::Truth => {
+                AttributeValues::Truth => {
                     Arc::new([Some(false), Some(true)].into_iter().chain(own.map(|()| None)).collect::<BooleanArray>())
                 }
-                Values::Whole { lower, number } => {
+                AttributeValues::Whole { lower, number } => {
                     let numbers = (0..i64::from(*number)).map(|step| Some(lower + step));
                     Arc::new(numbers.chain(own.map(|()| None)).collect::<Int64Array>())
                 }
-                Values::Texts(texts) => {
+                AttributeValues::Texts(texts) => {
                     let texts = texts.iter().map(|text| Some(text.as_str()));
                     Arc::new(texts.chain(own.map(|()| None)).collect::<StringArray>())
                 }
-                Values::Steps(steps) => {
+                AttributeValues::Steps(steps) => {
                     let texts = steps.cells().into_iter().map(|cell| Some(cell.text()));
                     Arc::new(texts.chain(own.map(|()| None)).collect::<StringArray>())
                 }
-                Values::Unknown => Arc::new(StringArray::new_null(0)),
+                AttributeValues::Unknown => Arc::new(StringArray::new_null(0)),
             }
         };
         self.values.iter().map(array).collect()
@@ -251,16 +248,16 @@ impl Attributes {
 
     /// What the values of each attribute are called, in the order of their codes.
     pub fn labels(&self) -> Vec<Vec<String>> {
-        let own = (self.missing == Missing::Value).then(|| MISSING_TEXT.to_string());
-        let named = |values: &Values| -> Vec<String> {
+        let own = (self.missing == MissingPolicy::Value).then(|| MISSING_TEXT.to_string());
+        let named = |values: &AttributeValues| -> Vec<String> {
             let known: Vec<String> = match values {
-                Values::Truth => vec!["false".to_string(), "true".to_string()],
-                Values::Whole { lower, number } => {
+                AttributeValues::Truth => vec!["false".to_string(), "true".to_string()],
+                AttributeValues::Whole { lower, number } => {
                     (0..i64::from(*number)).map(|step| (lower + step).to_string()).collect()
                 }
-                Values::Texts(texts) => texts.clone(),
-                Values::Steps(steps) => steps.cells().iter().map(Cell::text).collect(),
-                Values::Unknown => return Vec::new(),
+                AttributeValues::Texts(texts) => texts.clone(),
+                AttributeValues::Steps(steps) => steps.cells().iter().map(Cell::text).collect(),
+                AttributeValues::Unknown => return Vec::new(),
             };
             known.into_iter().chain(own.clone()).collect()
         };
@@ -270,35 +267,35 @@ impl Attributes {
     /// The value of each code of an attribute; nothing where values are not public.
     pub fn listed(&self, attribute: usize) -> Vec<Cell> {
         let mut listed = match &self.values[attribute] {
-            Values::Truth => vec![Cell::Truth(false), Cell::Truth(true)],
-            Values::Whole { lower, number } => {
+            AttributeValues::Truth => vec![Cell::Truth(false), Cell::Truth(true)],
+            AttributeValues::Whole { lower, number } => {
                 (0..i64::from(*number)).map(|step| Cell::Whole(i128::from(lower + step))).collect()
             }
-            Values::Texts(texts) => texts.iter().map(|text| Cell::Text(text.as_str().into())).collect(),
-            Values::Steps(steps) => steps.cells(),
-            Values::Unknown => return Vec::new(),
+            AttributeValues::Texts(texts) => texts.iter().map(|text| Cell::Text(text.as_str().into())).collect(),
+            AttributeValues::Steps(steps) => steps.cells(),
+            AttributeValues::Unknown => return Vec::new(),
         };
-        listed.extend((self.missing == Missing::Value).then(|| Cell::Text(MISSING_TEXT.into())));
+        listed.extend((self.missing == MissingPolicy::Value).then(|| Cell::Text(MISSING_TEXT.into())));
         listed
     }
 
     /// Whether a code of an attribute is that of a missing value.
     pub fn is_missing(&self, attribute: usize, code: usize) -> bool {
-        self.missing == Missing::Value && Some(code as u32 + 1) == self.sizes()[attribute]
+        self.missing == MissingPolicy::Value && Some(code as u32 + 1) == self.sizes()[attribute]
     }
 
     /// The public values of each attribute, by code, nothing for a missing one; no values where they are not public.
     pub fn domain(&self) -> Vec<Vec<Cell>> {
-        let listed = |values: &Values| -> Vec<Cell> {
-            let missing = (self.missing == Missing::Value).then_some(Cell::Null);
+        let listed = |values: &AttributeValues| -> Vec<Cell> {
+            let missing = (self.missing == MissingPolicy::Value).then_some(Cell::Null);
             let known: Vec<Cell> = match values {
-                Values::Texts(texts) => texts.iter().map(|text| Cell::Text(text.as_str().into())).collect(),
-                Values::Whole { lower, number } => {
+                AttributeValues::Texts(texts) => texts.iter().map(|text| Cell::Text(text.as_str().into())).collect(),
+                AttributeValues::Whole { lower, number } => {
                     (0..i64::from(*number)).map(|step| Cell::Whole(i128::from(lower + step))).collect()
                 }
-                Values::Truth => vec![Cell::Truth(false), Cell::Truth(true)],
-                Values::Steps(steps) => steps.cells(),
-                Values::Unknown => Vec::new(),
+                AttributeValues::Truth => vec![Cell::Truth(false), Cell::Truth(true)],
+                AttributeValues::Steps(steps) => steps.cells(),
+                AttributeValues::Unknown => Vec::new(),
             };
             known.into_iter().chain(missing).collect()
         };
@@ -342,7 +339,7 @@ impl Attributes {
             Owners::WholeRow(owner) => (Some(owner), "one row per owner"),
         };
         json!({ "table": self.table, "columns": self.names, "values": self.sizes(), "owner": owner, "record": record,
-                "missing": match self.missing { Missing::Value => "value", Missing::Never => "never" } })
+                "missing": match self.missing { MissingPolicy::Value => "value", MissingPolicy::Never => "never" } })
     }
 
     /// Reads the records.
@@ -386,17 +383,17 @@ impl ReadRows for &Attributes {
     }
 }
 
-fn values_of(column: &Column, may_be_unknown: bool) -> Result<Values> {
+fn values_of(column: &Column, may_be_unknown: bool) -> Result<AttributeValues> {
     let name = &column.name;
     match &column.domain {
-        Domain::Bool => Ok(Values::Truth),
-        Domain::Category { values: Some(values) } => Ok(Values::Texts(values.clone())),
-        Domain::Category { values: None } if may_be_unknown => Ok(Values::Unknown),
+        Domain::Bool => Ok(AttributeValues::Truth),
+        Domain::Category { values: Some(values) } => Ok(AttributeValues::Texts(values.clone())),
+        Domain::Category { values: None } if may_be_unknown => Ok(AttributeValues::Unknown),
         Domain::Category { values: None } => Err(Error::input(format!(
             "column '{name}' needs its values: all that there can be, from public knowledge, as values = [ … ]"
         ))),
         Domain::Int { bounds: Some((lower, upper)) } if lower.abs_diff(*upper) < MOST_VALUES => {
-            Ok(Values::Whole { lower: *lower, number: lower.abs_diff(*upper) as u32 + 1 })
+            Ok(AttributeValues::Whole { lower: *lower, number: lower.abs_diff(*upper) as u32 + 1 })
         }
         Domain::Int { .. } | Domain::Float { .. } | Domain::Date { .. } | Domain::Timestamp { .. } => {
             Err(Error::input(format!(
@@ -423,12 +420,12 @@ impl Records {
 
 /// Whose row it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Owner {
+pub(crate) enum OwnerId {
     Number(i64),
     Text(Box<str>),
 }
 
-impl Owner {
+impl OwnerId {
     /// For keyed hashes of what an owner has.
     pub fn hash_into(&self, hasher: &mut SipHasher) {
         hash_into(hasher, self.name());
@@ -463,19 +460,19 @@ struct RecordsReader<'a> {
     /// The records, of which all are there only at the end where rows have owners.
     columns: Vec<Vec<u32>>,
     /// The rows of owners.
-    owned: Option<Owned>,
+    owned: Option<RowsByOwner>,
 }
 
 impl<'a> RecordsReader<'a> {
     fn new(attributes: &'a Attributes, key: Key, backend: &Backend) -> Result<Self> {
-        let known = |values: &Values| match values {
-            Values::Texts(texts) => texts.iter().cloned().zip(0..).collect(),
+        let known = |values: &AttributeValues| match values {
+            AttributeValues::Texts(texts) => texts.iter().cloned().zip(0..).collect(),
             _ => HashMap::new(),
         };
         let number = attributes.names.len();
         let owned = match attributes.owners {
             Owners::Rows => None,
-            _ => Some(Owned::new(key, number, &backend.memory)?),
+            _ => Some(RowsByOwner::new(key, number, &backend.memory)?),
         };
         Ok(Self {
             attributes,
@@ -487,7 +484,7 @@ impl<'a> RecordsReader<'a> {
         })
     }
 
-    fn add(&mut self, batch: &RecordBatch) -> RowsResult<()> {
+    fn add(&mut self, batch: &RecordBatch) -> DataFusionResult<()> {
         let first = usize::from(self.attributes.owners != Owners::Rows);
         let mut rows: Vec<Vec<u32>> = Vec::with_capacity(self.columns.len());
         for (attribute, array) in batch.columns()[first..].iter().enumerate() {
@@ -501,7 +498,7 @@ impl<'a> RecordsReader<'a> {
             // A row without an owner is nobody's.
             if let Some(owner) = owner {
                 let taken = owned.push(owner, rows.iter().map(|column| i64::from(column[row])));
-                taken.map_err(|Lost| {
+                taken.map_err(|LostRows| {
                     DataFusionError::ResourcesExhausted("neither memory nor disk for more rows".into())
                 })?;
             }
@@ -509,30 +506,30 @@ impl<'a> RecordsReader<'a> {
         Ok(())
     }
 
-    fn encoded(&mut self, attribute: usize, array: &ArrayRef) -> RowsResult<Vec<u32>> {
+    fn encoded(&mut self, attribute: usize, array: &ArrayRef) -> DataFusionResult<Vec<u32>> {
         let (codes, found) = (&mut self.codes[attribute], &mut self.found[attribute]);
         let missing = match self.attributes.missing {
-            Missing::Value => MISSING,
-            Missing::Never => 0,
+            MissingPolicy::Value => MISSING,
+            MissingPolicy::Never => 0,
         };
         Ok(match &self.attributes.values[attribute] {
-            Values::Truth => {
+            AttributeValues::Truth => {
                 let truths = array.as_boolean_opt().ok_or_else(|| unexpected(array))?;
                 truths.iter().map(|truth| truth.map_or(missing, u32::from)).collect()
             }
-            Values::Whole { lower, number } => {
+            AttributeValues::Whole { lower, number } => {
                 let code = |value: i64| (value.saturating_sub(*lower)).clamp(0, i64::from(*number) - 1) as u32;
                 let numbers = array.as_primitive_opt::<Int64Type>().ok_or_else(|| unexpected(array))?;
                 numbers.iter().map(|value| value.map_or(missing, code)).collect()
             }
-            Values::Steps(steps) => steps.codes(array, missing)?,
-            Values::Texts(_) => {
+            AttributeValues::Steps(steps) => steps.codes(array, missing)?,
+            AttributeValues::Texts(_) => {
                 let code = |text: &str| codes.get(text).copied().unwrap_or(missing);
                 texts(array)?.into_iter().map(|text| text.map_or(missing, code)).collect()
             }
-            Values::Unknown => {
+            AttributeValues::Unknown => {
                 let mut code = |text: Option<&str>| match (text, self.attributes.missing) {
-                    (None | Some(MISSING_TEXT), Missing::Value) => MISSING,
+                    (None | Some(MISSING_TEXT), MissingPolicy::Value) => MISSING,
                     (text, _) => {
                         let text = text.unwrap_or_default();
                         *codes.entry(text.to_string()).or_insert_with(|| {
@@ -602,13 +599,13 @@ impl<'a> RecordsReader<'a> {
                 self.record(owner, rows, &mut record);
                 columns.iter_mut().zip(&record).for_each(|(column, code)| column.push(*code));
             });
-            read.map_err(|Lost| Error::machine("rows that did not fit the memory could not be read back"))?;
+            read.map_err(|LostRows| Error::machine("rows that did not fit the memory could not be read back"))?;
             self.columns = columns;
         }
         let mut values = Vec::new();
         for attribute in 0..self.columns.len() {
             let mut known = self.known_values(attribute);
-            if self.attributes.missing == Missing::Value {
+            if self.attributes.missing == MissingPolicy::Value {
                 let own = known.len() as u32;
                 self.columns[attribute].iter_mut().filter(|code| **code == MISSING).for_each(|code| *code = own);
                 known.push(Cell::Text(MISSING_TEXT.into()));
@@ -621,13 +618,13 @@ impl<'a> RecordsReader<'a> {
     /// The values of the codes; unknown ones are put into order first, so that nothing depends on the order of rows.
     fn known_values(&mut self, attribute: usize) -> Vec<Cell> {
         match &self.attributes.values[attribute] {
-            Values::Truth => vec![Cell::Truth(false), Cell::Truth(true)],
-            Values::Whole { lower, number } => {
+            AttributeValues::Truth => vec![Cell::Truth(false), Cell::Truth(true)],
+            AttributeValues::Whole { lower, number } => {
                 (0..i64::from(*number)).map(|step| Cell::Whole(i128::from(lower + step))).collect()
             }
-            Values::Texts(texts) => texts.iter().map(|text| Cell::Text(text.as_str().into())).collect(),
-            Values::Steps(steps) => steps.cells(),
-            Values::Unknown => {
+            AttributeValues::Texts(texts) => texts.iter().map(|text| Cell::Text(text.as_str().into())).collect(),
+            AttributeValues::Steps(steps) => steps.cells(),
+            AttributeValues::Unknown => {
                 let mut order: Vec<(String, u32)> =
                     std::mem::take(&mut self.found[attribute]).into_iter().zip(0..).collect();
                 order.sort();
@@ -647,15 +644,15 @@ fn logarithm(rank: u64, copies: u64) -> f64 {
     number.ln() / copies as f64
 }
 
-pub(crate) fn owners(column: &ArrayRef) -> RowsResult<Vec<Option<Owner>>> {
+pub(crate) fn owners(column: &ArrayRef) -> DataFusionResult<Vec<Option<OwnerId>>> {
     if let Some(numbers) = column.as_primitive_opt::<Int64Type>() {
-        return Ok(numbers.iter().map(|number| number.map(Owner::Number)).collect());
+        return Ok(numbers.iter().map(|number| number.map(OwnerId::Number)).collect());
     }
-    Ok(texts(column)?.into_iter().map(|text| text.map(|text| Owner::Text(text.into()))).collect())
+    Ok(texts(column)?.into_iter().map(|text| text.map(|text| OwnerId::Text(text.into()))).collect())
 }
 
 /// The same, as they stand in the column.
-fn names(column: &ArrayRef) -> RowsResult<Vec<Option<Name<'_>>>> {
+fn names(column: &ArrayRef) -> DataFusionResult<Vec<Option<Name<'_>>>> {
     if let Some(numbers) = column.as_primitive_opt::<Int64Type>() {
         return Ok(numbers.iter().map(|number| number.map(Name::Number)).collect());
     }
@@ -663,7 +660,7 @@ fn names(column: &ArrayRef) -> RowsResult<Vec<Option<Name<'_>>>> {
 }
 
 /// The texts of a column, in whichever form they are held.
-fn texts(column: &ArrayRef) -> RowsResult<Vec<Option<&str>>> {
+fn texts(column: &ArrayRef) -> DataFusionResult<Vec<Option<&str>>> {
     match column.data_type() {
         DataType::Utf8 => Ok(column.as_string::<i32>().iter().collect()),
         DataType::LargeUtf8 => Ok(column.as_string::<i64>().iter().collect()),

@@ -7,10 +7,10 @@
 use super::records::{self, Attributes, Records};
 use crate::error::{Error, Result};
 use crate::project::{Bounding, Project, Request};
-use crate::release::field::Placed;
+use crate::release::field::PlacedValue;
 use crate::release::rows::condition::one_condition;
 use crate::sql::analyse::query::Computation;
-use crate::sql::execute::cells::{Tried, tried};
+use crate::sql::execute::cells::{TruthTable, tried};
 use crate::tables::Backend;
 use scumble::scope::AttributeSet;
 use scumble::workload::Domain;
@@ -42,7 +42,7 @@ impl Universe {
     }
 
     /// Of which combinations a condition is true.
-    pub fn fulfilling(&self, condition: &Placed<String>, project: &Project) -> Result<Vec<bool>> {
+    pub fn fulfilling(&self, condition: &PlacedValue<String>, project: &Project) -> Result<Vec<bool>> {
         let text = one_condition(condition)?;
         let table = self.attributes.table();
         let sql =
@@ -59,7 +59,7 @@ impl Universe {
     }
 
     /// From combinations of the columns that a condition reads to those of all.
-    fn spread(&self, tried: &Tried) -> Vec<bool> {
+    fn spread(&self, tried: &TruthTable) -> Vec<bool> {
         let sizes = self.domain.sizes();
         let mut strides = vec![0u32; sizes.len()];
         let mut stride = 1;

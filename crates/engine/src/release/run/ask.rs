@@ -27,22 +27,22 @@ use crate::error::{Error, Result};
 use crate::guarded::guarded;
 use crate::kinds::interactive;
 use crate::kinds::interactive::OpenedInteractive;
-use crate::ledger::{self, About, Draws, Ledger, LedgerState, Pass, Proposal, Receipt, Reservation};
+use crate::ledger::{self, DrawMode, Ledger, LedgerState, Pass, Proposal, Receipt, ReleaseContext, Reservation};
 use crate::place::{Origin, Place};
 use crate::project::{Request, file_names};
-use crate::release::field::Placed;
+use crate::release::field::PlacedValue;
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
-use crate::release::plan::Charged;
+use crate::release::plan::ChargedAccess;
 use crate::release::run::Marks;
 use crate::release::run::charge::{interrupted, uncommitted};
 use crate::release::run::published::release_document;
 use crate::release::run::{PlannedRelease, Runner};
 use crate::remote::backend_of;
 use crate::tables::Backend;
-use scumble::mechanism::sparse_vector::Round;
+use scumble::mechanism::sparse_vector::ThresholdNoise;
 use scumble::noise::BitSource;
 use scumble::workload::NORMAL_95;
-use scumble::workload::interactive::{Question, Reply, Weights};
+use scumble::workload::interactive::{CellWeights, LinearQuery, Reply};
 use state::{GivenAnswer, OpenRound, RoundState, StateFile};
 use std::path::{Path, PathBuf};
 
@@ -77,7 +77,7 @@ pub struct InteractiveSession<'a> {
     state: RoundState,
     /// The digest of the state, where the ledger has it.
     known: Option<String>,
-    model: Weights,
+    model: CellWeights,
     marks: Marks,
     backend: Backend,
     counts: Option<Vec<u64>>,
@@ -121,7 +121,7 @@ impl Runner<'_> {
         );
         let mut asking = InteractiveSession {
             runner: self,
-            model: Weights::uniform(opened.declared.universe.domain.cells()),
+            model: CellWeights::uniform(opened.declared.universe.domain.cells()),
             opened,
             round,
             request: digest,
@@ -180,11 +180,11 @@ struct Grant {
 
 impl InteractiveSession<'_> {
     /// Of which combinations a question is true; what is wrong with it is said here, and nothing is charged.
-    pub fn understood(&self, question: &str) -> Result<Question> {
+    pub fn understood(&self, question: &str) -> Result<LinearQuery> {
         let place = Place { origin: Origin::CommandLine, line: 1, column: 1 };
-        let condition = Placed { value: question.to_string(), place };
+        let condition = PlacedValue { value: question.to_string(), place };
         let truths = self.opened.declared.universe.fulfilling(&condition, self.runner.project())?;
-        Ok(Question::of(truths))
+        Ok(LinearQuery::of(truths))
     }
 
     /// Answers a question.
@@ -272,7 +272,7 @@ impl InteractiveSession<'_> {
             request: Some(self.request.clone()),
             events: round.plan.events.clone(),
             rule,
-            about: About { draws: Draws::Each, ..runner.about(round, &self.marks)? },
+            about: ReleaseContext { draws: DrawMode::Each, ..runner.about(round, &self.marks)? },
         };
         crate::release::run::exclusivity::among_ledgers(
             runner.project(),
@@ -288,7 +288,7 @@ impl InteractiveSession<'_> {
         &mut self,
         grant: &Grant,
         question: &str,
-        understood: &Question,
+        understood: &LinearQuery,
         bits: &mut dyn BitSource,
     ) -> Result<GivenAnswer> {
         let (how, answer, expected) = match grant.secret {
@@ -312,11 +312,11 @@ impl InteractiveSession<'_> {
         &mut self,
         receipt: &Receipt,
         secret: i128,
-        question: &Question,
+        question: &LinearQuery,
         bits: &mut dyn BitSource,
     ) -> Result<(Reply, u64)> {
         let key = self.state.key(bits);
-        let mut charged = Charged::with_key(receipt, &self.backend, key, bits);
+        let mut charged = ChargedAccess::with_key(receipt, &self.backend, key, bits);
         let universe = &self.opened.declared.universe;
         let counts = match self.counts.take() {
             Some(counts) => counts,
@@ -324,7 +324,7 @@ impl InteractiveSession<'_> {
         };
         let (count, share) = self.model.look(question, &counts);
         let expected = self.opened.plan.expected(share);
-        let answer = self.opened.plan.ask(Round::resumed(secret), count, expected, charged.bits());
+        let answer = self.opened.plan.ask(ThresholdNoise::resumed(secret), count, expected, charged.bits());
         self.counts = Some(counts);
         Ok((answer, expected))
     }

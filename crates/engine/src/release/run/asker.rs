@@ -4,7 +4,7 @@ use super::kept::question_digest;
 use super::{PlannedRelease, Runner};
 use crate::budget::Budget;
 use crate::error::Result;
-use crate::ledger::Asked;
+use crate::ledger::RequestOrigin;
 use crate::project::Project;
 
 /// Somebody who asks for releases.
@@ -19,8 +19,8 @@ pub struct Asker {
 }
 
 impl Asker {
-    pub(crate) fn asked(&self, project: &Project, planned: &PlannedRelease) -> Result<Asked> {
-        Ok(Asked { by: self.by.clone(), question: question_digest(project, planned)?, key: self.key.clone() })
+    pub(crate) fn asked(&self, project: &Project, planned: &PlannedRelease) -> Result<RequestOrigin> {
+        Ok(RequestOrigin { by: self.by.clone(), question: question_digest(project, planned)?, key: self.key.clone() })
     }
 }
 

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::guarded::{caught, guarded};
 use crate::ledger::{self, Ledger, Pass, Proposal, Receipt};
 use crate::release::output::Answers;
-use crate::release::plan::Charged;
+use crate::release::plan::ChargedAccess;
 use crate::remote::{IntegerSource, OWN_HASH};
 use crate::room::with_room;
 use crate::tables::Backend;
@@ -172,7 +172,7 @@ impl<'a> ReleaseCharge<'a> {
     /// From rows to answers. Whatever goes wrong here may depend on the data.
     fn answers(&self, receipt: &Receipt, bits: &mut dyn BitSource) -> Result<Answers> {
         let plan = &self.planned.plan;
-        let mut charged = Charged::new(receipt, self.sources.backend, bits).with(self.sources.elsewhere);
+        let mut charged = ChargedAccess::new(receipt, self.sources.backend, bits).with(self.sources.elsewhere);
         let mut answers = with_room(|| (plan.compute)(&mut charged))?;
         plan.estimates.iter().for_each(|estimates| estimates.say_in(&mut answers));
         Ok(answers)

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::kinds::registry;
 use crate::ledger::{self, Declarations, Ledger, LedgerState, folder};
 use crate::project::Project;
-use crate::release::Company;
+use crate::release::Exclusivity;
 use crate::release::run::PlannedRelease;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub(crate) fn in_ledger(planned: &PlannedRelease, before: &LedgerState) -> Resul
 
 /// The kinds beside which nothing may stand.
 fn lonely() -> impl Iterator<Item = &'static str> {
-    registry::KINDS.iter().filter(|kind| kind.company == Company::Nothing).map(|kind| kind.name)
+    registry::KINDS.iter().filter(|kind| kind.company == Exclusivity::Nothing).map(|kind| kind.name)
 }
 
 fn is_lonely(kind: &str) -> bool {

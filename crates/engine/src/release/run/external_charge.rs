@@ -5,10 +5,10 @@
 
 use super::exclusivity::holds_lonely;
 use super::publish::Places;
-use crate::budget::{Budget, HeldLimits, Spent};
+use crate::budget::{Budget, HeldLimits, Odometer};
 use crate::error::{Error, Result};
 use crate::file::real;
-use crate::ledger::{About, Head, Ledger, LedgerState, Output, Pass, Proposal};
+use crate::ledger::{Head, Ledger, LedgerState, OutputDigests, Pass, Proposal, ReleaseContext};
 use crate::project::Project;
 use scumble::Scope;
 use scumble::event::Event;
@@ -86,7 +86,7 @@ impl ExternalCharge {
             request: Some(self.plan.clone()),
             events: self.events.clone(),
             rule: self.rule.clone(),
-            about: About { budget, ..About::default() },
+            about: ReleaseContext { budget, ..ReleaseContext::default() },
         };
         let receipt = ledger.reserve(&proposal, |standing| self.fits(standing, book))?;
         let pass = ledger.drawn(receipt)?.ok_or_else(|| Error::machine("a charge was drawn for by somebody else"))?;
@@ -115,7 +115,7 @@ impl ExternalCharge {
 
     /// What helps where the budget is too small.
     fn remedy(&self) -> Result<&'static str> {
-        let is_seen = *Spent::of(&self.events, &Scope::Presence)?.delta() >= Exact::from_f64(1.0)?;
+        let is_seen = *Odometer::of(&self.events, &Scope::Presence)?.delta() >= Exact::from_f64(1.0)?;
         Ok(match is_seen {
             true => {
                 "who takes part is seen, which no budget for person or presence allows: limit the attributes instead, or let owners who have no value report as well (--presence)"
@@ -163,7 +163,7 @@ impl PaidCharge {
         self.ledger.in_place()?;
         let files = places.0.put(&[csv, json])?;
         let digests = [("csv", csv), ("json", json)].map(|(end, content)| (end.to_string(), crate::digest(content)));
-        let output = Output { values: crate::digest(csv), files: BTreeMap::from(digests) };
+        let output = OutputDigests { values: crate::digest(csv), files: BTreeMap::from(digests) };
         Ok((files, self.ledger.commit(self.pass, output)?))
     }
 }

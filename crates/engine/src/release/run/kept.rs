@@ -10,7 +10,7 @@
 use crate::attackers::declared;
 use crate::digest::digest_of;
 use crate::error::{Error, Result};
-use crate::ledger::{self, Charge, Output};
+use crate::ledger::{self, Charge, OutputDigests};
 use crate::project::file_names;
 use crate::project::{Bounding, Graph, Project, Request, Table};
 use crate::release::run::{PlannedRelease, Runner};
@@ -147,7 +147,7 @@ impl Runner<'_> {
 
     /// The marks of the tables' files as they are; none where there is no key, or where the files cannot be read, which is no matter for what is published.
     pub(crate) fn marks_now(&self, tables: &[String]) -> Result<Option<BTreeMap<String, String>>> {
-        let Some(key) = ledger::Key::existing(self.ledger())? else { return Ok(None) };
+        let Some(key) = ledger::MarkKey::existing(self.ledger())? else { return Ok(None) };
         let states = check::state(self.project(), tables).ok();
         Ok(states.map(|all| all.into_iter().map(|state| (state.table, key.mark(&state.fingerprint))).collect()))
     }
@@ -318,7 +318,7 @@ fn changed_file(out: &Path, charge: &Charge) -> Option<String> {
 }
 
 /// Whether a file with this digest is what the ledger knows of it, as far as it knows it.
-pub(crate) fn is_published(output: &Output, name: &str, found: &str) -> bool {
+pub(crate) fn is_published(output: &OutputDigests, name: &str, found: &str) -> bool {
     let end = name.rsplit('.').next().unwrap_or_default();
     let known = output.files.get(end).or_else(|| Some(&output.values).filter(|_| end == "csv"));
     known.is_none_or(|digest| digest == found)

@@ -5,9 +5,9 @@
 //! a place that is taken by a link or a folder is refused before anything is charged.
 
 use super::kept::is_published;
-use crate::digest::{Digesting, digest_of};
+use crate::digest::{DigestWriter, digest_of};
 use crate::error::{Error, Result};
-use crate::ledger::{Charge, Output, Pass};
+use crate::ledger::{Charge, OutputDigests, Pass};
 use crate::project::FILE_ENDS;
 use crate::release::output::Answers;
 use scumble::noise::{BitSource, SecureSource};
@@ -23,10 +23,10 @@ const BUFFER: usize = 1 << 20;
 /// Files that are being made beside their places. Those that are not [`put`](Places::put) are removed.
 pub(crate) struct Places {
     folder: PathBuf,
-    files: Vec<Pending>,
+    files: Vec<PendingFile>,
 }
 
-struct Pending {
+struct PendingFile {
     temporary: PathBuf,
     file: File,
     place: PathBuf,
@@ -49,7 +49,7 @@ impl Places {
             })?;
             // Held until this process has put it in its place or is dead. Where a disk knows no locks, a day tells as much.
             drop(file.try_lock());
-            places.files.push(Pending { temporary, file, place });
+            places.files.push(PendingFile { temporary, file, place });
         }
         Ok(places)
     }
@@ -76,7 +76,12 @@ impl Places {
     }
 
     /// Writes answers in the forms of [`FILE_ENDS`], the last with what stands around them, and puts all of them in their places; gives these, and what the ledger writes down about them. The pass proves that the entry `drawn` is durable.
-    pub fn put_answers(mut self, _: &Pass, answers: &Answers, document: &Value) -> Result<(Vec<PathBuf>, Output)> {
+    pub fn put_answers(
+        mut self,
+        _: &Pass,
+        answers: &Answers,
+        document: &Value,
+    ) -> Result<(Vec<PathBuf>, OutputDigests)> {
         assert_eq!(FILE_ENDS.len(), self.files.len(), "an answer has its places");
         let json = format!("{document:#}\n").into_bytes();
         let digests = [
@@ -87,13 +92,13 @@ impl Places {
         let files = self.rename().map_err(|error| self.unwritten(&error))?;
         let values = digests[0].clone();
         let named = FILE_ENDS.iter().zip(digests).map(|(end, digest)| (end.to_string(), digest));
-        Ok((files, Output { values, files: named.collect() }))
+        Ok((files, OutputDigests { values, files: named.collect() }))
     }
 
     /// Writes one of the files, and gives its digest.
     fn write(&self, place: usize, content: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<String> {
         let file = &self.files[place].file;
-        let mut out = BufWriter::with_capacity(BUFFER, Digesting::new(file));
+        let mut out = BufWriter::with_capacity(BUFFER, DigestWriter::new(file));
         content(&mut out)?;
         let (_, digest) = out.into_inner().map_err(|error| self.unwritten(error.error()))?.end();
         file.sync_all().map_err(|error| self.unwritten(&error))?;
@@ -111,7 +116,7 @@ impl Places {
             return Err(io::Error::other(format!("{} is a link or a folder", taken.place.display())));
         }
         let mut put = Vec::new();
-        let rename = |pending: &Pending| {
+        let rename = |pending: &PendingFile| {
             fs::rename(&pending.temporary, &pending.place)?;
             put.push(pending.place.clone());
             Ok(())

@@ -10,7 +10,7 @@ pub(crate) use report_part::release_document;
 
 use super::kept::is_published;
 use super::publish::{earlier, unknown_earlier};
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::kinds::registry;
 use crate::ledger::Charge;
 use crate::project::file_names;
@@ -42,7 +42,7 @@ pub struct PublishedRelease {
     /// What nobody could beat at its privacy, where that is known.
     pub limits: Vec<Floor>,
     /// What is counted, for attackers who know only part of the rows.
-    pub counted: Counted,
+    pub counted: ReleasedStatistic,
     /// The table.
     pub file: PathBuf,
     /// Whether it was paid for again since, and other numbers have its place.
@@ -182,7 +182,7 @@ fn kept_place(out: &Path, charge: &Charge, end: &str) -> Option<PathBuf> {
     earlier(out, &name, charge).filter(|place| place.exists()).or(Some(by_digest))
 }
 
-fn of_document(document: &Document) -> Option<(Answers, Vec<Floor>, Counted)> {
+fn of_document(document: &Document) -> Option<(Answers, Vec<Floor>, ReleasedStatistic)> {
     let report = ReportPart::deserialize(&document.report).ok()?;
     let columns = report.columns.into_iter().map(|ColumnPart { name, noisy }| {
         let cells = document.first.iter().map(|row| cell(&row[&name])).collect();

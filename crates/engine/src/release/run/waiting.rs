@@ -8,7 +8,7 @@
 
 use super::kept::request_digest;
 use crate::error::Result;
-use crate::ledger::{Charge, Head, Ledger, Undrawn, beside};
+use crate::ledger::{Charge, Head, Ledger, UndrawnCharge, beside};
 use crate::release::run::{PlannedRelease, Runner};
 use crate::remote::{HASH, OWN_HASH, backend_of};
 use serde_json::Value;
@@ -76,7 +76,7 @@ impl Runner<'_> {
 
     /// That charge. Looks at the ledger, and at files if there is one.
     pub(super) fn waiting(&self, planned: &PlannedRelease, ledger: &Ledger) -> Result<Option<WaitingCharge>> {
-        for Undrawn { charge, marks, at } in ledger.undrawn(&planned.request.name)? {
+        for UndrawnCharge { charge, marks, at } in ledger.undrawn(&planned.request.name)? {
             if self.is_for(planned, &charge)?
                 && self.is_unchanged(planned, &marks)?
                 && let Some(work) = ChargeLock::alone_on(self.ledger(), at.entries)?

@@ -3,4 +3,6 @@
 mod session;
 pub(crate) mod source;
 
-pub use session::{Connect, Files, Row, RowsTrouble, Session, Trouble, install, name};
+pub use session::{
+    ClusterConnector, ClusterError, ClusterFiles, ClusterRow, ClusterRowsError, ClusterSession, install, name,
+};

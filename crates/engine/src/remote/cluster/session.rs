@@ -8,23 +8,23 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// A row of a statement's result: texts, or nothing.
-pub type Row = Vec<Option<String>>;
+pub type ClusterRow = Vec<Option<String>>;
 
 /// A session with a cluster that knows some tables.
-pub trait Session {
+pub trait ClusterSession {
     /// Whether a statement can be planned; no row is looked at.
-    fn plan(&self, statement: &str) -> Result<(), Trouble>;
+    fn plan(&self, statement: &str) -> Result<(), ClusterError>;
 
     /// Whether executors work, and can open the files of the tables; no column of them is read.
-    fn ready(&self) -> Result<(), Trouble>;
+    fn ready(&self) -> Result<(), ClusterError>;
 
     /// The rows of a statement. By then the charge is made: why there are none is one of two things that depend on no value.
-    fn rows(&self, statement: &str) -> Result<Vec<Row>, RowsTrouble>;
+    fn rows(&self, statement: &str) -> Result<Vec<ClusterRow>, ClusterRowsError>;
 }
 
 /// Why a cluster does not do what it is asked to. What it says itself is not repeated, because it may quote values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
+pub enum ClusterError {
     /// Nobody answers at the address.
     Away,
     /// Whoever answers is no scheduler that it can be worked with.
@@ -44,7 +44,7 @@ pub enum Trouble {
 /// Why there are no rows. What a cluster says of a failure may quote values, so that no word of it decides what a user reads: whether executors can open the files was
 /// asked before the charge ([`Session::ready`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RowsTrouble {
+pub enum ClusterRowsError {
     /// The statement failed.
     Failed,
     /// The statement took longer than it may.
@@ -52,7 +52,7 @@ pub enum RowsTrouble {
 }
 
 /// A table's name, and its files: absolute paths, which are no patterns.
-pub type Files = (String, Vec<PathBuf>);
+pub type ClusterFiles = (String, Vec<PathBuf>);
 
 /// What the n-th table is called in statements.
 pub fn name(index: usize) -> String {
@@ -60,16 +60,16 @@ pub fn name(index: usize) -> String {
 }
 
 /// Connects to a cluster, and tells it which files tables have; statements call them by [`name`].
-pub type Connect = fn(&Cluster, &[Files]) -> Result<Box<dyn Session>, Trouble>;
+pub type ClusterConnector = fn(&Cluster, &[ClusterFiles]) -> Result<Box<dyn ClusterSession>, ClusterError>;
 
-static CONNECT: OnceLock<Connect> = OnceLock::new();
+static CONNECT: OnceLock<ClusterConnector> = OnceLock::new();
 
 /// Gives this process the way to speak to clusters. The first one stays.
-pub fn install(connect: Connect) {
+pub fn install(connect: ClusterConnector) {
     let _ = CONNECT.set(connect);
 }
 
 /// The way to speak to clusters, where there is one.
-pub(crate) fn installed() -> Option<Connect> {
+pub(crate) fn installed() -> Option<ClusterConnector> {
     CONNECT.get().copied()
 }

@@ -1,13 +1,13 @@
 //! A cluster whose executors see the tables' files.
 
-use super::session::{Files, RowsTrouble, Session, Trouble, installed, name};
+use super::session::{ClusterError, ClusterFiles, ClusterRowsError, ClusterSession, installed, name};
 use crate::error::{Error, Result};
 use crate::project::{Cluster, Project, Table};
-use crate::remote::backend::{RemoteBackend, Row, part, quoted};
+use crate::remote::backend::{RemoteBackend, StatementRow, part, quoted};
 use crate::sql::PrivateQuery;
 use crate::sql::text;
 use crate::sql::text::Engine;
-use crate::tables::files::{Form, real_path};
+use crate::tables::files::{FileFormat, real_path};
 use crate::tables::sources::source_files;
 use datafusion::arrow::datatypes::DataType;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,13 +16,13 @@ use std::rc::Rc;
 
 /// A session with a cluster, and what its tables hold.
 pub(crate) struct ClusterBackend {
-    session: Box<dyn Session>,
+    session: Box<dyn ClusterSession>,
     cluster: Cluster,
-    tables: BTreeMap<String, Stored>,
+    tables: BTreeMap<String, StoredTable>,
 }
 
 /// A table in its files.
-struct Stored {
+struct StoredTable {
     /// What it is called in statements.
     name: String,
     files: Vec<StoredFile>,
@@ -34,7 +34,7 @@ struct StoredFile {
     columns: Vec<(String, DataType)>,
 }
 
-impl Stored {
+impl StoredTable {
     /// The type of a column that all files have once, of one type; a sentence otherwise.
     fn kind(&self, column: &str) -> std::result::Result<&DataType, String> {
         let mut found: Option<&DataType> = None;
@@ -65,11 +65,11 @@ impl ClusterBackend {
         })?;
         let names: BTreeSet<&String> = queries.iter().flat_map(|query| &query.below.tables).collect();
         let mut tables = BTreeMap::new();
-        let mut listed: Vec<Files> = Vec::new();
+        let mut listed: Vec<ClusterFiles> = Vec::new();
         for (index, table) in names.into_iter().enumerate() {
             let files = files(project.table(table)?)?;
             listed.push((table.clone(), files.iter().map(|file| file.path.clone()).collect()));
-            tables.insert(table.clone(), Stored { name: name(index), files });
+            tables.insert(table.clone(), StoredTable { name: name(index), files });
         }
         let session = connect(cluster, &listed).map_err(|trouble| sentence(cluster, &trouble))?;
         Ok(Self { session, cluster: cluster.clone(), tables })
@@ -94,7 +94,7 @@ fn files(table: &Table) -> Result<Vec<StoredFile>> {
     };
     let mut found = Vec::new();
     for file in source_files(table)? {
-        if file.form != Form::Parquet {
+        if file.form != FileFormat::Parquet {
             let shown = table.source.display();
             return Err(at(&format!("a cluster reads Parquet files, and {shown} is none: write it as Parquet")));
         }
@@ -132,10 +132,10 @@ impl RemoteBackend for ClusterBackend {
         let column = |name: &String| {
             let kind = match kind_of(stored.kind(name).ok(), table, name) {
                 _ if table.owner.as_ref() == Some(name) => owner,
-                Kind::Whole => "BIGINT",
-                Kind::Fraction => "DOUBLE",
-                Kind::Text => "VARCHAR",
-                Kind::Other => return quoted(name),
+                TargetType::Whole => "BIGINT",
+                TargetType::Fraction => "DOUBLE",
+                TargetType::Text => "VARCHAR",
+                TargetType::Other => return quoted(name),
             };
             format!("CAST({0} AS {kind}) AS {0}", quoted(name))
         };
@@ -150,7 +150,7 @@ impl RemoteBackend for ClusterBackend {
         self.session.ready().map_err(|trouble| sentence(&self.cluster, &trouble))
     }
 
-    fn rows(&mut self, statement: &str) -> Result<Vec<Row>> {
+    fn rows(&mut self, statement: &str) -> Result<Vec<StatementRow>> {
         self.session.rows(statement).map_err(|trouble| without_rows(&self.cluster, trouble))
     }
 
@@ -160,7 +160,7 @@ impl RemoteBackend for ClusterBackend {
 }
 
 /// What a column is brought to.
-enum Kind {
+enum TargetType {
     Whole,
     Fraction,
     Text,
@@ -179,18 +179,18 @@ fn is_whole(kind: &DataType) -> bool {
     kind.is_integer() && *kind != DataType::UInt64
 }
 
-fn kind_of(stored: Option<&DataType>, table: &Table, name: &str) -> Kind {
+fn kind_of(stored: Option<&DataType>, table: &Table, name: &str) -> TargetType {
     let declared = table.columns.iter().find(|column| column.name == name).and_then(text::stored);
     match (stored, declared) {
-        (_, Some(DataType::Float64)) => Kind::Fraction,
-        (Some(stored), _) if is_whole(stored) => Kind::Whole,
-        (Some(stored), _) if is_text(stored) => Kind::Text,
-        _ => Kind::Other,
+        (_, Some(DataType::Float64)) => TargetType::Fraction,
+        (Some(stored), _) if is_whole(stored) => TargetType::Whole,
+        (Some(stored), _) if is_text(stored) => TargetType::Text,
+        _ => TargetType::Other,
     }
 }
 
 /// Whether the columns that are used are there, with types that fit their declaration.
-fn fits(table: &Table, used: &BTreeSet<String>, stored: &Stored) -> Result<()> {
+fn fits(table: &Table, used: &BTreeSet<String>, stored: &StoredTable) -> Result<()> {
     let at = |sentence: String| Error::input(format!("table '{}': {sentence}", table.name));
     let of = |name: &str, fits: &dyn Fn(&DataType) -> bool, what: &str| {
         let found = stored.kind(name).map_err(at)?;
@@ -220,35 +220,35 @@ fn fits(table: &Table, used: &BTreeSet<String>, stored: &Stored) -> Result<()> {
 }
 
 /// Why a cluster does not do it.
-fn sentence(cluster: &Cluster, trouble: &Trouble) -> Error {
+fn sentence(cluster: &Cluster, trouble: &ClusterError) -> Error {
     match trouble {
-        Trouble::Away => Error::machine(format!(
+        ClusterError::Away => Error::machine(format!(
             "the cluster {cluster} is not there: look whether its scheduler runs, and at its host and port"
         )),
-        Trouble::Strange => Error::machine(format!(
+        ClusterError::Strange => Error::machine(format!(
             "whoever answers at {cluster} is no scheduler of Apache Ballista 55 that gives results: look at its host, its port and its version"
         )),
-        Trouble::Idle => Error::machine(format!(
+        ClusterError::Idle => Error::machine(format!(
             "the cluster {cluster} has no executor that takes work: start one (scumble cluster executor)"
         )),
-        Trouble::Unreadable(table) => Error::input(format!(
+        ClusterError::Unreadable(table) => Error::input(format!(
             "table '{table}': its files cannot be read as Parquet; scumble check says more without [engine]"
         )),
-        Trouble::Unseen => Error::machine(format!(
+        ClusterError::Unseen => Error::machine(format!(
             "an executor of the cluster {cluster} cannot open the tables' files: they must be seen by all executors, under the path that they have here"
         )),
-        Trouble::Unplanned => Error::machine(format!("the cluster {cluster} cannot plan the statement")),
-        Trouble::Failed => Error::machine(format!("no session with the cluster {cluster} can be made here")),
+        ClusterError::Unplanned => Error::machine(format!("the cluster {cluster} cannot plan the statement")),
+        ClusterError::Failed => Error::machine(format!("no session with the cluster {cluster} can be made here")),
     }
 }
 
 /// Why there are no rows after the charge.
-fn without_rows(cluster: &Cluster, trouble: RowsTrouble) -> Error {
+fn without_rows(cluster: &Cluster, trouble: ClusterRowsError) -> Error {
     match trouble {
-        RowsTrouble::Failed => Error::machine(format!(
+        ClusterRowsError::Failed => Error::machine(format!(
             "the cluster {cluster} cannot run the statement; its executors' logs say why (before the charge they could open the tables' files)"
         )),
-        RowsTrouble::TooLong => Error::machine(format!(
+        ClusterRowsError::TooLong => Error::machine(format!(
             "the cluster {cluster} took longer than {} seconds (timeout in [engine])",
             cluster.timeout
         )),
@@ -265,7 +265,7 @@ mod tests {
     fn after_the_charge_no_word_of_the_cluster_decides() {
         let cluster = Cluster { host: "127.0.0.1".to_string(), port: 50050, timeout: 7 };
         let [failed, late] =
-            [RowsTrouble::Failed, RowsTrouble::TooLong].map(|one| without_rows(&cluster, one).to_string());
+            [ClusterRowsError::Failed, ClusterRowsError::TooLong].map(|one| without_rows(&cluster, one).to_string());
         assert!(
             failed.contains("cannot run the statement") && late.contains("longer than 7 seconds"),
             "{failed} {late}"

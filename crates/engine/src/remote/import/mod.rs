@@ -92,7 +92,7 @@ impl Job {
             Some(ledger) => (ledger.standing(&[])?.0.releases(), ledger.jobs(&digest)?),
             None => (0, Vec::new()),
         };
-        let key = ledger::Key::of(path)?;
+        let key = ledger::MarkKey::of(path)?;
         let nth = before.len() as u64;
         let number = key.derived("the number of a job", &digest, nth)[..32].to_string();
         let secret = key.derived("the secret of a job", &digest, nth);

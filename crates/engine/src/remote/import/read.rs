@@ -5,7 +5,7 @@ use super::sheet::Sheet;
 use crate::calendar;
 use crate::error::{Error, Result};
 use crate::sql::analyse::execution::{CellKey, CellRank, Execution};
-use crate::sql::execute::cell::Cell;
+use crate::sql::execute::cell::ExactCell;
 use crate::sql::execute::integers::{Integers, taken};
 use crate::sql::text;
 use datafusion::arrow::datatypes::DataType;
@@ -20,12 +20,12 @@ pub(crate) const PREFIX: &str = "scumble_job_";
 const MOST_DIGITS: usize = 28;
 
 /// The rows of one statement, of however many files.
-pub(crate) struct Rows<'a> {
+pub(crate) struct SheetRows<'a> {
     /// Each row: its file, its number there, and its values in the order of the statement's columns.
     rows: Vec<(&'a Path, usize, Vec<Option<&'a str>>)>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> SheetRows<'a> {
     /// Rows that come from one place, all of them.
     pub fn of(place: &'a Path, rows: &'a [Vec<Option<String>>]) -> Result<Self> {
         let values = |row: &'a Vec<Option<String>>| row.iter().map(Option::as_deref).collect();
@@ -103,7 +103,7 @@ fn of_statement<'a>(
     statement: usize,
     columns: &[String],
     folder: &Path,
-) -> Result<Rows<'a>> {
+) -> Result<SheetRows<'a>> {
     let number = statement + 1;
     let mut rows = Vec::new();
     let mut is_there = false;
@@ -129,7 +129,7 @@ fn of_statement<'a>(
             folder.display()
         )));
     }
-    Rows::whole(rows).ok_or_else(|| {
+    SheetRows::whole(rows).ok_or_else(|| {
         Error::input(format!(
             "statement {number} gave another number of rows than the folder {} holds of it: a file or a row is missing, or there twice",
             folder.display()
@@ -138,17 +138,20 @@ fn of_statement<'a>(
 }
 
 /// The integers of one query; `next` gives the rows of its next statement.
-pub(crate) fn of_query<'a>(execution: &Execution, next: &mut dyn FnMut(bool) -> Result<Rows<'a>>) -> Result<Integers> {
+pub(crate) fn of_query<'a>(
+    execution: &Execution,
+    next: &mut dyn FnMut(bool) -> Result<SheetRows<'a>>,
+) -> Result<Integers> {
     let (keys, sums) = (execution.keys().len(), execution.sums().len());
-    let empty = || Cell { sums: vec![0; sums], ranked: vec![BTreeMap::new(); execution.ranked().len()] };
-    let mut cells: HashMap<Vec<ScalarValue>, Cell> = HashMap::new();
+    let empty = || ExactCell { sums: vec![0; sums], ranked: vec![BTreeMap::new(); execution.ranked().len()] };
+    let mut cells: HashMap<Vec<ScalarValue>, ExactCell> = HashMap::new();
     if sums > 0 {
         for (path, at, values) in next(false)?.rows {
             let wrong = |what: &str| Error::input(format!("{}: row {at} {what}", path.display()));
             let key = key_of(execution, &values[..keys]).map_err(|what| wrong(&what))?;
             let whole = |value: &Option<&str>| whole(*value).ok_or_else(|| wrong("has a sum that is no whole number"));
             let sums = values[keys..keys + sums].iter().map(whole).collect::<Result<Vec<i128>>>()?;
-            if cells.insert(key, Cell { sums, ..empty() }).is_some() {
+            if cells.insert(key, ExactCell { sums, ..empty() }).is_some() {
                 return Err(wrong("has a key that another row has too"));
             }
         }

@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::project::{Project, Server, Table};
-use crate::remote::backend::{RemoteBackend, Row, part, quoted};
-use crate::remote::postgres::client::{Session, Stored};
+use crate::remote::backend::{RemoteBackend, StatementRow, part, quoted};
+use crate::remote::postgres::client::{PostgresSession, StoredColumn};
 use crate::sql::text;
 use crate::sql::text::Engine;
 use datafusion::arrow::datatypes::DataType;
@@ -11,16 +11,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A session with a server, and what it has of the tables.
 pub(crate) struct Postgres {
-    session: Session,
+    session: PostgresSession,
     address: String,
     /// The columns of tables, by the names that tables have in the project.
-    tables: BTreeMap<String, BTreeMap<String, Stored>>,
+    tables: BTreeMap<String, BTreeMap<String, StoredColumn>>,
 }
 
 impl Postgres {
     /// Logs in.
     pub fn begin(server: &Server) -> Result<Self> {
-        Ok(Self { session: Session::begin(server)?, address: server.to_string(), tables: BTreeMap::new() })
+        Ok(Self { session: PostgresSession::begin(server)?, address: server.to_string(), tables: BTreeMap::new() })
     }
 }
 
@@ -53,7 +53,7 @@ impl RemoteBackend for Postgres {
         self.session.plan(statement)
     }
 
-    fn rows(&mut self, statement: &str) -> Result<Vec<Row>> {
+    fn rows(&mut self, statement: &str) -> Result<Vec<StatementRow>> {
         self.session.charged_rows(statement)
     }
 
@@ -76,7 +76,7 @@ fn fraction(column: &str) -> String {
 }
 
 /// Whether the columns that are used are there, with types that fit their declaration.
-fn fits(table: &Table, is_used: impl Fn(&str) -> bool, stored: &BTreeMap<String, Stored>) -> Result<()> {
+fn fits(table: &Table, is_used: impl Fn(&str) -> bool, stored: &BTreeMap<String, StoredColumn>) -> Result<()> {
     const WHOLE: [&str; 3] = ["int2", "int4", "int8"];
     const TEXT: [&str; 2] = ["text", "varchar"];
     let of = |name: &str, kinds: &[&str], what: &str| {

@@ -3,7 +3,7 @@
 //! What is not known here (functions of strings and times, patterns) may be anything: no interval is given for what depends on it.
 
 use super::formula::{Formula, NumberRelation, Rounding};
-use crate::error::{Error, Result};
+use crate::error::{DataFusionResult, Error, Result};
 use crate::sql::analyse::refusals;
 use crate::sql::analyse::total::total;
 use crate::sql::functions::{self, Shape};
@@ -28,16 +28,14 @@ pub(crate) struct Derivation {
     /// The keys that it reads, by index, in the order in which they are handed in.
     pub keys: Vec<usize>,
     /// What no noise moves, over the keys.
-    given: Vec<Form>,
+    given: Vec<CompiledExpression>,
 }
 
 /// An expression that runs, and the types of its columns.
-struct Form {
+struct CompiledExpression {
     schema: DFSchema,
     expression: Arc<dyn PhysicalExpr>,
 }
-
-type Outcome<T> = std::result::Result<T, DataFusionError>;
 
 impl Derivation {
     /// `expression` over the aggregate's columns; `kinds` are the types in which these are released.
@@ -46,7 +44,7 @@ impl Derivation {
         columns.sort_unstable();
         columns.dedup();
         let keys: Vec<usize> = columns.iter().copied().filter(|column| *column < aggregate.group_expr.len()).collect();
-        let attempt = || -> Outcome<Self> {
+        let attempt = || -> DataFusionResult<Self> {
             let typed = schema(aggregate, &columns, kinds)?;
             let of_keys = schema(aggregate, &keys, kinds)?;
             let mut reader =
@@ -73,8 +71,8 @@ fn simplifier(schema: &DFSchema, backend: &Backend) -> ExprSimplifier {
     ExprSimplifier::new(context)
 }
 
-impl Form {
-    fn new(expression: &Expr, schema: &DFSchema, backend: &Backend) -> Outcome<Self> {
+impl CompiledExpression {
+    fn new(expression: &Expr, schema: &DFSchema, backend: &Backend) -> DataFusionResult<Self> {
         // Functions such as COALESCE run only after they have been simplified to CASE.
         let simple = simplifier(schema, backend).simplify(total(expression.clone(), schema)?)?;
         let expression = backend.context.state().create_physical_expr(simple, schema)?;
@@ -82,7 +80,7 @@ impl Form {
     }
 
     fn values(&self, columns: &[ArrayRef], rows: usize) -> Result<Vec<Option<f64>>> {
-        let attempt = || -> Outcome<Vec<Option<f64>>> {
+        let attempt = || -> DataFusionResult<Vec<Option<f64>>> {
             let options = RecordBatchOptions::new().with_row_count(Some(rows));
             let schema = Arc::clone(self.schema.inner());
             let batch = RecordBatch::try_new_with_options(schema, columns.to_vec(), &options)?;
@@ -94,7 +92,7 @@ impl Form {
 }
 
 /// The columns of the aggregate, in these types.
-fn schema(aggregate: &Aggregate, columns: &[usize], kinds: &[DataType]) -> Outcome<DFSchema> {
+fn schema(aggregate: &Aggregate, columns: &[usize], kinds: &[DataType]) -> DataFusionResult<DFSchema> {
     let field = |column: &usize| {
         let (qualifier, field) = aggregate.schema.qualified_field(*column);
         (qualifier.cloned(), Arc::new(Field::new(field.name(), kinds[*column].clone(), true)))
@@ -120,7 +118,7 @@ struct FormulaReader<'a> {
     typed: &'a DFSchema,
     keys: &'a DFSchema,
     backend: &'a Backend,
-    given: Vec<Form>,
+    given: Vec<CompiledExpression>,
     /// How deep the expression is nested that is being read.
     depth: usize,
 }
@@ -167,22 +165,22 @@ fn fitting(formula: Formula, kind: &DataType) -> Formula {
 }
 
 impl FormulaReader<'_> {
-    fn boxed(&mut self, expression: &Expr) -> Outcome<Box<Formula>> {
+    fn boxed(&mut self, expression: &Expr) -> DataFusionResult<Box<Formula>> {
         self.formula(expression).map(Box::new)
     }
 
-    fn all(&mut self, expressions: &[Expr]) -> Outcome<Vec<Formula>> {
+    fn all(&mut self, expressions: &[Expr]) -> DataFusionResult<Vec<Formula>> {
         expressions.iter().map(|expression| self.formula(expression)).collect()
     }
 
-    fn formula(&mut self, expression: &Expr) -> Outcome<Formula> {
+    fn formula(&mut self, expression: &Expr) -> DataFusionResult<Formula> {
         self.depth += 1;
         let found = if self.depth > DEEPEST { Ok(Formula::Unknown) } else { self.nested(expression) };
         self.depth -= 1;
         found
     }
 
-    fn nested(&mut self, expression: &Expr) -> Outcome<Formula> {
+    fn nested(&mut self, expression: &Expr) -> DataFusionResult<Formula> {
         if !is_read(&expression.get_type(self.typed)?) {
             return Ok(Formula::Unknown);
         }
@@ -233,18 +231,18 @@ impl FormulaReader<'_> {
     }
 
     /// What no noise moves.
-    fn constant(&mut self, expression: &Expr) -> Outcome<Formula> {
+    fn constant(&mut self, expression: &Expr) -> DataFusionResult<Formula> {
         if let Expr::Literal(value, _) = expression
             && let Ok(ScalarValue::Float64(Some(number))) = value.cast_to(&DataType::Float64)
             && number.is_finite()
         {
             return Ok(Formula::Constant(number));
         }
-        self.given.push(Form::new(expression, self.keys, self.backend)?);
+        self.given.push(CompiledExpression::new(expression, self.keys, self.backend)?);
         Ok(Formula::Given(self.given.len() - 1))
     }
 
-    fn converted(&mut self, inner: &Expr, to: &DataType) -> Outcome<Formula> {
+    fn converted(&mut self, inner: &Expr, to: &DataType) -> DataFusionResult<Formula> {
         let from = inner.get_type(self.typed)?;
         let formula = self.formula(inner)?;
         let rounded = |how: Rounding, digits: f64| Formula::Rounded {
@@ -269,7 +267,7 @@ impl FormulaReader<'_> {
     }
 
     /// A chain of one operator, which leans to the left, as a tree that does not.
-    fn chain(&mut self, expression: &Expr, operator: Operator, kind: &DataType) -> Outcome<Formula> {
+    fn chain(&mut self, expression: &Expr, operator: Operator, kind: &DataType) -> DataFusionResult<Formula> {
         let (mut links, mut left) = (Vec::new(), expression);
         while let Expr::BinaryExpr(binary) = left
             && chained(binary.op) == chained(operator)
@@ -299,7 +297,7 @@ impl FormulaReader<'_> {
         Ok(balanced(parts, &join).unwrap_or(Formula::Unknown))
     }
 
-    fn binary(&mut self, binary: &BinaryExpr, kind: &DataType) -> Outcome<Formula> {
+    fn binary(&mut self, binary: &BinaryExpr, kind: &DataType) -> DataFusionResult<Formula> {
         let (left, right) = (self.boxed(&binary.left)?, self.boxed(&binary.right)?);
         let not = |formula: Formula| Formula::Not(Box::new(formula));
         Ok(match binary.op {
@@ -323,7 +321,7 @@ impl FormulaReader<'_> {
         })
     }
 
-    fn case(&mut self, case: &Case) -> Outcome<Formula> {
+    fn case(&mut self, case: &Case) -> DataFusionResult<Formula> {
         let base = case.expr.as_ref().map(|base| self.formula(base)).transpose()?;
         let mut whens = Vec::with_capacity(case.when_then_expr.len());
         for (when, then) in &case.when_then_expr {
@@ -338,7 +336,7 @@ impl FormulaReader<'_> {
         Ok(Formula::Case(whens, otherwise))
     }
 
-    fn function(&mut self, function: &ScalarFunction, kind: &DataType) -> Outcome<Formula> {
+    fn function(&mut self, function: &ScalarFunction, kind: &DataType) -> DataFusionResult<Formula> {
         let mut arguments = self.all(&function.args)?;
         let shape = functions::named(function.name()).map_or(Shape::Unknown, |record| record.shape);
         Ok(match (shape, arguments.len()) {

@@ -1,12 +1,12 @@
 //! The one aggregate of a query, under what is computed from its results.
 
-use super::Source;
+use super::QuerySource;
 use crate::error::{Error, Result};
 use datafusion::common::tree_node::TreeNode;
 use datafusion::logical_expr::{Aggregate, LogicalPlan};
 
 /// Finds the one aggregate under projections, filters, sorts and limits.
-pub(super) fn find_aggregate(plan: &LogicalPlan, source: &Source<'_>) -> Result<Aggregate> {
+pub(super) fn find_aggregate(plan: &LogicalPlan, source: &QuerySource<'_>) -> Result<Aggregate> {
     match plan {
         LogicalPlan::Aggregate(aggregate) => Ok(aggregate.clone()),
         LogicalPlan::Projection(_)
@@ -34,6 +34,6 @@ pub(super) fn find_aggregate(plan: &LogicalPlan, source: &Source<'_>) -> Result<
     }
 }
 
-fn no_aggregate(source: &Source<'_>) -> Error {
+fn no_aggregate(source: &QuerySource<'_>) -> Error {
     source.error("select", "the query has no aggregate, and rows are never published; use COUNT, SUM, AVG …")
 }

@@ -2,13 +2,13 @@
 
 use super::casts::{total, total_named};
 use super::dates;
-use super::describe::{Describer, Known};
-use super::per_owner::{First, inner_rows};
-use super::possible::{On, Possible};
+use super::describe::{Describer, ValueFacts};
+use super::per_owner::{InnerQuery, inner_rows};
+use super::possible::{JoinCondition, PossibleRows};
 use crate::calendar;
-use crate::error::Result;
+use crate::error::{DataFusionResult, Result};
 use crate::project::{Bounding, Domain, Project, Table};
-use crate::sql::{Hidden, Source};
+use crate::sql::{HiddenNames, QuerySource};
 use crate::tables::value::LONGEST_TEXT;
 use datafusion::common::{Column, DataFusionError, NullEquality};
 use datafusion::logical_expr::expr::InSubquery;
@@ -19,17 +19,15 @@ use datafusion::logical_expr::{
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-type Outcome<T> = std::result::Result<T, DataFusionError>;
-
 /// A relational plan and what is known about it.
 #[derive(Clone)]
-pub(crate) struct Below {
+pub(crate) struct DescribedPlan {
     /// The plan, with the owner's column among its output where there is one.
     pub plan: LogicalPlan,
     /// What is known about each output column.
-    pub columns: Vec<Known>,
+    pub columns: Vec<ValueFacts>,
     /// What its rows can be.
-    pub possible: Possible,
+    pub possible: PossibleRows,
     /// The attributes that decide which rows there are: filters and joins.
     pub rows: BTreeSet<String>,
     /// Whose rows they are.
@@ -39,7 +37,7 @@ pub(crate) struct Below {
     /// How much of an owner counts.
     pub bounding: Bounding,
     /// What is below these rows, where they are one for each owner.
-    pub first: Option<Box<First>>,
+    pub first: Option<Box<InnerQuery>>,
 }
 
 /// Whose rows a plan gives.
@@ -58,9 +56,9 @@ pub(crate) fn below(
     plan: &LogicalPlan,
     asked: Bounding,
     project: &Project,
-    hidden: &Hidden,
-    source: &Source<'_>,
-) -> Result<Below> {
+    hidden: &HiddenNames,
+    source: &QuerySource<'_>,
+) -> Result<DescribedPlan> {
     let mut walker = Walker { project, source, hidden, asked, aliases: 0, read: 0 };
     let below = walker.walk(plan)?;
     if below.owner == Ownership::Public {
@@ -71,8 +69,8 @@ pub(crate) fn below(
 
 struct Walker<'a> {
     project: &'a Project,
-    source: &'a Source<'a>,
-    hidden: &'a Hidden,
+    source: &'a QuerySource<'a>,
+    hidden: &'a HiddenNames,
     /// The bounds that the release asks for.
     asked: Bounding,
     aliases: usize,
@@ -81,7 +79,7 @@ struct Walker<'a> {
 }
 
 impl Walker<'_> {
-    fn walk(&mut self, plan: &LogicalPlan) -> Result<Below> {
+    fn walk(&mut self, plan: &LogicalPlan) -> Result<DescribedPlan> {
         match plan {
             LogicalPlan::TableScan(scan) => self.scan(scan, plan),
             LogicalPlan::SubqueryAlias(alias) => self.alias(alias),
@@ -110,7 +108,7 @@ impl Walker<'_> {
     }
 
     /// One row for each owner.
-    fn aggregate(&mut self, aggregate: &Aggregate) -> Result<Below> {
+    fn aggregate(&mut self, aggregate: &Aggregate) -> Result<DescribedPlan> {
         let inner = self.walk(&aggregate.input)?;
         if inner.first.is_some() {
             let sentence = "an aggregate over an aggregate over an aggregate is not answered; one level below the outer one is, by owner";
@@ -120,19 +118,19 @@ impl Walker<'_> {
         inner_rows(aggregate, inner, self.asked, self.read, self.source)
     }
 
-    fn scan(&mut self, scan: &TableScan, plan: &LogicalPlan) -> Result<Below> {
+    fn scan(&mut self, scan: &TableScan, plan: &LogicalPlan) -> Result<DescribedPlan> {
         let name = scan.table_name.table();
         let table = self.project.table(name)?;
         let fields = scan.projected_schema.fields();
-        let columns: Vec<Known> = fields.iter().map(|field| known(table, field.name())).collect();
+        let columns: Vec<ValueFacts> = fields.iter().map(|field| known(table, field.name())).collect();
         self.read += 1;
-        let possible = Possible::of_table(table, fields, &columns, self.read);
+        let possible = PossibleRows::of_table(table, fields, &columns, self.read);
         let owner = match (&table.owner, table.public) {
             (_, true) => Ownership::Public,
             (Some(owner), _) => Ownership::Named(Column::new(Some(scan.table_name.clone()), owner)),
             (None, _) => Ownership::EachRow,
         };
-        Ok(Below {
+        Ok(DescribedPlan {
             plan: plan.clone(),
             columns,
             possible,
@@ -144,7 +142,7 @@ impl Walker<'_> {
         })
     }
 
-    fn alias(&mut self, alias: &SubqueryAlias) -> Result<Below> {
+    fn alias(&mut self, alias: &SubqueryAlias) -> Result<DescribedPlan> {
         let inner = self.walk(&alias.input)?;
         let owner = match &inner.owner {
             Ownership::Named(column) => Ownership::Named(Column::new(Some(alias.alias.clone()), &column.name)),
@@ -152,31 +150,40 @@ impl Walker<'_> {
         };
         let plan = SubqueryAlias::try_new(Arc::new(inner.plan), alias.alias.clone());
         let plan = LogicalPlan::SubqueryAlias(plan.map_err(|error| self.internal(&error))?);
-        Ok(Below { plan, owner, ..inner })
+        Ok(DescribedPlan { plan, owner, ..inner })
     }
 
-    fn projection(&mut self, projection: &Projection) -> Result<Below> {
+    fn projection(&mut self, projection: &Projection) -> Result<DescribedPlan> {
         let inner = self.walk(&projection.input)?;
         let schema = inner.plan.schema();
         let total = projection.expr.iter().map(|expression| total_named(expression.clone(), schema));
-        let mut expressions = total.collect::<Outcome<Vec<Expr>>>().map_err(|error| self.internal(&error))?;
+        let mut expressions = total.collect::<DataFusionResult<Vec<Expr>>>().map_err(|error| self.internal(&error))?;
         let describer = self.describer(&inner);
-        let mut columns = expressions.iter().map(|one| passed(&describer, one)).collect::<Result<Vec<Known>>>()?;
+        let mut columns = expressions.iter().map(|one| passed(&describer, one)).collect::<Result<Vec<ValueFacts>>>()?;
         let mut owner = inner.owner.clone();
         if let Ownership::Named(column) = &inner.owner {
             self.aliases += 1;
             let hidden = self.hidden.name(&format!("owner {}", self.aliases));
             expressions.push(Expr::Column(column.clone()).alias(&hidden));
-            columns.push(Known { is_owner: true, ..Known::default() });
+            columns.push(ValueFacts { is_owner: true, ..ValueFacts::default() });
             owner = Ownership::Named(Column::new_unqualified(hidden));
         }
         let possible = inner.possible.projected(&expressions, inner.plan.schema());
         let plan = Projection::try_new(expressions, Arc::new(inner.plan)).map_err(|error| self.internal(&error))?;
-        let Below { rows, tables, bounding, first, .. } = inner;
-        Ok(Below { plan: LogicalPlan::Projection(plan), columns, possible, rows, owner, tables, bounding, first })
+        let DescribedPlan { rows, tables, bounding, first, .. } = inner;
+        Ok(DescribedPlan {
+            plan: LogicalPlan::Projection(plan),
+            columns,
+            possible,
+            rows,
+            owner,
+            tables,
+            bounding,
+            first,
+        })
     }
 
-    fn filter(&mut self, filter: &Filter) -> Result<Below> {
+    fn filter(&mut self, filter: &Filter) -> Result<DescribedPlan> {
         let inner = self.walk(&filter.input)?;
         let (mut attributes, mut conditions, mut more) = (BTreeSet::new(), Vec::new(), BTreeSet::new());
         for condition in split_conjunction(&filter.predicate) {
@@ -191,7 +198,7 @@ impl Walker<'_> {
             attributes.extend(of_parts);
             conditions.push(condition);
         }
-        let Below { plan, columns, possible, mut rows, owner, mut tables, bounding, first } = inner;
+        let DescribedPlan { plan, columns, possible, mut rows, owner, mut tables, bounding, first } = inner;
         rows.extend(attributes);
         tables.extend(more);
         let tried = conditions.iter().filter(|condition| !matches!(condition, Expr::InSubquery(_)));
@@ -200,14 +207,14 @@ impl Walker<'_> {
             return Err(self.source.error("where", "the condition is empty"));
         };
         let plan = Filter::try_new(predicate, Arc::new(plan)).map_err(|error| self.internal(&error))?;
-        Ok(Below { plan: LogicalPlan::Filter(plan), columns, possible, rows, owner, tables, bounding, first })
+        Ok(DescribedPlan { plan: LogicalPlan::Filter(plan), columns, possible, rows, owner, tables, bounding, first })
     }
 
     /// `x IN (SELECT …)` of public rows: whether a row stays depends on its own x alone. Gives the attributes of x.
     fn in_public(
         &mut self,
         list: &InSubquery,
-        inner: &Below,
+        inner: &DescribedPlan,
         tables: &mut BTreeSet<String>,
     ) -> Result<(Expr, BTreeSet<String>)> {
         let rows = self.walk(&list.subquery.subquery)?;
@@ -222,7 +229,7 @@ impl Walker<'_> {
         Ok((Expr::InSubquery(InSubquery { expr: Box::new(expr), subquery, negated: list.negated }), known.attributes))
     }
 
-    fn join(&mut self, join: &Join) -> Result<Below> {
+    fn join(&mut self, join: &Join) -> Result<DescribedPlan> {
         let (left, right) = (self.walk(&join.left)?, self.walk(&join.right)?);
         if left.first.is_some() || right.first.is_some() {
             let sentence = "rows that are made one for each owner cannot be joined; join the tables inside of the sub-query, and GROUP BY the columns that you need beside the owner";
@@ -252,19 +259,20 @@ impl Walker<'_> {
             rows.extend(passed(&self.describer(&right), on_right)?.attributes);
         }
         let outer = join.join_type == JoinType::Left;
-        let on_right = right.columns.iter().map(|known| Known { missing: known.missing || outer, ..known.clone() });
-        let columns: Vec<Known> = left.columns.iter().cloned().chain(on_right).collect();
+        let on_right =
+            right.columns.iter().map(|known| ValueFacts { missing: known.missing || outer, ..known.clone() });
+        let columns: Vec<ValueFacts> = left.columns.iter().cloned().chain(on_right).collect();
         let equal = match join.null_equality {
             NullEquality::NullEqualsNothing => Operator::Eq,
             NullEquality::NullEqualsNull => Operator::IsNotDistinctFrom,
         };
-        let on = On { pairs: &pairs, others: &others, equal, outer };
+        let on = JoinCondition { pairs: &pairs, others: &others, equal, outer };
         self.read += 1;
         let sides = [&left, &right].map(|side| (side.possible.clone(), side.plan.schema().as_ref()));
-        let joined = Below {
+        let joined = DescribedPlan {
             plan: LogicalPlan::Join(join.clone()),
             columns,
-            possible: Possible::joined(sides, &on, &join.schema, self.read),
+            possible: PossibleRows::joined(sides, &on, &join.schema, self.read),
             rows,
             owner,
             tables: left.tables.union(&right.tables).cloned().collect(),
@@ -275,14 +283,14 @@ impl Walker<'_> {
         for condition in &others {
             rows.extend(self.describer(&joined).expression(condition)?.attributes);
         }
-        Ok(Below { rows, ..joined })
+        Ok(DescribedPlan { rows, ..joined })
     }
 
     /// The join of what is below, its conditions total.
-    fn total_join(&self, join: &Join, left: &Below, right: &Below) -> Outcome<Join> {
+    fn total_join(&self, join: &Join, left: &DescribedPlan, right: &DescribedPlan) -> DataFusionResult<Join> {
         let (on_left, on_right) = (left.plan.schema(), right.plan.schema());
         let on = join.on.iter().map(|(one, other)| Ok((total(one.clone(), on_left)?, total(other.clone(), on_right)?)));
-        let on = on.collect::<Outcome<Vec<(Expr, Expr)>>>()?;
+        let on = on.collect::<DataFusionResult<Vec<(Expr, Expr)>>>()?;
         let both = on_left.join(on_right)?;
         let filter = join.filter.clone().map(|filter| total(filter, &both)).transpose()?;
         let (left, right) = (Arc::new(left.plan.clone()), Arc::new(right.plan.clone()));
@@ -292,8 +300,14 @@ impl Walker<'_> {
 
     /// # Guarantee
     /// Each joined row stems from private rows of one owner only, the named one.
-    fn joined_owner(&self, join: &Join, pairs: &[(Expr, Expr)], left: &Below, right: &Below) -> Result<Ownership> {
-        let is_owner = |below: &Below, expression: &Expr| {
+    fn joined_owner(
+        &self,
+        join: &Join,
+        pairs: &[(Expr, Expr)],
+        left: &DescribedPlan,
+        right: &DescribedPlan,
+    ) -> Result<Ownership> {
+        let is_owner = |below: &DescribedPlan, expression: &Expr| {
             let Expr::Column(column) = expression else { return false };
             self.describer(below).column(column).is_ok_and(|known| known.is_owner)
         };
@@ -322,7 +336,7 @@ impl Walker<'_> {
         }
     }
 
-    fn describer<'b>(&'b self, below: &'b Below) -> Describer<'b> {
+    fn describer<'b>(&'b self, below: &'b DescribedPlan) -> Describer<'b> {
         Describer { schema: below.plan.schema(), columns: &below.columns, source: self.source }
     }
 
@@ -362,21 +376,21 @@ pub(crate) fn conditions(join: &Join) -> (Vec<(Expr, Expr)>, Vec<Expr>) {
 }
 
 /// What is known about an expression that may also be a bare owner column, passed on unread.
-fn passed(describer: &Describer<'_>, expression: &Expr) -> Result<Known> {
+fn passed(describer: &Describer<'_>, expression: &Expr) -> Result<ValueFacts> {
     let mut bare = expression;
     while let Expr::Alias(alias) = bare {
         bare = &alias.expr;
     }
     match bare {
         Expr::Column(column) if describer.column(column)?.is_owner => {
-            Ok(Known { is_owner: true, missing: describer.column(column)?.missing, ..Known::default() })
+            Ok(ValueFacts { is_owner: true, missing: describer.column(column)?.missing, ..ValueFacts::default() })
         }
         other => describer.expression(other),
     }
 }
 
 /// A joined row per pair of rows: the bounds multiply.
-fn joined_bounding(left: &Below, right: &Below) -> Bounding {
+fn joined_bounding(left: &DescribedPlan, right: &DescribedPlan) -> Bounding {
     match (&left.owner, &right.owner) {
         (Ownership::Public, _) => right.bounding,
         (_, Ownership::Public) => left.bounding,
@@ -393,12 +407,12 @@ fn joined_bounding(left: &Below, right: &Below) -> Bounding {
 }
 
 /// What is declared about a column.
-fn known(table: &Table, name: &str) -> Known {
+fn known(table: &Table, name: &str) -> ValueFacts {
     if table.owner.as_deref() == Some(name) {
-        return Known { is_owner: true, ..Known::default() };
+        return ValueFacts { is_owner: true, ..ValueFacts::default() };
     }
     let attributes = if table.public { BTreeSet::new() } else { [name.to_string()].into() };
-    let mut known = Known { attributes, ..Known::default() };
+    let mut known = ValueFacts { attributes, ..ValueFacts::default() };
     match table.column(name).map(|column| &column.domain) {
         Some(Domain::Int { bounds: Some((lower, upper)) }) => known.interval = Some((*lower as f64, *upper as f64)),
         Some(Domain::Float { bounds, granularity }) => {

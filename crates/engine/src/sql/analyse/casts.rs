@@ -2,16 +2,15 @@
 //! is NULL, whether it was written or follows from types that were mixed. So is what a function gives that is no number.
 
 use super::dates::{self, is_date};
-use crate::sql::functions::{self, Fails};
+use crate::error::DataFusionResult;
+use crate::sql::functions::{self, FailureMode};
 use crate::tables::functions::{finite, fitted, power, root};
 use datafusion::arrow::compute::CastOptions;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, DataFusionError, ScalarValue};
+use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, ExprSchemable, cast};
-
-type Outcome<T> = Result<T, DataFusionError>;
 
 /// The types of values below the noise: of each operator, cast and function on these a test shows that it fails on no value.
 pub(crate) fn is_answered(kind: &DataType) -> bool {
@@ -27,7 +26,7 @@ pub(crate) fn is_float(kind: &DataType) -> bool {
 }
 
 /// The same expression with casts that give NULL where they do not fit, and those of literals made.
-pub(crate) fn total(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
+pub(crate) fn total(expression: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
     let total = expression.transform_up(|node| match node {
         Expr::Cast(cast) => {
             let from = cast.expr.get_type(schema)?;
@@ -37,7 +36,7 @@ pub(crate) fn total(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
                 None => Ok(Transformed::yes(fitted(*cast.expr, cast.field.data_type().clone()))),
             }
         }
-        Expr::ScalarFunction(function) if fails(&function) != Fails::Never => {
+        Expr::ScalarFunction(function) if fails(&function) != FailureMode::Never => {
             let fails = fails(&function);
             let kind = Expr::ScalarFunction(function.clone()).get_type(schema)?;
             let number = |argument: Expr| match argument.get_type(schema)? {
@@ -45,10 +44,10 @@ pub(crate) fn total(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
                 from if always_fits(&from, &DataType::Float64) => Ok(cast(argument, DataType::Float64)),
                 _ => Ok(fitted(argument, DataType::Float64)),
             };
-            let args = function.args.into_iter().map(number).collect::<Outcome<Vec<Expr>>>()?;
+            let args = function.args.into_iter().map(number).collect::<DataFusionResult<Vec<Expr>>>()?;
             let number = match (fails, &args[..]) {
-                (Fails::AsRoot, [inner]) => root(inner.clone()),
-                (Fails::AsPower, [base, exponent]) => power(base.clone(), exponent.clone()),
+                (FailureMode::AsRoot, [inner]) => root(inner.clone()),
+                (FailureMode::AsPower, [base, exponent]) => power(base.clone(), exponent.clone()),
                 _ => finite(Expr::ScalarFunction(ScalarFunction { func: function.func, args })),
             };
             Ok(Transformed::yes(if kind == DataType::Float64 { number } else { fitted(number, kind) }))
@@ -63,12 +62,12 @@ pub(crate) fn total(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
     Ok(total?.data)
 }
 
-fn fails(function: &ScalarFunction) -> Fails {
-    functions::named(function.name()).map_or(Fails::Never, |record| record.fails)
+fn fails(function: &ScalarFunction) -> FailureMode {
+    functions::named(function.name()).map_or(FailureMode::Never, |record| record.fails)
 }
 
 /// The same, under the name that the expression had.
-pub(crate) fn total_named(expression: Expr, schema: &DFSchema) -> Outcome<Expr> {
+pub(crate) fn total_named(expression: Expr, schema: &DFSchema) -> DataFusionResult<Expr> {
     let name = expression.schema_name().to_string();
     match total(expression, schema)? {
         alias @ Expr::Alias(_) => Ok(alias),
@@ -78,7 +77,7 @@ pub(crate) fn total_named(expression: Expr, schema: &DFSchema) -> Outcome<Expr> 
 }
 
 /// The cast of a literal; a text that is no date is no literal of dates.
-fn made(inner: &Expr, to: &DataType) -> Outcome<Option<Expr>> {
+fn made(inner: &Expr, to: &DataType) -> DataFusionResult<Option<Expr>> {
     let made = attempted(inner, to);
     if let (Expr::Literal(written, _), Some(Expr::Literal(made, _))) = (inner, &made) {
         dates::refuse_unread(written, made, to)?;

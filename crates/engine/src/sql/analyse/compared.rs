@@ -4,7 +4,7 @@
 use super::describe::{shown, type_word};
 use crate::error::Result;
 use crate::project::{Domain, Project};
-use crate::sql::Source;
+use crate::sql::QuerySource;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
@@ -13,7 +13,7 @@ use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan};
 
 /// Refuses such comparisons in a plan whose types are as they were written.
-pub(crate) fn refuse_strangers(plan: &LogicalPlan, project: &Project, source: &Source<'_>) -> Result<()> {
+pub(crate) fn refuse_strangers(plan: &LogicalPlan, project: &Project, source: &QuerySource<'_>) -> Result<()> {
     let mut found = None;
     let walked = plan.apply_with_subqueries(|node| {
         let schema = merge_schema(&node.inputs());

@@ -5,16 +5,17 @@
 //!
 //! `date_part` and `date_trunc` run inside [`Calendar`], of which the optimiser knows nothing: what is analysed is what runs.
 
-use super::describe::{Describer, Known, shown};
-use crate::calendar::{DAY, REACH, Unit, year};
+use super::describe::{Describer, ValueFacts, shown};
+use crate::calendar::{CalendarUnit, DAY, REACH, year};
+use crate::error::DataFusionResult;
 use crate::error::Result;
-use crate::sql::Source;
+use crate::sql::QuerySource;
 use crate::sql::functions::{self, Arguments, CalendarFunction};
 use crate::tables::functions::{FITTED, MOMENT, fitted};
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::error::{DataFusionError, Result as Outcome};
+use datafusion::error::DataFusionError;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, ReturnFieldArgs, ScalarFunctionArgs,
@@ -64,15 +65,15 @@ impl ScalarUDFImpl for Calendar {
         self.inner.signature()
     }
 
-    fn return_type(&self, types: &[DataType]) -> Outcome<DataType> {
+    fn return_type(&self, types: &[DataType]) -> DataFusionResult<DataType> {
         self.inner.return_type(types)
     }
 
-    fn return_field_from_args(&self, arguments: ReturnFieldArgs) -> Outcome<FieldRef> {
+    fn return_field_from_args(&self, arguments: ReturnFieldArgs) -> DataFusionResult<FieldRef> {
         self.inner.return_field_from_args(arguments)
     }
 
-    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Outcome<ColumnarValue> {
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
         self.inner.invoke_with_args(arguments)
     }
 }
@@ -108,7 +109,7 @@ pub(crate) fn in_sql(call: ScalarFunction) -> Expr {
 pub(crate) const NO_DATE: &str = " is no date or time";
 
 /// A literal that was written as a date or time and is none.
-pub(crate) fn refuse_unread(written: &ScalarValue, made: &ScalarValue, to: &DataType) -> Outcome<()> {
+pub(crate) fn refuse_unread(written: &ScalarValue, made: &ScalarValue, to: &DataType) -> DataFusionResult<()> {
     let is_text = written.try_as_str().flatten().is_some();
     if is_text && made.is_null() && is_date(to) {
         return Err(DataFusionError::Plan(format!(
@@ -131,13 +132,13 @@ pub(crate) fn number(expression: Expr, kind: &DataType) -> Expr {
 }
 
 /// What is known of a literal date or time.
-pub(crate) fn literal(value: &ScalarValue) -> Option<Known> {
+pub(crate) fn literal(value: &ScalarValue) -> Option<ValueFacts> {
     let interval = match value {
         ScalarValue::Date32(Some(day)) => (f64::from(*day), f64::from(*day)),
         ScalarValue::TimestampNanosecond(Some(moment), None) => seconds((*moment, *moment)),
         _ => return None,
     };
-    Some(Known { interval: Some(interval), ..Known::default() })
+    Some(ValueFacts { interval: Some(interval), ..ValueFacts::default() })
 }
 
 /// The seconds that times between these bounds, in nanoseconds, are between.
@@ -169,7 +170,7 @@ fn declared(interval: (f64, f64), kind: &DataType) -> Option<(f64, f64)> {
 
 impl Describer<'_> {
     /// Refuses dates and times that could be beyond what can be computed with.
-    pub(crate) fn within_reach(&self, expression: &Expr, kind: &DataType, known: &Known) -> Result<()> {
+    pub(crate) fn within_reach(&self, expression: &Expr, kind: &DataType, known: &ValueFacts) -> Result<()> {
         if !is_date(kind) || known.null {
             return Ok(());
         }
@@ -195,20 +196,20 @@ impl Describer<'_> {
     pub(crate) fn date_cast(
         &self,
         inner: &Expr,
-        known: &Known,
+        known: &ValueFacts,
         from: &DataType,
         to: &DataType,
-    ) -> Result<Option<Known>> {
+    ) -> Result<Option<ValueFacts>> {
         if !is_date(from) && !is_date(to) || from == to {
             return Ok(None);
         }
-        let of = |interval: Option<(f64, f64)>| Known { interval, granularity: None, ..known.clone() };
+        let of = |interval: Option<(f64, f64)>| ValueFacts { interval, granularity: None, ..known.clone() };
         let interval = known.interval;
         Ok(Some(match (from, to) {
             (DataType::Null, _) => of(None),
-            (from, DataType::Utf8) if is_date(from) => Known { bytes: LONGEST_DATE, ..of(None) },
+            (from, DataType::Utf8) if is_date(from) => ValueFacts { bytes: LONGEST_DATE, ..of(None) },
             (DataType::Date32, to) if *to == MOMENT => {
-                Known { granularity: Some(DAY as f64), ..of(interval.map(|interval| in_seconds(interval, from))) }
+                ValueFacts { granularity: Some(DAY as f64), ..of(interval.map(|interval| in_seconds(interval, from))) }
             }
             (from, DataType::Date32) if *from == MOMENT => of(interval.map(|interval| in_days(interval, from))),
             (DataType::Date32, DataType::Int32 | DataType::Int64) => {
@@ -225,7 +226,7 @@ impl Describer<'_> {
     }
 
     /// A part or the beginning of a date or time; none of other functions.
-    pub(crate) fn date_function(&self, call: &ScalarFunction) -> Result<Option<Known>> {
+    pub(crate) fn date_function(&self, call: &ScalarFunction) -> Result<Option<ValueFacts>> {
         if !call.func.inner().is::<Calendar>() {
             return Ok(None);
         }
@@ -236,18 +237,19 @@ impl Describer<'_> {
         let (known, kind) = (self.expression(argument)?, self.kind(argument)?);
         let word = written(word);
         let of = |interval: Option<(f64, f64)>, granularity: Option<f64>| {
-            Some(Known {
+            Some(ValueFacts {
                 attributes: known.attributes.clone(),
                 interval,
                 granularity,
                 null: known.null,
-                ..Known::default()
+                ..ValueFacts::default()
             })
         };
         let interval = known.interval;
         if calendar_function(call) == Some(CalendarFunction::Start) {
-            let Some((_, unit)) = Unit::ALL.into_iter().find(|(known, _)| Some(*known) == word.as_deref()) else {
-                let units = Unit::ALL.map(|(unit, _)| unit).join(", ");
+            let Some((_, unit)) = CalendarUnit::ALL.into_iter().find(|(known, _)| Some(*known) == word.as_deref())
+            else {
+                let units = CalendarUnit::ALL.map(|(unit, _)| unit).join(", ");
                 return Err(self
                     .source
                     .error_at_call(name, format!("the unit of DATE_TRUNC must be written out, as one of {units}")));
@@ -276,7 +278,7 @@ impl Describer<'_> {
     }
 
     /// A date or time that is shifted by an interval; none of other operators, which are those of numbers.
-    pub(crate) fn date_arithmetic(&self, binary: &BinaryExpr, whole: &Expr) -> Result<Option<Known>> {
+    pub(crate) fn date_arithmetic(&self, binary: &BinaryExpr, whole: &Expr) -> Result<Option<ValueFacts>> {
         let (left, right) = (self.kind(&binary.left)?, self.kind(&binary.right)?);
         let is_interval = |kind: &DataType| matches!(kind, DataType::Interval(_) | DataType::Duration(_));
         if binary.op == Operator::Minus && left == MOMENT && right == MOMENT {
@@ -314,7 +316,7 @@ impl Describer<'_> {
             shifted.interval = shifted.interval.map(|(low, high)| (low + less * per_day, high + more * per_day));
             self.within_reach(whole, &kind, &shifted)?;
         }
-        Ok(Some(Known { granularity: known.granularity.filter(|_| nanoseconds == 0), ..shifted }))
+        Ok(Some(ValueFacts { granularity: known.granularity.filter(|_| nanoseconds == 0), ..shifted }))
     }
 }
 
@@ -346,7 +348,7 @@ pub(crate) fn read_by_unit(expression: &Expr) -> Option<(&Expr, i64)> {
         [inner] if call.func.name() == FITTED && call.func.return_type(&[]).ok()? == DataType::Date32 => (inner, DAY),
         [word, argument] if call.func.inner().is::<Calendar>() => {
             let word = written(word)?;
-            let unit = Unit::ALL.into_iter().find(|(unit, _)| *unit == word).map(|(_, unit)| unit.grid());
+            let unit = CalendarUnit::ALL.into_iter().find(|(unit, _)| *unit == word).map(|(_, unit)| unit.grid());
             let of_days = PARTS[..OF_DAYS].iter().any(|(part, _)| *part == word).then_some(DAY);
             (argument, if calendar_function(call) == Some(CalendarFunction::Start) { unit? } else { of_days? })
         }
@@ -356,7 +358,7 @@ pub(crate) fn read_by_unit(expression: &Expr) -> Option<(&Expr, i64)> {
 }
 
 /// Refuses arithmetic on dates and times above the aggregate: it could fail on what was paid for.
-pub(crate) fn refuse_above(plan: &LogicalPlan, source: &Source<'_>) -> Result<()> {
+pub(crate) fn refuse_above(plan: &LogicalPlan, source: &QuerySource<'_>) -> Result<()> {
     if matches!(plan, LogicalPlan::Aggregate(_)) {
         return Ok(());
     }

@@ -4,7 +4,7 @@ use super::casts::{is_answered, is_float};
 use super::dates;
 use super::limits::{self, LARGEST_SIZE};
 use crate::error::{Error, Result};
-use crate::sql::Source;
+use crate::sql::QuerySource;
 use crate::sql::functions::{self, Ends, Interval};
 use crate::tables::functions::{FINITE, FITTED};
 use datafusion::arrow::array::StringArray;
@@ -30,7 +30,7 @@ const LONGEST_LITERAL: usize = 1000;
 
 /// What is known.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Known {
+pub(crate) struct ValueFacts {
     /// The attributes that the value depends on.
     pub attributes: BTreeSet<String>,
     /// Bounds that every value keeps, NULL aside.
@@ -49,7 +49,7 @@ pub(crate) struct Known {
     pub missing: bool,
 }
 
-impl Known {
+impl ValueFacts {
     /// The least and the largest of whole numbers, if they are few enough to be listed.
     pub fn listed(&self) -> Option<(i64, i64)> {
         let few = |(low, high): &(f64, f64)| high - low < LARGEST_LISTED_RANGE;
@@ -70,13 +70,13 @@ impl Known {
 /// Describes expressions over the output of one plan node.
 pub(crate) struct Describer<'a> {
     pub schema: &'a DFSchema,
-    pub columns: &'a [Known],
-    pub source: &'a Source<'a>,
+    pub columns: &'a [ValueFacts],
+    pub source: &'a QuerySource<'a>,
 }
 
 impl Describer<'_> {
     /// What is known about a column.
-    pub fn column(&self, column: &Column) -> Result<&Known> {
+    pub fn column(&self, column: &Column) -> Result<&ValueFacts> {
         let index = self.schema.maybe_index_of_column(column);
         index.and_then(|index| self.columns.get(index)).ok_or_else(|| {
             self.source.error_at_column(&column.name, format!("there is no declared column '{}'", column.name))
@@ -93,7 +93,7 @@ impl Describer<'_> {
     /// # Guarantee
     /// Before: casts are [`total`](super::casts::total). After: on every row the expression gives a value or NULL, and never fails;
     /// the value depends on the row's `attributes` alone and is within `interval`.
-    pub fn expression(&self, expression: &Expr) -> Result<Known> {
+    pub fn expression(&self, expression: &Expr) -> Result<ValueFacts> {
         let known = self.described(expression)?;
         let kind = self.kind(expression)?;
         if !is_answered(&kind) {
@@ -124,10 +124,10 @@ impl Describer<'_> {
             }
             (_, interval) => interval,
         };
-        Ok(Known { interval: interval.filter(|(low, high)| low.is_finite() && high.is_finite()), size, ..known })
+        Ok(ValueFacts { interval: interval.filter(|(low, high)| low.is_finite() && high.is_finite()), size, ..known })
     }
 
-    fn described(&self, expression: &Expr) -> Result<Known> {
+    fn described(&self, expression: &Expr) -> Result<ValueFacts> {
         match expression {
             Expr::Column(column) => {
                 let known = self.column(column)?;
@@ -154,11 +154,11 @@ impl Describer<'_> {
             | Expr::IsNotFalse(_)
             | Expr::IsNotUnknown(_)
             | Expr::Between(_)
-            | Expr::InList(_) => Ok(Known::of_bool(self.attributes_of_parts(expression)?)),
+            | Expr::InList(_) => Ok(ValueFacts::of_bool(self.attributes_of_parts(expression)?)),
             Expr::Negative(inner) => {
                 let known = self.expression(inner)?;
                 let interval = self.fitting(expression, known.interval.map(|(low, high)| (-high, -low)))?;
-                Ok(Known { interval, null: false, ..known })
+                Ok(ValueFacts { interval, null: false, ..known })
             }
             Expr::Case(case) => self.case(case),
             Expr::Cast(cast) => self.cast(&cast.expr, cast.field.data_type()),
@@ -191,7 +191,7 @@ impl Describer<'_> {
     }
 
     /// A pattern is compiled here once: one that is a column, or too large, could fail on some rows only.
-    fn like(&self, like_expression: &Like, whole: &Expr) -> Result<Known> {
+    fn like(&self, like_expression: &Like, whole: &Expr) -> Result<ValueFacts> {
         let attributes = self.attributes_of_parts(whole)?;
         let Like { pattern, escape_char, case_insensitive, .. } = like_expression;
         let Expr::Literal(pattern, _) = pattern.as_ref() else {
@@ -205,7 +205,7 @@ impl Describer<'_> {
             let tried = if *case_insensitive { ilike(&texts, &pattern) } else { like(&texts, &pattern) };
             tried.map_err(|_| self.source.error("like", "the pattern of LIKE is too large"))?;
         }
-        Ok(Known::of_bool(attributes))
+        Ok(ValueFacts::of_bool(attributes))
     }
 
     /// The bounds of a node: a whole number must fit its type, with bounds that f64 holds exactly; a fraction need not have any.
@@ -221,7 +221,7 @@ impl Describer<'_> {
         Ok(interval)
     }
 
-    fn binary(&self, binary: &BinaryExpr, whole: &Expr) -> Result<Known> {
+    fn binary(&self, binary: &BinaryExpr, whole: &Expr) -> Result<ValueFacts> {
         if let Some(shifted) = self.date_arithmetic(binary, whole)? {
             return Ok(shifted);
         }
@@ -244,7 +244,11 @@ impl Describer<'_> {
             }
             Operator::Divide | Operator::Modulo => self.divided(binary, whole, &left, &right)?,
             Operator::StringConcat => {
-                return Ok(Known { attributes, bytes: left.bytes.saturating_add(right.bytes), ..Known::default() });
+                return Ok(ValueFacts {
+                    attributes,
+                    bytes: left.bytes.saturating_add(right.bytes),
+                    ..ValueFacts::default()
+                });
             }
             Operator::Eq
             | Operator::NotEq
@@ -255,16 +259,22 @@ impl Describer<'_> {
             | Operator::And
             | Operator::Or
             | Operator::IsDistinctFrom
-            | Operator::IsNotDistinctFrom => return Ok(Known::of_bool(attributes)),
+            | Operator::IsNotDistinctFrom => return Ok(ValueFacts::of_bool(attributes)),
             other => {
                 return Err(self.refused(format!("the operator {other} is not answered on private rows")));
             }
         };
-        Ok(Known { attributes, interval: self.fitting(whole, interval)?, ..Known::default() })
+        Ok(ValueFacts { attributes, interval: self.fitting(whole, interval)?, ..ValueFacts::default() })
     }
 
     /// A quotient or a remainder. Zero must be out of the question, and so must −2⁶³ / −1, which fits no type.
-    fn divided(&self, binary: &BinaryExpr, whole: &Expr, left: &Known, right: &Known) -> Result<Option<(f64, f64)>> {
+    fn divided(
+        &self,
+        binary: &BinaryExpr,
+        whole: &Expr,
+        left: &ValueFacts,
+        right: &ValueFacts,
+    ) -> Result<Option<(f64, f64)>> {
         if !right.interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0) {
             let sentence = format!(
                 "{} may divide by zero; divide by a number that is not 0, by a column whose bounds exclude 0, or after the aggregate",
@@ -283,19 +293,19 @@ impl Describer<'_> {
         Ok(Some((if low < 0.0 { -most } else { 0.0 }, if high > 0.0 { most } else { 0.0 })))
     }
 
-    fn case(&self, case: &Case) -> Result<Known> {
+    fn case(&self, case: &Case) -> Result<ValueFacts> {
         let mut attributes = BTreeSet::new();
         let conditions = case.expr.iter().chain(case.when_then_expr.iter().map(|(when, _)| when));
         for condition in conditions {
             attributes.extend(self.expression(condition)?.attributes);
         }
         let branches = case.when_then_expr.iter().map(|(_, then)| then).chain(&case.else_expr);
-        let branches = branches.map(|branch| self.expression(branch)).collect::<Result<Vec<Known>>>()?;
+        let branches = branches.map(|branch| self.expression(branch)).collect::<Result<Vec<ValueFacts>>>()?;
         Ok(either(attributes, &branches))
     }
 
     /// A cast; what does not fit is NULL.
-    fn cast(&self, inner: &Expr, to: &DataType) -> Result<Known> {
+    fn cast(&self, inner: &Expr, to: &DataType) -> Result<ValueFacts> {
         let known = self.expression(inner)?;
         let from = self.kind(inner)?;
         if let Some(cast) = self.date_cast(inner, &known, &from, to)? {
@@ -316,20 +326,20 @@ impl Describer<'_> {
             _ => None,
         };
         let bytes = if from == DataType::Utf8 { known.bytes } else { LONGEST_NUMBER };
-        Ok(Known { interval, granularity, bytes, null: false, ..known })
+        Ok(ValueFacts { interval, granularity, bytes, null: false, ..known })
     }
 
-    fn function(&self, function: &ScalarFunction, whole: &Expr) -> Result<Known> {
+    fn function(&self, function: &ScalarFunction, whole: &Expr) -> Result<ValueFacts> {
         let name = function.func.name();
         if let (FITTED, [inner]) = (name, function.args.as_slice()) {
             return self.cast(inner, &self.kind(whole)?);
         }
         if let Some(record) = functions::in_place_of(name) {
             let (attributes, arguments) = self.arguments(function)?;
-            return Ok(Known {
+            return Ok(ValueFacts {
                 attributes,
                 interval: record.interval.of(&function.args, &ends(&arguments)),
-                ..Known::default()
+                ..ValueFacts::default()
             });
         }
         if let (FINITE, [inner]) = (name, function.args.as_slice()) {
@@ -344,26 +354,26 @@ impl Describer<'_> {
         let interval = match record.interval {
             Interval::Chosen(left) => {
                 let known = either(attributes, &arguments);
-                return Ok(Known { interval: left(&function.args, known.interval), ..known });
+                return Ok(ValueFacts { interval: left(&function.args, known.interval), ..known });
             }
             Interval::First => {
                 let first = arguments.into_iter().next().unwrap_or_default();
-                return Ok(Known { attributes, ..first });
+                return Ok(ValueFacts { attributes, ..first });
             }
             Interval::Fitting(from, _) if function.args.len() >= from => self.fitting(whole, interval)?,
             _ => interval,
         };
         let bytes: Vec<u64> = arguments.iter().map(|known| known.bytes).collect();
-        Ok(Known { attributes, interval, bytes: (record.bytes)(&function.args, &bytes), ..Known::default() })
+        Ok(ValueFacts { attributes, interval, bytes: (record.bytes)(&function.args, &bytes), ..ValueFacts::default() })
     }
 
     /// What is known of each argument, and the attributes of all.
-    fn arguments(&self, function: &ScalarFunction) -> Result<(BTreeSet<String>, Vec<Known>)> {
-        let arguments = function.args.iter().map(|part| self.expression(part)).collect::<Result<Vec<Known>>>()?;
+    fn arguments(&self, function: &ScalarFunction) -> Result<(BTreeSet<String>, Vec<ValueFacts>)> {
+        let arguments = function.args.iter().map(|part| self.expression(part)).collect::<Result<Vec<ValueFacts>>>()?;
         Ok((arguments.iter().flat_map(|known| known.attributes.iter().cloned()).collect(), arguments))
     }
 
-    fn literal(&self, value: &ScalarValue) -> Result<Known> {
+    fn literal(&self, value: &ScalarValue) -> Result<ValueFacts> {
         if value.is_null() {
             return Ok(null());
         }
@@ -385,11 +395,11 @@ impl Describer<'_> {
         };
         let granularity = number.filter(|number| number.fract() == 0.0).map(|_| 1.0);
         let bytes = value.try_as_str().flatten().map_or(0, str::len) as u64;
-        Ok(Known { interval: number.map(|number| (number, number)), granularity, bytes, ..Known::default() })
+        Ok(ValueFacts { interval: number.map(|number| (number, number)), granularity, bytes, ..ValueFacts::default() })
     }
 }
 
-fn ends(arguments: &[Known]) -> Vec<Ends> {
+fn ends(arguments: &[ValueFacts]) -> Vec<Ends> {
     arguments.iter().map(|known| known.interval).collect()
 }
 
@@ -492,10 +502,10 @@ fn parts(expression: &Expr) -> Vec<&Expr> {
 }
 
 /// One of several: the hull of the intervals, a grid that all are on.
-fn either(mut attributes: BTreeSet<String>, branches: &[Known]) -> Known {
+fn either(mut attributes: BTreeSet<String>, branches: &[ValueFacts]) -> ValueFacts {
     attributes.extend(branches.iter().flat_map(|known| known.attributes.iter().cloned()));
     let bytes = branches.iter().map(|known| known.bytes).max().unwrap_or(0);
-    let branches: Vec<&Known> = branches.iter().filter(|known| !known.null).collect();
+    let branches: Vec<&ValueFacts> = branches.iter().filter(|known| !known.null).collect();
     let interval = branches.iter().map(|known| known.interval).reduce(|left, right| {
         let ((a, b), (c, d)) = left.zip(right)?;
         Some((a.min(c), b.max(d)))
@@ -506,19 +516,19 @@ fn either(mut attributes: BTreeSet<String>, branches: &[Known]) -> Known {
         let (coarse, fine) = left.zip(right).map(|(left, right)| (left.max(right), left.min(right)))?;
         ((coarse / fine).fract() == 0.0).then_some(fine)
     });
-    Known {
+    ValueFacts {
         attributes,
         interval: interval.flatten(),
         null: branches.is_empty(),
         granularity: granularity.flatten(),
         bytes,
-        ..Known::default()
+        ..ValueFacts::default()
     }
 }
 
 /// What is known about NULL: it is no value at all.
-fn null() -> Known {
-    Known { null: true, ..Known::default() }
+fn null() -> ValueFacts {
+    ValueFacts { null: true, ..ValueFacts::default() }
 }
 
 fn corners(left: (f64, f64), right: (f64, f64), combine: impl Fn(f64, f64) -> f64) -> (f64, f64) {

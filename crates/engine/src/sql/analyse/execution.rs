@@ -7,7 +7,7 @@
 use super::QueryParts;
 use super::below::Ownership;
 use super::per_owner::PerOwner;
-use super::query::{GroupKey, Measure, PublicKeys, Ranked, What};
+use super::query::{GroupKey, Measure, PublicKeys, RankedColumn, Summand};
 use crate::error::{Error, Result};
 use crate::tables::bounding::Bounds;
 use datafusion::arrow::datatypes::DataType;
@@ -80,7 +80,7 @@ pub(crate) struct CellKey {
 /// What is summed up in each cell.
 #[derive(Clone)]
 pub(crate) struct CellSum {
-    pub what: What,
+    pub what: Summand,
     /// The least and the largest contribution of a row.
     pub range: (i64, i64),
     /// Which of a row's values is summed up; none for rows and owners.
@@ -92,7 +92,7 @@ pub(crate) struct CellSum {
 /// What is ranked in each cell.
 #[derive(Clone)]
 pub(crate) struct CellRank {
-    pub ranked: Ranked,
+    pub ranked: RankedColumn,
     /// Which of a row's values is ranked.
     pub value: usize,
 }
@@ -118,7 +118,7 @@ impl Execution {
         let mut sums = Vec::new();
         for (index, measure) in query.measures.iter().enumerate() {
             let value = value(measure).map_err(failed)?.map(|expression| {
-                let kind = if measure.what == What::Different { DataType::Utf8 } else { DataType::Int64 };
+                let kind = if measure.what == Summand::Different { DataType::Utf8 } else { DataType::Int64 };
                 columns.value(hidden.name(&format!("value {index}")), expression, kind)
             });
             let name = hidden.name(&format!("measure {index}"));
@@ -220,8 +220,8 @@ impl RowColumns {
 pub(crate) fn value(measure: &Measure) -> std::result::Result<Option<Expr>, DataFusionError> {
     let Some(expression) = measure.column() else { return Ok(None) };
     Ok(Some(match measure.what {
-        What::Present => when(expression.is_not_null(), lit(1i64)).end()?,
-        What::Different => cast(expression, DataType::Utf8),
+        Summand::Present => when(expression.is_not_null(), lit(1i64)).end()?,
+        Summand::Different => cast(expression, DataType::Utf8),
         _ => expression,
     }))
 }

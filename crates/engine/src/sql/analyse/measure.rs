@@ -1,14 +1,14 @@
 //! Reads the aggregate: what it asks for, as integer measures, each a sum over the kept rows of something with known bounds.
 
-use super::below::{Below, Ownership};
+use super::below::{DescribedPlan, Ownership};
 use super::casts::total;
 use super::dates;
-use super::describe::{Describer, Known, LARGEST_WHOLE, named, shown, type_word};
+use super::describe::{Describer, LARGEST_WHOLE, ValueFacts, named, shown, type_word};
 use super::pair::{Moments, Pair};
-use super::query::{Computation, GroupKey, Measure, PublicKeys, QuantileOf, Query, Rank, Ranked, What};
+use super::query::{ColumnQuantile, Computation, GroupKey, Measure, PublicKeys, Query, Rank, RankedColumn, Summand};
 use crate::error::Result;
 use crate::project::Bounding;
-use crate::sql::Source;
+use crate::sql::QuerySource;
 use crate::sql::functions::{PairStatistic, SqlAggregate, SqlStatistic};
 use crate::tables::bounding::Bounds;
 use crate::tables::functions::{Grid, MOMENT};
@@ -34,7 +34,12 @@ const SQUARE_STEPS: f64 = 1_048_576.0;
 const MOST_STEPS: f64 = LARGEST_WHOLE;
 
 /// Reads the aggregate.
-pub(crate) fn query(aggregate: &Aggregate, below: &Below, bounding: Bounding, source: &Source<'_>) -> Result<Query> {
+pub(crate) fn query(
+    aggregate: &Aggregate,
+    below: &DescribedPlan,
+    bounding: Bounding,
+    source: &QuerySource<'_>,
+) -> Result<Query> {
     if aggregate.aggr_expr.len() > MOST_AGGREGATES {
         let sentence = format!("the query has more than {MOST_AGGREGATES} aggregates; release them in several queries");
         return Err(source.error("select", sentence));
@@ -61,12 +66,13 @@ pub(crate) fn query(aggregate: &Aggregate, below: &Below, bounding: Bounding, so
         Some(first) => Some(first.outer_bounds(&keys, &below.plan, source)?),
         None => bounds(below, bounding, !keys.is_empty()),
     };
-    let mut builder = Builder { describer, bounds, measures: Vec::new(), ranked: Vec::new(), quantiles: Vec::new() };
+    let mut builder =
+        MeasureBuilder { describer, bounds, measures: Vec::new(), ranked: Vec::new(), quantiles: Vec::new() };
     let mut aggregates = Vec::new();
     for expression in &aggregate.aggr_expr {
         aggregates.push(builder.aggregate(expression)?);
     }
-    let Builder { measures, ranked, quantiles, .. } = builder;
+    let MeasureBuilder { measures, ranked, quantiles, .. } = builder;
     let rows = below.rows.clone();
     let query = Query { keys, public, measures, ranked, quantiles, aggregates, bounds, rows, key_attributes };
     let selects = source.lists_keys && query.cells().is_none();
@@ -77,15 +83,15 @@ pub(crate) fn query(aggregate: &Aggregate, below: &Below, bounding: Bounding, so
 }
 
 /// Adds what key selection needs and checks the number of cells.
-fn finished(mut query: Query, bounds: Option<Bounds>, source: &Source<'_>) -> Result<Query> {
+fn finished(mut query: Query, bounds: Option<Bounds>, source: &QuerySource<'_>) -> Result<Query> {
     match query.cells() {
         None => {
             if query.owners().is_none() {
                 let same = bounds.is_none_or(|bounds| bounds.rows_per_group.min(bounds.rows) == 1);
-                let rows = query.measures.iter_mut().find(|measure| same && measure.what == What::Rows);
+                let rows = query.measures.iter_mut().find(|measure| same && measure.what == Summand::Rows);
                 match rows {
                     // One row per owner and group: counting rows is counting owners, and is paid once.
-                    Some(measure) => measure.what = What::Owners,
+                    Some(measure) => measure.what = Summand::Owners,
                     None => query.measures.push(owners()),
                 }
             }
@@ -105,11 +111,11 @@ fn finished(mut query: Query, bounds: Option<Bounds>, source: &Source<'_>) -> Re
 }
 
 fn owners() -> Measure {
-    Measure { what: What::Owners, expression: None, attributes: BTreeSet::new(), range: (0, 1) }
+    Measure { what: Summand::Owners, expression: None, attributes: BTreeSet::new(), range: (0, 1) }
 }
 
 /// How much of an owner counts; none where each row is one person.
-pub(crate) fn bounds(below: &Below, bounding: Bounding, grouped: bool) -> Option<Bounds> {
+pub(crate) fn bounds(below: &DescribedPlan, bounding: Bounding, grouped: bool) -> Option<Bounds> {
     if below.owner == Ownership::EachRow {
         return None;
     }
@@ -122,7 +128,7 @@ pub(crate) fn bounds(below: &Below, bounding: Bounding, grouped: bool) -> Option
 }
 
 /// A key under its name, and what is known of it.
-pub(crate) fn group_key(name: String, expression: &Expr, describer: &Describer<'_>) -> Result<(GroupKey, Known)> {
+pub(crate) fn group_key(name: String, expression: &Expr, describer: &Describer<'_>) -> Result<(GroupKey, ValueFacts)> {
     let known = describer.expression(expression)?;
     let (expression, kind) = match describer.kind(expression)? {
         DataType::Int32 | DataType::Int16 | DataType::Int8 => {
@@ -165,9 +171,9 @@ pub(crate) fn group_key(name: String, expression: &Expr, describer: &Describer<'
 /// The keys that can occur, if they are public; each column is given its own.
 fn public_keys(
     keys: &mut [GroupKey],
-    known: &[Known],
-    below: &Below,
-    source: &Source<'_>,
+    known: &[ValueFacts],
+    below: &DescribedPlan,
+    source: &QuerySource<'_>,
 ) -> Result<Option<PublicKeys>> {
     if keys.is_empty() {
         return Ok(PublicKeys::new(Vec::new(), 0));
@@ -194,15 +200,15 @@ pub(crate) fn made_total(describer: &Describer<'_>, expression: Expr) -> Result<
     total(expression, describer.schema).map_err(|error| describer.refused(error.message().to_string()))
 }
 
-struct Builder<'a> {
+struct MeasureBuilder<'a> {
     describer: Describer<'a>,
     bounds: Option<Bounds>,
     measures: Vec<Measure>,
-    ranked: Vec<Ranked>,
-    quantiles: Vec<QuantileOf>,
+    ranked: Vec<RankedColumn>,
+    quantiles: Vec<ColumnQuantile>,
 }
 
-impl Builder<'_> {
+impl MeasureBuilder<'_> {
     /// The measure's index; the same measure is noised once.
     fn measure(&mut self, measure: Measure) -> usize {
         position_or_push(&mut self.measures, measure)
@@ -338,7 +344,7 @@ impl Builder<'_> {
         Ok(Computation::Pair(Pair { asked, x: of_x, y: of_y, products, step: grid.step, count }))
     }
 
-    fn moments(&mut self, argument: &Expr, name: &str, squares: bool) -> Result<(Moments, Known)> {
+    fn moments(&mut self, argument: &Expr, name: &str, squares: bool) -> Result<(Moments, ValueFacts)> {
         let (known, grid) = self.grid(argument, name)?;
         let grid = for_squares(grid);
         let centre = centre(grid);
@@ -351,9 +357,9 @@ impl Builder<'_> {
     fn quantile(&mut self, argument: &Expr, name: &str, rank: Rank) -> Result<Computation> {
         let argument = dates::number(argument.clone(), &self.describer.kind(argument)?);
         let (known, grid) = self.grid(&argument, &name.to_uppercase())?;
-        let ranked = Ranked { expression: argument, attributes: known.attributes, grid };
+        let ranked = RankedColumn { expression: argument, attributes: known.attributes, grid };
         let ranked = position_or_push(&mut self.ranked, ranked);
-        Ok(Computation::Quantile(position_or_push(&mut self.quantiles, QuantileOf { ranked, rank })))
+        Ok(Computation::Quantile(position_or_push(&mut self.quantiles, ColumnQuantile { ranked, rank })))
     }
 
     fn count(&mut self, argument: Expr, distinct: bool) -> Result<Computation> {
@@ -382,7 +388,7 @@ impl Builder<'_> {
             && !value.is_null()
             && !distinct
         {
-            let rows = Measure { what: What::Rows, expression: None, attributes: BTreeSet::new(), range: (0, 1) };
+            let rows = Measure { what: Summand::Rows, expression: None, attributes: BTreeSet::new(), range: (0, 1) };
             return Ok(Computation::Count(self.measure(rows)));
         }
         let known = self.describer.expression(&argument)?;
@@ -395,30 +401,35 @@ impl Builder<'_> {
             return Err(self.describer.source.error_at_call("count", sentence));
         }
         let expression = Some(argument);
-        let measure = Measure { what: What::Different, expression, attributes: known.attributes, range: (0, 1) };
+        let measure = Measure { what: Summand::Different, expression, attributes: known.attributes, range: (0, 1) };
         Ok(Computation::Count(self.measure(measure)))
     }
 
-    fn present(&mut self, argument: &Expr, known: &Known) -> usize {
+    fn present(&mut self, argument: &Expr, known: &ValueFacts) -> usize {
         let expression = Some(argument.clone());
-        self.measure(Measure { what: What::Present, expression, attributes: known.attributes.clone(), range: (0, 1) })
+        self.measure(Measure {
+            what: Summand::Present,
+            expression,
+            attributes: known.attributes.clone(),
+            range: (0, 1),
+        })
     }
 
-    fn steps(&mut self, argument: &Expr, known: &Known, grid: Grid, centre: i64) -> usize {
+    fn steps(&mut self, argument: &Expr, known: &ValueFacts, grid: Grid, centre: i64) -> usize {
         let range = grid.range(centre, false);
-        let what = What::Steps { grid, centre };
+        let what = Summand::Steps { grid, centre };
         let expression = Some(argument.clone());
         self.measure(Measure { what, expression, attributes: known.attributes.clone(), range })
     }
 
-    fn squares(&mut self, argument: &Expr, known: &Known, grid: Grid, centre: i64) -> usize {
+    fn squares(&mut self, argument: &Expr, known: &ValueFacts, grid: Grid, centre: i64) -> usize {
         let range = grid.range(centre, true);
-        let what = What::Squares { grid, centre };
+        let what = Summand::Squares { grid, centre };
         let expression = Some(argument.clone());
         self.measure(Measure { what, expression, attributes: known.attributes.clone(), range })
     }
 
-    fn grid(&self, argument: &Expr, name: &str) -> Result<(Known, Grid)> {
+    fn grid(&self, argument: &Expr, name: &str) -> Result<(ValueFacts, Grid)> {
         grid(&self.describer, argument, name)
     }
 }
@@ -434,7 +445,7 @@ pub(crate) fn only_where(describer: &Describer<'_>, filter: &Expr, argument: Exp
 }
 
 /// The bounds and the grid of a summed expression; without bounds it is refused.
-pub(crate) fn grid(describer: &Describer<'_>, argument: &Expr, name: &str) -> Result<(Known, Grid)> {
+pub(crate) fn grid(describer: &Describer<'_>, argument: &Expr, name: &str) -> Result<(ValueFacts, Grid)> {
     let known = describer.expression(argument)?;
     let (source, kind) = (describer.source, describer.kind(argument)?);
     let (argument, expression) = (shown(argument), argument);

@@ -29,7 +29,7 @@ use crate::room::with_room;
 use crate::sql::functions::{self, SqlAggregate};
 use crate::tables::Backend;
 use crate::tables::bounding::Bounds;
-use below::Below;
+use below::DescribedPlan;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::logical_expr::{Aggregate, LogicalPlan};
@@ -38,7 +38,7 @@ use execution::Execution;
 use per_owner::PerOwner;
 use position::Positions;
 use query::{GroupKey, Query};
-use sets::{Set, Sets};
+use sets::{GroupByClause, KeyGrouping};
 use std::collections::HashSet;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -51,15 +51,15 @@ pub(crate) struct QueryParts {
     /// The aggregate in it.
     pub aggregate: Aggregate,
     /// What is below the aggregate.
-    pub below: Below,
+    pub below: DescribedPlan,
     /// What the aggregate asks for.
     pub query: Query,
     /// The aggregate below that, where one row is made for each owner first: then the keys and values of `query` are over its columns.
     pub per_owner: Option<PerOwner>,
     /// The groupings, where there are several: then each of these is run, and not the whole.
-    pub sets: Vec<Set>,
+    pub sets: Vec<KeyGrouping>,
     /// Names that the query does not use.
-    pub hidden: Hidden,
+    pub hidden: HiddenNames,
 }
 
 /// A query whose results are made private. Its parts can be read and not changed, so that what runs is what was analysed.
@@ -152,9 +152,9 @@ impl PrivateQuery {
 
 /// Names of columns that are put into a plan beside those of the query.
 #[derive(Debug, Clone)]
-pub(crate) struct Hidden(String);
+pub(crate) struct HiddenNames(String);
 
-impl Hidden {
+impl HiddenNames {
     /// A word that neither the query nor the project holds, so that no name that begins with it is taken.
     fn of(sql: &str, project: &Project) -> Self {
         let sql = sql.to_lowercase();
@@ -180,7 +180,7 @@ impl Hidden {
 
 /// Where a query stands, for messages.
 #[derive(Clone)]
-pub(crate) struct Source<'a> {
+pub(crate) struct QuerySource<'a> {
     /// The query.
     pub sql: &'a str,
     /// Whether the keys that can occur are public and all of them published, those without rows too.
@@ -189,7 +189,7 @@ pub(crate) struct Source<'a> {
     positions: OnceLock<Positions>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> QuerySource<'a> {
     /// Of a query.
     pub fn new(sql: &'a str, lists_keys: bool) -> Self {
         Self { sql, lists_keys, positions: OnceLock::new() }
@@ -234,7 +234,7 @@ impl<'a> Source<'a> {
 /// # Guarantee
 /// After: what is known of keys, measures and rows is known of the very expressions that [`integers`] runs.
 pub(crate) fn analyse(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<PrivateQuery> {
-    in_room(|| analysed(Source::new(sql, true), bounding, project, backend))
+    in_room(|| analysed(QuerySource::new(sql, true), bounding, project, backend))
 }
 
 /// The same for who looks at the groups that occur and at no others, however many there could be: no keys are public.
@@ -244,7 +244,7 @@ pub(crate) fn analyse_what_occurs(
     project: &Project,
     backend: &Backend,
 ) -> Result<PrivateQuery> {
-    in_room(|| analysed(Source::new(sql, false), bounding, project, backend))
+    in_room(|| analysed(QuerySource::new(sql, false), bounding, project, backend))
 }
 
 /// The same for a query that may be a UNION ALL of several.
@@ -258,7 +258,7 @@ fn in_room<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 fn several(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<SqlQuery> {
-    let source = Source::new(sql, true);
+    let source = QuerySource::new(sql, true);
     let (plan, hidden) = planned(&source, project, backend)?;
     let Some(branches) = union::branches(&plan, &source)? else {
         return cut(plan, hidden, bounding, project, &source).map(SqlQuery::One);
@@ -269,7 +269,7 @@ fn several(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) 
     Ok(SqlQuery::Several(UnionOfQueries { plan, branches }))
 }
 
-fn analysed(source: Source<'_>, bounding: Bounding, project: &Project, backend: &Backend) -> Result<PrivateQuery> {
+fn analysed(source: QuerySource<'_>, bounding: Bounding, project: &Project, backend: &Backend) -> Result<PrivateQuery> {
     let (plan, hidden) = planned(&source, project, backend)?;
     if union::branches(&plan, &source)?.is_some() {
         return Err(source.error("union", "UNION ALL is answered in a release of kind sql only"));
@@ -278,9 +278,9 @@ fn analysed(source: Source<'_>, bounding: Bounding, project: &Project, backend: 
 }
 
 /// The plan of a query, its types coerced, and names that it does not use.
-fn planned(source: &Source<'_>, project: &Project, backend: &Backend) -> Result<(LogicalPlan, Hidden)> {
+fn planned(source: &QuerySource<'_>, project: &Project, backend: &Backend) -> Result<(LogicalPlan, HiddenNames)> {
     let statement = refuse::check(source, project)?;
-    let hidden = Hidden::of(source.sql, project);
+    let hidden = HiddenNames::of(source.sql, project);
     let state = backend.context.state();
     let plan = backend
         .wait(state.statement_to_plan(datafusion::sql::parser::Statement::Statement(Box::new(statement))))
@@ -299,7 +299,7 @@ pub(crate) fn parameters(sql: &str, project: &Project, backend: &Backend) -> Res
 type Parameter = (usize, Option<DataType>);
 
 fn numbered(sql: &str, project: &Project, backend: &Backend) -> Result<Vec<Parameter>> {
-    let source = Source::new(sql, true);
+    let source = QuerySource::new(sql, true);
     let statement = refuse::check(&source, project)?;
     let statement = datafusion::sql::parser::Statement::Statement(Box::new(statement));
     let plan = backend.wait(backend.context.state().statement_to_plan(statement));
@@ -320,10 +320,10 @@ const MOST_PARAMETERS: usize = 1_000;
 /// A plan, cut at its one aggregate.
 fn cut(
     plan: LogicalPlan,
-    hidden: Hidden,
+    hidden: HiddenNames,
     bounding: Bounding,
     project: &Project,
-    source: &Source<'_>,
+    source: &QuerySource<'_>,
 ) -> Result<PrivateQuery> {
     let mut aggregate = aggregate::find_aggregate(&plan, source)?;
     limits::above(&plan)?;
@@ -332,7 +332,7 @@ fn cut(
         let (plan, hidden) = (plan.clone(), hidden.clone());
         QueryParts { plan, aggregate, below, query, per_owner: None, sets: Vec::new(), hidden }
     };
-    if let Some(sets) = Sets::of(&aggregate, source)? {
+    if let Some(sets) = GroupByClause::of(&aggregate, source)? {
         let below = below::below(&aggregate.input, bounding, project, &hidden, source)?;
         return sets.cut(
             aggregate,
@@ -355,14 +355,14 @@ fn cut(
 }
 
 /// The refusal of two columns of one name.
-fn same_name(source: &Source<'_>, name: &str) -> Error {
+fn same_name(source: &QuerySource<'_>, name: &str) -> Error {
     let called = name.split('(').next().unwrap_or(name);
     source
         .error(called, format!("two columns of the result are called '{name}'; give each a name of its own behind AS"))
 }
 
 /// DataFusion's reason in one sentence. Planning sees no data, so nothing private can be in it.
-fn not_planned(source: &Source<'_>, error: &DataFusionError) -> Error {
+fn not_planned(source: &QuerySource<'_>, error: &DataFusionError) -> Error {
     match error.find_root() {
         DataFusionError::SchemaError(inner, _) => match inner.as_ref() {
             SchemaError::FieldNotFound { field, valid_fields } => {

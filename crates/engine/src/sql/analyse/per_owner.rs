@@ -15,14 +15,14 @@
 //! - every column is within the interval that is known of it, which follows from the declared bounds and from how many rows stay.
 
 use super::QueryParts;
-use super::below::{Below, Ownership};
-use super::describe::{Describer, Known, LARGEST_WHOLE, named, shown};
+use super::below::{DescribedPlan, Ownership};
+use super::describe::{Describer, LARGEST_WHOLE, ValueFacts, named, shown};
 use super::measure::{bounds, grid, group_key, made_total, only_where};
-use super::possible::Aggregated;
+use super::possible::AggregatedColumn;
 use super::query::GroupKey;
-use crate::error::{Error, Result};
+use crate::error::{DataFusionResult, Error, Result};
 use crate::project::Bounding;
-use crate::sql::Source;
+use crate::sql::QuerySource;
 use crate::sql::functions::{SqlAggregate, SqlStatistic};
 use crate::tables::bounding::Bounds;
 use crate::tables::functions::Grid;
@@ -55,7 +55,7 @@ pub(crate) struct InnerColumn {
     /// What expressions over inner rows call it.
     pub name: String,
     /// How it is made.
-    pub how: How,
+    pub how: InnerComputation,
     /// Its type.
     pub kind: DataType,
     /// What it is called in the query, for the record.
@@ -66,7 +66,7 @@ pub(crate) struct InnerColumn {
 
 /// How a column of an inner row is made of the rows that stay. Numbers are places among the values.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum How {
+pub(crate) enum InnerComputation {
     /// The key of this number.
     Key(usize),
     Rows,
@@ -80,25 +80,24 @@ pub(crate) enum How {
 
 /// What is below an outer aggregate, with what was below the inner one.
 #[derive(Clone)]
-pub(crate) struct First {
-    pub below: Below,
+pub(crate) struct InnerQuery {
+    pub below: DescribedPlan,
     pub per_owner: PerOwner,
     /// The columns of the inner aggregate that are keys, by index, in the order of the keys.
     key_columns: Vec<usize>,
 }
 
-type Outcome<T> = std::result::Result<T, DataFusionError>;
 /// A column of the inner aggregate, and what is known of it; none where it names the owner.
-type Described = Option<(How, Known)>;
+type DescribedColumn = Option<(InnerComputation, ValueFacts)>;
 
 /// Reads an inner aggregate over `inner`: what is known of the table of inner rows.
 pub(crate) fn inner_rows(
     aggregate: &Aggregate,
-    inner: Below,
+    inner: DescribedPlan,
     asked: Bounding,
     read: usize,
-    source: &Source<'_>,
-) -> Result<Below> {
+    source: &QuerySource<'_>,
+) -> Result<DescribedPlan> {
     let mut written = HashSet::new();
     let mut group_expr = aggregate.group_expr.clone();
     group_expr.retain(|key| written.insert(key.clone()));
@@ -107,9 +106,9 @@ pub(crate) fn inner_rows(
     }
     let Ownership::Named(_) = &inner.owner else { return Err(without_owner(source)) };
     let describer = Describer { schema: inner.plan.schema(), columns: &inner.columns, source };
-    let mut reader = Reader { describer, values: Vec::new(), attributes: BTreeSet::new(), rows: 1 };
+    let mut reader = InnerReader { describer, values: Vec::new(), attributes: BTreeSet::new(), rows: 1 };
     let (mut keys, mut known, mut key_columns, mut owner) = (Vec::new(), Vec::new(), Vec::new(), None);
-    let mut columns: Vec<Described> = Vec::new();
+    let mut columns: Vec<DescribedColumn> = Vec::new();
     let mut possible = Vec::new();
     for (index, expression) in group_expr.into_iter().enumerate() {
         let expression = made_total(&reader.describer, expression.unalias())?;
@@ -119,7 +118,7 @@ pub(crate) fn inner_rows(
             let missing = reader.describer.column(column)?.missing;
             owner = owner.or((!missing).then_some(index));
             columns.push(None);
-            possible.push(Aggregated::Owner);
+            possible.push(AggregatedColumn::Owner);
             continue;
         }
         let name = match &expression {
@@ -127,8 +126,8 @@ pub(crate) fn inner_rows(
             other => named(other),
         };
         let (key, of_key) = group_key(name, &expression, &reader.describer)?;
-        columns.push(Some((How::Key(keys.len()), of_key.clone())));
-        possible.push(Aggregated::Key(expression));
+        columns.push(Some((InnerComputation::Key(keys.len()), of_key.clone())));
+        possible.push(AggregatedColumn::Key(expression));
         keys.push(key);
         known.push(of_key);
         key_columns.push(index);
@@ -142,7 +141,7 @@ pub(crate) fn inner_rows(
     }
     // Which rows of a group stay depends on all values.
     for (how, known) in columns.iter_mut().flatten() {
-        if !matches!(how, How::Key(_) | How::Rows) {
+        if !matches!(how, InnerComputation::Key(_) | InnerComputation::Rows) {
             known.attributes.clone_from(&reader.attributes);
         }
     }
@@ -151,10 +150,11 @@ pub(crate) fn inner_rows(
     for ((how, known), field) in
         columns.iter().zip(fields).skip(possible.len()).filter_map(|(c, f)| Some((c.as_ref()?, f)))
     {
-        let never_null = matches!(how, How::Rows | How::Present(_) | How::Different(_));
-        possible.push(Aggregated::Made { kind: field.data_type().clone(), known: known.clone(), never_null });
+        let never_null =
+            matches!(how, InnerComputation::Rows | InnerComputation::Present(_) | InnerComputation::Different(_));
+        possible.push(AggregatedColumn::Made { kind: field.data_type().clone(), known: known.clone(), never_null });
     }
-    let made = |(index, (column, field)): (usize, (&Described, &FieldRef))| {
+    let made = |(index, (column, field)): (usize, (&DescribedColumn, &FieldRef))| {
         let (how, known) = column.as_ref()?;
         let (kind, shown) = (field.data_type().clone(), field.name().clone());
         Some(InnerColumn { name: column_name(index), how: *how, kind, shown, interval: known.interval })
@@ -169,8 +169,8 @@ pub(crate) fn inner_rows(
     let (qualifier, field) = aggregate.schema.qualified_field(owner);
     let mut rows = inner.rows.clone();
     rows.extend(known.into_iter().flat_map(|known| known.attributes));
-    let of_owner = || Known { is_owner: true, ..Known::default() };
-    Ok(Below {
+    let of_owner = || ValueFacts { is_owner: true, ..ValueFacts::default() };
+    Ok(DescribedPlan {
         plan: LogicalPlan::EmptyRelation(EmptyRelation {
             produce_one_row: false,
             schema: Arc::clone(&aggregate.schema),
@@ -181,18 +181,18 @@ pub(crate) fn inner_rows(
         owner: Ownership::Named(Column::new(qualifier.cloned(), field.name())),
         tables: inner.tables.clone(),
         bounding: inner.bounding,
-        first: Some(Box::new(First { below: inner, per_owner, key_columns })),
+        first: Some(Box::new(InnerQuery { below: inner, per_owner, key_columns })),
     })
 }
 
-fn without_owner(source: &Source<'_>) -> Error {
+fn without_owner(source: &QuerySource<'_>) -> Error {
     source.error(
         "from",
         "an aggregate over an aggregate needs a table with an owner: the inner one makes one row for each owner, and here each row is a person by itself",
     )
 }
 
-fn not_by_owner(inner: &Below, source: &Source<'_>) -> Error {
+fn not_by_owner(inner: &DescribedPlan, source: &QuerySource<'_>) -> Error {
     let owners = inner.columns.iter().zip(inner.plan.schema().fields());
     let named =
         owners.filter(|(known, _)| known.is_owner && !known.missing).map(|(_, field)| field.name().as_str()).next();
@@ -206,7 +206,7 @@ fn not_by_owner(inner: &Below, source: &Source<'_>) -> Error {
 }
 
 /// Reads the aggregates of the inner rows.
-struct Reader<'a> {
+struct InnerReader<'a> {
     describer: Describer<'a>,
     values: Vec<(Expr, DataType)>,
     /// The attributes of all values.
@@ -215,8 +215,8 @@ struct Reader<'a> {
     rows: u64,
 }
 
-impl Reader<'_> {
-    fn aggregate(&mut self, expression: &Expr) -> Result<(How, Known)> {
+impl InnerReader<'_> {
+    fn aggregate(&mut self, expression: &Expr) -> Result<(InnerComputation, ValueFacts)> {
         match expression {
             Expr::Alias(alias) => self.aggregate(&alias.expr),
             Expr::AggregateFunction(function) => self.function(function),
@@ -224,7 +224,7 @@ impl Reader<'_> {
         }
     }
 
-    fn function(&mut self, function: &AggregateFunction) -> Result<(How, Known)> {
+    fn function(&mut self, function: &AggregateFunction) -> Result<(InnerComputation, ValueFacts)> {
         let (name, parameters) = (function.func.name(), &function.params);
         let refused = |sentence: String| Err(self.describer.source.error_at_call(name, sentence));
         let Some(statistic) = SqlAggregate::named(name).filter(|one| one.per_owner).map(|one| one.statistic) else {
@@ -276,36 +276,37 @@ impl Reader<'_> {
         }
         let place = self.value(grid.units(cast(argument, DataType::Float64), 0, false), DataType::Int64, &known);
         let how = match statistic {
-            SqlStatistic::Sum => How::Sum(place, grid),
-            SqlStatistic::Mean => How::Mean(place, grid),
-            SqlStatistic::Least => How::Least(place, grid),
-            _ => How::Largest(place, grid),
+            SqlStatistic::Sum => InnerComputation::Sum(place, grid),
+            SqlStatistic::Mean => InnerComputation::Mean(place, grid),
+            SqlStatistic::Least => InnerComputation::Least(place, grid),
+            _ => InnerComputation::Largest(place, grid),
         };
-        Ok((how, Known { interval: Some(interval), granularity, ..Known::default() }))
+        Ok((how, ValueFacts { interval: Some(interval), granularity, ..ValueFacts::default() }))
     }
 
-    fn count(&mut self, argument: Expr, distinct: bool) -> Result<(How, Known)> {
-        let up_to = |least: f64, rows: u64| Known { interval: Some((least, rows as f64)), ..Known::default() };
+    fn count(&mut self, argument: Expr, distinct: bool) -> Result<(InnerComputation, ValueFacts)> {
+        let up_to =
+            |least: f64, rows: u64| ValueFacts { interval: Some((least, rows as f64)), ..ValueFacts::default() };
         if matches!(&argument, Expr::Literal(value, _) if !value.is_null()) && !distinct {
-            return Ok((How::Rows, up_to(1.0, self.rows)));
+            return Ok((InnerComputation::Rows, up_to(1.0, self.rows)));
         }
         let known = self.describer.expression(&argument)?;
         if !distinct {
             let present = when(argument.is_not_null(), lit(1i64)).end();
             let present = present.map_err(|error| self.describer.refused(error.message().to_string()))?;
             let place = self.value(present, DataType::Int64, &known);
-            return Ok((How::Present(place), up_to(0.0, self.rows)));
+            return Ok((InnerComputation::Present(place), up_to(0.0, self.rows)));
         }
         if argument.column_refs().is_empty() {
             let sentence = "COUNT(DISTINCT …) of a constant is not answered; count a column or COUNT(*)";
             return Err(self.describer.source.error_at_call("count", sentence));
         }
         let place = self.value(cast(argument, DataType::Utf8), DataType::Utf8, &known);
-        Ok((How::Different(place), up_to(0.0, self.rows)))
+        Ok((InnerComputation::Different(place), up_to(0.0, self.rows)))
     }
 
     /// The place of a value; the same one is read once.
-    fn value(&mut self, expression: Expr, kind: DataType, known: &Known) -> usize {
+    fn value(&mut self, expression: Expr, kind: DataType, known: &ValueFacts) -> usize {
         self.attributes.extend(known.attributes.iter().cloned());
         let value = (expression, kind);
         self.values.iter().position(|other| *other == value).unwrap_or_else(|| {
@@ -315,14 +316,14 @@ impl Reader<'_> {
     }
 }
 
-impl First {
+impl InnerQuery {
     /// How many inner rows of an owner are in how many groups of these keys, over the columns of `plan`.
     ///
     /// # Guarantee
     /// An owner has at most one inner row for each inner key, and at most min(g, R) in all. Where all inner keys are among the outer ones, no two
     /// of them are in one outer group.
-    pub fn outer_bounds(&self, keys: &[GroupKey], plan: &LogicalPlan, source: &Source<'_>) -> Result<Bounds> {
-        let flat = Flat::of(plan).map_err(|error| source.error("", error.message().to_string()))?;
+    pub fn outer_bounds(&self, keys: &[GroupKey], plan: &LogicalPlan, source: &QuerySource<'_>) -> Result<Bounds> {
+        let flat = FlatPlan::of(plan).map_err(|error| source.error("", error.message().to_string()))?;
         let mut found = HashSet::new();
         for key in keys {
             let flat =
@@ -348,13 +349,13 @@ fn column_name(index: usize) -> String {
 }
 
 /// The plan between the inner and the outer aggregate: each output column over the columns of inner rows, and what must be true of them.
-struct Flat {
+struct FlatPlan {
     columns: Vec<Expr>,
     conditions: Vec<Expr>,
 }
 
-impl Flat {
-    fn of(plan: &LogicalPlan) -> Outcome<Self> {
+impl FlatPlan {
+    fn of(plan: &LogicalPlan) -> DataFusionResult<Self> {
         match plan {
             LogicalPlan::EmptyRelation(relation) => {
                 let column = |index: usize| Expr::Column(Column::new_unqualified(column_name(index)));
@@ -365,7 +366,7 @@ impl Flat {
             LogicalPlan::Projection(projection) => {
                 let inner = Self::of(&projection.input)?;
                 let columns = projection.expr.iter().map(|one| inner.over(one, &projection.input));
-                Ok(Self { columns: columns.collect::<Outcome<_>>()?, conditions: inner.conditions })
+                Ok(Self { columns: columns.collect::<DataFusionResult<_>>()?, conditions: inner.conditions })
             }
             LogicalPlan::Filter(filter) => {
                 let mut inner = Self::of(&filter.input)?;
@@ -378,7 +379,7 @@ impl Flat {
     }
 
     /// An expression over the output of `plan` as one over the columns of inner rows.
-    fn over(&self, expression: &Expr, plan: &LogicalPlan) -> Outcome<Expr> {
+    fn over(&self, expression: &Expr, plan: &LogicalPlan) -> DataFusionResult<Expr> {
         let replaced = expression.clone().transform_up(|node| match node {
             Expr::Alias(alias) => Ok(Transformed::yes(*alias.expr)),
             Expr::Column(column) => {
@@ -395,11 +396,11 @@ impl Flat {
 }
 
 /// Turns a query over inner rows into one over the rows below them: its keys and values are then over the columns of inner rows.
-pub(crate) fn unfolded(mut parts: QueryParts, source: &Source<'_>) -> Result<QueryParts> {
+pub(crate) fn unfolded(mut parts: QueryParts, source: &QuerySource<'_>) -> Result<QueryParts> {
     let Some(first) = parts.below.first.take() else { return Ok(parts) };
     let plan = parts.below.plan.clone();
-    let mut attempt = || -> Outcome<Vec<Expr>> {
-        let flat = Flat::of(&plan)?;
+    let mut attempt = || -> DataFusionResult<Vec<Expr>> {
+        let flat = FlatPlan::of(&plan)?;
         for key in &mut parts.query.keys {
             key.expression = flat.over(&key.expression, &plan)?;
         }

@@ -5,7 +5,7 @@
 
 pub(crate) mod keys;
 
-use super::describe::Known;
+use super::describe::ValueFacts;
 use crate::project::{Domain, Table};
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -17,37 +17,37 @@ const DEEPEST: usize = 200;
 
 /// What the rows of a plan can be.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Possible {
+pub(crate) struct PossibleRows {
     /// The declared columns of the tables, once for each time that a table is read.
-    declared: Vec<Declared>,
+    declared: Vec<DeclaredColumn>,
     /// What each output column is; none for owners, and where that is not known.
-    columns: Vec<Option<Made>>,
+    columns: Vec<Option<DeclaredExpression>>,
     /// What is true of every row. There may be more.
-    conditions: Vec<Made>,
+    conditions: Vec<DeclaredExpression>,
 }
 
 /// An expression over declared columns.
 #[derive(Debug, Clone)]
-struct Made {
+struct DeclaredExpression {
     expression: Expr,
     depth: usize,
 }
 
 /// A declared column.
 #[derive(Debug, Clone)]
-struct Declared {
+struct DeclaredColumn {
     name: String,
     kind: DataType,
-    known: Known,
+    known: ValueFacts,
     /// What it holds, if that has an end.
-    values: Option<Values>,
+    values: Option<ValueDomain>,
     /// Whether it can be NULL.
     missing: bool,
 }
 
 /// Values that can be tried out one by one.
 #[derive(Debug, Clone)]
-enum Values {
+enum ValueDomain {
     Truth,
     Whole(i64, i64),
     Texts(Vec<String>),
@@ -63,7 +63,7 @@ enum Values {
     },
 }
 
-impl Values {
+impl ValueDomain {
     fn declared(domain: &Domain) -> Option<Self> {
         match domain {
             Domain::Bool => Some(Self::Truth),
@@ -77,20 +77,20 @@ impl Values {
 }
 
 /// A column of an aggregate by owner.
-pub(crate) enum Aggregated {
+pub(crate) enum AggregatedColumn {
     Owner,
     /// What it groups by.
     Key(Expr),
     /// What it computes of the rows.
     Made {
         kind: DataType,
-        known: Known,
+        known: ValueFacts,
         never_null: bool,
     },
 }
 
 /// A join: on which equal columns, and on what else.
-pub(crate) struct On<'a> {
+pub(crate) struct JoinCondition<'a> {
     pub pairs: &'a [(Expr, Expr)],
     pub others: &'a [Expr],
     /// How the pairs are compared.
@@ -99,9 +99,9 @@ pub(crate) struct On<'a> {
     pub outer: bool,
 }
 
-impl Possible {
+impl PossibleRows {
     /// The rows of a table, read for the `read`-th time: any value of each column's domain, and NULL.
-    pub fn of_table(table: &Table, fields: &[FieldRef], known: &[Known], read: usize) -> Self {
+    pub fn of_table(table: &Table, fields: &[FieldRef], known: &[ValueFacts], read: usize) -> Self {
         let mut possible = Self::default();
         for (field, known) in fields.iter().zip(known) {
             if known.is_owner {
@@ -109,10 +109,10 @@ impl Possible {
                 continue;
             }
             let name = format!("{read} {}", field.name());
-            let values = table.column(field.name()).and_then(|column| Values::declared(&column.domain));
+            let values = table.column(field.name()).and_then(|column| ValueDomain::declared(&column.domain));
             let kind = field.data_type().clone();
-            possible.columns.push(Some(Made::column(&name)));
-            possible.declared.push(Declared { name, kind, known: known.clone(), values, missing: true });
+            possible.columns.push(Some(DeclaredExpression::column(&name)));
+            possible.declared.push(DeclaredColumn { name, kind, known: known.clone(), values, missing: true });
         }
         possible
     }
@@ -125,7 +125,8 @@ impl Possible {
 
     /// The rows of which these conditions are true.
     pub fn filtered<'a>(mut self, conditions: impl IntoIterator<Item = &'a Expr>, schema: &DFSchema) -> Self {
-        let more: Vec<Made> = conditions.into_iter().filter_map(|condition| self.over(condition, schema)).collect();
+        let more: Vec<DeclaredExpression> =
+            conditions.into_iter().filter_map(|condition| self.over(condition, schema)).collect();
         self.conditions.extend(more);
         self
     }
@@ -133,16 +134,17 @@ impl Possible {
     /// One row for each owner and key of these rows; `read` is a number that no table has.
     ///
     /// The keys of such a row are those of some row, of which the conditions are true; everything else may be anything that is known of it.
-    pub fn aggregated(self, columns: Vec<Aggregated>, schema: &DFSchema, read: usize) -> Self {
+    pub fn aggregated(self, columns: Vec<AggregatedColumn>, schema: &DFSchema, read: usize) -> Self {
         let mut declared = self.declared.clone();
         let made = columns.into_iter().enumerate().map(|(index, column)| match column {
-            Aggregated::Owner => None,
-            Aggregated::Key(expression) => self.over(&expression, schema),
-            Aggregated::Made { kind, known, never_null } => {
+            AggregatedColumn::Owner => None,
+            AggregatedColumn::Key(expression) => self.over(&expression, schema),
+            AggregatedColumn::Made { kind, known, never_null } => {
                 let name = format!("{read} made {index}");
-                let values = known.listed().filter(|_| kind.is_integer()).map(|(low, high)| Values::Whole(low, high));
-                let column = Made::column(&name);
-                declared.push(Declared { name, kind, known, values, missing: !never_null });
+                let values =
+                    known.listed().filter(|_| kind.is_integer()).map(|(low, high)| ValueDomain::Whole(low, high));
+                let column = DeclaredExpression::column(&name);
+                declared.push(DeclaredColumn { name, kind, known, values, missing: !never_null });
                 Some(column)
             }
         });
@@ -151,27 +153,28 @@ impl Possible {
     }
 
     /// The pairs of rows of two plans; `read` is a number that no table has.
-    pub fn joined(sides: [(Self, &DFSchema); 2], on: &On<'_>, schema: &DFSchema, read: usize) -> Self {
+    pub fn joined(sides: [(Self, &DFSchema); 2], on: &JoinCondition<'_>, schema: &DFSchema, read: usize) -> Self {
         let [(left, on_left), (right, on_right)] = sides;
         let pairs = on.pairs.iter().filter_map(|(one, other)| {
             let (one, other) = (left.over(one, on_left)?, right.over(other, on_right)?);
-            Some(Made {
+            Some(DeclaredExpression {
                 depth: one.depth.max(other.depth) + 1,
                 expression: binary_expr(one.expression, on.equal, other.expression),
             })
         });
-        let pairs: Vec<Made> = pairs.collect();
+        let pairs: Vec<DeclaredExpression> = pairs.collect();
         // The conditions of the join are on the columns as they are before a partner is found missing.
         let columns = left.columns.iter().chain(&right.columns).cloned().collect();
         let both = Self { declared: Vec::new(), columns, conditions: Vec::new() };
-        let others: Vec<Made> = on.others.iter().filter_map(|condition| both.over(condition, schema)).collect();
+        let others: Vec<DeclaredExpression> =
+            on.others.iter().filter_map(|condition| both.over(condition, schema)).collect();
         let (mut columns, mut conditions, mut declared) = (left.columns, left.conditions, left.declared);
         declared.extend(right.declared);
-        let found = Made::column(&format!("{read} found"));
+        let found = DeclaredExpression::column(&format!("{read} found"));
         let of_right = right.conditions.into_iter().chain(pairs).chain(others);
         if on.outer {
-            let (known, values) = (Known::of_truth(), Some(Values::Truth));
-            declared.push(Declared {
+            let (known, values) = (ValueFacts::of_truth(), Some(ValueDomain::Truth));
+            declared.push(DeclaredColumn {
                 name: format!("{read} found"),
                 kind: DataType::Boolean,
                 known,
@@ -180,7 +183,7 @@ impl Possible {
             });
             columns
                 .extend(right.columns.into_iter().map(|column| column.and_then(|column| column.where_found(&found))));
-            conditions.extend(of_right.map(|condition| Made {
+            conditions.extend(of_right.map(|condition| DeclaredExpression {
                 depth: condition.depth + 2,
                 expression: or(not(found.expression.clone()), condition.expression),
             }));
@@ -192,7 +195,7 @@ impl Possible {
     }
 
     /// An expression over the columns of `schema` as one over declared columns.
-    fn over(&self, expression: &Expr, schema: &DFSchema) -> Option<Made> {
+    fn over(&self, expression: &Expr, schema: &DFSchema) -> Option<DeclaredExpression> {
         let made = |column: &Column| self.columns.get(schema.maybe_index_of_column(column)?)?.as_ref();
         let depth = depth(expression, &|column| made(column).map(|made| made.depth))?;
         if depth > DEEPEST {
@@ -208,11 +211,11 @@ impl Possible {
                 other => Transformed::no(other),
             })
         });
-        Some(Made { expression: replaced.ok()?.data, depth })
+        Some(DeclaredExpression { expression: replaced.ok()?.data, depth })
     }
 }
 
-impl Made {
+impl DeclaredExpression {
     fn column(name: &str) -> Self {
         Self { expression: Expr::Column(Column::new_unqualified(name)), depth: 1 }
     }

@@ -25,9 +25,9 @@ pub(crate) struct Query {
     /// The integer sums that are needed, each once.
     pub measures: Vec<Measure>,
     /// The columns whose values are ranked for quantiles, each once.
-    pub ranked: Vec<Ranked>,
+    pub ranked: Vec<RankedColumn>,
     /// The quantiles that are needed, each once.
-    pub quantiles: Vec<QuantileOf>,
+    pub quantiles: Vec<ColumnQuantile>,
     /// How each aggregate of the query is computed from the measures and the quantiles.
     pub aggregates: Vec<Computation>,
     /// How much of an owner counts; none where each row is one person.
@@ -65,11 +65,11 @@ impl GroupKey {
 
 /// All keys that can occur.
 #[derive(Debug, Clone)]
-pub(crate) struct PublicKeys(Arc<[Part]>);
+pub(crate) struct PublicKeys(Arc<[KeyPart]>);
 
 /// What can occur in some of the columns of a key, whatever is in the others.
 #[derive(Debug, Clone)]
-pub(crate) struct Part {
+pub(crate) struct KeyPart {
     /// The columns, by index, ascending.
     keys: Vec<usize>,
     /// The values of each, in order.
@@ -78,7 +78,7 @@ pub(crate) struct Part {
     together: Vec<Vec<ScalarValue>>,
 }
 
-impl Part {
+impl KeyPart {
     /// What occurs in these columns, each combination once. Numbers and truth values are put in order, texts stay in that of the list.
     pub fn new(keys: Vec<usize>, together: Vec<Vec<ScalarValue>>) -> Self {
         let domain = |place: usize| {
@@ -101,7 +101,7 @@ impl Part {
 
 impl PublicKeys {
     /// The keys of `count` columns; none where a column is in no part.
-    pub fn new(parts: Vec<Part>, count: usize) -> Option<Self> {
+    pub fn new(parts: Vec<KeyPart>, count: usize) -> Option<Self> {
         let listed = |key: usize| parts.iter().any(|part| part.keys.contains(&key));
         (0..count).all(listed).then(|| Self(parts.into()))
     }
@@ -136,7 +136,7 @@ impl PublicKeys {
 /// A sum over kept rows.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Measure {
-    pub what: What,
+    pub what: Summand,
     /// What is summed; none for rows and owners.
     pub expression: Option<Expr>,
     /// The attributes that the summed values depend on.
@@ -147,7 +147,7 @@ pub(crate) struct Measure {
 
 /// A column of values on a finite grid, of which quantiles are asked.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Ranked {
+pub(crate) struct RankedColumn {
     pub expression: Expr,
     /// The attributes that the values depend on.
     pub attributes: BTreeSet<String>,
@@ -156,7 +156,7 @@ pub(crate) struct Ranked {
 
 /// A quantile of a ranked column.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct QuantileOf {
+pub(crate) struct ColumnQuantile {
     /// The ranked column, by index.
     pub ranked: usize,
     pub rank: Rank,
@@ -173,7 +173,7 @@ pub(crate) enum Rank {
 
 /// What is summed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum What {
+pub(crate) enum Summand {
     /// 1 for each owner.
     Owners,
     /// 1 for each row.
@@ -237,14 +237,14 @@ impl Measure {
     pub fn column(&self) -> Option<Expr> {
         let expression = self.expression.clone()?;
         Some(match self.what {
-            What::Steps { grid, centre } => grid.units(cast(expression, DataType::Float64), centre, false),
-            What::Squares { grid, centre } => grid.units(cast(expression, DataType::Float64), centre, true),
+            Summand::Steps { grid, centre } => grid.units(cast(expression, DataType::Float64), centre, false),
+            Summand::Squares { grid, centre } => grid.units(cast(expression, DataType::Float64), centre, true),
             _ => expression,
         })
     }
 }
 
-impl Ranked {
+impl RankedColumn {
     /// The key of the mechanism for the largest value; the least one has the key 0.
     pub fn last_key(&self) -> u128 {
         u128::from(self.grid.steps(self.grid.upper).abs_diff(self.grid.steps(self.grid.lower)))
@@ -274,6 +274,6 @@ impl Query {
 
     /// The measure that key selection looks at.
     pub fn owners(&self) -> Option<usize> {
-        self.measures.iter().position(|measure| measure.what == What::Owners)
+        self.measures.iter().position(|measure| measure.what == Summand::Owners)
     }
 }

@@ -1,10 +1,10 @@
 //! The planner's reasons in our words: what somebody wrote, where, and what to write instead.
 
 use crate::error::Error;
-use crate::sql::Source;
+use crate::sql::QuerySource;
 
 /// The refusal that a line of the planner stands for, if it is one of those that people meet every day.
-pub(crate) fn of(line: &str, source: &Source<'_>) -> Option<Error> {
+pub(crate) fn of(line: &str, source: &QuerySource<'_>) -> Option<Error> {
     let quoted = |before: &str, end: char| line.split(before).nth(1).and_then(|rest| rest.split(end).next());
     if line.contains("unique expression names") {
         let expression = quoted("the expression \"", '"')?;

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::place::{Origin, Place, suggestion};
 use crate::project::{Column, Domain, Project};
 use crate::room::with_room;
-use crate::sql::Source;
+use crate::sql::QuerySource;
 use crate::sql::analyse::{distinct, limits};
 use crate::sql::functions::{self, Spelling, SqlAggregate};
 use datafusion::sql::sqlparser::ast::{
@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 /// Parses one SELECT and refuses what can never be private.
-pub(crate) fn check(source: &Source<'_>, project: &Project) -> Result<Statement> {
+pub(crate) fn check(source: &QuerySource<'_>, project: &Project) -> Result<Statement> {
     limits::refuse_too_long(source.sql)?;
     let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, source.sql).map_err(|error| {
         let message = error.to_string();
@@ -147,19 +147,19 @@ struct Refuser<'a> {
     project: &'a Project,
 }
 
-type Refused = ControlFlow<(Span, String)>;
+type RefusalFlow = ControlFlow<(Span, String)>;
 
 impl Visitor for Refuser<'_> {
     type Break = (Span, String);
 
-    fn pre_visit_query(&mut self, query: &Query) -> Refused {
+    fn pre_visit_query(&mut self, query: &Query) -> RefusalFlow {
         if query.with.as_ref().is_some_and(|with| with.recursive) {
             return refused(query, "WITH RECURSIVE is not answered: how often a row counts cannot be bounded");
         }
         set_expression(&query.body, query)
     }
 
-    fn pre_visit_select(&mut self, select: &Select) -> Refused {
+    fn pre_visit_select(&mut self, select: &Select) -> RefusalFlow {
         if select.top.is_some() {
             return refused(select, "TOP is not answered; write ORDER BY … LIMIT … at the end of the query");
         }
@@ -177,7 +177,7 @@ impl Visitor for Refuser<'_> {
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> Refused {
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> RefusalFlow {
         match factor {
             TableFactor::Table { args: None, sample: None, .. } | TableFactor::NestedJoin { .. } => {
                 ControlFlow::Continue(())
@@ -187,7 +187,7 @@ impl Visitor for Refuser<'_> {
         }
     }
 
-    fn pre_visit_relation(&mut self, relation: &ObjectName) -> Refused {
+    fn pre_visit_relation(&mut self, relation: &ObjectName) -> RefusalFlow {
         let last = relation.0.last().and_then(|part| part.as_ident());
         let name = last.map(|ident| normalized(&ident.value, ident.quote_style.is_some())).unwrap_or_default();
         if relation.0.len() == 1 && self.names.contains(&name) {
@@ -197,7 +197,7 @@ impl Visitor for Refuser<'_> {
         refused(relation, &format!("there is no table '{relation}' in the project file{hint}"))
     }
 
-    fn pre_visit_expr(&mut self, expression: &Expr) -> Refused {
+    fn pre_visit_expr(&mut self, expression: &Expr) -> RefusalFlow {
         match expression {
             Expr::Subquery(_) | Expr::Exists { .. } | Expr::AnyOp { .. } | Expr::AllOp { .. } => {
                 refused(expression, "a sub-query inside an expression is not answered; join the table instead")
@@ -224,7 +224,7 @@ impl Visitor for Refuser<'_> {
 
 impl Refuser<'_> {
     /// A time with an offset is a moment, and columns hold what the clock on the wall shows in their zones: the planner would compare one with the other as they stand.
-    fn moment(&self, part: &impl Spanned, value: &Value) -> Refused {
+    fn moment(&self, part: &impl Spanned, value: &Value) -> RefusalFlow {
         let Value::SingleQuotedString(text) = value else { return ControlFlow::Continue(()) };
         let is_elsewhere = |column: &Column| matches!(column.domain, Domain::Timestamp { zone, .. } if !zone.is_utc());
         let mut columns = self.project.tables.values().flat_map(|table| &table.columns);
@@ -263,7 +263,7 @@ fn has_offset(text: &str) -> bool {
 }
 
 /// UNION ALL puts rows beside each other; every other operation would compare them.
-fn set_expression(body: &SetExpr, query: &Query) -> Refused {
+fn set_expression(body: &SetExpr, query: &Query) -> RefusalFlow {
     match body {
         SetExpr::Select(_) | SetExpr::Query(_) => ControlFlow::Continue(()),
         SetExpr::SetOperation { op: SetOperator::Union, set_quantifier: SetQuantifier::All, left, right } => {
@@ -281,6 +281,6 @@ fn set_expression(body: &SetExpr, query: &Query) -> Refused {
 }
 
 /// The place is looked for only now: finding it walks through all of the part.
-fn refused(part: &impl Spanned, sentence: &str) -> Refused {
+fn refused(part: &impl Spanned, sentence: &str) -> RefusalFlow {
     ControlFlow::Break((part.span(), sentence.to_string()))
 }

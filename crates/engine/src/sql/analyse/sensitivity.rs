@@ -1,6 +1,6 @@
 //! How far each measure can move in each scope, derived from the plan (spec §4).
 
-use super::query::{Measure, QuantileOf, Query, What};
+use super::query::{ColumnQuantile, Measure, Query, Summand};
 use crate::error::Result;
 use scumble::event::{Moves, Shift, Touch};
 use scumble::scope::AttributeSet;
@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 /// More cells than there are in a public domain never move: then all of the domain's cells by r·w take the place of 2c.
 pub(crate) fn moves(measure: &Measure, query: &Query) -> Result<Moves> {
     let (largest, width) = reach(measure.range);
-    let row = Row { largest, width, values: values_of(measure), once: measure.what == What::Owners };
+    let row = RowEffect { largest, width, values: values_of(measure), once: measure.what == Summand::Owners };
     moves_of(&row, query)
 }
 
@@ -41,16 +41,16 @@ pub(crate) fn moves(measure: &Measure, query: &Query) -> Result<Moves> {
 /// - person, and attributes of keys, filters and joins: 2k cells by 1, or all of a public domain;
 /// - attributes of counted values only: k cells by 1.
 pub(crate) fn of_each_cell(measure: &Measure, query: &Query) -> Result<Moves> {
-    moves_of(&Row { largest: 1.0, width: 1.0, values: values_of(measure), once: true }, query)
+    moves_of(&RowEffect { largest: 1.0, width: 1.0, values: values_of(measure), once: true }, query)
 }
 
 /// The attributes of what is summed, where it is more than rows or owners.
 fn values_of(measure: &Measure) -> Option<&BTreeSet<String>> {
-    (!matches!(measure.what, What::Owners | What::Rows)).then_some(&measure.attributes)
+    (!matches!(measure.what, Summand::Owners | Summand::Rows)).then_some(&measure.attributes)
 }
 
 /// How far all measures of a query move at once, in the norm max |Δᵢ|/aᵢ over the measures of a cell, added up over the cells.
-pub(crate) struct Together {
+pub(crate) struct JointMoves {
     /// The moves of that norm; the cells of a shift have noise of their own each.
     pub moves: Moves,
     /// aᵢ: by how much one owner who comes or goes moves each measure of one cell.
@@ -71,7 +71,7 @@ pub(crate) struct Together {
 ///   cᵢ cells by wᵢ/Mᵢ. Of several such measures the largest counts in each cell, which is one of the alternatives;
 /// - with one row per person, attributes of filters only: one cell by 1; and of keys only, by which the row goes to another
 ///   cell with the same values: two cells by 1.
-pub(crate) fn together(query: &Query) -> Result<Option<Together>> {
+pub(crate) fn together(query: &Query) -> Result<Option<JointMoves>> {
     let (groups, rows_per_group, rows) =
         query.bounds.map_or((1, 1, 1), |bounds| (bounds.groups, bounds.rows_per_group, bounds.rows));
     let most_cells = query.cells().unwrap_or(u64::MAX);
@@ -83,13 +83,13 @@ pub(crate) fn together(query: &Query) -> Result<Option<Together>> {
         if largest <= 0.0 {
             return Ok(None);
         }
-        let each = if measure.what == What::Owners { 1 } else { rows_per_group };
+        let each = if measure.what == Summand::Owners { 1 } else { rows_per_group };
         let own = groups.min(rows.div_ceil(each)).min(most_cells);
         // Whole owners are charged: a move by more than 1 is one by 2.
         let wide = if width > largest { 2.0 } else { 1.0 };
         bounds.push(at_least(each, largest));
         (cells, widest) = (cells.max(own), widest.max(wide));
-        if !matches!(measure.what, What::Owners | What::Rows) {
+        if !matches!(measure.what, Summand::Owners | Summand::Rows) {
             let values = if one_row_each { measure.attributes.clone() } else { all_values(query) };
             touches.push(touch(&values, vec![Shift::new(own, wide)?])?);
         }
@@ -103,7 +103,7 @@ pub(crate) fn together(query: &Query) -> Result<Option<Together>> {
     touches.push(touch(&only_rows, vec![by_filter])?);
     touches.retain(|touch| !touch.attributes.is_empty());
     let moves = Moves::by_scope(vec![Shift::new(cells, 1.0)?], vec![replaced], touches);
-    Ok(Some(Together { moves, bounds }))
+    Ok(Some(JointMoves { moves, bounds }))
 }
 
 /// The moves of the ranks that a quantile is chosen by, in values that are added or removed.
@@ -112,13 +112,13 @@ pub(crate) fn together(query: &Query) -> Result<Option<Together>> {
 /// As for a measure with M = 1: a row adds one value or none (NULL); w is how much further the ranks move when a value is replaced
 /// than when one is added. r rows of one owner are r added values, or r replaced ones where the owner was there before: the distance
 /// moves by at most the sum ([`scumble::mechanism::quantile`]).
-pub(crate) fn quantile_moves(quantile: &QuantileOf, query: &Query) -> Result<Moves> {
+pub(crate) fn quantile_moves(quantile: &ColumnQuantile, query: &Query) -> Result<Moves> {
     let values = query.ranked.get(quantile.ranked).map(|ranked| &ranked.attributes);
-    moves_of(&Row { largest: 1.0, width: quantile.rank.replaced()?, values, once: false }, query)
+    moves_of(&RowEffect { largest: 1.0, width: quantile.rank.replaced()?, values, once: false }, query)
 }
 
 /// What one row does to a cell.
-struct Row<'a> {
+struct RowEffect<'a> {
     /// M: what it adds or takes away at most.
     largest: f64,
     /// w: by how much another value in its place moves the cell at most.
@@ -129,7 +129,7 @@ struct Row<'a> {
     once: bool,
 }
 
-fn moves_of(row: &Row<'_>, query: &Query) -> Result<Moves> {
+fn moves_of(row: &RowEffect<'_>, query: &Query) -> Result<Moves> {
     let (groups, rows_per_group, rows) =
         query.bounds.map_or((1, 1, 1), |bounds| (bounds.groups, bounds.rows_per_group, bounds.rows));
     let each = if row.once { 1 } else { rows_per_group };

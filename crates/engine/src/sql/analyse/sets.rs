@@ -4,11 +4,11 @@
 //! releasing them one by one would have cost. What stands above the aggregate sees one table, with NULL in the keys that a row is not grouped by.
 
 use super::QueryParts;
-use super::below::Below;
+use super::below::DescribedPlan;
 use super::measure::MOST_NUMBERS;
 use super::query::{GroupKey, Query};
 use crate::error::Result;
-use crate::sql::{PrivateQuery, Source};
+use crate::sql::{PrivateQuery, QuerySource};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Column, ScalarValue};
 use datafusion::logical_expr::utils::grouping_set_to_exprlist;
@@ -20,7 +20,7 @@ pub(crate) const MOST_SETS: usize = 64;
 
 /// One grouping.
 #[derive(Clone)]
-pub(crate) struct Set {
+pub(crate) struct KeyGrouping {
     /// The query of this grouping alone.
     pub cut: PrivateQuery,
     /// Which key of all each of its keys is, by index.
@@ -30,15 +30,15 @@ pub(crate) struct Set {
 }
 
 /// What GROUP BY says.
-pub(crate) struct Sets {
+pub(crate) struct GroupByClause {
     keys: Vec<Expr>,
     /// The keys of each grouping, by index.
     sets: Vec<Vec<usize>>,
 }
 
-impl Sets {
+impl GroupByClause {
     /// None where there is one grouping.
-    pub fn of(aggregate: &Aggregate, source: &Source<'_>) -> Result<Option<Self>> {
+    pub fn of(aggregate: &Aggregate, source: &QuerySource<'_>) -> Result<Option<Self>> {
         let planned = |error: datafusion::common::DataFusionError| {
             source.error("group by", format!("the groupings cannot be planned ({})", error.message()))
         };
@@ -74,11 +74,11 @@ impl Sets {
     pub fn cut(
         self,
         mut aggregate: Aggregate,
-        below: Below,
-        whole: impl Fn(Aggregate, Below, Query) -> QueryParts,
-        query: impl Fn(&Aggregate, &Below) -> Result<Query>,
+        below: DescribedPlan,
+        whole: impl Fn(Aggregate, DescribedPlan, Query) -> QueryParts,
+        query: impl Fn(&Aggregate, &DescribedPlan) -> Result<Query>,
         unfolded: impl Fn(QueryParts) -> Result<PrivateQuery>,
-        source: &Source<'_>,
+        source: &QuerySource<'_>,
     ) -> Result<PrivateQuery> {
         let (mut sets, mut keys) = (Vec::new(), vec![None; self.keys.len()]);
         for places in self.sets {
@@ -92,7 +92,7 @@ impl Sets {
             let grouped = |place: usize| places.contains(&place);
             let id = (0..self.keys.len()).fold(0, |id, place| id << 1 | u64::from(!grouped(place)));
             let cut = unfolded(whole(part, below.clone(), asked))?;
-            sets.push(Set { cut, places, id });
+            sets.push(KeyGrouping { cut, places, id });
         }
         let columns = (self.keys.len() + aggregate.aggr_expr.len()) as u64;
         let cells = sets.iter().map(|set| set.cut.query.cells().unwrap_or(0)).fold(0, u64::saturating_add);
@@ -138,7 +138,7 @@ fn listed(grouping: &GroupingSet) -> Vec<Vec<Expr>> {
     }
 }
 
-impl Set {
+impl KeyGrouping {
     /// A key of this grouping among the keys of all: NULL where it does not group by one, and the number of the grouping.
     pub fn key(&self, key: Vec<ScalarValue>, all: &[GroupKey]) -> Option<Vec<ScalarValue>> {
         let nothing =

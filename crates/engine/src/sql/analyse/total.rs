@@ -38,10 +38,10 @@ pub(crate) fn total(expression: Expr, schema: &DFSchema) -> Result<Expr> {
         Expr::Cast(cast) => Ok(Transformed::yes(Expr::TryCast(TryCast { expr: cast.expr, field: cast.field }))),
         Expr::BinaryExpr(binary) => arithmetic(binary, schema),
         Expr::Negative(inner) if inner.get_type(schema)?.is_integer() => {
-            Ok(Transformed::yes(Whole::of(Operator::Minus).call(lit(0i64), *inner)))
+            Ok(Transformed::yes(WholeArithmetic::of(Operator::Minus).call(lit(0i64), *inner)))
         }
         Expr::ScalarFunction(function) if can_fail(&function.func) => {
-            let func = Arc::new(ScalarUDF::new_from_impl(Guarded { inner: function.func }));
+            let func = Arc::new(ScalarUDF::new_from_impl(GuardedFunction { inner: function.func }));
             Ok(Transformed::yes(Expr::ScalarFunction(ScalarFunction { func, args: function.args })))
         }
         other => Ok(Transformed::no(other)),
@@ -53,9 +53,9 @@ pub(crate) fn total(expression: Expr, schema: &DFSchema) -> Result<Expr> {
 fn can_fail(function: &ScalarUDF) -> bool {
     !function.short_circuits()
         && function.signature().volatility == Volatility::Immutable
-        && !function.inner().is::<Guarded>()
-        && !function.inner().is::<Whole>()
-        && !function.inner().is::<Joined>()
+        && !function.inner().is::<GuardedFunction>()
+        && !function.inner().is::<WholeArithmetic>()
+        && !function.inner().is::<StringConcatenation>()
 }
 
 fn arithmetic(binary: BinaryExpr, schema: &DFSchema) -> Result<Transformed<Expr>> {
@@ -65,11 +65,11 @@ fn arithmetic(binary: BinaryExpr, schema: &DFSchema) -> Result<Transformed<Expr>
     );
     let (left, right) = (binary.left.get_type(schema)?, binary.right.get_type(schema)?);
     if binary.op == Operator::StringConcat {
-        return Ok(Transformed::yes(Joined::call(*binary.left, *binary.right)));
+        return Ok(Transformed::yes(StringConcatenation::call(*binary.left, *binary.right)));
     }
     let is_decimal = |kind: &DataType| matches!(kind, DataType::Decimal128(..) | DataType::Decimal256(..));
     if is_arithmetic && left.is_integer() && right.is_integer() {
-        return Ok(Transformed::yes(Whole::of(binary.op).call(*binary.left, *binary.right)));
+        return Ok(Transformed::yes(WholeArithmetic::of(binary.op).call(*binary.left, *binary.right)));
     }
     if is_arithmetic && (is_decimal(&left) || is_decimal(&right)) {
         let number = |side: Box<Expr>| Box::new(cast(*side, DataType::Float64));
@@ -81,18 +81,18 @@ fn arithmetic(binary: BinaryExpr, schema: &DFSchema) -> Result<Transformed<Expr>
 
 /// One text behind another; NULL where that is too long.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Joined {
+struct StringConcatenation {
     signature: Signature,
 }
 
-impl Joined {
+impl StringConcatenation {
     fn call(left: Expr, right: Expr) -> Expr {
         let joined = Self { signature: Signature::uniform(2, vec![DataType::Utf8], Volatility::Immutable) };
         ScalarUDF::new_from_impl(joined).call(vec![cast(left, DataType::Utf8), cast(right, DataType::Utf8)])
     }
 }
 
-impl ScalarUDFImpl for Joined {
+impl ScalarUDFImpl for StringConcatenation {
     fn name(&self) -> &str {
         "scumble_joined"
     }
@@ -120,12 +120,12 @@ impl ScalarUDFImpl for Joined {
 
 /// Arithmetic on whole numbers of 64 bits; NULL where the result is none.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Whole {
+struct WholeArithmetic {
     operator: Operator,
     signature: Signature,
 }
 
-impl Whole {
+impl WholeArithmetic {
     fn of(operator: Operator) -> Self {
         Self { operator, signature: Signature::uniform(2, vec![DataType::Int64], Volatility::Immutable) }
     }
@@ -145,7 +145,7 @@ impl Whole {
     }
 }
 
-impl ScalarUDFImpl for Whole {
+impl ScalarUDFImpl for WholeArithmetic {
     fn name(&self) -> &str {
         "scumble_whole"
     }
@@ -191,11 +191,11 @@ fn text_length(column: &ArrayRef, row: usize) -> usize {
 
 /// A function of DataFusion, with NULL in the rows on which it fails.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Guarded {
+struct GuardedFunction {
     inner: Arc<ScalarUDF>,
 }
 
-impl ScalarUDFImpl for Guarded {
+impl ScalarUDFImpl for GuardedFunction {
     fn name(&self) -> &str {
         self.inner.name()
     }
@@ -257,7 +257,7 @@ fn whole(column: &ArrayRef, row: usize) -> Option<i64> {
     }
 }
 
-impl Guarded {
+impl GuardedFunction {
     /// Whether the text that the function makes of a row is short, whatever the function is: its texts one after the other, as often
     /// as they may stand in it, or as many characters as are asked for (for fewer than none, functions that pad fail by a panic).
     fn fits(&self, columns: &[ArrayRef], row: usize, longest: usize) -> bool {

@@ -7,7 +7,7 @@
 use super::measure::MOST_NUMBERS;
 use super::sets::MOST_SETS;
 use crate::error::{Error, Result};
-use crate::sql::{PrivateQuery, Source};
+use crate::sql::{PrivateQuery, QuerySource};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::DataFusionError;
 use datafusion::logical_expr::{Expr, LogicalPlan, Projection, Union};
@@ -22,7 +22,7 @@ pub(crate) struct Branch {
 }
 
 /// The branches of a query; none where there is no union above its aggregates.
-pub(crate) fn branches(plan: &LogicalPlan, source: &Source<'_>) -> Result<Option<Vec<Branch>>> {
+pub(crate) fn branches(plan: &LogicalPlan, source: &QuerySource<'_>) -> Result<Option<Vec<Branch>>> {
     let Some(union) = found(plan, |_| true) else { return Ok(None) };
     let parts = parts(union, source)?;
     let branch = |part: LogicalPlan| {
@@ -33,7 +33,7 @@ pub(crate) fn branches(plan: &LogicalPlan, source: &Source<'_>) -> Result<Option
 }
 
 /// Refuses an answer that is too long, as that of one query would be.
-pub(crate) fn refuse_too_long(branches: &[(PrivateQuery, LogicalPlan)], source: &Source<'_>) -> Result<()> {
+pub(crate) fn refuse_too_long(branches: &[(PrivateQuery, LogicalPlan)], source: &QuerySource<'_>) -> Result<()> {
     let groupings: usize = branches.iter().map(|(cut, _)| cut.sets.len().max(1)).sum();
     if groupings > MOST_SETS {
         let sentence = format!(
@@ -52,7 +52,7 @@ pub(crate) fn refuse_too_long(branches: &[(PrivateQuery, LogicalPlan)], source: 
 }
 
 /// Refuses branches whose columns are not of the same sort, before their types are made the same: a number would become a text in silence.
-pub(crate) fn refuse_mixed(plan: &LogicalPlan, source: &Source<'_>) -> Result<()> {
+pub(crate) fn refuse_mixed(plan: &LogicalPlan, source: &QuerySource<'_>) -> Result<()> {
     if let LogicalPlan::Union(union) = plan {
         for column in 0..union.schema.fields().len() {
             let of = |input: &Arc<LogicalPlan>| sort(input.schema().field(column).data_type());
@@ -107,7 +107,7 @@ fn is_by_row(plan: &LogicalPlan) -> bool {
 }
 
 /// Each branch with the names of the union's columns; a union in a union has its branches among them.
-fn parts(union: &Union, source: &Source<'_>) -> Result<Vec<LogicalPlan>> {
+fn parts(union: &Union, source: &QuerySource<'_>) -> Result<Vec<LogicalPlan>> {
     let mut all = Vec::new();
     for input in &union.inputs {
         let inner = match (found(input, is_by_row), found(input, |_| true)) {
@@ -146,7 +146,7 @@ fn with_branch(plan: &LogicalPlan, part: &LogicalPlan) -> std::result::Result<Lo
     plan.with_new_exprs(plan.expressions(), inputs.collect::<std::result::Result<_, _>>()?)
 }
 
-fn not_planned(error: &DataFusionError, source: &Source<'_>) -> Error {
+fn not_planned(error: &DataFusionError, source: &QuerySource<'_>) -> Error {
     let message = error.strip_backtrace();
     source.error("union", format!("the UNION ALL cannot be planned ({})", message.lines().next().unwrap_or_default()))
 }

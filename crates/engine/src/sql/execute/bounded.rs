@@ -4,14 +4,16 @@
 //! the hash of its owner, to one of a few [`Part`]s; a pocketful at a time, so that few places are written to at once. At the end
 //! each part gives its kept rows to the sums of their groups; parts are independent, and each processor takes the next one.
 
-use super::cell::{Cells, key_of, placed, violated};
-use super::executed::Executed;
-use super::per_owner::{Programme, Summer};
+use super::cell::{ExactCells, key_of, placed, violated};
+use super::executed::TypedPlan;
+use super::per_owner::{InnerSummation, Programme};
 use super::sums::{KeyColumn, OwnerColumn, Sums, SumsByKey, numbers_of};
-use crate::error::{Error, Result};
+use crate::error::{DataFusionResult, Error, Result};
 use crate::sql::analyse::execution::{Execution, RowOwners};
-use crate::tables::bounding::{Aside, BeyondBounds, Bounder, Bounds, Broken, Contribution, Lost, Part, Rows, Tie};
-use crate::tables::hash::Quick;
+use crate::tables::bounding::{
+    BeyondBounds, Bounder, Bounds, ColumnarRows, Contribution, LostRows, OwnerPart, PartContext, PartError, Tie,
+};
+use crate::tables::hash::QuickHash;
 use crate::tables::intern::{Interner, Name};
 use crate::tables::ranks::Ranks;
 use crate::tables::{Backend, Watch, failed_on_data};
@@ -38,24 +40,22 @@ const MOST_WAITING: usize = 64 * POCKETFUL;
 /// The share of the time that reading takes, about; the rest is summing up.
 const READING: f64 = 0.7;
 
-type Outcome<T> = std::result::Result<T, DataFusionError>;
-
 /// The cells of the kept rows.
 pub(crate) fn bounded(
     execution: &Execution,
-    rows: Executed,
+    rows: TypedPlan,
     backend: &Backend,
     bounds: Bounds,
     ranks: Ranks,
-) -> Result<Cells> {
+) -> Result<ExactCells> {
     match execution.first() {
         None => cells(execution, &*gathered(execution, rows, backend, bounds, ranks)?, backend, None),
         Some(first) => {
             let shared = gathered(execution, rows, backend, first.bounds, ranks)?;
             let names = std::mem::take(&mut locked(&shared.groups).names);
             let programme = Programme::new(execution, first, &names)?;
-            let summed = |parts: Parts<'_>| {
-                let mut summer = Summer::new(execution, &programme, shared.quick);
+            let summed = |parts: PartQueue<'_>| {
+                let mut summer = InnerSummation::new(execution, &programme, shared.quick);
                 for part in parts {
                     shared.each(&shared.taken(part), first.bounds, |piece, tie| {
                         piece.finish(tie, |place, values| summer.row(place, values))?;
@@ -76,12 +76,12 @@ pub(crate) fn preflight(execution: &Execution) -> Result<()> {
 }
 
 /// The cells that several processors found.
-fn all_cells(execution: &Execution, found: Vec<SumsByKey>) -> Result<Cells> {
+fn all_cells(execution: &Execution, found: Vec<SumsByKey>) -> Result<ExactCells> {
     let mut all = SumsByKey::new();
     for (key, sums) in found.into_iter().flatten() {
         all.entry(key).or_default().add(sums);
     }
-    let mut cells = Cells::new();
+    let mut cells = ExactCells::new();
     for (key, sums) in all {
         let Some(key) = key_of(execution, key)? else { return Err(violated("a row without a key")) };
         placed(&mut cells, key, sums.cell(execution))?;
@@ -90,14 +90,14 @@ fn all_cells(execution: &Execution, found: Vec<SumsByKey>) -> Result<Cells> {
 }
 
 /// The parts that are left to look at: whoever asks gets the next one.
-struct Parts<'a> {
-    shared: &'a Shared,
+struct PartQueue<'a> {
+    shared: &'a ReaderContext,
     next: &'a AtomicUsize,
     watch: &'a Watch,
 }
 
-impl<'a> Iterator for Parts<'a> {
-    type Item = &'a Mutex<Part>;
+impl<'a> Iterator for PartQueue<'a> {
+    type Item = &'a Mutex<OwnerPart>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let number = self.next.fetch_add(1, AtomicOrdering::Relaxed);
@@ -108,12 +108,12 @@ impl<'a> Iterator for Parts<'a> {
 
 /// What `work` makes of the parts that it gets, on each processor.
 fn on_all_processors<T: Send>(
-    shared: &Shared,
+    shared: &ReaderContext,
     backend: &Backend,
-    work: impl Fn(Parts<'_>) -> Result<T> + Sync,
+    work: impl Fn(PartQueue<'_>) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
     let (work, next) = (&work, AtomicUsize::new(0));
-    let parts = || Parts { shared, next: &next, watch: &backend.watch };
+    let parts = || PartQueue { shared, next: &next, watch: &backend.watch };
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..backend.threads)
             .map(|_| {
@@ -127,14 +127,20 @@ fn on_all_processors<T: Send>(
 }
 
 /// The rows of all owners, of at most this many groups each, to be looked at under several bounds.
-pub(crate) struct Gathered<'a> {
-    shared: Arc<Shared>,
+pub(crate) struct GatheredRows<'a> {
+    shared: Arc<ReaderContext>,
     backend: &'a Backend,
     bounds: Bounds,
 }
 
-impl<'a> Gathered<'a> {
-    pub fn new(execution: &Execution, rows: Executed, backend: &'a Backend, groups: u64, ranks: Ranks) -> Result<Self> {
+impl<'a> GatheredRows<'a> {
+    pub fn new(
+        execution: &Execution,
+        rows: TypedPlan,
+        backend: &'a Backend,
+        groups: u64,
+        ranks: Ranks,
+    ) -> Result<Self> {
         let bounds = Bounds { groups, rows_per_group: u64::MAX, rows: u64::MAX };
         Ok(Self { shared: gathered(execution, rows, backend, bounds, ranks)?, backend, bounds })
     }
@@ -168,7 +174,7 @@ impl<'a> Gathered<'a> {
     }
 
     /// The cells of the rows that bounds keep; with no more groups than before.
-    pub fn cells(&self, execution: &Execution, bounds: Bounds) -> Result<Cells> {
+    pub fn cells(&self, execution: &Execution, bounds: Bounds) -> Result<ExactCells> {
         cells(execution, &self.shared, self.backend, Some(bounds))
     }
 }
@@ -176,11 +182,11 @@ impl<'a> Gathered<'a> {
 /// Reads all rows and gives them to the parts.
 fn gathered(
     execution: &Execution,
-    rows: Executed,
+    rows: TypedPlan,
     backend: &Backend,
     bounds: Bounds,
     ranks: Ranks,
-) -> Result<Arc<Shared>> {
+) -> Result<Arc<ReaderContext>> {
     let columns = execution.read();
     let (keys, width) = (columns.keys.len(), columns.values.len());
     let has_owners = matches!(execution.owners(), RowOwners::Named(_));
@@ -188,7 +194,7 @@ fn gathered(
         return Err(violated("values of keys"));
     }
     let texts = columns.values.iter().map(|value| value.kind == DataType::Utf8).collect();
-    let shared = Arc::new(Shared::new(ranks.with_texts(texts), bounds, has_owners, backend)?);
+    let shared = Arc::new(ReaderContext::new(ranks.with_texts(texts), bounds, has_owners, backend)?);
     let frame = backend.run(rows.plan.clone());
     let rows = Arc::new(rows);
     backend
@@ -196,7 +202,7 @@ fn gathered(
             let (plan, task) = backend.physical(&frame, READING).await?;
             let streams = execute_stream_partitioned(plan, task)?;
             let readers = streams.into_iter().map(|stream| {
-                tokio::spawn(read(stream, Reader::new(Arc::clone(&shared), Arc::clone(&rows), keys, width)))
+                tokio::spawn(read(stream, StreamReader::new(Arc::clone(&shared), Arc::clone(&rows), keys, width)))
             });
             for reader in readers.collect::<Vec<_>>() {
                 reader.await.map_err(|error| DataFusionError::External(Box::new(error)))??;
@@ -208,28 +214,28 @@ fn gathered(
 }
 
 /// What all readers share.
-struct Shared {
+struct ReaderContext {
     ranks: Ranks,
-    quick: Quick,
+    quick: QuickHash,
     bounds: Bounds,
     /// Whether rows belong to the owners that their first column names; otherwise they belong to their keys, and are counted.
     has_owners: bool,
-    aside: Aside,
-    parts: Vec<Mutex<Part>>,
-    groups: Mutex<Groups>,
+    aside: PartContext,
+    parts: Vec<Mutex<OwnerPart>>,
+    groups: Mutex<SeenGroups>,
 }
 
 /// All groups that were seen.
 #[derive(Default)]
-struct Groups {
+struct SeenGroups {
     encoded: Interner,
     names: Vec<Vec<ScalarValue>>,
 }
 
-impl Shared {
+impl ReaderContext {
     fn new(ranks: Ranks, bounds: Bounds, has_owners: bool, backend: &Backend) -> Result<Self> {
         let quick = ranks.quick();
-        let aside = Aside::new(ranks.clone(), bounds, PARTS_LOG2, &backend.memory)?;
+        let aside = PartContext::new(ranks.clone(), bounds, PARTS_LOG2, &backend.memory)?;
         let parts = (0..1 << PARTS_LOG2).map(|_| Mutex::new(aside.part())).collect();
         Ok(Self { ranks, quick, bounds, has_owners, aside, parts, groups: Mutex::default() })
     }
@@ -241,21 +247,21 @@ impl Shared {
     }
 
     /// A part, after which it is gone.
-    fn taken(&self, part: &Mutex<Part>) -> Part {
+    fn taken(&self, part: &Mutex<OwnerPart>) -> OwnerPart {
         std::mem::replace(&mut *locked(part), self.aside.part())
     }
 
     /// Gives `visit` the rows of a part, of some owners at a time.
     fn each(
         &self,
-        part: &Part,
+        part: &OwnerPart,
         bounds: Bounds,
         mut visit: impl FnMut(&Bounder<'_>, Tie<'_>) -> std::result::Result<(), BeyondBounds>,
     ) -> Result<()> {
         let tie = |left: u32, right: u32| self.tie(left, right);
         part.each(&self.aside, bounds, |piece| visit(piece, &tie)).map_err(|broken| match broken {
-            Broken::BeyondBounds => violated("an owner beyond its bounds"),
-            Broken::Lost => Error::machine("rows that did not fit the memory could not be read back"),
+            PartError::BeyondBounds => violated("an owner beyond its bounds"),
+            PartError::Lost => Error::machine("rows that did not fit the memory could not be read back"),
         })
     }
 }
@@ -266,40 +272,40 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The reader of one stream.
-struct Reader {
-    shared: Arc<Shared>,
-    rows: Arc<Executed>,
+struct StreamReader {
+    shared: Arc<ReaderContext>,
+    rows: Arc<TypedPlan>,
     keys: usize,
     /// The groups that this reader has seen, each with its number among all and what its rank needs.
     seen: Interner,
     known: Vec<(u32, u64)>,
     encoded: Vec<u8>,
     /// Rows on their way to each part.
-    pockets: Vec<Rows>,
+    pockets: Vec<ColumnarRows>,
 }
 
-async fn read(mut stream: SendableRecordBatchStream, mut reader: Reader) -> Outcome<()> {
+async fn read(mut stream: SendableRecordBatchStream, mut reader: StreamReader) -> DataFusionResult<()> {
     while let Some(batch) = stream.next().await {
         reader.add(&batch?)?;
     }
     (0..reader.pockets.len()).try_for_each(|index| reader.empty(index))
 }
 
-impl Reader {
-    fn new(shared: Arc<Shared>, rows: Arc<Executed>, keys: usize, width: usize) -> Self {
+impl StreamReader {
+    fn new(shared: Arc<ReaderContext>, rows: Arc<TypedPlan>, keys: usize, width: usize) -> Self {
         let mut pockets = Vec::new();
-        pockets.resize_with(shared.parts.len(), || Rows::new(width));
+        pockets.resize_with(shared.parts.len(), || ColumnarRows::new(width));
         Self { shared, rows, keys, seen: Interner::default(), known: Vec::new(), encoded: Vec::new(), pockets }
     }
 
-    fn add(&mut self, batch: &RecordBatch) -> Outcome<()> {
+    fn add(&mut self, batch: &RecordBatch) -> DataFusionResult<()> {
         self.rows.check(batch)?;
         let first = usize::from(self.shared.has_owners);
         let key_arrays = &batch.columns()[first..first + self.keys];
-        let keys = key_arrays.iter().map(KeyColumn::of).collect::<Outcome<Vec<_>>>()?;
+        let keys = key_arrays.iter().map(KeyColumn::of).collect::<DataFusionResult<Vec<_>>>()?;
         let owners = self.shared.has_owners.then(|| OwnerColumn::of(batch.column(0))).transpose()?;
         let values = batch.columns()[first + self.keys..].iter().map(|column| numbers_of(column, &self.shared.ranks));
-        let values = values.collect::<Outcome<Vec<Cow<'_, [i64]>>>>()?;
+        let values = values.collect::<DataFusionResult<Vec<Cow<'_, [i64]>>>>()?;
         // Rows without an owner or without a key are left out.
         let present = batch.columns()[..first + self.keys].iter().fold(None, |present: Option<NullBuffer>, column| {
             NullBuffer::union(present.as_ref(), column.logical_nulls().as_ref())
@@ -327,7 +333,7 @@ impl Reader {
 
     /// Takes in a row as one of its key's, where nobody else is asked for.
     #[inline]
-    fn add_to_key(&mut self, keys: &[KeyColumn<'_>], row: usize) -> Outcome<()> {
+    fn add_to_key(&mut self, keys: &[KeyColumn<'_>], row: usize) -> DataFusionResult<()> {
         let name = Name::Text(encoded(keys, row, &mut self.encoded));
         let index = self.shared.aside.part_of(name.hash(&self.shared.quick));
         let pocket = &mut self.pockets[index];
@@ -337,7 +343,7 @@ impl Reader {
 
     /// The number of a row's group among those that this reader has seen and among all, and what its rank needs.
     #[inline]
-    fn group(&mut self, keys: &[KeyColumn<'_>], arrays: &[ArrayRef], row: usize) -> Outcome<(u32, u32, u64)> {
+    fn group(&mut self, keys: &[KeyColumn<'_>], arrays: &[ArrayRef], row: usize) -> DataFusionResult<(u32, u32, u64)> {
         let encoded = match &self.shared.ranks {
             Ranks::Sip(_) => encoded(keys, row, &mut self.encoded),
             Ranks::Sha(_) => spelled(keys, row, &mut self.encoded),
@@ -350,7 +356,7 @@ impl Reader {
             let (number, first) = groups.encoded.intern(hash, name);
             if first {
                 let values = arrays.iter().map(|column| ScalarValue::try_from_array(column, row));
-                groups.names.push(values.collect::<Outcome<_>>()?);
+                groups.names.push(values.collect::<DataFusionResult<_>>()?);
             }
             self.known.push((number, self.shared.ranks.of_key(encoded)));
         }
@@ -359,7 +365,7 @@ impl Reader {
     }
 
     /// Gives the rows of a pocket to their part, unless somebody else is at it and they can wait.
-    fn offer(&mut self, index: usize) -> Outcome<()> {
+    fn offer(&mut self, index: usize) -> DataFusionResult<()> {
         let shared = Arc::clone(&self.shared);
         match shared.parts[index].try_lock() {
             Ok(mut part) => self.give(index, &mut part),
@@ -369,16 +375,17 @@ impl Reader {
     }
 
     /// Gives the rows of a pocket to their part.
-    fn empty(&mut self, index: usize) -> Outcome<()> {
+    fn empty(&mut self, index: usize) -> DataFusionResult<()> {
         let shared = Arc::clone(&self.shared);
         self.give(index, &mut locked(&shared.parts[index]))
     }
 
-    fn give(&mut self, index: usize, part: &mut Part) -> Outcome<()> {
+    fn give(&mut self, index: usize, part: &mut OwnerPart) -> DataFusionResult<()> {
         let shared = &self.shared;
         let tie = |left: u32, right: u32| shared.tie(left, right);
-        part.add(&mut self.pockets[index], &shared.aside, &tie)
-            .map_err(|Lost| DataFusionError::ResourcesExhausted("neither memory nor disk for more rows".to_string()))
+        part.add(&mut self.pockets[index], &shared.aside, &tie).map_err(|LostRows| {
+            DataFusionError::ResourcesExhausted("neither memory nor disk for more rows".to_string())
+        })
     }
 }
 
@@ -404,19 +411,24 @@ fn spelled<'a>(keys: &[KeyColumn<'_>], row: usize, buffer: &'a mut Vec<u8>) -> &
 
 /// The sums of every group, from some of the parts.
 #[derive(Default)]
-struct Tally {
+struct GroupTally {
     groups: HashMap<u32, Sums>,
 }
 
 /// The kept rows of all parts, summed up on all processors: under their own bounds, after which the rows are gone, or under others.
-fn cells(execution: &Execution, shared: &Shared, backend: &Backend, bounds: Option<Bounds>) -> Result<Cells> {
+fn cells(
+    execution: &Execution,
+    shared: &ReaderContext,
+    backend: &Backend,
+    bounds: Option<Bounds>,
+) -> Result<ExactCells> {
     let tallies = on_all_processors(shared, backend, |parts| tally(execution, shared, bounds, parts))?;
-    let mut all = Tally::default();
+    let mut all = GroupTally::default();
     for (group, sums) in tallies.into_iter().flat_map(|tally| tally.groups) {
         all.groups.entry(group).or_default().add(sums);
     }
     let groups = locked(&shared.groups);
-    let mut cells = Cells::new();
+    let mut cells = ExactCells::new();
     for (group, sums) in all.groups {
         let Some(key) = key_of(execution, groups.names[group as usize].clone())? else {
             return Err(violated("a row without a key"));
@@ -427,7 +439,12 @@ fn cells(execution: &Execution, shared: &Shared, backend: &Backend, bounds: Opti
 }
 
 /// The sums of some parts.
-fn tally(execution: &Execution, shared: &Shared, bounds: Option<Bounds>, parts: Parts<'_>) -> Result<Tally> {
+fn tally(
+    execution: &Execution,
+    shared: &ReaderContext,
+    bounds: Option<Bounds>,
+    parts: PartQueue<'_>,
+) -> Result<GroupTally> {
     // Group numbers are dense: a list is quicker than a table, once per kept row.
     let mut sums: Vec<Option<Sums>> = Vec::new();
     sums.resize_with(locked(&shared.groups).names.len(), || None);
@@ -444,5 +461,5 @@ fn tally(execution: &Execution, shared: &Shared, bounds: Option<Bounds>, parts: 
         }
     }
     let numbered = sums.into_iter().zip(0u32..).filter_map(|(sums, group)| Some((group, sums?)));
-    Ok(Tally { groups: numbered.collect() })
+    Ok(GroupTally { groups: numbered.collect() })
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// What is in one cell.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Cell {
+pub(crate) struct ExactCell {
     /// The measures.
     pub sums: Vec<i128>,
     /// Of each ranked column, how often each key of its mechanism occurs.
@@ -16,7 +16,7 @@ pub(crate) struct Cell {
 }
 
 /// The cells that occur.
-pub(crate) type Cells = HashMap<Vec<ScalarValue>, Cell>;
+pub(crate) type ExactCells = HashMap<Vec<ScalarValue>, ExactCell>;
 
 /// A mistake of ours or of the backend.
 pub(crate) fn violated(what: &str) -> Error {
@@ -34,7 +34,7 @@ pub(crate) fn key_of(execution: &Execution, values: Vec<ScalarValue>) -> Result<
 }
 
 /// Puts a cell in its place, which must be free.
-pub(crate) fn placed(cells: &mut Cells, key: Vec<ScalarValue>, cell: Cell) -> Result<()> {
+pub(crate) fn placed(cells: &mut ExactCells, key: Vec<ScalarValue>, cell: ExactCell) -> Result<()> {
     match cells.entry(key) {
         Entry::Vacant(place) => {
             place.insert(cell);

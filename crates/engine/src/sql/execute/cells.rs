@@ -2,7 +2,7 @@
 //!
 //! What decides about a row is then a list of truths by combination. A row can only be counted or not; nothing that it holds can make a question fail.
 
-use crate::error::{Error, Result};
+use crate::error::{DataFusionResult, Error, Result};
 use crate::sql::PrivateQuery;
 use crate::sql::analyse::possible::keys::{BATCH, Planner, batch};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
@@ -12,11 +12,9 @@ use datafusion::common::{Column, DataFusionError};
 use datafusion::logical_expr::{Expr, LogicalPlan, and, lit};
 use std::sync::Arc;
 
-type Outcome<T> = std::result::Result<T, DataFusionError>;
-
 /// Of which combinations a condition is true.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Tried {
+pub(crate) struct TruthTable {
     /// Which of the columns it reads, in their order.
     pub columns: Vec<usize>,
     /// For each combination of these, the last fastest, whether it is true; a condition that is NULL is not.
@@ -24,7 +22,7 @@ pub(crate) struct Tried {
 }
 
 /// Tries the condition of a query on one table, which says of each row whether it counts, on all combinations of these columns' values.
-pub(crate) fn tried(cut: &PrivateQuery, names: &[String], values: &[ArrayRef]) -> Result<Tried> {
+pub(crate) fn tried(cut: &PrivateQuery, names: &[String], values: &[ArrayRef]) -> Result<TruthTable> {
     let condition = condition(&cut.below.plan)
         .ok_or_else(|| Error::input("this must be one condition on the rows of the table, without sub-queries"))?;
     let read: Vec<String> = condition.column_refs().iter().map(|column| column.name.clone()).collect();
@@ -37,7 +35,7 @@ pub(crate) fn tried(cut: &PrivateQuery, names: &[String], values: &[ArrayRef]) -
     let columns: Vec<usize> = (0..names.len()).filter(|index| read.contains(&names[*index])).collect();
     let truths = truths(&condition, names, values, &columns)
         .map_err(|_| Error::input("the condition cannot be computed for some combination of values of its columns"))?;
-    Ok(Tried { columns, truths })
+    Ok(TruthTable { columns, truths })
 }
 
 /// All filters of a plan that does nothing but filter the rows of one table, with columns by their own names.
@@ -57,7 +55,7 @@ fn condition(plan: &LogicalPlan) -> Option<Expr> {
     }
 }
 
-fn truths(condition: &Expr, names: &[String], values: &[ArrayRef], columns: &[usize]) -> Outcome<Vec<bool>> {
+fn truths(condition: &Expr, names: &[String], values: &[ArrayRef], columns: &[usize]) -> DataFusionResult<Vec<bool>> {
     let values: Vec<ArrayRef> = columns.iter().map(|index| Arc::clone(&values[*index])).collect();
     let named = columns.iter().zip(&values);
     let fields = named.map(|(index, values)| Field::new(&names[*index], values.data_type().clone(), true));

@@ -3,10 +3,10 @@
 //!
 //! The expressions are those that were analysed: [`Backend::run`] puts no cast in.
 
-use crate::error::{Error, Result};
+use crate::error::{DataFusionResult, Error, Result};
 use crate::sql::analyse::below::conditions;
 use crate::sql::analyse::execution::{CellRank, Execution, RowColumn, RowOwners};
-use crate::sql::analyse::query::What;
+use crate::sql::analyse::query::Summand;
 use crate::tables::{Backend, failed_on_data};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::DataType;
@@ -15,22 +15,20 @@ use datafusion::common::{Column, DataFusionError};
 use datafusion::functions_aggregate::expr_fn::{count, count_distinct, sum};
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, cast, lit};
 
-type Outcome<T> = std::result::Result<T, DataFusionError>;
-
 /// Sums of more than this many steps per row are made as decimals of 38 digits: 2³¹ steps in 2³² rows fit 64 bits.
 const SMALL_STEPS: i64 = 1 << 31;
 
 /// A plan with the types of its columns.
 #[derive(Clone)]
-pub(crate) struct Executed {
+pub(crate) struct TypedPlan {
     pub plan: LogicalPlan,
     /// The types that the columns must have, in order.
     pub kinds: Vec<DataType>,
 }
 
-impl Executed {
+impl TypedPlan {
     /// Whether rows are as they were planned: anything else is a mistake of ours or of the backend, and must not be published.
-    pub fn check(&self, batch: &RecordBatch) -> Outcome<()> {
+    pub fn check(&self, batch: &RecordBatch) -> DataFusionResult<()> {
         same(&self.kinds, batch.columns().iter().map(|column| column.data_type()))
     }
 
@@ -47,7 +45,7 @@ impl Executed {
     }
 }
 
-pub(super) fn same<'a>(planned: &[DataType], found: impl Iterator<Item = &'a DataType>) -> Outcome<()> {
+pub(super) fn same<'a>(planned: &[DataType], found: impl Iterator<Item = &'a DataType>) -> DataFusionResult<()> {
     match planned.iter().eq(found) {
         true => Ok(()),
         false => Err(DataFusionError::Internal("columns of other types than planned".to_string())),
@@ -55,7 +53,7 @@ pub(super) fn same<'a>(planned: &[DataType], found: impl Iterator<Item = &'a Dat
 }
 
 /// Everything that runs over the rows of a query: the rows themselves where they have owners, otherwise their sums.
-pub(crate) fn over(execution: &Execution, rows: Executed) -> Result<Vec<Executed>> {
+pub(crate) fn over(execution: &Execution, rows: TypedPlan) -> Result<Vec<TypedPlan>> {
     if let RowOwners::Named(_) = execution.owners() {
         return Ok(vec![rows]);
     }
@@ -72,14 +70,14 @@ pub(crate) fn unfit(error: &DataFusionError) -> Error {
 }
 
 /// Each row: its owner where there is one, its keys, the values of the measures that have one, the values that are ranked.
-pub(crate) fn rows(execution: &Execution, backend: &Backend) -> Result<Executed> {
+pub(crate) fn rows(execution: &Execution, backend: &Backend) -> Result<TypedPlan> {
     let plan = backend.with_sources(execution.plan().clone()).map_err(|error| unfit(&error))?;
     joined_on_one_type(&plan)?;
     projected(execution, plan).map_err(|error| unfit(&error))
 }
 
 /// The same over another plan of what is below the aggregate.
-pub(crate) fn projected(execution: &Execution, plan: LogicalPlan) -> Outcome<Executed> {
+pub(crate) fn projected(execution: &Execution, plan: LogicalPlan) -> DataFusionResult<TypedPlan> {
     let (mut columns, mut kinds) = (Vec::new(), Vec::new());
     if let RowOwners::Named(owned) = execution.owners() {
         let owner = Expr::Column(owned.column.clone());
@@ -91,11 +89,11 @@ pub(crate) fn projected(execution: &Execution, plan: LogicalPlan) -> Outcome<Exe
         kinds.push(column.kind.clone());
         columns.push(column.expression.clone().alias(&column.name));
     }
-    Ok(Executed { plan: LogicalPlanBuilder::from(plan).project(columns)?.build()?, kinds })
+    Ok(TypedPlan { plan: LogicalPlanBuilder::from(plan).project(columns)?.build()?, kinds })
 }
 
 /// The measures by key.
-pub(crate) fn summed(execution: &Execution, rows: Executed) -> Result<Executed> {
+pub(crate) fn summed(execution: &Execution, rows: TypedPlan) -> Result<TypedPlan> {
     let mut kinds = key_kinds(execution);
     let mut aggregates = Vec::new();
     for one in execution.sums() {
@@ -103,28 +101,28 @@ pub(crate) fn summed(execution: &Execution, rows: Executed) -> Result<Executed> 
         let small = one.range.0.abs().max(one.range.1.abs()) < SMALL_STEPS;
         let decimal = DataType::Decimal128(38, 0);
         let (aggregate, kind) = match one.what {
-            What::Owners | What::Rows | What::Present => (count(value()), DataType::Int64),
-            What::Different => (count_distinct(value()), DataType::Int64),
-            What::Steps { .. } | What::Squares { .. } if small => (sum(value()), DataType::Int64),
-            What::Steps { .. } | What::Squares { .. } => (sum(cast(value(), decimal.clone())), decimal),
+            Summand::Owners | Summand::Rows | Summand::Present => (count(value()), DataType::Int64),
+            Summand::Different => (count_distinct(value()), DataType::Int64),
+            Summand::Steps { .. } | Summand::Squares { .. } if small => (sum(value()), DataType::Int64),
+            Summand::Steps { .. } | Summand::Squares { .. } => (sum(cast(value(), decimal.clone())), decimal),
         };
         aggregates.push(aggregate.alias(&one.name));
         kinds.push(kind);
     }
     let by = execution.columns().keys.iter().map(own);
     let plan = LogicalPlanBuilder::from(rows.plan).aggregate(by, aggregates).and_then(LogicalPlanBuilder::build);
-    Ok(Executed { plan: plan.map_err(|error| unfit(&error))?, kinds })
+    Ok(TypedPlan { plan: plan.map_err(|error| unfit(&error))?, kinds })
 }
 
 /// How often each value of a ranked column occurs, by key.
-pub(crate) fn counted(execution: &Execution, rows: Executed, ranked: &CellRank) -> Result<Executed> {
+pub(crate) fn counted(execution: &Execution, rows: TypedPlan, ranked: &CellRank) -> Result<TypedPlan> {
     let columns = execution.columns();
     let by = columns.keys.iter().chain([&columns.values[ranked.value]]).map(own);
     let times = count(lit(1i64)).alias(execution.times());
     let plan = LogicalPlanBuilder::from(rows.plan).aggregate(by, [times]).and_then(LogicalPlanBuilder::build);
     let mut kinds = key_kinds(execution);
     kinds.extend([DataType::Int64, DataType::Int64]);
-    Ok(Executed { plan: plan.map_err(|error| unfit(&error))?, kinds })
+    Ok(TypedPlan { plan: plan.map_err(|error| unfit(&error))?, kinds })
 }
 
 fn key_kinds(execution: &Execution) -> Vec<DataType> {

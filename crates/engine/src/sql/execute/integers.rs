@@ -3,13 +3,13 @@
 //! What comes back is checked, though nothing in it should ever be wrong: a key that came twice or a number beyond its bounds would
 //! cost more privacy than was charged, so then there is no answer.
 
-use super::bounded::{Gathered, bounded};
-use super::cell::{Cell, Cells, key_of, placed, violated};
+use super::bounded::{GatheredRows, bounded};
+use super::cell::{ExactCell, ExactCells, key_of, placed, violated};
 use super::executed::{counted, rows, summed};
 use crate::error::{Error, Result};
 use crate::sql::PrivateQuery;
 use crate::sql::analyse::execution::{CellSum, Execution, OwnedRows, RowOwners};
-use crate::sql::analyse::query::What;
+use crate::sql::analyse::query::Summand;
 use crate::tables::bounding::{Bounds, Contribution};
 use crate::tables::ranks::Ranks;
 use crate::tables::{Backend, failed_on_data};
@@ -23,7 +23,7 @@ pub(crate) struct Integers {
     /// The key of each cell.
     pub keys: Vec<Vec<ScalarValue>>,
     /// What is in each cell.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<ExactCell>,
 }
 
 /// Computes the measures of every cell: all cells of a public domain, or those that occur.
@@ -53,7 +53,7 @@ pub(crate) fn integers_beside(
     ranks: impl Into<Ranks>,
     wide: Bounds,
     visit: impl FnMut(Contribution<'_>),
-) -> Result<(Integers, Vec<Cell>)> {
+) -> Result<(Integers, Vec<ExactCell>)> {
     let execution = query.execution()?;
     let (RowOwners::Named(OwnedRows { bounds, .. }), None) = (execution.owners(), execution.first()) else {
         return Err(violated("rows without owners under two bounds"));
@@ -62,7 +62,7 @@ pub(crate) fn integers_beside(
         u64::MAX => u64::MAX,
         _ => wide.groups.saturating_add(1),
     };
-    let gathered = Gathered::new(execution, rows(execution, backend)?, backend, groups, ranks.into())?;
+    let gathered = GatheredRows::new(execution, rows(execution, backend)?, backend, groups, ranks.into())?;
     gathered.contributions(visit)?;
     let mut wide = gathered.cells(execution, wide)?;
     let own = completed(execution, gathered.cells(execution, *bounds)?)?;
@@ -83,7 +83,7 @@ pub(crate) fn contributions(
 ) -> Result<()> {
     let execution = query.execution()?;
     let RowOwners::Named(_) = execution.owners() else { return Err(violated("rows without owners")) };
-    Gathered::new(execution, rows(execution, backend)?, backend, groups, ranks.into())?.contributions(visit)
+    GatheredRows::new(execution, rows(execution, backend)?, backend, groups, ranks.into())?.contributions(visit)
 }
 
 /// How many keys have how many rows, where each row is one person. The keys are not listed: they wait in parts as the rows of owners do, so that there may be more of them
@@ -98,7 +98,7 @@ pub(crate) fn occurrences(
 ) -> Result<BTreeMap<u64, u64>> {
     let execution = query.execution()?;
     let RowOwners::EachRow = execution.owners() else { return Err(violated("rows of owners, counted by key")) };
-    Gathered::new(execution, rows(execution, backend)?, backend, 1, ranks.into())?.occurrences()
+    GatheredRows::new(execution, rows(execution, backend)?, backend, 1, ranks.into())?.occurrences()
 }
 
 /// Integers that another engine has computed, by key: looked at as far as integers can be, and completed.
@@ -106,7 +106,7 @@ pub(crate) fn occurrences(
 /// # Guarantee
 /// After: no key is outside of a public domain, no count is negative, no sum is further from 0 than the rows or owners of its cell can bring it. How far one
 /// owner moves them cannot be seen in them.
-pub(crate) fn taken(execution: &Execution, cells: HashMap<Vec<ScalarValue>, Cell>) -> Result<Integers> {
+pub(crate) fn taken(execution: &Execution, cells: HashMap<Vec<ScalarValue>, ExactCell>) -> Result<Integers> {
     let wrong = |what: &str| {
         Error::input(format!(
             "the integers hold {what}, which the statements never give: they were changed, or are of other statements"
@@ -125,7 +125,7 @@ pub(crate) fn taken(execution: &Execution, cells: HashMap<Vec<ScalarValue>, Cell
 }
 
 /// What is wrong with a cell, whatever rows it is of.
-fn within_range(execution: &Execution, cell: &Cell) -> std::result::Result<(), &'static str> {
+fn within_range(execution: &Execution, cell: &ExactCell) -> std::result::Result<(), &'static str> {
     let per_owner = match execution.owners() {
         RowOwners::EachRow => 1,
         RowOwners::Named(owned) => owned.bounds.rows_per_group.min(owned.bounds.rows),
@@ -136,8 +136,8 @@ fn within_range(execution: &Execution, cell: &Cell) -> std::result::Result<(), &
             return Err("a negative count");
         }
         let rows = match measure.what {
-            What::Rows => *sum,
-            What::Owners => sum.saturating_mul(i128::from(per_owner)),
+            Summand::Rows => *sum,
+            Summand::Owners => sum.saturating_mul(i128::from(per_owner)),
             _ => continue,
         };
         if *sum == 0 && execution.public().is_none() {
@@ -148,7 +148,7 @@ fn within_range(execution: &Execution, cell: &Cell) -> std::result::Result<(), &
     let Some(rows) = most_rows else { return Ok(()) };
     for (measure, sum) in execution.sums().iter().zip(&cell.sums) {
         let (least, most) = match measure.what {
-            What::Steps { .. } | What::Squares { .. } => measure.range,
+            Summand::Steps { .. } | Summand::Squares { .. } => measure.range,
             _ => (0, 1),
         };
         let (least, most) = (i128::from(least.min(0)), i128::from(most.max(0)));
@@ -161,12 +161,12 @@ fn within_range(execution: &Execution, cell: &Cell) -> std::result::Result<(), &
 }
 
 /// A cell that nothing is in.
-fn empty_cell(execution: &Execution) -> Cell {
-    Cell { sums: vec![0; execution.sums().len()], ranked: vec![BTreeMap::new(); execution.ranked().len()] }
+fn empty_cell(execution: &Execution) -> ExactCell {
+    ExactCell { sums: vec![0; execution.sums().len()], ranked: vec![BTreeMap::new(); execution.ranked().len()] }
 }
 
 /// All cells of a public domain in its order, or the occurring ones, sorted.
-fn completed(execution: &Execution, mut cells: Cells) -> Result<Integers> {
+fn completed(execution: &Execution, mut cells: ExactCells) -> Result<Integers> {
     let keys = match execution.public() {
         Some(public) => public.all(),
         None => {
@@ -175,7 +175,8 @@ fn completed(execution: &Execution, mut cells: Cells) -> Result<Integers> {
             keys
         }
     };
-    let found: Vec<Cell> = keys.iter().map(|key| cells.remove(key).unwrap_or_else(|| empty_cell(execution))).collect();
+    let found: Vec<ExactCell> =
+        keys.iter().map(|key| cells.remove(key).unwrap_or_else(|| empty_cell(execution))).collect();
     // No key is left over: `possible` lists all that can occur. One that were would not be published, as the moves count only the
     // cells that are listed; and not complained of, as a release that fails for one owner's key tells of it.
     #[cfg(test)]
@@ -189,8 +190,8 @@ fn completed(execution: &Execution, mut cells: Cells) -> Result<Integers> {
 }
 
 /// One row is one person: a plain aggregation, inside DataFusion, and one more for each ranked column.
-fn each_row(execution: &Execution, backend: &Backend) -> Result<Cells> {
-    let mut cells = Cells::new();
+fn each_row(execution: &Execution, backend: &Backend) -> Result<ExactCells> {
+    let mut cells = ExactCells::new();
     let keys = execution.keys().len();
     if !execution.sums().is_empty() {
         for batch in summed(execution, rows(execution, backend)?)?.collect(backend)? {
@@ -201,7 +202,7 @@ fn each_row(execution: &Execution, backend: &Backend) -> Result<Cells> {
                     return Err(violated("too few or too many sums"));
                 }
                 within_counts(execution, &sums)?;
-                placed(&mut cells, key, Cell { sums, ..empty_cell(execution) })?;
+                placed(&mut cells, key, ExactCell { sums, ..empty_cell(execution) })?;
             }
         }
     }
@@ -228,7 +229,8 @@ fn each_row(execution: &Execution, backend: &Backend) -> Result<Cells> {
 /// Where the number of rows of a cell is known, each sum is within this many times its row's bounds.
 fn within_counts(execution: &Execution, sums: &[i128]) -> Result<()> {
     let measures = || execution.sums().iter().zip(sums);
-    let of_rows = |(measure, sum): (&CellSum, &i128)| matches!(measure.what, What::Rows | What::Owners).then_some(*sum);
+    let of_rows =
+        |(measure, sum): (&CellSum, &i128)| matches!(measure.what, Summand::Rows | Summand::Owners).then_some(*sum);
     let Some(rows) = measures().find_map(of_rows) else { return Ok(()) };
     let within = |(measure, sum): (&CellSum, &i128)| {
         let (least, most) = (i128::from(measure.range.0.min(0)), i128::from(measure.range.1.max(0)));
@@ -254,14 +256,14 @@ fn row_of(batch: &RecordBatch, row: usize, keys: usize) -> Result<(Vec<ScalarVal
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql::tests::Tables;
+    use crate::sql::tests::TableFolder;
 
     const PROJECT: &str = "[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\nk = { type = \"category\" }\nx = { type = \"int\", lower = -2, upper = 3 }\n";
 
     /// What the backend should never give is never noised: each of these is an error, and no cell.
     #[test]
     fn an_answer_that_is_not_as_planned_is_refused() {
-        let tables = Tables::of(PROJECT, &[]);
+        let tables = TableFolder::of(PROJECT, &[]);
         let query = tables.cut("SELECT k, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY k").unwrap();
         let execution = query.execution().unwrap();
         let text = |text: &str| ScalarValue::Utf8(Some(text.to_string()));
@@ -274,21 +276,21 @@ mod tests {
         }
         assert!(key_of(execution, vec![text("a"), text("a")]).is_err() && key_of(execution, Vec::new()).is_err());
 
-        let mut cells = Cells::new();
-        placed(&mut cells, vec![text("a")], Cell::default()).unwrap();
-        assert!(placed(&mut cells, vec![text("a")], Cell::default()).is_err());
+        let mut cells = ExactCells::new();
+        placed(&mut cells, vec![text("a")], ExactCell::default()).unwrap();
+        assert!(placed(&mut cells, vec![text("a")], ExactCell::default()).is_err());
 
         // The measures are the rows and the steps of x; two rows give from −4 to 6.
         assert_eq!(execution.sums().iter().map(|measure| measure.range).collect::<Vec<_>>()[..2], [(0, 1), (-2, 3)]);
         let sums = |rows: i128, steps: i128| -> Vec<i128> {
-            let is_count = |measure: &CellSum| matches!(measure.what, What::Rows | What::Owners);
+            let is_count = |measure: &CellSum| matches!(measure.what, Summand::Rows | Summand::Owners);
             execution.sums().iter().map(|measure| if is_count(measure) { rows } else { steps }).collect()
         };
         let within = |rows, steps| within_counts(execution, &sums(rows, steps)).is_ok();
         assert!(within(2, 6) && within(2, -4) && !within(2, 7) && !within(2, -5) && !within(0, 1) && !within(-1, 0));
 
-        let cell = |rows| Cell { sums: sums(rows, 0), ranked: Vec::new() };
-        let negative: Cells = [(vec![text("a")], cell(-1))].into();
+        let cell = |rows| ExactCell { sums: sums(rows, 0), ranked: Vec::new() };
+        let negative: ExactCells = [(vec![text("a")], cell(-1))].into();
         assert!(completed(execution, negative).is_err());
     }
 }

@@ -2,15 +2,15 @@
 //! evaluated on them and summed up. No row is looked at twice, and no inner row is kept.
 
 use super::sums::{KeyColumn, Sums, SumsByKey, whole_numbers};
-use crate::error::Result;
+use crate::error::{DataFusionResult, Result};
 use crate::sql::analyse::execution::{Execution, RowColumn};
-use crate::sql::analyse::per_owner::{How, PerOwner};
+use crate::sql::analyse::per_owner::{InnerComputation, PerOwner};
 use crate::sql::analyse::possible::keys::Planner;
 use crate::sql::execute::executed::unfit;
 use crate::tables::bounding::KeptRow;
 use crate::tables::failed_on_data;
 use crate::tables::functions::Grid;
-use crate::tables::hash::Quick;
+use crate::tables::hash::QuickHash;
 use crate::tables::intern::{Interner, Name};
 use crate::tables::ranks::NOTHING;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch, UInt32Array};
@@ -27,8 +27,6 @@ const AT_ONCE: usize = 8192;
 /// The name of the column of owners, which no expression reads.
 const OWNER: &str = "owner";
 
-type Outcome<T> = std::result::Result<T, DataFusionError>;
-
 /// What is done with inner rows, ready to run.
 pub(in crate::sql) struct Programme<'a> {
     first: &'a PerOwner,
@@ -37,19 +35,19 @@ pub(in crate::sql) struct Programme<'a> {
     /// Each inner key of all groups.
     keys: Vec<ArrayRef>,
     conditions: Vec<Arc<dyn PhysicalExpr>>,
-    outer_keys: Vec<Typed>,
+    outer_keys: Vec<TypedExpression>,
     /// The values of measures, then those that are ranked.
-    values: Vec<Typed>,
+    values: Vec<TypedExpression>,
 }
 
 /// An expression and the type that it must have.
-struct Typed {
+struct TypedExpression {
     expression: Arc<dyn PhysicalExpr>,
     kind: DataType,
 }
 
-impl Typed {
-    fn column(&self, batch: &RecordBatch) -> Outcome<ArrayRef> {
+impl TypedExpression {
+    fn column(&self, batch: &RecordBatch) -> DataFusionResult<ArrayRef> {
         let column = self.expression.evaluate(batch)?.into_array(batch.num_rows())?;
         match *column.data_type() == self.kind {
             true => Ok(column),
@@ -64,15 +62,15 @@ impl<'a> Programme<'a> {
         Self::planned(execution, first, names).map_err(|error| unfit(&error))
     }
 
-    fn planned(execution: &Execution, first: &'a PerOwner, names: &[Vec<ScalarValue>]) -> Outcome<Self> {
+    fn planned(execution: &Execution, first: &'a PerOwner, names: &[Vec<ScalarValue>]) -> DataFusionResult<Self> {
         let fields = first.columns.iter().map(|column| Field::new(&column.name, column.kind.clone(), true));
         let fields = fields.chain([Field::new(OWNER, DataType::UInt32, false)]);
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let planner = Planner::new(&schema)?;
-        let typed = |column: &RowColumn| -> Outcome<Typed> {
+        let typed = |column: &RowColumn| -> DataFusionResult<TypedExpression> {
             let (expression, kind) = (planner.physical(&column.expression)?, column.kind.clone());
             match expression.data_type(&schema)? == kind {
-                true => Ok(Typed { expression, kind }),
+                true => Ok(TypedExpression { expression, kind }),
                 false => Err(DataFusionError::Internal("a column of another type than planned".to_string())),
             }
         };
@@ -83,16 +81,16 @@ impl<'a> Programme<'a> {
         };
         Ok(Self {
             first,
-            keys: (0..first.keys.len()).map(of_key).collect::<Outcome<_>>()?,
-            conditions: first.conditions.iter().map(|one| planner.physical(one)).collect::<Outcome<_>>()?,
-            outer_keys: columns.keys.iter().map(typed).collect::<Outcome<_>>()?,
-            values: columns.values.iter().map(typed).collect::<Outcome<_>>()?,
+            keys: (0..first.keys.len()).map(of_key).collect::<DataFusionResult<_>>()?,
+            conditions: first.conditions.iter().map(|one| planner.physical(one)).collect::<DataFusionResult<_>>()?,
+            outer_keys: columns.keys.iter().map(typed).collect::<DataFusionResult<_>>()?,
+            values: columns.values.iter().map(typed).collect::<DataFusionResult<_>>()?,
             schema,
         })
     }
 
     /// The inner rows of which all conditions are true.
-    fn kept(&self, mut batch: RecordBatch) -> Outcome<RecordBatch> {
+    fn kept(&self, mut batch: RecordBatch) -> DataFusionResult<RecordBatch> {
         for condition in &self.conditions {
             let is_true = condition.evaluate(&batch)?.into_array(batch.num_rows())?;
             let is_true = is_true
@@ -106,7 +104,7 @@ impl<'a> Programme<'a> {
 
 /// A number of an inner row so far.
 #[derive(Debug, Clone, Default)]
-struct Running {
+struct RunningNumber {
     count: u64,
     sum: i128,
     least: i64,
@@ -115,7 +113,7 @@ struct Running {
     all: Vec<i64>,
 }
 
-impl Running {
+impl RunningNumber {
     fn clear(&mut self) {
         (self.count, self.sum, self.least, self.largest) = (0, 0, i64::MAX, i64::MIN);
         self.all.clear();
@@ -143,24 +141,24 @@ impl Running {
 }
 
 /// A column of inner rows so far.
-enum Made {
+enum InnerValues {
     Key,
     Whole(Vec<Option<i64>>),
     Fraction(Vec<Option<f64>>),
 }
 
 /// Sums up the inner rows of some owners.
-pub(in crate::sql) struct Summer<'a> {
+pub(in crate::sql) struct InnerSummation<'a> {
     execution: &'a Execution,
     programme: &'a Programme<'a>,
-    quick: Quick,
+    quick: QuickHash,
     /// The values of the inner row that is being made, and which of them are listed.
-    running: Vec<Running>,
+    running: Vec<RunningNumber>,
     listed: Vec<bool>,
     rows: u64,
     place: Option<(u32, u32)>,
     /// The inner rows that are made: columns, groups and owners.
-    made: Vec<Made>,
+    made: Vec<InnerValues>,
     groups: Vec<u32>,
     owners: Vec<u32>,
     /// Owners are numbered anew in each piece of a part: how many there were before, and up to now.
@@ -173,17 +171,17 @@ pub(in crate::sql) struct Summer<'a> {
     failed: Option<DataFusionError>,
 }
 
-impl<'a> Summer<'a> {
-    pub fn new(execution: &'a Execution, programme: &'a Programme<'a>, quick: Quick) -> Self {
+impl<'a> InnerSummation<'a> {
+    pub fn new(execution: &'a Execution, programme: &'a Programme<'a>, quick: QuickHash) -> Self {
         let first = programme.first;
-        let listed = |place: usize| first.columns.iter().any(|column| column.how == How::Different(place));
+        let listed = |place: usize| first.columns.iter().any(|column| column.how == InnerComputation::Different(place));
         let made = first.columns.iter().map(|column| match column.how {
-            How::Key(_) => Made::Key,
-            _ if column.kind.is_integer() => Made::Whole(Vec::new()),
-            _ => Made::Fraction(Vec::new()),
+            InnerComputation::Key(_) => InnerValues::Key,
+            _ if column.kind.is_integer() => InnerValues::Whole(Vec::new()),
+            _ => InnerValues::Fraction(Vec::new()),
         });
-        let mut running = vec![Running::default(); first.values.len()];
-        running.iter_mut().for_each(Running::clear);
+        let mut running = vec![RunningNumber::default(); first.values.len()];
+        running.iter_mut().for_each(RunningNumber::clear);
         Self {
             execution,
             programme,
@@ -238,11 +236,11 @@ impl<'a> Summer<'a> {
         let Some((owner, group)) = self.place.take() else { return };
         for (column, made) in self.programme.first.columns.iter().zip(&mut self.made) {
             match made {
-                Made::Key => {}
-                Made::Whole(numbers) => {
+                InnerValues::Key => {}
+                InnerValues::Whole(numbers) => {
                     numbers.push(whole(column.how, self.rows, &mut self.running));
                 }
-                Made::Fraction(numbers) => {
+                InnerValues::Fraction(numbers) => {
                     let number = fraction(column.how, &self.running);
                     // What is known of the column holds, whatever rounding does.
                     let within = |number: f64| match column.interval {
@@ -256,7 +254,7 @@ impl<'a> Summer<'a> {
         self.groups.push(group);
         self.owners.push(owner);
         self.rows = 0;
-        self.running.iter_mut().for_each(Running::clear);
+        self.running.iter_mut().for_each(RunningNumber::clear);
         if self.groups.len() >= AT_ONCE {
             self.evaluate();
         }
@@ -271,17 +269,19 @@ impl<'a> Summer<'a> {
         }
     }
 
-    fn evaluated(&mut self) -> Outcome<()> {
+    fn evaluated(&mut self) -> DataFusionResult<()> {
         let batch = self.programme.kept(self.batch()?)?;
-        let keys = self.programme.outer_keys.iter().map(|key| key.column(&batch)).collect::<Outcome<Vec<_>>>()?;
-        let values = self.programme.values.iter().map(|value| value.column(&batch)).collect::<Outcome<Vec<_>>>()?;
-        let values = values.iter().map(whole_numbers).collect::<Outcome<Vec<Cow<'_, [i64]>>>>()?;
+        let keys =
+            self.programme.outer_keys.iter().map(|key| key.column(&batch)).collect::<DataFusionResult<Vec<_>>>()?;
+        let values =
+            self.programme.values.iter().map(|value| value.column(&batch)).collect::<DataFusionResult<Vec<_>>>()?;
+        let values = values.iter().map(whole_numbers).collect::<DataFusionResult<Vec<Cow<'_, [i64]>>>>()?;
         let owners = batch.column(batch.num_columns() - 1).as_primitive::<UInt32Type>();
         // Rows without a key are left out.
         let present = keys.iter().fold(None, |present: Option<NullBuffer>, column| {
             NullBuffer::union(present.as_ref(), column.logical_nulls().as_ref())
         });
-        let encoders = keys.iter().map(KeyColumn::of).collect::<Outcome<Vec<_>>>()?;
+        let encoders = keys.iter().map(KeyColumn::of).collect::<DataFusionResult<Vec<_>>>()?;
         let (mut encoded, mut row_values) = (Vec::new(), Vec::with_capacity(values.len()));
         for row in 0..batch.num_rows() {
             if present.as_ref().is_some_and(|present| present.is_null(row)) {
@@ -293,7 +293,7 @@ impl<'a> Summer<'a> {
             let (cell, new) = self.seen.intern(name.hash(&self.quick), name);
             if new {
                 let key = keys.iter().map(|column| ScalarValue::try_from_array(column, row));
-                self.names.push(key.collect::<Outcome<_>>()?);
+                self.names.push(key.collect::<DataFusionResult<_>>()?);
                 self.cells.push((None, Sums::nothing(self.execution)));
             }
             row_values.clear();
@@ -308,15 +308,15 @@ impl<'a> Summer<'a> {
     }
 
     /// The inner rows that are made, which are gone then.
-    fn batch(&mut self) -> Outcome<RecordBatch> {
+    fn batch(&mut self) -> DataFusionResult<RecordBatch> {
         let groups = UInt32Array::from(std::mem::take(&mut self.groups));
         let mut columns: Vec<ArrayRef> = Vec::new();
         for (column, made) in self.programme.first.columns.iter().zip(&mut self.made) {
             let array: ArrayRef = match (made, column.how) {
-                (Made::Whole(numbers), _) => Arc::new(numbers.drain(..).collect::<Int64Array>()),
-                (Made::Fraction(numbers), _) => Arc::new(numbers.drain(..).collect::<Float64Array>()),
-                (Made::Key, How::Key(index)) => take(&self.programme.keys[index], &groups, None)?,
-                (Made::Key, _) => return Err(DataFusionError::Internal("a key that is none".to_string())),
+                (InnerValues::Whole(numbers), _) => Arc::new(numbers.drain(..).collect::<Int64Array>()),
+                (InnerValues::Fraction(numbers), _) => Arc::new(numbers.drain(..).collect::<Float64Array>()),
+                (InnerValues::Key, InnerComputation::Key(index)) => take(&self.programme.keys[index], &groups, None)?,
+                (InnerValues::Key, _) => return Err(DataFusionError::Internal("a key that is none".to_string())),
             };
             columns.push(if *array.data_type() == column.kind { array } else { cast(&array, &column.kind)? });
         }
@@ -326,32 +326,35 @@ impl<'a> Summer<'a> {
 }
 
 /// A whole number of an inner row; none is NULL.
-fn whole(how: How, rows: u64, running: &mut [Running]) -> Option<i64> {
+fn whole(how: InnerComputation, rows: u64, running: &mut [RunningNumber]) -> Option<i64> {
     let some = |place: usize| Some(&running[place]).filter(|running| running.count > 0);
     match how {
-        How::Key(_) | How::Mean(..) => None,
-        How::Rows => i64::try_from(rows).ok(),
-        How::Present(place) => i64::try_from(running[place].count).ok(),
-        How::Different(place) => i64::try_from(running[place].different()).ok(),
+        InnerComputation::Key(_) | InnerComputation::Mean(..) => None,
+        InnerComputation::Rows => i64::try_from(rows).ok(),
+        InnerComputation::Present(place) => i64::try_from(running[place].count).ok(),
+        InnerComputation::Different(place) => i64::try_from(running[place].different()).ok(),
         // Whole numbers have steps of 1.
-        How::Sum(place, _) => i64::try_from(some(place)?.sum).ok(),
-        How::Least(place, _) => Some(some(place)?.least),
-        How::Largest(place, _) => Some(some(place)?.largest),
+        InnerComputation::Sum(place, _) => i64::try_from(some(place)?.sum).ok(),
+        InnerComputation::Least(place, _) => Some(some(place)?.least),
+        InnerComputation::Largest(place, _) => Some(some(place)?.largest),
     }
 }
 
 /// A fraction of an inner row; none is NULL.
-fn fraction(how: How, running: &[Running]) -> Option<f64> {
+fn fraction(how: InnerComputation, running: &[RunningNumber]) -> Option<f64> {
     let some = |place: usize| Some(&running[place]).filter(|running| running.count > 0);
     match how {
-        How::Key(_) | How::Rows | How::Present(_) | How::Different(_) => None,
-        How::Sum(place, grid) => Some(of_steps(some(place)?.sum as f64, grid)),
-        How::Mean(place, grid) => {
+        InnerComputation::Key(_)
+        | InnerComputation::Rows
+        | InnerComputation::Present(_)
+        | InnerComputation::Different(_) => None,
+        InnerComputation::Sum(place, grid) => Some(of_steps(some(place)?.sum as f64, grid)),
+        InnerComputation::Mean(place, grid) => {
             let running = some(place)?;
             Some(of_steps(running.sum as f64 / running.count as f64, grid))
         }
-        How::Least(place, grid) => Some(of_steps(some(place)?.least as f64, grid)),
-        How::Largest(place, grid) => Some(of_steps(some(place)?.largest as f64, grid)),
+        InnerComputation::Least(place, grid) => Some(of_steps(some(place)?.least as f64, grid)),
+        InnerComputation::Largest(place, grid) => Some(of_steps(some(place)?.largest as f64, grid)),
     }
 }
 

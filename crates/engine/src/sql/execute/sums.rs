@@ -1,9 +1,10 @@
 //! Columns of rows that have owners as numbers and texts, and the sums of the rows that stay.
 
-use super::cell::Cell;
+use super::cell::ExactCell;
 use crate::calendar::shown_day;
+use crate::error::DataFusionResult;
 use crate::sql::analyse::execution::{CellRank, Execution};
-use crate::sql::analyse::query::What;
+use crate::sql::analyse::query::Summand;
 use crate::tables::functions::MOMENT;
 use crate::tables::hash::Key;
 use crate::tables::intern::Name;
@@ -14,8 +15,6 @@ use datafusion::common::{DataFusionError, ScalarValue};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-type Outcome<T> = std::result::Result<T, DataFusionError>;
-
 /// One column of keys, without NULLs.
 pub(crate) enum KeyColumn<'a> {
     Text(&'a StringArray),
@@ -25,7 +24,7 @@ pub(crate) enum KeyColumn<'a> {
 }
 
 impl<'a> KeyColumn<'a> {
-    pub fn of(column: &'a ArrayRef) -> Outcome<Self> {
+    pub fn of(column: &'a ArrayRef) -> DataFusionResult<Self> {
         match column.data_type() {
             DataType::Utf8 => Ok(Self::Text(column.as_string::<i32>())),
             DataType::Int64 => Ok(Self::Number(column.as_primitive::<Int64Type>().values())),
@@ -69,7 +68,7 @@ pub(crate) enum OwnerColumn<'a> {
 }
 
 impl<'a> OwnerColumn<'a> {
-    pub fn of(column: &'a ArrayRef) -> Outcome<Self> {
+    pub fn of(column: &'a ArrayRef) -> DataFusionResult<Self> {
         match column.data_type() {
             DataType::Int64 => Ok(Self::Numbers(column.as_primitive::<Int64Type>().values())),
             DataType::Utf8 => Ok(Self::Texts(column.as_string::<i32>())),
@@ -87,7 +86,7 @@ impl<'a> OwnerColumn<'a> {
 }
 
 /// A column of whole numbers; a text is taken as a hash of itself, which is all that counting different ones needs.
-pub(crate) fn whole_numbers(column: &ArrayRef) -> Outcome<Cow<'_, [i64]>> {
+pub(crate) fn whole_numbers(column: &ArrayRef) -> DataFusionResult<Cow<'_, [i64]>> {
     numbers_of(column, &Ranks::Sip(Key(0, 0)))
 }
 
@@ -121,9 +120,9 @@ impl Sums {
         for (index, one) in execution.sums().iter().enumerate() {
             let value = one.value.and_then(present);
             match one.what {
-                What::Owners => self.numbers[index] += i128::from(first),
-                What::Rows => self.numbers[index] += 1,
-                What::Different => drop(value.map(|value| self.different[index].insert(value))),
+                Summand::Owners => self.numbers[index] += i128::from(first),
+                Summand::Rows => self.numbers[index] += 1,
+                Summand::Different => drop(value.map(|value| self.different[index].insert(value))),
                 // The sensitivity rests on the range: it is kept here, whatever the plan gave.
                 _ => {
                     let value = value.map(|value| value.clamp(one.range.0, one.range.1));
@@ -150,10 +149,10 @@ impl Sums {
         }
     }
 
-    pub fn cell(self, execution: &Execution) -> Cell {
+    pub fn cell(self, execution: &Execution) -> ExactCell {
         let mut sums = self.numbers;
         for (index, one) in execution.sums().iter().enumerate() {
-            if one.what == What::Different {
+            if one.what == Summand::Different {
                 sums[index] = self.different[index].len() as i128;
             }
         }
@@ -161,12 +160,12 @@ impl Sums {
             let keyed = counts.into_iter().map(|(steps, times)| (one.ranked.key(steps), times));
             keyed.collect::<BTreeMap<u128, u64>>()
         };
-        Cell { sums, ranked: execution.ranked().iter().zip(self.ranked).map(keyed).collect() }
+        ExactCell { sums, ranked: execution.ranked().iter().zip(self.ranked).map(keyed).collect() }
     }
 }
 
 /// The same with the hash that ranks are made with.
-pub(crate) fn numbers_of<'a>(column: &'a ArrayRef, ranks: &Ranks) -> Outcome<Cow<'a, [i64]>> {
+pub(crate) fn numbers_of<'a>(column: &'a ArrayRef, ranks: &Ranks) -> DataFusionResult<Cow<'a, [i64]>> {
     Ok(match column.data_type() {
         DataType::Int64 if column.null_count() == 0 => Cow::Borrowed(column.as_primitive::<Int64Type>().values()),
         DataType::Int64 => column.as_primitive::<Int64Type>().iter().map(|value| value.unwrap_or(NOTHING)).collect(),

@@ -15,7 +15,7 @@ mod texts;
 
 pub(crate) use aggregates::{PairStatistic, SqlAggregate, SqlStatistic};
 
-use crate::sql::above::formula::{Elementary, Formula, Rounding};
+use crate::sql::above::formula::{ElementaryFunction, Formula, Rounding};
 use crate::tables::functions::{FINITE, POWER, ROOT};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::ScalarFunction;
@@ -37,7 +37,7 @@ pub(crate) struct SqlFunction {
     /// How long its string can be, in bytes, by its arguments and how long they can be.
     pub bytes: fn(&[Expr], &[u64]) -> u64,
     /// Where it has no value, on private rows.
-    pub fails: Fails,
+    pub fails: FailureMode,
     /// How long a string it makes above the aggregate.
     pub growth: Growth,
     /// What it is as a formula of released numbers: smooth, stepped, or one of its arguments.
@@ -55,7 +55,7 @@ impl SqlFunction {
             arguments: Arguments::Refused,
             interval: Interval::Unknown,
             bytes: longest,
-            fails: Fails::Never,
+            fails: FailureMode::Never,
             growth: Growth::Few,
             shape: Shape::Unknown,
             dialects: Dialects::Embedded,
@@ -129,7 +129,7 @@ pub(crate) enum Interval {
 
 /// Where a function has no value below the noise. There it is computed of fractions, and is NULL where it has none.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Fails {
+pub(crate) enum FailureMode {
     Never,
     /// It is no number, or one without end, for some of its arguments.
     NotFinite,
@@ -157,7 +157,7 @@ pub(crate) enum Shape {
     /// It may be anything, or nothing.
     Unknown,
     /// A function of one number.
-    Elementary(Elementary),
+    Elementary(ElementaryFunction),
     /// In steps: its argument, to as many digits as a second one says.
     Rounded(Rounding),
     /// A number of its own, which is a whole one where this is said.
@@ -177,7 +177,7 @@ pub(crate) enum Dialects {
     NextWhole,
 }
 
-impl Fails {
+impl FailureMode {
     /// The name of the function that is run in its place.
     fn name(self) -> Option<&'static str> {
         match self {

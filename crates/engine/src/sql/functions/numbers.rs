@@ -1,32 +1,32 @@
 //! Functions of numbers.
 
 use super::Argument::{Any, Written};
-use super::{Dialects, Ends, Fails, Interval, Shape, Spelling, SqlFunction, whole};
-use crate::sql::above::formula::{Elementary, Formula, Rounding};
+use super::{Dialects, Ends, FailureMode, Interval, Shape, Spelling, SqlFunction, whole};
+use crate::sql::above::formula::{ElementaryFunction, Formula, Rounding};
 use datafusion::logical_expr::Expr;
 
 pub(super) const ALL: &[SqlFunction] = &[
     SqlFunction {
         // −2⁶³ has no absolute value.
         interval: Interval::Fitting(1, |_, ends| first(ends).map(absolute)),
-        shape: Shape::Elementary(Elementary::Absolute),
+        shape: Shape::Elementary(ElementaryFunction::Absolute),
         dialects: Dialects::AsLarge,
         ..SqlFunction::on_rows("abs", &[Any])
     },
-    SqlFunction { shape: Shape::Elementary(Elementary::CubeRoot), ..SqlFunction::new("cbrt") },
+    SqlFunction { shape: Shape::Elementary(ElementaryFunction::CubeRoot), ..SqlFunction::new("cbrt") },
     SqlFunction {
         interval: Interval::Of(|_, ends| first(ends).map(|(low, high)| (low.ceil(), high.ceil()))),
         shape: Shape::Rounded(Rounding::Up),
         dialects: Dialects::NextWhole,
         ..SqlFunction::on_rows("ceil", &[Any])
     },
-    SqlFunction { shape: Shape::Elementary(Elementary::Cosine), ..SqlFunction::new("cos") },
+    SqlFunction { shape: Shape::Elementary(ElementaryFunction::Cosine), ..SqlFunction::new("cos") },
     SqlFunction {
         interval: Interval::Of(|_, ends| {
             first(ends).map(|(low, high)| wider(low.exp(), high.exp())).filter(|(_, high)| high.is_finite())
         }),
-        fails: Fails::NotFinite,
-        shape: Shape::Elementary(Elementary::Exponential),
+        fails: FailureMode::NotFinite,
+        shape: Shape::Elementary(ElementaryFunction::Exponential),
         ..SqlFunction::on_rows("exp", &[Any])
     },
     SqlFunction {
@@ -38,14 +38,14 @@ pub(super) const ALL: &[SqlFunction] = &[
     SqlFunction {
         // Of numbers next to 0 a logarithm is as low as one likes.
         interval: Interval::Of(|_, ends| positive(ends).map(|(low, high)| wider(low.ln(), high.ln()))),
-        fails: Fails::NotFinite,
-        shape: Shape::Elementary(Elementary::Logarithm),
+        fails: FailureMode::NotFinite,
+        shape: Shape::Elementary(ElementaryFunction::Logarithm),
         ..SqlFunction::on_rows("ln", &[Any])
     },
     SqlFunction { shape: Shape::Computed(logarithm), ..SqlFunction::new("log") },
     SqlFunction {
         interval: Interval::Of(|_, ends| positive(ends).map(|(low, high)| wider(low.log10(), high.log10()))),
-        fails: Fails::NotFinite,
+        fails: FailureMode::NotFinite,
         shape: Shape::Computed(|of, _| to_base(10.0, of)),
         ..SqlFunction::on_rows("log10", &[Any])
     },
@@ -53,7 +53,7 @@ pub(super) const ALL: &[SqlFunction] = &[
     SqlFunction { spelling: Spelling::Remainder, ..SqlFunction::new("mod") },
     SqlFunction {
         interval: Interval::Of(|_, ends| power(first(ends), ends.get(1).copied().flatten())),
-        fails: Fails::AsPower,
+        fails: FailureMode::AsPower,
         shape: Shape::Computed(raised),
         ..SqlFunction::on_rows("power", &[Any, Any])
     },
@@ -65,15 +65,15 @@ pub(super) const ALL: &[SqlFunction] = &[
     },
     SqlFunction {
         interval: Interval::Of(|_, _| Some((-1.0, 1.0))),
-        shape: Shape::Elementary(Elementary::Sign),
+        shape: Shape::Elementary(ElementaryFunction::Sign),
         ..SqlFunction::on_rows("signum", &[Any])
     },
-    SqlFunction { shape: Shape::Elementary(Elementary::Sine), ..SqlFunction::new("sin") },
+    SqlFunction { shape: Shape::Elementary(ElementaryFunction::Sine), ..SqlFunction::new("sin") },
     SqlFunction {
         // NULL where the argument is negative.
         interval: Interval::Of(|_, ends| first(ends).map(|(low, high)| (low.max(0.0).sqrt(), high.max(0.0).sqrt()))),
-        fails: Fails::AsRoot,
-        shape: Shape::Elementary(Elementary::SquareRoot),
+        fails: FailureMode::AsRoot,
+        shape: Shape::Elementary(ElementaryFunction::SquareRoot),
         ..SqlFunction::on_rows("sqrt", &[Any])
     },
     SqlFunction {
@@ -110,7 +110,7 @@ fn truncated(arguments: &[Expr], ends: &[Ends]) -> Ends {
 }
 
 fn natural_logarithm(of: &Formula) -> Formula {
-    Formula::Elementary(Elementary::Logarithm, Box::new(of.clone()))
+    Formula::Elementary(ElementaryFunction::Logarithm, Box::new(of.clone()))
 }
 
 fn to_base(base: f64, of: &[Formula]) -> Option<Formula> {

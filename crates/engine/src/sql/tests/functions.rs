@@ -2,11 +2,11 @@
 //! known of the value, what it is as a formula of released numbers, where it is NULL, and which engines it is written
 //! for.
 
-use super::Tables;
+use super::TableFolder;
 use crate::sql::above::derivation::Derivation;
 use crate::sql::analyse::describe::Describer;
 use crate::sql::text::{Engine, job};
-use crate::sql::{Source, above, text as window};
+use crate::sql::{QuerySource, above, text as window};
 use crate::tables::Backend;
 use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray};
 use datafusion::arrow::datatypes::DataType;
@@ -155,12 +155,12 @@ impl Sentences {
 }
 
 /// On private rows: what is known of the value, and as what it runs.
-fn on_rows(tables: &Tables, sql: &str) -> (String, Option<String>) {
+fn on_rows(tables: &TableFolder, sql: &str) -> (String, Option<String>) {
     let cut = match tables.cut(sql) {
         Ok(cut) => cut,
         Err(error) => return (error.to_string(), None),
     };
-    let source = Source::new(sql, true);
+    let source = QuerySource::new(sql, true);
     let describer = Describer { schema: cut.below.plan.schema(), columns: &cut.below.columns, source: &source };
     let Some(runs) = cut.query.measures.first().and_then(|measure| measure.expression.clone()) else {
         return ("a count of rows".to_string(), None);
@@ -189,7 +189,7 @@ fn on_rows(tables: &Tables, sql: &str) -> (String, Option<String>) {
 }
 
 /// Above the aggregate: the formula, and the values on some released numbers.
-fn of_released(tables: &Tables, sql: &str) -> String {
+fn of_released(tables: &TableFolder, sql: &str) -> String {
     let cut = match tables.cut(sql) {
         Ok(cut) => cut,
         Err(error) => return error.to_string(),
@@ -226,7 +226,7 @@ fn taken(name: &str, text: String) {
 
 #[test]
 fn of_each_function_the_same_is_said_everywhere() {
-    let tables = Tables::of(PROJECT, &[]);
+    let tables = TableFolder::of(PROJECT, &[]);
     let mut text = String::new();
     for name in words(FUNCTIONS) {
         let (mut rows, mut texts, mut above) = (Sentences::default(), Sentences::default(), Sentences::default());
@@ -251,7 +251,7 @@ fn of_each_function_the_same_is_said_everywhere() {
 
 #[test]
 fn of_each_aggregate_the_same_is_said_everywhere() {
-    let tables = Tables::of(PROJECT, &[]);
+    let tables = TableFolder::of(PROJECT, &[]);
     let mut text = String::new();
     for name in words(AGGREGATES) {
         let mut all = Sentences::default();

@@ -1,9 +1,9 @@
 //! What queries become, to be read: a text for each in `snapshots/`. After a change that is meant, look at the `.snap.new` files beside
 //! them, and take them with `INSTA_UPDATE=always cargo test -p scumble-engine --lib sql::tests::snapshots`.
 
-use super::Tables;
+use super::TableFolder;
 use crate::sql::analyse::below::Ownership;
-use crate::sql::analyse::query::{Computation, Query, Rank, What};
+use crate::sql::analyse::query::{Computation, Query, Rank, Summand};
 use crate::sql::analyse::sensitivity;
 use crate::sql::execute::executed::{over, projected};
 use crate::sql::{PrivateQuery, above, text as window};
@@ -44,7 +44,7 @@ floor = { type = "int", lower = 1, upper = 2 }
 "#;
 
 fn check(name: &str, sql: &str) {
-    let tables = Tables::of(PROJECT, &[]);
+    let tables = TableFolder::of(PROJECT, &[]);
     let text = match tables.cut(sql) {
         Ok(cut) => explained(&tables, &cut),
         Err(error) => format!("refused\n  {error}\n"),
@@ -59,7 +59,7 @@ fn check(name: &str, sql: &str) {
 }
 
 /// All that is known of a query before a row is read.
-fn explained(tables: &Tables, cut: &PrivateQuery) -> String {
+fn explained(tables: &TableFolder, cut: &PrivateQuery) -> String {
     let query = &cut.query;
     let whose = match &cut.below.owner {
         Ownership::Named(column) => format!("each row is that of {column}"),
@@ -141,14 +141,14 @@ fn quantiles(query: &Query) -> String {
     text
 }
 
-fn what(what: What) -> String {
+fn what(what: Summand) -> String {
     match what {
-        What::Owners => "owners".to_string(),
-        What::Rows => "rows".to_string(),
-        What::Present => "values".to_string(),
-        What::Different => "different values".to_string(),
-        What::Steps { grid, centre } => format!("steps of {} minus {centre}", grid.step),
-        What::Squares { grid, centre } => format!("squares of steps of {} minus {centre}", grid.step),
+        Summand::Owners => "owners".to_string(),
+        Summand::Rows => "rows".to_string(),
+        Summand::Present => "values".to_string(),
+        Summand::Different => "different values".to_string(),
+        Summand::Steps { grid, centre } => format!("steps of {} minus {centre}", grid.step),
+        Summand::Squares { grid, centre } => format!("squares of steps of {} minus {centre}", grid.step),
     }
 }
 

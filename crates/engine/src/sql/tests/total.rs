@@ -92,7 +92,7 @@ fn arguments() -> Vec<String> {
 }
 
 /// Each expression by itself, counted in two ways, so that its values are really made.
-fn attempt(tables: &Tables, expressions: &[String]) -> Result<()> {
+fn attempt(tables: &TableFolder, expressions: &[String]) -> Result<()> {
     let named = expressions.iter().enumerate().map(|(index, one)| format!("{one} AS e{index}"));
     let counted = (0..expressions.len()).map(|index| format!("COUNT(DISTINCT e{index}), COUNT(e{index})"));
     let (named, counted) = (named.collect::<Vec<_>>().join(", "), counted.collect::<Vec<_>>().join(", "));
@@ -101,7 +101,7 @@ fn attempt(tables: &Tables, expressions: &[String]) -> Result<()> {
 }
 
 /// Runs all expressions that are accepted, many at a time; gives how many were accepted.
-fn run_all(tables: &Tables, expressions: Vec<String>) -> usize {
+fn run_all(tables: &TableFolder, expressions: Vec<String>) -> usize {
     let accepted: Vec<String> = expressions
         .into_iter()
         .filter(|one| tables.cut(&format!("SELECT COUNT(DISTINCT {one}) FROM t")).is_ok())
@@ -119,8 +119,8 @@ fn run_all(tables: &Tables, expressions: Vec<String>) -> usize {
     accepted.len()
 }
 
-fn tables() -> Tables {
-    Tables::of(TABLE, &[("t.csv", &rows())])
+fn tables() -> TableFolder {
+    TableFolder::of(TABLE, &[("t.csv", &rows())])
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn dates_fail_on_no_value() {
         let (truth, text) = (["true", "false", ""][n % 3], ["2013-01-31", "x", ""][n / 2 % 3]);
         rows.push_str(&format!("{day},{other},{},{},{n},{text},{truth}\n", moment(n), moment(n / 5)));
     }
-    let tables = Tables::of(DATES, &[("t.csv", &rows)]);
+    let tables = TableFolder::of(DATES, &[("t.csv", &rows)]);
     let plain = [
         "d",
         "e",
@@ -237,7 +237,7 @@ fn dates_fail_on_no_value() {
             format!("GREATEST({one}, e)"),
             format!("NULLIF({one}, e)"),
         ]);
-        dates.extend(crate::calendar::Unit::ALL.map(|(unit, _)| format!("date_trunc('{unit}', {one})")));
+        dates.extend(crate::calendar::CalendarUnit::ALL.map(|(unit, _)| format!("date_trunc('{unit}', {one})")));
         for by in
             ["1 month", "90 days", "250 years", "3 months -4 days 5 hours", "1 microsecond", "3000 months -90000 days"]
         {

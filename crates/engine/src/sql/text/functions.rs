@@ -1,6 +1,6 @@
 //! The one function that the text for DataFusion needs and that DataFusion, as we build it, does not have.
 
-use super::Outcome;
+use crate::error::DataFusionResult;
 use datafusion::arrow::array::{AsArray, StringArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
@@ -27,11 +27,11 @@ impl ScalarUDFImpl for Sha256 {
         &self.signature
     }
 
-    fn return_type(&self, _: &[DataType]) -> Outcome<DataType> {
+    fn return_type(&self, _: &[DataType]) -> DataFusionResult<DataType> {
         Ok(DataType::Utf8)
     }
 
-    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Outcome<ColumnarValue> {
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
         let texts = cast(&arguments.args[0].to_array(arguments.number_rows)?, &DataType::Utf8)?;
         let hashed = |text: Option<&str>| text.map(|text| crate::digest(text.as_bytes()));
         let hashes: StringArray = texts.as_string::<i32>().iter().map(hashed).collect();

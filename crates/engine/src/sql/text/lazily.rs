@@ -25,7 +25,7 @@ pub(crate) fn kept(cut: &PrivateQuery, names: &Names, bounds: Bounds, secret: &s
     let keys: Vec<String> =
         cut.query.keys.iter().zip(&names.keys).map(|(key, name)| in_order(name, &key.kind)).collect();
     let owner_and_keys = joined("scumble_owner", &keys);
-    let mut parts = Parts { text: String::new(), last: "scumble_rows" };
+    let mut parts = WithClause { text: String::new(), last: "scumble_rows" };
     if !names.values.is_empty() {
         let values = names.values.join(", ");
         parts.add(
@@ -104,12 +104,12 @@ pub(crate) fn kept(cut: &PrivateQuery, names: &Names, bounds: Bounds, secret: &s
 }
 
 /// Named parts, each of which reads the one before.
-struct Parts {
+struct WithClause {
     text: String,
     last: &'static str,
 }
 
-impl Parts {
+impl WithClause {
     fn add(&mut self, name: &'static str, columns: &str, behind: &str) {
         self.text.push_str(&format!(", {name} AS (SELECT {columns} FROM {}{behind})", self.last));
         self.last = name;

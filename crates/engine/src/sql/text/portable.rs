@@ -6,9 +6,10 @@
 //! from texts, parts of dates, and times (with how many decimals, in which zone).
 
 use super::super::PrivateQuery;
-use super::{Engine, Outcome};
+use super::Engine;
+use crate::error::DataFusionResult;
 use crate::sql::above::formula::Rounding;
-use crate::sql::analyse::query::What;
+use crate::sql::analyse::query::Summand;
 use crate::sql::functions::{self, Dialects, Shape};
 use crate::tables::functions::MOMENT;
 use datafusion::arrow::datatypes::DataType;
@@ -22,7 +23,7 @@ const COMPARISONS: [Operator; 6] =
     [Operator::Eq, Operator::NotEq, Operator::Lt, Operator::LtEq, Operator::Gt, Operator::GtEq];
 
 /// Refuses a plan with anything else in it.
-pub(crate) fn check(plan: &LogicalPlan) -> Outcome<()> {
+pub(crate) fn check(plan: &LogicalPlan) -> DataFusionResult<()> {
     plan.apply(|node| {
         match node {
             LogicalPlan::TableScan(_)
@@ -47,7 +48,7 @@ pub(crate) fn check(plan: &LogicalPlan) -> Outcome<()> {
 ///
 /// The writer doubles a quote unless a backslash stands before it or another quote beside it: behind a backslash a name would end early in engines that know no escapes there, and BigQuery
 /// reads escapes in a name as in a text [its lexical structure, quoted identifiers]. Spark replaces `${…}` wherever it stands (`spark.sql.variable.substitute`).
-pub(crate) fn check_names(plan: &LogicalPlan, engine: Engine) -> Outcome<()> {
+pub(crate) fn check_names(plan: &LogicalPlan, engine: Engine) -> DataFusionResult<()> {
     let is_backticked = matches!(engine, Engine::Spark | Engine::BigQuery);
     plan.apply(|node| {
         let is_declared = matches!(node, LogicalPlan::TableScan(_));
@@ -67,12 +68,12 @@ pub(crate) fn check_names(plan: &LogicalPlan, engine: Engine) -> Outcome<()> {
 }
 
 /// Refuses keys and different values of types that engines write differently.
-pub(crate) fn check_keys(cut: &PrivateQuery) -> Outcome<()> {
+pub(crate) fn check_keys(cut: &PrivateQuery) -> DataFusionResult<()> {
     if cut.query.keys.iter().any(|key| key.kind == MOMENT) {
         return Err(untold("GROUP BY a time"));
     }
     let schema = cut.below.plan.schema();
-    for measure in cut.query.measures.iter().filter(|measure| measure.what == What::Different) {
+    for measure in cut.query.measures.iter().filter(|measure| measure.what == Summand::Different) {
         let kind = measure.expression.as_ref().map(|value| value.get_type(schema)).transpose()?;
         match kind {
             Some(DataType::Utf8 | DataType::Boolean) => {}
@@ -85,7 +86,7 @@ pub(crate) fn check_keys(cut: &PrivateQuery) -> Outcome<()> {
 
 /// Our comparisons tell -0 from 0, which others do not. Columns hold no -0; a fraction that is computed may be one, and is compared with a number that is
 /// written out and not 0. (Where we clamp, both are the same.)
-pub(crate) fn check_zeros(cut: &PrivateQuery) -> Outcome<()> {
+pub(crate) fn check_zeros(cut: &PrivateQuery) -> DataFusionResult<()> {
     cut.below.plan.apply(|node| {
         let inputs = node.inputs();
         let schema = if inputs.is_empty() { node.schema().as_ref().clone() } else { merge_schema(&inputs) };
@@ -98,7 +99,7 @@ pub(crate) fn check_zeros(cut: &PrivateQuery) -> Outcome<()> {
     values.chain(others).try_for_each(|expression| zeros(expression, cut.below.plan.schema()))
 }
 
-fn zeros(expression: &Expr, schema: &DFSchema) -> Outcome<()> {
+fn zeros(expression: &Expr, schema: &DFSchema) -> DataFusionResult<()> {
     let is_computed = |side: &Expr| {
         side.exists(|node| Ok(matches!(node, Expr::BinaryExpr(_) | Expr::Negative(_) | Expr::ScalarFunction(_))))
     };
@@ -106,11 +107,11 @@ fn zeros(expression: &Expr, schema: &DFSchema) -> Outcome<()> {
         Expr::Literal(ScalarValue::Float64(Some(number)), _) => *number != 0.0,
         _ => false,
     };
-    let compared = |sides: &[&Expr]| -> Outcome<bool> {
+    let compared = |sides: &[&Expr]| -> DataFusionResult<bool> {
         if sides[0].get_type(schema)? != DataType::Float64 || sides[1..].iter().all(|side| is_written(side)) {
             return Ok(false);
         }
-        let is_computed = sides.iter().map(|side| is_computed(side)).collect::<Outcome<Vec<bool>>>()?;
+        let is_computed = sides.iter().map(|side| is_computed(side)).collect::<DataFusionResult<Vec<bool>>>()?;
         Ok(is_computed.contains(&true) && !is_written(sides[0]))
     };
     let is_unsafe = expression.exists(|node| match node {
@@ -131,7 +132,7 @@ fn untold(what: impl Into<String>) -> DataFusionError {
     DataFusionError::NotImplemented(what.into())
 }
 
-fn one_node(node: &Expr, schema: &DFSchema) -> Outcome<()> {
+fn one_node(node: &Expr, schema: &DFSchema) -> DataFusionResult<()> {
     match node {
         Expr::Column(column) => match node.get_type(schema) {
             Ok(DataType::Timestamp(..)) => Err(untold(format!("the time '{}'", column.name))),
@@ -163,7 +164,7 @@ fn one_node(node: &Expr, schema: &DFSchema) -> Outcome<()> {
     }
 }
 
-fn literal(value: &ScalarValue) -> Outcome<()> {
+fn literal(value: &ScalarValue) -> DataFusionResult<()> {
     match value {
         ScalarValue::Utf8(Some(text)) if text.contains('\0') => Err(untold("a text with a NUL character")),
         ScalarValue::TimestampNanosecond(..)
@@ -177,7 +178,7 @@ fn literal(value: &ScalarValue) -> Outcome<()> {
     }
 }
 
-fn operator(binary: &BinaryExpr, schema: &DFSchema) -> Outcome<()> {
+fn operator(binary: &BinaryExpr, schema: &DFSchema) -> DataFusionResult<()> {
     let kind = || binary.left.get_type(schema);
     // Numbers of fewer bits are multiplied in these.
     let is_number = |kind: &DataType| matches!(kind, DataType::Int64 | DataType::Float64);
@@ -213,14 +214,14 @@ fn is_not_zero(expression: &Expr) -> bool {
 }
 
 /// Numbers, dates and truths have one order; texts have one in each language.
-fn ordered(operand: &Expr, schema: &DFSchema) -> Outcome<()> {
+fn ordered(operand: &Expr, schema: &DFSchema) -> DataFusionResult<()> {
     match operand.get_type(schema)? {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Err(untold("the order of texts (< or BETWEEN)")),
         _ => Ok(()),
     }
 }
 
-fn casts(cast: &Cast, schema: &DFSchema) -> Outcome<()> {
+fn casts(cast: &Cast, schema: &DFSchema) -> DataFusionResult<()> {
     let (from, to) = (cast.expr.get_type(schema)?, cast.field.data_type());
     let is_floor = |inner: &Expr| match inner {
         Expr::ScalarFunction(call) => functions::named(call.func.name())

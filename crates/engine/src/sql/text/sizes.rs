@@ -4,9 +4,9 @@
 //! release fails would depend on a value. So tiny values of a column are 0 for other engines ([`flushed`]), and arithmetic that may go beyond is refused.
 
 use super::super::PrivateQuery;
-use super::Outcome;
+use crate::error::DataFusionResult;
 use crate::project::{Column as Declared, Domain, Project};
-use crate::sql::analyse::query::What;
+use crate::sql::analyse::query::Summand;
 use crate::sql::functions::{self, Dialects};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -49,7 +49,7 @@ impl Size {
     }
 
     /// The size of what an operator makes of two numbers; the second of a division is a number that is written out.
-    fn after(operator: Operator, left: Self, right: Self) -> Outcome<Self> {
+    fn after(operator: Operator, left: Self, right: Self) -> DataFusionResult<Self> {
         let found = match operator {
             Operator::Multiply => Self { least: left.least + right.least, most: left.most + right.most },
             // A quotient has 53 bits of its own.
@@ -68,14 +68,14 @@ fn untold(what: &str) -> DataFusionError {
 }
 
 /// A column of fractions, `brought` into its domain, with tiny values of `plain` as 0.
-pub(crate) fn flushed(plain: Expr, brought: Expr, column: &Declared) -> Outcome<Expr> {
+pub(crate) fn flushed(plain: Expr, brought: Expr, column: &Declared) -> DataFusionResult<Expr> {
     let Domain::Float { bounds, .. } = &column.domain else { return Ok(brought) };
     let zero = bounds.map_or(0.0, |(lower, upper)| 0.0f64.max(lower).min(upper));
     when(plain.clone().gt(lit(-TINY)).and(plain.lt(lit(TINY))), lit(zero)).otherwise(brought)
 }
 
 /// Refuses a query in which fractions may become too large or too small.
-pub(crate) fn check(cut: &PrivateQuery, project: &Project) -> Outcome<()> {
+pub(crate) fn check(cut: &PrivateQuery, project: &Project) -> DataFusionResult<()> {
     let plan = &cut.below.plan;
     let inner = sizes(plan, project)?;
     let of = |expression: &Expr| measured(expression, plan.schema(), &inner);
@@ -83,7 +83,7 @@ pub(crate) fn check(cut: &PrivateQuery, project: &Project) -> Outcome<()> {
     let ranked = cut.query.ranked.iter().map(|ranked| (&ranked.expression, Some(ranked.grid)));
     let measured = cut.query.measures.iter().filter_map(|measure| {
         let grid = match measure.what {
-            What::Steps { grid, .. } | What::Squares { grid, .. } => Some(grid),
+            Summand::Steps { grid, .. } | Summand::Squares { grid, .. } => Some(grid),
             _ => None,
         };
         Some((measure.expression.as_ref()?, grid))
@@ -97,7 +97,7 @@ pub(crate) fn check(cut: &PrivateQuery, project: &Project) -> Outcome<()> {
     Ok(())
 }
 
-fn sizes(plan: &LogicalPlan, project: &Project) -> Outcome<Sizes> {
+fn sizes(plan: &LogicalPlan, project: &Project) -> DataFusionResult<Sizes> {
     let mut inner = Sizes::new();
     for input in plan.inputs() {
         inner.extend(sizes(input, project)?);
@@ -134,7 +134,7 @@ fn of_column(column: &Declared) -> Option<Size> {
 }
 
 /// The size of an expression over columns of these sizes; all arithmetic in it is looked at.
-fn measured(expression: &Expr, schema: &DFSchema, inner: &[Option<Size>]) -> Outcome<Option<Size>> {
+fn measured(expression: &Expr, schema: &DFSchema, inner: &[Option<Size>]) -> DataFusionResult<Option<Size>> {
     let of = |one: &Expr| measured(one, schema, inner);
     match expression {
         Expr::Column(column) => {
@@ -172,8 +172,8 @@ fn measured(expression: &Expr, schema: &DFSchema, inner: &[Option<Size>]) -> Out
 }
 
 /// What holds all of these; none where one of them is none.
-fn largest(all: impl Iterator<Item = Outcome<Option<Size>>>) -> Outcome<Option<Size>> {
-    let all = all.collect::<Outcome<Vec<Option<Size>>>>()?;
+fn largest(all: impl Iterator<Item = DataFusionResult<Option<Size>>>) -> DataFusionResult<Option<Size>> {
+    let all = all.collect::<DataFusionResult<Vec<Option<Size>>>>()?;
     Ok(all.into_iter().collect::<Option<Vec<Size>>>().map(|sizes| sizes.into_iter().fold(Size::ZERO, Size::or)))
 }
 
@@ -187,7 +187,7 @@ fn of_literal(value: &ScalarValue) -> Option<Size> {
     }
 }
 
-fn of_binary(binary: &BinaryExpr, schema: &DFSchema, inner: &[Option<Size>]) -> Outcome<Option<Size>> {
+fn of_binary(binary: &BinaryExpr, schema: &DFSchema, inner: &[Option<Size>]) -> DataFusionResult<Option<Size>> {
     let (left, right) = (measured(&binary.left, schema, inner)?, measured(&binary.right, schema, inner)?);
     if !matches!(binary.op, Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide) {
         return Ok(None);

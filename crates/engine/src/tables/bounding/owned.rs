@@ -1,7 +1,7 @@
 //! All rows of each owner, for whoever chooses among them by a rule of its own. Where they do not fit the memory, they wait in an encrypted file.
 
-use super::{Aside, Bounder, Bounds, Lost, Part, Rows};
-use crate::tables::hash::{Key, Quick};
+use super::{Bounder, Bounds, ColumnarRows, LostRows, OwnerPart, PartContext};
+use crate::tables::hash::{Key, QuickHash};
 use crate::tables::intern::Name;
 use crate::tables::memory::Memory;
 use crate::tables::ranks::Ranks;
@@ -15,12 +15,12 @@ const POCKETFUL: usize = 128;
 const ALL: Bounds = Bounds { groups: u64::MAX, rows_per_group: u64::MAX, rows: u64::MAX };
 
 /// The rows of all owners.
-pub(crate) struct Owned {
-    aside: Aside,
-    quick: Quick,
-    parts: Vec<Part>,
+pub(crate) struct RowsByOwner {
+    aside: PartContext,
+    quick: QuickHash,
+    parts: Vec<OwnerPart>,
     /// Rows on their way to each part.
-    pockets: Vec<Rows>,
+    pockets: Vec<ColumnarRows>,
 }
 
 /// All rows are in one group.
@@ -28,20 +28,20 @@ fn tie(_: u32, _: u32) -> Ordering {
     Ordering::Equal
 }
 
-impl Owned {
+impl RowsByOwner {
     /// For rows of `width` values.
     pub fn new(key: Key, width: usize, memory: &Memory) -> scumble::Result<Self> {
         let ranks = Ranks::from(key);
         let quick = ranks.quick();
-        let aside = Aside::new(ranks, ALL, PARTS_LOG2, memory)?;
+        let aside = PartContext::new(ranks, ALL, PARTS_LOG2, memory)?;
         let parts = (0..1 << PARTS_LOG2).map(|_| aside.part()).collect();
-        let pockets = (0..1 << PARTS_LOG2).map(|_| Rows::new(width)).collect();
+        let pockets = (0..1 << PARTS_LOG2).map(|_| ColumnarRows::new(width)).collect();
         Ok(Self { aside, quick, parts, pockets })
     }
 
     /// Takes in a row.
     #[inline]
-    pub fn push(&mut self, owner: Name<'_>, values: impl Iterator<Item = i64>) -> Result<(), Lost> {
+    pub fn push(&mut self, owner: Name<'_>, values: impl Iterator<Item = i64>) -> Result<(), LostRows> {
         let index = self.aside.part_of(owner.hash(&self.quick));
         let pocket = &mut self.pockets[index];
         pocket.push(owner, 0, 0, values);
@@ -49,7 +49,7 @@ impl Owned {
     }
 
     /// Gives `visit` each owner once, with its different rows in the order of their values and how many of each there are.
-    pub fn each(self, mut visit: impl FnMut(Name<'_>, &[(&[i64], u64)])) -> Result<(), Lost> {
+    pub fn each(self, mut visit: impl FnMut(Name<'_>, &[(&[i64], u64)])) -> Result<(), LostRows> {
         let Self { aside, parts, pockets, .. } = self;
         for (mut part, mut pocket) in parts.into_iter().zip(pockets) {
             part.add(&mut pocket, &aside, &tie)?;
@@ -57,7 +57,7 @@ impl Owned {
                 piece.all_of_each(&mut visit);
                 Ok(())
             });
-            visited.map_err(|_| Lost)?;
+            visited.map_err(|_| LostRows)?;
         }
         Ok(())
     }

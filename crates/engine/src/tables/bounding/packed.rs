@@ -1,13 +1,13 @@
 //! Rows as bytes, for the temporary file: column by column, each number as its distance from the least one, in as few bytes as the largest distance needs.
 //! Owners, keys and values are mostly small or near each other, so that this is a third of what they take in memory.
 
-use super::Rows;
+use super::ColumnarRows;
 
 /// Bytes that no rows were made into: a mistake of ours, as changed ones are noticed before.
 #[derive(Debug)]
-pub(crate) struct Damaged;
+pub(crate) struct DamagedRows;
 
-impl Rows {
+impl ColumnarRows {
     /// The rows as bytes.
     pub(crate) fn pack(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(64 + self.bytes() / 2);
@@ -29,11 +29,11 @@ impl Rows {
     }
 
     /// The rows of some bytes.
-    pub(crate) fn unpack(bytes: &[u8]) -> Result<Self, Damaged> {
+    pub(crate) fn unpack(bytes: &[u8]) -> Result<Self, DamagedRows> {
         let mut rest = bytes;
         let mut header = [0usize; 5];
         for number in &mut header {
-            *number = usize::try_from(word(&mut rest)?).map_err(|_| Damaged)?;
+            *number = usize::try_from(word(&mut rest)?).map_err(|_| DamagedRows)?;
         }
         let [len, width, numbers, copies, texts] = header;
         let mut rows = Self::new(width);
@@ -55,7 +55,7 @@ impl Rows {
             })?;
         }
         rows.ranks = taken(&mut rest, 8 * len)?.chunks_exact(8).map(number).collect();
-        if rest.is_empty() && end == texts { Ok(rows) } else { Err(Damaged) }
+        if rest.is_empty() && end == texts { Ok(rows) } else { Err(DamagedRows) }
     }
 }
 
@@ -88,9 +88,9 @@ fn pack(bytes: &mut Vec<u8>, numbers: impl Iterator<Item = u64> + Clone) {
 }
 
 /// Gives `each` the next `count` numbers.
-fn unpack(rest: &mut &[u8], count: usize, mut each: impl FnMut(u64)) -> Result<(), Damaged> {
+fn unpack(rest: &mut &[u8], count: usize, mut each: impl FnMut(u64)) -> Result<(), DamagedRows> {
     let least = word(rest)?;
-    let &[width, shift] = taken(rest, 2)? else { return Err(Damaged) };
+    let &[width, shift] = taken(rest, 2)? else { return Err(DamagedRows) };
     let (width, shift) = (usize::from(width), u64::from(shift));
     let of =
         |distance: u64| if shift == 1 && distance == 0 { 0 } else { least.wrapping_add(distance).wrapping_sub(shift) };
@@ -99,9 +99,9 @@ fn unpack(rest: &mut &[u8], count: usize, mut each: impl FnMut(u64)) -> Result<(
         return Ok(());
     }
     if width > 8 {
-        return Err(Damaged);
+        return Err(DamagedRows);
     }
-    for short in taken(rest, count.checked_mul(width).ok_or(Damaged)?)?.chunks_exact(width) {
+    for short in taken(rest, count.checked_mul(width).ok_or(DamagedRows)?)?.chunks_exact(width) {
         each(of(number(short)));
     }
     Ok(())
@@ -115,12 +115,12 @@ fn number(short: &[u8]) -> u64 {
     u64::from_le_bytes(word)
 }
 
-fn word(rest: &mut &[u8]) -> Result<u64, Damaged> {
+fn word(rest: &mut &[u8]) -> Result<u64, DamagedRows> {
     Ok(number(taken(rest, 8)?))
 }
 
-fn taken<'a>(rest: &mut &'a [u8], length: usize) -> Result<&'a [u8], Damaged> {
-    let (taken, left) = rest.split_at_checked(length).ok_or(Damaged)?;
+fn taken<'a>(rest: &mut &'a [u8], length: usize) -> Result<&'a [u8], DamagedRows> {
+    let (taken, left) = rest.split_at_checked(length).ok_or(DamagedRows)?;
     *rest = left;
     Ok(taken)
 }

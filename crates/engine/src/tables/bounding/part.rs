@@ -1,9 +1,9 @@
 //! Rows that wait for the others of their owners: in memory as long as they fit, in an encrypted file beyond that.
 
-use super::packed::Damaged;
+use super::packed::DamagedRows;
 use super::pile::Pile;
-use super::{BeyondBounds, Bounder, Bounds, Rows, Tie, piece_of};
-use crate::tables::hash::Quick;
+use super::{BeyondBounds, Bounder, Bounds, ColumnarRows, Tie, piece_of};
+use crate::tables::hash::QuickHash;
 use crate::tables::memory::Memory;
 use crate::tables::ranks::Ranks;
 use crate::tables::spill::{Chunk, Spill};
@@ -20,9 +20,9 @@ const UNCUT: u32 = 7;
 const MOST_BYTES: usize = 1 << 31;
 
 /// What all parts of one query share.
-pub(crate) struct Aside {
+pub(crate) struct PartContext {
     ranks: Ranks,
-    quick: Quick,
+    quick: QuickHash,
     bounds: Bounds,
     /// There are 2 to this power parts.
     log2: u32,
@@ -33,42 +33,42 @@ pub(crate) struct Aside {
 
 /// Why some rows are not there any more: the file could not be written or read, or a piece has more rows than can be numbered.
 #[derive(Debug)]
-pub(crate) struct Lost;
+pub(crate) struct LostRows;
 
 /// Why the rows of a part cannot be had.
 #[derive(Debug)]
-pub(crate) enum Broken {
+pub(crate) enum PartError {
     /// They are lost.
     Lost,
     /// An owner beyond its bounds.
     BeyondBounds,
 }
 
-impl From<Lost> for Broken {
-    fn from(_: Lost) -> Self {
+impl From<LostRows> for PartError {
+    fn from(_: LostRows) -> Self {
         Self::Lost
     }
 }
 
-impl From<BeyondBounds> for Broken {
+impl From<BeyondBounds> for PartError {
     fn from(_: BeyondBounds) -> Self {
         Self::BeyondBounds
     }
 }
 
-impl From<std::io::Error> for Lost {
+impl From<std::io::Error> for LostRows {
     fn from(_: std::io::Error) -> Self {
         Self
     }
 }
 
-impl From<Damaged> for Lost {
-    fn from(_: Damaged) -> Self {
+impl From<DamagedRows> for LostRows {
+    fn from(_: DamagedRows) -> Self {
         Self
     }
 }
 
-impl Aside {
+impl PartContext {
     /// For rows in 2^`log2` parts.
     pub fn new(ranks: Ranks, bounds: Bounds, log2: u32, memory: &Memory) -> scumble::Result<Self> {
         let share = memory.share(1 << log2).min(MOST_BYTES);
@@ -76,8 +76,8 @@ impl Aside {
     }
 
     /// A part without rows.
-    pub fn part(&self) -> Part {
-        Part { rows: Pile::default(), long: MANY, uncut: 0, written: Vec::new() }
+    pub fn part(&self) -> OwnerPart {
+        OwnerPart { rows: Pile::default(), long: MANY, uncut: 0, written: Vec::new() }
     }
 
     /// Which part an owner of this hash is in.
@@ -87,14 +87,14 @@ impl Aside {
     }
 
     /// Gives `visit` rows in pieces that fit a cache, each of some owners with all of their rows; this many first bits of the owners' hashes are the same.
-    fn in_pieces<E: From<Lost>>(
+    fn in_pieces<E: From<LostRows>>(
         &self,
         pile: &Pile,
         same: u32,
         bounds: Bounds,
         mut visit: impl FnMut(&Bounder<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        u32::try_from(pile.len()).map_err(|_| Lost)?;
+        u32::try_from(pile.len()).map_err(|_| LostRows)?;
         let pieces = pile.len() / CACHED;
         let log2 = if pieces < 2 { 0 } else { pieces.ilog2() + 1 };
         for rows in pile.split(&self.quick, same, log2) {
@@ -105,7 +105,7 @@ impl Aside {
 }
 
 /// The rows of some owners.
-pub(crate) struct Part {
+pub(crate) struct OwnerPart {
     /// Those in memory.
     rows: Pile,
     /// This many rows are cut down.
@@ -116,9 +116,9 @@ pub(crate) struct Part {
     written: Vec<Vec<Chunk>>,
 }
 
-impl Part {
+impl OwnerPart {
     /// Takes in rows, all of them.
-    pub fn add(&mut self, rows: &mut Rows, aside: &Aside, tie: Tie<'_>) -> Result<(), Lost> {
+    pub fn add(&mut self, rows: &mut ColumnarRows, aside: &PartContext, tie: Tie<'_>) -> Result<(), LostRows> {
         self.rows.add(rows);
         if self.rows.len() >= self.long {
             self.cut_down(aside, tie)?;
@@ -127,9 +127,9 @@ impl Part {
     }
 
     /// Drops what cannot stay, and makes one of equal rows; gives whether that was a quarter of them or more.
-    pub(crate) fn cut_down(&mut self, aside: &Aside, tie: Tie<'_>) -> Result<bool, Lost> {
+    pub(crate) fn cut_down(&mut self, aside: &PartContext, tie: Tie<'_>) -> Result<bool, LostRows> {
         let mut kept = Pile::default();
-        aside.in_pieces(&self.rows, aside.log2, aside.bounds, |piece| -> Result<(), Lost> {
+        aside.in_pieces(&self.rows, aside.log2, aside.bounds, |piece| -> Result<(), LostRows> {
             kept.push(piece.cut_down(tie));
             Ok(())
         })?;
@@ -139,7 +139,7 @@ impl Part {
         Ok(is_worth_it)
     }
 
-    fn make_room(&mut self, aside: &Aside, tie: Tie<'_>) -> Result<(), Lost> {
+    fn make_room(&mut self, aside: &PartContext, tie: Tie<'_>) -> Result<(), LostRows> {
         if self.uncut > 0 {
             self.uncut -= 1;
             return self.write(aside);
@@ -153,7 +153,7 @@ impl Part {
     }
 
     /// Writes all rows to the file.
-    pub(crate) fn write(&mut self, aside: &Aside) -> Result<(), Lost> {
+    pub(crate) fn write(&mut self, aside: &PartContext) -> Result<(), LostRows> {
         self.written.resize_with(1 << WRITTEN_LOG2, Vec::new);
         for (piece, chunks) in self.rows.split(&aside.quick, aside.log2, WRITTEN_LOG2).iter().zip(&mut self.written) {
             if piece.len() > 0 {
@@ -168,12 +168,12 @@ impl Part {
     /// Gives `visit` all rows of all owners, of some owners at a time, under bounds with no more groups than those that rows were taken in with.
     pub fn each(
         &self,
-        aside: &Aside,
+        aside: &PartContext,
         bounds: Bounds,
         mut visit: impl FnMut(&Bounder<'_>) -> Result<(), BeyondBounds>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), PartError> {
         debug_assert!(bounds.groups <= aside.bounds.groups, "the groups beyond may have been dropped");
-        let mut visit = |piece: &Bounder<'_>| -> Result<(), Broken> { Ok(visit(piece)?) };
+        let mut visit = |piece: &Bounder<'_>| -> Result<(), PartError> { Ok(visit(piece)?) };
         if self.written.is_empty() {
             return aside.in_pieces(&self.rows, aside.log2, bounds, visit);
         }
@@ -183,8 +183,8 @@ impl Part {
             let mut pile = Pile::default();
             pile.push(rows);
             for chunk in chunks {
-                aside.spill.read(*chunk, &mut bytes).map_err(Lost::from)?;
-                pile.push(Rows::unpack(&bytes).map_err(Lost::from)?);
+                aside.spill.read(*chunk, &mut bytes).map_err(LostRows::from)?;
+                pile.push(ColumnarRows::unpack(&bytes).map_err(LostRows::from)?);
             }
             aside.in_pieces(&pile, aside.log2 + WRITTEN_LOG2, bounds, &mut visit)?;
         }

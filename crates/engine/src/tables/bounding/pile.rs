@@ -1,8 +1,8 @@
 //! Rows that wait, in chunks that do not grow. One list of all of them was copied again whenever it had to grow, and glibc does so while it holds what other processors need to get memory:
 //! they were idle for a tenth of the reading.
 
-use super::{Rows, piece_of};
-use crate::tables::hash::Quick;
+use super::{ColumnarRows, piece_of};
+use crate::tables::hash::QuickHash;
 
 /// How many rows a chunk has room for; few in tests, so that there are many chunks.
 const CHUNK: usize = if cfg!(test) { 8 } else { 4096 };
@@ -10,7 +10,7 @@ const CHUNK: usize = if cfg!(test) { 8 } else { 4096 };
 /// Rows in chunks.
 #[derive(Debug, Default)]
 pub(crate) struct Pile {
-    chunks: Vec<Rows>,
+    chunks: Vec<ColumnarRows>,
     len: usize,
     bytes: usize,
 }
@@ -27,7 +27,7 @@ impl Pile {
     }
 
     /// Takes in all rows of a list, which is empty then and keeps its room.
-    pub fn add(&mut self, more: &mut Rows) {
+    pub fn add(&mut self, more: &mut ColumnarRows) {
         if more.len() == 0 {
             return;
         }
@@ -43,7 +43,7 @@ impl Pile {
     }
 
     /// Takes in a list as it is.
-    pub fn push(&mut self, chunk: Rows) {
+    pub fn push(&mut self, chunk: ColumnarRows) {
         if chunk.len() > 0 {
             (self.len, self.bytes) = (self.len + chunk.len(), self.bytes + chunk.bytes());
             self.chunks.push(chunk);
@@ -51,16 +51,16 @@ impl Pile {
     }
 
     /// The rows in 2^`log2` lists, by the bits of their owners' hashes behind the first `from`.
-    pub fn split(&self, quick: &Quick, from: u32, log2: u32) -> Vec<Rows> {
+    pub fn split(&self, quick: &QuickHash, from: u32, log2: u32) -> Vec<ColumnarRows> {
         if log2 == 0 {
             return vec![self.joined()];
         }
-        let place = |chunk: &Rows, row: usize| piece_of(chunk.owner(row).hash(quick), from, log2) as u32;
+        let place = |chunk: &ColumnarRows, row: usize| piece_of(chunk.owner(row).hash(quick), from, log2) as u32;
         let places: Vec<u32> =
             self.chunks.iter().flat_map(|chunk| (0..chunk.len()).map(move |row| place(chunk, row))).collect();
         let mut counts = vec![0; 1 << log2];
         places.iter().for_each(|place| counts[*place as usize] += 1);
-        let mut lists: Vec<Rows> = counts.into_iter().map(|count| self.with_room(count)).collect();
+        let mut lists: Vec<ColumnarRows> = counts.into_iter().map(|count| self.with_room(count)).collect();
         let mut rest = places.as_slice();
         for chunk in &self.chunks {
             let (own, later) = rest.split_at(chunk.len());
@@ -71,19 +71,19 @@ impl Pile {
     }
 
     /// All rows in one list.
-    fn joined(&self) -> Rows {
+    fn joined(&self) -> ColumnarRows {
         let mut all = self.with_room(self.len);
         self.chunks.iter().for_each(|chunk| all.extend(chunk));
         all
     }
 
     /// A list with room for this many rows.
-    fn with_room(&self, count: usize) -> Rows {
+    fn with_room(&self, count: usize) -> ColumnarRows {
         self.chunks.first().map(|chunk| chunk.with_room(count)).unwrap_or_default()
     }
 }
 
-impl Rows {
+impl ColumnarRows {
     /// Gives each row to the list of its place, column by column.
     fn deal(&self, places: &[u32], lists: &mut [Self]) {
         let places = || places.iter().map(|place| *place as usize);
@@ -136,8 +136,8 @@ mod tests {
     /// Owner, group, rank, first value, copies.
     type Plain = (u8, u32, u64, i64, u32);
 
-    fn rows_of(plain: &[Plain], width: usize, is_text: bool, has_copies: bool) -> Rows {
-        let mut rows = Rows::new(width);
+    fn rows_of(plain: &[Plain], width: usize, is_text: bool, has_copies: bool) -> ColumnarRows {
+        let mut rows = ColumnarRows::new(width);
         for (owner, group, rank, value, _) in plain {
             let text = vec![b'a'; usize::from(*owner)];
             let name = if is_text { Name::Text(&text) } else { Name::Number(i64::from(*owner)) };
@@ -150,7 +150,7 @@ mod tests {
     }
 
     /// All that a list knows of each of its rows.
-    fn known(rows: &Rows) -> impl Iterator<Item = String> + '_ {
+    fn known(rows: &ColumnarRows) -> impl Iterator<Item = String> + '_ {
         (0..rows.len()).map(|row| {
             let rest = (rows.groups[row], rows.ranks[row], rows.values_of(row), rows.copies_of(row));
             format!("{:?} {rest:?}", rows.owner(row))

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 const KEY: Key = Key(3, 4);
 
 /// Owner, group and value.
-type Plain = (i64, u32, i64);
+type PlainRow = (i64, u32, i64);
 
 fn rank_of(owner: i64, group: u32) -> u64 {
     group_rank(KEY, Name::Number(owner), u64::from(group)) % 5
@@ -20,12 +20,12 @@ fn rank_of(owner: i64, group: u32) -> u64 {
 
 /// The kept groups and values of all owners, and the groups of which an owner has one (which of its rows says so is all the same).
 #[derive(Debug, Default, PartialEq)]
-struct Kept {
+struct KeptSet {
     rows: Vec<(u32, i64)>,
     owners: Vec<u32>,
 }
 
-impl Kept {
+impl KeptSet {
     fn add(&mut self, group: u32, first: bool, value: i64) {
         self.rows.push((group, value));
         self.owners.extend(first.then_some(group));
@@ -39,22 +39,22 @@ impl Kept {
 }
 
 /// A group's rank and key, and the ranks and values of its rows.
-type Group = ((u64, u32), Vec<(u64, i64)>);
+type RankedGroup = ((u64, u32), Vec<(u64, i64)>);
 
 /// The rows of one owner by their groups (rank and key), each with its rank.
-type Groups = BTreeMap<(u64, u32), Vec<(u64, i64)>>;
+type RankedGroups = BTreeMap<(u64, u32), Vec<(u64, i64)>>;
 
-fn by_the_rules(rows: &[Plain], bounds: Bounds) -> Kept {
-    let mut owners: BTreeMap<i64, Groups> = BTreeMap::new();
+fn by_the_rules(rows: &[PlainRow], bounds: Bounds) -> KeptSet {
+    let mut owners: BTreeMap<i64, RankedGroups> = BTreeMap::new();
     for (owner, group, value) in rows {
         let rank = rank_of(*owner, *group);
         let members = owners.entry(*owner).or_default().entry((rank, *group)).or_default();
         let copy = members.iter().filter(|(_, other)| other == value).count();
         members.push((copy_rank(KEY, row_rank(KEY, rank, &[*value]), copy as u64), *value));
     }
-    let mut kept = Kept::default();
+    let mut kept = KeptSet::default();
     for groups in owners.into_values() {
-        let mut groups: Vec<Group> = groups.into_iter().collect();
+        let mut groups: Vec<RankedGroup> = groups.into_iter().collect();
         groups.iter_mut().for_each(|(_, members)| members.sort_unstable());
         if bounds.groups < bounds.rows || (bounds.rows_per_group == 1 && bounds.rows > 1) {
             groups.truncate(bounds.groups.min(bounds.rows) as usize);
@@ -62,7 +62,7 @@ fn by_the_rules(rows: &[Plain], bounds: Bounds) -> Kept {
         if bounds.rows_per_group < bounds.rows || (bounds.groups == 1 && bounds.rows > 1) {
             groups.iter_mut().for_each(|(_, members)| members.truncate(bounds.rows_per_group as usize));
         }
-        let of_group = |(index, ((rank, _), members)): (usize, &Group)| {
+        let of_group = |(index, ((rank, _), members)): (usize, &RankedGroup)| {
             let rank = *rank;
             (0..members.len() as u64).map(move |n| (place_rank(KEY, rank, n), index)).collect::<Vec<_>>()
         };
@@ -78,8 +78,8 @@ fn by_the_rules(rows: &[Plain], bounds: Bounds) -> Kept {
 }
 
 /// Room for one part of rows with one value, of this many bytes in memory.
-fn aside(bounds: Bounds, bytes: usize) -> Aside {
-    Aside::new(Ranks::Sip(KEY), bounds, 0, &Memory { bytes: 2 * bytes as u64, ..Memory::default() }).unwrap()
+fn aside(bounds: Bounds, bytes: usize) -> PartContext {
+    PartContext::new(Ranks::Sip(KEY), bounds, 0, &Memory { bytes: 2 * bytes as u64, ..Memory::default() }).unwrap()
 }
 
 fn by_key(left: u32, right: u32) -> Ordering {
@@ -87,8 +87,8 @@ fn by_key(left: u32, right: u32) -> Ordering {
 }
 
 /// The kept rows of a part under some bounds.
-fn kept_of(part: &Part, aside: &Aside, bounds: Bounds) -> Kept {
-    let mut kept = Kept::default();
+fn kept_of(part: &OwnerPart, aside: &PartContext, bounds: Bounds) -> KeptSet {
+    let mut kept = KeptSet::default();
     part.each(aside, bounds, |piece| piece.finish(&by_key, |at, values| kept.add(at.group, at.first, values[0])))
         .unwrap();
     kept.sorted()
@@ -96,21 +96,21 @@ fn kept_of(part: &Part, aside: &Aside, bounds: Bounds) -> Kept {
 
 /// What happens to a part behind some rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Then {
+enum PartStep {
     Nothing,
     Cut,
     Write,
 }
 
-fn then() -> impl Strategy<Value = Then> {
-    prop_oneof![Just(Then::Nothing), Just(Then::Cut), Just(Then::Write)]
+fn then() -> impl Strategy<Value = PartStep> {
+    prop_oneof![Just(PartStep::Nothing), Just(PartStep::Cut), Just(PartStep::Write)]
 }
 
 /// A part that is given `pocket` rows at a time, and of which `then` says what happens behind these.
-fn part_of(rows: &[Plain], aside: &Aside, pocket: usize, then: &[Then], text: bool) -> Part {
+fn part_of(rows: &[PlainRow], aside: &PartContext, pocket: usize, then: &[PartStep], text: bool) -> OwnerPart {
     let mut part = aside.part();
     for (index, chunk) in rows.chunks(pocket).enumerate() {
-        let mut pocket = Rows::new(1);
+        let mut pocket = ColumnarRows::new(1);
         for (owner, group, value) in chunk {
             let bytes = owner.to_le_bytes();
             let name = if text { Name::Text(&bytes[..(1 + owner % 3) as usize]) } else { Name::Number(*owner) };
@@ -119,9 +119,9 @@ fn part_of(rows: &[Plain], aside: &Aside, pocket: usize, then: &[Then], text: bo
         part.add(&mut pocket, aside, &by_key).unwrap();
         assert_eq!(pocket.len(), 0);
         match then[index % then.len()] {
-            Then::Nothing => {}
-            Then::Cut => drop(part.cut_down(aside, &by_key).unwrap()),
-            Then::Write => part.write(aside).unwrap(),
+            PartStep::Nothing => {}
+            PartStep::Cut => drop(part.cut_down(aside, &by_key).unwrap()),
+            PartStep::Write => part.write(aside).unwrap(),
         }
     }
     part
@@ -147,7 +147,7 @@ proptest! {
         found.sort_unstable();
         let mut expected = Vec::new();
         for owner in 0..4 {
-            let own: Vec<Plain> = rows.iter().copied().filter(|row| row.0 == owner).collect();
+            let own: Vec<PlainRow> = rows.iter().copied().filter(|row| row.0 == owner).collect();
             let kept = by_the_rules(&own, bounds);
             let groups: std::collections::BTreeSet<u32> = own.iter().map(|row| row.1).collect();
             if !own.is_empty() {
@@ -171,7 +171,7 @@ proptest! {
         let expected = by_the_rules(&rows, bounds);
         let aside = aside(bounds, bytes);
         prop_assert_eq!(&kept_of(&part_of(&rows, &aside, pocket, &then, text), &aside, bounds), &expected);
-        let backwards: Vec<Plain> = rows.iter().rev().copied().collect();
+        let backwards: Vec<PlainRow> = rows.iter().rev().copied().collect();
         prop_assert_eq!(&kept_of(&part_of(&backwards, &aside, pocket, &then, text), &aside, bounds), &expected);
     }
 
@@ -182,14 +182,14 @@ proptest! {
         rows in prop::collection::vec((numbers(), any::<u32>(), any::<u64>(), [numbers(), numbers(), numbers()]), 0..40),
         (text, copies) in (any::<bool>(), prop::collection::vec(1u32..5, 0..40)),
     ) {
-        let mut all = Rows::new(width);
+        let mut all = ColumnarRows::new(width);
         for (owner, group, rank, values) in &rows {
             let bytes = owner.to_le_bytes();
             let name = if text { Name::Text(&bytes[..owner.rem_euclid(9) as usize]) } else { Name::Number(*owner) };
             all.push(name, *group, *rank, values.iter().copied().take(width));
         }
         all.copies = copies.into_iter().take(rows.len()).collect();
-        let again = Rows::unpack(&all.pack()).unwrap();
+        let again = ColumnarRows::unpack(&all.pack()).unwrap();
         prop_assert_eq!(format!("{all:?}"), format!("{again:?}"));
     }
 }
@@ -202,7 +202,7 @@ fn numbers() -> impl Strategy<Value = i64> {
 /// A third of what they take in memory, where numbers are near each other.
 #[test]
 fn packed_rows_are_short() {
-    let mut rows = Rows::new(1);
+    let mut rows = ColumnarRows::new(1);
     for i in 0..1000i64 {
         let value = if i % 9 == 0 { NOTHING } else { 5000 + i };
         rows.push(Name::Number(3_000_000_000 + i * 17), i as u32 % 200, 77, std::iter::once(value));
@@ -214,14 +214,14 @@ fn packed_rows_are_short() {
 /// Enough rows that the part cuts down by itself, several times, and is looked at in pieces.
 #[test]
 fn many_rows_are_cut_down_on_the_way() {
-    let rows: Vec<Plain> = (0..3 * MANY as i64).map(|i| (i * i % 1009, (i % 7) as u32, i % 31)).collect();
+    let rows: Vec<PlainRow> = (0..3 * MANY as i64).map(|i| (i * i % 1009, (i % 7) as u32, i % 31)).collect();
     let bounds = Bounds { groups: 3, rows_per_group: 2, rows: 5 };
     let expected = by_the_rules(&rows, bounds);
     let roomy = aside(bounds, 1 << 30);
-    assert_eq!(kept_of(&part_of(&rows, &roomy, 1000, &[Then::Nothing], false), &roomy, bounds), expected);
+    assert_eq!(kept_of(&part_of(&rows, &roomy, 1000, &[PartStep::Nothing], false), &roomy, bounds), expected);
     let mut part = roomy.part();
     for chunk in rows.chunks(100) {
-        let mut pocket = Rows::new(1);
+        let mut pocket = ColumnarRows::new(1);
         for (owner, group, value) in chunk {
             pocket.push(Name::Number(*owner), *group, rank_of(*owner, *group), std::iter::once(*value));
         }
@@ -231,7 +231,7 @@ fn many_rows_are_cut_down_on_the_way() {
     assert!(!part.held().1, "all of it fits");
     // With little memory most of it is written: what stays is never more than may.
     let tight = aside(bounds, 100_000);
-    let part = part_of(&rows, &tight, 1000, &[Then::Nothing], false);
+    let part = part_of(&rows, &tight, 1000, &[PartStep::Nothing], false);
     assert!(part.held().1 && part.held().0 * 28 <= 100_000 + 28 * 1000);
     assert_eq!(kept_of(&part, &tight, bounds), expected);
 }
@@ -239,13 +239,13 @@ fn many_rows_are_cut_down_on_the_way() {
 /// Rows of which none can be dropped: the pieces of a large part, in memory and from the file, together are all of it.
 #[test]
 fn pieces_are_all_of_a_part() {
-    let rows: Vec<Plain> = (0..150_000i64).map(|i| (i * 7 % 100_003, (i % 7) as u32, i)).collect();
+    let rows: Vec<PlainRow> = (0..150_000i64).map(|i| (i * 7 % 100_003, (i % 7) as u32, i)).collect();
     let bounds = Bounds { groups: 7, rows_per_group: 100, rows: 100 };
     let mut all: Vec<i64> = rows.iter().map(|row| row.2).collect();
     all.sort_unstable();
     for bytes in [1 << 30, 1_500_000] {
         let aside = aside(bounds, bytes);
-        let part = part_of(&rows, &aside, 5000, &[Then::Nothing], false);
+        let part = part_of(&rows, &aside, 5000, &[PartStep::Nothing], false);
         let (mut pieces, mut values, mut owners) = (0, Vec::new(), 0);
         part.each(&aside, bounds, |piece| {
             pieces += 1;
@@ -270,7 +270,7 @@ fn both(n: u64) -> [Ranks; 2] {
 /// What is kept with these ranks of one owner's `values` in one group.
 fn kept_of_one(ranks: &Ranks, values: &[i64], rows: u64, cut: bool) -> Vec<i64> {
     let bounds = Bounds { groups: 1, rows_per_group: rows, rows };
-    let mut all = Rows::new(1);
+    let mut all = ColumnarRows::new(1);
     for value in values {
         all.push(Name::Number(7), 0, ranks.of_group(Name::Number(7), 0, || b""), std::iter::once(*value));
         if cut {
@@ -341,7 +341,7 @@ fn a_bound_on_all_rows_keeps_a_uniform_sample() {
         for draw in 0..draws {
             let ranks = &both(draw)[hash];
             let bounds = Bounds { groups: 2, rows_per_group: 2, rows: 3 };
-            let mut rows = Rows::new(1);
+            let mut rows = ColumnarRows::new(1);
             let all = [(0u32, 1i64), (0, 5), (1, 1), (1, 5)];
             for (group, value) in all {
                 let spelled = format!("{group};");
@@ -372,7 +372,7 @@ fn groups_have_their_share_of_the_rows_that_count() {
         let mut found: BTreeMap<[usize; 3], f64> = BTreeMap::new();
         for draw in 0..draws {
             let ranks = &both(draw)[hash];
-            let mut rows = Rows::new(1);
+            let mut rows = ColumnarRows::new(1);
             for (group, size) in (0u32..).zip(sizes) {
                 let spelled = format!("{group};");
                 let rank = ranks.of_group(Name::Number(7), u64::from(group), || spelled.as_bytes());
@@ -426,7 +426,7 @@ fn single_rows_of_groups_are_a_uniform_sample() {
         let mut found: BTreeMap<Vec<u32>, f64> = BTreeMap::new();
         for draw in 0..draws {
             let ranks = &both(draw)[hash];
-            let mut rows = Rows::new(1);
+            let mut rows = ColumnarRows::new(1);
             for (group, size) in (0u32..).zip([5i64, 1, 2, 1]) {
                 let spelled = format!("{group};");
                 let rank = ranks.of_group(Name::Number(7), u64::from(group), || spelled.as_bytes());

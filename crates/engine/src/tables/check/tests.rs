@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::project::Layout;
-use crate::tables::csv::Records;
+use crate::tables::csv::CsvRecords;
 use datafusion::arrow::array::{
     ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, ListArray, StringArray, UInt64Array,
 };
@@ -29,10 +29,10 @@ fn checked(project: &Project) -> Result<()> {
 }
 
 /// A row as text: what is missing is nothing.
-type Row = Vec<Option<String>>;
+type TextRow = Vec<Option<String>>;
 
 /// The rows that a query would read, split among this many processors as eagerly as possible, sorted.
-fn read_split(project: &Project, partitions: usize, batch: usize) -> std::result::Result<Vec<Row>, String> {
+fn read_split(project: &Project, partitions: usize, batch: usize) -> std::result::Result<Vec<TextRow>, String> {
     let mut config = SessionConfig::new().with_target_partitions(partitions).with_batch_size(batch);
     config.options_mut().optimizer.repartition_file_min_size = 1;
     let context = SessionContext::new_with_config(config);
@@ -43,7 +43,7 @@ fn read_split(project: &Project, partitions: usize, batch: usize) -> std::result
     let batches = runtime
         .block_on(async { context.read_table(Arc::new(rows))?.collect().await })
         .map_err(|error| error.to_string())?;
-    let mut all: Vec<Row> = Vec::new();
+    let mut all: Vec<TextRow> = Vec::new();
     for batch in batches {
         let texts: Vec<ArrayRef> = batch
             .columns()
@@ -96,7 +96,7 @@ fn fields() -> impl Strategy<Value = String> {
 
 /// One file: its order of columns, line ends, byte-order mark, last line end, rows (id, note, n, something undeclared), quoting, empty lines.
 #[derive(Debug, Clone)]
-struct Written {
+struct WrittenFile {
     order: Vec<usize>,
     end: &'static str,
     mark: bool,
@@ -104,7 +104,7 @@ struct Written {
     rows: Vec<([String; 4], u8, bool)>,
 }
 
-fn a_file() -> impl Strategy<Value = Written> {
+fn a_file() -> impl Strategy<Value = WrittenFile> {
     let number = prop_oneof![Just(String::new()), (-9i32..10).prop_map(|n| n.to_string())];
     let row = (
         (fields(), fields(), number, fields()).prop_map(|(id, note, n, other)| [id, note, n, other]),
@@ -118,10 +118,10 @@ fn a_file() -> impl Strategy<Value = Written> {
         any::<bool>(),
         prop::collection::vec(row, 0..12),
     )
-        .prop_map(|(order, end, mark, last_end, rows)| Written { order, end, mark, last_end, rows })
+        .prop_map(|(order, end, mark, last_end, rows)| WrittenFile { order, end, mark, last_end, rows })
 }
 
-impl Written {
+impl WrittenFile {
     fn text(&self) -> String {
         let names = ["id", "note", "n", "an,other\n\"name\""];
         let mut lines = vec![self.line(&names.map(str::to_string), 0)];
@@ -138,7 +138,7 @@ impl Written {
         fields.collect::<Vec<_>>().join(",")
     }
 
-    fn wanted(&self) -> impl Iterator<Item = Row> {
+    fn wanted(&self) -> impl Iterator<Item = TextRow> {
         let present = |text: &String| (!text.is_empty()).then(|| text.clone());
         self.rows.iter().map(move |(row, ..)| row[..3].iter().map(present).collect())
     }
@@ -159,7 +159,7 @@ proptest! {
             fs::write(folder.path().join(format!("t/{place}.csv")), file.text()).unwrap();
         }
         let project = project(folder.path(), TABLE, "t");
-        let mut wanted: Vec<Row> = files.iter().flat_map(Written::wanted).collect();
+        let mut wanted: Vec<TextRow> = files.iter().flat_map(WrittenFile::wanted).collect();
         wanted.sort();
         prop_assert_eq!(&read_split(&project, partitions, batch).unwrap(), &wanted);
         prop_assert_eq!(checked(&project).map_err(|error| error.to_string()), Ok(()));
@@ -177,8 +177,8 @@ proptest! {
         fs::write(folder.path().join("t.csv"), format!("{header}\n{body}")).unwrap();
         let project = project(folder.path(), &format!("[dataset.t]\nsource = \"SOURCE\"\ntrim = false\n[dataset.t.columns]\n{columns}"), "t.csv");
         if checked(&project).is_ok() {
-            let mut records = Records::new(body.as_bytes(), &Layout::default()).unwrap();
-            let mut wanted: Vec<Row> = Vec::new();
+            let mut records = CsvRecords::new(body.as_bytes(), &Layout::default()).unwrap();
+            let mut wanted: Vec<TextRow> = Vec::new();
             while records.advance().unwrap() {
                 wanted.push(records.fields().map(|field| (!field.is_empty()).then(|| String::from_utf8(field.to_vec()).unwrap())).collect());
             }
@@ -289,7 +289,8 @@ fn parquet_columns_are_read_in_their_declared_types() {
                  f = { type = \"float\" }\nb = { type = \"bool\" }\nc = { type = \"category\" }\n";
     let declared = project(folder.path(), table, "t.parquet");
     checked(&declared).unwrap();
-    let row = |cells: [&str; 5]| cells.iter().map(|cell| (!cell.is_empty()).then(|| cell.to_string())).collect::<Row>();
+    let row =
+        |cells: [&str; 5]| cells.iter().map(|cell| (!cell.is_empty()).then(|| cell.to_string())).collect::<TextRow>();
     let wanted = vec![
         row(["1", "", "2147483647.0", "false", "b"]),
         row(["18446744073709551615", "9223372036854775807", "-2147483648.0", "true", "a"]),
@@ -345,7 +346,7 @@ fn every_row_of_a_parquet_file_is_read_once() {
     let table = "[dataset.t]\nsource = \"SOURCE\"\n[dataset.t.columns]\n'A.b, \"c\"' = { type = \"int\" }\n";
     let declared = project(folder.path(), table, "t.parquet");
     checked(&declared).unwrap();
-    let mut wanted: Vec<Row> = numbers.iter().map(|number| vec![Some(number.to_string())]).collect();
+    let mut wanted: Vec<TextRow> = numbers.iter().map(|number| vec![Some(number.to_string())]).collect();
     wanted.sort();
     for partitions in 1..9 {
         assert_eq!(read_split(&declared, partitions, 5).unwrap(), wanted, "{partitions}");
@@ -363,7 +364,7 @@ fn every_row_of_a_parquet_file_is_read_once() {
 fn every_row_of_large_parquet_files_is_read_once() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("t")).unwrap();
-    let mut wanted: Vec<Row> = Vec::new();
+    let mut wanted: Vec<TextRow> = Vec::new();
     for (name, first, rows, in_group) in
         [("a.parquet", 0, 230, 7), ("b.parquet", 230, 3, 2), ("c.parquet", 233, 100, 100)]
     {
@@ -432,7 +433,7 @@ fn rows_without_a_declared_column_are_rows() {
     fs::write(folder.path().join("t.csv"), "a,b\n1,2\n\"\",\n").unwrap();
     let declared = project(folder.path(), "[dataset.t]\nsource = \"SOURCE\"\n[dataset.t.columns]\n", "t.csv");
     checked(&declared).unwrap();
-    assert_eq!(read_split(&declared, 2, 8).unwrap(), vec![Vec::new(); 2] as Vec<Row>);
+    assert_eq!(read_split(&declared, 2, 8).unwrap(), vec![Vec::new(); 2] as Vec<TextRow>);
 }
 
 /// One folder, two files: the second one's ages are texts, or there is no age at all.
@@ -459,7 +460,7 @@ fn parquet_files_of_a_folder_agree_on_the_declared_columns() {
     // Other columns may differ, and so may their order.
     parquet(&two, vec![("z", wide), ("x", number)]);
     checked(&declared).unwrap();
-    let wanted: Vec<Row> = ["1.0", "1.0", "2.0", "2.0"].map(|text| vec![Some(text.to_string())]).to_vec();
+    let wanted: Vec<TextRow> = ["1.0", "1.0", "2.0", "2.0"].map(|text| vec![Some(text.to_string())]).to_vec();
     assert_eq!(read_split(&declared, 3, 10).unwrap(), wanted);
 }
 

@@ -10,9 +10,9 @@ use crate::support::Folder;
 use scumble::event::{Event, Word};
 use scumble::quantity::Exact;
 use scumble::scope::{AttributeSet, Scope};
-use scumble_engine::budget::Spent;
+use scumble_engine::budget::Odometer;
 use scumble_engine::release::{Answers, Cell};
-use scumble_testing::laws::{Law, chi_square, noise, outcomes};
+use scumble_testing::laws::{IntegerDistribution, chi_square, noise, outcomes};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -64,7 +64,7 @@ fn numbers<'a>(answers: &'a Answers, name: &str) -> impl Iterator<Item = f64> + 
 }
 
 fn as_said(what: &str, drawn: &[i64], event: &Event, slip: f64) {
-    noise(what, drawn, &Law::of_event(event, 1.0), &Law::of_event(event, slip));
+    noise(what, drawn, &IntegerDistribution::of_event(event, 1.0), &IntegerDistribution::of_event(event, slip));
 }
 
 /// Thousands of groups without a row: what is published is the noise.
@@ -243,7 +243,7 @@ fn bounds() {
 /// σ² of the residual of one attribute: a change of its value moves two cells of the residual by 1, so that ρ = 2/2σ².
 fn residual_variance(events: &[Event]) -> f64 {
     let scope = Scope::Attributes(AttributeSet::new(["x"]).unwrap());
-    1.0 / Spent::of(events, &scope).unwrap().rho(&Exact::zero()).unwrap().to_f64()
+    1.0 / Odometer::of(events, &scope).unwrap().rho(&Exact::zero()).unwrap().to_f64()
 }
 
 /// The estimates less their mean are the residual: d − 1 dimensions.

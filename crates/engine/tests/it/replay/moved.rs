@@ -1,19 +1,19 @@
 //! How far a neighbour moved what mechanisms were given, against what the events of the plan say.
 
 use scumble::event::{Event, Moves, Shift, Word};
-use scumble::noise::tape::{Input, Law, Pair, Said};
+use scumble::noise::tape::{Announcement, CallPair, MechanismInput, RecordedLaw};
 use scumble::quantity::{Delta, Epsilon, Exact, Scale, Sigma};
 use scumble::scope::Scope;
-use scumble_engine::budget::Spent;
+use scumble_engine::budget::Odometer;
 use std::collections::BTreeMap;
 
 /// Moves of one call, each of a cell: how far.
 type Cells = Vec<f64>;
 
 /// What is wrong with a replay, a sentence each; nothing if everything moved by at most what the events say.
-pub fn wrong(pairs: &[Pair], events: &[Event], scope: &Scope, most_records: i128) -> Vec<String> {
+pub fn wrong(pairs: &[CallPair], events: &[Event], scope: &Scope, most_records: i128) -> Vec<String> {
     let mut wrong = Vec::new();
-    let mut moved: Vec<(Law, Cells)> = Vec::new();
+    let mut moved: Vec<(RecordedLaw, Cells)> = Vec::new();
     for pair in pairs {
         match call(pair, scope, most_records) {
             Ok(Some((law, cells))) => moved.push((law, cells)),
@@ -27,7 +27,7 @@ pub fn wrong(pairs: &[Pair], events: &[Event], scope: &Scope, most_records: i128
 }
 
 /// How far one call moved, with its law; nothing where it has none and did not move too far.
-fn call(pair: &Pair, scope: &Scope, most_records: i128) -> Result<Option<(Law, Cells)>, String> {
+fn call(pair: &CallPair, scope: &Scope, most_records: i128) -> Result<Option<(RecordedLaw, Cells)>, String> {
     let (before, after) = match (&pair.recorded, &pair.replayed) {
         (Some(before), Some(after)) => (before.clone(), after.clone()),
         // A key that only one of both has: as if it had nobody in the other.
@@ -51,26 +51,26 @@ fn call(pair: &Pair, scope: &Scope, most_records: i128) -> Result<Option<(Law, C
     }
 }
 
-fn nobody(said: &Said) -> Said {
+fn nobody(said: &Announcement) -> Announcement {
     let input = match &said.input {
-        Input::Cells(cells) => Input::Cells(vec![0; cells.len()]),
-        Input::Jointly(cells) => Input::Jointly(vec![0.0; cells.len()]),
+        MechanismInput::Cells(cells) => MechanismInput::Cells(vec![0; cells.len()]),
+        MechanismInput::Jointly(cells) => MechanismInput::Jointly(vec![0.0; cells.len()]),
         other => other.clone(),
     };
-    Said { input, ..said.clone() }
+    Announcement { input, ..said.clone() }
 }
 
 /// The moves; none if the inputs are of two forms.
-fn cells(before: &Input, after: &Input) -> Option<Cells> {
+fn cells(before: &MechanismInput, after: &MechanismInput) -> Option<Cells> {
     let moves: Cells = match (before, after) {
-        (Input::Cells(before), Input::Cells(after)) if before.len() == after.len() => {
+        (MechanismInput::Cells(before), MechanismInput::Cells(after)) if before.len() == after.len() => {
             before.iter().zip(after).map(|(before, after)| (before - after).abs() as f64).collect()
         }
-        (Input::Jointly(before), Input::Jointly(after)) if before.len() == after.len() => {
+        (MechanismInput::Jointly(before), MechanismInput::Jointly(after)) if before.len() == after.len() => {
             vec![before.iter().zip(after).map(|(before, after)| (before - after).abs()).fold(0.0, f64::max)]
         }
-        (Input::Scores(before), Input::Scores(after)) => vec![range(before, after)?],
-        (Input::Scaled(before, level, next), Input::Scaled(after, other, others)) => {
+        (MechanismInput::Scores(before), MechanismInput::Scores(after)) => vec![range(before, after)?],
+        (MechanismInput::Scaled(before, level, next), MechanismInput::Scaled(after, other, others)) => {
             let off = (before - after).unsigned_abs() as u64;
             let steps = |next: &[u64]| {
                 let mut reach = 0u64;
@@ -82,7 +82,7 @@ fn cells(before: &Input, after: &Input) -> Option<Cells> {
             };
             vec![steps(next).max(steps(others)).max(level.abs_diff(*other) as usize) as f64]
         }
-        (Input::Records(before), Input::Records(after)) => {
+        (MechanismInput::Records(before), MechanismInput::Records(after)) => {
             let of = |counts: &BTreeMap<String, i128>, key: &String| counts.get(key).copied().unwrap_or(0);
             let keys: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
             keys.into_iter().map(|key| (of(before, key) - of(after, key)).abs() as f64).collect()
@@ -110,7 +110,7 @@ fn range(before: &[(u128, i128)], after: &[(u128, i128)]) -> Option<f64> {
 }
 
 /// The law of a word, for noise that is added to numbers.
-fn law(word: &Word) -> Option<Law> {
+fn law(word: &Word) -> Option<RecordedLaw> {
     match word {
         Word::NewKeys(keys) => law(keys.noise()),
         Word::DiscreteLaplace { scale } => Some(("discrete-laplace", vec![scale.get()])),
@@ -125,7 +125,7 @@ fn shifts(event: &Event, scope: &Scope) -> Vec<(f64, f64)> {
 }
 
 /// Whether an event of this word is about a whole mechanism that draws this noise inside. Words are named here one by one: any other that comes beside noise of no event excuses nothing.
-fn is_made_of(word: &Word, (noise, _): &Law) -> bool {
+fn is_made_of(word: &Word, (noise, _): &RecordedLaw) -> bool {
     match word {
         // Counts of found strings; a test and the answer behind it; choices whose scores have noise, and sparse vectors.
         Word::HeavyHitters { .. } | Word::Approximate { .. } | Word::Pure { .. } => *noise == "discrete-laplace",
@@ -137,10 +137,11 @@ fn is_made_of(word: &Word, (noise, _): &Law) -> bool {
 
 /// Where a law is that of an event: the sum of all moves, that of their squares, and the largest, against those of its events. A law of no event is noise that
 /// nobody was charged for, unless its event is about all of a mechanism.
-fn by_law(moved: &[(Law, Cells)], events: &[Event], scope: &Scope) -> Vec<String> {
+fn by_law(moved: &[(RecordedLaw, Cells)], events: &[Event], scope: &Scope) -> Vec<String> {
     let additive = ["discrete-laplace", "discrete-gaussian", "sinh-normal"];
     let mut wrong: Vec<String> = smooth(moved, events, scope).into_iter().collect();
-    let mut laws: Vec<&Law> = moved.iter().map(|(law, _)| law).filter(|law| additive.contains(&law.0)).collect();
+    let mut laws: Vec<&RecordedLaw> =
+        moved.iter().map(|(law, _)| law).filter(|law| additive.contains(&law.0)).collect();
     laws.sort_by(|one, other| one.partial_cmp(other).unwrap());
     laws.dedup();
     for own in laws {
@@ -173,7 +174,7 @@ fn by_law(moved: &[(Law, Cells)], events: &[Event], scope: &Scope) -> Vec<String
 }
 
 /// Noise that follows the data: how many owners' steps lie between the two inputs. Two families stand in the plan as the (ε, δ) that they were calibrated to, with the same steps.
-fn smooth(moved: &[(Law, Cells)], events: &[Event], scope: &Scope) -> Option<String> {
+fn smooth(moved: &[(RecordedLaw, Cells)], events: &[Event], scope: &Scope) -> Option<String> {
     let is_pure = events.iter().any(|event| matches!(event.word(), Word::SmoothNoise(_)));
     // At (ε, δ) the same noise is charged as just that.
     let is_own = |word: &Word| match word {
@@ -189,10 +190,10 @@ fn smooth(moved: &[(Law, Cells)], events: &[Event], scope: &Scope) -> Option<Str
 }
 
 /// What was really moved as events, against those of the plan: in ε alone, in ρ and in δ.
-fn in_all(moved: &[(Law, Cells)], events: &[Event], scope: &Scope) -> Vec<String> {
+fn in_all(moved: &[(RecordedLaw, Cells)], events: &[Event], scope: &Scope) -> Vec<String> {
     let real: Vec<Event> =
         moved.iter().flat_map(|(law, cells)| cells.iter().filter_map(move |by| real(law, *by))).collect();
-    let (is, may) = (Spent::of(&real, &Scope::Presence).unwrap(), Spent::of(events, scope).unwrap());
+    let (is, may) = (Odometer::of(&real, &Scope::Presence).unwrap(), Odometer::of(events, scope).unwrap());
     let above = |is: Option<Exact>, may: Option<Exact>, slack: f64| match (is, may) {
         (_, None) => None,
         (None, Some(may)) => Some((f64::INFINITY, may.to_f64())),
@@ -212,7 +213,7 @@ fn in_all(moved: &[(Law, Cells)], events: &[Event], scope: &Scope) -> Vec<String
 }
 
 /// A move as an event; none for laws that are compared otherwise.
-fn real((name, parameters): &Law, by: f64) -> Option<Event> {
+fn real((name, parameters): &RecordedLaw, by: f64) -> Option<Event> {
     let word = match *name {
         "discrete-laplace" => Word::DiscreteLaplace { scale: Scale::new(parameters[0]).ok()? },
         "discrete-gaussian" => Word::DiscreteGaussian { sigma: Sigma::new(parameters[0]).ok()? },

@@ -4,7 +4,7 @@ mod views;
 
 use super::api::{on_files, sequence, typed};
 use super::call::Call;
-use super::{App, is_curator, problem};
+use super::{App, Reply, is_curator, problem};
 use crate::access::{self, Person, Role};
 use crate::refusal::{Refusal, RefusalKind};
 use axum::http::StatusCode;
@@ -14,8 +14,6 @@ use maud::{DOCTYPE, Markup, html};
 use scumble_engine::summary::document;
 use serde_json::Value;
 use std::sync::Arc;
-
-type Reply = Result<Response, Refusal>;
 
 const HTML: &str = "text/html; charset=utf-8";
 

@@ -1,6 +1,6 @@
 //! What stands on each page.
 
-use crate::access::Listed;
+use crate::access::AccessRecord;
 use crate::service::TableShown;
 use maud::{Markup, html};
 use scumble_engine::budget::{rounded_down, rounded_up};
@@ -377,7 +377,7 @@ fn heat(value: &Value) -> Markup {
 }
 
 /// Who has access.
-pub(super) fn people(people: &[Listed]) -> Markup {
+pub(super) fn people(people: &[AccessRecord]) -> Markup {
     let rows = people.iter().map(|one| {
         let button = match &one.revoked {
             Some(time) => html! { "revoked " (moment(time)) },
@@ -432,7 +432,7 @@ mod tests {
             "summary": { "releases": [one], "attributes": { evil: {}, "a,b": {} } }, "verdict": [evil],
             "attackers": [{ "release": evil }],
         });
-        let people = [Listed {
+        let people = [AccessRecord {
             name: evil.into(),
             role: crate::access::Role::Viewer,
             added: evil.into(),

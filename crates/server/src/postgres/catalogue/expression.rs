@@ -1,11 +1,11 @@
 //! Expressions over the tables of the catalogue: their values, and their types without any row.
 
 use super::function::{self, called};
-use super::query::{Names, query};
-use super::scope::{Nowhere, Scope, folded, last_word};
-use super::{World, length, tables};
-use crate::postgres::refused::{Refused, code};
-use crate::postgres::value::{PgType, Value};
+use super::query::{CommonTables, query};
+use super::scope::{EmptyScope, NameScope, folded, last_word};
+use super::{Catalogue, length, tables};
+use crate::postgres::refused::{SqlError, code};
+use crate::postgres::value::{CellValue, PgType};
 use sqlparser::ast::{
     AccessExpr, BinaryOperator, DataType, Expr, FunctionArguments, Subscript, UnaryOperator, Value as Literal,
 };
@@ -13,27 +13,31 @@ use std::cmp::Ordering;
 
 /// What an expression is evaluated in, besides its row.
 #[derive(Clone, Copy)]
-pub(super) struct Context<'c> {
-    pub world: &'c World<'c>,
-    pub names: &'c Names,
+pub(super) struct EvaluationContext<'c> {
+    pub world: &'c Catalogue<'c>,
+    pub names: &'c CommonTables,
 }
 
 /// The value of an expression; NULL where it is of a sort that is not known.
-pub(super) fn value_of(expression: &Expr, context: Context<'_>, scope: &Scope<'_>) -> Result<Value, Refused> {
+pub(super) fn value_of(
+    expression: &Expr,
+    context: EvaluationContext<'_>,
+    scope: &NameScope<'_>,
+) -> Result<CellValue, SqlError> {
     context.world.spend(1)?;
     context.world.weighed(evaluated(expression, context, scope)?)
 }
 
-fn evaluated(expression: &Expr, context: Context<'_>, scope: &Scope<'_>) -> Result<Value, Refused> {
+fn evaluated(expression: &Expr, context: EvaluationContext<'_>, scope: &NameScope<'_>) -> Result<CellValue, SqlError> {
     let of = |inner: &Expr| value_of(inner, context, scope);
-    let truth = |truth: bool| Ok(Value::Truth(truth));
+    let truth = |truth: bool| Ok(CellValue::Truth(truth));
     match expression {
         Expr::Identifier(name) => column(None, &folded(name), context, scope),
         Expr::CompoundIdentifier(words) => {
             let words: Vec<String> = words.iter().map(folded).collect();
             match &words[..] {
                 [.., table, name] => column(Some(table), name, context, scope),
-                _ => Ok(Value::Null),
+                _ => Ok(CellValue::Null),
             }
         }
         Expr::Value(value) => Ok(literal(&value.value)),
@@ -48,34 +52,37 @@ fn evaluated(expression: &Expr, context: Context<'_>, scope: &Scope<'_>) -> Resu
         }
         Expr::BinaryOp { left, op, right } => binary(left, op, right, context, scope),
         Expr::UnaryOp { op, expr } => Ok(match (op, of(expr)?) {
-            (UnaryOperator::Not, Value::Truth(truth)) => Value::Truth(!truth),
-            (UnaryOperator::Minus, Value::Whole(number)) => number.checked_neg().map_or(Value::Null, Value::Whole),
-            (UnaryOperator::Minus, Value::Number(number)) => Value::Number(-number),
+            (UnaryOperator::Not, CellValue::Truth(truth)) => CellValue::Truth(!truth),
+            (UnaryOperator::Minus, CellValue::Whole(number)) => {
+                number.checked_neg().map_or(CellValue::Null, CellValue::Whole)
+            }
+            (UnaryOperator::Minus, CellValue::Number(number)) => CellValue::Number(-number),
             (UnaryOperator::Plus, value) => value,
-            _ => Value::Null,
+            _ => CellValue::Null,
         }),
-        Expr::IsNull(inner) => truth(of(inner)? == Value::Null),
-        Expr::IsNotNull(inner) => truth(of(inner)? != Value::Null),
-        Expr::IsTrue(inner) => truth(of(inner)? == Value::Truth(true)),
-        Expr::IsNotTrue(inner) => truth(of(inner)? != Value::Truth(true)),
-        Expr::IsFalse(inner) => truth(of(inner)? == Value::Truth(false)),
-        Expr::IsNotFalse(inner) => truth(of(inner)? != Value::Truth(false)),
+        Expr::IsNull(inner) => truth(of(inner)? == CellValue::Null),
+        Expr::IsNotNull(inner) => truth(of(inner)? != CellValue::Null),
+        Expr::IsTrue(inner) => truth(of(inner)? == CellValue::Truth(true)),
+        Expr::IsNotTrue(inner) => truth(of(inner)? != CellValue::Truth(true)),
+        Expr::IsFalse(inner) => truth(of(inner)? == CellValue::Truth(false)),
+        Expr::IsNotFalse(inner) => truth(of(inner)? != CellValue::Truth(false)),
         Expr::IsDistinctFrom(left, right) => truth(!same(&of(left)?, &of(right)?)),
         Expr::IsNotDistinctFrom(left, right) => truth(same(&of(left)?, &of(right)?)),
         Expr::InList { expr, list, negated } => {
-            let list = list.iter().map(of).collect::<Result<Vec<_>, Refused>>()?;
+            let list = list.iter().map(of).collect::<Result<Vec<_>, SqlError>>()?;
             Ok(not_if(*negated, among(&of(expr)?, &list)))
         }
         Expr::InSubquery { expr, subquery, negated } => {
             let table = query(subquery, context.world, context.names, Some(scope))?;
-            let list: Vec<Value> = table.rows.iter().filter_map(|row| row.first().cloned()).collect();
+            let list: Vec<CellValue> = table.rows.iter().filter_map(|row| row.first().cloned()).collect();
             Ok(not_if(*negated, among(&of(expr)?, &list)))
         }
         Expr::Between { expr, negated, low, high } => {
             let (value, low, high) = (of(expr)?, of(low)?, of(high)?);
             let within = compare(&low, &value).zip(compare(&value, &high));
-            let within = within.map(|(low, high)| Value::Truth(low != Ordering::Greater && high != Ordering::Greater));
-            Ok(not_if(*negated, within.unwrap_or(Value::Null)))
+            let within =
+                within.map(|(low, high)| CellValue::Truth(low != Ordering::Greater && high != Ordering::Greater));
+            Ok(not_if(*negated, within.unwrap_or(CellValue::Null)))
         }
         Expr::Like { negated, expr, pattern, escape_char, .. } => {
             let escape = escape_char.as_ref().map(|value| &value.value);
@@ -121,7 +128,7 @@ fn evaluated(expression: &Expr, context: Context<'_>, scope: &Scope<'_>) -> Resu
                     return of(&when.result);
                 }
             }
-            else_result.as_ref().map_or(Ok(Value::Null), |result| of(result))
+            else_result.as_ref().map_or(Ok(CellValue::Null), |result| of(result))
         }
         Expr::Exists { subquery, negated } => {
             let table = query(subquery, context.world, context.names, Some(scope))?;
@@ -129,22 +136,22 @@ fn evaluated(expression: &Expr, context: Context<'_>, scope: &Scope<'_>) -> Resu
         }
         Expr::Subquery(subquery) => {
             let table = query(subquery, context.world, context.names, Some(scope))?;
-            Ok(table.rows.first().and_then(|row| row.first()).cloned().unwrap_or(Value::Null))
+            Ok(table.rows.first().and_then(|row| row.first()).cloned().unwrap_or(CellValue::Null))
         }
-        Expr::Array(array) => Ok(Value::List(array.elem.iter().map(of).collect::<Result<_, Refused>>()?)),
-        Expr::Tuple(list) => Ok(Value::List(list.iter().map(of).collect::<Result<_, Refused>>()?)),
+        Expr::Array(array) => Ok(CellValue::List(array.elem.iter().map(of).collect::<Result<_, SqlError>>()?)),
+        Expr::Tuple(list) => Ok(CellValue::List(list.iter().map(of).collect::<Result<_, SqlError>>()?)),
         Expr::CompoundFieldAccess { root, access_chain } => {
             let mut value = of(root)?;
             for access in access_chain {
                 value = match (value, access) {
-                    (Value::List(list), AccessExpr::Subscript(Subscript::Index { index })) => match of(index)? {
-                        Value::Whole(number) => {
+                    (CellValue::List(list), AccessExpr::Subscript(Subscript::Index { index })) => match of(index)? {
+                        CellValue::Whole(number) => {
                             let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
-                            index.and_then(|index| list.get(index)).cloned().unwrap_or(Value::Null)
+                            index.and_then(|index| list.get(index)).cloned().unwrap_or(CellValue::Null)
                         }
-                        _ => Value::Null,
+                        _ => CellValue::Null,
                     },
-                    _ => Value::Null,
+                    _ => CellValue::Null,
                 };
             }
             Ok(value)
@@ -158,45 +165,50 @@ fn evaluated(expression: &Expr, context: Context<'_>, scope: &Scope<'_>) -> Resu
             let letters = what.unwrap_or_else(|| " ".to_string());
             Ok(of(expr)?
                 .shown()
-                .map_or(Value::Null, |text| Value::text(text.trim_matches(|one: char| letters.contains(one)))))
+                .map_or(CellValue::Null, |text| CellValue::text(text.trim_matches(|one: char| letters.contains(one)))))
         }
         Expr::Position { expr, r#in } => Ok(match (of(expr)?.shown(), of(r#in)?.shown()) {
             (Some(part), Some(text)) => {
-                Value::Whole(text.find(&part).map_or(0, |index| text[..index].chars().count() as i64 + 1))
+                CellValue::Whole(text.find(&part).map_or(0, |index| text[..index].chars().count() as i64 + 1))
             }
-            _ => Value::Null,
+            _ => CellValue::Null,
         }),
         Expr::Function(function) => called(function, context, scope),
-        _ => Ok(Value::Null),
+        _ => Ok(CellValue::Null),
     }
 }
 
 /// A column, or one of the words that SQL writes like one.
-fn column(table: Option<&str>, name: &str, context: Context<'_>, scope: &Scope<'_>) -> Result<Value, Refused> {
+fn column(
+    table: Option<&str>,
+    name: &str,
+    context: EvaluationContext<'_>,
+    scope: &NameScope<'_>,
+) -> Result<CellValue, SqlError> {
     let world = context.world;
     if let Some(value) = scope.lookup(table, name, world)? {
         return Ok(value.clone());
     }
     match name {
-        "current_user" | "session_user" | "user" | "current_role" => Ok(Value::text(world.settings.user())),
-        "current_catalog" => Ok(Value::text(crate::postgres::settings::DATABASE)),
-        "current_schema" => Ok(Value::text("public")),
-        "current_timestamp" | "localtimestamp" => Ok(Value::Text(crate::postgres::value::now())),
+        "current_user" | "session_user" | "user" | "current_role" => Ok(CellValue::text(world.settings.user())),
+        "current_catalog" => Ok(CellValue::text(crate::postgres::settings::DATABASE)),
+        "current_schema" => Ok(CellValue::text("public")),
+        "current_timestamp" | "localtimestamp" => Ok(CellValue::Text(crate::postgres::value::now())),
         // Where there are tables, one of them might have had it.
-        _ if !scope.sources.is_empty() || scope.outer.is_some() => Ok(Value::Null),
-        _ => Err(Refused::new(code::NO_COLUMN, format!("there is no column '{name}': the query reads no table"))),
+        _ if !scope.sources.is_empty() || scope.outer.is_some() => Ok(CellValue::Null),
+        _ => Err(SqlError::new(code::NO_COLUMN, format!("there is no column '{name}': the query reads no table"))),
     }
 }
 
-fn literal(value: &Literal) -> Value {
+fn literal(value: &Literal) -> CellValue {
     match value {
         Literal::Number(digits, _) => match (digits.parse(), digits.parse()) {
-            (Ok(number), _) => Value::Whole(number),
-            (_, Ok(number)) => Value::Number(number),
-            _ => Value::Null,
+            (Ok(number), _) => CellValue::Whole(number),
+            (_, Ok(number)) => CellValue::Number(number),
+            _ => CellValue::Null,
         },
-        Literal::Boolean(truth) => Value::Truth(*truth),
-        other => other.clone().into_string().map_or(Value::Null, Value::Text),
+        Literal::Boolean(truth) => CellValue::Truth(*truth),
+        other => other.clone().into_string().map_or(CellValue::Null, CellValue::Text),
     }
 }
 
@@ -207,47 +219,47 @@ pub(super) fn type_name(kind: &DataType) -> String {
 }
 
 /// A value as another type. A name becomes the number of what it names, and a number the name.
-fn cast(value: Value, to: &str, world: &World<'_>) -> Value {
+fn cast(value: CellValue, to: &str, world: &Catalogue<'_>) -> CellValue {
     let unqualified = |text: &str| text.rsplit('.').next().unwrap_or_default().replace('"', "");
     match (to, value) {
-        (_, Value::Null) => Value::Null,
-        ("regclass", Value::Text(text)) => match text.parse() {
-            Ok(number) => Value::Whole(number),
+        (_, CellValue::Null) => CellValue::Null,
+        ("regclass", CellValue::Text(text)) => match text.parse() {
+            Ok(number) => CellValue::Whole(number),
             Err(_) => function::class(&unqualified(&text), world),
         },
-        ("regclass", Value::Whole(oid)) => {
+        ("regclass", CellValue::Whole(oid)) => {
             let found = tables::numbered(world).find(|(known, _)| *known == oid);
-            found.map_or(Value::Text(oid.to_string()), |(_, table)| Value::text(&table.name))
+            found.map_or(CellValue::Text(oid.to_string()), |(_, table)| CellValue::text(&table.name))
         }
-        ("regtype", Value::Text(text)) => function::type_number(&unqualified(&text)),
-        ("regtype", Value::Whole(oid)) => function::type_written(oid),
-        ("regnamespace", Value::Text(text)) => function::schema_number(&text),
-        ("regnamespace", Value::Whole(oid)) => {
+        ("regtype", CellValue::Text(text)) => function::type_number(&unqualified(&text)),
+        ("regtype", CellValue::Whole(oid)) => function::type_written(oid),
+        ("regnamespace", CellValue::Text(text)) => function::schema_number(&text),
+        ("regnamespace", CellValue::Whole(oid)) => {
             let found = tables::SCHEMAS.iter().find(|(known, _)| *known == oid);
-            found.map_or(Value::Null, |(_, name)| Value::text(*name))
+            found.map_or(CellValue::Null, |(_, name)| CellValue::text(*name))
         }
-        ("regproc" | "regprocedure", Value::Text(text)) => Value::Text(unqualified(&text)),
-        ("regrole", Value::Whole(_)) => Value::text(world.settings.user()),
-        ("bool" | "boolean", Value::Text(text)) => match text.to_lowercase().as_str() {
-            "t" | "true" | "1" | "on" | "yes" => Value::Truth(true),
-            "f" | "false" | "0" | "off" | "no" => Value::Truth(false),
-            _ => Value::Null,
+        ("regproc" | "regprocedure", CellValue::Text(text)) => CellValue::Text(unqualified(&text)),
+        ("regrole", CellValue::Whole(_)) => CellValue::text(world.settings.user()),
+        ("bool" | "boolean", CellValue::Text(text)) => match text.to_lowercase().as_str() {
+            "t" | "true" | "1" | "on" | "yes" => CellValue::Truth(true),
+            "f" | "false" | "0" | "off" | "no" => CellValue::Truth(false),
+            _ => CellValue::Null,
         },
-        ("bool" | "boolean", Value::Whole(number)) => Value::Truth(number != 0),
-        (to, Value::Truth(truth)) if is_whole(to) => Value::Whole(i64::from(truth)),
-        (to, Value::Text(text)) if is_whole(to) => text.trim().parse().map_or(Value::Null, Value::Whole),
-        (to, Value::Number(number)) if is_whole(to) => Value::Whole(number.round() as i64),
-        (to, Value::Text(text)) if is_number(to) => text.trim().parse().map_or(Value::Null, Value::Number),
-        (to, Value::Whole(number)) if is_number(to) => Value::Number(number as f64),
-        (to, value @ Value::List(_)) if to.ends_with("[]") => value,
-        (to, Value::Text(text)) if to.ends_with("[]") => Value::List(elements(&text)),
-        ("text" | "varchar" | "name", Value::Truth(truth)) => Value::text(if truth { "true" } else { "false" }),
+        ("bool" | "boolean", CellValue::Whole(number)) => CellValue::Truth(number != 0),
+        (to, CellValue::Truth(truth)) if is_whole(to) => CellValue::Whole(i64::from(truth)),
+        (to, CellValue::Text(text)) if is_whole(to) => text.trim().parse().map_or(CellValue::Null, CellValue::Whole),
+        (to, CellValue::Number(number)) if is_whole(to) => CellValue::Whole(number.round() as i64),
+        (to, CellValue::Text(text)) if is_number(to) => text.trim().parse().map_or(CellValue::Null, CellValue::Number),
+        (to, CellValue::Whole(number)) if is_number(to) => CellValue::Number(number as f64),
+        (to, value @ CellValue::List(_)) if to.ends_with("[]") => value,
+        (to, CellValue::Text(text)) if to.ends_with("[]") => CellValue::List(elements(&text)),
+        ("text" | "varchar" | "name", CellValue::Truth(truth)) => CellValue::text(if truth { "true" } else { "false" }),
         (to, value)
             if ["text", "name", "bpchar", "cstring"].contains(&to)
                 || to.starts_with("varchar")
                 || to.starts_with("char") =>
         {
-            value.shown().map_or(Value::Null, Value::Text)
+            value.shown().map_or(CellValue::Null, CellValue::Text)
         }
         (_, value) => value,
     }
@@ -262,21 +274,25 @@ fn is_number(kind: &str) -> bool {
 }
 
 /// How many bytes the elements of an array's text take, at most.
-fn listed(value: &Value) -> usize {
+fn listed(value: &CellValue) -> usize {
     match value {
-        Value::Text(text) => text.len() + 32 * text.matches(',').count(),
+        CellValue::Text(text) => text.len() + 32 * text.matches(',').count(),
         other => length(other),
     }
 }
 
 /// The elements of an array's text, without quotes.
-fn elements(text: &str) -> Vec<Value> {
+fn elements(text: &str) -> Vec<CellValue> {
     let inner = text.trim().trim_start_matches('{').trim_end_matches('}');
-    inner.split(',').filter(|part| !part.is_empty()).map(|part| Value::text(part.trim_matches('"'))).collect()
+    inner.split(',').filter(|part| !part.is_empty()).map(|part| CellValue::text(part.trim_matches('"'))).collect()
 }
 
 /// The list behind ANY and ALL: an array, the text of one, or the rows of a query.
-fn list_of(expression: &Expr, context: Context<'_>, scope: &Scope<'_>) -> Result<Vec<Value>, Refused> {
+fn list_of(
+    expression: &Expr,
+    context: EvaluationContext<'_>,
+    scope: &NameScope<'_>,
+) -> Result<Vec<CellValue>, SqlError> {
     let inner = match expression {
         Expr::Nested(inner) => inner,
         other => other,
@@ -288,8 +304,8 @@ fn list_of(expression: &Expr, context: Context<'_>, scope: &Scope<'_>) -> Result
     let value = value_of(inner, context, scope)?;
     context.world.weigh(listed(&value))?;
     Ok(match value {
-        Value::List(list) => list,
-        Value::Text(text) => elements(&text),
+        CellValue::List(list) => list,
+        CellValue::Text(text) => elements(&text),
         _ => Vec::new(),
     })
 }
@@ -298,14 +314,14 @@ fn binary(
     left: &Expr,
     op: &BinaryOperator,
     right: &Expr,
-    context: Context<'_>,
-    scope: &Scope<'_>,
-) -> Result<Value, Refused> {
+    context: EvaluationContext<'_>,
+    scope: &NameScope<'_>,
+) -> Result<CellValue, SqlError> {
     let first = value_of(left, context, scope)?;
     // What decides without the other side is not looked at further.
     match (op, &first) {
-        (BinaryOperator::And, Value::Truth(false)) => return Ok(Value::Truth(false)),
-        (BinaryOperator::Or, Value::Truth(true)) => return Ok(Value::Truth(true)),
+        (BinaryOperator::And, CellValue::Truth(false)) => return Ok(CellValue::Truth(false)),
+        (BinaryOperator::Or, CellValue::Truth(true)) => return Ok(CellValue::Truth(true)),
         _ => {}
     }
     let second = value_of(right, context, scope)?;
@@ -317,30 +333,39 @@ fn binary(
 }
 
 /// What is done with a text and a pattern takes as long as both are, multiplied.
-fn paid(value: &Value, others: &[Value], context: Context<'_>) -> Result<(), Refused> {
-    let long = |value: &Value| if matches!(value, Value::Text(_) | Value::List(_)) { length(value) } else { 0 };
+fn paid(value: &CellValue, others: &[CellValue], context: EvaluationContext<'_>) -> Result<(), SqlError> {
+    let long =
+        |value: &CellValue| if matches!(value, CellValue::Text(_) | CellValue::List(_)) { length(value) } else { 0 };
     let work = others.iter().map(|other| long(value).saturating_mul(long(other)) / 64);
     context.world.spend(work.fold(0, usize::saturating_add))
 }
 
-fn operated(left: &Value, op: &BinaryOperator, right: &Value, context: Context<'_>) -> Result<Value, Refused> {
-    let compared =
-        |holds: fn(Ordering) -> bool| compare(left, right).map_or(Value::Null, |order| Value::Truth(holds(order)));
+fn operated(
+    left: &CellValue,
+    op: &BinaryOperator,
+    right: &CellValue,
+    context: EvaluationContext<'_>,
+) -> Result<CellValue, SqlError> {
+    let compared = |holds: fn(Ordering) -> bool| {
+        compare(left, right).map_or(CellValue::Null, |order| CellValue::Truth(holds(order)))
+    };
     let whole = |compute: fn(i64, i64) -> Option<i64>| match (left, right) {
-        (Value::Whole(left), Value::Whole(right)) => compute(*left, *right).map_or(Value::Null, Value::Whole),
-        _ => Value::Null,
+        (CellValue::Whole(left), CellValue::Whole(right)) => {
+            compute(*left, *right).map_or(CellValue::Null, CellValue::Whole)
+        }
+        _ => CellValue::Null,
     };
     let matched = |ignores_case: bool| context.world.matched(left, right, ignores_case);
     Ok(match op {
         BinaryOperator::And => match (left, right) {
-            (Value::Truth(false), _) | (_, Value::Truth(false)) => Value::Truth(false),
-            (Value::Truth(true), Value::Truth(true)) => Value::Truth(true),
-            _ => Value::Null,
+            (CellValue::Truth(false), _) | (_, CellValue::Truth(false)) => CellValue::Truth(false),
+            (CellValue::Truth(true), CellValue::Truth(true)) => CellValue::Truth(true),
+            _ => CellValue::Null,
         },
         BinaryOperator::Or => match (left, right) {
-            (Value::Truth(true), _) | (_, Value::Truth(true)) => Value::Truth(true),
-            (Value::Truth(false), Value::Truth(false)) => Value::Truth(false),
-            _ => Value::Null,
+            (CellValue::Truth(true), _) | (_, CellValue::Truth(true)) => CellValue::Truth(true),
+            (CellValue::Truth(false), CellValue::Truth(false)) => CellValue::Truth(false),
+            _ => CellValue::Null,
         },
         BinaryOperator::Eq => compared(Ordering::is_eq),
         BinaryOperator::NotEq => compared(Ordering::is_ne),
@@ -373,47 +398,49 @@ fn operated(left: &Value, op: &BinaryOperator, right: &Value, context: Context<'
             Some("!~*") => not_if(true, matched(true)?),
             Some("~~") => liked(left, right, false),
             Some("!~~") => not_if(true, liked(left, right, false)),
-            _ => Value::Null,
+            _ => CellValue::Null,
         },
-        _ => Value::Null,
+        _ => CellValue::Null,
     })
 }
 
-fn joined(left: &Value, right: &Value) -> Value {
+fn joined(left: &CellValue, right: &CellValue) -> CellValue {
     match (left, right) {
-        (Value::List(left), Value::List(right)) => Value::List([&left[..], &right[..]].concat()),
-        (Value::List(list), one) | (one, Value::List(list)) if *one == Value::Null => Value::List(list.clone()),
+        (CellValue::List(left), CellValue::List(right)) => CellValue::List([&left[..], &right[..]].concat()),
+        (CellValue::List(list), one) | (one, CellValue::List(list)) if *one == CellValue::Null => {
+            CellValue::List(list.clone())
+        }
         (left, right) => match (left.shown(), right.shown()) {
-            (Some(left), Some(right)) => Value::Text(left + &right),
-            _ => Value::Null,
+            (Some(left), Some(right)) => CellValue::Text(left + &right),
+            _ => CellValue::Null,
         },
     }
 }
 
-pub(super) fn is_true(value: &Value) -> bool {
-    *value == Value::Truth(true)
+pub(super) fn is_true(value: &CellValue) -> bool {
+    *value == CellValue::Truth(true)
 }
 
-fn not_if(negated: bool, value: Value) -> Value {
+fn not_if(negated: bool, value: CellValue) -> CellValue {
     match value {
-        Value::Truth(truth) => Value::Truth(truth != negated),
+        CellValue::Truth(truth) => CellValue::Truth(truth != negated),
         other => other,
     }
 }
 
 /// Which of two values comes first; none where one is NULL, or where they cannot be compared.
-pub(super) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
+pub(super) fn compare(left: &CellValue, right: &CellValue) -> Option<Ordering> {
     match (left, right) {
-        (Value::Null, _) | (_, Value::Null) => None,
-        (Value::Truth(left), Value::Truth(right)) => Some(left.cmp(right)),
-        (Value::Whole(left), Value::Whole(right)) => Some(left.cmp(right)),
-        (Value::Text(left), Value::Text(right)) => Some(left.cmp(right)),
-        (Value::List(left), Value::List(right)) => {
+        (CellValue::Null, _) | (_, CellValue::Null) => None,
+        (CellValue::Truth(left), CellValue::Truth(right)) => Some(left.cmp(right)),
+        (CellValue::Whole(left), CellValue::Whole(right)) => Some(left.cmp(right)),
+        (CellValue::Text(left), CellValue::Text(right)) => Some(left.cmp(right)),
+        (CellValue::List(left), CellValue::List(right)) => {
             let unequal =
                 left.iter().zip(right).find_map(|(left, right)| compare(left, right).filter(|order| order.is_ne()));
             Some(unequal.unwrap_or(left.len().cmp(&right.len())))
         }
-        (Value::Truth(truth), Value::Text(text)) | (Value::Text(text), Value::Truth(truth)) => {
+        (CellValue::Truth(truth), CellValue::Text(text)) | (CellValue::Text(text), CellValue::Truth(truth)) => {
             let other = match text.to_lowercase().as_str() {
                 "t" | "true" | "on" | "1" => true,
                 "f" | "false" | "off" | "0" => false,
@@ -421,30 +448,30 @@ pub(super) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
             };
             Some(truth.cmp(&other))
         }
-        (Value::List(_), Value::Text(text)) => left.shown().map(|left| left.cmp(text)),
-        (Value::Text(text), Value::List(_)) => right.shown().map(|right| text.cmp(&right)),
+        (CellValue::List(_), CellValue::Text(text)) => left.shown().map(|left| left.cmp(text)),
+        (CellValue::Text(text), CellValue::List(_)) => right.shown().map(|right| text.cmp(&right)),
         _ => number(left)?.partial_cmp(&number(right)?),
     }
 }
 
 /// An order of all values, whatever they are, for sorting: `compare` knows none between a text and a number, and a sort by what is no order may panic.
-pub(super) fn ordered(left: &Value, right: &Value) -> Ordering {
-    let rank = |value: &Value| match value {
-        Value::Truth(_) => 0,
-        Value::Whole(_) | Value::Number(_) => 1,
-        Value::Text(_) => 2,
-        Value::List(_) => 3,
-        Value::Null => 4,
+pub(super) fn ordered(left: &CellValue, right: &CellValue) -> Ordering {
+    let rank = |value: &CellValue| match value {
+        CellValue::Truth(_) => 0,
+        CellValue::Whole(_) | CellValue::Number(_) => 1,
+        CellValue::Text(_) => 2,
+        CellValue::List(_) => 3,
+        CellValue::Null => 4,
     };
     match (left, right) {
-        (Value::Truth(left), Value::Truth(right)) => left.cmp(right),
-        (Value::Whole(left), Value::Whole(right)) => left.cmp(right),
+        (CellValue::Truth(left), CellValue::Truth(right)) => left.cmp(right),
+        (CellValue::Whole(left), CellValue::Whole(right)) => left.cmp(right),
         // Of a whole number and a rounded one that are equal as such, the whole one comes first.
-        (Value::Whole(left), Value::Number(right)) => (*left as f64).total_cmp(right).then(Ordering::Less),
-        (Value::Number(left), Value::Whole(right)) => left.total_cmp(&(*right as f64)).then(Ordering::Greater),
-        (Value::Number(left), Value::Number(right)) => left.total_cmp(right),
-        (Value::Text(left), Value::Text(right)) => left.cmp(right),
-        (Value::List(left), Value::List(right)) => {
+        (CellValue::Whole(left), CellValue::Number(right)) => (*left as f64).total_cmp(right).then(Ordering::Less),
+        (CellValue::Number(left), CellValue::Whole(right)) => left.total_cmp(&(*right as f64)).then(Ordering::Greater),
+        (CellValue::Number(left), CellValue::Number(right)) => left.total_cmp(right),
+        (CellValue::Text(left), CellValue::Text(right)) => left.cmp(right),
+        (CellValue::List(left), CellValue::List(right)) => {
             let unequal = left.iter().zip(right).map(|(left, right)| ordered(left, right)).find(|order| order.is_ne());
             unequal.unwrap_or(left.len().cmp(&right.len()))
         }
@@ -452,87 +479,91 @@ pub(super) fn ordered(left: &Value, right: &Value) -> Ordering {
     }
 }
 
-fn number(value: &Value) -> Option<f64> {
+fn number(value: &CellValue) -> Option<f64> {
     match value {
-        Value::Whole(number) => Some(*number as f64),
-        Value::Number(number) => Some(*number),
-        Value::Text(text) => text.trim().parse().ok(),
+        CellValue::Whole(number) => Some(*number as f64),
+        CellValue::Number(number) => Some(*number),
+        CellValue::Text(text) => text.trim().parse().ok(),
         _ => None,
     }
 }
 
-fn same(left: &Value, right: &Value) -> bool {
+fn same(left: &CellValue, right: &CellValue) -> bool {
     match (left, right) {
-        (Value::Null, Value::Null) => true,
+        (CellValue::Null, CellValue::Null) => true,
         _ => compare(left, right) == Some(Ordering::Equal),
     }
 }
 
-fn among(value: &Value, list: &[Value]) -> Value {
+fn among(value: &CellValue, list: &[CellValue]) -> CellValue {
     if list.iter().any(|one| compare(value, one) == Some(Ordering::Equal)) {
-        return Value::Truth(true);
+        return CellValue::Truth(true);
     }
-    match *value == Value::Null || list.contains(&Value::Null) {
-        true => Value::Null,
-        false => Value::Truth(false),
+    match *value == CellValue::Null || list.contains(&CellValue::Null) {
+        true => CellValue::Null,
+        false => CellValue::Truth(false),
     }
 }
 
-fn liked(value: &Value, pattern: &Value, ignores_case: bool) -> Value {
+fn liked(value: &CellValue, pattern: &CellValue, ignores_case: bool) -> CellValue {
     escaped_like(value, pattern, ignores_case, None)
 }
 
 /// `%` stands for any letters, `_` for one, and what follows a backslash, or the letter that ESCAPE names, for itself.
-fn escaped_like(value: &Value, pattern: &Value, ignores_case: bool, escape: Option<&Literal>) -> Value {
+fn escaped_like(value: &CellValue, pattern: &CellValue, ignores_case: bool, escape: Option<&Literal>) -> CellValue {
     let escape = match escape {
         Some(escape) => literal(escape).shown().and_then(|text| text.chars().next()),
         None => Some('\\'),
     };
-    let (Some(mut text), Some(mut pattern)) = (value.shown(), pattern.shown()) else { return Value::Null };
+    let (Some(mut text), Some(mut pattern)) = (value.shown(), pattern.shown()) else { return CellValue::Null };
     if ignores_case {
         (text, pattern) = (text.to_lowercase(), pattern.to_lowercase());
     }
     let text: Vec<char> = text.chars().collect();
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<PatternPart> = Vec::new();
     let mut letters = pattern.chars();
     while let Some(letter) = letters.next() {
         parts.push(match letter {
-            letter if Some(letter) == escape => Part::Letter(letters.next().unwrap_or(letter)),
-            '%' => Part::Any,
-            '_' => Part::One,
-            letter => Part::Letter(letter),
+            letter if Some(letter) == escape => PatternPart::Letter(letters.next().unwrap_or(letter)),
+            '%' => PatternPart::Any,
+            '_' => PatternPart::One,
+            letter => PatternPart::Letter(letter),
         });
     }
     // Where the last % was met, and how much of the text it stands for so far.
     let (mut here, mut part, mut back) = (0, 0, None);
     while here < text.len() {
         match parts.get(part) {
-            Some(Part::Any) => {
+            Some(PatternPart::Any) => {
                 back = Some((part, here));
                 part += 1;
             }
-            Some(Part::One) => (here, part) = (here + 1, part + 1),
-            Some(Part::Letter(letter)) if *letter == text[here] => (here, part) = (here + 1, part + 1),
+            Some(PatternPart::One) => (here, part) = (here + 1, part + 1),
+            Some(PatternPart::Letter(letter)) if *letter == text[here] => (here, part) = (here + 1, part + 1),
             _ => match back {
                 Some((any, start)) => {
                     back = Some((any, start + 1));
                     (here, part) = (start + 1, any + 1);
                 }
-                None => return Value::Truth(false),
+                None => return CellValue::Truth(false),
             },
         }
     }
-    Value::Truth(parts[part..].iter().all(|part| matches!(part, Part::Any)))
+    CellValue::Truth(parts[part..].iter().all(|part| matches!(part, PatternPart::Any)))
 }
 
-enum Part {
+enum PatternPart {
     Any,
     One,
     Letter(char),
 }
 
 /// The type of an expression, whatever the rows are.
-pub(super) fn kind_of(expression: &Expr, context: Context<'_>, scope: &Scope<'_>) -> Result<PgType, Refused> {
+pub(super) fn kind_of(
+    expression: &Expr,
+    context: EvaluationContext<'_>,
+    scope: &NameScope<'_>,
+) -> Result<PgType, SqlError> {
     context.world.spend(1)?;
     let of = |inner: &Expr| kind_of(inner, context, scope);
     Ok(match expression {
@@ -545,15 +576,15 @@ pub(super) fn kind_of(expression: &Expr, context: Context<'_>, scope: &Scope<'_>
             }
         }
         Expr::Value(value) => match literal(&value.value) {
-            Value::Whole(number) => {
+            CellValue::Whole(number) => {
                 if i32::try_from(number).is_ok() {
                     PgType::Int
                 } else {
                     PgType::Whole
                 }
             }
-            Value::Number(_) => PgType::Number,
-            Value::Truth(_) => PgType::Truth,
+            CellValue::Number(_) => PgType::Number,
+            CellValue::Truth(_) => PgType::Truth,
             _ => PgType::Text,
         },
         Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => of(inner)?,
@@ -609,7 +640,7 @@ pub(super) fn kind_of(expression: &Expr, context: Context<'_>, scope: &Scope<'_>
             let results = conditions.iter().map(|when| &when.result).chain(else_result.as_deref());
             let is_null = |result: &&Expr| matches!(result, Expr::Value(value) if value.value == Literal::Null);
             let known: Vec<&Expr> = results.filter(|result| !is_null(result)).collect();
-            let kinds = known.into_iter().map(of).collect::<Result<Vec<_>, Refused>>()?;
+            let kinds = known.into_iter().map(of).collect::<Result<Vec<_>, SqlError>>()?;
             match kinds.first() {
                 Some(first) if kinds.iter().all(|kind| kind == first) => *first,
                 _ => PgType::Text,
@@ -617,7 +648,7 @@ pub(super) fn kind_of(expression: &Expr, context: Context<'_>, scope: &Scope<'_>
         }
         Expr::Array(_) => PgType::Texts,
         Expr::Subquery(subquery) => {
-            let nowhere = Nowhere::default();
+            let nowhere = EmptyScope::default();
             let inner = nowhere.scope(Some(scope));
             let table = query(subquery, context.world, context.names, Some(&inner))?;
             table.columns.first().map_or(PgType::Text, |column| column.kind)

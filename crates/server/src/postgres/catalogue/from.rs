@@ -1,12 +1,12 @@
 //! FROM and WHERE: joins as nested loops, conditions as soon as what they need is there.
 
-use super::expression::{Context, compare, is_true, value_of};
+use super::expression::{EvaluationContext, compare, is_true, value_of};
 use super::function::rows_of;
 use super::query::query;
-use super::scope::{Nowhere, Row, Scope, Source, folded, last_word};
-use super::{ResultColumn, Table, World, length, weight};
-use crate::postgres::refused::Refused;
-use crate::postgres::value::{PgType, Value};
+use super::scope::{EmptyScope, FromTable, JoinedRow, NameScope, folded, last_word};
+use super::{Catalogue, ResultColumn, ResultTable, length, weight};
+use crate::postgres::refused::SqlError;
+use crate::postgres::value::{CellValue, PgType};
 use sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArguments, JoinConstraint, JoinOperator, ObjectName, TableAlias,
     TableFactor, TableWithJoins, visit_expressions,
@@ -23,7 +23,7 @@ pub(super) const MOST_SOURCES: usize = 24;
 const KEPT_ROW: usize = 8;
 
 /// How a table is joined to those before it.
-pub(super) struct Step<'q> {
+pub(super) struct JoinStep<'q> {
     keeps_left: bool,
     on: Vec<&'q Expr>,
     using: Vec<String>,
@@ -32,12 +32,12 @@ pub(super) struct Step<'q> {
 /// Adds a table and those that are joined to it.
 pub(super) fn joined<'q>(
     from: &'q TableWithJoins,
-    sources: &mut Vec<Source>,
-    steps: &mut Vec<Step<'q>>,
-    context: Context<'_>,
-    outer: Option<&Scope<'_>>,
-) -> Result<(), Refused> {
-    let plain = || Step { keeps_left: false, on: Vec::new(), using: Vec::new() };
+    sources: &mut Vec<FromTable>,
+    steps: &mut Vec<JoinStep<'q>>,
+    context: EvaluationContext<'_>,
+    outer: Option<&NameScope<'_>>,
+) -> Result<(), SqlError> {
+    let plain = || JoinStep { keeps_left: false, on: Vec::new(), using: Vec::new() };
     factor(&from.relation, plain(), sources, steps, context, outer)?;
     for join in &from.joins {
         let (keeps_left, constraint) = match &join.join_operator {
@@ -50,7 +50,7 @@ pub(super) fn joined<'q>(
             | JoinOperator::CrossJoin(constraint) => (false, Some(constraint)),
             _ => (false, None),
         };
-        let mut step = Step { keeps_left, ..plain() };
+        let mut step = JoinStep { keeps_left, ..plain() };
         match constraint {
             Some(JoinConstraint::On(condition)) => step.on.push(condition),
             Some(JoinConstraint::Using(columns)) => step.using = columns.iter().map(last_word).collect(),
@@ -63,12 +63,12 @@ pub(super) fn joined<'q>(
 
 fn factor<'q>(
     factor: &'q TableFactor,
-    step: Step<'q>,
-    sources: &mut Vec<Source>,
-    steps: &mut Vec<Step<'q>>,
-    context: Context<'_>,
-    outer: Option<&Scope<'_>>,
-) -> Result<(), Refused> {
+    step: JoinStep<'q>,
+    sources: &mut Vec<FromTable>,
+    steps: &mut Vec<JoinStep<'q>>,
+    context: EvaluationContext<'_>,
+    outer: Option<&NameScope<'_>>,
+) -> Result<(), SqlError> {
     let (default, table, alias) = match factor {
         TableFactor::Table { name, alias, args: None, .. } => {
             let words: Vec<String> = name.0.iter().filter_map(|part| part.as_ident()).map(folded).collect();
@@ -88,10 +88,10 @@ fn factor<'q>(
             (last_word(name), function(name, args, context, outer)?, alias)
         }
         TableFactor::UNNEST { alias, array_exprs, .. } => {
-            let nowhere = Nowhere::default();
+            let nowhere = EmptyScope::default();
             let scope = nowhere.scope(outer);
             let list = array_exprs.first().map(|list| value_of(list, context, &scope)).transpose()?;
-            let cells = if let Some(Value::List(list)) = list { list } else { Vec::new() };
+            let cells = if let Some(CellValue::List(list)) = list { list } else { Vec::new() };
             ("unnest".to_string(), Rc::new(one_column("unnest", cells)), alias)
         }
         TableFactor::Derived { subquery, alias, .. } => {
@@ -107,12 +107,12 @@ fn factor<'q>(
             }
             return Ok(());
         }
-        _ => (String::new(), Rc::new(Table::default()), &None),
+        _ => (String::new(), Rc::new(ResultTable::default()), &None),
     };
     let table = renamed(table, alias.as_ref(), context.world)?;
     // Its rows are looked through for what they can be joined by.
     context.world.spend(1 + table.rows.len() / 16)?;
-    sources.push(Source { alias: alias.as_ref().map_or(default, |alias| folded(&alias.name)), table });
+    sources.push(FromTable { alias: alias.as_ref().map_or(default, |alias| folded(&alias.name)), table });
     steps.push(step);
     Ok(())
 }
@@ -121,23 +121,30 @@ fn factor<'q>(
 fn function(
     name: &ObjectName,
     arguments: &[FunctionArg],
-    context: Context<'_>,
-    outer: Option<&Scope<'_>>,
-) -> Result<Rc<Table>, Refused> {
-    let nowhere = Nowhere::default();
+    context: EvaluationContext<'_>,
+    outer: Option<&NameScope<'_>>,
+) -> Result<Rc<ResultTable>, SqlError> {
+    let nowhere = EmptyScope::default();
     let scope = nowhere.scope(outer);
     let name = last_word(name);
     let cells = rows_of(&name, arguments, context, &scope)?;
     Ok(Rc::new(one_column(&name, cells)))
 }
 
-fn one_column(name: &str, cells: Vec<Value>) -> Table {
-    let kind = if cells.iter().all(|cell| matches!(cell, Value::Whole(_))) { PgType::Int } else { PgType::Text };
-    Table { columns: vec![ResultColumn::new(name, kind)], rows: cells.into_iter().map(|cell| vec![cell]).collect() }
+fn one_column(name: &str, cells: Vec<CellValue>) -> ResultTable {
+    let kind = if cells.iter().all(|cell| matches!(cell, CellValue::Whole(_))) { PgType::Int } else { PgType::Text };
+    ResultTable {
+        columns: vec![ResultColumn::new(name, kind)],
+        rows: cells.into_iter().map(|cell| vec![cell]).collect(),
+    }
 }
 
 /// The table with the names that an alias gives its columns.
-pub(super) fn renamed(table: Rc<Table>, alias: Option<&TableAlias>, world: &World<'_>) -> Result<Rc<Table>, Refused> {
+pub(super) fn renamed(
+    table: Rc<ResultTable>,
+    alias: Option<&TableAlias>,
+    world: &Catalogue<'_>,
+) -> Result<Rc<ResultTable>, SqlError> {
     let names: Vec<String> =
         alias.into_iter().flat_map(|alias| &alias.columns).map(|column| folded(&column.name)).collect();
     if names.is_empty() {
@@ -155,41 +162,41 @@ pub(super) fn renamed(table: Rc<Table>, alias: Option<&TableAlias>, world: &Worl
 }
 
 /// The rows of FROM for which its conditions hold.
-pub(super) struct Joining<'j> {
-    steps: &'j [Step<'j>],
+pub(super) struct JoinSearch<'j> {
+    steps: &'j [JoinStep<'j>],
     /// The parts of WHERE, with the table at which all that they need is there.
     parts: Vec<(usize, &'j Expr)>,
     /// For each table, how its rows are found that can be joined, where that can be told.
-    indices: Vec<Option<Index<'j>>>,
-    context: Context<'j>,
-    scope: &'j Scope<'j>,
-    found: Vec<Row>,
+    indices: Vec<Option<JoinIndex<'j>>>,
+    context: EvaluationContext<'j>,
+    scope: &'j NameScope<'j>,
+    found: Vec<JoinedRow>,
 }
 
 /// The rows of a table by the numbers in one of its columns, and what that column must be equal to.
-struct Index<'j> {
+struct JoinIndex<'j> {
     equal_to: &'j Expr,
     rows: HashMap<i64, Vec<usize>>,
 }
 
-impl<'j> Joining<'j> {
+impl<'j> JoinSearch<'j> {
     pub fn new(
         condition: Option<&'j Expr>,
-        steps: &'j [Step<'j>],
-        context: Context<'j>,
-        scope: &'j Scope<'j>,
-    ) -> Result<Self, Refused> {
+        steps: &'j [JoinStep<'j>],
+        context: EvaluationContext<'j>,
+        scope: &'j NameScope<'j>,
+    ) -> Result<Self, SqlError> {
         let world = context.world;
         let mut parts = Vec::new();
         condition.into_iter().for_each(|condition| conjuncts(condition, &mut parts));
-        let place = |part: &'j Expr| -> Result<(usize, &'j Expr), Refused> { Ok((needed(part, scope, world)?, part)) };
-        let parts = parts.into_iter().map(place).collect::<Result<Vec<_>, Refused>>()?;
+        let place = |part: &'j Expr| -> Result<(usize, &'j Expr), SqlError> { Ok((needed(part, scope, world)?, part)) };
+        let parts = parts.into_iter().map(place).collect::<Result<Vec<_>, SqlError>>()?;
         let indices = steps.iter().enumerate().map(|(place, step)| index(place, step, &parts, scope, world));
-        let indices = indices.collect::<Result<Vec<_>, Refused>>()?;
+        let indices = indices.collect::<Result<Vec<_>, SqlError>>()?;
         Ok(Self { steps, parts, indices, context, scope, found: Vec::new() })
     }
 
-    pub fn rows(mut self) -> Result<Vec<Row>, Refused> {
+    pub fn rows(mut self) -> Result<Vec<JoinedRow>, SqlError> {
         if self.scope.sources.is_empty() {
             let holds = self.holds(0, &[])?;
             return Ok(if holds { vec![Vec::new()] } else { Vec::new() });
@@ -204,18 +211,18 @@ impl<'j> Joining<'j> {
     }
 
     /// The rows of the next table that can be joined to this one, and perhaps some others.
-    fn candidates(&self, place: usize, row: &[Option<usize>]) -> Result<Vec<usize>, Refused> {
+    fn candidates(&self, place: usize, row: &[Option<usize>]) -> Result<Vec<usize>, SqlError> {
         let all = || (0..self.scope.sources[place].table.rows.len()).collect();
         let Some(index) = &self.indices[place] else { return Ok(all()) };
         Ok(match value_of(index.equal_to, self.context, &self.at(row))? {
-            Value::Whole(number) => index.rows.get(&number).cloned().unwrap_or_default(),
-            Value::Null => Vec::new(),
+            CellValue::Whole(number) => index.rows.get(&number).cloned().unwrap_or_default(),
+            CellValue::Null => Vec::new(),
             _ => all(),
         })
     }
 
     /// All rows that begin with this one.
-    fn extend(&mut self, row: &mut Row) -> Result<(), Refused> {
+    fn extend(&mut self, row: &mut JoinedRow) -> Result<(), SqlError> {
         let place = row.len();
         if place == self.scope.sources.len() {
             // It is kept in memory, and again in its group and in the result.
@@ -246,15 +253,15 @@ impl<'j> Joining<'j> {
         Ok(())
     }
 
-    fn at<'r>(&self, row: &'r [Option<usize>]) -> Scope<'r>
+    fn at<'r>(&self, row: &'r [Option<usize>]) -> NameScope<'r>
     where
         'j: 'r,
     {
-        let Scope { sources, counters, outer, .. } = self.scope;
-        Scope { sources, row, group: None, counters, outer: *outer }
+        let NameScope { sources, counters, outer, .. } = self.scope;
+        NameScope { sources, row, group: None, counters, outer: *outer }
     }
 
-    fn joins(&self, place: usize, row: &[Option<usize>]) -> Result<bool, Refused> {
+    fn joins(&self, place: usize, row: &[Option<usize>]) -> Result<bool, SqlError> {
         let step = &self.steps[place];
         let scope = self.at(row);
         for condition in &step.on {
@@ -263,7 +270,7 @@ impl<'j> Joining<'j> {
             }
         }
         for column in &step.using {
-            let before = Scope { sources: &scope.sources[..place], ..self.at(&row[..place]) };
+            let before = NameScope { sources: &scope.sources[..place], ..self.at(&row[..place]) };
             let world = self.context.world;
             let own = scope.lookup(Some(&scope.sources[place].alias), column, world)?;
             let Some((left, right)) = before.lookup(None, column, world)?.zip(own) else { return Ok(false) };
@@ -275,7 +282,7 @@ impl<'j> Joining<'j> {
         Ok(true)
     }
 
-    fn holds(&self, place: usize, row: &[Option<usize>]) -> Result<bool, Refused> {
+    fn holds(&self, place: usize, row: &[Option<usize>]) -> Result<bool, SqlError> {
         let scope = self.at(row);
         for (_, part) in self.parts.iter().filter(|(needed, _)| *needed == place) {
             if !is_true(&value_of(part, self.context, &scope)?) {
@@ -289,11 +296,11 @@ impl<'j> Joining<'j> {
 /// How the rows of a table are found, if some condition says that a column of numbers is equal to something of the tables before it.
 fn index<'j>(
     place: usize,
-    step: &Step<'j>,
+    step: &JoinStep<'j>,
     parts: &[(usize, &'j Expr)],
-    scope: &Scope<'_>,
-    world: &World<'_>,
-) -> Result<Option<Index<'j>>, Refused> {
+    scope: &NameScope<'_>,
+    world: &Catalogue<'_>,
+) -> Result<Option<JoinIndex<'j>>, SqlError> {
     let mut conditions = Vec::new();
     step.on.iter().copied().for_each(|condition| conjuncts(condition, &mut conditions));
     // What WHERE says does not decide whether a row has a partner.
@@ -314,13 +321,13 @@ fn index<'j>(
             let mut are_numbers = column < table.columns.len();
             for (index, row) in table.rows.iter().enumerate() {
                 match row.get(column) {
-                    Some(Value::Whole(number)) => rows.entry(*number).or_default().push(index),
-                    Some(Value::Null) => {}
+                    Some(CellValue::Whole(number)) => rows.entry(*number).or_default().push(index),
+                    Some(CellValue::Null) => {}
                     _ => are_numbers = false,
                 }
             }
             if are_numbers {
-                return Ok(Some(Index { equal_to, rows }));
+                return Ok(Some(JoinIndex { equal_to, rows }));
             }
         }
     }
@@ -328,7 +335,11 @@ fn index<'j>(
 }
 
 /// The column that an expression is.
-fn own_column(expression: &Expr, scope: &Scope<'_>, world: &World<'_>) -> Result<Option<(usize, usize)>, Refused> {
+fn own_column(
+    expression: &Expr,
+    scope: &NameScope<'_>,
+    world: &Catalogue<'_>,
+) -> Result<Option<(usize, usize)>, SqlError> {
     match expression {
         Expr::Identifier(name) => scope.place(None, &folded(name), world),
         Expr::CompoundIdentifier(words) => {
@@ -355,7 +366,7 @@ fn conjuncts<'q>(condition: &'q Expr, parts: &mut Vec<&'q Expr>) {
 }
 
 /// The last table that a condition needs; all of them, where it has a query inside.
-fn needed(condition: &Expr, scope: &Scope<'_>, world: &World<'_>) -> Result<usize, Refused> {
+fn needed(condition: &Expr, scope: &NameScope<'_>, world: &Catalogue<'_>) -> Result<usize, SqlError> {
     let last = scope.sources.len().saturating_sub(1);
     let mut needed = 0;
     let visited = visit_expressions(condition, |part| {

@@ -1,12 +1,12 @@
 //! The functions that the catalogue's queries call. What is not here is NULL.
 
-use super::expression::{Context, compare, is_true, value_of};
+use super::expression::{EvaluationContext, compare, is_true, value_of};
 use super::query::query;
-use super::scope::{Row, Scope, last_word};
-use super::{World, length, tables};
-use crate::postgres::refused::{Refused, code};
+use super::scope::{JoinedRow, NameScope, last_word};
+use super::{Catalogue, length, tables};
+use crate::postgres::refused::{SqlError, code};
 use crate::postgres::settings::{DATABASE, VERSION};
-use crate::postgres::value::{PgType, Value, now};
+use crate::postgres::value::{CellValue, PgType, now};
 use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, WindowType};
 use std::cmp::Ordering;
 
@@ -22,13 +22,17 @@ pub(super) fn is_aggregate(name: &str) -> bool {
 }
 
 /// The value of a call.
-pub(super) fn called(function: &Function, context: Context<'_>, scope: &Scope<'_>) -> Result<Value, Refused> {
+pub(super) fn called(
+    function: &Function,
+    context: EvaluationContext<'_>,
+    scope: &NameScope<'_>,
+) -> Result<CellValue, SqlError> {
     let name = last_word(&function.name);
     let arguments = match &function.args {
         FunctionArguments::Subquery(subquery) => {
             let table = query(subquery, context.world, context.names, Some(scope))?;
             let list = table.rows.iter().filter_map(|row| row.first().cloned()).collect();
-            return Ok(if name == "array" { Value::List(list) } else { Value::Null });
+            return Ok(if name == "array" { CellValue::List(list) } else { CellValue::Null });
         }
         FunctionArguments::List(list) => &list.args[..],
         FunctionArguments::None => &[],
@@ -40,17 +44,17 @@ pub(super) fn called(function: &Function, context: Context<'_>, scope: &Scope<'_
         return aggregate(&name, arguments, context, scope);
     }
     let values = arguments.iter().filter_map(plain).map(|argument| value_of(argument, context, scope));
-    let values = values.collect::<Result<Vec<_>, Refused>>()?;
+    let values = values.collect::<Result<Vec<_>, SqlError>>()?;
     context.world.weigh(made(&name, &values))?;
     Ok(value(&name, &values, context.world))
 }
 
 /// How many bytes a function is about to make of its arguments, at most; [`value`] sees to REPLACE itself.
-fn made(name: &str, values: &[Value]) -> usize {
+fn made(name: &str, values: &[CellValue]) -> usize {
     let all = values.iter().map(length).fold(0, usize::saturating_add);
     match (name, values) {
-        ("array_to_string", [Value::List(list), between, ..]) => all + list.len().saturating_mul(length(between)),
-        ("string_to_array", [Value::Text(text), Value::Text(between), ..]) if !between.is_empty() => {
+        ("array_to_string", [CellValue::List(list), between, ..]) => all + list.len().saturating_mul(length(between)),
+        ("string_to_array", [CellValue::Text(text), CellValue::Text(between), ..]) if !between.is_empty() => {
             all + 32 * (1 + text.matches(between.as_str()).count())
         }
         _ => all,
@@ -67,10 +71,15 @@ pub(super) fn plain(argument: &FunctionArg) -> Option<&Expr> {
 }
 
 /// `row_number()`: how many rows with the same values of PARTITION BY came so far. Other window functions are NULL.
-fn counted(name: &str, window: &WindowType, context: Context<'_>, scope: &Scope<'_>) -> Result<Value, Refused> {
-    let WindowType::WindowSpec(window) = window else { return Ok(Value::Null) };
+fn counted(
+    name: &str,
+    window: &WindowType,
+    context: EvaluationContext<'_>,
+    scope: &NameScope<'_>,
+) -> Result<CellValue, SqlError> {
+    let WindowType::WindowSpec(window) = window else { return Ok(CellValue::Null) };
     if name != "row_number" {
-        return Ok(Value::Null);
+        return Ok(CellValue::Null);
     }
     context.world.spend(8)?;
     let mut key = window.to_string();
@@ -81,42 +90,50 @@ fn counted(name: &str, window: &WindowType, context: Context<'_>, scope: &Scope<
     let mut counters = scope.counters.borrow_mut();
     let count = counters.entry(key).or_insert(0);
     *count += 1;
-    Ok(Value::Whole(*count))
+    Ok(CellValue::Whole(*count))
 }
 
-fn aggregate(name: &str, arguments: &[FunctionArg], context: Context<'_>, scope: &Scope<'_>) -> Result<Value, Refused> {
+fn aggregate(
+    name: &str,
+    arguments: &[FunctionArg],
+    context: EvaluationContext<'_>,
+    scope: &NameScope<'_>,
+) -> Result<CellValue, SqlError> {
     let alone = [scope.row.to_vec()];
-    let rows: &[Row] = scope.group.unwrap_or(&alone);
+    let rows: &[JoinedRow] = scope.group.unwrap_or(&alone);
     let arguments: Vec<&Expr> = arguments.iter().filter_map(plain).collect();
     let of = |argument: &Expr| {
         let values = rows.iter().map(|row| {
-            let here = Scope { sources: scope.sources, row, group: None, counters: scope.counters, outer: scope.outer };
+            let here =
+                NameScope { sources: scope.sources, row, group: None, counters: scope.counters, outer: scope.outer };
             value_of(argument, context, &here)
         });
-        values.collect::<Result<Vec<_>, Refused>>()
+        values.collect::<Result<Vec<_>, SqlError>>()
     };
     let Some(first) = arguments.first() else {
-        return Ok(if name == "count" { Value::Whole(rows.len() as i64) } else { Value::Null });
+        return Ok(if name == "count" { CellValue::Whole(rows.len() as i64) } else { CellValue::Null });
     };
-    let values: Vec<Value> = of(first)?.into_iter().filter(|value| *value != Value::Null).collect();
+    let values: Vec<CellValue> = of(first)?.into_iter().filter(|value| *value != CellValue::Null).collect();
     let best = |wanted: Ordering| {
-        let better = |best: Value, value: Value| if compare(&value, &best) == Some(wanted) { value } else { best };
-        values.clone().into_iter().reduce(better).unwrap_or(Value::Null)
+        let better =
+            |best: CellValue, value: CellValue| if compare(&value, &best) == Some(wanted) { value } else { best };
+        values.clone().into_iter().reduce(better).unwrap_or(CellValue::Null)
     };
     Ok(match name {
-        "count" => Value::Whole(values.len() as i64),
+        "count" => CellValue::Whole(values.len() as i64),
         "min" => best(Ordering::Less),
         "max" => best(Ordering::Greater),
-        "bool_or" if !values.is_empty() => Value::Truth(values.iter().any(is_true)),
-        "bool_and" | "every" if !values.is_empty() => Value::Truth(values.iter().all(is_true)),
-        "array_agg" if !values.is_empty() => Value::List(values),
+        "bool_or" if !values.is_empty() => CellValue::Truth(values.iter().any(is_true)),
+        "bool_and" | "every" if !values.is_empty() => CellValue::Truth(values.iter().all(is_true)),
+        "array_agg" if !values.is_empty() => CellValue::List(values),
         "sum" if !values.is_empty() => {
-            let whole = values.iter().map(|value| if let Value::Whole(number) = value { Some(*number) } else { None });
+            let whole =
+                values.iter().map(|value| if let CellValue::Whole(number) = value { Some(*number) } else { None });
             // An i128 holds the sum of as many rows as there can be.
             match whole.map(|number| number.map(i128::from)).sum::<Option<i128>>().map(i64::try_from) {
-                Some(Ok(sum)) => Value::Whole(sum),
-                Some(Err(_)) => return Err(Refused::new(code::OUT_OF_RANGE, "a sum does not fit a BIGINT")),
-                None => Value::Null,
+                Some(Ok(sum)) => CellValue::Whole(sum),
+                Some(Err(_)) => return Err(SqlError::new(code::OUT_OF_RANGE, "a sum does not fit a BIGINT")),
+                None => CellValue::Null,
             }
         }
         "string_agg" if !values.is_empty() => {
@@ -124,10 +141,10 @@ fn aggregate(name: &str, arguments: &[FunctionArg], context: Context<'_>, scope:
             let between = between.and_then(|between| between.shown()).unwrap_or_default();
             let length = values.iter().map(|value| length(value).saturating_add(between.len()));
             context.world.weigh(length.fold(0, usize::saturating_add))?;
-            let shown: Vec<String> = values.iter().filter_map(Value::shown).collect();
-            Value::Text(shown.join(&between))
+            let shown: Vec<String> = values.iter().filter_map(CellValue::shown).collect();
+            CellValue::Text(shown.join(&between))
         }
-        _ => Value::Null,
+        _ => CellValue::Null,
     })
 }
 
@@ -135,18 +152,18 @@ fn aggregate(name: &str, arguments: &[FunctionArg], context: Context<'_>, scope:
 pub(super) fn rows_of(
     name: &str,
     arguments: &[FunctionArg],
-    context: Context<'_>,
-    scope: &Scope<'_>,
-) -> Result<Vec<Value>, Refused> {
+    context: EvaluationContext<'_>,
+    scope: &NameScope<'_>,
+) -> Result<Vec<CellValue>, SqlError> {
     let values = arguments.iter().filter_map(plain).map(|argument| value_of(argument, context, scope));
-    let values = values.collect::<Result<Vec<_>, Refused>>()?;
+    let values = values.collect::<Result<Vec<_>, SqlError>>()?;
     Ok(match (name, &values[..]) {
-        ("generate_series", [Value::Whole(from), Value::Whole(to), ..]) => {
+        ("generate_series", [CellValue::Whole(from), CellValue::Whole(to), ..]) => {
             let to = (*to).min(from.saturating_add(MOST_ROWS));
             context.world.spend(usize::try_from(to.saturating_sub(*from)).unwrap_or(0))?;
-            (*from..=to).map(Value::Whole).collect()
+            (*from..=to).map(CellValue::Whole).collect()
         }
-        ("unnest", [Value::List(list), ..]) => {
+        ("unnest", [CellValue::List(list), ..]) => {
             context.world.spend(list.len())?;
             list.clone()
         }
@@ -154,25 +171,25 @@ pub(super) fn rows_of(
     })
 }
 
-fn value(name: &str, values: &[Value], world: &World<'_>) -> Value {
-    let text = |index: usize| values.get(index).and_then(Value::shown);
-    let mapped = |map: &dyn Fn(String) -> Value| text(0).map_or(Value::Null, map);
+fn value(name: &str, values: &[CellValue], world: &Catalogue<'_>) -> CellValue {
+    let text = |index: usize| values.get(index).and_then(CellValue::shown);
+    let mapped = |map: &dyn Fn(String) -> CellValue| text(0).map_or(CellValue::Null, map);
     match (name, values) {
         ("version", _) => {
-            Value::text(format!("PostgreSQL {VERSION} (Scumble {}: answers have noise)", env!("CARGO_PKG_VERSION")))
+            CellValue::text(format!("PostgreSQL {VERSION} (Scumble {}: answers have noise)", env!("CARGO_PKG_VERSION")))
         }
-        ("current_database" | "current_catalog", _) => Value::text(DATABASE),
-        ("current_schema", _) => Value::text("public"),
+        ("current_database" | "current_catalog", _) => CellValue::text(DATABASE),
+        ("current_schema", _) => CellValue::text("public"),
         ("current_schemas", [implicit, ..]) => {
             let names = if is_true(implicit) { &["pg_catalog", "public"][..] } else { &["public"][..] };
-            Value::List(names.iter().map(|name| Value::text(*name)).collect())
+            CellValue::List(names.iter().map(|name| CellValue::text(*name)).collect())
         }
         ("current_user" | "session_user" | "user" | "current_role" | "pg_get_userbyid", _) => {
-            Value::text(world.settings.user())
+            CellValue::text(world.settings.user())
         }
-        ("current_setting", _) => mapped(&|name| world.settings.get(&name).map_or(Value::Null, Value::Text)),
+        ("current_setting", _) => mapped(&|name| world.settings.get(&name).map_or(CellValue::Null, CellValue::Text)),
         // It is said and not done: what matters is set by SET.
-        ("set_config", _) => text(1).map_or(Value::Null, Value::Text),
+        ("set_config", _) => text(1).map_or(CellValue::Null, CellValue::Text),
         (
             "now"
             | "current_timestamp"
@@ -181,93 +198,97 @@ fn value(name: &str, values: &[Value], world: &World<'_>) -> Value {
             | "statement_timestamp"
             | "transaction_timestamp",
             _,
-        ) => Value::Text(now()),
-        ("pg_backend_pid", _) => Value::Whole(1),
-        ("pg_encoding_to_char", _) => Value::text("UTF8"),
-        ("pg_client_encoding" | "getdatabaseencoding", _) => Value::text("UTF8"),
-        ("pg_is_in_recovery" | "pg_is_other_temp_schema" | "pg_is_wal_replay_paused", _) => Value::Truth(false),
-        (name, _) if name.starts_with("has_") && name.ends_with("_privilege") => Value::Truth(true),
-        (name, _) if name.starts_with("pg_") && name.ends_with("_is_visible") => Value::Truth(true),
-        ("format_type", [Value::Whole(oid), ..]) => type_written(*oid),
+        ) => CellValue::Text(now()),
+        ("pg_backend_pid", _) => CellValue::Whole(1),
+        ("pg_encoding_to_char", _) => CellValue::text("UTF8"),
+        ("pg_client_encoding" | "getdatabaseencoding", _) => CellValue::text("UTF8"),
+        ("pg_is_in_recovery" | "pg_is_other_temp_schema" | "pg_is_wal_replay_paused", _) => CellValue::Truth(false),
+        (name, _) if name.starts_with("has_") && name.ends_with("_privilege") => CellValue::Truth(true),
+        (name, _) if name.starts_with("pg_") && name.ends_with("_is_visible") => CellValue::Truth(true),
+        ("format_type", [CellValue::Whole(oid), ..]) => type_written(*oid),
         ("to_regclass", _) => mapped(&|name| class(name.rsplit('.').next().unwrap_or_default(), world)),
         ("to_regtype", _) => mapped(&|name| type_number(name.rsplit('.').next().unwrap_or_default())),
         ("to_regnamespace", _) => mapped(&|name| schema_number(&name)),
-        ("obj_description", [Value::Whole(oid), ..]) => tables::description(world, *oid, 0),
-        ("col_description", [Value::Whole(oid), Value::Whole(column), ..]) => tables::description(world, *oid, *column),
-        ("coalesce", _) => values.iter().find(|value| **value != Value::Null).cloned().unwrap_or(Value::Null),
+        ("obj_description", [CellValue::Whole(oid), ..]) => tables::description(world, *oid, 0),
+        ("col_description", [CellValue::Whole(oid), CellValue::Whole(column), ..]) => {
+            tables::description(world, *oid, *column)
+        }
+        ("coalesce", _) => values.iter().find(|value| **value != CellValue::Null).cloned().unwrap_or(CellValue::Null),
         ("nullif", [left, right]) => match compare(left, right) {
-            Some(Ordering::Equal) => Value::Null,
+            Some(Ordering::Equal) => CellValue::Null,
             _ => left.clone(),
         },
-        ("lower", _) => mapped(&|text| Value::Text(text.to_lowercase())),
-        ("upper", _) => mapped(&|text| Value::Text(text.to_uppercase())),
-        ("length" | "char_length" | "character_length", _) => mapped(&|text| Value::Whole(text.chars().count() as i64)),
-        ("trim" | "btrim", [_]) => mapped(&|text| Value::text(text.trim())),
-        ("quote_ident", _) => mapped(&|name| Value::Text(quoted(&name))),
-        ("quote_literal", _) => mapped(&|text| Value::Text(format!("'{}'", text.replace('\'', "''")))),
-        ("concat", _) => Value::Text(values.iter().filter_map(Value::shown).collect()),
+        ("lower", _) => mapped(&|text| CellValue::Text(text.to_lowercase())),
+        ("upper", _) => mapped(&|text| CellValue::Text(text.to_uppercase())),
+        ("length" | "char_length" | "character_length", _) => {
+            mapped(&|text| CellValue::Whole(text.chars().count() as i64))
+        }
+        ("trim" | "btrim", [_]) => mapped(&|text| CellValue::text(text.trim())),
+        ("quote_ident", _) => mapped(&|name| CellValue::Text(quoted(&name))),
+        ("quote_literal", _) => mapped(&|text| CellValue::Text(format!("'{}'", text.replace('\'', "''")))),
+        ("concat", _) => CellValue::Text(values.iter().filter_map(CellValue::shown).collect()),
         ("replace", _) => match (text(0), text(1), text(2)) {
             (Some(text), Some(from), Some(to)) if !from.is_empty() && text.len().saturating_mul(to.len()) < LONGEST => {
-                Value::Text(text.replace(&from, &to))
+                CellValue::Text(text.replace(&from, &to))
             }
-            _ => Value::Null,
+            _ => CellValue::Null,
         },
         ("substring" | "substr", [text, from, rest @ ..]) => substring(text, Some(from.clone()), rest.first().cloned()),
-        ("array_to_string", [Value::List(list), ..]) => {
-            let shown: Vec<String> = list.iter().filter_map(Value::shown).collect();
-            Value::Text(shown.join(&text(1).unwrap_or_default()))
+        ("array_to_string", [CellValue::List(list), ..]) => {
+            let shown: Vec<String> = list.iter().filter_map(CellValue::shown).collect();
+            CellValue::Text(shown.join(&text(1).unwrap_or_default()))
         }
         ("string_to_array", _) => match (text(0), text(1)) {
             (Some(text), Some(between)) if !between.is_empty() => {
-                Value::List(text.split(&between).map(Value::text).collect())
+                CellValue::List(text.split(&between).map(CellValue::text).collect())
             }
-            _ => Value::Null,
+            _ => CellValue::Null,
         },
-        ("array_upper" | "array_length" | "cardinality", [Value::List(list), ..]) if !list.is_empty() => {
-            Value::Whole(list.len() as i64)
+        ("array_upper" | "array_length" | "cardinality", [CellValue::List(list), ..]) if !list.is_empty() => {
+            CellValue::Whole(list.len() as i64)
         }
-        ("array_lower", [Value::List(list), ..]) if !list.is_empty() => Value::Whole(1),
-        _ => Value::Null,
+        ("array_lower", [CellValue::List(list), ..]) if !list.is_empty() => CellValue::Whole(1),
+        _ => CellValue::Null,
     }
 }
 
 /// A part of a text, from a letter on that is counted from 1.
-pub(super) fn substring(text: &Value, from: Option<Value>, length: Option<Value>) -> Value {
-    let Some(text) = text.shown() else { return Value::Null };
-    let number = |value: Option<Value>, default: i64| match value {
-        Some(Value::Whole(number)) => Some(number),
+pub(super) fn substring(text: &CellValue, from: Option<CellValue>, length: Option<CellValue>) -> CellValue {
+    let Some(text) = text.shown() else { return CellValue::Null };
+    let number = |value: Option<CellValue>, default: i64| match value {
+        Some(CellValue::Whole(number)) => Some(number),
         Some(_) => None,
         None => Some(default),
     };
-    let (Some(from), Some(length)) = (number(from, 1), number(length, i64::MAX)) else { return Value::Null };
+    let (Some(from), Some(length)) = (number(from, 1), number(length, i64::MAX)) else { return CellValue::Null };
     let end = from.saturating_add(length);
     let letters = text.chars().zip(1i64..).filter(|(_, place)| (from..end).contains(place)).map(|(letter, _)| letter);
-    Value::Text(letters.collect())
+    CellValue::Text(letters.collect())
 }
 
 /// The number of a table by its name; those of the catalogue that are asked for by name have PostgreSQL's.
-pub(super) fn class(name: &str, world: &World<'_>) -> Value {
+pub(super) fn class(name: &str, world: &Catalogue<'_>) -> CellValue {
     let known =
         [("pg_class", 1259), ("pg_namespace", 2615), ("pg_type", 1247), ("pg_proc", 1255), ("pg_database", 1262)];
     let known = known.iter().find(|(known, _)| *known == name).map(|(_, oid)| *oid);
     let declared = tables::numbered(world).find(|(_, table)| table.name == name).map(|(oid, _)| oid);
-    declared.or(known).map_or(Value::Null, Value::Whole)
+    declared.or(known).map_or(CellValue::Null, CellValue::Whole)
 }
 
-pub(super) fn type_number(name: &str) -> Value {
+pub(super) fn type_number(name: &str) -> CellValue {
     let found = tables::TYPES.iter().find(|kind| kind.name == name || kind.sql == name);
-    found.map_or(Value::Null, |kind| Value::Whole(kind.oid))
+    found.map_or(CellValue::Null, |kind| CellValue::Whole(kind.oid))
 }
 
 /// How SQL writes a type.
-pub(super) fn type_written(oid: i64) -> Value {
+pub(super) fn type_written(oid: i64) -> CellValue {
     let found = tables::TYPES.iter().find(|kind| kind.oid == oid);
-    Value::text(found.map_or(if oid == 0 { "-" } else { "???" }, |kind| kind.sql))
+    CellValue::text(found.map_or(if oid == 0 { "-" } else { "???" }, |kind| kind.sql))
 }
 
-pub(super) fn schema_number(name: &str) -> Value {
+pub(super) fn schema_number(name: &str) -> CellValue {
     let found = tables::SCHEMAS.iter().find(|(_, known)| *known == name);
-    found.map_or(Value::Null, |(oid, _)| Value::Whole(*oid))
+    found.map_or(CellValue::Null, |(oid, _)| CellValue::Whole(*oid))
 }
 
 /// A name as it is written in SQL.

@@ -12,9 +12,9 @@ mod query;
 mod scope;
 mod tables;
 
-use super::refused::{Refused, code};
+use super::refused::{SqlError, code};
 use super::settings::Settings;
-use super::value::{PgType, Value};
+use super::value::{CellValue, PgType};
 use crate::service::TableShown;
 use regex_lite::{Regex, RegexBuilder};
 use sqlparser::ast::Statement;
@@ -26,9 +26,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A table of results.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Table {
+pub(super) struct ResultTable {
     pub columns: Vec<ResultColumn>,
-    pub rows: Vec<Vec<Value>>,
+    pub rows: Vec<Vec<CellValue>>,
 }
 
 /// A column of results.
@@ -48,13 +48,13 @@ impl ResultColumn {
 type TableName = (Option<String>, String);
 
 /// What the catalogue is about.
-pub(super) struct World<'a> {
+pub(super) struct Catalogue<'a> {
     pub tables: &'a [TableShown],
     pub settings: &'a Settings,
     /// How much has been done for this query.
     work: Cell<u64>,
     /// The tables of the catalogue that this query has read, by schema and name: each is made once.
-    made: RefCell<HashMap<TableName, Rc<Table>>>,
+    made: RefCell<HashMap<TableName, Rc<ResultTable>>>,
     /// Whether somebody has asked for the end of this query.
     stop: Arc<AtomicBool>,
     /// The patterns of this query, and whether they pass over capital letters; none for what is no pattern.
@@ -73,7 +73,7 @@ pub(super) const MOST_RESULT: usize = 8 << 20;
 /// No value becomes longer, in bytes.
 const LONGEST_VALUE: usize = 1 << 20;
 
-impl<'a> World<'a> {
+impl<'a> Catalogue<'a> {
     pub fn new(tables: &'a [TableShown], settings: &'a Settings) -> Self {
         let (made, patterns) = (RefCell::default(), RefCell::default());
         Self { tables, settings, work: Cell::new(0), made, stop: Arc::default(), patterns }
@@ -85,67 +85,67 @@ impl<'a> World<'a> {
     }
 
     /// The answer to a query.
-    pub fn answer(&self, statement: &Statement) -> Result<Table, Refused> {
+    pub fn answer(&self, statement: &Statement) -> Result<ResultTable, SqlError> {
         let Statement::Query(query) = statement else {
-            return Err(Refused::new(code::UNSUPPORTED, "only SELECT is answered"));
+            return Err(SqlError::new(code::UNSUPPORTED, "only SELECT is answered"));
         };
-        let table = query::query(query, self, &query::Names::default(), None)?;
+        let table = query::query(query, self, &query::CommonTables::default(), None)?;
         if weight(&table) > MOST_RESULT {
             let sentence = format!(
                 "a result of a query of the catalogue has at most {MOST_RESULT} bytes; ask for fewer rows or columns"
             );
-            return Err(Refused::new(code::TOO_MUCH, sentence));
+            return Err(SqlError::new(code::TOO_MUCH, sentence));
         }
         Ok(Rc::try_unwrap(table).unwrap_or_else(|table| (*table).clone()))
     }
 
     /// Counts so much work.
-    fn spend(&self, work: usize) -> Result<(), Refused> {
+    fn spend(&self, work: usize) -> Result<(), SqlError> {
         if self.stop.load(Ordering::Relaxed) {
-            return Err(Refused::new(code::CANCELLED, "this query of the catalogue was cancelled"));
+            return Err(SqlError::new(code::CANCELLED, "this query of the catalogue was cancelled"));
         }
         self.work.set(self.work.get().saturating_add(work as u64));
         match self.work.get() > MOST_WORK {
-            true => Err(Refused::new(code::TOO_MUCH, "this query of the catalogue is too large")),
+            true => Err(SqlError::new(code::TOO_MUCH, "this query of the catalogue is too large")),
             false => Ok(()),
         }
     }
 
     /// Counts so many bytes that are about to be made. Whatever is made is paid for before, so that nothing grows beyond what may be done.
-    fn weigh(&self, bytes: usize) -> Result<(), Refused> {
+    fn weigh(&self, bytes: usize) -> Result<(), SqlError> {
         if bytes > LONGEST_VALUE {
             let sentence = format!("a value of a query of the catalogue has at most {LONGEST_VALUE} bytes");
-            return Err(Refused::new(code::TOO_MUCH, sentence));
+            return Err(SqlError::new(code::TOO_MUCH, sentence));
         }
         self.spend(bytes / 32)
     }
 
     /// Counts a value by its length.
-    fn weighed(&self, value: Value) -> Result<Value, Refused> {
+    fn weighed(&self, value: CellValue) -> Result<CellValue, SqlError> {
         self.weigh(length(&value))?;
         Ok(value)
     }
 
     /// A copy of a value, paid for.
-    fn copied(&self, value: &Value) -> Result<Value, Refused> {
+    fn copied(&self, value: &CellValue) -> Result<CellValue, SqlError> {
         self.spend(1)?;
         self.weigh(length(value))?;
         Ok(value.clone())
     }
 
     /// Counts a column that comes beside `others`.
-    fn widened(&self, others: usize, name: &str) -> Result<(), Refused> {
+    fn widened(&self, others: usize, name: &str) -> Result<(), SqlError> {
         if others >= MOST_COLUMNS {
             let sentence = format!("a query of the catalogue has at most {MOST_COLUMNS} columns");
-            return Err(Refused::new(code::TOO_MUCH, sentence));
+            return Err(SqlError::new(code::TOO_MUCH, sentence));
         }
         // Its name is copied into every result that has the column.
         self.spend(1 + name.len() / 8)
     }
 
     /// Whether a text has a regular expression of the catalogue's queries: names between `^(` and `)$`, beginnings, parts. A pattern is read once: `a{1000}` is short, and not quickly read.
-    fn matched(&self, value: &Value, pattern: &Value, ignores_case: bool) -> Result<Value, Refused> {
-        let (Some(text), Some(pattern)) = (value.shown(), pattern.shown()) else { return Ok(Value::Null) };
+    fn matched(&self, value: &CellValue, pattern: &CellValue, ignores_case: bool) -> Result<CellValue, SqlError> {
+        let (Some(text), Some(pattern)) = (value.shown(), pattern.shown()) else { return Ok(CellValue::Null) };
         self.spend(8 + 4 * text.len())?;
         let mut patterns = self.patterns.borrow_mut();
         let key = (pattern, ignores_case);
@@ -156,11 +156,11 @@ impl<'a> World<'a> {
             patterns.insert(key.clone(), built.ok());
         }
         let built = patterns.get(&key).and_then(Option::as_ref);
-        Ok(built.map_or(Value::Null, |pattern| Value::Truth(pattern.is_match(&text))))
+        Ok(built.map_or(CellValue::Null, |pattern| CellValue::Truth(pattern.is_match(&text))))
     }
 
     /// A table of the catalogue.
-    fn table(&self, schema: Option<&str>, name: &str) -> Result<Rc<Table>, Refused> {
+    fn table(&self, schema: Option<&str>, name: &str) -> Result<Rc<ResultTable>, SqlError> {
         let key = (schema.map(str::to_string), name.to_string());
         if let Some(table) = self.made.borrow().get(&key) {
             return Ok(Rc::clone(table));
@@ -177,22 +177,22 @@ const ROW: usize = 64;
 const CELL: usize = 48;
 
 /// How many bytes a table takes, about.
-pub(super) fn weight(table: &Table) -> usize {
+pub(super) fn weight(table: &ResultTable) -> usize {
     table.rows.iter().map(|row| row_weight(row)).sum()
 }
 
 /// How many bytes a row takes, about; one without columns takes some too.
-fn row_weight(row: &[Value]) -> usize {
+fn row_weight(row: &[CellValue]) -> usize {
     ROW + row.iter().map(|cell| CELL + length(cell)).sum::<usize>()
 }
 
 /// How long a value is, about.
-fn length(value: &Value) -> usize {
+fn length(value: &CellValue) -> usize {
     match value {
-        Value::Text(text) => text.len(),
-        Value::List(list) => list.iter().map(|value| 32 + length(value)).sum(),
-        Value::Whole(_) | Value::Number(_) => 24,
-        Value::Null | Value::Truth(_) => 4,
+        CellValue::Text(text) => text.len(),
+        CellValue::List(list) => list.iter().map(|value| 32 + length(value)).sum(),
+        CellValue::Whole(_) | CellValue::Number(_) => 24,
+        CellValue::Null | CellValue::Truth(_) => 4,
     }
 }
 

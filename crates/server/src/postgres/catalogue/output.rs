@@ -1,43 +1,43 @@
 //! The columns of a result: their names and types, their order, and what makes rows one.
 
-use super::expression::{Context, kind_of, ordered, type_name, value_of};
+use super::expression::{EvaluationContext, kind_of, ordered, type_name, value_of};
 use super::function::is_aggregate;
-use super::scope::{Scope, folded, last_word};
-use super::{ResultColumn, Table, World, row_weight};
-use crate::postgres::refused::Refused;
-use crate::postgres::value::{PgType, Value};
+use super::scope::{NameScope, folded, last_word};
+use super::{Catalogue, ResultColumn, ResultTable, row_weight};
+use crate::postgres::refused::SqlError;
+use crate::postgres::value::{CellValue, PgType};
 use sqlparser::ast::{Expr, OrderByExpr, Query, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Visit, Visitor};
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 /// A column of the result.
-pub(super) struct Output<'q> {
+pub(super) struct OutputColumn<'q> {
     pub column: ResultColumn,
-    from: From<'q>,
+    from: OutputSource<'q>,
 }
 
-enum From<'q> {
+enum OutputSource<'q> {
     Expression(&'q Expr),
     Place { source: usize, column: usize },
 }
 
-impl Output<'_> {
+impl OutputColumn<'_> {
     /// Whether it makes rows one.
     pub fn is_aggregated(&self) -> bool {
         match &self.from {
-            From::Expression(expression) => aggregates(expression),
-            From::Place { .. } => false,
+            OutputSource::Expression(expression) => aggregates(expression),
+            OutputSource::Place { .. } => false,
         }
     }
 
-    pub fn value(&self, context: Context<'_>, scope: &Scope<'_>) -> Result<Value, Refused> {
+    pub fn value(&self, context: EvaluationContext<'_>, scope: &NameScope<'_>) -> Result<CellValue, SqlError> {
         match &self.from {
-            From::Expression(expression) => value_of(expression, context, scope),
-            From::Place { source, column } => {
+            OutputSource::Expression(expression) => value_of(expression, context, scope),
+            OutputSource::Place { source, column } => {
                 let row = scope.row.get(*source).copied().flatten();
                 let row = row.and_then(|row| scope.sources.get(*source)?.table.rows.get(row));
-                context.world.copied(row.and_then(|row| row.get(*column)).unwrap_or(&Value::Null))
+                context.world.copied(row.and_then(|row| row.get(*column)).unwrap_or(&CellValue::Null))
             }
         }
     }
@@ -45,17 +45,17 @@ impl Output<'_> {
 
 pub(super) fn outputs<'q>(
     projection: &'q [SelectItem],
-    context: Context<'_>,
-    scope: &Scope<'_>,
-) -> Result<Vec<Output<'q>>, Refused> {
+    context: EvaluationContext<'_>,
+    scope: &NameScope<'_>,
+) -> Result<Vec<OutputColumn<'q>>, SqlError> {
     let mut outputs = Vec::new();
-    let all = |wanted: Option<String>, outputs: &mut Vec<Output<'q>>| -> Result<(), Refused> {
+    let all = |wanted: Option<String>, outputs: &mut Vec<OutputColumn<'q>>| -> Result<(), SqlError> {
         let sources = scope.sources.iter().enumerate();
         for (place, source) in sources.filter(|(_, source)| wanted.as_ref().is_none_or(|name| *name == source.alias)) {
             for (index, column) in source.table.columns.iter().enumerate() {
                 context.world.widened(outputs.len(), &column.name)?;
-                let from = From::Place { source: place, column: index };
-                outputs.push(Output { column: column.clone(), from });
+                let from = OutputSource::Place { source: place, column: index };
+                outputs.push(OutputColumn { column: column.clone(), from });
             }
         }
         Ok(())
@@ -77,15 +77,16 @@ pub(super) fn outputs<'q>(
         };
         context.world.widened(outputs.len(), &name)?;
         let kind = kind_of(expression, context, scope)?;
-        outputs.push(Output { column: ResultColumn::new(name, kind), from: From::Expression(expression) });
+        outputs
+            .push(OutputColumn { column: ResultColumn::new(name, kind), from: OutputSource::Expression(expression) });
     }
     Ok(outputs)
 }
 
 /// Whether an expression aggregates rows; what queries inside it do is their own.
 fn aggregates(expression: &Expr) -> bool {
-    struct Finder(usize);
-    impl Visitor for Finder {
+    struct AggregateFinder(usize);
+    impl Visitor for AggregateFinder {
         type Break = ();
         fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
             self.0 += 1;
@@ -106,7 +107,7 @@ fn aggregates(expression: &Expr) -> bool {
             }
         }
     }
-    Visit::visit(expression, &mut Finder(0)).is_break()
+    Visit::visit(expression, &mut AggregateFinder(0)).is_break()
 }
 
 /// The output column that an expression of ORDER BY names, by its number or by its name.
@@ -125,7 +126,11 @@ pub(super) fn number_of(expression: &Expr) -> Option<usize> {
     }
 }
 
-pub(super) fn sort_outputs(table: &mut Table, order: &[OrderByExpr], context: Context<'_>) -> Result<(), Refused> {
+pub(super) fn sort_outputs(
+    table: &mut ResultTable,
+    order: &[OrderByExpr],
+    context: EvaluationContext<'_>,
+) -> Result<(), SqlError> {
     context.world.spend(table.rows.len().saturating_mul(order.len()))?;
     let places: Vec<Option<usize>> = order.iter().map(|one| output_of(&one.expr, &table.columns)).collect();
     table.rows.sort_by(|left, right| {
@@ -134,25 +139,28 @@ pub(super) fn sort_outputs(table: &mut Table, order: &[OrderByExpr], context: Co
     Ok(())
 }
 
-fn cell_at(row: &[Value], place: Option<usize>) -> &Value {
-    place.and_then(|place| row.get(place)).unwrap_or(&Value::Null)
+fn cell_at(row: &[CellValue], place: Option<usize>) -> &CellValue {
+    place.and_then(|place| row.get(place)).unwrap_or(&CellValue::Null)
 }
 
 /// Which of two rows comes first, by the values that they are ordered by.
-pub(super) fn by_keys<'v>(keys: impl Iterator<Item = (&'v Value, &'v Value)>, order: &[OrderByExpr]) -> Ordering {
+pub(super) fn by_keys<'v>(
+    keys: impl Iterator<Item = (&'v CellValue, &'v CellValue)>,
+    order: &[OrderByExpr],
+) -> Ordering {
     for ((left, right), one) in keys.zip(order) {
         let falls = one.options.asc == Some(false);
         let nulls_first = one.options.nulls_first.unwrap_or(falls);
         let ordering = match (left, right) {
-            (Value::Null, Value::Null) => Ordering::Equal,
-            (Value::Null, _) => {
+            (CellValue::Null, CellValue::Null) => Ordering::Equal,
+            (CellValue::Null, _) => {
                 if nulls_first {
                     Ordering::Less
                 } else {
                     Ordering::Greater
                 }
             }
-            (_, Value::Null) => {
+            (_, CellValue::Null) => {
                 if nulls_first {
                     Ordering::Greater
                 } else {
@@ -172,12 +180,12 @@ pub(super) fn by_keys<'v>(keys: impl Iterator<Item = (&'v Value, &'v Value)>, or
 }
 
 /// What makes two rows the same, paid for.
-pub(super) fn row_key(row: &[Value], world: &World<'_>) -> Result<String, Refused> {
+pub(super) fn row_key(row: &[CellValue], world: &Catalogue<'_>) -> Result<String, SqlError> {
     world.spend(row_weight(row) / 32)?;
     Ok(format!("{row:?}"))
 }
 
-pub(super) fn distinct(rows: Vec<Vec<Value>>, world: &World<'_>) -> Result<Vec<Vec<Value>>, Refused> {
+pub(super) fn distinct(rows: Vec<Vec<CellValue>>, world: &Catalogue<'_>) -> Result<Vec<Vec<CellValue>>, SqlError> {
     let (mut seen, mut kept) = (HashSet::new(), Vec::new());
     for row in rows {
         if seen.insert(row_key(&row, world)?) {
@@ -188,25 +196,27 @@ pub(super) fn distinct(rows: Vec<Vec<Value>>, world: &World<'_>) -> Result<Vec<V
 }
 
 /// The cells as the types of their columns have them.
-pub(super) fn fitted(cells: Vec<Value>, columns: &[ResultColumn]) -> Vec<Value> {
-    let fit = |(cell, column): (Value, &ResultColumn)| match (column.kind, cell) {
-        (_, Value::Null) => Value::Null,
-        (PgType::Truth, Value::Truth(truth)) => Value::Truth(truth),
-        (PgType::Truth, Value::Text(text)) if ["t", "true", "f", "false"].contains(&text.as_str()) => {
-            Value::Truth(text.starts_with('t'))
+pub(super) fn fitted(cells: Vec<CellValue>, columns: &[ResultColumn]) -> Vec<CellValue> {
+    let fit = |(cell, column): (CellValue, &ResultColumn)| match (column.kind, cell) {
+        (_, CellValue::Null) => CellValue::Null,
+        (PgType::Truth, CellValue::Truth(truth)) => CellValue::Truth(truth),
+        (PgType::Truth, CellValue::Text(text)) if ["t", "true", "f", "false"].contains(&text.as_str()) => {
+            CellValue::Truth(text.starts_with('t'))
         }
-        (PgType::Truth, _) => Value::Null,
-        (PgType::Small | PgType::Int | PgType::Whole | PgType::Oid, Value::Whole(number)) => Value::Whole(number),
-        (PgType::Small | PgType::Int | PgType::Whole | PgType::Oid, Value::Text(text)) => {
-            text.parse().map_or(Value::Null, Value::Whole)
+        (PgType::Truth, _) => CellValue::Null,
+        (PgType::Small | PgType::Int | PgType::Whole | PgType::Oid, CellValue::Whole(number)) => {
+            CellValue::Whole(number)
         }
-        (PgType::Small | PgType::Int | PgType::Whole | PgType::Oid, _) => Value::Null,
-        (PgType::Number, Value::Whole(number)) => Value::Number(number as f64),
-        (PgType::Number, Value::Number(number)) => Value::Number(number),
-        (PgType::Number, _) => Value::Null,
-        (PgType::Texts, Value::List(list)) => Value::List(list),
-        (PgType::Texts, _) => Value::Null,
-        (_, cell) => cell.shown().map_or(Value::Null, Value::Text),
+        (PgType::Small | PgType::Int | PgType::Whole | PgType::Oid, CellValue::Text(text)) => {
+            text.parse().map_or(CellValue::Null, CellValue::Whole)
+        }
+        (PgType::Small | PgType::Int | PgType::Whole | PgType::Oid, _) => CellValue::Null,
+        (PgType::Number, CellValue::Whole(number)) => CellValue::Number(number as f64),
+        (PgType::Number, CellValue::Number(number)) => CellValue::Number(number),
+        (PgType::Number, _) => CellValue::Null,
+        (PgType::Texts, CellValue::List(list)) => CellValue::List(list),
+        (PgType::Texts, _) => CellValue::Null,
+        (_, cell) => cell.shown().map_or(CellValue::Null, CellValue::Text),
     };
     cells.into_iter().zip(columns).map(fit).collect()
 }

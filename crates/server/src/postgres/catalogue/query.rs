@@ -1,12 +1,12 @@
 //! SELECT over the tables of the catalogue.
 
-use super::expression::{Context, is_true, kind_of, value_of};
-use super::from::{Joining, MOST_SOURCES, joined, renamed};
-use super::output::{Output, by_keys, distinct, fitted, number_of, output_of, outputs, row_key, sort_outputs};
-use super::scope::{Nowhere, Row, Scope, folded};
-use super::{ResultColumn, Table, World};
-use crate::postgres::refused::{Refused, code};
-use crate::postgres::value::Value;
+use super::expression::{EvaluationContext, is_true, kind_of, value_of};
+use super::from::{JoinSearch, MOST_SOURCES, joined, renamed};
+use super::output::{OutputColumn, by_keys, distinct, fitted, number_of, output_of, outputs, row_key, sort_outputs};
+use super::scope::{EmptyScope, JoinedRow, NameScope, folded};
+use super::{Catalogue, ResultColumn, ResultTable};
+use crate::postgres::refused::{SqlError, code};
+use crate::postgres::value::CellValue;
 use sqlparser::ast::{
     Distinct, Expr, GroupByExpr, LimitClause, OrderByExpr, OrderByKind, Query, Select, SetExpr, SetOperator,
     SetQuantifier,
@@ -17,11 +17,11 @@ use std::rc::Rc;
 
 /// The common tables that a query can name.
 #[derive(Default, Clone)]
-pub(super) struct Names(Vec<(Rc<str>, Rc<Table>)>);
+pub(super) struct CommonTables(Vec<(Rc<str>, Rc<ResultTable>)>);
 
-impl Names {
+impl CommonTables {
     /// The table of a name; the last one, if there are several.
-    pub fn find(&self, name: &str) -> Option<Rc<Table>> {
+    pub fn find(&self, name: &str) -> Option<Rc<ResultTable>> {
         self.0.iter().rev().find(|(known, _)| **known == *name).map(|(_, table)| Rc::clone(table))
     }
 }
@@ -29,10 +29,10 @@ impl Names {
 /// Answers a query.
 pub(super) fn query(
     query: &Query,
-    world: &World<'_>,
-    names: &Names,
-    outer: Option<&Scope<'_>>,
-) -> Result<Rc<Table>, Refused> {
+    world: &Catalogue<'_>,
+    names: &CommonTables,
+    outer: Option<&NameScope<'_>>,
+) -> Result<Rc<ResultTable>, SqlError> {
     world.spend(1 + names.0.len() / 4)?;
     let mut names = names.clone();
     for common in query.with.iter().flat_map(|with| &with.cte_tables) {
@@ -40,7 +40,7 @@ pub(super) fn query(
         let table = renamed(made, Some(&common.alias), world)?;
         names.0.push((folded(&common.alias.name).into(), table));
     }
-    let context = Context { world, names: &names };
+    let context = EvaluationContext { world, names: &names };
     let order = match query.order_by.as_ref().map(|order| &order.kind) {
         Some(OrderByKind::Expressions(order)) => &order[..],
         _ => &[],
@@ -57,7 +57,7 @@ pub(super) fn query(
     Ok(Rc::new(table))
 }
 
-fn set(body: &SetExpr, context: Context<'_>, outer: Option<&Scope<'_>>) -> Result<Table, Refused> {
+fn set(body: &SetExpr, context: EvaluationContext<'_>, outer: Option<&NameScope<'_>>) -> Result<ResultTable, SqlError> {
     match body {
         SetExpr::Select(one) => select(one, &[], context, outer),
         SetExpr::Query(inner) => {
@@ -73,13 +73,13 @@ fn set(body: &SetExpr, context: Context<'_>, outer: Option<&Scope<'_>>) -> Resul
                     let wider = right.rows.iter().map(|row| 1 + left.columns.len().saturating_sub(row.len()));
                     world.spend(wider.sum())?;
                     left.rows.extend(right.rows.into_iter().map(|mut row| {
-                        row.resize(left.columns.len(), Value::Null);
+                        row.resize(left.columns.len(), CellValue::Null);
                         row
                     }));
                 }
                 SetOperator::Intersect | SetOperator::Except | SetOperator::Minus => {
                     let others = right.rows.iter().map(|row| row_key(row, world));
-                    let others = others.collect::<Result<HashSet<String>, Refused>>()?;
+                    let others = others.collect::<Result<HashSet<String>, SqlError>>()?;
                     let mut kept = Vec::new();
                     for row in left.rows {
                         if others.contains(&row_key(&row, world)?) == matches!(op, SetOperator::Intersect) {
@@ -95,14 +95,14 @@ fn set(body: &SetExpr, context: Context<'_>, outer: Option<&Scope<'_>>) -> Resul
             Ok(left)
         }
         SetExpr::Values(values) => {
-            let nowhere = Nowhere::default();
+            let nowhere = EmptyScope::default();
             let scope = nowhere.scope(outer);
             let width = values.rows.first().map_or(0, |row| row.content.len());
             let first = values.rows.first().map(|row| &row.content[..]).unwrap_or_default();
-            let named = |(index, value): (usize, &Expr)| -> Result<ResultColumn, Refused> {
+            let named = |(index, value): (usize, &Expr)| -> Result<ResultColumn, SqlError> {
                 Ok(ResultColumn::new(format!("column{}", index + 1), kind_of(value, context, &scope)?))
             };
-            let columns = first.iter().enumerate().map(named).collect::<Result<Vec<_>, Refused>>()?;
+            let columns = first.iter().enumerate().map(named).collect::<Result<Vec<_>, SqlError>>()?;
             context.world.widened(width.saturating_sub(1), "")?;
             let mut rows = Vec::new();
             for row in &values.rows {
@@ -111,84 +111,84 @@ fn set(body: &SetExpr, context: Context<'_>, outer: Option<&Scope<'_>>) -> Resul
                     .content
                     .iter()
                     .map(|value| value_of(value, context, &scope))
-                    .collect::<Result<Vec<_>, Refused>>()?;
-                cells.resize(width, Value::Null);
+                    .collect::<Result<Vec<_>, SqlError>>()?;
+                cells.resize(width, CellValue::Null);
                 rows.push(fitted(cells, &columns));
             }
-            Ok(Table { columns, rows })
+            Ok(ResultTable { columns, rows })
         }
-        _ => Err(Refused::new(code::UNSUPPORTED, "only SELECT is answered; nothing is ever written to a table")),
+        _ => Err(SqlError::new(code::UNSUPPORTED, "only SELECT is answered; nothing is ever written to a table")),
     }
 }
 
 fn select(
     select: &Select,
     order: &[OrderByExpr],
-    context: Context<'_>,
-    outer: Option<&Scope<'_>>,
-) -> Result<Table, Refused> {
+    context: EvaluationContext<'_>,
+    outer: Option<&NameScope<'_>>,
+) -> Result<ResultTable, SqlError> {
     let (mut sources, mut steps) = (Vec::new(), Vec::new());
     for from in &select.from {
         joined(from, &mut sources, &mut steps, context, outer)?;
     }
     if sources.len() > MOST_SOURCES {
         let sentence = format!("a query of the catalogue reads at most {MOST_SOURCES} tables");
-        return Err(Refused::new(code::TOO_MUCH, sentence));
+        return Err(SqlError::new(code::TOO_MUCH, sentence));
     }
     let counters = RefCell::new(HashMap::new());
-    let scope = Scope { sources: &sources, row: &[], group: None, counters: &counters, outer };
-    let rows = Joining::new(select.selection.as_ref(), &steps, context, &scope)?.rows()?;
+    let scope = NameScope { sources: &sources, row: &[], group: None, counters: &counters, outer };
+    let rows = JoinSearch::new(select.selection.as_ref(), &steps, context, &scope)?.rows()?;
     let outputs = outputs(&select.projection, context, &scope)?;
     let columns: Vec<ResultColumn> = outputs.iter().map(|output| output.column.clone()).collect();
     let groups = grouped(select, &outputs, rows, context, &scope)?;
-    let mut found: Vec<(Vec<Value>, Vec<Value>)> = Vec::new();
+    let mut found: Vec<(Vec<CellValue>, Vec<CellValue>)> = Vec::new();
     for group in &groups {
         let row = group.first().map_or(&[][..], |row| &row[..]);
-        let here = Scope { sources: &sources, row, group: Some(&group[..]), counters: &counters, outer };
+        let here = NameScope { sources: &sources, row, group: Some(&group[..]), counters: &counters, outer };
         if let Some(having) = &select.having
             && !is_true(&value_of(having, context, &here)?)
         {
             continue;
         }
-        let cells = outputs.iter().map(|output| output.value(context, &here)).collect::<Result<Vec<_>, Refused>>()?;
+        let cells = outputs.iter().map(|output| output.value(context, &here)).collect::<Result<Vec<_>, SqlError>>()?;
         let cells = fitted(cells, &columns);
         let keys = order.iter().map(|one| match output_of(&one.expr, &columns) {
             Some(index) => context.world.copied(&cells[index]),
             None => value_of(&one.expr, context, &here),
         });
-        let keys = keys.collect::<Result<Vec<_>, Refused>>()?;
+        let keys = keys.collect::<Result<Vec<_>, SqlError>>()?;
         found.push((cells, keys));
     }
     found.sort_by(|(_, left), (_, right)| by_keys(left.iter().zip(right), order));
-    let mut rows: Vec<Vec<Value>> = found.into_iter().map(|(cells, _)| cells).collect();
+    let mut rows: Vec<Vec<CellValue>> = found.into_iter().map(|(cells, _)| cells).collect();
     if matches!(select.distinct, Some(Distinct::Distinct)) {
         rows = distinct(rows, context.world)?;
     }
-    Ok(Table { columns, rows })
+    Ok(ResultTable { columns, rows })
 }
 
 /// The rows that are made one, each alone where nothing is aggregated.
 fn grouped(
     select: &Select,
-    outputs: &[Output<'_>],
-    rows: Vec<Row>,
-    context: Context<'_>,
-    scope: &Scope<'_>,
-) -> Result<Vec<Vec<Row>>, Refused> {
+    outputs: &[OutputColumn<'_>],
+    rows: Vec<JoinedRow>,
+    context: EvaluationContext<'_>,
+    scope: &NameScope<'_>,
+) -> Result<Vec<Vec<JoinedRow>>, SqlError> {
     let by = match &select.group_by {
         GroupByExpr::Expressions(by, _) => &by[..],
         GroupByExpr::All(_) => &[],
     };
     if by.is_empty() {
-        return Ok(match outputs.iter().any(Output::is_aggregated) {
+        return Ok(match outputs.iter().any(OutputColumn::is_aggregated) {
             true => vec![rows],
             false => rows.into_iter().map(|row| vec![row]).collect(),
         });
     }
-    let (mut places, mut groups): (HashMap<String, usize>, Vec<Vec<Row>>) = (HashMap::new(), Vec::new());
+    let (mut places, mut groups): (HashMap<String, usize>, Vec<Vec<JoinedRow>>) = (HashMap::new(), Vec::new());
     for row in rows {
         let here =
-            Scope { sources: scope.sources, row: &row, group: None, counters: scope.counters, outer: scope.outer };
+            NameScope { sources: scope.sources, row: &row, group: None, counters: scope.counters, outer: scope.outer };
         let mut key = String::new();
         for one in by {
             // A number stands for the column of that number.
@@ -208,7 +208,12 @@ fn grouped(
     Ok(groups)
 }
 
-fn limit(table: &mut Table, query: &Query, context: Context<'_>, outer: Option<&Scope<'_>>) -> Result<(), Refused> {
+fn limit(
+    table: &mut ResultTable,
+    query: &Query,
+    context: EvaluationContext<'_>,
+    outer: Option<&NameScope<'_>>,
+) -> Result<(), SqlError> {
     let (limit, offset) = match &query.limit_clause {
         Some(LimitClause::LimitOffset { limit, offset, .. }) => {
             (limit.as_ref(), offset.as_ref().map(|offset| &offset.value))
@@ -216,11 +221,12 @@ fn limit(table: &mut Table, query: &Query, context: Context<'_>, outer: Option<&
         Some(LimitClause::OffsetCommaLimit { offset, limit }) => (Some(limit), Some(offset)),
         None => (query.fetch.as_ref().and_then(|fetch| fetch.quantity.as_ref()), None),
     };
-    let nowhere = Nowhere::default();
+    let nowhere = EmptyScope::default();
     let scope = nowhere.scope(outer);
-    let number = |expression: Option<&Expr>| -> Result<Option<usize>, Refused> {
+    let number = |expression: Option<&Expr>| -> Result<Option<usize>, SqlError> {
         let value = expression.map(|expression| value_of(expression, context, &scope)).transpose()?;
-        Ok(value.and_then(|value| if let Value::Whole(number) = value { usize::try_from(number).ok() } else { None }))
+        Ok(value
+            .and_then(|value| if let CellValue::Whole(number) = value { usize::try_from(number).ok() } else { None }))
     };
     let (limit, offset) = (number(limit)?, number(offset)?);
     table.rows.drain(..offset.unwrap_or(0).min(table.rows.len()));

@@ -1,41 +1,46 @@
 //! Where the names of an expression are looked for: the rows of FROM, and the query around.
 
-use super::{Table, World};
-use crate::postgres::refused::Refused;
-use crate::postgres::value::{PgType, Value};
+use super::{Catalogue, ResultTable};
+use crate::postgres::refused::SqlError;
+use crate::postgres::value::{CellValue, PgType};
 use sqlparser::ast::{Ident, ObjectName};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A table in FROM.
-pub(super) struct Source {
+pub(super) struct FromTable {
     pub alias: String,
-    pub table: Rc<Table>,
+    pub table: Rc<ResultTable>,
 }
 
 /// A row of FROM: of each table one of its rows, or none.
-pub(super) type Row = Vec<Option<usize>>;
+pub(super) type JoinedRow = Vec<Option<usize>>;
 
 /// Where the names of an expression are looked for.
-pub(super) struct Scope<'s> {
-    pub sources: &'s [Source],
+pub(super) struct NameScope<'s> {
+    pub sources: &'s [FromTable],
     pub row: &'s [Option<usize>],
     /// The rows that are aggregated.
-    pub group: Option<&'s [Row]>,
+    pub group: Option<&'s [JoinedRow]>,
     /// How far window functions have counted.
     pub counters: &'s RefCell<HashMap<String, i64>>,
     /// The query around this one.
-    pub outer: Option<&'s Scope<'s>>,
+    pub outer: Option<&'s NameScope<'s>>,
 }
 
-impl Scope<'_> {
+impl NameScope<'_> {
     /// The value of a column; none where nothing is called so.
-    pub fn lookup(&self, table: Option<&str>, column: &str, world: &World<'_>) -> Result<Option<&Value>, Refused> {
+    pub fn lookup(
+        &self,
+        table: Option<&str>,
+        column: &str,
+        world: &Catalogue<'_>,
+    ) -> Result<Option<&CellValue>, SqlError> {
         if let Some((source, column)) = self.place(table, column, world)? {
             let row = self.row.get(source).copied().flatten();
             let row = row.and_then(|row| self.sources[source].table.rows.get(row));
-            return Ok(Some(row.and_then(|row| row.get(column)).unwrap_or(&Value::Null)));
+            return Ok(Some(row.and_then(|row| row.get(column)).unwrap_or(&CellValue::Null)));
         }
         match self.outer {
             Some(outer) => outer.lookup(table, column, world),
@@ -44,7 +49,7 @@ impl Scope<'_> {
     }
 
     /// The type of a column.
-    pub fn kind(&self, table: Option<&str>, column: &str, world: &World<'_>) -> Result<Option<PgType>, Refused> {
+    pub fn kind(&self, table: Option<&str>, column: &str, world: &Catalogue<'_>) -> Result<Option<PgType>, SqlError> {
         let here = self.place(table, column, world)?;
         match (here.and_then(|(source, column)| self.sources[source].table.columns.get(column)), self.outer) {
             (Some(column), _) => Ok(Some(column.kind)),
@@ -59,8 +64,8 @@ impl Scope<'_> {
         &self,
         table: Option<&str>,
         column: &str,
-        world: &World<'_>,
-    ) -> Result<Option<(usize, usize)>, Refused> {
+        world: &Catalogue<'_>,
+    ) -> Result<Option<(usize, usize)>, SqlError> {
         let mut looked_at = self.sources.len();
         let mut found = None;
         for (index, source) in self.sources.iter().enumerate() {
@@ -78,7 +83,7 @@ impl Scope<'_> {
         }
         world.spend(looked_at / NAMES_FOR_ONE)?;
         // The one column of a function's rows has the function's name.
-        let named = |source: &Source| table.is_none() && source.alias == column;
+        let named = |source: &FromTable| table.is_none() && source.alias == column;
         Ok(found.or_else(|| self.sources.iter().position(named).map(|index| (index, 0))))
     }
 }
@@ -88,11 +93,11 @@ const NAMES_FOR_ONE: usize = 32;
 
 /// The scope of what stands in no FROM.
 #[derive(Default)]
-pub(super) struct Nowhere(RefCell<HashMap<String, i64>>);
+pub(super) struct EmptyScope(RefCell<HashMap<String, i64>>);
 
-impl Nowhere {
-    pub fn scope<'s>(&'s self, outer: Option<&'s Scope<'s>>) -> Scope<'s> {
-        Scope { sources: &[], row: &[], group: None, counters: &self.0, outer }
+impl EmptyScope {
+    pub fn scope<'s>(&'s self, outer: Option<&'s NameScope<'s>>) -> NameScope<'s> {
+        NameScope { sources: &[], row: &[], group: None, counters: &self.0, outer }
     }
 }
 

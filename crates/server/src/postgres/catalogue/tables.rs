@@ -1,8 +1,8 @@
 //! The tables of the catalogue.
 
-use super::{ResultColumn, Table, World};
+use super::{Catalogue, ResultColumn, ResultTable};
 use crate::postgres::settings::DATABASE;
-use crate::postgres::value::{PgType, Value};
+use crate::postgres::value::{CellValue, PgType};
 use crate::service::{ColumnShown, TableShown};
 
 /// The numbers of the schemas, of the one database, of the one role and of the way in which tables are kept; those of tables follow [`FIRST`].
@@ -20,7 +20,7 @@ pub(super) const SCHEMAS: [(i64, &str); 3] =
     [(CATALOGUE, "pg_catalog"), (PUBLIC, "public"), (INFORMATION, "information_schema")];
 
 /// A type: its number, its name, how SQL writes it, its length, its category, and the numbers of its elements and of its arrays.
-pub(super) struct Type {
+pub(super) struct CatalogueType {
     pub oid: i64,
     pub name: &'static str,
     pub sql: &'static str,
@@ -30,16 +30,23 @@ pub(super) struct Type {
     array: i64,
 }
 
-const fn one(oid: i64, name: &'static str, sql: &'static str, length: i64, category: &'static str, array: i64) -> Type {
-    Type { oid, name, sql, length, category, element: 0, array }
+const fn one(
+    oid: i64,
+    name: &'static str,
+    sql: &'static str,
+    length: i64,
+    category: &'static str,
+    array: i64,
+) -> CatalogueType {
+    CatalogueType { oid, name, sql, length, category, element: 0, array }
 }
 
-const fn many(oid: i64, name: &'static str, sql: &'static str, element: i64) -> Type {
-    Type { oid, name, sql, length: -1, category: "A", element, array: 0 }
+const fn many(oid: i64, name: &'static str, sql: &'static str, element: i64) -> CatalogueType {
+    CatalogueType { oid, name, sql, length: -1, category: "A", element, array: 0 }
 }
 
 /// The types that clients look for.
-pub(super) const TYPES: [Type; 31] = [
+pub(super) const TYPES: [CatalogueType; 31] = [
     one(16, "bool", "boolean", 1, "B", 1000),
     one(17, "bytea", "bytea", -1, "U", 0),
     one(18, "char", "\"char\"", 1, "Z", 0),
@@ -74,7 +81,7 @@ pub(super) const TYPES: [Type; 31] = [
 ];
 
 /// The type of a declared column.
-fn type_of(column: &ColumnShown) -> &'static Type {
+fn type_of(column: &ColumnShown) -> &'static CatalogueType {
     let name = match column.kind {
         "int" => "int8",
         "float" => "float8",
@@ -87,17 +94,17 @@ fn type_of(column: &ColumnShown) -> &'static Type {
 }
 
 /// The declared tables with their numbers.
-pub(super) fn numbered<'a>(world: &World<'a>) -> impl Iterator<Item = (i64, &'a TableShown)> {
+pub(super) fn numbered<'a>(world: &Catalogue<'a>) -> impl Iterator<Item = (i64, &'a TableShown)> {
     world.tables.iter().zip(0i64..).map(|(table, index)| (FIRST + index, table))
 }
 
 /// What is said about a table or a column: its declaration.
-pub(super) fn description(world: &World<'_>, table: i64, column: i64) -> Value {
-    let Some((_, shown)) = numbered(world).find(|(oid, _)| *oid == table) else { return Value::Null };
+pub(super) fn description(world: &Catalogue<'_>, table: i64, column: i64) -> CellValue {
+    let Some((_, shown)) = numbered(world).find(|(oid, _)| *oid == table) else { return CellValue::Null };
     match usize::try_from(column).ok().and_then(|column| column.checked_sub(1)) {
-        Some(index) => shown.columns.get(index).map_or(Value::Null, |column| Value::text(declared(column))),
-        None if shown.public => Value::text("public"),
-        None => Value::text("private: answers have noise, and cost"),
+        Some(index) => shown.columns.get(index).map_or(CellValue::Null, |column| CellValue::text(declared(column))),
+        None if shown.public => CellValue::text("public"),
+        None => CellValue::text("private: answers have noise, and cost"),
     }
 }
 
@@ -111,7 +118,7 @@ fn declared(column: &ColumnShown) -> String {
 }
 
 /// A table by its name in small letters; none where the catalogue has no such one. Empty tables have no columns: whatever is asked of them is NULL.
-pub(super) fn table(schema: Option<&str>, name: &str, world: &World<'_>) -> Table {
+pub(super) fn table(schema: Option<&str>, name: &str, world: &Catalogue<'_>) -> ResultTable {
     let information = match schema {
         Some("information_schema") => true,
         Some(_) => false,
@@ -129,28 +136,30 @@ pub(super) fn table(schema: Option<&str>, name: &str, world: &World<'_>) -> Tabl
         (false, "pg_description") => descriptions(world),
         (false, "pg_am") => made(
             &[("oid", PgType::Oid), ("amname", PgType::Name), ("amtype", PgType::Letter)],
-            vec![vec![Value::Whole(HEAP), Value::text("heap"), Value::text("t")]],
+            vec![vec![CellValue::Whole(HEAP), CellValue::text("heap"), CellValue::text("t")]],
         ),
         (true, "schemata") => schemata(world),
         (true, "tables") => information_tables(world),
         (true, "columns") => information_columns(world),
-        _ => Table::default(),
+        _ => ResultTable::default(),
     }
 }
 
-fn made(columns: &[(&str, PgType)], rows: Vec<Vec<Value>>) -> Table {
+fn made(columns: &[(&str, PgType)], rows: Vec<Vec<CellValue>>) -> ResultTable {
     let columns = columns.iter().map(|(name, kind)| ResultColumn::new(*name, *kind)).collect();
-    Table { columns, rows }
+    ResultTable { columns, rows }
 }
 
-fn namespaces() -> Table {
+fn namespaces() -> ResultTable {
     let columns =
         [("oid", PgType::Oid), ("nspname", PgType::Name), ("nspowner", PgType::Oid), ("nspacl", PgType::Texts)];
-    let row = |(oid, name): &(i64, &str)| vec![Value::Whole(*oid), Value::text(*name), Value::Whole(ROLE), Value::Null];
+    let row = |(oid, name): &(i64, &str)| {
+        vec![CellValue::Whole(*oid), CellValue::text(*name), CellValue::Whole(ROLE), CellValue::Null]
+    };
     made(&columns, SCHEMAS.iter().map(row).collect())
 }
 
-fn classes(world: &World<'_>) -> Table {
+fn classes(world: &Catalogue<'_>) -> ResultTable {
     let columns = [
         ("oid", PgType::Oid),
         ("relname", PgType::Name),
@@ -182,41 +191,41 @@ fn classes(world: &World<'_>) -> Table {
         ("relpages", PgType::Int),
     ];
     let row = |(oid, table): (i64, &TableShown)| {
-        let truth = Value::Truth(false);
+        let truth = CellValue::Truth(false);
         vec![
-            Value::Whole(oid),
-            Value::text(&table.name),
-            Value::Whole(PUBLIC),
-            Value::Whole(0),
-            Value::Whole(0),
-            Value::Whole(ROLE),
-            Value::Whole(HEAP),
-            Value::Whole(0),
-            Value::Whole(0),
+            CellValue::Whole(oid),
+            CellValue::text(&table.name),
+            CellValue::Whole(PUBLIC),
+            CellValue::Whole(0),
+            CellValue::Whole(0),
+            CellValue::Whole(ROLE),
+            CellValue::Whole(HEAP),
+            CellValue::Whole(0),
+            CellValue::Whole(0),
             truth.clone(),
             truth.clone(),
-            Value::text("p"),
-            Value::text("r"),
-            Value::Whole(table.columns.len() as i64),
-            Value::Whole(0),
+            CellValue::text("p"),
+            CellValue::text("r"),
+            CellValue::Whole(table.columns.len() as i64),
+            CellValue::Whole(0),
             truth.clone(),
             truth.clone(),
             truth.clone(),
             truth.clone(),
             truth.clone(),
-            Value::Truth(true),
-            Value::text("d"),
+            CellValue::Truth(true),
+            CellValue::text("d"),
             truth,
-            Value::Null,
-            Value::Null,
-            Value::Whole(-1),
-            Value::Whole(0),
+            CellValue::Null,
+            CellValue::Null,
+            CellValue::Whole(-1),
+            CellValue::Whole(0),
         ]
     };
     made(&columns, numbered(world).map(row).collect())
 }
 
-fn attributes(world: &World<'_>) -> Table {
+fn attributes(world: &Catalogue<'_>) -> ResultTable {
     let columns = [
         ("attrelid", PgType::Oid),
         ("attname", PgType::Name),
@@ -246,35 +255,35 @@ fn attributes(world: &World<'_>) -> Table {
         for (column, number) in table.columns.iter().zip(1i64..) {
             let kind = type_of(column);
             rows.push(vec![
-                Value::Whole(oid),
-                Value::text(&column.name),
-                Value::Whole(kind.oid),
-                Value::Whole(kind.length),
-                Value::Whole(number),
-                Value::Whole(-1),
-                Value::Whole(0),
-                Value::Truth(false),
-                Value::Truth(false),
-                Value::Truth(false),
-                Value::text(""),
-                Value::text(""),
-                Value::Truth(false),
-                Value::Truth(true),
-                Value::Whole(0),
-                Value::Whole(0),
-                Value::text(if kind.length < 0 { "x" } else { "p" }),
-                Value::text(""),
-                Value::Whole(-1),
-                Value::Null,
-                Value::Null,
-                Value::Null,
+                CellValue::Whole(oid),
+                CellValue::text(&column.name),
+                CellValue::Whole(kind.oid),
+                CellValue::Whole(kind.length),
+                CellValue::Whole(number),
+                CellValue::Whole(-1),
+                CellValue::Whole(0),
+                CellValue::Truth(false),
+                CellValue::Truth(false),
+                CellValue::Truth(false),
+                CellValue::text(""),
+                CellValue::text(""),
+                CellValue::Truth(false),
+                CellValue::Truth(true),
+                CellValue::Whole(0),
+                CellValue::Whole(0),
+                CellValue::text(if kind.length < 0 { "x" } else { "p" }),
+                CellValue::text(""),
+                CellValue::Whole(-1),
+                CellValue::Null,
+                CellValue::Null,
+                CellValue::Null,
             ]);
         }
     }
     made(&columns, rows)
 }
 
-fn types() -> Table {
+fn types() -> ResultTable {
     let columns = [
         ("oid", PgType::Oid),
         ("typname", PgType::Name),
@@ -300,39 +309,39 @@ fn types() -> Table {
         ("typdefault", PgType::Text),
         ("typacl", PgType::Texts),
     ];
-    let row = |kind: &Type| {
+    let row = |kind: &CatalogueType| {
         let input = if kind.element == 0 { format!("{}in", kind.name) } else { "array_in".to_string() };
         let receive = if kind.element == 0 { format!("{}recv", kind.name) } else { "array_recv".to_string() };
         vec![
-            Value::Whole(kind.oid),
-            Value::text(kind.name),
-            Value::Whole(CATALOGUE),
-            Value::Whole(ROLE),
-            Value::Whole(kind.length),
-            Value::Truth((1..=8).contains(&kind.length)),
-            Value::text("b"),
-            Value::text(kind.category),
-            Value::Truth(["bool", "text", "float8", "oid"].contains(&kind.name)),
-            Value::Truth(true),
-            Value::text(","),
-            Value::Whole(0),
-            Value::Whole(kind.element),
-            Value::Whole(kind.array),
-            Value::Text(input),
-            Value::Text(receive),
-            Value::Truth(false),
-            Value::Whole(0),
-            Value::Whole(-1),
-            Value::Whole(0),
-            Value::Whole(0),
-            Value::Null,
-            Value::Null,
+            CellValue::Whole(kind.oid),
+            CellValue::text(kind.name),
+            CellValue::Whole(CATALOGUE),
+            CellValue::Whole(ROLE),
+            CellValue::Whole(kind.length),
+            CellValue::Truth((1..=8).contains(&kind.length)),
+            CellValue::text("b"),
+            CellValue::text(kind.category),
+            CellValue::Truth(["bool", "text", "float8", "oid"].contains(&kind.name)),
+            CellValue::Truth(true),
+            CellValue::text(","),
+            CellValue::Whole(0),
+            CellValue::Whole(kind.element),
+            CellValue::Whole(kind.array),
+            CellValue::Text(input),
+            CellValue::Text(receive),
+            CellValue::Truth(false),
+            CellValue::Whole(0),
+            CellValue::Whole(-1),
+            CellValue::Whole(0),
+            CellValue::Whole(0),
+            CellValue::Null,
+            CellValue::Null,
         ]
     };
     made(&columns, TYPES.iter().map(row).collect())
 }
 
-fn databases() -> Table {
+fn databases() -> ResultTable {
     let columns = [
         ("oid", PgType::Oid),
         ("datname", PgType::Name),
@@ -349,25 +358,25 @@ fn databases() -> Table {
         ("datacl", PgType::Texts),
     ];
     let row = vec![
-        Value::Whole(DATABASE_NUMBER),
-        Value::text(DATABASE),
-        Value::Whole(ROLE),
-        Value::Whole(6),
-        Value::text("c"),
-        Value::Truth(false),
-        Value::Truth(true),
-        Value::Whole(-1),
-        Value::text("C"),
-        Value::text("C"),
-        Value::Null,
-        Value::Whole(0),
-        Value::Null,
+        CellValue::Whole(DATABASE_NUMBER),
+        CellValue::text(DATABASE),
+        CellValue::Whole(ROLE),
+        CellValue::Whole(6),
+        CellValue::text("c"),
+        CellValue::Truth(false),
+        CellValue::Truth(true),
+        CellValue::Whole(-1),
+        CellValue::text("C"),
+        CellValue::text("C"),
+        CellValue::Null,
+        CellValue::Whole(0),
+        CellValue::Null,
     ];
     made(&columns, vec![row])
 }
 
 /// Whoever asks, and nobody else: who else has access is the curator's to tell.
-fn roles(world: &World<'_>) -> Table {
+fn roles(world: &Catalogue<'_>) -> ResultTable {
     let columns = [
         ("oid", PgType::Oid),
         ("rolname", PgType::Name),
@@ -385,29 +394,29 @@ fn roles(world: &World<'_>) -> Table {
         ("usesysid", PgType::Oid),
         ("usesuper", PgType::Truth),
     ];
-    let user = Value::text(world.settings.user());
-    let no = Value::Truth(false);
+    let user = CellValue::text(world.settings.user());
+    let no = CellValue::Truth(false);
     let row = vec![
-        Value::Whole(ROLE),
+        CellValue::Whole(ROLE),
         user.clone(),
         no.clone(),
-        Value::Truth(true),
+        CellValue::Truth(true),
         no.clone(),
         no.clone(),
-        Value::Truth(true),
+        CellValue::Truth(true),
         no.clone(),
         no.clone(),
-        Value::Whole(-1),
-        Value::Null,
-        Value::Null,
+        CellValue::Whole(-1),
+        CellValue::Null,
+        CellValue::Null,
         user,
-        Value::Whole(ROLE),
+        CellValue::Whole(ROLE),
         no,
     ];
     made(&columns, vec![row])
 }
 
-fn settings(world: &World<'_>) -> Table {
+fn settings(world: &Catalogue<'_>) -> ResultTable {
     let columns = [
         ("name", PgType::Text),
         ("setting", PgType::Text),
@@ -422,23 +431,23 @@ fn settings(world: &World<'_>) -> Table {
     ];
     let row = |(name, value): (&str, String)| {
         vec![
-            Value::text(name),
-            Value::text(&value),
-            Value::Null,
-            Value::text("Settings"),
-            Value::text(""),
-            Value::text("user"),
-            Value::text("string"),
-            Value::text("default"),
-            Value::text(&value),
-            Value::Text(value),
+            CellValue::text(name),
+            CellValue::text(&value),
+            CellValue::Null,
+            CellValue::text("Settings"),
+            CellValue::text(""),
+            CellValue::text("user"),
+            CellValue::text("string"),
+            CellValue::text("default"),
+            CellValue::text(&value),
+            CellValue::Text(value),
         ]
     };
     made(&columns, world.settings.all().map(row).collect())
 }
 
 /// `pg_tables`.
-fn listed(world: &World<'_>) -> Table {
+fn listed(world: &Catalogue<'_>) -> ResultTable {
     let columns = [
         ("schemaname", PgType::Name),
         ("tablename", PgType::Name),
@@ -450,13 +459,13 @@ fn listed(world: &World<'_>) -> Table {
         ("rowsecurity", PgType::Truth),
     ];
     let row = |(_, table): (i64, &TableShown)| {
-        let no = Value::Truth(false);
-        let owner = Value::text(world.settings.user());
+        let no = CellValue::Truth(false);
+        let owner = CellValue::text(world.settings.user());
         vec![
-            Value::text("public"),
-            Value::text(&table.name),
+            CellValue::text("public"),
+            CellValue::text(&table.name),
             owner,
-            Value::Null,
+            CellValue::Null,
             no.clone(),
             no.clone(),
             no.clone(),
@@ -466,27 +475,28 @@ fn listed(world: &World<'_>) -> Table {
     made(&columns, numbered(world).map(row).collect())
 }
 
-fn descriptions(world: &World<'_>) -> Table {
+fn descriptions(world: &Catalogue<'_>) -> ResultTable {
     let columns =
         [("objoid", PgType::Oid), ("classoid", PgType::Oid), ("objsubid", PgType::Int), ("description", PgType::Text)];
     let mut rows = Vec::new();
     for (oid, table) in numbered(world) {
         for column in 0..=table.columns.len() as i64 {
             let said = description(world, oid, column);
-            rows.push(vec![Value::Whole(oid), Value::Whole(CLASS), Value::Whole(column), said]);
+            rows.push(vec![CellValue::Whole(oid), CellValue::Whole(CLASS), CellValue::Whole(column), said]);
         }
     }
     made(&columns, rows)
 }
 
-fn schemata(world: &World<'_>) -> Table {
+fn schemata(world: &Catalogue<'_>) -> ResultTable {
     let columns = [("catalog_name", PgType::Name), ("schema_name", PgType::Name), ("schema_owner", PgType::Name)];
-    let row =
-        |(_, name): &(i64, &str)| vec![Value::text(DATABASE), Value::text(*name), Value::text(world.settings.user())];
+    let row = |(_, name): &(i64, &str)| {
+        vec![CellValue::text(DATABASE), CellValue::text(*name), CellValue::text(world.settings.user())]
+    };
     made(&columns, SCHEMAS.iter().map(row).collect())
 }
 
-fn information_tables(world: &World<'_>) -> Table {
+fn information_tables(world: &Catalogue<'_>) -> ResultTable {
     let columns = [
         ("table_catalog", PgType::Name),
         ("table_schema", PgType::Name),
@@ -496,17 +506,17 @@ fn information_tables(world: &World<'_>) -> Table {
     ];
     let row = |(_, table): (i64, &TableShown)| {
         vec![
-            Value::text(DATABASE),
-            Value::text("public"),
-            Value::text(&table.name),
-            Value::text("BASE TABLE"),
-            Value::text("NO"),
+            CellValue::text(DATABASE),
+            CellValue::text("public"),
+            CellValue::text(&table.name),
+            CellValue::text("BASE TABLE"),
+            CellValue::text("NO"),
         ]
     };
     made(&columns, numbered(world).map(row).collect())
 }
 
-fn information_columns(world: &World<'_>) -> Table {
+fn information_columns(world: &Catalogue<'_>) -> ResultTable {
     let columns = [
         ("table_catalog", PgType::Name),
         ("table_schema", PgType::Name),
@@ -530,22 +540,22 @@ fn information_columns(world: &World<'_>) -> Table {
         for (column, number) in table.columns.iter().zip(1i64..) {
             let kind = type_of(column);
             rows.push(vec![
-                Value::text(DATABASE),
-                Value::text("public"),
-                Value::text(&table.name),
-                Value::text(&column.name),
-                Value::Whole(number),
-                Value::Null,
-                Value::text("YES"),
-                Value::text(kind.sql),
-                Value::Null,
-                Value::Null,
-                Value::Null,
-                Value::text(kind.name),
-                Value::text("pg_catalog"),
-                Value::text("NO"),
-                Value::text("NEVER"),
-                Value::text("NO"),
+                CellValue::text(DATABASE),
+                CellValue::text("public"),
+                CellValue::text(&table.name),
+                CellValue::text(&column.name),
+                CellValue::Whole(number),
+                CellValue::Null,
+                CellValue::text("YES"),
+                CellValue::text(kind.sql),
+                CellValue::Null,
+                CellValue::Null,
+                CellValue::Null,
+                CellValue::text(kind.name),
+                CellValue::text("pg_catalog"),
+                CellValue::text("NO"),
+                CellValue::text("NEVER"),
+                CellValue::text("NO"),
             ]);
         }
     }

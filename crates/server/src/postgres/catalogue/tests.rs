@@ -1,7 +1,7 @@
 use super::*;
 use crate::postgres::bound::{bound, parameters};
 use crate::postgres::parameter::Literal;
-use crate::postgres::statement::{Asked, asked};
+use crate::postgres::statement::{ClientStatement, asked};
 use crate::service::ColumnShown;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -28,17 +28,17 @@ fn declared() -> Vec<TableShown> {
     vec![table("people", people), table("Visits 1", visits)]
 }
 
-fn statements(sql: &str) -> Vec<Asked> {
+fn statements(sql: &str) -> Vec<ClientStatement> {
     let tables: BTreeSet<String> = declared().into_iter().map(|table| table.name).collect();
     asked(sql, &tables).unwrap_or_else(|refused| panic!("{refused:?}:\n{sql}"))
 }
 
-fn answer_with(sql: &str, literals: &[Literal]) -> Table {
+fn answer_with(sql: &str, literals: &[Literal]) -> ResultTable {
     let (tables, settings) = (declared(), Settings::new("ann"));
     match statements(sql).remove(0) {
-        Asked::Catalogue(statement) => {
+        ClientStatement::Catalogue(statement) => {
             let statement = bound(*statement, literals).unwrap();
-            let answer = World::new(&tables, &settings).answer(&statement);
+            let answer = Catalogue::new(&tables, &settings).answer(&statement);
             answer.unwrap_or_else(|refused| panic!("{refused:?}:\n{sql}"))
         }
         other => panic!("{other:?}"),
@@ -46,9 +46,9 @@ fn answer_with(sql: &str, literals: &[Literal]) -> Table {
 }
 
 /// The rows as text, one line each.
-fn shown(table: &Table) -> String {
-    let cell = |value: &Value| value.shown().unwrap_or_else(|| "-".into());
-    let row = |row: &Vec<Value>| row.iter().map(cell).collect::<Vec<_>>().join("|");
+fn shown(table: &ResultTable) -> String {
+    let cell = |value: &CellValue| value.shown().unwrap_or_else(|| "-".into());
+    let row = |row: &Vec<CellValue>| row.iter().map(cell).collect::<Vec<_>>().join("|");
     table.rows.iter().map(row).collect::<Vec<_>>().join("\n")
 }
 
@@ -63,7 +63,7 @@ fn what_clients_ask_is_answered() {
     let mut number = 0;
     for sql in all.split("\n---- ").skip(1).filter_map(|part| part.split_once('\n')).map(|(_, sql)| sql) {
         number += 1;
-        let Some(Asked::Catalogue(statement)) = statements(sql).pop() else { continue };
+        let Some(ClientStatement::Catalogue(statement)) = statements(sql).pop() else { continue };
         let nulls = vec![Literal::Null; parameters(&statement).unwrap()];
         let table = answer_with(sql, &nulls);
         assert!(!table.columns.is_empty(), "{sql}");
@@ -75,7 +75,7 @@ fn what_clients_ask_is_answered() {
 #[test]
 fn every_row_of_a_table_has_all_of_its_columns() {
     let (tables, settings) = (declared(), Settings::new("ann"));
-    let world = World::new(&tables, &settings);
+    let world = Catalogue::new(&tables, &settings);
     let names = [
         "pg_namespace",
         "pg_class",
@@ -212,9 +212,9 @@ fn many_tables_are_not_too_many() {
     let mut number = 0;
     for sql in all.split("\n---- ").skip(1).filter_map(|part| part.split_once('\n')).map(|(_, sql)| sql) {
         let sql = sql.replace("c.relname LIKE 'people'", "true");
-        let Some(Asked::Catalogue(statement)) = statements(&sql).pop() else { continue };
+        let Some(ClientStatement::Catalogue(statement)) = statements(&sql).pop() else { continue };
         let nulls = vec![Literal::Null; parameters(&statement).unwrap()];
-        let answer = World::new(&tables, &settings).answer(&bound(*statement, &nulls).unwrap());
+        let answer = Catalogue::new(&tables, &settings).answer(&bound(*statement, &nulls).unwrap());
         let rows = answer.unwrap_or_else(|refused| panic!("{refused:?}:\n{sql}")).rows.len();
         number += usize::from(sql.contains("row_number() OVER (PARTITION BY a.attrelid") && rows == 1600);
     }
@@ -238,8 +238,8 @@ fn columns_have_names_and_types() {
 fn a_query_that_takes_too_long_is_refused() {
     let (tables, settings) = (declared(), Settings::new("ann"));
     let sql = "SELECT count(*) FROM pg_type a, pg_type b, pg_type c, pg_type d, pg_type e WHERE a.oid + b.oid + c.oid + d.oid + e.oid = 0";
-    let Asked::Catalogue(statement) = statements(sql).remove(0) else { panic!() };
-    assert_eq!(World::new(&tables, &settings).answer(&statement).unwrap_err().code, "54000");
+    let ClientStatement::Catalogue(statement) = statements(sql).remove(0) else { panic!() };
+    assert_eq!(Catalogue::new(&tables, &settings).answer(&statement).unwrap_err().code, "54000");
     // Texts that double with each step, long texts in many rows, patterns that are long.
     let mut doubling = "WITH a0 AS (SELECT 'aaaaaaaaaaaaaaaa' AS x)".to_string();
     (1..30).for_each(|step| doubling.push_str(&format!(", a{step} AS (SELECT x || x AS x FROM a{})", step - 1)));
@@ -252,18 +252,18 @@ fn a_query_that_takes_too_long_is_refused() {
         format!("SELECT replace('{0}', 'a', '{0}')", &long[..40_000])
             + " || replace('a', 'a', 'b') FROM generate_series(1, 9999) x, pg_type y, pg_type z",
     ] {
-        let Asked::Catalogue(statement) = statements(&sql).remove(0) else { panic!() };
-        assert_eq!(World::new(&tables, &settings).answer(&statement).unwrap_err().code, "54000", "{}", &sql[..60]);
+        let ClientStatement::Catalogue(statement) = statements(&sql).remove(0) else { panic!() };
+        assert_eq!(Catalogue::new(&tables, &settings).answer(&statement).unwrap_err().code, "54000", "{}", &sql[..60]);
     }
-    let Asked::Catalogue(statement) = statements("SELECT nothing").remove(0) else { panic!() };
-    assert_eq!(World::new(&tables, &settings).answer(&statement).unwrap_err().code, "42703");
+    let ClientStatement::Catalogue(statement) = statements("SELECT nothing").remove(0) else { panic!() };
+    assert_eq!(Catalogue::new(&tables, &settings).answer(&statement).unwrap_err().code, "42703");
 }
 
 /// The refusal of a query, and how much was paid for it.
-fn refusal(sql: &str) -> Refused {
+fn refusal(sql: &str) -> SqlError {
     let (tables, settings) = (declared(), Settings::new("ann"));
     match statements(sql).remove(0) {
-        Asked::Catalogue(statement) => World::new(&tables, &settings).answer(&statement).unwrap_err(),
+        ClientStatement::Catalogue(statement) => Catalogue::new(&tables, &settings).answer(&statement).unwrap_err(),
         other => panic!("{other:?}"),
     }
 }
@@ -310,8 +310,8 @@ fn texts_are_weighed_before_they_are_joined() {
     let (tables, settings) = (declared(), Settings::new("ann"));
     let names: BTreeSet<String> = BTreeSet::new();
     if let Ok(all) = asked(&doubled, &names) {
-        let Asked::Catalogue(statement) = &all[0] else { panic!() };
-        assert_eq!(World::new(&tables, &settings).answer(statement).unwrap_err().code, code::TOO_MUCH);
+        let ClientStatement::Catalogue(statement) = &all[0] else { panic!() };
+        assert_eq!(Catalogue::new(&tables, &settings).answer(statement).unwrap_err().code, code::TOO_MUCH);
     }
     let long = "x".repeat(60_000);
     for joined in [
@@ -355,10 +355,10 @@ fn a_pattern_is_read_once_and_stays_small() {
 /// 900,000 rows without columns weighed nothing, and neither a row nor a NULL what it takes.
 #[test]
 fn rows_weigh_something_whatever_they_hold() {
-    let table = |cells: Vec<Value>| Table { columns: Vec::new(), rows: vec![cells; 1_000] };
+    let table = |cells: Vec<CellValue>| ResultTable { columns: Vec::new(), rows: vec![cells; 1_000] };
     assert!(weight(&table(Vec::new())) >= 64_000);
-    assert!(weight(&table(vec![Value::Null])) >= 100_000);
-    assert!(weight(&table(vec![Value::text("x".repeat(1_000))])) >= 1_000_000);
+    assert!(weight(&table(vec![CellValue::Null])) >= 100_000);
+    assert!(weight(&table(vec![CellValue::text("x".repeat(1_000))])) >= 1_000_000);
     for columns in ["q.*", ""] {
         let sql = format!("SELECT {columns} FROM generate_series(1, 10000) x, generate_series(1, 90) y");
         assert_eq!(refusal(&sql).code, code::TOO_MUCH, "{columns}");
@@ -379,8 +379,8 @@ fn what_is_looked_through_is_paid_for() {
     assert_eq!(refusal(&sql).code, code::TOO_MUCH);
     let spent = |sql: &str| {
         let (tables, settings) = (declared(), Settings::new("ann"));
-        let Asked::Catalogue(statement) = statements(sql).remove(0) else { panic!() };
-        let world = World::new(&tables, &settings);
+        let ClientStatement::Catalogue(statement) = statements(sql).remove(0) else { panic!() };
+        let world = Catalogue::new(&tables, &settings);
         world.answer(&statement).unwrap();
         world.work.get()
     };
@@ -398,12 +398,14 @@ fn what_is_looked_through_is_paid_for() {
 #[test]
 fn a_query_that_was_cancelled_ends() {
     let (tables, settings) = (declared(), Settings::new("ann"));
-    let Asked::Catalogue(statement) = statements("SELECT 1 FROM generate_series(1, 10) x").remove(0) else { panic!() };
+    let ClientStatement::Catalogue(statement) = statements("SELECT 1 FROM generate_series(1, 10) x").remove(0) else {
+        panic!()
+    };
     let stop = Arc::new(AtomicBool::new(true));
-    let refused = World::new(&tables, &settings).until(Arc::clone(&stop)).answer(&statement).unwrap_err();
+    let refused = Catalogue::new(&tables, &settings).until(Arc::clone(&stop)).answer(&statement).unwrap_err();
     assert_eq!(refused.code, code::CANCELLED);
     stop.store(false, std::sync::atomic::Ordering::Relaxed);
-    assert!(World::new(&tables, &settings).until(stop).answer(&statement).is_ok());
+    assert!(Catalogue::new(&tables, &settings).until(stop).answer(&statement).is_ok());
 }
 
 /// Sorting by what is now a text, now a number and now a list panicked: the order was none.
@@ -413,20 +415,20 @@ fn whatever_is_sorted_has_an_order() {
     let sql = format!("SELECT x FROM generate_series(1, 3000) x ORDER BY {mixed}, x DESC");
     assert_eq!(answer(&sql).lines().count(), 3_000);
     let values = [
-        Value::Whole(1 << 53),
-        Value::Whole((1 << 53) + 1),
-        Value::Number((1u64 << 53) as f64),
-        Value::Number(f64::NAN),
-        Value::Null,
-        Value::text("1"),
-        Value::Truth(true),
-        Value::List(vec![Value::Whole(1), Value::text("a")]),
-        Value::List(vec![Value::Whole(1)]),
+        CellValue::Whole(1 << 53),
+        CellValue::Whole((1 << 53) + 1),
+        CellValue::Number((1u64 << 53) as f64),
+        CellValue::Number(f64::NAN),
+        CellValue::Null,
+        CellValue::text("1"),
+        CellValue::Truth(true),
+        CellValue::List(vec![CellValue::Whole(1), CellValue::text("a")]),
+        CellValue::List(vec![CellValue::Whole(1)]),
     ];
     for (left, right) in values.iter().flat_map(|left| values.iter().map(move |right| (left, right))) {
         assert_eq!(expression::ordered(left, right), expression::ordered(right, left).reverse(), "{left:?} {right:?}");
         for third in &values {
-            let le = |left: &Value, right: &Value| expression::ordered(left, right).is_le();
+            let le = |left: &CellValue, right: &CellValue| expression::ordered(left, right).is_le();
             assert!(!(le(left, right) && le(right, third)) || le(left, third), "{left:?} {right:?} {third:?}");
         }
     }

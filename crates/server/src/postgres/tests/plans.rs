@@ -1,11 +1,11 @@
 //! How often a question is analysed: once, whatever a client asks about it before it asks it.
 
-use super::Server;
+use super::TestServer;
 
 /// The story: a question was planned for its description, again for the columns of its rows, and again for its answer.
 #[test]
 fn a_question_is_analysed_once() {
-    let server = Server::new();
+    let server = TestServer::new();
     let mut ann = server.ann();
     let analysed = || server.service.project().queries_analysed();
     assert_eq!(analysed(), 0);
@@ -22,7 +22,8 @@ fn a_question_is_analysed_once() {
     assert_eq!((other.query(prepared).rows.len(), analysed()), (2, 2));
     // With another value in it, a query is another one; its description stands for all values.
     let valued = "SELECT COUNT(*) AS n FROM people WHERE age > $1";
-    let with = |ann: &mut super::Client, value: &str| ann.prepared(valued, &[23], &[(0, Some(value.as_bytes()))], 0);
+    let with =
+        |ann: &mut super::TestClient, value: &str| ann.prepared(valued, &[23], &[(0, Some(value.as_bytes()))], 0);
     assert_eq!((with(&mut ann, "30").rows.len(), analysed()), (1, 4));
     assert_eq!((with(&mut ann, "40").rows.len(), analysed()), (1, 5));
     assert_eq!((with(&mut ann, "40").rows.len(), analysed()), (1, 5));

@@ -4,9 +4,9 @@ use super::super::counted;
 use crate::failure::Failure;
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
-use scumble_engine::budget::{Spent, rounded_up, shown_delta};
+use scumble_engine::budget::{Odometer, rounded_up, shown_delta};
 use scumble_engine::project::Project;
-use scumble_engine::release::{Expected, PlannedRelease};
+use scumble_engine::release::{ExpectedError, PlannedRelease};
 use scumble_engine::report::digits;
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ pub fn line(planned: &PlannedRelease, project: &Project, delta: &Exact) -> Resul
 /// What it costs a person, and the one whose budget it takes the largest part of.
 fn costs(planned: &PlannedRelease, project: &Project, delta: &Exact) -> Result<String, Failure> {
     let events = &planned.plan.events;
-    let person = Spent::of(events, &Scope::Person)?;
+    let person = Odometer::of(events, &Scope::Person)?;
     let Some(epsilon) = person.epsilon(delta) else {
         return Ok(match person.least_delta() {
             None => "no epsilon at any delta: published without noise".to_string(),
@@ -39,7 +39,7 @@ fn costs(planned: &PlannedRelease, project: &Project, delta: &Exact) -> Result<S
     let mut text = format!("costs a person epsilon {}", rounded_up(epsilon.to_f64_up()));
     let mut tightest: Option<(f64, Scope, f64)> = None;
     for (scope, limit) in project.budget.limits(&project.attributes())? {
-        let spent = Spent::of(events, &scope)?;
+        let spent = Odometer::of(events, &scope)?;
         let most = limit.most().to_f64_down();
         let Some(share) = limit.measure(&spent).map(|spent| spent.to_f64_up() / most).filter(|_| most > 0.0) else {
             continue;
@@ -58,8 +58,8 @@ fn costs(planned: &PlannedRelease, project: &Project, delta: &Exact) -> Result<S
     Ok(text)
 }
 
-fn errors(expected: &[Expected]) -> String {
-    let one = |expected: &Expected| {
+fn errors(expected: &[ExpectedError]) -> String {
+    let one = |expected: &ExpectedError| {
         let known = expected.standard_error.map(|error| format!("{} ± {}", expected.column, digits(error)));
         let assumed = expected.assumed.as_ref();
         let assumed = assumed.map(|assumed| format!("{} ± about {}", expected.column, digits(assumed.standard_error)));

@@ -3,19 +3,19 @@
 use scumble::Result;
 use scumble::quantity::{Probability, Scale};
 use scumble_adversary::attacker::{
-    AddedNoise, Bound, Group, Lambda, Ratio, Window, blanket, closed_kullback_leibler, coupling, directions,
+    AddedNoise, BeliefGroup, Bound, Lambda, Ratio, Window, blanket, closed_kullback_leibler, coupling, directions,
     directions_with_noise, epsilon_for, ln_smallest_delta, poisson_binomial, printed, thresholded, worst_count,
 };
-use scumble_chart::{Axis, Chart, Series};
+use scumble_chart::{Axis, LineChart, Series};
 
 /// Precise enough for a line of two pixels.
 const TOLERANCE: f64 = 0.01;
 
 /// Draws one figure as SVG.
-type Draw = fn() -> Result<String>;
+type FigureRenderer = fn() -> Result<String>;
 
 /// Every figure: the name of its file, and the picture.
-pub const ALL: [(&str, Draw); 6] = [
+pub const ALL: [(&str, FigureRenderer); 6] = [
     ("figure-2-n100.svg", || figure_2(100, 1.0)),
     ("figure-2-n10000.svg", || figure_2(10_000, 0.5)),
     ("figure-3.svg", figure_3),
@@ -41,17 +41,18 @@ fn curve(from: f64, to: f64, steps: u32, mut at: impl FnMut(f64) -> Result<f64>)
 /// δ(ε) of a count: what is proven for the λ-box, what is printed, and what two particular beliefs give.
 fn figure_2(n: u64, up_to: f64) -> Result<String> {
     let (m, lambda) = (n - 1, Lambda::new(0.05)?);
-    let fair = poisson_binomial(&[Group::new(0.5, m)?])?;
-    let spread: Result<Vec<Group>> = (0..m).map(|i| Group::new(0.05 + 0.9 * (i as f64 + 0.5) / m as f64, 1)).collect();
+    let fair = poisson_binomial(&[BeliefGroup::new(0.5, m)?])?;
+    let spread: Result<Vec<BeliefGroup>> =
+        (0..m).map(|i| BeliefGroup::new(0.05 + 0.9 * (i as f64 + 0.5) / m as f64, 1)).collect();
     let spread = poisson_binomial(&spread?)?;
     let exact = |law: &Window, epsilon: f64| Ok(directions(law, epsilon, 1).delta().upper);
-    let records = [Group::new(0.05, 1)?, Group::new(0.5, n - 1)?];
+    let records = [BeliefGroup::new(0.05, 1)?, BeliefGroup::new(0.5, n - 1)?];
     let corrected: Vec<(f64, f64)> = (1..40)
         .map(|step| printed::proposition_7_corrected(&records, 10f64.powf(-0.5 * f64::from(step))))
         .filter(|point| point.0 <= up_to && point.1 <= 1.0)
         .collect();
     let steps = 40;
-    Ok(Chart::new(format!("δ of a count without noise, n = {n}, λ = 0.05"))
+    Ok(LineChart::new(format!("δ of a count without noise, n = {n}, λ = 0.05"))
         .x(Axis::linear("ε"))
         .y(Axis::log("δ").range(1e-16, 1.0))
         .line(Series::new(
@@ -76,8 +77,9 @@ fn figure_2(n: u64, up_to: f64) -> Result<String> {
 /// ε at δ = 0.01/n against λ; where no ε exists the line ends.
 fn figure_3() -> Result<String> {
     let lambdas = [0.0001, 0.0003, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5];
-    let mut chart =
-        Chart::new("ε at δ = 0.01/n of a count without noise").x(Axis::log("λ")).y(Axis::linear("ε").range(0.0, 3.0));
+    let mut chart = LineChart::new("ε at δ = 0.01/n of a count without noise")
+        .x(Axis::log("λ"))
+        .y(Axis::linear("ε").range(0.0, 3.0));
     for n in [100u64, 1000, 10_000, 100_000] {
         let delta = 0.01 / n as f64;
         let (mut truth, mut claimed) = (Vec::new(), Vec::new());
@@ -102,12 +104,12 @@ fn figure_3() -> Result<String> {
 
 /// δ of a thresholded count against T.
 fn figure_4() -> Result<String> {
-    let mut chart = Chart::new("A count released above T, each record 1 with p = 0.005")
+    let mut chart = LineChart::new("A count released above T, each record 1 with p = 0.005")
         .x(Axis::linear("T"))
         .y(Axis::log("δ").range(1e-16, 1.0));
     for (n, thresholds) in [(1000u64, 2..=32i64), (10_000, 45..=115)] {
         let p = Probability::new(0.005)?;
-        let others = poisson_binomial(&[Group { probability: p, how_many: n - 1 }])?;
+        let others = poisson_binomial(&[BeliefGroup { probability: p, how_many: n - 1 }])?;
         let points = |at: &dyn Fn(i64) -> Option<f64>| -> Vec<(f64, f64)> {
             thresholds.clone().filter_map(|t| Some((t as f64, at(t)?))).collect()
         };
@@ -150,7 +152,7 @@ fn figure_5() -> Result<String> {
             noisy.push((x, found.upper));
         }
     }
-    Ok(Chart::new("ε at δ = 1e-10, n = 100 000, λ = 0.05, against what is known")
+    Ok(LineChart::new("ε at δ = 1e-10, n = 100 000, λ = 0.05, against what is known")
         .x(Axis::linear("known records"))
         .y(Axis::linear("ε").range(0.0, 1.5))
         .line(Series::new("worst case, two values", exact))
@@ -163,8 +165,8 @@ fn figure_5() -> Result<String> {
 
 /// δ(ε) with data uncertainty and geometric noise together.
 fn figure_6() -> Result<String> {
-    let others = poisson_binomial(&[Group::new(0.95, 9999)?])?;
-    let mut chart = Chart::new("δ of a count with geometric noise, n = 10 000, λ = 0.05, others 0.95")
+    let others = poisson_binomial(&[BeliefGroup::new(0.95, 9999)?])?;
+    let mut chart = LineChart::new("δ of a count with geometric noise, n = 10 000, λ = 0.05, others 0.95")
         .x(Axis::linear("ε"))
         .y(Axis::log("δ").range(1e-24, 1.0));
     let noises = [

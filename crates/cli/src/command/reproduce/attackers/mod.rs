@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 /// Draws the curves of the guide page (takes a minute)
 #[derive(Args)]
-pub struct Arguments {
+pub struct ReproduceAttackersArguments {
     /// Where to write the pictures (a directory that exists)
     #[arg(long, value_name = "DIRECTORY")]
     out: PathBuf,
@@ -22,7 +22,7 @@ pub struct Arguments {
 }
 
 /// Draws one picture after the other.
-pub fn run(arguments: &Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: &ReproduceAttackersArguments, quiet: bool) -> Result<(), Failure> {
     let folder = directory(&arguments.out)?;
     let progress = Progress::new(quiet, figures::ALL.len());
     let mut written = Vec::new();

@@ -5,12 +5,12 @@
 //! counts found by a dynamic programme over the tree (counts do not grow upwards). The result is certified, not only evaluated: a
 //! log-moment is convex in α, so between two orders it lies below its chord.
 
-use super::{Test, ln_fail_probability, ln_pass_probability};
+use super::{NodeTest, ln_fail_probability, ln_pass_probability};
 use std::collections::HashMap;
 
 /// The tests of all nodes, children before parents, the root last.
 #[derive(Debug, Clone)]
-pub(crate) struct Tests(pub(crate) Vec<Test>);
+pub(crate) struct TreeTests(pub(crate) Vec<NodeTest>);
 
 /// Orders are 1 + FIRST·STEP^i; between them the chord of the log-moment is walked in finer steps.
 const FIRST: f64 = 0.005;
@@ -27,14 +27,14 @@ const FAR: f64 = 40.0;
 
 /// Whether a string loses or gains the person that changes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Direction {
+enum CountChange {
     Lose,
     Gain,
 }
 
 /// Which neighbours a moment is for, and whether the exact recursion over a path may be used.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Neighbours {
+pub(crate) enum NeighbourKind {
     /// One string loses and one gains; exact where the touched nodes form a path.
     Substitution,
     /// The same, by composition over the nodes always.
@@ -43,32 +43,32 @@ pub(crate) enum Neighbours {
     Presence,
 }
 
-impl Tests {
+impl TreeTests {
     /// ρ of these nodes' tests by composition alone, so that the sum over attributes bounds ρ of changing them all. Without the numbers of
     /// Theorem A, which hold for a set of attributes as a whole: each node has one test that loses and one that gains, 1/λ each.
     pub(crate) fn composed_rho(&self, touched: &[bool]) -> f64 {
         let nodes = self.0.iter().zip(touched).filter(|(_, touched)| **touched);
         let epsilon = nodes.map(|(node, _)| 2.0 / node.scale.get()).sum::<f64>() * (1.0 + 1e-12);
-        self.certified(touched, epsilon, Neighbours::Composed)
+        self.certified(touched, epsilon, NeighbourKind::Composed)
     }
 
     /// ρ without looking at orders. A test that loses or gains is pure with 1/λ, hence (1/λ)·tanh(1/2λ); tests compose. And ε·tanh(ε/2)
     /// for all together, where ε is more than a sum over tests.
-    fn closed_form(&self, touched: &[bool], epsilon: f64, neighbours: Neighbours) -> f64 {
-        let rate = |node: &Test| 1.0 / node.scale.get();
+    fn closed_form(&self, touched: &[bool], epsilon: f64, neighbours: NeighbourKind) -> f64 {
+        let rate = |node: &NodeTest| 1.0 / node.scale.get();
         let nodes = self.0.iter().zip(touched).filter(|(_, touched)| **touched).map(|(node, _)| node);
         let one_way = nodes.map(|node| rate(node) * (rate(node) / 2.0).tanh()).sum::<f64>() * (1.0 + 1e-12);
         match neighbours {
-            Neighbours::Composed => 2.0 * one_way,
-            Neighbours::Substitution => (2.0 * one_way).min(epsilon * (epsilon / 2.0).tanh()),
-            Neighbours::Presence => one_way.min(epsilon * (epsilon / 2.0).tanh()),
+            NeighbourKind::Composed => 2.0 * one_way,
+            NeighbourKind::Substitution => (2.0 * one_way).min(epsilon * (epsilon / 2.0).tanh()),
+            NeighbourKind::Presence => one_way.min(epsilon * (epsilon / 2.0).tanh()),
         }
     }
 
-    pub(crate) fn certified(&self, touched: &[bool], epsilon: f64, neighbours: Neighbours) -> f64 {
+    pub(crate) fn certified(&self, touched: &[bool], epsilon: f64, neighbours: NeighbourKind) -> f64 {
         let closed_form = self.closed_form(touched, epsilon, neighbours);
         // The recursion over a path works with moments themselves, the composition with their logarithms.
-        let largest = if neighbours == Neighbours::Composed { f64::INFINITY } else { LARGEST_LOG_MOMENT };
+        let largest = if neighbours == NeighbourKind::Composed { f64::INFINITY } else { LARGEST_LOG_MOMENT };
         let counts = self.range_of_counts(touched);
         let nodes = touched.iter().filter(|&&touched| touched).count() as f64;
         // About this many orders are looked at: ρ is hardly below ε²/16, and orders beyond ε/ρ cannot matter.
@@ -92,24 +92,24 @@ impl Tests {
         (bound + SLACK).min(closed_form)
     }
 
-    fn range_of_counts(&self, touched: &[bool]) -> Counts {
+    fn range_of_counts(&self, touched: &[bool]) -> CountRange {
         let nodes = || self.0.iter().zip(touched).filter(|(_, touched)| **touched).map(|(node, _)| node);
-        let lowest = nodes().map(Test::floor).min().unwrap_or(0) - 2;
+        let lowest = nodes().map(NodeTest::floor).min().unwrap_or(0) - 2;
         let highest = nodes().map(|node| node.threshold as f64 + FAR * node.scale.get() + 10.0).fold(0.0, f64::max);
-        Counts { lowest, highest }
+        CountRange { lowest, highest }
     }
 
     /// (α − 1)·D_α of the outputs, an upper bound over all neighbours; convex in α.
-    fn log_moment(&self, touched: &[bool], order: f64, counts: &Counts, neighbours: Neighbours) -> f64 {
+    fn log_moment(&self, touched: &[bool], order: f64, counts: &CountRange, neighbours: NeighbourKind) -> f64 {
         let worst = |direction| {
             let mut tables = HashMap::new();
-            match self.path(touched).filter(|_| neighbours != Neighbours::Composed) {
+            match self.path(touched).filter(|_| neighbours != NeighbourKind::Composed) {
                 Some(path) => self.path_log_moment(&path, order, counts, direction, &mut tables),
                 None => self.tree_log_moment(touched, order, counts, direction, &mut tables),
             }
         };
-        let (lose, gain) = (worst(Direction::Lose), worst(Direction::Gain));
-        if neighbours == Neighbours::Presence { lose.max(gain) } else { lose + gain }
+        let (lose, gain) = (worst(CountChange::Lose), worst(CountChange::Gain));
+        if neighbours == NeighbourKind::Presence { lose.max(gain) } else { lose + gain }
     }
 
     /// The touched nodes from the bottom up, if they form one path.
@@ -124,9 +124,9 @@ impl Tests {
         &self,
         path: &[usize],
         order: f64,
-        counts: &Counts,
-        direction: Direction,
-        tables: &mut Tables,
+        counts: &CountRange,
+        direction: CountChange,
+        tables: &mut TermCache,
     ) -> f64 {
         let mut above = vec![1.0f64; counts.number()];
         for (step, &index) in path.iter().rev().enumerate() {
@@ -147,9 +147,9 @@ impl Tests {
         &self,
         touched: &[bool],
         order: f64,
-        counts: &Counts,
-        direction: Direction,
-        tables: &mut Tables,
+        counts: &CountRange,
+        direction: CountChange,
+        tables: &mut TermCache,
     ) -> f64 {
         let root = self.0.len() - 1;
         let mut totals: Vec<Vec<f64>> = vec![Vec::new(); self.0.len()];
@@ -183,7 +183,7 @@ fn largest_slope(from: (f64, f64), to: (f64, f64)) -> f64 {
     worst
 }
 
-type Tables = HashMap<(u64, i64, bool), Terms>;
+type TermCache = HashMap<(u64, i64, bool), Terms>;
 
 /// Σ P^α Q^{1−α} over "passes" and "fails" of one kind of node, by the clipped distance of the count from the threshold.
 struct Terms {
@@ -195,10 +195,10 @@ struct Terms {
 
 impl Terms {
     fn of<'a>(
-        tables: &'a mut Tables,
-        node: &Test,
+        tables: &'a mut TermCache,
+        node: &NodeTest,
         order: f64,
-        direction: Direction,
+        direction: CountChange,
         counts_released: bool,
     ) -> &'a Self {
         let key = (node.scale.get().to_bits(), node.clip, counts_released);
@@ -222,12 +222,12 @@ impl Terms {
 }
 
 /// The counts that the dynamic programmes look at: below, everything is clipped; above, tests pass except for e^{−60}.
-struct Counts {
+struct CountRange {
     lowest: i64,
     highest: f64,
 }
 
-impl Counts {
+impl CountRange {
     fn len(&self) -> f64 {
         self.highest - self.lowest as f64 + 1.0
     }
@@ -239,12 +239,12 @@ impl Counts {
 
 /// ln of Σ P^α Q^{1−α} over "passes" and over "fails", where P is `above` over the threshold and Q at the neighbour's count. With
 /// `counts_released` the pass carries the noisy count.
-fn log_terms(node: &Test, above: i64, order: f64, direction: Direction, counts_released: bool) -> (f64, f64) {
+fn log_terms(node: &NodeTest, above: i64, order: f64, direction: CountChange, counts_released: bool) -> (f64, f64) {
     let scale = node.scale.get();
     let here = above.max(-node.clip);
     let there = match direction {
-        Direction::Lose => (above - 1).max(-node.clip),
-        Direction::Gain => (above + 1).max(-node.clip),
+        CountChange::Lose => (above - 1).max(-node.clip),
+        CountChange::Gain => (above + 1).max(-node.clip),
     };
     let mix = |p: f64, q: f64| order * p + (1.0 - order) * q;
     let fail = mix(ln_fail_probability(scale, here), ln_fail_probability(scale, there));
@@ -257,17 +257,17 @@ fn log_terms(node: &Test, above: i64, order: f64, direction: Direction, counts_r
 }
 
 /// ln Σ_{v > τ} P(v)^α Q(v)^{1−α} for discrete Laplace noise around counts that are one apart: each ratio is e^{±1/λ}.
-fn log_released(rate: f64, above: i64, order: f64, direction: Direction) -> f64 {
+fn log_released(rate: f64, above: i64, order: f64, direction: CountChange) -> f64 {
     let (up, down) = (rate * (order - 1.0), -rate * (order - 1.0));
     let norm = (-rate).exp().ln_1p();
     // ln P[Z ≥ k], k ≥ 1, and ln(1 − e^{−u·rate}).
     let tail = |k: i64| -(k as f64) * rate - norm;
     let missing = |u: i64| (-f64::exp_m1(-(u as f64) * rate)).ln();
     match direction {
-        Direction::Lose if above <= 0 => up + tail(1 - above),
-        Direction::Lose => log_sum(up - norm, down - rate + missing(above - 1) - norm),
-        Direction::Gain if above <= 0 => down + tail(1 - above),
-        Direction::Gain => log_sum(up + missing(above) - norm, down + tail(1)),
+        CountChange::Lose if above <= 0 => up + tail(1 - above),
+        CountChange::Lose => log_sum(up - norm, down - rate + missing(above - 1) - norm),
+        CountChange::Gain if above <= 0 => down + tail(1 - above),
+        CountChange::Gain => log_sum(up + missing(above) - norm, down + tail(1)),
     }
 }
 

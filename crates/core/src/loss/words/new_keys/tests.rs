@@ -2,7 +2,7 @@ use super::*;
 use crate::event::{Event, Moves, Sampling, Touch};
 use crate::harness::effort;
 use crate::loss::Loss;
-use crate::loss::filter::Spent;
+use crate::loss::filter::Odometer;
 use crate::quantity::{Delta, Epsilon, Rate, Scale, Sigma};
 use crate::scope::{AttributeSet, Scope};
 
@@ -44,7 +44,7 @@ fn one_owner_costs_what_two_events_cost() {
         let moves_keys = Moves::by_scope(shift.clone(), shift, vec![touch]);
         let two = [Event::new(noise, moves()), Event::new(failing, moves_keys)].map(|event| event.repeated(3).unwrap());
         for scope in [Scope::Presence, Scope::Person, attribute("town"), attribute("age")] {
-            assert_eq!(Spent::of(&one, &scope).unwrap(), Spent::of(&two, &scope).unwrap());
+            assert_eq!(Odometer::of(&one, &scope).unwrap(), Odometer::of(&two, &scope).unwrap());
             let (one, two) = (Loss::of(&one, &scope).unwrap(), Loss::of(&two, &scope).unwrap());
             let same = |one: f64, two: f64| one == two || one <= two && one >= two * (1.0 - 1e-4);
             for at in effort(&[1e-5, 0.02][..], &[0.0, 1e-5, 0.02, 0.5]).iter().copied() {
@@ -126,7 +126,7 @@ fn samples_cost_no_less_than_their_exact_laws() {
             let delta = |at: f64| loss.delta(Epsilon::new(at).unwrap()).upper;
             let deltas: Vec<(f64, f64)> =
                 effort(&[0.1, 1.5][..], &[0.0, 0.1, 0.6, 1.5]).iter().map(|at| (*at, delta(*at))).collect();
-            (Spent::of(std::slice::from_ref(&sampled), &scope).unwrap(), deltas, scope)
+            (Odometer::of(std::slice::from_ref(&sampled), &scope).unwrap(), deltas, scope)
         });
         for counts in [(0, 0), (1, 0), (2, 3)] {
             // Without replacement another owner, with the second key, is in the sample where this one is not.
@@ -166,7 +166,7 @@ fn samples_cost_no_less_than_their_exact_laws() {
 fn a_filter_knows_that_a_sample_of_fixed_size_replaces() {
     let noise = Event::new(laplace(2.0), moves());
     let sampled = noise.clone().sampled(Sampling::WithoutReplacement(Rate::new(0.9).unwrap()));
-    let spent = |event: &Event, scope: Scope| Spent::of(std::slice::from_ref(event), &scope).unwrap();
+    let spent = |event: &Event, scope: Scope| Odometer::of(std::slice::from_ref(event), &scope).unwrap();
     assert_eq!(spent(&sampled, Scope::Presence), spent(&noise, Scope::Person));
     assert_eq!(spent(&sampled, Scope::Person), spent(&noise, Scope::Person));
     // The accountant's amplified number is not above the filter's.
@@ -210,7 +210,7 @@ proptest::proptest! {
         let event = alone.clone().for_new_keys(Delta::new(ln_delta.exp()).unwrap(), number).unwrap();
         let scope = [Scope::Presence, Scope::Person, attribute("town"), attribute("age")][which].clone();
         let group = scope.group(owners.try_into().unwrap());
-        let of = |event: &Event| Spent::of(std::slice::from_ref(event), &group).unwrap();
+        let of = |event: &Event| Odometer::of(std::slice::from_ref(event), &group).unwrap();
         let (spent, filtered) = (of(&event), of(&alone));
         proptest::prop_assert!(spent.delta().to_f64() <= 1e3 && spent.delta() >= filtered.delta());
         // Sampled cells of several keys at once have no bound by some noises: refused, not guessed.

@@ -8,7 +8,7 @@
 use super::{identity, pairs};
 use crate::event::SmoothNoise;
 use crate::loss::renyi::chain;
-use crate::loss::shape::Shape;
+use crate::loss::shape::LossShape;
 use crate::noise::Levels;
 use std::f64::consts::PI;
 
@@ -17,15 +17,15 @@ const SLACK: f64 = 1e-14;
 
 /// The largest curve over all pairs of levels, for this many owners one after the other.
 #[derive(Debug)]
-pub(super) struct Worst {
+pub(super) struct SmoothGaussianShape {
     noise: SmoothNoise,
-    pairs: Vec<Pair>,
+    pairs: Vec<GaussianLevelPair>,
     owners: u32,
 }
 
-impl Worst {
+impl SmoothGaussianShape {
     pub(super) fn new(noise: SmoothNoise, levels: Levels, owners: u32) -> Self {
-        let pairs = pairs(&levels).map(|(first, second, shift)| Pair::new(first, second, shift)).collect();
+        let pairs = pairs(&levels).map(|(first, second, shift)| GaussianLevelPair::new(first, second, shift)).collect();
         Self { noise, pairs, owners }
     }
 
@@ -56,7 +56,7 @@ impl Worst {
     }
 }
 
-impl Shape for Worst {
+impl LossShape for SmoothGaussianShape {
     fn identity(&self) -> Vec<u64> {
         identity(&self.noise, self.owners)
     }
@@ -70,7 +70,7 @@ impl Shape for Worst {
     }
 
     fn largest_order(&self) -> f64 {
-        let of_pair = |pair: &Pair| 1.0 / (1.0 - pair.ratio.max(1.0).powi(-2));
+        let of_pair = |pair: &GaussianLevelPair| 1.0 / (1.0 - pair.ratio.max(1.0).powi(-2));
         let one = self.pairs.iter().map(of_pair).fold(f64::INFINITY, f64::min);
         // The legs of a chain have orders of up to about this many times its own.
         one * (1.0 - 1e-9) / f64::from(self.owners)
@@ -79,7 +79,7 @@ impl Shape for Worst {
 
 /// One pair, with what does not depend on the order.
 #[derive(Debug)]
-pub(super) struct Pair {
+pub(super) struct GaussianLevelPair {
     /// σ₁/σ₂ and σ₂.
     ratio: f64,
     second: f64,
@@ -88,7 +88,7 @@ pub(super) struct Pair {
     excess: (f64, f64),
 }
 
-impl Pair {
+impl GaussianLevelPair {
     pub(super) fn new(first: f64, second: f64, shift: f64) -> Self {
         Self { ratio: first / second, second, shift, excess: (excess(first), excess(second)) }
     }

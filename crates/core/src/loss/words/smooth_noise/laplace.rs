@@ -8,7 +8,7 @@
 
 use super::{identity, pairs};
 use crate::event::SmoothNoise;
-use crate::loss::shape::{Atom, Shape};
+use crate::loss::shape::{LossAtom, LossShape};
 use crate::noise::Levels;
 use std::sync::OnceLock;
 
@@ -22,14 +22,14 @@ const FARTHEST: f64 = 500.0;
 
 /// The largest curve over all pairs of levels, for this many owners one after the other.
 #[derive(Debug)]
-pub(super) struct Worst {
+pub(super) struct SmoothLaplaceShape {
     noise: SmoothNoise,
     levels: Levels,
     owners: u32,
-    atoms: OnceLock<(Vec<Atom>, f64)>,
+    atoms: OnceLock<(Vec<LossAtom>, f64)>,
 }
 
-impl Worst {
+impl SmoothLaplaceShape {
     pub(super) fn new(noise: SmoothNoise, levels: Levels, owners: u32) -> Self {
         Self { noise, levels, owners, atoms: OnceLock::new() }
     }
@@ -46,7 +46,7 @@ impl Worst {
         (self.of_one(one) * if self.owners == 1 { 1.0 } else { growth * (1.0 + 1e-12) }).min(1.0)
     }
 
-    fn make_atoms(&self) -> (Vec<Atom>, f64) {
+    fn make_atoms(&self) -> (Vec<LossAtom>, f64) {
         let growth = f64::from(self.noise.gamma().parts().1);
         let begin = f64::from(self.owners)
             * pairs(&self.levels).map(|(first, second, shift)| shift / first.min(second)).fold(0.0, f64::max);
@@ -71,7 +71,7 @@ impl Worst {
     }
 }
 
-impl Shape for Worst {
+impl LossShape for SmoothLaplaceShape {
     fn identity(&self) -> Vec<u64> {
         identity(&self.noise, self.owners)
     }
@@ -93,14 +93,14 @@ impl Shape for Worst {
         true
     }
 
-    fn pair(&self) -> Option<(Vec<Atom>, f64)> {
+    fn pair(&self) -> Option<(Vec<LossAtom>, f64)> {
         Some(self.atoms.get_or_init(|| self.make_atoms()).clone())
     }
 }
 
 /// δ(ε) of P (scale `first`, moved by `shift`) against Q (scale `second`), ε ≥ 0.
 pub(super) fn delta(first: f64, second: f64, shift: f64, epsilon: f64) -> f64 {
-    let pair = Two { u: 1.0 / first, v: 1.0 / second, shift, epsilon };
+    let pair = LaplaceLevelPair { u: 1.0 / first, v: 1.0 / second, shift, epsilon };
     // ln p/q = front − |z − D|·u + |z|·v.
     let front = ((pair.u / 2.0).tanh() / (pair.v / 2.0).tanh()).ln();
     let (at_zero, at_shift) = (front - shift * pair.u, front + shift * pair.v);
@@ -124,14 +124,14 @@ pub(super) fn delta(first: f64, second: f64, shift: f64, epsilon: f64) -> f64 {
     found.clamp(0.0, 1.0)
 }
 
-struct Two {
+struct LaplaceLevelPair {
     u: f64,
     v: f64,
     shift: f64,
     epsilon: f64,
 }
 
-impl Two {
+impl LaplaceLevelPair {
     /// The best of the integers next to a place.
     fn best(&self, place: f64, value: impl Fn(f64) -> f64) -> f64 {
         [-1.0, 0.0, 1.0].map(|step| value(place.floor() + step)).into_iter().fold(f64::NEG_INFINITY, f64::max)
@@ -155,7 +155,7 @@ fn at_least(z: f64, rate: f64) -> f64 {
 }
 
 /// The pair whose curve is the lower convex hull of the nodes (ε, δ), ε ≥ 0 rising, and of their mirror images: atoms by rising losses, and P's infinite part.
-fn hull(nodes: &[(f64, f64)]) -> (Vec<Atom>, f64) {
+fn hull(nodes: &[(f64, f64)]) -> (Vec<LossAtom>, f64) {
     // In x = e^ε; (0, 1) is on every curve.
     let mirrored = nodes.iter().rev().map(|(epsilon, delta)| {
         let x = (-epsilon).exp();
@@ -172,7 +172,7 @@ fn hull(nodes: &[(f64, f64)]) -> (Vec<Atom>, f64) {
         kept.push(point);
     }
     let slope = |a: &(f64, f64, f64), b: &(f64, f64, f64)| (b.2 - a.2) / (b.1 - a.1);
-    let mut positive: Vec<Atom> = Vec::new();
+    let mut positive: Vec<LossAtom> = Vec::new();
     for (i, point) in kept.iter().enumerate().filter(|(_, point)| point.0 > 0.0) {
         let after = kept.get(i + 1).map_or(0.0, |next| slope(point, next));
         let q = (after - slope(&kept[i - 1], point)).max(0.0);
@@ -181,7 +181,7 @@ fn hull(nodes: &[(f64, f64)]) -> (Vec<Atom>, f64) {
     let infinite = kept.last().map_or(0.0, |last| last.2);
     // Both laws' masses are the same at 0, and mirror images elsewhere.
     let rest = 1.0 - infinite - positive.iter().map(|(_, p, q)| p + q).sum::<f64>();
-    let mut atoms: Vec<Atom> = positive.iter().rev().map(|(loss, p, q)| (-loss, *q, *p)).collect();
+    let mut atoms: Vec<LossAtom> = positive.iter().rev().map(|(loss, p, q)| (-loss, *q, *p)).collect();
     atoms.push((0.0, rest.max(0.0), rest.max(0.0)));
     atoms.extend(positive);
     (atoms, infinite)

@@ -1,9 +1,9 @@
 use super::super::Accounting as _;
 use super::*;
 use crate::event::{Event, Word};
-use crate::harness::{Claim, Distribution, Probability, Slack, check};
+use crate::harness::{Claim, Distribution, ProbabilityInterval, Slack, check};
 use crate::loss::Loss;
-use crate::loss::shape::Shape;
+use crate::loss::shape::LossShape;
 use crate::noise::cauchy4::norm;
 use crate::quantity::{Delta, Epsilon};
 use crate::scope::Scope;
@@ -15,7 +15,7 @@ fn golden(name: &str) -> serde_json::Value {
     all["vectors"].as_array().unwrap().iter().find(|vector| vector["name"] == name).unwrap().clone()
 }
 
-fn noise(family: Family, gamma: &str, alpha: &str, levels: u32) -> SmoothNoise {
+fn noise(family: NoiseFamily, gamma: &str, alpha: &str, levels: u32) -> SmoothNoise {
     SmoothNoise::new(family, gamma.parse().unwrap(), alpha.parse().unwrap(), levels).unwrap()
 }
 
@@ -34,8 +34,8 @@ fn cauchy4_of_all_levels_is_the_golden_one() {
     let expected = &vector["expected"];
     let last = Levels::last_for(8, vector["input"]["range"].as_u64().unwrap()).unwrap();
     assert_eq!(u64::from(last), expected["last_level"].as_u64().unwrap());
-    let noise = noise(Family::Cauchy4, "9/8", "1/3", last);
-    close(Smooth(&noise).pure().unwrap(), &expected["epsilon"], 1e-7);
+    let noise = noise(NoiseFamily::Cauchy4, "9/8", "1/3", last);
+    close(SmoothNoiseLoss(&noise).pure().unwrap(), &expected["epsilon"], 1e-7);
     let levels = noise.table().unwrap();
     let scales = ["3", "27/8", "61/16", "69/16"]
         .map(|text| expected["scales_first"].as_array().unwrap().iter().any(|s| s == text));
@@ -96,8 +96,8 @@ fn the_certificate_is_the_supremum() {
 fn laplace_curves_are_the_golden_ones() {
     let vector = golden("s4_laplace_levels");
     let last = Levels::last_for(32, 64).unwrap();
-    let noise = noise(Family::DiscreteLaplace, "33/32", "7/20", last);
-    let worst = laplace::Worst::new(noise, noise.table().unwrap(), 1);
+    let noise = noise(NoiseFamily::DiscreteLaplace, "33/32", "7/20", last);
+    let worst = laplace::SmoothLaplaceShape::new(noise, noise.table().unwrap(), 1);
     let epsilons = vector["input"]["epsilons"].as_array().unwrap();
     for (epsilon, delta) in epsilons.iter().zip(vector["expected"]["deltas"].as_array().unwrap()) {
         close(worst.of_one(epsilon.as_f64().unwrap()), delta, 1e-9);
@@ -125,7 +125,7 @@ fn gaussian_pairs_are_the_golden_ones() {
         let vector = golden(name);
         let input = |name: &str| vector["input"][name].as_f64().unwrap();
         let order = input("order");
-        let pair = gaussian::Pair::new(input("sigma_p"), input("sigma_q"), input("shift"));
+        let pair = gaussian::GaussianLevelPair::new(input("sigma_p"), input("sigma_q"), input("shift"));
         close(pair.cumulant(order) / (order - 1.0), &vector["expected"]["bound"], 1e-9);
         assert!(pair.cumulant(order) / (order - 1.0) >= vector["expected"]["renyi"].as_f64().unwrap());
         if let Some(largest) = vector["expected"]["largest_order"].as_f64() {
@@ -136,8 +136,8 @@ fn gaussian_pairs_are_the_golden_ones() {
         }
     }
     // Specification 4.5: γ = 33/32, α = 1/5, orders up to 4, 8 and 12.
-    let noise = noise(Family::DiscreteGaussian, "33/32", "1/5", 200);
-    let worst = gaussian::Worst::new(noise, noise.table().unwrap(), 1);
+    let noise = noise(NoiseFamily::DiscreteGaussian, "33/32", "1/5", 200);
+    let worst = gaussian::SmoothGaussianShape::new(noise, noise.table().unwrap(), 1);
     for (omega, rho) in [(4.0, 0.02759), (8.0, 0.04523), (12.0, 0.12925)] {
         let found = worst.rho_up_to(omega);
         assert!(found >= rho * 0.999 && found <= rho * 1.02, "{omega}: {found}");
@@ -145,31 +145,31 @@ fn gaussian_pairs_are_the_golden_ones() {
 }
 
 /// A level and the answer: what the noise is centred on.
-type State = (u32, i64);
+type LevelAnswer = (u32, i64);
 
-fn weight(family: Family, scale: f64, z: f64) -> f64 {
+fn weight(family: NoiseFamily, scale: f64, z: f64) -> f64 {
     match family {
-        Family::Cauchy4 => 1.0 / (1.0 + (z / scale).powi(4)),
-        Family::DiscreteLaplace => (-z.abs() / scale).exp(),
-        Family::DiscreteGaussian => (-z * z / (2.0 * scale * scale)).exp(),
+        NoiseFamily::Cauchy4 => 1.0 / (1.0 + (z / scale).powi(4)),
+        NoiseFamily::DiscreteLaplace => (-z.abs() / scale).exp(),
+        NoiseFamily::DiscreteGaussian => (-z * z / (2.0 * scale * scale)).exp(),
     }
 }
 
 /// The law of the output, on a window; what is beyond is not listed.
-fn law(family: Family, levels: &Levels, state: &State, reach: i64) -> Distribution<i64> {
+fn law(family: NoiseFamily, levels: &Levels, state: &LevelAnswer, reach: i64) -> Distribution<i64> {
     let scale = levels.scale(state.0);
     let total: f64 = match family {
-        Family::Cauchy4 => norm(scale),
+        NoiseFamily::Cauchy4 => norm(scale),
         _ => (-20_000..=20_000).map(|z| weight(family, scale, f64::from(z))).sum(),
     };
     let mass = |z: i64| weight(family, scale, (z - state.1) as f64) / total;
     let listed: Vec<f64> = (-reach..=reach).map(mass).collect();
     let rest = (1.0 - listed.iter().sum::<f64>()).max(0.0) + 1e-15;
-    Distribution::new((-reach..=reach).zip(listed.into_iter().map(|p| Probability::near(p, 1e-12))), rest)
+    Distribution::new((-reach..=reach).zip(listed.into_iter().map(|p| ProbabilityInterval::near(p, 1e-12))), rest)
 }
 
 /// Every pair of levels at most 1 apart, every shift up to the reach of the lesser one.
-fn neighbours(levels: &Levels) -> Vec<(State, State)> {
+fn neighbours(levels: &Levels) -> Vec<(LevelAnswer, LevelAnswer)> {
     let mut pairs = Vec::new();
     for level in 0..=levels.last() {
         for next in [level, (level + 1).min(levels.last())] {
@@ -182,17 +182,17 @@ fn neighbours(levels: &Levels) -> Vec<(State, State)> {
     pairs
 }
 
-fn claim(family: Family, gamma: &str, alpha: &str, levels: u32) -> (Levels, Claim) {
+fn claim(family: NoiseFamily, gamma: &str, alpha: &str, levels: u32) -> (Levels, Claim) {
     let noise = noise(family, gamma, alpha, levels);
     let claim = match family {
-        Family::Cauchy4 => Claim { pure: Some(Smooth(&noise).pure().unwrap()), ..Claim::default() },
-        Family::DiscreteLaplace => {
-            let worst = laplace::Worst::new(noise, noise.table().unwrap(), 1);
+        NoiseFamily::Cauchy4 => Claim { pure: Some(SmoothNoiseLoss(&noise).pure().unwrap()), ..Claim::default() },
+        NoiseFamily::DiscreteLaplace => {
+            let worst = laplace::SmoothLaplaceShape::new(noise, noise.table().unwrap(), 1);
             let epsilons = [0.1, 0.25, 0.4, 0.6, 0.8];
             Claim { deltas: epsilons.map(|epsilon| (epsilon, worst.of_one(epsilon))).to_vec(), ..Claim::default() }
         }
-        Family::DiscreteGaussian => {
-            let worst = gaussian::Worst::new(noise, noise.table().unwrap(), 1);
+        NoiseFamily::DiscreteGaussian => {
+            let worst = gaussian::SmoothGaussianShape::new(noise, noise.table().unwrap(), 1);
             let orders = [1.5, 2.0, 3.5];
             Claim {
                 renyi: orders.map(|order| (order, worst.cumulant(order) / (order - 1.0))).to_vec(),
@@ -203,10 +203,10 @@ fn claim(family: Family, gamma: &str, alpha: &str, levels: u32) -> (Levels, Clai
     (noise.table().unwrap(), claim)
 }
 
-const SMALL: [(Family, &str, &str, u32, i64); 3] = [
-    (Family::Cauchy4, "9/8", "1/3", 12, 2000),
-    (Family::DiscreteLaplace, "9/8", "1/3", 12, 1500),
-    (Family::DiscreteGaussian, "9/8", "1/3", 12, 400),
+const SMALL: [(NoiseFamily, &str, &str, u32, i64); 3] = [
+    (NoiseFamily::Cauchy4, "9/8", "1/3", 12, 2000),
+    (NoiseFamily::DiscreteLaplace, "9/8", "1/3", 12, 1500),
+    (NoiseFamily::DiscreteGaussian, "9/8", "1/3", 12, 400),
 ];
 
 /// All pairs of levels and shifts, both orders: the claims are not below the truth, and hardly above it. What accounting makes of Laplace noise, by chords and a grid of losses, is at most
@@ -215,9 +215,9 @@ const SMALL: [(Family, &str, &str, u32, i64); 3] = [
 fn every_shift_and_level_is_within_the_claim() {
     for (family, gamma, alpha, last, reach) in SMALL {
         let (levels, claim) = claim(family, gamma, alpha, last);
-        let run = |state: &State| law(family, &levels, state, reach);
+        let run = |state: &LevelAnswer| law(family, &levels, state, reach);
         check(&neighbours(&levels), run, &claim, Slack::TIGHT);
-        if family == Family::DiscreteLaplace {
+        if family == NoiseFamily::DiscreteLaplace {
             let event = event(noise(family, gamma, alpha, last));
             let claim = Claim { pure: None, ..Claim::of(&[event], &Scope::Person, &[0.1, 0.25, 0.4, 0.6, 0.8]) };
             check(&neighbours(&levels), run, &claim, Slack { delta: 0.015, ..Slack::TIGHT });
@@ -250,8 +250,8 @@ fn groups_of_two_are_within_their_claims() {
         let noise = noise(family, gamma, alpha, last);
         let levels = noise.table().unwrap();
         let claim = match family {
-            Family::DiscreteGaussian => {
-                let worst = gaussian::Worst::new(noise, levels.clone(), 2);
+            NoiseFamily::DiscreteGaussian => {
+                let worst = gaussian::SmoothGaussianShape::new(noise, levels.clone(), 2);
                 let orders = [1.5, 1.9];
                 Claim {
                     renyi: orders.map(|order| (order, worst.cumulant(order) / (order - 1.0))).to_vec(),
@@ -260,7 +260,7 @@ fn groups_of_two_are_within_their_claims() {
             }
             family => {
                 let found = Claim::of(&[event(noise)], &Scope::Presence.group(two), &[0.5, 0.8, 1.2]);
-                Claim { pure: found.pure.filter(|_| family == Family::Cauchy4), ..found }
+                Claim { pure: found.pure.filter(|_| family == NoiseFamily::Cauchy4), ..found }
             }
         };
         let mut pairs = Vec::new();
@@ -279,8 +279,8 @@ fn groups_of_two_are_within_their_claims() {
 /// A group whose e^ε is no number is given up, not forgotten.
 #[test]
 fn a_group_of_thousands_has_no_bound_by_laplace_noise() {
-    let noise = noise(Family::DiscreteLaplace, "9/8", "1/3", 12);
-    let worst = laplace::Worst::new(noise, noise.table().unwrap(), 5000);
+    let noise = noise(NoiseFamily::DiscreteLaplace, "9/8", "1/3", 12);
+    let worst = laplace::SmoothLaplaceShape::new(noise, noise.table().unwrap(), 5000);
     let (atoms, infinite) = worst.pair().unwrap();
     let total: f64 = atoms.iter().map(|(_, p, _)| p).sum::<f64>() + infinite;
     assert!(infinite > 0.99 && (total - 1.0).abs() < 1e-9, "{infinite} {total}");
@@ -289,22 +289,22 @@ fn a_group_of_thousands_has_no_bound_by_laplace_noise() {
 #[test]
 fn filters_charge_what_accounting_says_or_refuse() {
     let shift = Shift::one_cell(1.0).unwrap();
-    let pure = noise(Family::Cauchy4, "9/8", "1/3", 24);
-    let cost = Smooth(&pure).price(&shift, 2).unwrap();
-    assert!((cost.pure.unwrap().to_f64() / (2.0 * Smooth(&pure).pure().unwrap()) - 1.0).abs() < 1e-12);
-    let gaussian = noise(Family::DiscreteGaussian, "33/32", "1/5", 200);
-    let truncated = Smooth(&gaussian).price(&shift, 1).unwrap().truncated.unwrap();
+    let pure = noise(NoiseFamily::Cauchy4, "9/8", "1/3", 24);
+    let cost = SmoothNoiseLoss(&pure).price(&shift, 2).unwrap();
+    assert!((cost.pure.unwrap().to_f64() / (2.0 * SmoothNoiseLoss(&pure).pure().unwrap()) - 1.0).abs() < 1e-12);
+    let gaussian = noise(NoiseFamily::DiscreteGaussian, "33/32", "1/5", 200);
+    let truncated = SmoothNoiseLoss(&gaussian).price(&shift, 1).unwrap().truncated.unwrap();
     assert!((truncated.omega.unwrap().to_f64() - 8.375).abs() < 0.2 && truncated.rho.to_f64() < 0.06);
-    let refused = Smooth(&gaussian).price(&shift, 100).map(|_| ()).unwrap_err().to_string();
+    let refused = SmoothNoiseLoss(&gaussian).price(&shift, 100).map(|_| ()).unwrap_err().to_string();
     assert!(refused.contains("group of 100"), "{refused}");
-    let laplace = noise(Family::DiscreteLaplace, "33/32", "7/20", 100);
-    assert!(Smooth(&laplace).price(&shift, 1).map(|_| ()).unwrap_err().to_string().contains("no rule"));
+    let laplace = noise(NoiseFamily::DiscreteLaplace, "33/32", "7/20", 100);
+    assert!(SmoothNoiseLoss(&laplace).price(&shift, 1).map(|_| ()).unwrap_err().to_string().contains("no rule"));
 }
 
 /// Gaussian noise by levels has an (ε, δ) by its curve, and none beyond its largest order.
 #[test]
 fn gaussian_noise_has_an_epsilon_at_delta() {
-    let noise = noise(Family::DiscreteGaussian, "33/32", "1/5", 200);
+    let noise = noise(NoiseFamily::DiscreteGaussian, "33/32", "1/5", 200);
     let loss = Loss::of([event(noise)], Scope::Presence).unwrap();
     let epsilon = loss.epsilon(Delta::new(1e-6).unwrap()).upper;
     // Plain Gaussian noise of the same ratio has 0.97.
@@ -315,9 +315,9 @@ fn gaussian_noise_has_an_epsilon_at_delta() {
 /// A filter cut a group of 4·10⁹ to 10⁶ owners: ρ was 0.5 instead of 8·10⁶.
 #[test]
 fn a_group_of_billions_is_refused_by_the_filter_as_by_accounting() {
-    let one = event(noise(Family::DiscreteGaussian, "4000000001/4000000000", "1/1000000", 0));
+    let one = event(noise(NoiseFamily::DiscreteGaussian, "4000000001/4000000000", "1/1000000", 0));
     let group = Scope::Presence.group(NonZeroU32::new(4_000_000_000).unwrap());
-    let refused = crate::loss::filter::Spent::of(std::slice::from_ref(&one), &group).unwrap_err().to_string();
+    let refused = crate::loss::filter::Odometer::of(std::slice::from_ref(&one), &group).unwrap_err().to_string();
     assert!(refused.contains("at most 1000000"), "{refused}");
     assert!(Loss::of(&[one], &group).is_err());
 }

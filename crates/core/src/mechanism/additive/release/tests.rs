@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::event::{Shift, Touch};
-use crate::harness::neighbours::{self, Pair};
-use crate::harness::{Claim, Distribution, Probability, Slack, check, effort};
+use crate::harness::neighbours::{self, NeighbourPair};
+use crate::harness::{Claim, Distribution, ProbabilityInterval, Slack, check, effort};
 use crate::noise::InsecureSeededSource;
 use crate::quantity::{Delta, Epsilon, Exact, Omega, Rho, Scale, Sigma};
 use crate::scope::{AttributeSet, Scope};
@@ -15,7 +15,7 @@ const REACH: i64 = 60;
 
 fn distribution(weight: impl Fn(i64) -> f64) -> Distribution<i64> {
     let total: f64 = (-400..=400).map(&weight).sum();
-    let listed = (-REACH..=REACH).map(|z| (z, Probability::near(weight(z) / total, ROUNDING)));
+    let listed = (-REACH..=REACH).map(|z| (z, ProbabilityInterval::near(weight(z) / total, ROUNDING)));
     let outside: f64 = (REACH + 1..=400).map(|z| 2.0 * weight(z) / total).sum();
     Distribution::new(listed, outside * (1.0 + ROUNDING) + 1e-18)
 }
@@ -43,7 +43,13 @@ fn histogram_moves() -> Moves {
     Moves::by_scope(vec![one], vec![two], vec![touch])
 }
 
-fn check_histogram(noise: &Distribution<i64>, event: &Event, scope: Scope, pairs: &[Pair<usize>], epsilons: &[f64]) {
+fn check_histogram(
+    noise: &Distribution<i64>,
+    event: &Event,
+    scope: Scope,
+    pairs: &[NeighbourPair<usize>],
+    epsilons: &[f64],
+) {
     let mut claim = Claim::of(std::slice::from_ref(event), &scope, epsilons);
     if claim.pure == Some(f64::INFINITY) {
         claim.pure = None;
@@ -115,7 +121,7 @@ fn what_is_made_within_a_target_costs_at_most_that_and_hardly_less() {
             }
             for kind in kinds {
                 let events = kind.within(target, scope).unwrap().events().unwrap();
-                let spent = crate::loss::filter::Spent::of(&events, scope).unwrap();
+                let spent = crate::loss::filter::Odometer::of(&events, scope).unwrap();
                 let (zero, exact) = (Exact::zero(), |value: f64| Exact::from_f64(value).unwrap());
                 match target {
                     Target::Concentrated(rho) | Target::Truncated(rho, _) => {

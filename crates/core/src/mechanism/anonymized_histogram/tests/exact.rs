@@ -5,7 +5,7 @@
 
 use super::super::*;
 use super::{all_partitions, epsilon};
-use crate::harness::{Claim, Distribution, Probability, Slack, check, effort};
+use crate::harness::{Claim, Distribution, ProbabilityInterval, Slack, check, effort};
 use crate::quantity::Epsilon;
 use crate::scope::{AttributeSet, Scope};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ fn probability(area: i64, outcome: i64, window: &RangeInclusive<i64>, epsilon: f
 }
 
 /// Every vector of clamped noisy areas of a layout, with the histogram that it becomes.
-fn outcomes(layout: &Layout, window: &RangeInclusive<i64>, projection: Projection) -> Vec<(Vec<i64>, Partition)> {
+fn outcomes(layout: &Layout, window: &RangeInclusive<i64>, projection: ProjectionMethod) -> Vec<(Vec<i64>, Partition)> {
     let regions = layout.regions();
     let width = (window.end() - window.start() + 1) as usize;
     let vectors = (0..width.pow(regions as u32)).map(|code| {
@@ -67,7 +67,8 @@ fn distribution(
     }
     let total: f64 = masses.values().sum();
     assert!((total - 1.0).abs() < ROUNDING, "{total}");
-    let listed = masses.into_iter().map(|(partition, mass)| (partition.clone(), Probability::near(mass, ROUNDING)));
+    let listed =
+        masses.into_iter().map(|(partition, mass)| (partition.clone(), ProbabilityInterval::near(mass, ROUNDING)));
     Distribution::new(listed, 0.0)
 }
 
@@ -86,7 +87,7 @@ fn moved(layout: &Layout, left: &Partition, right: &Partition) -> u64 {
 
 /// The whole claim on one layout: D_∞ of the released histogram is at most ε per element that appears, and 2ε per element that
 /// changes; and some neighbours move the areas as far as that, so that the claim is not loose for the noisy areas.
-fn check_layout(layout: &Layout, at: f64, window: RangeInclusive<i64>, projection: Projection) {
+fn check_layout(layout: &Layout, at: f64, window: RangeInclusive<i64>, projection: ProjectionMethod) {
     let all = all_partitions(6);
     let outcomes = outcomes(layout, &window, projection);
     let known = all.iter().map(|data| (data.clone(), distribution(layout, &outcomes, &window, at, data)));
@@ -103,18 +104,23 @@ fn check_layout(layout: &Layout, at: f64, window: RangeInclusive<i64>, projectio
 #[test]
 fn every_layout_keeps_its_claim_on_all_small_partitions() {
     for at in effort(&[std::f64::consts::LN_2][..], &[0.05, std::f64::consts::LN_2, 3.0]).iter().copied() {
-        let both = [Projection::LeastAbsolute, Projection::LeastSquares];
+        let both = [ProjectionMethod::LeastAbsolute, ProjectionMethod::LeastSquares];
         for projection in both {
             check_layout(&Layout::new(LayoutChoice::RowsAndColumns, epsilon(at), 6), at, -1..=4, projection);
             check_layout(&Layout::new(LayoutChoice::RowsAndColumns, epsilon(at), 4), at, -2..=6, projection);
             check_layout(&Layout::new(LayoutChoice::RowsOnly, epsilon(at), 4), at, -2..=6, projection);
             check_layout(&Layout::new(LayoutChoice::ColumnsOnly, epsilon(at), 4), at, -2..=6, projection);
         }
-        check_layout(&Layout::new(LayoutChoice::RowsAndStrips, epsilon(at), 6), at, -1..=6, Projection::LeastSquares);
-        check_layout(&Layout::of(vec![0, 1], vec![0, 1, 2, 4]), at, -2..=6, Projection::LeastSquares);
-        check_layout(&Layout::of(vec![0, 1, 3], vec![0, 1, 3]), at, -2..=6, Projection::LeastSquares);
-        check_layout(&Layout::of(vec![0, 2, 5], vec![0, 2]), at, -2..=6, Projection::LeastSquares);
-        check_layout(&Layout::of(vec![0, 1, 2], vec![0, 2, 4]), at, -2..=6, Projection::LeastSquares);
+        check_layout(
+            &Layout::new(LayoutChoice::RowsAndStrips, epsilon(at), 6),
+            at,
+            -1..=6,
+            ProjectionMethod::LeastSquares,
+        );
+        check_layout(&Layout::of(vec![0, 1], vec![0, 1, 2, 4]), at, -2..=6, ProjectionMethod::LeastSquares);
+        check_layout(&Layout::of(vec![0, 1, 3], vec![0, 1, 3]), at, -2..=6, ProjectionMethod::LeastSquares);
+        check_layout(&Layout::of(vec![0, 2, 5], vec![0, 2]), at, -2..=6, ProjectionMethod::LeastSquares);
+        check_layout(&Layout::of(vec![0, 1, 2], vec![0, 2, 4]), at, -2..=6, ProjectionMethod::LeastSquares);
     }
 }
 
@@ -151,7 +157,7 @@ fn strips_hold_every_cell() {
 fn a_private_size_costs_its_share_and_no_more() {
     let all = all_partitions(6);
     for at in [0.05, 0.4, 1.0, 4.0] {
-        let mechanism = AnonymizedHistogram::new(epsilon(at), Size::Private).unwrap();
+        let mechanism = AnonymizedHistogram::new(epsilon(at), ElementCount::Private).unwrap();
         let size_epsilon = 1.0 / scale_of(mechanism.size_epsilon.unwrap()).unwrap().get();
         let cell_epsilon = 1.0 / scale_of(mechanism.cell_epsilon).unwrap().get();
         for estimate in -3..=12i64 {
@@ -192,7 +198,7 @@ fn an_edge_moves_two_cells() {
     }
     assert_eq!(largest, 2);
     let mechanism =
-        AnonymizedHistogram::new(epsilon(1.0), Size::AtMost(20)).unwrap().with_elements_per_owner(2).unwrap();
+        AnonymizedHistogram::new(epsilon(1.0), ElementCount::AtMost(20)).unwrap().with_elements_per_owner(2).unwrap();
     assert_eq!(mechanism.epsilon_per_element().get() * largest as f64, 1.0);
 }
 
@@ -201,7 +207,7 @@ fn the_noise_is_never_smaller_than_epsilon_allows() {
     use crate::quantity::Exact;
     for value in [1e-6, 0.05, 0.1, 0.3, 1.0 / 3.0, 0.7, 1.0, 2.2, 3.0, 10.0, 49.0, 1e3] {
         for most in [1u64, 2, 3, 7] {
-            for size in [Size::Private, Size::AtMost(1000)] {
+            for size in [ElementCount::Private, ElementCount::AtMost(1000)] {
                 let mechanism = AnonymizedHistogram::new(epsilon(value), size).unwrap();
                 let mechanism = mechanism.with_elements_per_owner(most).unwrap();
                 let parts = [Some(mechanism.cell_epsilon), mechanism.size_epsilon];
@@ -219,14 +225,15 @@ fn the_noise_is_never_smaller_than_epsilon_allows() {
 fn events_say_who_can_move_what() {
     let zip = AttributeSet::new(["zip"]).unwrap();
     let other = Scope::Attributes(AttributeSet::new(["age"]).unwrap());
-    let one = AnonymizedHistogram::new(epsilon(1.0), Size::Private).unwrap();
+    let one = AnonymizedHistogram::new(epsilon(1.0), ElementCount::Private).unwrap();
     let [size, areas] = &one.events(&zip).unwrap()[..] else { panic!("two events") };
     assert_eq!(size.moves().shifts(&Scope::Presence), [Shift::one_cell(1.0).unwrap()]);
     assert_eq!(areas.moves().shifts(&Scope::Presence), [Shift::one_cell(1.0).unwrap()]);
     assert_eq!(areas.moves().shifts(&Scope::Person), [Shift::new(2, 1.0).unwrap()]);
     assert_eq!(areas.moves().shifts(&Scope::Attributes(zip.clone())), [Shift::new(2, 1.0).unwrap()]);
     assert!(areas.moves().shifts(&other).is_empty());
-    let three = AnonymizedHistogram::new(epsilon(1.0), Size::AtMost(9)).unwrap().with_elements_per_owner(3).unwrap();
+    let three =
+        AnonymizedHistogram::new(epsilon(1.0), ElementCount::AtMost(9)).unwrap().with_elements_per_owner(3).unwrap();
     let [areas] = &three.events(&zip).unwrap()[..] else { panic!("one event") };
     assert_eq!(*areas.word(), Word::Pure { epsilon: three.epsilon_per_element() });
     assert_eq!(areas.moves().shifts(&Scope::Presence), [Shift::one_cell(3.0).unwrap()]);
@@ -239,10 +246,10 @@ fn what_cannot_be_done_is_refused() {
         let sentence = result.unwrap_err().to_string();
         assert!(sentence.contains(part), "{sentence}");
     };
-    check(AnonymizedHistogram::new(epsilon(0.0), Size::Private), "must be a number in [1e-9, 1e6]");
-    check(AnonymizedHistogram::new(epsilon(1e7), Size::Private), "must be a number in [1e-9, 1e6]");
-    check(AnonymizedHistogram::new(epsilon(1.0), Size::AtMost(u64::MAX)), "2^40");
-    let fine = AnonymizedHistogram::new(epsilon(1.0), Size::AtMost(MOST_ELEMENTS)).unwrap();
+    check(AnonymizedHistogram::new(epsilon(0.0), ElementCount::Private), "must be a number in [1e-9, 1e6]");
+    check(AnonymizedHistogram::new(epsilon(1e7), ElementCount::Private), "must be a number in [1e-9, 1e6]");
+    check(AnonymizedHistogram::new(epsilon(1.0), ElementCount::AtMost(u64::MAX)), "2^40");
+    let fine = AnonymizedHistogram::new(epsilon(1.0), ElementCount::AtMost(MOST_ELEMENTS)).unwrap();
     check(fine.clone().with_elements_per_owner(0), "[1, 2^32]");
     check(fine.clone().with_elements_per_owner(u64::MAX), "[1, 2^32]");
     let naive = fine.with_layout(LayoutChoice::RowsOnly);
@@ -259,7 +266,7 @@ fn accounting_claims_what_was_asked_for() {
     let other = Scope::Attributes(AttributeSet::new(["age"]).unwrap());
     for at in [0.05, 0.4, 1.0, 4.0] {
         for most in [1, 2, 5] {
-            for size in [Size::Private, Size::AtMost(100)] {
+            for size in [ElementCount::Private, ElementCount::AtMost(100)] {
                 let mechanism = AnonymizedHistogram::new(epsilon(at), size).unwrap();
                 let events = mechanism.with_elements_per_owner(most).unwrap().events(&password).unwrap();
                 let claimed = |scope: &Scope| Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).upper;

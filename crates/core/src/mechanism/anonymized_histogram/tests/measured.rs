@@ -12,12 +12,12 @@ fn mean_error(mechanism: &AnonymizedHistogram, data: &Partition, trials: u32, se
 }
 
 fn at_most(at: f64, elements: u64) -> AnonymizedHistogram {
-    AnonymizedHistogram::new(epsilon(at), Size::AtMost(elements)).unwrap()
+    AnonymizedHistogram::new(epsilon(at), ElementCount::AtMost(elements)).unwrap()
 }
 
 #[test]
 fn without_noise_nothing_changes() {
-    for projection in [Projection::LeastAbsolute, Projection::LeastSquares] {
+    for projection in [ProjectionMethod::LeastAbsolute, ProjectionMethod::LeastSquares] {
         for data in all_partitions(12) {
             let layout = Layout::new(LayoutChoice::RowsAndColumns, epsilon(1.0), 12);
             assert_eq!(reconstruct(&layout, &layout.areas(&data), projection), data);
@@ -50,7 +50,7 @@ fn flat_histograms_survive_strips() {
         for (count, values) in [(2_000u64, 500u64), (500, 2_000), (1_000, 1_000), (3_000, 333)] {
             let data = Partition::from_runs([Run { count, values }]).unwrap();
             let layout = Layout::in_phase(LayoutChoice::Strips, epsilon(0.4), 1_000_000, phase);
-            assert_eq!(reconstruct(&layout, &layout.areas(&data), Projection::LeastSquares), data, "{phase:?}");
+            assert_eq!(reconstruct(&layout, &layout.areas(&data), ProjectionMethod::LeastSquares), data, "{phase:?}");
         }
     }
 }
@@ -58,34 +58,37 @@ fn flat_histograms_survive_strips() {
 #[test]
 fn errors_exceed_their_bound_no_more_often_than_stated() {
     let beta = Beta::new(0.1).unwrap();
-    for (at, size) in
-        [(1.0, Size::AtMost(2_000)), (0.1, Size::AtMost(2_000)), (2.0, Size::Private), (0.2, Size::Private)]
-    {
+    for (at, size) in [
+        (1.0, ElementCount::AtMost(2_000)),
+        (0.1, ElementCount::AtMost(2_000)),
+        (2.0, ElementCount::Private),
+        (0.2, ElementCount::Private),
+    ] {
         let mechanism = AnonymizedHistogram::new(epsilon(at), size).unwrap();
         let bound = mechanism.error(beta, 2_000).unwrap();
-        let data = Family::Staircase.generate(2_000).unwrap();
+        let data = HistogramFamily::Staircase.generate(2_000).unwrap();
         let mut bits = InsecureSeededSource::new(14);
         let above =
             (0..200).filter(|_| mechanism.release(&data, &mut bits).unwrap().partition.distance(&data) as f64 > bound);
         // More than 60 of 200 at probability 0.1 each: below 1e-14.
         assert!(above.count() <= 60, "{at} {size:?}");
         let expected = mechanism.expected_error(2_000).unwrap();
-        assert!(bound >= expected * 0.99 || size == Size::Private, "{bound} {expected}");
+        assert!(bound >= expected * 0.99 || size == ElementCount::Private, "{bound} {expected}");
     }
 }
 
 #[test]
 fn a_private_size_costs_little_error() {
-    let data = Family::Zipf.generate(100_000).unwrap();
+    let data = HistogramFamily::Zipf.generate(100_000).unwrap();
     let known = mean_error(&at_most(2.0, 100_000), &data, 60, 15);
-    let private = mean_error(&AnonymizedHistogram::new(epsilon(2.0), Size::Private).unwrap(), &data, 60, 15);
+    let private = mean_error(&AnonymizedHistogram::new(epsilon(2.0), ElementCount::Private).unwrap(), &data, 60, 15);
     assert!(private <= 1.3 * known, "{}", private / known);
 }
 
 #[test]
 fn an_empty_histogram_can_be_released() {
     for at in [0.01, 0.4, 1.0, 5.0] {
-        let mechanism = AnonymizedHistogram::new(epsilon(at), Size::Private).unwrap();
+        let mechanism = AnonymizedHistogram::new(epsilon(at), ElementCount::Private).unwrap();
         let released = mechanism.release(&Partition::default(), &mut InsecureSeededSource::new(16)).unwrap();
         let bound = mechanism.error(Beta::new(1e-9).unwrap(), 0).unwrap();
         assert!(released.partition.elements() as f64 <= bound, "{at} {released:?}");
@@ -183,7 +186,7 @@ proptest! {
                 *area += z * loudness / 2;
                 noise += (z * loudness / 2).abs();
             }
-            let found = reconstruct(&layout, &noisy, Projection::LeastSquares);
+            let found = reconstruct(&layout, &noisy, ProjectionMethod::LeastSquares);
             let bound = error::total(&layout, epsilon(at), noise as f64, elements);
             prop_assert!(found.distance(&data) as f64 <= bound, "{} {bound} {layout:?}", found.distance(&data));
         }

@@ -103,13 +103,13 @@ fn end_to_end() {
     let noisy = Areas { rows: add(truth.rows, &inputs["noise_high"]), strips: add(truth.strips, &inputs["noise_low"]) };
     assert_eq!(noisy.rows, integers(&expected["released_high"]));
     assert_eq!(noisy.strips, integers(&expected["released_low"]));
-    let output = reconstruct(&layout, &noisy, Projection::LeastSquares);
+    let output = reconstruct(&layout, &noisy, ProjectionMethod::LeastSquares);
     assert_eq!(output.expanded(), counts_as_written(&expected["output"]));
     assert_eq!(Value::from(output.distance(&data)), expected["l1_error"]);
 
     let (inputs, expected) = vector("alg1_zero_noise_identity");
     let data = counts(&inputs["p"]);
-    let output = reconstruct(&layout, &layout.areas(&data), Projection::LeastAbsolute);
+    let output = reconstruct(&layout, &layout.areas(&data), ProjectionMethod::LeastAbsolute);
     assert_eq!(output.expanded(), counts_as_written(&expected["output"]));
 }
 
@@ -136,8 +136,8 @@ fn moments_of_the_noise() {
 fn the_constant_on_a_power_law() {
     let (inputs, expected) = vector("sim_constant_zipf_low");
     let (elements, at) = (inputs["n"].as_u64().unwrap(), number(&inputs["eps"]));
-    let data = Family::Zipf.generate(elements).unwrap();
-    let mechanism = AnonymizedHistogram::new(epsilon(at), Size::AtMost(elements)).unwrap();
+    let data = HistogramFamily::Zipf.generate(elements).unwrap();
+    let mechanism = AnonymizedHistogram::new(epsilon(at), ElementCount::AtMost(elements)).unwrap();
     let mut bits = InsecureSeededSource::new(18);
     let errors = (0..40).map(|_| mechanism.release(&data, &mut bits).unwrap().partition.distance(&data) as f64);
     let unit = (elements as f64).sqrt() * (-at).exp();

@@ -3,7 +3,7 @@
 use super::super::laws::{claim, f, place, recursive_point, tiny_median};
 use super::*;
 use crate::harness::statistics::assert_agree;
-use crate::harness::{Claim, Distribution, Probability, Slack, check, neighbours};
+use crate::harness::{Claim, Distribution, ProbabilityInterval, Slack, check, neighbours};
 use crate::noise::InsecureSeededSource;
 use crate::scope::Scope;
 use std::collections::BTreeSet;
@@ -58,7 +58,7 @@ fn nodes_move_by_minus_one_two_minus_one_and_by_two_each_way_when_replaced() {
     for half_width in [1, 2] {
         let mut median = tiny_median(Leaves::new(3, 0), half_width);
         // Thresholds so far apart that no score is cut off before it has moved as far as it can.
-        median.recursion.thresholds = Thresholds { occupied: 1, too_full: 5, margin: 0 };
+        median.recursion.thresholds = NodeThresholds { occupied: 1, too_full: 5, margin: 0 };
         let mut scores_move = |left: &[i64], right: &[i64]| {
             let scores = |values: &[i64]| median.recursion.scores(&median.jumps(&places_of(values, Leaves::new(3, 0))));
             let moves = scores(left).into_iter().zip(scores(right)).map(|(a, b)| (a - b).abs());
@@ -94,7 +94,7 @@ fn nodes_move_by_minus_one_two_minus_one_and_by_two_each_way_when_replaced() {
 fn law(median: &RecursiveMedian, values: &[i64]) -> Distribution<i64> {
     let last = (1i64 << median.recursion.leaves.bits()) - 1;
     let law = recursive_point(median, values, (0, last));
-    Distribution::new(law.into_iter().map(|(point, chance)| (point, Probability::near(chance, 1e-12))), 0.0)
+    Distribution::new(law.into_iter().map(|(point, chance)| (point, ProbabilityInterval::near(chance, 1e-12))), 0.0)
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn the_budget_holds_and_the_plan_is_consistent() {
         };
         let spent: f64 = median.events(levels, &AttributeSet::empty()).unwrap().iter().map(slope).sum();
         assert!((0.95 * rho.get()..=rho.get()).contains(&spent), "{spent}");
-        let Thresholds { occupied, too_full, margin } = median.recursion.thresholds;
+        let NodeThresholds { occupied, too_full, margin } = median.recursion.thresholds;
         assert_eq!(2 * too_full + margin, 4 * median.half_width);
         let quantile = |noise: &SinhNormal, p: f64| noise.table().quantile(p);
         let all_nodes = 0.0025 * 2f64.powi(-128 - tie_bits as i32);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::loss::Loss;
-use crate::loss::filter::Spent;
+use crate::loss::filter::Odometer;
 use crate::quantity::{Epsilon, Scale, Sigma};
 use crate::scope::Scope;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 const KEYS: usize = 3;
 const REACH: i64 = 60;
 
-type Pair = Vec<(f64, f64)>;
+type TopLawPair = Vec<(f64, f64)>;
 
 /// Outcomes of one ratio together.
-fn merged(pairs: impl Iterator<Item = (f64, f64)>) -> Pair {
+fn merged(pairs: impl Iterator<Item = (f64, f64)>) -> TopLawPair {
     let mut by_ratio: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
     for (p, q) in pairs.filter(|(p, q)| p + q > 0.0) {
         let entry = by_ratio.entry(((p / q).ln() * 1e9).round() as i64).or_default();
@@ -22,7 +22,7 @@ fn merged(pairs: impl Iterator<Item = (f64, f64)>) -> Pair {
     by_ratio.into_values().collect()
 }
 
-fn delta_of(pair: &Pair, epsilon: f64) -> f64 {
+fn delta_of(pair: &TopLawPair, epsilon: f64) -> f64 {
     pair.iter().map(|(p, q)| (p - epsilon.exp() * q).max(0.0)).sum()
 }
 
@@ -49,7 +49,7 @@ fn of_keys(owners: &[i64; KEYS], top: usize) -> [i64; KEYS] {
 
 fn check(made: &UnknownTop, weight: &dyn Fn(i64) -> f64, tight: [f64; 2]) {
     let laws: Vec<_> = (0..8).map(|lead| law(made, weight, lead)).collect();
-    let one = |left: i64, right: i64| -> Pair {
+    let one = |left: i64, right: i64| -> TopLawPair {
         let (left, right) = (&laws[left as usize], &laws[right as usize]);
         let outcomes: BTreeSet<_> = left.keys().chain(right.keys()).collect();
         let of = |law: &BTreeMap<_, f64>, outcome| law.get(outcome).copied().unwrap_or(0.0);
@@ -57,7 +57,7 @@ fn check(made: &UnknownTop, weight: &dyn Fn(i64) -> f64, tight: [f64; 2]) {
     };
     let events = made.events().unwrap();
     let claims = [Scope::Presence, Scope::Person].map(|scope| {
-        let spent = Spent::of(&events, &scope).unwrap();
+        let spent = Odometer::of(&events, &scope).unwrap();
         let pure = spent.pure_sum().map(|sum| (sum.to_f64_up(), spent.delta().to_f64_up()));
         let loss = Loss::of(&events, &scope).unwrap();
         let at = |epsilon: f64| (epsilon, loss.delta(Epsilon::new(epsilon).unwrap()).upper);

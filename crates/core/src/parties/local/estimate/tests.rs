@@ -6,7 +6,8 @@ use crate::quantity::Epsilon;
 
 /// P[the reports that support a value are c] for every c, if m of n owners hold it.
 fn law(support: &Support, n: u64, m: u64) -> Vec<f64> {
-    let (holders, others) = (Masses::new(m, support.holder), Masses::new(n - m, (support.other, 1.0 - support.other)));
+    let (holders, others) =
+        (BinomialMasses::new(m, support.holder), BinomialMasses::new(n - m, (support.other, 1.0 - support.other)));
     let mut law = vec![0.0; n as usize + 1];
     for (i, p) in holders.masses.iter().enumerate() {
         for (j, q) in others.masses.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Tables that are not negative and agree with each other: local post-processing.
 
-use super::{Measured, cells};
+use super::{MeasuredMarginals, cells};
 use crate::error::{Error, Result};
 
 /// Passes of proportional fitting before margins are made exact.
@@ -8,37 +8,37 @@ const PASSES: usize = 20;
 
 /// The tables of one attribute, fitted; tables of two are made from them one by one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fitted<'a> {
-    measured: &'a Measured,
+pub struct FittedTables<'a> {
+    measured: &'a MeasuredMarginals,
     people: f64,
     singles: Vec<Vec<f64>>,
 }
 
-impl Measured {
+impl MeasuredMarginals {
     /// Tables of one and two attributes that are not negative, add up to the same number of people (at least one) and agree with each other. They have no error bars: small
     /// counts are too large on average.
     ///
     /// ```
     /// use scumble::noise::InsecureSeededSource;
     /// use scumble::quantity::Rho;
-    /// use scumble::workload::planner::Limits;
-    /// use scumble::workload::wide::{Records, marginals::Plan};
+    /// use scumble::workload::planner::RhoLimits;
+    /// use scumble::workload::wide::{Records, marginals::MarginalPlan};
     /// let records = Records::new(vec![3, 2], vec![vec![0u32, 2, 2, 2], vec![1, 0, 0, 0]])?;
-    /// let limits = Limits { presence: Some(Rho::new(0.5)?), ..Limits::default() };
-    /// let measured = Plan::new(&[3, 2], 2, &limits)?.release(&records, &mut InsecureSeededSource::new(1))?;
+    /// let limits = RhoLimits { presence: Some(Rho::new(0.5)?), ..RhoLimits::default() };
+    /// let measured = MarginalPlan::new(&[3, 2], 2, &limits)?.release(&records, &mut InsecureSeededSource::new(1))?;
     /// let fitted = measured.fitted();
     /// let (pair, single) = (fitted.marginal(&[0, 1])?, fitted.marginal(&[0])?);
     /// assert!((pair[0] + pair[1] - single[0]).abs() < 1e-9 && pair.iter().all(|count| *count >= 0.0));
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn fitted(&self) -> Fitted<'_> {
+    pub fn fitted(&self) -> FittedTables<'_> {
         let people = self.residuals.get([].as_slice()).map_or(1.0, |total| total[0].max(1.0));
         let single = |attribute: usize| nearest(&self.marginal(&[attribute]).unwrap_or_default(), people);
-        Fitted { measured: self, people, singles: (0..self.plan.sizes.len()).map(single).collect() }
+        FittedTables { measured: self, people, singles: (0..self.plan.sizes.len()).map(single).collect() }
     }
 }
 
-impl Fitted<'_> {
+impl FittedTables<'_> {
     /// How many people every table has.
     pub fn people(&self) -> f64 {
         self.people

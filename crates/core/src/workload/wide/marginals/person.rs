@@ -1,13 +1,13 @@
 //! What the replacement of a whole person costs at most: a maximum over which of the attributes really change.
 
-use super::{Plan, Set, moved_by_change, subsets};
+use super::{MarginalPlan, WideSubset, moved_by_change, subsets};
 use std::collections::BTreeMap;
 
 /// Numbers of changed attributes, size by size, that are tried.
 const MOST_TRIED: usize = 200_000;
 
 /// What each residual moves at most, added up.
-pub(super) fn sum_of_worst(plan: &Plan) -> f64 {
+pub(super) fn sum_of_worst(plan: &MarginalPlan) -> f64 {
     plan.noise.iter().map(|(set, &sigma)| worst(&plan.sizes, set) / plan.half(set, sigma)).sum()
 }
 
@@ -20,7 +20,7 @@ pub(super) fn worst(sizes: &[u32], set: &[usize]) -> f64 {
 /// The worst change where it depends only on how many attributes of each size change: all numbers are tried. None where it does not, or where they are too many.
 ///
 /// For 100 columns of two values this is half of [`sum_of_worst`]: a table of two of them moves only if exactly one of them changes.
-pub(super) fn worst_by_size(plan: &Plan) -> Option<f64> {
+pub(super) fn worst_by_size(plan: &MarginalPlan) -> Option<f64> {
     if !plan.by_size || plan.order > 2 {
         return None;
     }
@@ -28,7 +28,7 @@ pub(super) fn worst_by_size(plan: &Plan) -> Option<f64> {
     plan.sizes.iter().filter(|&&size| size > 1).for_each(|&size| *classes.entry(size).or_insert(0) += 1);
     let tried = classes.values().try_fold(1usize, |product, number| product.checked_mul(number + 1));
     tried.filter(|&tried| tried <= MOST_TRIED)?;
-    let quadratic = Quadratic::new(plan, &classes);
+    let quadratic = QuadraticCost::new(plan, &classes);
     let numbers: Vec<usize> = classes.values().copied().collect();
     let mut changed = vec![0; numbers.len()];
     let mut worst = 0.0f64;
@@ -41,20 +41,20 @@ pub(super) fn worst_by_size(plan: &Plan) -> Option<f64> {
 }
 
 /// The cost of a change by how many attributes of each size change: each pair of attributes costs one number if one of them changes and another if both do.
-struct Quadratic {
+struct QuadraticCost {
     alone: Vec<f64>,
     /// For two classes: only the first one's attribute changes, or both.
     first: Vec<Vec<f64>>,
     both: Vec<Vec<f64>>,
 }
 
-impl Quadratic {
-    fn new(plan: &Plan, classes: &BTreeMap<u32, usize>) -> Self {
+impl QuadraticCost {
+    fn new(plan: &MarginalPlan, classes: &BTreeMap<u32, usize>) -> Self {
         let members: Vec<Vec<usize>> = classes
             .keys()
             .map(|&size| (0..plan.sizes.len()).filter(|&one| plan.sizes[one] == size).take(2).collect())
             .collect();
-        let cost = |mut set: Set, really: &[usize]| {
+        let cost = |mut set: WideSubset, really: &[usize]| {
             set.sort_unstable();
             let moved =
                 |sigma| moved_by_change(&plan.sizes, &set, |one| really.contains(&one)) / plan.half(&set, sigma);

@@ -3,7 +3,7 @@
 use super::super::super::{Domain, Subset, residual};
 use super::*;
 use crate::harness::neighbours;
-use crate::loss::filter::Spent;
+use crate::loss::filter::Odometer;
 use crate::noise::InsecureSeededSource;
 use crate::quantity::Exact;
 use crate::scope::Scope;
@@ -12,8 +12,8 @@ fn rho(value: f64) -> Rho {
     Rho::new(value).unwrap()
 }
 
-fn presence(value: f64) -> Limits {
-    Limits { presence: Some(rho(value)), ..Limits::default() }
+fn presence(value: f64) -> RhoLimits {
+    RhoLimits { presence: Some(rho(value)), ..RhoLimits::default() }
 }
 
 fn names(number: usize) -> Vec<String> {
@@ -26,7 +26,7 @@ fn records(sizes: &[u32], people: &[Vec<usize>]) -> Records {
 }
 
 /// Σ Δ²/(2σ²) over the integer tables that are noised: what \[CKS20\] proves of discrete Gaussian noise.
-fn apart(plan: &Plan, left: &Records, right: &Records) -> f64 {
+fn apart(plan: &MarginalPlan, left: &Records, right: &Records) -> f64 {
     let of = |(set, sigma): (&[usize], Sigma)| {
         let tables = plan.exact_table(left, set).into_iter().zip(plan.exact_table(right, set));
         tables.map(|(l, r)| ((l - r) as f64).powi(2)).sum::<f64>() / (2.0 * sigma.get() * sigma.get())
@@ -40,10 +40,10 @@ fn no_neighbours_in_any_scope_are_further_apart_than_is_charged() {
         [(vec![3u32, 2, 2], 2), (vec![2, 2, 2, 2], 2), (vec![2, 3, 2], 3), (vec![4, 1, 3], 2), (vec![3, 3, 2], 2)]
     {
         let strict = [0.1, 0.01, 0.3, 0.2].map(|limit| Some(rho(limit)))[..sizes.len()].to_vec();
-        let public = Limits { public_people: Some(2), ..presence(0.2) };
-        let person = Limits { person: Some(rho(0.3)), ..Limits::default() };
-        for limits in [presence(0.2), public, person, Limits { attributes: strict, ..Limits::default() }] {
-            let plan = Plan::new(&sizes, order, &limits).unwrap();
+        let public = RhoLimits { public_people: Some(2), ..presence(0.2) };
+        let person = RhoLimits { person: Some(rho(0.3)), ..RhoLimits::default() };
+        for limits in [presence(0.2), public, person, RhoLimits { attributes: strict, ..RhoLimits::default() }] {
+            let plan = MarginalPlan::new(&sizes, order, &limits).unwrap();
             let events = plan.events(&names(sizes.len())).unwrap();
             let universe = neighbours::records(&sizes.iter().map(|&size| size as usize).collect::<Vec<_>>());
             let mut scopes = vec![
@@ -55,7 +55,7 @@ fn no_neighbours_in_any_scope_are_further_apart_than_is_charged() {
                 scopes.push((Scope::Attributes(named), neighbours::attributes(&universe, 2, &set)));
             }
             for (scope, pairs) in scopes {
-                let claimed = Spent::of(&events, &scope).unwrap().rho(&Exact::zero()).unwrap().to_f64_up();
+                let claimed = Odometer::of(&events, &scope).unwrap().rho(&Exact::zero()).unwrap().to_f64_up();
                 let each =
                     pairs.iter().map(|(left, right)| apart(&plan, &records(&sizes, left), &records(&sizes, right)));
                 let worst = each.fold(0.0, f64::max);
@@ -73,13 +73,13 @@ fn no_neighbours_in_any_scope_are_further_apart_than_is_charged() {
 fn limits_are_used_up_and_none_is_passed() {
     let sizes = [3u32, 2, 4, 2];
     let limits =
-        Limits { attributes: vec![Some(rho(0.2)), Some(rho(0.05)), None, Some(rho(0.3))], ..Limits::default() };
-    let plan = Plan::new(&sizes, 2, &limits).unwrap();
+        RhoLimits { attributes: vec![Some(rho(0.2)), Some(rho(0.05)), None, Some(rho(0.3))], ..RhoLimits::default() };
+    let plan = MarginalPlan::new(&sizes, 2, &limits).unwrap();
     let shares = [plan.rho(0) / 0.2, plan.rho(1) / 0.05, plan.rho(3) / 0.3];
     assert!(shares.iter().all(|share| *share <= 1.0 && *share > 0.999), "{shares:?}");
-    let person = Plan::new(&sizes, 2, &Limits { person: Some(rho(0.1)), ..Limits::default() }).unwrap();
+    let person = MarginalPlan::new(&sizes, 2, &RhoLimits { person: Some(rho(0.1)), ..RhoLimits::default() }).unwrap();
     assert!(person.rho_person() <= 0.1 && person.rho_person() > 0.0999999);
-    assert!(Plan::new(&sizes, 2, &Limits::default()).is_err());
+    assert!(MarginalPlan::new(&sizes, 2, &RhoLimits::default()).is_err());
 }
 
 #[test]
@@ -87,8 +87,8 @@ fn noise_and_variances_are_those_of_the_residual_release_of_the_whole_domain() {
     let sizes = vec![3u32, 2, 4, 1];
     let domain = Domain::new(sizes.clone()).unwrap();
     for order in 1..=3 {
-        let whole = residual::Plan::for_marginals(&domain, order, rho(0.3)).unwrap();
-        let wide = Plan::new(&sizes, order, &presence(0.3)).unwrap();
+        let whole = residual::ResidualPlan::for_marginals(&domain, order, rho(0.3)).unwrap();
+        let wide = MarginalPlan::new(&sizes, order, &presence(0.3)).unwrap();
         assert!((wide.rho_presence() / whole.rho_presence() - 1.0).abs() < 1e-8);
         for size in 1..=order {
             for set in sets_of_size(sizes.len(), size) {
@@ -115,21 +115,21 @@ fn made_up(sizes: &[u32], people: usize) -> Records {
 fn hardly_any_noise_gives_the_exact_tables_and_all_tables_agree() {
     let sizes = vec![3u32, 2, 4, 1, 5];
     let records = made_up(&sizes, 500);
-    let almost = Plan::new(&sizes, 3, &presence(1e9)).unwrap();
+    let almost = MarginalPlan::new(&sizes, 3, &presence(1e9)).unwrap();
     let measured = almost.release(&records, &mut InsecureSeededSource::new(1)).unwrap();
     for set in (0..=3).flat_map(|size| sets_of_size(5, size)) {
         let exact = records.count(&set);
         let estimate = measured.marginal(&set).unwrap();
         assert!(exact.iter().zip(&estimate).all(|(exact, got)| (*exact as f64 - got).abs() < 0.1), "{set:?}");
     }
-    let noisy = Plan::new(&sizes, 2, &presence(0.01)).unwrap();
+    let noisy = MarginalPlan::new(&sizes, 2, &presence(0.01)).unwrap();
     let measured = noisy.release(&records, &mut InsecureSeededSource::new(2)).unwrap();
     let fitted = measured.fitted();
     for set in sets_of_size(5, 2) {
         let width = sizes[set[1]] as usize;
-        let unbiased = |m: &Measured, s: &[usize]| m.marginal(s).unwrap();
-        let positive = |m: &Measured, s: &[usize]| m.fitted().marginal(s).unwrap();
-        for table in [unbiased as fn(&Measured, &[usize]) -> Vec<f64>, positive] {
+        let unbiased = |m: &MeasuredMarginals, s: &[usize]| m.marginal(s).unwrap();
+        let positive = |m: &MeasuredMarginals, s: &[usize]| m.fitted().marginal(s).unwrap();
+        for table in [unbiased as fn(&MeasuredMarginals, &[usize]) -> Vec<f64>, positive] {
             let (pair, first) = (table(&measured, &set), table(&measured, &set[..1]));
             let sums = pair.chunks_exact(width).map(|row| row.iter().sum::<f64>());
             assert!(sums.zip(&first).all(|(sum, wanted)| (sum - wanted).abs() < 1e-6), "{set:?}");
@@ -145,7 +145,7 @@ fn hardly_any_noise_gives_the_exact_tables_and_all_tables_agree() {
 fn estimates_are_unbiased_with_the_variance_that_is_stated() {
     let sizes = vec![3u32, 2, 2];
     let records = made_up(&sizes, 60);
-    let plan = Plan::new(&sizes, 2, &presence(0.05)).unwrap();
+    let plan = MarginalPlan::new(&sizes, 2, &presence(0.05)).unwrap();
     let (set, runs, exact) = (vec![0, 2], 4000, records.count(&[0, 2])[1] as f64);
     let mut bits = InsecureSeededSource::new(7);
     let errors: Vec<f64> =
@@ -163,7 +163,7 @@ fn estimates_are_unbiased_with_the_variance_that_is_stated() {
 fn two_hundred_columns_are_planned_measured_and_fitted() {
     let sizes = vec![4u32; 200];
     let records = made_up(&sizes, 300);
-    let plan = Plan::new(&sizes, 2, &presence(10.0)).unwrap();
+    let plan = MarginalPlan::new(&sizes, 2, &presence(10.0)).unwrap();
     // What each table moves at most, added up, would be a third more.
     assert!(plan.rho_person() < 0.8 * person::sum_of_worst(&plan) && plan.rho_person() > plan.rho_presence());
     let measured = plan.release(&records, &mut InsecureSeededSource::new(3)).unwrap();
@@ -175,13 +175,14 @@ fn two_hundred_columns_are_planned_measured_and_fitted() {
 
 #[test]
 fn what_cannot_be_measured_is_refused_in_one_sentence() {
-    let sentence = |sizes: &[u32], order: usize| Plan::new(sizes, order, &presence(0.1)).unwrap_err().to_string();
+    let sentence =
+        |sizes: &[u32], order: usize| MarginalPlan::new(sizes, order, &presence(0.1)).unwrap_err().to_string();
     assert!(sentence(&[1000; 40], 2).contains("780000000") || sentence(&[1000; 40], 2).contains("780040000"));
     assert!(sentence(&[1_000_000, 1_000_000], 2).contains("at most 4194304"));
     assert!(sentence(&[2, 0], 1).contains("column 1 of the table has no values"));
     assert!(sentence(&[2, 2], 3).contains("1 to 2 attributes"));
     // A column with one value is no mistake, and neither is a table of nothing else.
-    let one = Plan::new(&[1], 1, &presence(0.1)).unwrap();
+    let one = MarginalPlan::new(&[1], 1, &presence(0.1)).unwrap();
     let records = Records::new(vec![1], vec![vec![0; 50]]).unwrap();
     assert!(
         (one.release(&records, &mut InsecureSeededSource::new(1)).unwrap().marginal(&[0]).unwrap()[0] - 50.0).abs()

@@ -4,7 +4,7 @@
 //! table has, changes: two of its cells move by 1. A score moves by 1 or by 2: four times its ρ. Which tables are measured depends on earlier noisy numbers; so
 //! each step has limits that are fixed beforehand, and those are what is charged (adaptive composition \[BS16\]).
 
-use super::super::super::limits::Limits;
+use super::super::super::limits::RhoLimits;
 use crate::error::{Error, Result};
 use crate::quantity::Rho;
 
@@ -33,7 +33,7 @@ pub(super) const OF_SCORE: f64 = 4.0;
 
 impl Caps {
     /// All that the limits allow.
-    pub(super) fn new(limits: &Limits, columns: usize) -> Result<Self> {
+    pub(super) fn new(limits: &RhoLimits, columns: usize) -> Result<Self> {
         let or_none = |rho: Option<Rho>| rho.map_or(f64::INFINITY, |rho| rho.get() * BELOW);
         let granted = limits.attributes.iter().flatten().map(|rho| rho.get()).fold(0.0, f64::max);
         let attribute = |column: usize| match limits.attributes.get(column).copied().flatten() {
@@ -145,10 +145,10 @@ mod tests {
             vec![(vec![0, 1], 1.0), (vec![1, 2], 5.0), (vec![2, 3], 0.1), (vec![0, 2, 3], 2.0), (vec![3, 4], 1.0)];
         let strict = [0.1, 0.01, 0.3, 0.2, 0.5].map(rho).to_vec();
         let all = [
-            Limits { presence: rho(0.2), ..Limits::default() },
-            Limits { person: rho(0.2), ..Limits::default() },
-            Limits { attributes: strict.clone(), ..Limits::default() },
-            Limits { presence: rho(0.05), attributes: strict, ..Limits::default() },
+            RhoLimits { presence: rho(0.2), ..RhoLimits::default() },
+            RhoLimits { person: rho(0.2), ..RhoLimits::default() },
+            RhoLimits { attributes: strict.clone(), ..RhoLimits::default() },
+            RhoLimits { presence: rho(0.05), attributes: strict, ..RhoLimits::default() },
         ];
         for limits in all {
             let caps = Caps::new(&limits, 5).unwrap();
@@ -166,6 +166,6 @@ mod tests {
                 assert!(fullest > 0.999, "{limits:?} {fullest}");
             }
         }
-        assert!(Caps::new(&Limits::default(), 3).is_err());
+        assert!(Caps::new(&RhoLimits::default(), 3).is_err());
     }
 }

@@ -5,24 +5,24 @@
 
 /// A way to join values: the bin of each value.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Level {
+pub(super) struct ColumnLevel {
     pub(super) bins: usize,
     pub(super) of: Vec<u32>,
 }
 
 /// The levels of one column, finest first.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Levels(pub(super) Vec<Level>);
+pub(super) struct ColumnLevels(pub(super) Vec<ColumnLevel>);
 
 /// About how many bins the coarser levels have.
 const BINS: [usize; 4] = [32, 16, 8, 4];
 
-impl Levels {
+impl ColumnLevels {
     /// Of a column with these shares of people; values of different `classes` are never joined.
     pub(super) fn new(shares: &[f64], classes: &[u32]) -> Self {
         let mut order: Vec<usize> = (0..shares.len()).collect();
         order.sort_by_key(|&value| (classes[value], value));
-        let own = Level { bins: shares.len(), of: (0..shares.len() as u32).collect() };
+        let own = ColumnLevel { bins: shares.len(), of: (0..shares.len() as u32).collect() };
         let mut levels = vec![own];
         for bins in BINS {
             if levels[levels.len() - 1].bins > bins {
@@ -51,7 +51,7 @@ impl Levels {
 }
 
 /// Joins the bins of a level such that the middle of each one's mass falls into the same of `bins` equal parts.
-fn joined(finer: &Level, shares: &[f64], classes: &[u32], order: &[usize], bins: usize) -> Level {
+fn joined(finer: &ColumnLevel, shares: &[f64], classes: &[u32], order: &[usize], bins: usize) -> ColumnLevel {
     let mut mass = vec![0.0; finer.bins];
     shares.iter().zip(&finer.of).for_each(|(share, &bin)| mass[bin as usize] += share);
     let total: f64 = mass.iter().sum::<f64>().max(f64::MIN_POSITIVE);
@@ -71,7 +71,10 @@ fn joined(finer: &Level, shares: &[f64], classes: &[u32], order: &[usize], bins:
         last = Some(own);
         wider[bin] = Some(number);
     }
-    Level { bins: number as usize + 1, of: finer.of.iter().map(|&bin| wider[bin as usize].unwrap_or(0)).collect() }
+    ColumnLevel {
+        bins: number as usize + 1,
+        of: finer.of.iter().map(|&bin| wider[bin as usize].unwrap_or(0)).collect(),
+    }
 }
 
 #[cfg(test)]
@@ -82,7 +85,7 @@ mod tests {
     fn levels_are_nested_have_about_equal_mass_and_keep_classes_apart() {
         let shares: Vec<f64> = (0..100).map(|value| if value == 50 { 0.5 } else { 0.5 / 99.0 }).collect();
         let classes: Vec<u32> = (0..100).map(|value| u32::from(value % 10 == 3)).collect();
-        let levels = Levels::new(&shares, &classes);
+        let levels = ColumnLevels::new(&shares, &classes);
         let bins: Vec<usize> = levels.0.iter().map(|level| level.bins).collect();
         assert!(bins[0] == 100 && bins.windows(2).all(|two| two[0] > two[1]) && bins[bins.len() - 1] <= 8, "{bins:?}");
         for (finer, coarser) in levels.0.iter().zip(&levels.0[1..]) {
@@ -102,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_small_column_has_only_itself() {
-        assert_eq!(Levels::new(&[0.5, 0.5], &[0, 0]).0.len(), 1);
-        assert_eq!(Levels::new(&[1.0], &[0]).0[0].bins, 1);
+        assert_eq!(ColumnLevels::new(&[0.5, 0.5], &[0, 0]).0.len(), 1);
+        assert_eq!(ColumnLevels::new(&[1.0], &[0]).0[0].bins, 1);
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! Every choice is a function of noisy numbers only: the module `session` never sees a record.
 
-use super::super::limits::Limits;
+use super::super::limits::RhoLimits;
 use super::marginals::sets_of_size;
 use super::records::{Records, check_sizes};
 use crate::calibrate::up;
@@ -18,7 +18,7 @@ use crate::noise::{BitSource, DiscreteGaussian};
 use crate::quantity::Rho;
 use crate::scope::AttributeSet;
 use budget::{Caps, Costs, OF_SCORE, OF_TABLE};
-use question::Seen;
+use question::LevelRecords;
 use session::Session;
 
 mod budget;
@@ -33,7 +33,7 @@ mod session;
 mod tests;
 mod tree;
 
-pub use session::Measured;
+pub use session::MeasuredTable;
 
 /// The shares of the cost that go to the columns themselves, to the scores of each round and to its tables.
 const SINGLES: f64 = 0.3;
@@ -51,18 +51,18 @@ const MOST_PEOPLE: f64 = 1e12;
 
 /// What rows are made of, and what that costs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
+pub struct SyntheticPlan {
     sizes: Vec<u32>,
     caps: Caps,
     people: Option<u64>,
     rows: Option<usize>,
     linked: Vec<(usize, usize)>,
-    never: Vec<Never>,
+    never: Vec<StructuralZero>,
 }
 
 /// Combinations that cannot be, from public knowledge: rows that have one of these values in each of these columns.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Never {
+pub struct StructuralZero {
     /// The columns, by position, ascending.
     pub columns: Vec<usize>,
     /// For each of them which of its values are meant.
@@ -71,16 +71,16 @@ pub struct Never {
 
 /// Made-up rows and where they come from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Made {
+pub struct SyntheticRows {
     /// The rows as codes, column by column.
     pub columns: Vec<Vec<u32>>,
     /// How many people there are, by the noisy numbers, or publicly.
     pub people: f64,
     /// The tables that were measured, in order.
-    pub measured: Vec<Measured>,
+    pub measured: Vec<MeasuredTable>,
 }
 
-impl Plan {
+impl SyntheticPlan {
     /// How often pairs are scored and measured.
     fn rounds(&self) -> usize {
         if self.sizes.len() > 1 { TABLES.len() } else { 0 }
@@ -90,7 +90,7 @@ impl Plan {
     ///
     /// # Guarantee
     /// Its ρ is within each limit.
-    pub fn new(sizes: &[u32], limits: &Limits) -> Result<Self> {
+    pub fn new(sizes: &[u32], limits: &RhoLimits) -> Result<Self> {
         check_sizes(sizes)?;
         let values: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
         if values > MOST_VALUES {
@@ -113,7 +113,12 @@ impl Plan {
     ///
     /// # Guarantee
     /// What [`Plan::events`] say; the noise is exact.
-    pub fn release<S: BitSource + ?Sized>(&self, records: &Records, most: usize, bits: &mut S) -> Result<Made> {
+    pub fn release<S: BitSource + ?Sized>(
+        &self,
+        records: &Records,
+        most: usize,
+        bits: &mut S,
+    ) -> Result<SyntheticRows> {
         if records.sizes() != self.sizes {
             return Err(Error::refused("the records have not the planned columns"));
         }
@@ -124,7 +129,7 @@ impl Plan {
         }
         let number = self.rows.unwrap_or(session.people as usize).clamp(1, most);
         let columns = session.rows(number);
-        Ok(Made { columns, people: session.people, measured: session.measured })
+        Ok(SyntheticRows { columns, people: session.people, measured: session.measured })
     }
 
     /// The pairs, and in the second round the triples, that are scored in a round, each with the ρ of its scores.
@@ -236,7 +241,7 @@ impl Plan {
 
 /// All that is asked, answered with the noise that each question names: nothing else of a release sees records.
 fn answered<S: BitSource + ?Sized>(session: &Session<'_>, records: &Records, bits: &mut S) -> Vec<Vec<i64>> {
-    let mut seen = Seen::new(records, &session.levels);
+    let mut seen = LevelRecords::new(records, &session.levels);
     let mut answers = Vec::new();
     for question in &session.asked {
         let noise = DiscreteGaussian::new(question.sigma());

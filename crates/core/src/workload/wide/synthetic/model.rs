@@ -3,20 +3,20 @@
 //! Each clique keeps the table of its columns under the model. Fitting walks over the tree: in each clique the table is scaled to each wanted set in turn, and what
 //! changed is handed to the next clique through what they share (Jiroušek and Přeučil 1995). All cliques agree at the end of each walk.
 
-use super::levels::Levels;
-use super::tree::{Node, Set, Tree};
+use super::levels::ColumnLevels;
+use super::tree::{JunctionTree, LevelColumn, LevelColumns};
 
 /// Where each cell of a table is in the table of some of its columns, perhaps at coarser levels: for each axis what its value adds to the place.
 #[derive(Debug, Clone)]
-pub(super) struct Onto {
+pub(super) struct MarginalMap {
     adds: Vec<Vec<u32>>,
     cells: usize,
 }
 
 /// What a set of columns should have.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Target {
-    pub(super) set: Set,
+pub(super) struct TargetTable {
+    pub(super) set: LevelColumns,
     /// Shares of people, cell by cell.
     pub(super) shares: Vec<f64>,
 }
@@ -24,19 +24,19 @@ pub(super) struct Target {
 /// Combinations that cannot be: which cells of a set are possible.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Mask {
-    pub(super) set: Set,
+    pub(super) set: LevelColumns,
     pub(super) possible: Vec<bool>,
 }
 
 /// A junction tree with the tables of its cliques, as shares of people.
 #[derive(Debug, Clone)]
-pub(super) struct Model {
-    pub(super) tree: Tree,
+pub(super) struct JunctionModel {
+    pub(super) tree: JunctionTree,
     pub(super) tables: Vec<Vec<f64>>,
     shared: Vec<Vec<f64>>,
     /// From each clique to what it shares with its parent, and from the parent.
-    own_onto: Vec<Onto>,
-    parent_onto: Vec<Onto>,
+    own_onto: Vec<MarginalMap>,
+    parent_onto: Vec<MarginalMap>,
 }
 
 /// So much of what the model says stays in a target, so that no cell dies that another table needs.
@@ -46,16 +46,16 @@ const WALKS: usize = 30;
 /// A walk that moved no table by more than this share of people was the last.
 const STILL: f64 = 2e-5;
 
-impl Onto {
+impl MarginalMap {
     /// From the table of `axes` onto that of `set`, of which each column is among the axes, at this level or a finer one.
-    pub(super) fn new(levels: &[Levels], axes: &[Node], set: &[Node]) -> Self {
+    pub(super) fn new(levels: &[ColumnLevels], axes: &[LevelColumn], set: &[LevelColumn]) -> Self {
         let mut strides = vec![1usize; set.len()];
         for place in (0..set.len().saturating_sub(1)).rev() {
             let (column, level) = set[place + 1];
             strides[place] = strides[place + 1] * levels[column].0[level].bins;
         }
         let cells = set.iter().map(|&(column, level)| levels[column].0[level].bins).product();
-        let adds = |&(column, level): &Node| match set.iter().position(|&(own, _)| own == column) {
+        let adds = |&(column, level): &LevelColumn| match set.iter().position(|&(own, _)| own == column) {
             Some(place) => {
                 let map = levels[column].map(level, set[place].1);
                 map.into_iter().map(|bin| bin * strides[place] as u32).collect()
@@ -103,10 +103,15 @@ fn ratio(wanted: &[f64], now: &[f64]) -> Vec<f64> {
     wanted.iter().zip(now).map(|(wanted, now)| if *now > 0.0 { wanted / now } else { 0.0 }).collect()
 }
 
-impl Model {
+impl JunctionModel {
     /// Columns that have nothing to do with each other, with these shares, except for what cannot be.
-    pub(super) fn independent(levels: &[Levels], tree: Tree, shares: &[Vec<f64>], masks: &[Mask]) -> Self {
-        let product = |axes: &Set| {
+    pub(super) fn independent(
+        levels: &[ColumnLevels],
+        tree: JunctionTree,
+        shares: &[Vec<f64>],
+        masks: &[Mask],
+    ) -> Self {
+        let product = |axes: &LevelColumns| {
             let mut table = vec![1.0];
             for &(column, level) in axes {
                 let own = levels[column].summed(level, &shares[column]);
@@ -116,16 +121,17 @@ impl Model {
         };
         let tables = tree.cliques.iter().map(|clique| product(&clique.axes)).collect();
         let shared = tree.cliques.iter().map(|clique| product(&clique.shared)).collect();
-        let own_onto = tree.cliques.iter().map(|clique| Onto::new(levels, &clique.axes, &clique.shared)).collect();
+        let own_onto =
+            tree.cliques.iter().map(|clique| MarginalMap::new(levels, &clique.axes, &clique.shared)).collect();
         let from_parent = |clique: &super::tree::Clique| {
             let axes = clique.parent.map_or(&[][..], |parent| &tree.cliques[parent].axes);
-            Onto::new(levels, axes, &clique.shared)
+            MarginalMap::new(levels, axes, &clique.shared)
         };
         let parent_onto = tree.cliques.iter().map(from_parent).collect();
         let mut model = Self { tables, shared, own_onto, parent_onto, tree };
         for mask in masks {
             let Some(home) = model.tree.home(&mask.set) else { continue };
-            let onto = Onto::new(levels, &model.tree.cliques[home].axes, &mask.set);
+            let onto = MarginalMap::new(levels, &model.tree.cliques[home].axes, &mask.set);
             let by: Vec<f64> = mask.possible.iter().map(|&possible| f64::from(u8::from(possible))).collect();
             onto.scale(&mut model.tables[home], &by);
         }
@@ -136,9 +142,9 @@ impl Model {
     }
 
     /// The model's shares of a set that is inside a clique.
-    pub(super) fn shares(&self, levels: &[Levels], set: &[Node]) -> Option<Vec<f64>> {
+    pub(super) fn shares(&self, levels: &[ColumnLevels], set: &[LevelColumn]) -> Option<Vec<f64>> {
         let home = self.tree.home(set)?;
-        Some(Onto::new(levels, &self.tree.cliques[home].axes, set).summed(&self.tables[home]))
+        Some(MarginalMap::new(levels, &self.tree.cliques[home].axes, set).summed(&self.tables[home]))
     }
 
     /// How much of all people is possible: 0 if constraints contradict each other.
@@ -148,11 +154,11 @@ impl Model {
     }
 
     /// Fits the targets, as far as they agree with each other.
-    pub(super) fn fit(&mut self, levels: &[Levels], targets: &[Target]) {
-        let mut own: Vec<Vec<(Onto, Vec<f64>)>> = vec![Vec::new(); self.tree.cliques.len()];
+    pub(super) fn fit(&mut self, levels: &[ColumnLevels], targets: &[TargetTable]) {
+        let mut own: Vec<Vec<(MarginalMap, Vec<f64>)>> = vec![Vec::new(); self.tree.cliques.len()];
         for target in targets {
             let Some(home) = self.tree.home(&target.set) else { continue };
-            let onto = Onto::new(levels, &self.tree.cliques[home].axes, &target.set);
+            let onto = MarginalMap::new(levels, &self.tree.cliques[home].axes, &target.set);
             let now = onto.summed(&self.tables[home]);
             let kept = |(wanted, now): (&f64, &f64)| (1.0 - KEPT) * wanted + KEPT * now;
             own[home].push((onto, target.shares.iter().zip(&now).map(kept).collect()));

@@ -1,13 +1,13 @@
 //! Which tables are worth their cost. Everything here is a function of noisy numbers.
 
-use super::levels::Levels;
-use super::tree::{Set, Tree};
+use super::levels::ColumnLevels;
+use super::tree::{JunctionTree, LevelColumns};
 use std::collections::BTreeMap;
 
 /// A set of columns that could be measured.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Candidate {
-    pub(super) set: Set,
+pub(super) struct TableCandidate {
+    pub(super) set: LevelColumns,
     /// By how many people the table is off, beyond what chance explains, by a noisy score.
     pub(super) score: f64,
     /// The standard error of the score.
@@ -18,8 +18,8 @@ pub(super) struct Candidate {
 
 /// A table that shall be measured, with what its ρ weighs among the others'.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Chosen {
-    pub(super) set: Set,
+pub(super) struct ChosenTable {
+    pub(super) set: LevelColumns,
     pub(super) weight: f64,
 }
 
@@ -33,7 +33,7 @@ const DOUBT: f64 = 1.0;
 const MOST_CELLS: usize = 300_000;
 
 /// How many cells a tree of these columns may have.
-pub(super) fn room(levels: &[Levels]) -> usize {
+pub(super) fn room(levels: &[ColumnLevels]) -> usize {
     MOST_CELLS + levels.iter().map(|own| own.0[0].bins).sum::<usize>()
 }
 /// Sets that are tried for a place in the tree.
@@ -58,7 +58,7 @@ pub(super) fn by_chance(expected: &[f64]) -> f64 {
 
 /// Leaves of each triple's score what its pairs do not show: a table is off by at least as much as those of its columns, so that a pair that is off would make all triples
 /// with it look worthwhile.
-pub(super) fn beyond_pairs(candidates: &mut [Candidate]) {
+pub(super) fn beyond_pairs(candidates: &mut [TableCandidate]) {
     let mut pairs: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
     for candidate in candidates.iter().filter(|candidate| candidate.set.len() == 2) {
         let best = pairs.entry((candidate.set[0].0, candidate.set[1].0)).or_default();
@@ -80,16 +80,21 @@ fn price(expected: &[f64], sigma: f64) -> f64 {
     PRICE * std::f64::consts::FRAC_1_SQRT_2 * expected.iter().map(|mean| (1.5 * mean / sigma).min(1.0)).sum::<f64>()
 }
 
-fn columns(set: &Set) -> Vec<usize> {
+fn columns(set: &LevelColumns) -> Vec<usize> {
     set.iter().map(|(column, _)| *column).collect()
 }
 
 /// A tree of pairs: each pair at the level that gains most if each of the tree's tables got ρ, the best pairs first.
-pub(super) fn spanning(candidates: &[Candidate], first: &[Set], number: usize, rho: f64) -> Vec<Chosen> {
+pub(super) fn spanning(
+    candidates: &[TableCandidate],
+    first: &[LevelColumns],
+    number: usize,
+    rho: f64,
+) -> Vec<ChosenTable> {
     let sigma = (0.5 / rho).sqrt();
-    let mut edges: Vec<(f64, f64, &Set)> = Vec::new();
+    let mut edges: Vec<(f64, f64, &LevelColumns)> = Vec::new();
     for own in candidates.chunk_by(|one, two| columns(&one.set) == columns(&two.set)) {
-        let gain = |candidate: &Candidate| {
+        let gain = |candidate: &TableCandidate| {
             let price = price(&candidate.expected, sigma);
             (candidate.score - DOUBT * candidate.error - price / rho.sqrt(), price)
         };
@@ -106,7 +111,7 @@ pub(super) fn spanning(candidates: &[Candidate], first: &[Set], number: usize, r
         let (one, two) = (part[set[0].0], part[set[1].0]);
         if one != two {
             part.iter_mut().filter(|own| **own == two).for_each(|own| *own = one);
-            chosen.push(Chosen { set: set.clone(), weight: price.powf(2.0 / 3.0) });
+            chosen.push(ChosenTable { set: set.clone(), weight: price.powf(2.0 / 3.0) });
         }
     }
     chosen
@@ -115,7 +120,12 @@ pub(super) fn spanning(candidates: &[Candidate], first: &[Set], number: usize, r
 /// The sets that gain most for ρ in all, among those that find a place in a tree beside the `kept` ones.
 ///
 /// With a price λ of a unit of ρ, a set that is measured gets ρ = (a/2λ)^{2/3}, which is where its error a/√ρ plus its price is least; λ is such that all is spent.
-pub(super) fn worthwhile(candidates: &[Candidate], kept: &[Set], levels: &[Levels], rho: f64) -> Vec<Chosen> {
+pub(super) fn worthwhile(
+    candidates: &[TableCandidate],
+    kept: &[LevelColumns],
+    levels: &[ColumnLevels],
+    rho: f64,
+) -> Vec<ChosenTable> {
     let sigma = (0.5 * USUAL_TABLES / rho).sqrt();
     let prices: Vec<f64> = candidates.iter().map(|candidate| price(&candidate.expected, sigma)).collect();
     let at = |number: usize, lambda: f64| -> (f64, f64) {
@@ -151,8 +161,8 @@ pub(super) fn worthwhile(candidates: &[Candidate], kept: &[Set], levels: &[Level
         each.sort_by(|one, two| two.0.total_cmp(&one.0));
         for (_, rho, number) in each.into_iter().filter(|(gain, ..)| *gain > 0.0) {
             sets.push(candidates[number].set.clone());
-            if Tree::new(levels, &sets, room(levels)).is_some() {
-                chosen.push(Chosen { set: candidates[number].set.clone(), weight: rho });
+            if JunctionTree::new(levels, &sets, room(levels)).is_some() {
+                chosen.push(ChosenTable { set: candidates[number].set.clone(), weight: rho });
                 break;
             }
             sets.pop();
@@ -181,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_triple_is_worth_what_its_pairs_do_not_show() {
-        let candidate = |columns: &[usize], score: f64, error: f64| Candidate {
+        let candidate = |columns: &[usize], score: f64, error: f64| TableCandidate {
             set: columns.iter().map(|&column| (column, 0)).collect(),
             score,
             error,
@@ -201,15 +211,16 @@ mod tests {
 
     #[test]
     fn a_strong_pair_is_taken_and_one_that_costs_more_than_it_gains_is_not() {
-        let levels: Vec<Levels> = (0..3).map(|_| Levels::new(&[0.5, 0.5], &[0, 0])).collect();
-        let candidate = |one: usize, two: usize, score: f64| Candidate {
+        let levels: Vec<ColumnLevels> = (0..3).map(|_| ColumnLevels::new(&[0.5, 0.5], &[0, 0])).collect();
+        let candidate = |one: usize, two: usize, score: f64| TableCandidate {
             set: vec![(one, 0), (two, 0)],
             score,
             error: 10.0,
             expected: vec![250.0; 4],
         };
         let all = [candidate(0, 1, 500.0), candidate(0, 2, 5.0), candidate(1, 2, 400.0)];
-        let sets = |chosen: Vec<Chosen>| -> Vec<Vec<usize>> { chosen.iter().map(|one| columns(&one.set)).collect() };
+        let sets =
+            |chosen: Vec<ChosenTable>| -> Vec<Vec<usize>> { chosen.iter().map(|one| columns(&one.set)).collect() };
         assert_eq!(sets(spanning(&all, &[], 3, 0.005)), [vec![0, 1], vec![1, 2]]);
         assert_eq!(sets(worthwhile(&all, &[], &levels, 0.01)), [vec![0, 1], vec![1, 2]]);
         // So little budget that noise is more than there is to gain.

@@ -1,29 +1,29 @@
 //! What is known publicly: combinations that cannot be, and columns that are functions of each other.
 
-use super::levels::Levels;
-use super::model::{Mask, Model};
+use super::levels::ColumnLevels;
+use super::model::{JunctionModel, Mask};
 use super::price::room;
-use super::tree::{Set, Tree};
-use super::{Never, Plan};
+use super::tree::{JunctionTree, LevelColumns};
+use super::{StructuralZero, SyntheticPlan};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 
-impl Plan {
+impl SyntheticPlan {
     /// The same where these combinations cannot be: no row has them.
     ///
     /// ```
     /// use scumble::quantity::Rho;
-    /// use scumble::workload::planner::Limits;
-    /// use scumble::workload::wide::synthetic::{Never, Plan};
-    /// let limits = Limits { presence: Some(Rho::new(0.1)?), ..Limits::default() };
-    /// let plan = Plan::new(&[2, 3], &limits)?;
-    /// let never = |values: [bool; 2]| Never { columns: vec![0, 1], values: vec![values.to_vec(), vec![true, true, false]] };
+    /// use scumble::workload::planner::RhoLimits;
+    /// use scumble::workload::wide::synthetic::{StructuralZero, SyntheticPlan};
+    /// let limits = RhoLimits { presence: Some(Rho::new(0.1)?), ..RhoLimits::default() };
+    /// let plan = SyntheticPlan::new(&[2, 3], &limits)?;
+    /// let never = |values: [bool; 2]| StructuralZero { columns: vec![0, 1], values: vec![values.to_vec(), vec![true, true, false]] };
     /// assert!(plan.clone().with_never(vec![never([true, false])]).is_ok());
-    /// let all = Never { columns: vec![1], values: vec![vec![false, false, true]] };
+    /// let all = StructuralZero { columns: vec![1], values: vec![vec![false, false, true]] };
     /// assert!(plan.with_never(vec![never([true, false]), never([false, true]), all]).is_err());
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn with_never(mut self, never: Vec<Never>) -> Result<Self> {
+    pub fn with_never(mut self, never: Vec<StructuralZero>) -> Result<Self> {
         for one in &never {
             let ascending = one.columns.windows(2).all(|two| two[0] < two[1]) && !one.columns.is_empty();
             let fits = |(&column, values): (&usize, &Vec<bool>)| {
@@ -40,16 +40,16 @@ impl Plan {
         if shares.iter().any(|own| own.iter().all(|share| *share == 0.0)) {
             return Err(Error::refused("the combinations that cannot be leave a column without any value"));
         }
-        let levels: Vec<Levels> =
-            shares.iter().enumerate().map(|(column, own)| Levels::new(own, &self.classes(column))).collect();
+        let levels: Vec<ColumnLevels> =
+            shares.iter().enumerate().map(|(column, own)| ColumnLevels::new(own, &self.classes(column))).collect();
         let masks = self.masks(&levels);
-        let sets: Vec<Set> = masks.iter().map(|mask| mask.set.clone()).collect();
-        let Some(tree) = Tree::new(&levels, &sets, room(&levels)) else {
+        let sets: Vec<LevelColumns> = masks.iter().map(|mask| mask.set.clone()).collect();
+        let Some(tree) = JunctionTree::new(&levels, &sets, room(&levels)) else {
             return Err(Error::refused(
                 "the combinations that cannot be tie too many columns together: leave some out",
             ));
         };
-        match Model::independent(&levels, tree, &shares, &masks).mass() {
+        match JunctionModel::independent(&levels, tree, &shares, &masks).mass() {
             mass if mass > 0.0 => Ok(self),
             _ => Err(Error::refused("the combinations that cannot be contradict each other: no row is left")),
         }
@@ -78,7 +78,7 @@ impl Plan {
     pub(super) fn possible(&self, column: usize, shares: Vec<f64>) -> Vec<f64> {
         let size = self.sizes[column] as usize;
         let shares = if shares.is_empty() { vec![1.0; size] } else { shares };
-        let alone = |never: &&Never| never.columns == [column];
+        let alone = |never: &&StructuralZero| never.columns == [column];
         let is_possible = |value: usize| !self.never.iter().filter(alone).any(|never| never.values[0][value]);
         let kept: Vec<f64> = shares
             .iter()
@@ -108,9 +108,9 @@ impl Plan {
     }
 
     /// The constraints on several columns, each at its columns' coarsest levels: no bin has values of two classes.
-    pub(super) fn masks(&self, levels: &[Levels]) -> Vec<Mask> {
-        let mask = |never: &Never| {
-            let set: Set = never.columns.iter().map(|&column| (column, levels[column].0.len() - 1)).collect();
+    pub(super) fn masks(&self, levels: &[ColumnLevels]) -> Vec<Mask> {
+        let mask = |never: &StructuralZero| {
+            let set: LevelColumns = never.columns.iter().map(|&column| (column, levels[column].0.len() - 1)).collect();
             let mut is_meant = vec![true];
             for (&(column, level), values) in set.iter().zip(&never.values) {
                 let level = &levels[column].0[level];

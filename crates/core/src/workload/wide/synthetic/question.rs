@@ -1,8 +1,8 @@
 //! What is asked of the data, and the exact integers that answer it. Only this file sees records.
 
 use super::super::records::Records;
-use super::levels::Levels;
-use super::tree::{Node, Set};
+use super::levels::ColumnLevels;
+use super::tree::{LevelColumn, LevelColumns};
 use crate::quantity::Sigma;
 
 /// Scores are counted in parts of a person, so that what they compare with may be.
@@ -10,15 +10,15 @@ pub(super) const GRID: f64 = 16.0;
 
 /// Something that is asked, with the σ of the noise on each of its integers.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Question {
+pub(super) enum Measurement {
     /// How many people each combination has: a person is in one cell.
-    Table { set: Set, sigma: Sigma },
+    Table { set: LevelColumns, sigma: Sigma },
     /// How far the table of a set is from this one: Σ|16·count − expected|. A person moves it by at most 16, two of them by 32.
-    Score { set: Set, expected: Vec<i64>, sigma: Sigma },
+    Score { set: LevelColumns, expected: Vec<i64>, sigma: Sigma },
 }
 
-impl Question {
-    pub(super) fn set(&self) -> &Set {
+impl Measurement {
+    pub(super) fn set(&self) -> &LevelColumns {
         match self {
             Self::Table { set, .. } | Self::Score { set, .. } => set,
         }
@@ -32,24 +32,24 @@ impl Question {
 }
 
 /// People seen at the levels of their columns.
-pub(super) struct Seen<'a> {
+pub(super) struct LevelRecords<'a> {
     records: &'a Records,
-    levels: &'a [Levels],
+    levels: &'a [ColumnLevels],
     /// The last table that was counted: the same columns are asked for at coarser levels next.
-    last: Option<(Set, Vec<i64>)>,
+    last: Option<(LevelColumns, Vec<i64>)>,
 }
 
-impl<'a> Seen<'a> {
-    pub(super) fn new(records: &'a Records, levels: &'a [Levels]) -> Self {
+impl<'a> LevelRecords<'a> {
+    pub(super) fn new(records: &'a Records, levels: &'a [ColumnLevels]) -> Self {
         Self { records, levels, last: None }
     }
 
     /// The exact answer, before any noise.
-    pub(super) fn answer(&mut self, question: &Question) -> Vec<i64> {
+    pub(super) fn answer(&mut self, question: &Measurement) -> Vec<i64> {
         let table = self.count(question.set());
         match question {
-            Question::Table { .. } => table,
-            Question::Score { expected, .. } => {
+            Measurement::Table { .. } => table,
+            Measurement::Score { expected, .. } => {
                 let off = |(count, expected): (&i64, &i64)| (GRID as i64 * count - expected).abs();
                 vec![table.iter().zip(expected).map(off).sum()]
             }
@@ -57,9 +57,9 @@ impl<'a> Seen<'a> {
     }
 
     /// The table of a set.
-    pub(super) fn count(&mut self, set: &Set) -> Vec<i64> {
+    pub(super) fn count(&mut self, set: &LevelColumns) -> Vec<i64> {
         if let Some((finer, table)) = &self.last {
-            let refines = |(one, two): (&Node, &Node)| one.0 == two.0 && one.1 <= two.1;
+            let refines = |(one, two): (&LevelColumn, &LevelColumn)| one.0 == two.0 && one.1 <= two.1;
             if finer.len() == set.len() && finer.iter().zip(set).all(refines) {
                 return self.folded(finer, table, set);
             }
@@ -79,7 +79,7 @@ impl<'a> Seen<'a> {
         table
     }
 
-    fn folded(&self, finer: &Set, table: &[i64], set: &Set) -> Vec<i64> {
+    fn folded(&self, finer: &LevelColumns, table: &[i64], set: &LevelColumns) -> Vec<i64> {
         let mut folded = table.to_vec();
         let mut sizes: Vec<usize> = finer.iter().map(|&(column, level)| self.levels[column].0[level].bins).collect();
         for (axis, (&(column, from), &(_, to))) in
@@ -112,17 +112,18 @@ mod tests {
         let columns: Vec<Vec<u32>> =
             sizes.iter().map(|&size| (0..700u32).map(|i| (i * i / 3 + i / size) % size).collect()).collect();
         let records = Records::new(sizes.clone(), columns).unwrap();
-        let levels: Vec<Levels> = sizes
+        let levels: Vec<ColumnLevels> = sizes
             .iter()
-            .map(|&size| Levels::new(&vec![1.0 / f64::from(size); size as usize], &vec![0; size as usize]))
+            .map(|&size| ColumnLevels::new(&vec![1.0 / f64::from(size); size as usize], &vec![0; size as usize]))
             .collect();
-        let mut seen = Seen::new(&records, &levels);
-        let fine: Set = vec![(0, 0), (1, 0), (2, 1)];
+        let mut seen = LevelRecords::new(&records, &levels);
+        let fine: LevelColumns = vec![(0, 0), (1, 0), (2, 1)];
         assert_eq!(seen.count(&fine).iter().sum::<i64>(), 700);
-        let coarse: Set = vec![(0, 2), (1, 0), (2, 3)];
+        let coarse: LevelColumns = vec![(0, 2), (1, 0), (2, 3)];
         let folded = seen.count(&coarse);
-        assert_eq!(folded, Seen::new(&records, &levels).count(&coarse));
-        let score = Question::Score { set: coarse, expected: vec![0; folded.len()], sigma: Sigma::new(1.0).unwrap() };
+        assert_eq!(folded, LevelRecords::new(&records, &levels).count(&coarse));
+        let score =
+            Measurement::Score { set: coarse, expected: vec![0; folded.len()], sigma: Sigma::new(1.0).unwrap() };
         assert_eq!(seen.answer(&score), [16 * 700]);
     }
 }

@@ -4,9 +4,9 @@
 //! such that roundings cancel over the groups; and which row gets which value is chosen such that the tables of the new column with every other column stay near
 //! what the model expects of them.
 
-use super::levels::Levels;
-use super::model::{Model, Onto};
-use super::tree::Node;
+use super::levels::ColumnLevels;
+use super::model::{JunctionModel, MarginalMap};
+use super::tree::LevelColumn;
 
 /// Random numbers for choices that need no secrecy: what they choose among is public.
 #[derive(Debug, Clone)]
@@ -51,8 +51,8 @@ const WATCHED_CELLS: (usize, usize) = (2_000_000, 16_000_000);
 const OFFERED: usize = 12;
 
 /// Rows in the making: of each column, at which level it is known, and its bins.
-struct Rows<'a> {
-    levels: &'a [Levels],
+struct RowBuilder<'a> {
+    levels: &'a [ColumnLevels],
     known: Vec<Option<usize>>,
     bins: Vec<Vec<u32>>,
     number: usize,
@@ -60,18 +60,26 @@ struct Rows<'a> {
 }
 
 /// This many rows of a model, as codes column by column; `careful` rows have tables of two columns nearer to the model's.
-pub(super) fn rows(levels: &[Levels], model: &Model, number: usize, careful: bool, dice: &mut Dice) -> Vec<Vec<u32>> {
+pub(super) fn rows(
+    levels: &[ColumnLevels],
+    model: &JunctionModel,
+    number: usize,
+    careful: bool,
+    dice: &mut Dice,
+) -> Vec<Vec<u32>> {
     let columns = levels.len();
-    let mut rows = Rows { levels, known: vec![None; columns], bins: vec![vec![0; number]; columns], number, careful };
+    let mut rows =
+        RowBuilder { levels, known: vec![None; columns], bins: vec![vec![0; number]; columns], number, careful };
     for (clique, table) in model.tree.cliques.iter().zip(&model.tables) {
         // Columns with few values first: their shares come out almost exactly.
-        let mut axes: Vec<Node> = clique.axes.clone();
+        let mut axes: Vec<LevelColumn> = clique.axes.clone();
         axes.sort_by_key(|&(column, level)| levels[column].0[level].bins);
         for &(column, level) in &axes {
             if rows.known[column].is_none_or(|known| known > level) {
                 // What is known of the others, as finely as the clique has it.
-                let known = |&(own, at): &Node| Some((own, rows.known[own]?.max(at)));
-                let given: Vec<Node> = clique.axes.iter().filter(|(own, _)| *own != column).filter_map(known).collect();
+                let known = |&(own, at): &LevelColumn| Some((own, rows.known[own]?.max(at)));
+                let given: Vec<LevelColumn> =
+                    clique.axes.iter().filter(|(own, _)| *own != column).filter_map(known).collect();
                 rows.draw((column, level), &given, &clique.axes, table, dice);
             }
         }
@@ -80,20 +88,20 @@ pub(super) fn rows(levels: &[Levels], model: &Model, number: usize, careful: boo
 }
 
 /// Rows that agree in what a column depends on.
-struct Group {
+struct RowGroup {
     rows: Vec<u32>,
     /// The values that they can have, and the shares of these. No others: all groups together list no value of the clique's table twice, so that they never take more room
     /// than this table.
     shares: Vec<(u32, f32)>,
 }
 
-impl Rows<'_> {
+impl RowBuilder<'_> {
     /// Draws a column at a level, given others (and itself, coarser, if it is known so).
-    fn draw(&mut self, new: Node, given: &[Node], axes: &[Node], table: &[f64], dice: &mut Dice) {
+    fn draw(&mut self, new: LevelColumn, given: &[LevelColumn], axes: &[LevelColumn], table: &[f64], dice: &mut Dice) {
         let (column, level) = new;
         let bins = self.levels[column].0[level].bins;
-        let set: Vec<Node> = given.iter().copied().chain([new]).collect();
-        let joint = Onto::new(self.levels, axes, &set).summed(table);
+        let set: Vec<LevelColumn> = given.iter().copied().chain([new]).collect();
+        let joint = MarginalMap::new(self.levels, axes, &set).summed(table);
         let groups = self.groups(new, given, &joint);
         let others = self.watched(new, given, dice);
         let mut wanted = if self.careful { self.wanted(&groups, &others, bins) } else { Vec::new() };
@@ -118,7 +126,7 @@ impl Rows<'_> {
     }
 
     /// The other columns whose tables with the new one are looked after, in random order: those that are known, and are not given as finely as they are known.
-    fn watched(&self, (column, level): Node, given: &[Node], dice: &mut Dice) -> Vec<usize> {
+    fn watched(&self, (column, level): LevelColumn, given: &[LevelColumn], dice: &mut Dice) -> Vec<usize> {
         let cells = |other: usize| {
             let known = self.known[other].map(|known| self.levels[other].0[known].bins);
             known.map(|bins| bins.saturating_mul(self.levels[column].0[level].bins))
@@ -142,7 +150,7 @@ impl Rows<'_> {
     }
 
     /// The rows by what is given, each group with the shares of the new values.
-    fn groups(&self, (column, level): Node, given: &[Node], joint: &[f64]) -> Vec<Group> {
+    fn groups(&self, (column, level): LevelColumn, given: &[LevelColumn], joint: &[f64]) -> Vec<RowGroup> {
         let bins = self.levels[column].0[level].bins;
         let mut places = vec![0u64; self.number];
         for &(own, at) in given {
@@ -175,7 +183,7 @@ impl Rows<'_> {
                 // Rounding has put rows where the model has nobody: any value of the bin will do.
                 false => (value, (1.0 / own.len() as f64) as f32),
             };
-            Group {
+            RowGroup {
                 rows: rows.iter().map(|&(_, row)| row).collect(),
                 shares: own.iter().map(share).filter(|(_, share)| *share > 0.0).collect(),
             }
@@ -184,7 +192,7 @@ impl Rows<'_> {
     }
 
     /// The bins of a column at a level that are inside each bin of a coarser one.
-    fn inside(&self, (column, level): Node, coarser: usize) -> Vec<Vec<u32>> {
+    fn inside(&self, (column, level): LevelColumn, coarser: usize) -> Vec<Vec<u32>> {
         let mut inside = vec![Vec::new(); self.levels[column].0[coarser].bins];
         for (bin, wider) in (0u32..).zip(self.levels[column].map(level, coarser)) {
             inside[wider as usize].push(bin);
@@ -193,7 +201,7 @@ impl Rows<'_> {
     }
 
     /// For each other column, how many rows with each of its bins should get each value.
-    fn wanted(&self, groups: &[Group], others: &[usize], bins: usize) -> Vec<Vec<f32>> {
+    fn wanted(&self, groups: &[RowGroup], others: &[usize], bins: usize) -> Vec<Vec<f32>> {
         let of = |&other: &usize| {
             let size = self.levels[other].0[self.known[other].unwrap_or(0)].bins;
             let mut wanted = vec![0.0f32; size * bins];
@@ -228,7 +236,7 @@ impl Rows<'_> {
     #[allow(clippy::too_many_arguments)]
     fn dealt(
         &self,
-        group: &Group,
+        group: &RowGroup,
         values: &[u32],
         others: &[usize],
         wanted: &mut [Vec<f32>],
@@ -267,7 +275,7 @@ impl Rows<'_> {
 }
 
 /// The values of a group's rows: each its share, rounded down, and one more where most is left over, counting what earlier groups left.
-fn quotas(group: &Group, left_over: &mut [f32], dice: &mut Dice) -> Vec<u32> {
+fn quotas(group: &RowGroup, left_over: &mut [f32], dice: &mut Dice) -> Vec<u32> {
     let number = group.rows.len();
     let mut values = Vec::with_capacity(number);
     let mut candidates: Vec<(f32, u32)> = Vec::new();

@@ -2,22 +2,22 @@
 
 use super::super::marginals::fitted::{by_halves, nearest, with_margins};
 use super::super::records::Records;
-use super::Plan;
+use super::SyntheticPlan;
 use super::budget::OF_TABLE;
-use super::levels::Levels;
-use super::model::{Mask, Model, Target};
-use super::price::{Candidate, Chosen, beyond_pairs, by_chance, spanning, worthwhile};
-use super::question::{GRID, Question, Seen};
+use super::levels::ColumnLevels;
+use super::model::{JunctionModel, Mask, TargetTable};
+use super::price::{ChosenTable, TableCandidate, beyond_pairs, by_chance, spanning, worthwhile};
+use super::question::{GRID, LevelRecords, Measurement};
 use super::rows::{Dice, rows};
-use super::tree::{Node, Set, Tree};
-use crate::calibrate::{Moved, sigma_for_zcdp};
+use super::tree::{JunctionTree, LevelColumn, LevelColumns};
+use crate::calibrate::{ShiftNorms, sigma_for_zcdp};
 use crate::error::Result;
 use crate::quantity::{Rho, Sigma};
 use std::collections::BTreeMap;
 
 /// A table that was measured.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
+pub struct MeasuredTable {
     /// The columns, by position.
     pub columns: Vec<usize>,
     /// How many bins each column was seen in.
@@ -37,17 +37,17 @@ const BINS_OF_TRIPLES: [usize; 1] = [8];
 
 /// Everything that is known at some time.
 pub(super) struct Session<'a> {
-    plan: &'a Plan,
+    plan: &'a SyntheticPlan,
     step: usize,
-    pub(super) asked: Vec<Question>,
-    pub(super) levels: Vec<Levels>,
+    pub(super) asked: Vec<Measurement>,
+    pub(super) levels: Vec<ColumnLevels>,
     pub(super) people: f64,
     shares: Vec<Vec<f64>>,
-    candidates: Vec<Candidate>,
-    targets: Vec<Target>,
+    candidates: Vec<TableCandidate>,
+    targets: Vec<TargetTable>,
     masks: Vec<Mask>,
-    pub(super) model: Option<Model>,
-    pub(super) measured: Vec<Measured>,
+    pub(super) model: Option<JunctionModel>,
+    pub(super) measured: Vec<MeasuredTable>,
     /// Of linked columns: from which to which, and the value of each value.
     functions: Vec<(usize, usize, Vec<u32>)>,
     dice: Dice,
@@ -55,8 +55,9 @@ pub(super) struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Before anything is known: all columns are asked for, one by one.
-    pub(super) fn new(plan: &'a Plan, seed: u64) -> Result<Self> {
-        let even = |&size: &u32| Levels::new(&vec![1.0 / f64::from(size); size as usize], &vec![0; size as usize]);
+    pub(super) fn new(plan: &'a SyntheticPlan, seed: u64) -> Result<Self> {
+        let even =
+            |&size: &u32| ColumnLevels::new(&vec![1.0 / f64::from(size); size as usize], &vec![0; size as usize]);
         let mut session = Self {
             plan,
             step: 0,
@@ -73,7 +74,7 @@ impl<'a> Session<'a> {
             dice: Dice::new(seed),
         };
         for (column, rho) in plan.singles().into_iter().enumerate() {
-            session.asked.push(Question::Table { set: vec![(column, 0)], sigma: sigma_for(rho)? });
+            session.asked.push(Measurement::Table { set: vec![(column, 0)], sigma: sigma_for(rho)? });
         }
         Ok(session)
     }
@@ -98,7 +99,7 @@ impl<'a> Session<'a> {
     }
 
     /// The number of people is what all columns say of it; what is below nothing is noise.
-    fn learn_singles(&mut self, asked: &[Question], answers: &[Vec<i64>]) {
+    fn learn_singles(&mut self, asked: &[Measurement], answers: &[Vec<i64>]) {
         let (mut sum, mut weights) = (0.0, 0.0);
         for (question, answer) in asked.iter().zip(answers) {
             let weight = 1.0 / (question.sigma().get().powi(2) * answer.len() as f64);
@@ -111,9 +112,9 @@ impl<'a> Session<'a> {
             let counts: Vec<f64> = answer.iter().map(|&count| count as f64).collect();
             let shares = by_halves(&counts, self.people).into_iter().map(|count| count / self.people).collect();
             self.shares.push(self.plan.possible(column, shares));
-            self.levels[column] = Levels::new(&self.shares[column], &self.plan.classes(column));
+            self.levels[column] = ColumnLevels::new(&self.shares[column], &self.plan.classes(column));
         }
-        let told: Vec<Measured> = asked.iter().map(|question| self.told(question)).collect();
+        let told: Vec<MeasuredTable> = asked.iter().map(|question| self.told(question)).collect();
         self.measured.extend(told);
         self.masks = self.plan.masks(&self.levels);
         self.fit(&[]);
@@ -123,7 +124,7 @@ impl<'a> Session<'a> {
     fn ask_scores(&mut self) -> Result<()> {
         let round = self.round();
         let drawn = if round > 0 { self.model_rows() } else { None };
-        let mut seen = drawn.as_ref().map(|records| Seen::new(records, &self.levels));
+        let mut seen = drawn.as_ref().map(|records| LevelRecords::new(records, &self.levels));
         let mut known: BTreeMap<u64, Sigma> = BTreeMap::new();
         self.candidates.clear();
         for (columns, rho) in self.plan.scored(round) {
@@ -142,14 +143,14 @@ impl<'a> Session<'a> {
                     None => *known.entry(rho.to_bits()).or_insert(Sigma::new(sigma_for(rho)?.get() * GRID)?),
                 };
                 let grid = expected.iter().map(|mean| (mean * GRID).round() as i64).collect();
-                self.asked.push(Question::Score { set: set.clone(), expected: grid, sigma });
-                self.candidates.push(Candidate { set, score: 0.0, error: sigma.get() / GRID, expected });
+                self.asked.push(Measurement::Score { set: set.clone(), expected: grid, sigma });
+                self.candidates.push(TableCandidate { set, score: 0.0, error: sigma.get() / GRID, expected });
             }
         }
         Ok(())
     }
 
-    fn learn_scores(&mut self, asked: &[Question], answers: &[Vec<i64>]) {
+    fn learn_scores(&mut self, asked: &[Measurement], answers: &[Vec<i64>]) {
         for ((candidate, _), answer) in self.candidates.iter_mut().zip(asked).zip(answers) {
             // Of triples, what rows of the model have by chance counts too: both tables are samples.
             let samples = if candidate.set.len() > 2 { std::f64::consts::SQRT_2 } else { 1.0 };
@@ -163,40 +164,41 @@ impl<'a> Session<'a> {
         let round = self.round();
         let caps = self.plan.tables(round);
         let costs = caps.of_tables();
-        let kept: Vec<Set> = self
+        let kept: Vec<LevelColumns> = self
             .targets
             .iter()
             .map(|target| target.set.clone())
             .chain(self.masks.iter().map(|mask| mask.set.clone()))
             .collect();
-        let chosen: Vec<Chosen> = if round == 0 {
-            let first: Vec<Set> = self.plan.linked.iter().map(|&(one, two)| vec![(one, 0), (two, 0)]).collect();
+        let chosen: Vec<ChosenTable> = if round == 0 {
+            let first: Vec<LevelColumns> =
+                self.plan.linked.iter().map(|&(one, two)| vec![(one, 0), (two, 0)]).collect();
             let each = costs.presence / (self.plan.sizes.len() - 1) as f64;
             spanning(&self.candidates, &first, self.plan.sizes.len(), each)
         } else {
             // What is known to be a function was measured as one.
-            let linked = |set: &Set| set.len() == 2 && self.plan.linked.contains(&(set[0].0, set[1].0));
+            let linked = |set: &LevelColumns| set.len() == 2 && self.plan.linked.contains(&(set[0].0, set[1].0));
             self.candidates.retain(|candidate| !linked(&candidate.set));
             let chosen = worthwhile(&self.candidates, &kept, &self.levels, costs.presence);
             // Where nothing else is worth it, what is measured already becomes more precise.
-            let again = |target: &Target| Chosen { set: target.set.clone(), weight: 1.0 };
+            let again = |target: &TargetTable| ChosenTable { set: target.set.clone(), weight: 1.0 };
             if chosen.is_empty() { self.targets.iter().map(again).collect() } else { chosen }
         };
         let weighed: Vec<(Vec<usize>, f64)> =
             chosen.iter().map(|one| (one.set.iter().map(|node| node.0).collect(), one.weight)).collect();
         for (one, rho) in chosen.into_iter().zip(caps.divided(&weighed, OF_TABLE)) {
             if rho > 0.0 {
-                self.asked.push(Question::Table { set: one.set, sigma: sigma_for(rho)? });
+                self.asked.push(Measurement::Table { set: one.set, sigma: sigma_for(rho)? });
             }
         }
         // What the model says of them so far.
-        let sets: Vec<Set> = self.asked.iter().map(|question| question.set().clone()).collect();
+        let sets: Vec<LevelColumns> = self.asked.iter().map(|question| question.set().clone()).collect();
         self.fit(&sets);
         Ok(())
     }
 
     /// Draws each noisy table towards what the model said of it, by as much as its noise deserves, and fits all.
-    fn learn_tables(&mut self, asked: &[Question], answers: &[Vec<i64>]) {
+    fn learn_tables(&mut self, asked: &[Measurement], answers: &[Vec<i64>]) {
         let mut targets = Vec::new();
         for (question, answer) in asked.iter().zip(answers) {
             let set = question.set();
@@ -216,12 +218,12 @@ impl<'a> Session<'a> {
             } else {
                 estimated(&noisy, &expected, sigma, &margins)
             };
-            targets.push(Target { set: set.clone(), shares });
+            targets.push(TargetTable { set: set.clone(), shares });
         }
-        let told: Vec<Measured> = asked.iter().map(|question| self.told(question)).collect();
+        let told: Vec<MeasuredTable> = asked.iter().map(|question| self.told(question)).collect();
         self.measured.extend(told);
         // A new table stands for an older one of the same columns that is not finer.
-        let replaced = |old: &Target| {
+        let replaced = |old: &TargetTable| {
             targets.iter().any(|new| {
                 new.set.len() == old.set.len()
                     && new.set.iter().zip(&old.set).all(|(new, old)| new.0 == old.0 && new.1 <= old.1)
@@ -233,17 +235,18 @@ impl<'a> Session<'a> {
     }
 
     /// Fits the model to all that is known, on a tree with room for these sets too.
-    fn fit(&mut self, more: &[Set]) {
+    fn fit(&mut self, more: &[LevelColumns]) {
         let of_targets = self.targets.iter().map(|target| &target.set);
-        let sets: Vec<Set> = of_targets.chain(self.masks.iter().map(|mask| &mask.set)).chain(more).cloned().collect();
-        let Some(tree) = Tree::new(&self.levels, &sets, usize::MAX >> 8) else { return };
-        let mut model = Model::independent(&self.levels, tree, &self.shares, &self.masks);
+        let sets: Vec<LevelColumns> =
+            of_targets.chain(self.masks.iter().map(|mask| &mask.set)).chain(more).cloned().collect();
+        let Some(tree) = JunctionTree::new(&self.levels, &sets, usize::MAX >> 8) else { return };
+        let mut model = JunctionModel::independent(&self.levels, tree, &self.shares, &self.masks);
         let singles = self
             .shares
             .iter()
             .enumerate()
-            .map(|(column, shares)| Target { set: vec![(column, 0)], shares: shares.clone() });
-        let all: Vec<Target> = singles.chain(self.targets.iter().cloned()).collect();
+            .map(|(column, shares)| TargetTable { set: vec![(column, 0)], shares: shares.clone() });
+        let all: Vec<TargetTable> = singles.chain(self.targets.iter().cloned()).collect();
         model.fit(&self.levels, &all);
         self.model = Some(model);
     }
@@ -267,15 +270,16 @@ impl<'a> Session<'a> {
     }
 
     /// The levels at which some columns are looked at, finest first.
-    fn sets_of(&self, columns: &[usize]) -> Vec<Set> {
-        let node = |column: usize, bins: usize| -> Node {
+    fn sets_of(&self, columns: &[usize]) -> Vec<LevelColumns> {
+        let node = |column: usize, bins: usize| -> LevelColumn {
             let levels = &self.levels[column].0;
             (column, levels.iter().position(|level| level.bins <= bins).unwrap_or(levels.len() - 1))
         };
-        let cells =
-            |set: &Set| -> usize { set.iter().map(|&(column, level)| self.levels[column].0[level].bins).product() };
-        let at = |bins: &usize| -> Set { columns.iter().map(|&column| node(column, *bins)).collect() };
-        let mut sets: Vec<Set> = match columns.len() {
+        let cells = |set: &LevelColumns| -> usize {
+            set.iter().map(|&(column, level)| self.levels[column].0[level].bins).product()
+        };
+        let at = |bins: &usize| -> LevelColumns { columns.iter().map(|&column| node(column, *bins)).collect() };
+        let mut sets: Vec<LevelColumns> = match columns.len() {
             0..=2 => BINS.iter().map(at).collect(),
             _ => BINS_OF_TRIPLES.iter().map(at).collect(),
         };
@@ -286,7 +290,7 @@ impl<'a> Session<'a> {
     }
 
     /// What a set would have if its columns had nothing to do with each other.
-    fn independent(&self, set: &Set) -> Vec<f64> {
+    fn independent(&self, set: &LevelColumns) -> Vec<f64> {
         let mut table = vec![self.people];
         for &(column, level) in set {
             let own = self.levels[column].summed(level, &self.shares[column]);
@@ -295,10 +299,10 @@ impl<'a> Session<'a> {
         table
     }
 
-    fn told(&self, question: &Question) -> Measured {
-        let bins = |&(column, level): &Node| self.levels[column].0[level].bins;
+    fn told(&self, question: &Measurement) -> MeasuredTable {
+        let bins = |&(column, level): &LevelColumn| self.levels[column].0[level].bins;
         let set = question.set();
-        Measured {
+        MeasuredTable {
             columns: set.iter().map(|node| node.0).collect(),
             bins: set.iter().map(bins).collect(),
             sigma: question.sigma().get(),
@@ -308,7 +312,7 @@ impl<'a> Session<'a> {
 
 /// The least noise of a table that costs at most this when a person comes or goes.
 fn sigma_for(rho: f64) -> Result<Sigma> {
-    sigma_for_zcdp(Rho::new(rho)?, Moved::units(1))
+    sigma_for_zcdp(Rho::new(rho)?, ShiftNorms::units(1))
 }
 
 /// A noisy table, drawn towards what was expected: the variance of the true deviations is taken to go with the expectation to the power 1.5, as much as the noisy

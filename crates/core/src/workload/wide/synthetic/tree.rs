@@ -4,35 +4,35 @@
 //! elsewhere does not need the fine one. Nodes are removed one by one, each time the one whose neighbours make the smallest table; a node and its neighbours are a
 //! clique.
 
-use super::levels::Levels;
+use super::levels::ColumnLevels;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A column at a level.
-pub(super) type Node = (usize, usize);
+pub(super) type LevelColumn = (usize, usize);
 
 /// Some columns, each at a level, ascending.
-pub(super) type Set = Vec<Node>;
+pub(super) type LevelColumns = Vec<LevelColumn>;
 
 /// A group of columns whose table is kept.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Clique {
     /// The columns, each at the finest level that it has here.
-    pub(super) axes: Set,
+    pub(super) axes: LevelColumns,
     pub(super) cells: usize,
     pub(super) parent: Option<usize>,
     /// What it shares with its parent, each column at the finest shared level.
-    pub(super) shared: Set,
+    pub(super) shared: LevelColumns,
 }
 
 /// Cliques, parents before children.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Tree {
+pub(super) struct JunctionTree {
     pub(super) cliques: Vec<Clique>,
 }
 
-impl Tree {
+impl JunctionTree {
     /// The tree in which each of these sets, and each column at its finest level, is inside one clique; None if its tables had more than `most` cells together.
-    pub(super) fn new(levels: &[Levels], sets: &[Set], most: usize) -> Option<Self> {
+    pub(super) fn new(levels: &[ColumnLevels], sets: &[LevelColumns], most: usize) -> Option<Self> {
         let (nodes, mut near) = graph(levels.len(), sets);
         let cells = |members: &BTreeSet<usize>| -> f64 {
             finest(members.iter().map(|&id| nodes[id])).iter().map(|&(c, l)| levels[c].0[l].bins as f64).product()
@@ -67,7 +67,7 @@ impl Tree {
     }
 
     /// The smallest clique that has a set inside.
-    pub(super) fn home(&self, set: &[Node]) -> Option<usize> {
+    pub(super) fn home(&self, set: &[LevelColumn]) -> Option<usize> {
         let has = |clique: &Clique| {
             set.iter().all(|&(column, level)| clique.axes.iter().any(|&(own, finer)| own == column && finer <= level))
         };
@@ -77,10 +77,11 @@ impl Tree {
 }
 
 /// The nodes and who is next to whom.
-fn graph(columns: usize, sets: &[Set]) -> (Vec<Node>, Vec<BTreeSet<usize>>) {
-    let all: BTreeSet<Node> = sets.iter().flatten().copied().chain((0..columns).map(|column| (column, 0))).collect();
-    let nodes: Vec<Node> = all.into_iter().collect();
-    let id: BTreeMap<Node, usize> = nodes.iter().copied().zip(0..).collect();
+fn graph(columns: usize, sets: &[LevelColumns]) -> (Vec<LevelColumn>, Vec<BTreeSet<usize>>) {
+    let all: BTreeSet<LevelColumn> =
+        sets.iter().flatten().copied().chain((0..columns).map(|column| (column, 0))).collect();
+    let nodes: Vec<LevelColumn> = all.into_iter().collect();
+    let id: BTreeMap<LevelColumn, usize> = nodes.iter().copied().zip(0..).collect();
     let mut near = vec![BTreeSet::new(); nodes.len()];
     let mut link = |one: usize, two: usize| {
         if one != two {
@@ -101,7 +102,7 @@ fn graph(columns: usize, sets: &[Set]) -> (Vec<Node>, Vec<BTreeSet<usize>>) {
 }
 
 /// Each column once, at its finest level.
-fn finest(nodes: impl Iterator<Item = Node>) -> Set {
+fn finest(nodes: impl Iterator<Item = LevelColumn>) -> LevelColumns {
     let mut finest: BTreeMap<usize, usize> = BTreeMap::new();
     nodes.for_each(|(column, level)| {
         let own = finest.entry(column).or_insert(level);
@@ -111,7 +112,7 @@ fn finest(nodes: impl Iterator<Item = Node>) -> Set {
 }
 
 /// The cliques of an order of removal, without those that are inside others.
-fn joined(nodes: &[Node], levels: &[Levels], found: &[(usize, BTreeSet<usize>)]) -> Vec<Clique> {
+fn joined(nodes: &[LevelColumn], levels: &[ColumnLevels], found: &[(usize, BTreeSet<usize>)]) -> Vec<Clique> {
     let turn: BTreeMap<usize, usize> = found.iter().enumerate().map(|(turn, (id, _))| (*id, turn)).collect();
     let members: Vec<BTreeSet<usize>> =
         found.iter().map(|(id, near)| near.iter().copied().chain([*id]).collect()).collect();
@@ -140,8 +141,9 @@ fn joined(nodes: &[Node], levels: &[Levels], found: &[(usize, BTreeSet<usize>)])
     let place: BTreeMap<usize, usize> = order.iter().copied().zip(0..).collect();
     let clique = |&one: &usize| {
         let axes = finest(members[one].iter().map(|&id| nodes[id]));
-        let shared = above[&one]
-            .map_or_else(Set::new, |above| finest(members[one].intersection(&members[above]).map(|&id| nodes[id])));
+        let shared = above[&one].map_or_else(LevelColumns::new, |above| {
+            finest(members[one].intersection(&members[above]).map(|&id| nodes[id]))
+        });
         let cells = axes.iter().map(|&(column, level)| levels[column].0[level].bins).product();
         Clique { axes, cells, parent: above[&one].map(|above| place[&above]), shared }
     };
@@ -165,19 +167,19 @@ fn parents_first(kept: &[usize], above: &BTreeMap<usize, Option<usize>>) -> Vec<
 mod tests {
     use super::*;
 
-    fn levels(sizes: &[usize]) -> Vec<Levels> {
-        sizes.iter().map(|&size| Levels::new(&vec![1.0 / size as f64; size], &vec![0; size])).collect()
+    fn levels(sizes: &[usize]) -> Vec<ColumnLevels> {
+        sizes.iter().map(|&size| ColumnLevels::new(&vec![1.0 / size as f64; size], &vec![0; size])).collect()
     }
 
     /// Every set is inside a clique, and the cliques that have a node are connected through cliques that have it.
-    fn check(levels: &[Levels], sets: &[Set]) -> Tree {
-        let tree = Tree::new(levels, sets, 1_000_000).unwrap();
+    fn check(levels: &[ColumnLevels], sets: &[LevelColumns]) -> JunctionTree {
+        let tree = JunctionTree::new(levels, sets, 1_000_000).unwrap();
         assert!(sets.iter().all(|set| tree.home(set).is_some()));
         for (column, own_levels) in levels.iter().enumerate() {
             assert!(tree.home(&[(column, 0)]).is_some());
             for level in 0..own_levels.0.len() {
                 // Of the cliques that tell this level, only one has no parent that tells it too.
-                let tells = |axes: &Set| axes.iter().any(|&(own, finer)| own == column && finer <= level);
+                let tells = |axes: &LevelColumns| axes.iter().any(|&(own, finer)| own == column && finer <= level);
                 let tops = tree.cliques.iter().filter(|clique| tells(&clique.axes) && !tells(&clique.shared)).count();
                 assert_eq!(tops, 1, "column {column} level {level}: {tree:?}");
             }
@@ -191,8 +193,9 @@ mod tests {
     #[test]
     fn chains_stars_and_cycles_become_trees() {
         let levels = levels(&[5, 3, 40, 2, 90]);
-        let at =
-            |pairs: &[[usize; 4]]| -> Vec<Set> { pairs.iter().map(|&[a, la, b, lb]| vec![(a, la), (b, lb)]).collect() };
+        let at = |pairs: &[[usize; 4]]| -> Vec<LevelColumns> {
+            pairs.iter().map(|&[a, la, b, lb]| vec![(a, la), (b, lb)]).collect()
+        };
         check(&levels, &[]);
         check(&levels, &at(&[[0, 0, 1, 0], [1, 0, 2, 0], [2, 1, 3, 0]]));
         let cycle = check(&levels, &at(&[[0, 0, 1, 0], [1, 0, 3, 0], [3, 0, 0, 0], [2, 2, 4, 2], [2, 0, 0, 0]]));
@@ -208,8 +211,8 @@ mod tests {
     #[test]
     fn what_is_too_large_is_refused() {
         let levels = levels(&[90, 90, 90]);
-        let all: Vec<Set> = vec![vec![(0, 0), (1, 0)], vec![(1, 0), (2, 0)], vec![(0, 0), (2, 0)]];
-        assert!(Tree::new(&levels, &all, 100_000).is_none());
-        assert!(Tree::new(&levels, &all[..2], 100_000).is_some());
+        let all: Vec<LevelColumns> = vec![vec![(0, 0), (1, 0)], vec![(1, 0), (2, 0)], vec![(0, 0), (2, 0)]];
+        assert!(JunctionTree::new(&levels, &all, 100_000).is_none());
+        assert!(JunctionTree::new(&levels, &all[..2], 100_000).is_some());
     }
 }

@@ -2,7 +2,7 @@
 //! accounting says of the events; both orders. Tables are files, counted by the engine.
 
 use super::*;
-use crate::budget::Spent;
+use crate::budget::Odometer;
 use crate::sql::execute::integers::integers;
 use crate::tables::Backend;
 use crate::tables::hash::Key;
@@ -13,11 +13,11 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The rows of one owner, each a value for every column.
-type Rows = Vec<Vec<&'static str>>;
+type OwnerRecords = Vec<Vec<&'static str>>;
 /// The rows of all owners.
-type Table = Vec<Rows>;
+type TestTable = Vec<OwnerRecords>;
 /// A law of whole answers.
-type Law = BTreeMap<String, f64>;
+type AnswerLaw = BTreeMap<String, f64>;
 
 /// One row for each owner.
 const PEOPLE: &str = "[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\ntown = { type = \"category\", values = [\"a\", \"b\"] }\nill = { type = \"bool\" }\n";
@@ -27,16 +27,16 @@ const VISITS: &str = "[dataset.t]\nsource = \"t.csv\"\nowner = \"id\"\nmax_rows_
 const WARDS: &str = "[dataset.wards]\nsource = \"wards.csv\"\npublic = true\n[dataset.wards.columns]\ntown = { type = \"category\", values = [\"a\", \"b\"] }\nis_large = { type = \"bool\" }\n";
 
 /// A release over tables that are made up.
-struct Whole {
+struct StableFixture {
     project: Project,
     folder: tempfile::TempDir,
     stability: Stability,
     stable: StableValue,
     events: Vec<Event>,
-    known: RefCell<HashMap<Table, Law>>,
+    known: RefCell<HashMap<TestTable, AnswerLaw>>,
 }
 
-impl Whole {
+impl StableFixture {
     fn new(tables: &str, fields: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let release = format!("{tables}[[release]]\nname = \"r\"\nkind = \"exact-if-stable\"\n{fields}\n");
@@ -45,12 +45,12 @@ impl Whole {
         let request = &project.releases[0];
         let asked = StableQuestion::read(request).unwrap();
         let stability = Stability { asked, counting: CountQuery::read(request, &project).unwrap() };
-        let fitting = Fitting::new(KIND.name, &request.cost, None).unwrap();
+        let fitting = FittedCost::new(KIND.name, &request.cost, None).unwrap();
         let (stable, events) = stability.priced(&fitting).unwrap();
         Self { folder, stability, stable, events, project, known: RefCell::default() }
     }
 
-    fn counted(&self, table: &Table) -> Integers {
+    fn counted(&self, table: &TestTable) -> Integers {
         let mut text = "id,town,ill\n".to_string();
         for (id, rows) in table.iter().enumerate() {
             rows.iter().for_each(|row| text += &format!("{id},{}\n", row.join(",")));
@@ -62,10 +62,10 @@ impl Whole {
     }
 
     /// The law of the whole answer: each cell is published or not, independently.
-    fn law(&self, table: &Table) -> Law {
+    fn law(&self, table: &TestTable) -> AnswerLaw {
         let exact = self.counted(table);
         let counts = self.stability.counting.counts(&exact).unwrap();
-        let mut law = Law::new();
+        let mut law = AnswerLaw::new();
         let mut add = |found: StableAnswer, chance: f64| {
             let answers = Answers { columns: found.columns, notes: vec![found.note], details: Details::default() };
             *law.entry(answers.json().to_string()).or_insert(0.0) += chance;
@@ -94,8 +94,8 @@ impl Whole {
     }
 
     /// The largest δ at ε over pairs, both orders.
-    fn delta(&self, pairs: &BTreeSet<(Table, Table)>, epsilon: f64) -> f64 {
-        let law = |table: &Table| {
+    fn delta(&self, pairs: &BTreeSet<(TestTable, TestTable)>, epsilon: f64) -> f64 {
+        let law = |table: &TestTable| {
             let known = self.known.borrow().get(table).cloned();
             known.unwrap_or_else(|| {
                 let law = self.law(table);
@@ -103,7 +103,7 @@ impl Whole {
                 law
             })
         };
-        let beyond = |p: &Law, q: &Law| -> f64 {
+        let beyond = |p: &AnswerLaw, q: &AnswerLaw| -> f64 {
             p.iter().map(|(answer, p)| (p - epsilon.exp() * q.get(answer).unwrap_or(&0.0)).max(0.0)).sum()
         };
         let both = pairs.iter().map(|(left, right)| (law(left), law(right)));
@@ -111,7 +111,7 @@ impl Whole {
     }
 
     /// Never above the claim; at the ε at which a scope is charged, the claim itself where `tight` says so: one that is 1% too small fails.
-    fn check(&self, scope: Scope, pairs: &BTreeSet<(Table, Table)>, tight: bool) {
+    fn check(&self, scope: Scope, pairs: &BTreeSet<(TestTable, TestTable)>, tight: bool) {
         assert!(!pairs.is_empty());
         let loss = Loss::of(&self.events, scope.clone()).unwrap();
         for epsilon in [0.0, 0.3, 0.7, 1.0] {
@@ -119,7 +119,7 @@ impl Whole {
             let found = self.delta(pairs, epsilon);
             assert!(found <= claimed * (1.0 + 1e-9) + 1e-12, "{scope}: δ({epsilon}) is {found}, claimed is {claimed}");
         }
-        let charged = Spent::of(&self.events, &scope).unwrap();
+        let charged = Odometer::of(&self.events, &scope).unwrap();
         let (epsilon, delta) = (charged.pure_sum().unwrap().to_f64_up(), charged.delta().to_f64_up());
         let found = self.delta(pairs, epsilon);
         assert!(found <= delta * (1.0 + 1e-9), "{scope}: δ({epsilon}) is {found}, charged is {delta}");
@@ -128,39 +128,44 @@ impl Whole {
 }
 
 /// All tables of this many owners, each once.
-fn tables(universe: &[Rows], owners: usize) -> Vec<Table> {
+fn tables(universe: &[OwnerRecords], owners: usize) -> Vec<TestTable> {
     if owners == 0 {
         return vec![Vec::new()];
     }
-    let longer = |table: Table| {
+    let longer = |table: TestTable| {
         let from = table.last().map_or(0, |last| universe.iter().position(|rows| rows == last).unwrap());
         universe[from..].iter().map(move |rows| table.iter().cloned().chain([rows.clone()]).collect())
     };
     tables(universe, owners - 1).into_iter().flat_map(longer).collect()
 }
 
-fn sorted(mut table: Table) -> Table {
+fn sorted(mut table: TestTable) -> TestTable {
     table.sort();
     table
 }
 
 /// One owner more.
-fn presence(universe: &[Rows], most: usize) -> BTreeSet<(Table, Table)> {
+fn presence(universe: &[OwnerRecords], most: usize) -> BTreeSet<(TestTable, TestTable)> {
     let all = (0..most).flat_map(|owners| tables(universe, owners));
     all.flat_map(|table| {
-        let with = |rows: &Rows| (sorted(table.clone()), sorted([&table[..], std::slice::from_ref(rows)].concat()));
+        let with =
+            |rows: &OwnerRecords| (sorted(table.clone()), sorted([&table[..], std::slice::from_ref(rows)].concat()));
         universe.iter().map(with).collect::<Vec<_>>()
     })
     .collect()
 }
 
 /// One owner with other rows, where these two may stand for each other.
-fn replaced(universe: &[Rows], owners: usize, may: impl Fn(&Rows, &Rows) -> bool) -> BTreeSet<(Table, Table)> {
+fn replaced(
+    universe: &[OwnerRecords],
+    owners: usize,
+    may: impl Fn(&OwnerRecords, &OwnerRecords) -> bool,
+) -> BTreeSet<(TestTable, TestTable)> {
     let mut pairs = BTreeSet::new();
     for others in (0..owners).flat_map(|others| tables(universe, others)) {
         for (place, old) in universe.iter().enumerate() {
             for new in universe[place + 1..].iter().filter(|new| may(old, new)) {
-                let with = |rows: &Rows| sorted([&others[..], std::slice::from_ref(rows)].concat());
+                let with = |rows: &OwnerRecords| sorted([&others[..], std::slice::from_ref(rows)].concat());
                 pairs.insert((with(old), with(new)));
             }
         }
@@ -169,7 +174,7 @@ fn replaced(universe: &[Rows], owners: usize, may: impl Fn(&Rows, &Rows) -> bool
 }
 
 /// Other values in one column, of as many rows.
-fn in_column(column: usize) -> impl Fn(&Rows, &Rows) -> bool {
+fn in_column(column: usize) -> impl Fn(&OwnerRecords, &OwnerRecords) -> bool {
     move |old, new| {
         let same = |old: &[&str], new: &[&str]| (0..old.len()).all(|place| place == column || old[place] == new[place]);
         old.len() == new.len() && old.iter().zip(new).all(|(old, new)| same(old, new))
@@ -181,14 +186,14 @@ fn attribute(name: &str) -> Scope {
 }
 
 /// Every scope; `tight` are those in which the claim is reached: presence, person, town, ill.
-fn check_all(whole: &Whole, universe: &[Rows], owners: usize, tight: [bool; 4]) {
+fn check_all(whole: &StableFixture, universe: &[OwnerRecords], owners: usize, tight: [bool; 4]) {
     whole.check(Scope::Presence, &presence(universe, owners), tight[0]);
     whole.check(Scope::Person, &replaced(universe, owners, |_, _| true), tight[1]);
     whole.check(attribute("town"), &replaced(universe, owners, in_column(0)), tight[2]);
     whole.check(attribute("ill"), &replaced(universe, owners, in_column(1)), tight[3]);
 }
 
-fn persons() -> Vec<Rows> {
+fn persons() -> Vec<OwnerRecords> {
     ["a", "b"].into_iter().flat_map(|town| ["true", "false"].map(|ill| vec![vec![town, ill]])).collect()
 }
 
@@ -212,7 +217,7 @@ fn one_count() {
             [true, true, true, true],
         ),
     ] {
-        let whole = Whole::new(&tables, &format!("{fields}\n{COST}"));
+        let whole = StableFixture::new(&tables, &format!("{fields}\n{COST}"));
         check_all(&whole, &persons(), 4, tight);
     }
 }
@@ -230,7 +235,7 @@ fn each_key() {
     ] {
         let tables = if unlisted { PEOPLE.replace(UNLISTED, "") } else { PEOPLE.to_string() };
         let query = "sql = \"SELECT town, COUNT(*) FROM t WHERE ill GROUP BY town\"";
-        let whole = Whole::new(&tables, &format!("{query}\n{asked}\n{COST}"));
+        let whole = StableFixture::new(&tables, &format!("{query}\n{asked}\n{COST}"));
         check_all(&whole, &persons(), 4, [true, tight, tight, true]);
     }
 }
@@ -240,7 +245,7 @@ fn each_key() {
 fn the_largest_key() {
     for tables in [PEOPLE.to_string(), PEOPLE.replace(UNLISTED, "")] {
         let query = "sql = \"SELECT town, COUNT(*) AS n FROM t WHERE ill GROUP BY town\"\nlargest = true";
-        let whole = Whole::new(&tables, &format!("{query}\n{COST}"));
+        let whole = StableFixture::new(&tables, &format!("{query}\n{COST}"));
         check_all(&whole, &persons(), 5, [true, true, true, true]);
     }
 }
@@ -249,7 +254,7 @@ fn the_largest_key() {
 #[test]
 fn owners_are_charged_for_all_towns_that_they_are_in() {
     let visit = |town: &'static str| vec![town, "true"];
-    let universe: Vec<Rows> = ["abc", "def", "aab", "a"]
+    let universe: Vec<OwnerRecords> = ["abc", "def", "aab", "a"]
         .into_iter()
         .map(|towns| towns.char_indices().map(|(at, _)| visit(&towns[at..at + 1])).collect())
         .collect();
@@ -264,7 +269,7 @@ fn owners_are_charged_for_all_towns_that_they_are_in() {
         let domain = ", values = [\"a\", \"b\", \"c\", \"d\", \"e\", \"f\"]";
         let tables = if unlisted { VISITS.replace(domain, "") } else { VISITS.to_string() };
         let query = format!("sql = \"SELECT town, {what} AS n FROM t GROUP BY town\"");
-        let whole = Whole::new(&tables, &format!("{query}\n{asked}\n{COST}"));
+        let whole = StableFixture::new(&tables, &format!("{query}\n{asked}\n{COST}"));
         // Of towns that are not listed these few rows change whether they are there, and hardly what is said of them.
         let tight = asked != "largest = true" && !unlisted;
         let is_counted_twice = what != "COUNT(DISTINCT id)";

@@ -11,10 +11,10 @@ use crate::kinds::learn::KIND;
 use crate::project::{Cost, CostScope, Goal};
 use crate::release::output::BETA;
 use crate::release::price::allowance::Exceptions;
-use crate::release::price::noise::{Aside, Demand, Noise, calibrate, described};
+use crate::release::price::noise::{CostShare, Demand, Noise, calibrate, described};
 use crate::release::rows::records::Records;
 use scumble::event::{Event, Moves, Shift, Touch};
-use scumble::learn::distribution::Off;
+use scumble::learn::distribution::CountErrors;
 use scumble::mechanism::heavy_hitters::{HeavyHitters, MOST_CANDIDATES};
 use scumble::mechanism::huge_domain::HugeDomainHistogram;
 use scumble::noise::BitSource;
@@ -39,7 +39,7 @@ pub(crate) struct DistributionMechanism {
     owners: Option<Noise>,
     pub(crate) events: Vec<Event>,
     /// All of it holds with probability 95%.
-    pub(crate) off: Off,
+    pub(crate) off: CountErrors,
     /// For how many owners that is.
     most_owners: Option<u64>,
     granted: Value,
@@ -104,7 +104,7 @@ impl DistributionMechanism {
         let beta = if owners.is_some() { BETA / 2.0 } else { BETA };
         let most = noise.maximum(domain.combinations, beta);
         let people = owners.as_ref().map_or(0.0, |owners| owners.quantile(beta));
-        let off = Off { above: most, below: most, people, strings: domain.combinations };
+        let off = CountErrors { above: most, below: most, people, strings: domain.combinations };
         Ok(Self { way: CountingMethod::All(noise), owners, events, off, most_owners: None, granted: Value::Null })
     }
 
@@ -118,7 +118,7 @@ impl DistributionMechanism {
         let people = owners.as_ref().map_or(0.0, |owners| owners.quantile(beta));
         // What is not listed has a noisy count of at most `most`, and so at most twice that many owners.
         let histogram = HugeDomainHistogram::with_threshold(keys - 1, laplace.scale(), most as i64 + 1)?;
-        let off = Off { above: most, below: 2.0 * most, people, strings: f64::INFINITY };
+        let off = CountErrors { above: most, below: 2.0 * most, people, strings: f64::INFINITY };
         let way = CountingMethod::Listed(noise, histogram);
         Ok(Self { way, owners, events, off, most_owners: None, granted: Value::Null })
     }
@@ -139,7 +139,7 @@ impl DistributionMechanism {
         // What is listed and few have is listed with the floor and its noise.
         let most = noise.maximum(MOST_CANDIDATES as f64, beta);
         let found_from = tree.found_from(most_owners, Beta::new(beta)?) as f64;
-        let off = Off {
+        let off = CountErrors {
             above: tree.root().floor().max(0) as f64 + most,
             below: most.max(found_from),
             people: owners.as_ref().map_or(0.0, |owners| owners.quantile(beta)),
@@ -241,7 +241,7 @@ fn noises(cost: &Cost, domain: &DistributionDomain) -> Result<(Noise, Option<Noi
     let all = AttributeSet::new(domain.attributes.names().iter().map(String::as_str))?;
     let two = vec![Shift::new(2, 1.0)?];
     let touch = Touch { attributes: all, shifts: two.clone() };
-    let calibrated = |moves: &Moves, aside: Option<Aside<'_>>| {
+    let calibrated = |moves: &Moves, aside: Option<CostShare<'_>>| {
         let moves = std::slice::from_ref(moves);
         let demand =
             Demand { moves, steps: &[Some(1.0)], quantiles: &[], selects_keys: false, default_delta: None, aside };
@@ -260,7 +260,7 @@ fn noises(cost: &Cost, domain: &DistributionDomain) -> Result<(Noise, Option<Noi
         return Ok((noise, None, events));
     }
     let (share, of_owners) = (FOR_OWNERS.parse::<Exact>()?, [one(Vec::new())?]);
-    let mut both = calibrated(&moves, Some(Aside { share: &share, moves: &of_owners, portions: &[1] }))
+    let mut both = calibrated(&moves, Some(CostShare { share: &share, moves: &of_owners, portions: &[1] }))
         .map_err(|_| Error::input("no noise is within this cost: raise it"))?;
     let (noise, owners) = (both.noises.remove(0), both.aside.remove(0));
     let [of_owners] = of_owners;

@@ -2,7 +2,7 @@
 
 use super::super::tests::asked_at;
 use super::*;
-use crate::budget::{Spent, one_attribute};
+use crate::budget::{Odometer, one_attribute};
 use crate::kinds::learn::class;
 use scumble::scope::Scope;
 
@@ -30,7 +30,7 @@ fn each_attribute_pays_its_own() {
         let (asked, request) = asked_at("cost = { epsilon = 0.7, scope = \"attribute\" }", &format!("{FIELDS}{costs}"));
         let exceptions = Exceptions::read(&request, asked.attributes.names()).unwrap();
         let (_, events, granted) = fitted(&asked, &request.cost, &exceptions, 1, &candidates(1).unwrap()).unwrap();
-        let pays = |scope: &Scope| Spent::of(&events, scope).unwrap().pure_sum().unwrap().to_f64();
+        let pays = |scope: &Scope| Odometer::of(&events, scope).unwrap().pure_sum().unwrap().to_f64();
         let single = |name: &str| pays(&one_attribute(name).unwrap());
         assert!(single("member") <= column && single("member") > 0.9999 * column, "{costs} {granted}");
         assert!(single("ill") <= label && single("ill") > 0.9999 * label, "{costs} {granted}");

@@ -2,7 +2,7 @@
 
 use super::{WideMarginals, column};
 use crate::error::Result;
-use crate::release::output::{AnswerColumn, Answers, Cell, Details, Long, Uncertainty};
+use crate::release::output::{AnswerColumn, Answers, Cell, Details, LongTable, Uncertainty};
 use scumble::noise::BitSource;
 use scumble::workload::wide::Records;
 use scumble::workload::wide::marginals;
@@ -16,12 +16,12 @@ const PART_CELLS: usize = 1 << 17;
 /// Tables in long form: the columns of each table and their values, side by side.
 pub(crate) fn published(
     asked: &WideMarginals,
-    plan: &marginals::Plan,
+    plan: &marginals::MarginalPlan,
     people: &Records,
     values: Vec<Vec<Cell>>,
     bits: &mut dyn BitSource,
 ) -> Result<Answers> {
-    let tables = Tables {
+    let tables = WideTables {
         measured: plan.release(people, bits)?,
         names: asked.attributes.names().to_vec(),
         values,
@@ -46,7 +46,7 @@ pub(crate) fn published(
 }
 
 /// The same, made and written a part at a time.
-fn long(tables: Tables, sets: Vec<Vec<usize>>, part_cells: usize) -> Long {
+fn long(tables: WideTables, sets: Vec<Vec<usize>>, part_cells: usize) -> LongTable {
     let (mut starts, mut part, mut cells) = (vec![0], 0, 0);
     for (place, set) in sets.iter().enumerate() {
         if part >= part_cells {
@@ -56,7 +56,7 @@ fn long(tables: Tables, sets: Vec<Vec<usize>>, part_cells: usize) -> Long {
         part += tables.cells(set);
         cells += tables.cells(set) as u64;
     }
-    Long::new(cells, move |number| {
+    LongTable::new(cells, move |number| {
         let Some(&start) = starts.get(number) else { return Ok(None) };
         let end = starts.get(number + 1).copied().unwrap_or(sets.len());
         tables.columns(&sets[start..end]).map(Some)
@@ -64,8 +64,8 @@ fn long(tables: Tables, sets: Vec<Vec<usize>>, part_cells: usize) -> Long {
 }
 
 /// All that the published tables are made of.
-struct Tables {
-    measured: marginals::Measured,
+struct WideTables {
+    measured: marginals::MeasuredMarginals,
     names: Vec<String>,
     values: Vec<Vec<Cell>>,
     order: usize,
@@ -73,7 +73,7 @@ struct Tables {
     has_fitted: bool,
 }
 
-impl Tables {
+impl WideTables {
     fn cells(&self, table: &[usize]) -> usize {
         table.iter().map(|&column| self.measured.plan().sizes()[column] as usize).product()
     }
@@ -158,18 +158,18 @@ mod tests {
     use super::*;
     use scumble::noise::InsecureSeededSource;
     use scumble::quantity::Rho;
-    use scumble::workload::planner::Limits;
-    use scumble::workload::wide::marginals::{Plan, sets_of_size};
+    use scumble::workload::planner::RhoLimits;
+    use scumble::workload::wide::marginals::{MarginalPlan, sets_of_size};
 
     /// However the rows are cut into parts, they are those of the whole table, in its order, and the files are the same.
     #[test]
     fn parts_are_the_table() {
         let sizes = [3, 2, 4, 2];
-        let limits = Limits { presence: Some(Rho::new(0.5).unwrap()), ..Limits::default() };
-        let plan = Plan::new(&sizes, 2, &limits).unwrap();
+        let limits = RhoLimits { presence: Some(Rho::new(0.5).unwrap()), ..RhoLimits::default() };
+        let plan = MarginalPlan::new(&sizes, 2, &limits).unwrap();
         let columns = sizes.iter().map(|size| (0..50).map(|person| (person * 7 + 3) % size).collect()).collect();
         let people = Records::new(sizes.to_vec(), columns).unwrap();
-        let tables = || Tables {
+        let tables = || WideTables {
             measured: plan.release(&people, &mut InsecureSeededSource::new(1)).unwrap(),
             names: ["a", "b", "c", "d"].map(String::from).to_vec(),
             values: sizes.iter().map(|size| (0..*size).map(|code| Cell::Whole(code.into())).collect()).collect(),

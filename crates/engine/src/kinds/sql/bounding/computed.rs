@@ -1,14 +1,14 @@
 //! Columns that are computed from several counts and sums: their intervals about all rows are those of a release of the wider table.
 
-use super::super::Private;
+use super::super::QueryMechanism;
 use super::super::expected::expected;
 use super::super::made::measures;
-use super::super::noisy::{Noisy, NoisyCell};
+use super::super::noisy::{NoisyCell, NoisyIntegers};
 use super::super::uncertainty::uncertainties;
 use super::BoundingReport;
 use crate::error::Result;
 use crate::release::output::{Answers, Uncertainty};
-use crate::release::plan::Expected;
+use crate::release::plan::ExpectedError;
 use crate::sql::PrivateQuery;
 use crate::sql::above::Output;
 use crate::sql::analyse::query::{Computation, Query};
@@ -16,7 +16,7 @@ use crate::tables::Backend;
 
 /// A published column that is computed from counts and sums.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Computed {
+pub(crate) struct ComputedColumn {
     pub column: String,
     /// Its place among the output columns.
     output: usize,
@@ -26,7 +26,7 @@ pub(crate) struct Computed {
     limits: (f64, f64),
 }
 
-impl Computed {
+impl ComputedColumn {
     /// None where it depends on more than counts and sums of its own cell: a quantile, or other rows.
     pub fn new(index: usize, output: &Output, query: &Query) -> Option<Self> {
         let aggregates = || output.aggregates.iter().map(|aggregate| &query.aggregates[*aggregate]);
@@ -58,7 +58,7 @@ impl BoundingReport {
     pub(crate) fn say_computed(
         &self,
         (answers, rows): (&mut Answers, &[usize]),
-        (noisy, private): (&Noisy, &Private),
+        (noisy, private): (&NoisyIntegers, &QueryMechanism),
         beside: &[Vec<i128>],
         (cut, is_short): (&PrivateQuery, bool),
     ) -> Result<()> {
@@ -66,7 +66,7 @@ impl BoundingReport {
             return Ok(());
         }
         let cells = noisy.cells.iter().zip(beside).map(|(cell, beside)| self.wide_cell(cell, beside)).collect();
-        let wide = Noisy { keys: noisy.keys.clone(), cells };
+        let wide = NoisyIntegers { keys: noisy.keys.clone(), cells };
         let unsure = uncertainties(cut, &wide, &self.wide_private(private), Backend::empty()?)?;
         for computed in &self.computed {
             let column = answers.columns.iter_mut().find(|column| column.name == computed.column);
@@ -85,15 +85,15 @@ impl BoundingReport {
     /// The errors to expect of these columns, if all rows were there.
     pub(crate) fn computed_errors(
         &self,
-        (cut, private): (&PrivateQuery, &Private),
+        (cut, private): (&PrivateQuery, &QueryMechanism),
         rows: u64,
-    ) -> Result<Vec<Expected>> {
+    ) -> Result<Vec<ExpectedError>> {
         if self.computed.is_empty() {
             return Ok(Vec::new());
         }
         let all = expected(cut, &self.wide_private(private), rows, Backend::empty()?)?;
         let is_computed = |name: &String| self.computed.iter().any(|computed| computed.column == *name);
-        let of_all_rows = |line: Expected| Expected {
+        let of_all_rows = |line: ExpectedError| ExpectedError {
             column: format!("{} of all rows", line.column),
             about: format!("bounding report: what the interval is made of; {}", line.about),
             ..line
@@ -108,11 +108,11 @@ impl BoundingReport {
     }
 
     /// The release's noise, with the report's in the place of that of each measure that is counted under the wider bounds too.
-    fn wide_private(&self, private: &Private) -> Private {
+    fn wide_private(&self, private: &QueryMechanism) -> QueryMechanism {
         let mut noises = private.noises.clone();
         let beside = &private.report[self.numbers.len().min(private.report.len())..];
         self.measures.iter().zip(beside).for_each(|(measure, noise)| noises[*measure] = noise.clone());
-        Private { noises, quantiles: private.quantiles.clone(), ..Private::default() }
+        QueryMechanism { noises, quantiles: private.quantiles.clone(), ..QueryMechanism::default() }
     }
 }
 
@@ -132,7 +132,8 @@ mod tests {
         let sql = "SELECT AVG(x) AS a, VAR_POP(x) AS v, STDDEV(x) AS d, CORR(x, y) AS r, SUM(x) / COUNT(*) AS q, MEDIAN(x) AS m FROM t";
         let query = AnalysedQuery::new(sql, Bounding::default(), 1000, &project).unwrap();
         let outputs = above::outputs(&query.cut.plan, &query.cut.aggregate).unwrap();
-        let computed = outputs.iter().enumerate().map(|(index, output)| Computed::new(index, output, &query.cut.query));
+        let computed =
+            outputs.iter().enumerate().map(|(index, output)| ComputedColumn::new(index, output, &query.cut.query));
         let limits: Vec<Option<(f64, f64)>> = computed.map(|one| one.map(|one| one.limits)).collect();
         let anything = (f64::NEG_INFINITY, f64::INFINITY);
         let spread = 450f64.sqrt();

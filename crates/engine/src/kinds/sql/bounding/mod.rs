@@ -32,17 +32,17 @@
 mod computed;
 mod said;
 
-use computed::Computed;
+use computed::ComputedColumn;
 pub(crate) use said::ShareCut;
-pub(crate) use said::{BoundingLook, Tally};
+pub(crate) use said::{BoundingLook, BoundingTally};
 
-use super::Private;
+use super::QueryMechanism;
 use crate::error::{Error, Result};
 use crate::project::{Bounding, Goal, Spot, within_reason};
 use crate::release::estimates::number;
-use crate::release::field::{Field, Form};
-use crate::release::plan::Expected;
-use crate::release::price::noise::{Aside, Noise, described};
+use crate::release::field::{Field, FieldForm};
+use crate::release::plan::ExpectedError;
+use crate::release::price::noise::{CostShare, Noise, described};
 use crate::sql::PrivateQuery;
 use crate::sql::above::Output;
 use crate::sql::analyse::query::{Computation, Query};
@@ -53,7 +53,7 @@ use scumble::quantity::Exact;
 use serde_json::{Value, json};
 
 /// The field.
-pub(crate) const REPORT: Field<Option<Wish>> = Field::new(
+pub(crate) const REPORT: Field<Option<BoundingRequest>> = Field::new(
     "bounding_report",
     "{ share = 0.05 }: this share of the cost says what is cut off from owners who have more than counts, and the intervals of what is computed from counts and sums are about all rows then; also max_rows_per_owner, max_groups_per_owner, max_rows_per_group: how much of an owner it looks at (16 times the release's)",
 );
@@ -62,13 +62,13 @@ pub(crate) const REPORT: Field<Option<Wish>> = Field::new(
 const TIMES: u64 = 16;
 
 /// What a request says.
-pub(crate) struct Wish {
+pub(crate) struct BoundingRequest {
     share: Exact,
     bounding: Bounding,
     spot: Spot,
 }
 
-impl Form for Wish {
+impl FieldForm for BoundingRequest {
     const NAME: &'static str = "table";
 
     fn schema() -> Value {
@@ -157,7 +157,7 @@ fn most_rows(bounds: Bounds) -> u64 {
 
 /// A published column whose interval the report makes.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Widened {
+pub(crate) struct WidenedColumn {
     pub column: String,
     pub measure: usize,
     /// What a unit of the measure is in the column.
@@ -175,9 +175,9 @@ pub(crate) struct BoundingReport {
     grouped: bool,
     /// The measures that are counted under the wider bounds too, each once.
     pub measures: Vec<usize>,
-    pub columns: Vec<Widened>,
+    pub columns: Vec<WidenedColumn>,
     /// The published columns that are computed from counts and sums in another way.
-    pub computed: Vec<Computed>,
+    pub computed: Vec<ComputedColumn>,
     /// The other published columns with noise: they stay about the bounded table.
     bounded: Vec<String>,
     numbers: Vec<Number>,
@@ -187,7 +187,7 @@ pub(crate) struct BoundingReport {
 
 impl BoundingReport {
     /// The report that a request wishes for, of a query with these output columns.
-    pub fn new(wish: &Wish, query: &Query, outputs: &[Output], target: &Goal) -> Result<Self> {
+    pub fn new(wish: &BoundingRequest, query: &Query, outputs: &[Output], target: &Goal) -> Result<Self> {
         let Some(bounds) = query.bounds else {
             let sentence = "each row is one person here, so that nothing is cut off: leave bounding_report out";
             return Err(wish.spot.error(sentence));
@@ -226,7 +226,9 @@ impl BoundingReport {
             Some(Computation::Count(measure)) => (*measure, 1.0),
             Some(Computation::Sum { steps, step }) => (*steps, *step),
             _ => {
-                let Some(computed) = Computed::new(index, output, query) else { return self.bounded.push(column) };
+                let Some(computed) = ComputedColumn::new(index, output, query) else {
+                    return self.bounded.push(column);
+                };
                 for measure in &computed.measures {
                     self.beside(*measure);
                 }
@@ -234,7 +236,7 @@ impl BoundingReport {
             }
         };
         let beside = self.beside(measure);
-        self.columns.push(Widened { column, measure, step, beside });
+        self.columns.push(WidenedColumn { column, measure, step, beside });
     }
 
     /// The place of a measure among the numbers beside cells.
@@ -267,8 +269,8 @@ impl BoundingReport {
     }
 
     /// What is set aside of the cost.
-    pub fn aside(&self) -> Aside<'_> {
-        Aside { share: &self.share, moves: &self.moves, portions: &self.portions }
+    pub fn aside(&self) -> CostShare<'_> {
+        CostShare { share: &self.share, moves: &self.moves, portions: &self.portions }
     }
 
     /// The events of these noises.
@@ -289,8 +291,8 @@ impl BoundingReport {
     }
 
     /// The errors to expect of what the report says.
-    pub fn expected(&self, (cut, private): (&PrivateQuery, &Private), rows: u64) -> Result<Vec<Expected>> {
-        let line = |column: String, error: f64, about: &str| Expected {
+    pub fn expected(&self, (cut, private): (&PrivateQuery, &QueryMechanism), rows: u64) -> Result<Vec<ExpectedError>> {
+        let line = |column: String, error: f64, about: &str| ExpectedError {
             column,
             standard_error: Some(error),
             cells: Vec::new(),
@@ -310,7 +312,7 @@ impl BoundingReport {
 }
 
 /// The report's bounds: never narrower than the release's.
-fn wider(wish: &Wish, bounds: Bounds, query: &Query) -> Result<Bounds> {
+fn wider(wish: &BoundingRequest, bounds: Bounds, query: &Query) -> Result<Bounds> {
     let most = |bound: u64| bound.saturating_mul(TIMES).min(1_000_000);
     let rows = wish.bounding.rows.unwrap_or(most(bounds.rows));
     let cells = query.cells().unwrap_or(u64::MAX);

@@ -1,17 +1,17 @@
 //! From what owners have to what the report says of it.
 
-use super::super::Private;
+use super::super::QueryMechanism;
 use super::super::answer::Chance;
-use super::super::noisy::Noisy;
-use super::super::passed::Passed;
-use super::{BoundingReport, Number, Widened, mistaken};
+use super::super::noisy::NoisyIntegers;
+use super::super::passed::ThresholdEvidence;
+use super::{BoundingReport, Number, WidenedColumn, mistaken};
 use crate::error::Result;
 use crate::release::estimates::number;
 use crate::release::output::{Answers, Uncertainty};
 use crate::release::price::noise::Noise;
 use crate::sql::PrivateQuery;
 use crate::sql::analyse::query::Measure;
-use crate::sql::execute::cell::Cell;
+use crate::sql::execute::cell::ExactCell;
 use crate::sql::execute::integers::Integers;
 use crate::tables::bounding::{Bounds, Contribution};
 use crate::tables::functions::in_units;
@@ -21,7 +21,7 @@ use std::collections::HashMap;
 
 /// The exact numbers of the whole table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub(crate) struct BoundingTally {
     rows_cut: i128,
     rows_kept: i128,
     groups_cut: i128,
@@ -29,7 +29,7 @@ pub(crate) struct Tally {
     beyond: i128,
 }
 
-impl Tally {
+impl BoundingTally {
     /// One more owner.
     pub fn add(&mut self, owner: Contribution<'_>, bounds: Bounds, wide: Bounds) {
         let (rows, groups) = owner.kept(bounds);
@@ -55,7 +55,7 @@ impl Tally {
 
 /// What was looked at, exactly: it waits for its noise.
 pub(crate) struct BoundingLook {
-    tally: Tally,
+    tally: BoundingTally,
     beside: HashMap<Vec<ScalarValue>, Vec<i128>>,
 }
 
@@ -69,8 +69,8 @@ struct DrawnBounding {
 
 impl BoundingLook {
     /// The cells of a release and what stands beside them, in their order.
-    pub fn new(report: &BoundingReport, tally: Tally, integers: &Integers, beside: Vec<Cell>) -> Self {
-        let numbers = |cell: Cell| report.measures.iter().map(|measure| cell.sums[*measure]).collect();
+    pub fn new(report: &BoundingReport, tally: BoundingTally, integers: &Integers, beside: Vec<ExactCell>) -> Self {
+        let numbers = |cell: ExactCell| report.measures.iter().map(|measure| cell.sums[*measure]).collect();
         let beside = integers.keys.iter().cloned().zip(beside.into_iter().map(numbers)).collect();
         Self { tally, beside }
     }
@@ -82,7 +82,7 @@ impl BoundingReport {
         &self,
         looked: &BoundingLook,
         (answers, rows): (&mut Answers, &[usize]),
-        (noisy, private): (&Noisy, &Private),
+        (noisy, private): (&NoisyIntegers, &QueryMechanism),
         chance: &mut dyn Chance,
         cut: &PrivateQuery,
     ) -> Result<()> {
@@ -95,7 +95,7 @@ impl BoundingReport {
             let column = answers.columns.iter_mut().find(|column| column.name == widened.column);
             let Some(intervals) = column.and_then(|column| column.uncertainty.as_mut()) else { continue };
             for (interval, row) in intervals.iter_mut().zip(rows) {
-                let Widened { measure, step, beside, .. } = *widened;
+                let WidenedColumn { measure, step, beside, .. } = *widened;
                 let own = (noisy.cells[*row].sums[measure], &private.noises[measure]);
                 let passed = passed.as_ref().filter(|(owners, _)| *owners == measure).map(|(_, passed)| passed);
                 let wide = (drawn.beside[*row][beside], &of_cells[beside]);
@@ -129,7 +129,7 @@ impl BoundingReport {
     fn drawn(
         &self,
         looked: &BoundingLook,
-        noisy: &Noisy,
+        noisy: &NoisyIntegers,
         noises: &[Noise],
         chance: &mut dyn Chance,
     ) -> Result<DrawnBounding> {
@@ -308,7 +308,7 @@ fn interval_of(
     (own, own_noise): (i128, &Noise),
     (wide, noise): (i128, &Noise),
     measure: &Measure,
-    passed: Option<&Passed>,
+    passed: Option<&ThresholdEvidence>,
 ) -> (f64, f64) {
     let (own, wide) = (own as f64, wide as f64);
     let (least, most) = measure.range;
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn what_is_missing_for_certain_has_no_end() {
         let measure = |range: (i64, i64)| Measure {
-            what: crate::sql::analyse::query::What::Rows,
+            what: crate::sql::analyse::query::Summand::Rows,
             expression: None,
             attributes: Default::default(),
             range,

@@ -5,11 +5,11 @@ use super::moves::too_far;
 use super::neighbours::Neighbour;
 use super::query::RandomQuery;
 use super::windows;
-use super::world::{Rows, World};
-use crate::kinds::sql::answer::{DrawnNoise, Part, answers, answers_of_parts, noised};
-use crate::kinds::sql::bounding::{Number, Tally};
+use super::world::{World, WorldRows};
+use crate::kinds::sql::answer::{DrawnNoise, NoisyGrouping, answers, answers_of_parts, noised};
+use crate::kinds::sql::bounding::{BoundingTally, Number};
 use crate::kinds::sql::sets::in_whole;
-use crate::kinds::sql::{PricedQuery, Private, SqlRequest, asked};
+use crate::kinds::sql::{PricedQuery, QueryMechanism, SqlRequest, asked};
 use crate::project::{Bounding, Project, Request};
 use crate::release::output::Answers;
 use crate::sql::analyse::sensitivity::of_owners;
@@ -30,7 +30,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 #[derive(Debug, Clone)]
 pub(crate) struct Case {
     pub world: World,
-    pub rows: Rows,
+    pub rows: WorldRows,
     pub query: RandomQuery,
     pub neighbours: Vec<Neighbour>,
     pub key: (u64, u64),
@@ -49,7 +49,7 @@ impl Case {
 
 /// What came of a case.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Outcome {
+pub(crate) enum CaseOutcome {
     /// The query is not answered, for this reason.
     Refused(String),
     /// Everything holds.
@@ -62,18 +62,18 @@ pub(crate) enum Outcome {
 /// What is wrong.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Failure {
-    pub class: Class,
+    pub class: FailureClass,
     pub how: String,
 }
 
 impl Failure {
-    pub fn new(class: Class, how: impl Into<String>) -> Self {
+    pub fn new(class: FailureClass, how: impl Into<String>) -> Self {
         Self { class, how: how.into() }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Class {
+pub(crate) enum FailureClass {
     /// Something panics.
     Panic,
     /// A query fails on some data.
@@ -94,28 +94,28 @@ pub(crate) enum Class {
 const LOOSE: Bounding = Bounding { rows: Some(100_000), groups: Some(100_000), rows_per_group: Some(100_000) };
 
 /// Checks a case, panics included.
-pub(crate) fn check(case: &Case, context: &SessionContext) -> Outcome {
+pub(crate) fn check(case: &Case, context: &SessionContext) -> CaseOutcome {
     match catch_unwind(AssertUnwindSafe(|| checked(case, context))) {
         Ok(Ok(outcome)) => outcome,
-        Ok(Err(failure)) => Outcome::Failed(failure),
+        Ok(Err(failure)) => CaseOutcome::Failed(failure),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-            Outcome::Failed(Failure::new(Class::Panic, text.unwrap_or("no message")))
+            CaseOutcome::Failed(Failure::new(FailureClass::Panic, text.unwrap_or("no message")))
         }
     }
 }
 
-fn checked(case: &Case, context: &SessionContext) -> Result<Outcome, Failure> {
+fn checked(case: &Case, context: &SessionContext) -> Result<CaseOutcome, Failure> {
     let project = case.world.project().expect("the project file is right");
     let backend = Backend::without_data(&project).expect("a session");
-    let mut trial = Trial { case, sql: case.query.text(&case.world), project, backend };
+    let mut trial = CaseTrial { case, sql: case.query.text(&case.world), project, backend };
     let cuts = match trial.branches(Bounding::default()) {
         Ok(cuts) => cuts,
-        Err(error) => return Ok(Outcome::Refused(error.to_string())),
+        Err(error) => return Ok(CaseOutcome::Refused(error.to_string())),
     };
     trial.give(&case.rows);
     if let Err(error) = cuts.iter().try_for_each(|cut| preflight(cut, &trial.backend)) {
-        return Ok(Outcome::Refused(error.to_string()));
+        return Ok(CaseOutcome::Refused(error.to_string()));
     }
     let mut bases = Vec::new();
     for cut in cuts.iter().flat_map(groupings) {
@@ -124,7 +124,7 @@ fn checked(case: &Case, context: &SessionContext) -> Result<Outcome, Failure> {
     if case.answered {
         trial.answered(&bases)?;
     }
-    Ok(Outcome::Held { compared: trial.same_in_sqlite()? })
+    Ok(CaseOutcome::Held { compared: trial.same_in_sqlite()? })
 }
 
 /// The groupings of a query, each of which is run.
@@ -132,14 +132,14 @@ fn groupings(cut: &PrivateQuery) -> Vec<&PrivateQuery> {
     if cut.sets.is_empty() { vec![cut] } else { cut.sets.iter().map(|set| &set.cut).collect() }
 }
 
-struct Trial<'a> {
+struct CaseTrial<'a> {
     case: &'a Case,
     sql: String,
     project: Project,
     backend: Backend,
 }
 
-impl Trial<'_> {
+impl CaseTrial<'_> {
     /// The query under these bounds, or each branch of a UNION ALL.
     fn branches(&self, bounding: Bounding) -> crate::Result<Vec<PrivateQuery>> {
         Ok(match analyse_several(&self.sql, bounding, &self.project, &self.backend)? {
@@ -159,7 +159,7 @@ impl Trial<'_> {
         }
         for neighbour in &case.neighbours {
             let other = self.run(cut, &neighbour.rows)?;
-            too_far(cut, &neighbour.scope, &base, &other).map_err(|how| Failure::new(Class::Moves, how))?;
+            too_far(cut, &neighbour.scope, &base, &other).map_err(|how| Failure::new(FailureClass::Moves, how))?;
         }
         if let Some(bounds) = cut.query.bounds.filter(|_| case.answered && cut.per_owner.is_none()) {
             self.reported(cut, bounds, &base)?;
@@ -173,7 +173,7 @@ impl Trial<'_> {
     }
 
     /// Puts rows into the tables.
-    fn give(&mut self, rows: &Rows) {
+    fn give(&mut self, rows: &WorldRows) {
         let used = self.case.query.from.tables();
         let world = &self.case.world;
         for table in used.iter().copied() {
@@ -183,10 +183,10 @@ impl Trial<'_> {
     }
 
     /// The integers of one pass; their keys are looked at.
-    fn run(&mut self, cut: &PrivateQuery, rows: &Rows) -> Result<Integers, Failure> {
+    fn run(&mut self, cut: &PrivateQuery, rows: &WorldRows) -> Result<Integers, Failure> {
         self.give(rows);
         let found = integers(cut, &self.backend, self.key());
-        let found = found.map_err(|error| Failure::new(Class::NotTotal, error.to_string()))?;
+        let found = found.map_err(|error| Failure::new(FailureClass::NotTotal, error.to_string()))?;
         let mut seen = HashSet::new();
         for (key, cell) in found.keys.iter().zip(&found.cells) {
             let fits = key.len() == cut.query.keys.len()
@@ -196,7 +196,7 @@ impl Trial<'_> {
                         && key.domain.as_ref().is_none_or(|domain| domain.contains(value))
                 });
             if !fits || !seen.insert(key) || cell.sums.len() != cut.query.measures.len() {
-                return Err(Failure::new(Class::Keys, format!("the key {key:?}")));
+                return Err(Failure::new(FailureClass::Keys, format!("the key {key:?}")));
             }
         }
         Ok(found)
@@ -205,14 +205,14 @@ impl Trial<'_> {
     /// One pass with the ranks that other engines make too, and the text that they are given.
     fn same_by_windows(&self, cut: &PrivateQuery, context: &SessionContext) -> Result<(), Failure> {
         let base = integers(cut, &self.backend, Ranks::sha(&self.case.secret()));
-        let base = base.map_err(|error| Failure::new(Class::NotTotal, error.to_string()))?;
+        let base = base.map_err(|error| Failure::new(FailureClass::NotTotal, error.to_string()))?;
         let found = windows::cells(cut, &self.project, &self.backend, context, self.case);
-        let found = found.map_err(|how| Failure::new(Class::Windows, how))?;
+        let found = found.map_err(|how| Failure::new(FailureClass::Windows, how))?;
         let ours = windows::filled(&base);
         if found == ours {
             return Ok(());
         }
-        Err(Failure::new(Class::Windows, format!("one pass {ours:?}, window form {found:?}")))
+        Err(Failure::new(FailureClass::Windows, format!("one pass {ours:?}, window form {found:?}")))
     }
 
     /// Whether SQLite could be asked; a failure where it says something else.
@@ -242,7 +242,7 @@ impl Trial<'_> {
         let expected = super::oracle::groups(&self.case.world, &self.case.rows, query);
         let Some(expected) = expected else { return Ok(false) };
         let found = self.run(cut, &self.case.rows)?;
-        compare::same(query, cut, &found, expected).map_err(|how| Failure::new(Class::Oracle, how))
+        compare::same(query, cut, &found, expected).map_err(|how| Failure::new(FailureClass::Oracle, how))
     }
 
     /// What a bounding report counts of the whole table: beside the same integers, and no further moved by a neighbour than is claimed.
@@ -253,19 +253,19 @@ impl Trial<'_> {
         let case = self.case;
         let (own, here) = self.tally(cut, &case.rows, bounds, wide)?;
         if own != *base {
-            return Err(Failure::new(Class::Moves, "with a bounding report other rows count"));
+            return Err(Failure::new(FailureClass::Moves, "with a bounding report other rows count"));
         }
         for neighbour in &case.neighbours {
             let (_, there) = self.tally(cut, &neighbour.rows, bounds, wide)?;
             for number in Number::ALL {
                 let moved = (here.number(number) - there.number(number)).unsigned_abs() as f64;
                 let claimed = of_owners(number.most(bounds, wide), &cut.query);
-                let claimed = claimed.map_err(|error| Failure::new(Class::Moves, error.to_string()))?;
+                let claimed = claimed.map_err(|error| Failure::new(FailureClass::Moves, error.to_string()))?;
                 let shifts = claimed.shifts(&neighbour.scope);
                 let most = shifts.iter().map(|shift| shift.cells as f64 * shift.by.get()).fold(0.0, f64::max);
                 if moved > most {
                     let how = format!("{:?} moves {number:?} by {moved}, claimed are {most}", neighbour.scope);
-                    return Err(Failure::new(Class::Moves, how));
+                    return Err(Failure::new(FailureClass::Moves, how));
                 }
             }
         }
@@ -275,14 +275,14 @@ impl Trial<'_> {
     fn tally(
         &mut self,
         cut: &PrivateQuery,
-        rows: &Rows,
+        rows: &WorldRows,
         bounds: Bounds,
         wide: Bounds,
-    ) -> Result<(Integers, Tally), Failure> {
+    ) -> Result<(Integers, BoundingTally), Failure> {
         self.give(rows);
-        let mut tally = Tally::default();
+        let mut tally = BoundingTally::default();
         let found = integers_beside(cut, &self.backend, self.key(), wide, |owner| tally.add(owner, bounds, wide));
-        let (own, _) = found.map_err(|error| Failure::new(Class::NotTotal, error.to_string()))?;
+        let (own, _) = found.map_err(|error| Failure::new(FailureClass::NotTotal, error.to_string()))?;
         Ok((own, tally))
     }
 
@@ -301,10 +301,10 @@ impl Trial<'_> {
             SqlRequest::One(query) => answered(&query.cut, bases, &priced, &mut bits),
             SqlRequest::Union(union) => union.noised_and_answered(bases, &priced, &mut DrawnNoise(&mut bits)),
         };
-        let answers = answers.map_err(|error| Failure::new(Class::Above, error.to_string()))?;
+        let answers = answers.map_err(|error| Failure::new(FailureClass::Above, error.to_string()))?;
         let lengths: HashSet<usize> = answers.columns.iter().map(|column| column.cells.len()).collect();
         if lengths.len() > 1 {
-            return Err(Failure::new(Class::Above, "columns of different lengths"));
+            return Err(Failure::new(FailureClass::Above, "columns of different lengths"));
         }
         Ok(())
     }
@@ -317,7 +317,7 @@ fn answered(
     priced: &PricedQuery,
     bits: &mut InsecureSeededSource,
 ) -> crate::Result<Answers> {
-    let mut noise = |cut: &PrivateQuery, base: &Integers, private: &Private| {
+    let mut noise = |cut: &PrivateQuery, base: &Integers, private: &QueryMechanism| {
         noised(cut, base.clone(), private, &mut DrawnNoise(&mut *bits))
     };
     if cut.sets.is_empty() {
@@ -327,7 +327,10 @@ fn answered(
     for ((set, base), part) in cut.sets.iter().zip(bases).zip(&priced.parts) {
         found.push(in_whole(set, noise(&set.cut, base, &part.private), cut)?);
     }
-    let parts =
-        found.iter().zip(&priced.parts).map(|(noisy, part)| Part { noisy, private: &part.private, named: None });
+    let parts = found.iter().zip(&priced.parts).map(|(noisy, part)| NoisyGrouping {
+        noisy,
+        private: &part.private,
+        named: None,
+    });
     Ok(answers_of_parts(cut, &parts.collect::<Vec<_>>())?.0)
 }

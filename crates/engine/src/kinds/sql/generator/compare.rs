@@ -1,11 +1,11 @@
 //! The engine's integers beside those of the oracle, aggregate by aggregate and key by key.
 
-use super::oracle::{Group, different};
-use super::query::{Function, RandomQuery};
-use super::value::Value;
+use super::oracle::{OracleGroup, different};
+use super::query::{AggregateKind, RandomQuery};
+use super::value::CellValue;
 use crate::sql::PrivateQuery;
 use crate::sql::analyse::query::Computation;
-use crate::sql::execute::cell::Cell;
+use crate::sql::execute::cell::ExactCell;
 use crate::sql::execute::integers::Integers;
 use datafusion::common::ScalarValue;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -15,19 +15,20 @@ pub(crate) fn same(
     query: &RandomQuery,
     cut: &PrivateQuery,
     found: &Integers,
-    expected: BTreeMap<Vec<Value>, Group>,
+    expected: BTreeMap<Vec<CellValue>, OracleGroup>,
 ) -> Result<bool, String> {
     let Some(order) = key_order(query, cut) else { return Ok(false) };
     let aggregates = distinct(query);
     if cut.query.aggregates.len() < aggregates.len() {
         return Ok(false);
     }
-    let ordered = |key: Vec<Value>| order.iter().map(|index| whole(key[*index].clone())).collect::<Vec<Value>>();
-    let expected: BTreeMap<Vec<Value>, Group> =
+    let ordered =
+        |key: Vec<CellValue>| order.iter().map(|index| whole(key[*index].clone())).collect::<Vec<CellValue>>();
+    let expected: BTreeMap<Vec<CellValue>, OracleGroup> =
         expected.into_iter().map(|(key, group)| (ordered(key), group)).collect();
-    let cells: BTreeMap<Vec<Value>, &Cell> =
+    let cells: BTreeMap<Vec<CellValue>, &ExactCell> =
         found.keys.iter().zip(&found.cells).map(|(key, cell)| (key.iter().map(value).collect(), cell)).collect();
-    let keys: BTreeSet<&Vec<Value>> = cells.keys().chain(expected.keys()).collect();
+    let keys: BTreeSet<&Vec<CellValue>> = cells.keys().chain(expected.keys()).collect();
     for (computation, aggregate) in cut.query.aggregates.iter().zip(aggregates) {
         for key in &keys {
             let nothing = Vec::new();
@@ -44,7 +45,7 @@ pub(crate) fn same(
 }
 
 /// The integers that a computation uses.
-fn from_cell(computation: &Computation, cut: &PrivateQuery, cell: Option<&Cell>) -> Vec<i128> {
+fn from_cell(computation: &Computation, cut: &PrivateQuery, cell: Option<&ExactCell>) -> Vec<i128> {
     let sum = |measure: &usize| cell.map_or(0, |cell| cell.sums[*measure]);
     match computation {
         Computation::Count(measure) | Computation::Sum { steps: measure, .. } => vec![sum(measure)],
@@ -63,9 +64,14 @@ fn from_cell(computation: &Computation, cut: &PrivateQuery, cell: Option<&Cell>)
 }
 
 /// The same integers from a group's rows: nothing is clamped here, as bounds that are right never clamp.
-fn from_rows(computation: &Computation, cut: &PrivateQuery, function: Function, arguments: &[Value]) -> Vec<i128> {
+fn from_rows(
+    computation: &Computation,
+    cut: &PrivateQuery,
+    function: AggregateKind,
+    arguments: &[CellValue],
+) -> Vec<i128> {
     let counted = match function {
-        Function::Different => different(arguments),
+        AggregateKind::Different => different(arguments),
         _ => arguments.iter().filter(|value| !value.is_null()).count() as i128,
     };
     let steps = |step: f64, less: i64| -> Vec<i128> {
@@ -110,30 +116,30 @@ fn key_order(query: &RandomQuery, cut: &PrivateQuery) -> Option<Vec<usize>> {
 }
 
 /// A key, which is whole in the engine; where we took a NULL for a fraction, SQLite gives the same number as one.
-fn whole(value: Value) -> Value {
+fn whole(value: CellValue) -> CellValue {
     match value {
-        Value::Float(number) if number.fract() == 0.0 && number.abs() < 9e15 => Value::Int(number as i64),
+        CellValue::Float(number) if number.fract() == 0.0 && number.abs() < 9e15 => CellValue::Int(number as i64),
         other => other,
     }
 }
 
-fn number(value: &Value) -> Option<f64> {
+fn number(value: &CellValue) -> Option<f64> {
     match value {
-        Value::Int(number) => Some(*number as f64),
-        Value::Float(number) => Some(*number),
-        Value::Date(day) => Some(*day as f64),
-        Value::Moment(moment) => Some(*moment as f64 / 1e9),
+        CellValue::Int(number) => Some(*number as f64),
+        CellValue::Float(number) => Some(*number),
+        CellValue::Date(day) => Some(*day as f64),
+        CellValue::Moment(moment) => Some(*moment as f64 / 1e9),
         _ => None,
     }
 }
 
-fn value(key: &ScalarValue) -> Value {
+fn value(key: &ScalarValue) -> CellValue {
     match key {
-        ScalarValue::Utf8(Some(text)) => Value::text(text),
-        ScalarValue::Int64(Some(number)) => Value::Int(*number),
-        ScalarValue::Boolean(Some(truth)) => Value::Bool(*truth),
-        ScalarValue::Date32(Some(day)) => Value::Date(i64::from(*day)),
-        ScalarValue::TimestampNanosecond(Some(moment), None) => Value::Moment(*moment),
-        _ => Value::Null,
+        ScalarValue::Utf8(Some(text)) => CellValue::text(text),
+        ScalarValue::Int64(Some(number)) => CellValue::Int(*number),
+        ScalarValue::Boolean(Some(truth)) => CellValue::Bool(*truth),
+        ScalarValue::Date32(Some(day)) => CellValue::Date(i64::from(*day)),
+        ScalarValue::TimestampNanosecond(Some(moment), None) => CellValue::Moment(*moment),
+        _ => CellValue::Null,
     }
 }

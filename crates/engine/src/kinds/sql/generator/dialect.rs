@@ -6,7 +6,7 @@
 //! `substr`, `left` and `right` with a negative number, comparisons of texts with numbers.
 
 use super::expression::{Expr, ExprKind, Type, literal, negated, quoted};
-use super::value::Value;
+use super::value::CellValue;
 use crate::calendar::{shown_day, shown_moment};
 
 /// The expression in SQLite; none where it means something else there.
@@ -17,9 +17,9 @@ pub(crate) fn sqlite(expression: &Expr) -> Option<String> {
         ExprKind::Column { table, name } if table.is_empty() => quoted(name),
         ExprKind::Column { table, name } => format!("{}.{}", quoted(table), quoted(name)),
         ExprKind::Literal(value) => match value {
-            Value::Bool(truth) => i32::from(*truth).to_string(),
-            Value::Date(day) => format!("'{}'", shown_day(*day)),
-            Value::Moment(moment) => format!("'{}'", shown_moment(*moment)),
+            CellValue::Bool(truth) => i32::from(*truth).to_string(),
+            CellValue::Date(day) => format!("'{}'", shown_day(*day)),
+            CellValue::Moment(moment) => format!("'{}'", shown_moment(*moment)),
             other => literal(other),
         },
         ExprKind::Negative => match parts[0].of {
@@ -197,7 +197,7 @@ fn call(name: &str, whole: &Expr) -> Option<String> {
         "right" if not_negative(&parts[1]) => {
             Some(format!("(CASE {1} WHEN 0 THEN substr({0}, 1, 0) ELSE substr({0}, -{1}) END)", one(0)?, one(1)?))
         }
-        "substr" if matches!(parts[1].kind, ExprKind::Literal(Value::Int(1..))) && not_negative(&parts[2]) => {
+        "substr" if matches!(parts[1].kind, ExprKind::Literal(CellValue::Int(1..))) && not_negative(&parts[2]) => {
             Some(format!("substr({}, {}, {})", one(0)?, one(1)?, one(2)?))
         }
         "concat" if texts => Some(format!("(COALESCE({}, '') || COALESCE({}, ''))", one(0)?, one(1)?)),
@@ -207,7 +207,7 @@ fn call(name: &str, whole: &Expr) -> Option<String> {
 
 /// A part of a date: dates and times are texts in SQLite, as ISO 8601 writes them.
 fn part(word: &Expr, date: &str) -> Option<String> {
-    let ExprKind::Literal(Value::Text(word)) = &word.kind else { return None };
+    let ExprKind::Literal(CellValue::Text(word)) = &word.kind else { return None };
     let (from, length) = match word.as_str() {
         "year" => (1, 4),
         "month" => (6, 2),
@@ -219,7 +219,7 @@ fn part(word: &Expr, date: &str) -> Option<String> {
 
 /// The beginning of a unit.
 fn start(word: &Expr, date: &str) -> Option<String> {
-    let ExprKind::Literal(Value::Text(word)) = &word.kind else { return None };
+    let ExprKind::Literal(CellValue::Text(word)) = &word.kind else { return None };
     let (length, rest) = match word.as_str() {
         "year" => (4, "-01-01T00:00:00"),
         "month" => (7, "-01T00:00:00"),
@@ -230,7 +230,7 @@ fn start(word: &Expr, date: &str) -> Option<String> {
 }
 
 fn not_negative(expression: &Expr) -> bool {
-    matches!(expression.kind, ExprKind::Literal(Value::Int(0..)))
+    matches!(expression.kind, ExprKind::Literal(CellValue::Int(0..)))
 }
 
 /// Rounding of numbers of moderate size; SQLite has no such functions.

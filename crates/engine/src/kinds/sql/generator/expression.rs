@@ -1,6 +1,6 @@
 //! Expressions of our own, with the types that we expect of them, so that they can be written in two dialects.
 
-use super::value::Value;
+use super::value::CellValue;
 use crate::calendar::{shown_day, shown_moment};
 
 /// What an expression gives.
@@ -57,7 +57,7 @@ pub(crate) enum ExprKind {
         table: String,
         name: String,
     },
-    Literal(Value),
+    Literal(CellValue),
     Negative,
     Not,
     Binary(&'static str),
@@ -92,8 +92,8 @@ impl Expr {
         Self { kind, parts, of, wild }
     }
 
-    pub fn literal(value: Value, of: Type) -> Self {
-        let wild = matches!(value, Value::Int(n) if n.unsigned_abs() > 1 << 53);
+    pub fn literal(value: CellValue, of: Type) -> Self {
+        let wild = matches!(value, CellValue::Int(n) if n.unsigned_abs() > 1 << 53);
         Self { kind: ExprKind::Literal(value), parts: Vec::new(), of, wild }
     }
 
@@ -147,12 +147,12 @@ impl Expr {
         let mut all = Vec::new();
         if !matches!(self.kind, ExprKind::Literal(_) | ExprKind::Column { .. }) {
             let simplest = match self.of {
-                Type::Bool => Value::Bool(true),
-                Type::Int | Type::Narrow => Value::Int(1),
-                Type::Float => Value::Float(0.5),
-                Type::Text => Value::text("a"),
-                Type::Date => Value::Date(0),
-                Type::Time => Value::Moment(0),
+                Type::Bool => CellValue::Bool(true),
+                Type::Int | Type::Narrow => CellValue::Int(1),
+                Type::Float => CellValue::Float(0.5),
+                Type::Text => CellValue::text("a"),
+                Type::Date => CellValue::Date(0),
+                Type::Time => CellValue::Moment(0),
             };
             all.push(Expr::literal(simplest, self.of));
             all.extend(self.parts.iter().filter(|part| part.of == self.of).cloned());
@@ -195,16 +195,16 @@ pub(crate) fn quoted(name: &str) -> String {
     }
 }
 
-pub(crate) fn literal(value: &Value) -> String {
+pub(crate) fn literal(value: &CellValue) -> String {
     match value {
-        Value::Null => "NULL".to_string(),
-        Value::Bool(truth) => truth.to_string().to_uppercase(),
-        Value::Int(number) if *number < 0 => format!("({number})"),
-        Value::Int(number) => number.to_string(),
-        Value::Float(number) if number.is_sign_negative() => format!("({number:?})"),
-        Value::Float(number) => format!("{number:?}"),
-        Value::Text(text) => format!("'{}'", text.replace('\'', "''")),
-        Value::Date(day) => format!("DATE '{}'", shown_day(*day)),
-        Value::Moment(moment) => format!("TIMESTAMP '{}'", shown_moment(*moment)),
+        CellValue::Null => "NULL".to_string(),
+        CellValue::Bool(truth) => truth.to_string().to_uppercase(),
+        CellValue::Int(number) if *number < 0 => format!("({number})"),
+        CellValue::Int(number) => number.to_string(),
+        CellValue::Float(number) if number.is_sign_negative() => format!("({number:?})"),
+        CellValue::Float(number) => format!("{number:?}"),
+        CellValue::Text(text) => format!("'{}'", text.replace('\'', "''")),
+        CellValue::Date(day) => format!("DATE '{}'", shown_day(*day)),
+        CellValue::Moment(moment) => format!("TIMESTAMP '{}'", shown_moment(*moment)),
     }
 }

@@ -1,38 +1,38 @@
 //! What a query reads: tables, sub-queries, common table expressions and joins.
 
 use super::expression::{Expr, ExprKind, Type, quoted};
-use super::world::{Whose, World};
+use super::world::{World, WorldOwnership};
 use crate::project::Domain;
 
 /// What FROM says.
 #[derive(Debug, Clone)]
-pub(crate) enum From {
+pub(crate) enum FromClause {
     Table { table: usize, alias: String },
     Select(Box<Select>),
     Join(Box<Join>),
-    PerOwner(Box<PerOwner>),
+    PerOwner(Box<PerOwnerQuery>),
 }
 
 /// A sub-query that makes one row for each owner, and perhaps for each of some keys.
 #[derive(Debug, Clone)]
-pub(crate) struct PerOwner {
-    pub from: From,
-    pub owner: Known,
+pub(crate) struct PerOwnerQuery {
+    pub from: FromClause,
+    pub owner: UsableColumn,
     pub filter: Option<Expr>,
     pub keys: Vec<(Expr, String)>,
-    pub made: Vec<(Inner, String)>,
+    pub made: Vec<(InnerAggregate, String)>,
     pub having: Option<&'static str>,
     pub alias: String,
 }
 
 /// An aggregate of one owner's rows.
 #[derive(Debug, Clone)]
-pub(crate) struct Inner {
+pub(crate) struct InnerAggregate {
     pub name: &'static str,
     pub argument: Option<Expr>,
 }
 
-impl Inner {
+impl InnerAggregate {
     fn text(&self, argument: Option<String>) -> String {
         match (self.name, argument) {
             ("DIFFERENT", Some(argument)) => format!("COUNT(DISTINCT {argument})"),
@@ -63,7 +63,7 @@ impl Inner {
     }
 }
 
-impl PerOwner {
+impl PerOwnerQuery {
     fn text(&self, world: &World, write: &Writer<'_>, common: &mut Vec<String>) -> Option<String> {
         let mut columns = vec![self.owner.expression().text()];
         let (mut grouped, mut conditions) = (columns.clone(), Vec::new());
@@ -133,8 +133,8 @@ impl PerOwner {
 pub(crate) struct Select {
     pub columns: Vec<(Expr, String)>,
     /// The owner's column, passed on under its own name.
-    pub owner: Option<Known>,
-    pub from: From,
+    pub owner: Option<UsableColumn>,
+    pub from: FromClause,
     pub filter: Option<Expr>,
     pub alias: String,
     pub common: bool,
@@ -142,17 +142,17 @@ pub(crate) struct Select {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Join {
-    pub left: From,
-    pub right: From,
+    pub left: FromClause,
+    pub right: FromClause,
     pub outer: bool,
-    pub on: (Known, Known),
+    pub on: (UsableColumn, UsableColumn),
     pub using: bool,
     pub more: Option<Expr>,
 }
 
 /// A column that expressions can use.
 #[derive(Debug, Clone)]
-pub(crate) struct Known {
+pub(crate) struct UsableColumn {
     pub table: String,
     pub name: String,
     pub of: Type,
@@ -163,38 +163,39 @@ pub(crate) struct Known {
 /// The name of the owner's column that the oracle carries through sub-queries.
 pub(crate) const HIDDEN: &str = "whose row this is";
 
-impl Known {
+impl UsableColumn {
     pub fn expression(&self) -> Expr {
         let kind = ExprKind::Column { table: self.table.clone(), name: self.name.clone() };
         Expr { kind, parts: Vec::new(), of: self.of, wild: self.wild }
     }
 }
 
-impl From {
-    pub fn columns(&self, world: &World) -> Vec<Known> {
+impl FromClause {
+    pub fn columns(&self, world: &World) -> Vec<UsableColumn> {
         match self {
             Self::Table { table, alias } => of_table(world, *table, alias),
             Self::Select(select) => {
-                let known = |(expression, name): &(Expr, String)| Known {
+                let known = |(expression, name): &(Expr, String)| UsableColumn {
                     table: select.alias.clone(),
                     name: name.clone(),
                     of: expression.of,
                     wild: expression.wild,
                     owner: false,
                 };
-                let owner = select.owner.iter().map(|owner| Known { table: select.alias.clone(), ..owner.clone() });
+                let owner =
+                    select.owner.iter().map(|owner| UsableColumn { table: select.alias.clone(), ..owner.clone() });
                 owner.chain(select.columns.iter().map(known)).collect()
             }
             Self::Join(join) => [join.left.columns(world), join.right.columns(world)].concat(),
             Self::PerOwner(first) => {
-                let known = |name: &String, (of, wild): (Type, bool)| Known {
+                let known = |name: &String, (of, wild): (Type, bool)| UsableColumn {
                     table: first.alias.clone(),
                     name: name.clone(),
                     of,
                     wild,
                     owner: false,
                 };
-                let owner = Known { table: first.alias.clone(), ..first.owner.clone() };
+                let owner = UsableColumn { table: first.alias.clone(), ..first.owner.clone() };
                 let keys = first.keys.iter().map(|(key, name)| known(name, (key.of, key.wild)));
                 let made = first.made.iter().map(|(made, name)| known(name, made.of()));
                 std::iter::once(owner).chain(keys).chain(made).collect()
@@ -283,7 +284,7 @@ impl From {
     }
 
     /// Simpler sources in its place that have the same columns, or more.
-    pub fn simpler(&self) -> Vec<From> {
+    pub fn simpler(&self) -> Vec<FromClause> {
         match self {
             Self::Table { .. } => Vec::new(),
             Self::Select(select) => {
@@ -334,9 +335,9 @@ pub(crate) struct Writer<'a> {
     pub carries_owner: bool,
 }
 
-fn of_table(world: &World, table: usize, alias: &str) -> Vec<Known> {
+fn of_table(world: &World, table: usize, alias: &str) -> Vec<UsableColumn> {
     let declared = &world.tables[table];
-    let known = |name: &str, of: Type, wild: bool, owner: bool| Known {
+    let known = |name: &str, of: Type, wild: bool, owner: bool| UsableColumn {
         table: alias.to_string(),
         name: name.to_string(),
         of,
@@ -344,7 +345,7 @@ fn of_table(world: &World, table: usize, alias: &str) -> Vec<Known> {
         owner,
     };
     let owner = declared.owner_column().map(|owner| {
-        let numbers = matches!(declared.whose, Whose::Named { numbers: true, .. });
+        let numbers = matches!(declared.whose, WorldOwnership::Named { numbers: true, .. });
         known(owner, if numbers { Type::Int } else { Type::Text }, true, true)
     });
     let columns = declared.columns.iter().map(|column| match &column.domain {

@@ -2,13 +2,13 @@
 
 use super::bytes::Bytes;
 use super::expression::{Expr, ExprKind, Type};
-use super::query::Known;
-use super::value::{TEXTS, Value};
+use super::query::UsableColumn;
+use super::value::{CellValue, TEXTS};
 
 /// Draws expressions over some columns.
 pub(crate) struct Grammar<'a, 'b> {
     pub bytes: &'a mut Bytes<'b>,
-    pub columns: &'a [Known],
+    pub columns: &'a [UsableColumn],
     /// How often, of a hundred times, a part has another type than its neighbours.
     mixed: usize,
 }
@@ -19,7 +19,7 @@ const COMPARISONS: [&str; 8] = ["=", "<", "<=", ">", ">=", "<>", "IS DISTINCT FR
 
 impl<'a, 'b> Grammar<'a, 'b> {
     /// An expression over some columns: mostly of fitting types, now and then mixed all over.
-    pub fn over(bytes: &'a mut Bytes<'b>, columns: &'a [Known]) -> Self {
+    pub fn over(bytes: &'a mut Bytes<'b>, columns: &'a [UsableColumn]) -> Self {
         let mixed = bytes.pick(&[0, 3, 3, 8, 40]);
         Self { bytes, columns, mixed }
     }
@@ -45,7 +45,7 @@ impl<'a, 'b> Grammar<'a, 'b> {
             2 => return self.mixed_case(&[Type::Int, Type::Float]),
             _ => {}
         }
-        let bounded: Vec<Known> =
+        let bounded: Vec<UsableColumn> =
             self.columns.iter().filter(|known| !(known.wild && known.of.is_number())).cloned().collect();
         Grammar { bytes: self.bytes, columns: &bounded, mixed: self.mixed }.number(depth)
     }
@@ -78,7 +78,7 @@ impl<'a, 'b> Grammar<'a, 'b> {
 
     /// A column, or a literal.
     fn leaf(&mut self, of: Type) -> Expr {
-        let fitting: Vec<&Known> = self.columns.iter().filter(|known| !known.owner && known.of == of).collect();
+        let fitting: Vec<&UsableColumn> = self.columns.iter().filter(|known| !known.owner && known.of == of).collect();
         if !fitting.is_empty() && !self.bytes.chance(15) {
             let mut column = self.bytes.pick(&fitting).expression();
             // Sometimes without the table, where the name alone says which column it is and no alias can be meant.
@@ -92,15 +92,15 @@ impl<'a, 'b> Grammar<'a, 'b> {
             return column;
         }
         match of {
-            _ if self.bytes.chance(6) => Expr::literal(Value::Null, of),
-            Type::Bool => Expr::literal(Value::Bool(!self.bytes.chance(50)), of),
-            Type::Int | Type::Narrow => Expr::literal(Value::Int(self.bytes.pick(&LITERALS)), Type::Int),
-            Type::Float => Expr::literal(Value::Float(self.bytes.pick(&FRACTIONS)), of),
-            Type::Text => Expr::literal(Value::text(self.bytes.pick(&TEXTS)), of),
-            Type::Date => Expr::literal(Value::Date(self.bytes.pick(&[0, 15_706, 11_016, 15_800])), of),
+            _ if self.bytes.chance(6) => Expr::literal(CellValue::Null, of),
+            Type::Bool => Expr::literal(CellValue::Bool(!self.bytes.chance(50)), of),
+            Type::Int | Type::Narrow => Expr::literal(CellValue::Int(self.bytes.pick(&LITERALS)), Type::Int),
+            Type::Float => Expr::literal(CellValue::Float(self.bytes.pick(&FRACTIONS)), of),
+            Type::Text => Expr::literal(CellValue::text(self.bytes.pick(&TEXTS)), of),
+            Type::Date => Expr::literal(CellValue::Date(self.bytes.pick(&[0, 15_706, 11_016, 15_800])), of),
             Type::Time => {
                 let second = self.bytes.pick(&[0, 15_706 * 86_400, 15_750 * 86_400 + 3661, -1]);
-                Expr::literal(Value::Moment(second * 1_000_000_000), of)
+                Expr::literal(CellValue::Moment(second * 1_000_000_000), of)
             }
         }
     }
@@ -190,7 +190,7 @@ impl<'a, 'b> Grammar<'a, 'b> {
             }
             8 => {
                 let word = self.bytes.pick(&["LIKE", "NOT LIKE", "ILIKE"]);
-                let pattern = Value::text(self.bytes.pick(&["a%", "%", "_", "%1", "0_%", "", "é"]));
+                let pattern = CellValue::text(self.bytes.pick(&["a%", "%", "_", "%1", "0_%", "", "é"]));
                 let parts = vec![self.near(Type::Text, depth), Expr::literal(pattern, Type::Text)];
                 Expr::new(ExprKind::Like { word }, Type::Bool, parts)
             }
@@ -223,7 +223,7 @@ impl<'a, 'b> Grammar<'a, 'b> {
             }
             _ => {
                 let units = ["month", "year", "day", "week", "quarter", "hour", "minute", "second", "decade"];
-                let unit = Expr::literal(Value::text(self.bytes.pick(&units)), Type::Text);
+                let unit = Expr::literal(CellValue::text(self.bytes.pick(&units)), Type::Text);
                 let inner = self.dated().unwrap_or(Type::Time);
                 Expr::new(ExprKind::Call("date_trunc"), of, vec![unit, self.of(inner, depth)])
             }
@@ -253,7 +253,7 @@ impl<'a, 'b> Grammar<'a, 'b> {
         Expr::new(
             ExprKind::Call("date_part"),
             number,
-            vec![Expr::literal(Value::text(part), Type::Text), self.of(of, depth)],
+            vec![Expr::literal(CellValue::text(part), Type::Text), self.of(of, depth)],
         )
     }
 
@@ -269,7 +269,7 @@ impl<'a, 'b> Grammar<'a, 'b> {
                 Expr::binary(operator, of, left, right)
             }
             2 => {
-                let by = Value::Int(self.bytes.pick(&[2, 3, -1, 10]));
+                let by = CellValue::Int(self.bytes.pick(&[2, 3, -1, 10]));
                 let operator = self.bytes.pick(&["/", "%"]);
                 Expr::binary(operator, Type::Int, self.of(Type::Int, depth), Expr::literal(by, Type::Int))
             }
@@ -315,7 +315,7 @@ impl<'a, 'b> Grammar<'a, 'b> {
                 let name = self.bytes.pick(&["sqrt", "ln", "exp", "log10", "power"]);
                 let mut parts = vec![self.number(depth)];
                 if name == "power" {
-                    let written = Value::Float(self.bytes.pick(&[2.0, 0.5, 3.0, -1.0, -0.5, 0.0, 1.5]));
+                    let written = CellValue::Float(self.bytes.pick(&[2.0, 0.5, 3.0, -1.0, -0.5, 0.0, 1.5]));
                     let exponent = Expr::literal(written, Type::Float);
                     parts.push(if self.bytes.chance(25) { self.number(depth) } else { exponent });
                 }
@@ -327,7 +327,7 @@ impl<'a, 'b> Grammar<'a, 'b> {
                 Expr::binary(operator, Type::Float, left, right)
             }
             2 => {
-                let by = Value::Float(self.bytes.pick(&[2.0, 0.1, -3.0]));
+                let by = CellValue::Float(self.bytes.pick(&[2.0, 0.1, -3.0]));
                 let operator = if self.bytes.chance(20) { "%" } else { "/" };
                 Expr::binary(operator, Type::Float, self.number(depth), Expr::literal(by, Type::Float))
             }
@@ -341,7 +341,7 @@ impl<'a, 'b> Grammar<'a, 'b> {
                 Expr::new(kind, Type::Float, vec![self.of(Type::Float, depth)])
             }
             _ => {
-                let text = Value::text(self.bytes.pick(&["NaN", "inf", "1.5"]));
+                let text = CellValue::text(self.bytes.pick(&["NaN", "inf", "1.5"]));
                 Expr::new(
                     ExprKind::Cast { attempt: true, to: "DOUBLE" },
                     Type::Float,
@@ -356,15 +356,15 @@ impl<'a, 'b> Grammar<'a, 'b> {
         if self.bytes.chance(5) {
             return self.of(Type::Text, 0);
         }
-        Expr::literal(Value::text(self.bytes.pick(&TEXTS)), Type::Text)
+        Expr::literal(CellValue::text(self.bytes.pick(&TEXTS)), Type::Text)
     }
 
     fn words(&mut self, depth: usize) -> Expr {
-        let short = |bytes: &mut Bytes<'_>| Expr::literal(Value::Int(bytes.pick(&[1, 0, 2, -1])), Type::Int);
+        let short = |bytes: &mut Bytes<'_>| Expr::literal(CellValue::Int(bytes.pick(&[1, 0, 2, -1])), Type::Int);
         let kinds = if self.bytes.wide { 8 } else { 7 };
         match self.bytes.below(kinds) {
             7 => {
-                let from = Expr::literal(Value::Int(self.bytes.pick(&[1, 2, 0, -1])), Type::Int);
+                let from = Expr::literal(CellValue::Int(self.bytes.pick(&[1, 2, 0, -1])), Type::Int);
                 Expr::new(
                     ExprKind::Call("substr"),
                     Type::Text,

@@ -26,7 +26,7 @@ mod windows;
 mod world;
 
 use bytes::Bytes;
-use check::{Case, Outcome, check};
+use check::{Case, CaseOutcome, check};
 use query::RandomQuery;
 use world::World;
 
@@ -44,7 +44,7 @@ fn case_of(mut bytes: Bytes<'_>, neighbours: usize) -> Case {
 /// One adversarial query from a fuzzer's bytes: panics, with the shrunk case, where anything does not hold.
 pub fn adversarial_query(bytes: &[u8]) {
     let (case, context) = (case_of(Bytes::wide(bytes), 12), windows::session());
-    if let Outcome::Failed(failure) = check(&case, &context) {
+    if let CaseOutcome::Failed(failure) = check(&case, &context) {
         panic!("{}", shrink::story(case, failure, &context));
     }
 }

@@ -1,9 +1,9 @@
 //! Whether two tables' integers differ by no more than what `sql::sensitivity` records.
 
 use crate::sql::PrivateQuery;
-use crate::sql::analyse::query::What;
+use crate::sql::analyse::query::Summand;
 use crate::sql::analyse::sensitivity::{keys_per_owner, moves, of_each_cell, quantile_moves, together};
-use crate::sql::execute::cell::Cell;
+use crate::sql::execute::cell::ExactCell;
 use crate::sql::execute::integers::Integers;
 use datafusion::common::ScalarValue;
 use scumble::event::{Moves, Shift};
@@ -19,7 +19,8 @@ pub(crate) fn too_far(cut: &PrivateQuery, scope: &Scope, one: &Integers, other: 
     let (first, second) = (by_key(one), by_key(other));
     let query = &cut.query;
     for (index, measure) in query.measures.iter().enumerate() {
-        let sum = |cells: &HashMap<&Vec<ScalarValue>, &Cell>, key| cells.get(key).map_or(0, |cell| cell.sums[index]);
+        let sum =
+            |cells: &HashMap<&Vec<ScalarValue>, &ExactCell>, key| cells.get(key).map_or(0, |cell| cell.sums[index]);
         let moved = keys.iter().map(|key| (sum(&first, *key) - sum(&second, *key)).unsigned_abs() as f64);
         let claimed = moves(measure, query).map_err(|error| error.to_string())?;
         within(&claimed, scope, moved.collect())
@@ -30,7 +31,7 @@ pub(crate) fn too_far(cut: &PrivateQuery, scope: &Scope, one: &Integers, other: 
         let claimed = quantile_moves(quantile, query).map_err(|error| error.to_string())?;
         let replaced = quantile.rank.replaced().map_err(|error| error.to_string())?;
         let nothing = BTreeMap::new();
-        let ranked = |cells: &HashMap<&Vec<ScalarValue>, &Cell>, key| {
+        let ranked = |cells: &HashMap<&Vec<ScalarValue>, &ExactCell>, key| {
             cells.get(key).map_or(nothing.clone(), |cell| cell.ranked[quantile.ranked].clone())
         };
         let moved = keys.iter().map(|key| ranks(&ranked(&first, *key), &ranked(&second, *key), replaced));
@@ -44,19 +45,20 @@ pub(crate) fn too_far(cut: &PrivateQuery, scope: &Scope, one: &Integers, other: 
     Ok(())
 }
 
-type ByKey<'a> = HashMap<&'a Vec<ScalarValue>, &'a Cell>;
+type CellsByKey<'a> = HashMap<&'a Vec<ScalarValue>, &'a ExactCell>;
 
 /// What is claimed of all measures of a cell at once, and of conditions on a count in each cell by itself.
 fn apart(
     cut: &PrivateQuery,
     scope: &Scope,
     keys: &HashSet<&Vec<ScalarValue>>,
-    first: &ByKey<'_>,
-    second: &ByKey<'_>,
+    first: &CellsByKey<'_>,
+    second: &CellsByKey<'_>,
 ) -> Result<(), String> {
     let query = &cut.query;
-    let sum =
-        |cells: &ByKey<'_>, key: &Vec<ScalarValue>, index: usize| cells.get(key).map_or(0, |cell| cell.sums[index]);
+    let sum = |cells: &CellsByKey<'_>, key: &Vec<ScalarValue>, index: usize| {
+        cells.get(key).map_or(0, |cell| cell.sums[index])
+    };
     let moved = |key, index| (sum(first, key, index) - sum(second, key, index)).unsigned_abs() as f64;
     for (index, measure) in query.measures.iter().enumerate() {
         // What is said of a cell's number alone can only move where the number does.
@@ -79,7 +81,7 @@ fn shown(measure: &crate::sql::analyse::query::Measure) -> String {
     measure.expression.as_ref().map_or(String::new(), ToString::to_string)
 }
 
-fn by_key(integers: &Integers) -> HashMap<&Vec<ScalarValue>, &Cell> {
+fn by_key(integers: &Integers) -> HashMap<&Vec<ScalarValue>, &ExactCell> {
     integers.keys.iter().zip(&integers.cells).collect()
 }
 
@@ -149,10 +151,10 @@ fn new_keys(
     claimed: &Moves,
     scope: &Scope,
     one: &Integers,
-    other: &HashMap<&Vec<ScalarValue>, &Cell>,
+    other: &HashMap<&Vec<ScalarValue>, &ExactCell>,
 ) -> Result<(), String> {
-    let owners = cut.query.measures.iter().position(|measure| measure.what == What::Owners);
-    let new: Vec<&Cell> =
+    let owners = cut.query.measures.iter().position(|measure| measure.what == Summand::Owners);
+    let new: Vec<&ExactCell> =
         one.keys.iter().zip(&one.cells).filter(|(key, _)| !other.contains_key(key)).map(|(_, cell)| cell).collect();
     let most = if claimed.shifts(scope).is_empty() { 0 } else { keys_per_owner(&cut.query) };
     if new.len() as u64 > most {

@@ -2,15 +2,15 @@
 //! in some), one owner's values of one or two attributes change.
 
 use super::bytes::Bytes;
-use super::value::{Value, drawn, named};
-use super::world::{Rows, Table, Whose, World};
+use super::value::{CellValue, drawn, named};
+use super::world::{World, WorldOwnership, WorldRows, WorldTable};
 use scumble::scope::{AttributeSet, Scope};
 use std::collections::BTreeSet;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Neighbour {
     pub scope: Scope,
-    pub rows: Rows,
+    pub rows: WorldRows,
 }
 
 /// Whom a neighbour is about.
@@ -21,7 +21,7 @@ enum Person {
 }
 
 /// This many neighbours, of every scope in turn.
-pub(crate) fn neighbours(bytes: &mut Bytes<'_>, world: &World, rows: &Rows, count: usize) -> Vec<Neighbour> {
+pub(crate) fn neighbours(bytes: &mut Bytes<'_>, world: &World, rows: &WorldRows, count: usize) -> Vec<Neighbour> {
     let first = bytes.below(6);
     (0..count)
         .map(|index| match (first + index) % 6 {
@@ -33,11 +33,11 @@ pub(crate) fn neighbours(bytes: &mut Bytes<'_>, world: &World, rows: &Rows, coun
         .collect()
 }
 
-fn is_private(table: &Table) -> bool {
-    !matches!(table.whose, Whose::Nobodys)
+fn is_private(table: &WorldTable) -> bool {
+    !matches!(table.whose, WorldOwnership::Nobodys)
 }
 
-fn people(world: &World, rows: &Rows) -> Vec<Person> {
+fn people(world: &World, rows: &WorldRows) -> Vec<Person> {
     let mut all = BTreeSet::new();
     for (table, rows) in world.tables.iter().zip(rows).filter(|(table, _)| is_private(table)) {
         all.extend(rows.iter().filter_map(|row| person_of(table, row.tag, &row.owner)));
@@ -45,22 +45,22 @@ fn people(world: &World, rows: &Rows) -> Vec<Person> {
     all.into_iter().collect()
 }
 
-fn person_of(table: &Table, tag: u32, owner: &Value) -> Option<Person> {
+fn person_of(table: &WorldTable, tag: u32, owner: &CellValue) -> Option<Person> {
     match table.whose {
-        Whose::Nobodys => None,
-        Whose::EachRow => Some(Person::Row(tag)),
-        Whose::Named { .. } => named(owner).map(Person::Named),
+        WorldOwnership::Nobodys => None,
+        WorldOwnership::EachRow => Some(Person::Row(tag)),
+        WorldOwnership::Named { .. } => named(owner).map(Person::Named),
     }
 }
 
 /// Somebody who is there; nobody in an empty world.
-fn somebody(bytes: &mut Bytes<'_>, world: &World, rows: &Rows) -> Option<Person> {
+fn somebody(bytes: &mut Bytes<'_>, world: &World, rows: &WorldRows) -> Option<Person> {
     let people = people(world, rows);
     (!people.is_empty()).then(|| bytes.pick(&people))
 }
 
 /// The rows without those of somebody, in the tables that `from` says.
-fn without(world: &World, rows: &Rows, person: &Person, from: &[bool]) -> Rows {
+fn without(world: &World, rows: &WorldRows, person: &Person, from: &[bool]) -> WorldRows {
     let mut rest = rows.clone();
     for ((table, rows), from) in world.tables.iter().zip(&mut rest).zip(from) {
         if *from {
@@ -71,14 +71,14 @@ fn without(world: &World, rows: &Rows, person: &Person, from: &[bool]) -> Rows {
 }
 
 /// New rows of somebody in the tables that `to` says.
-fn add(bytes: &mut Bytes<'_>, world: &World, rows: &mut Rows, name: Option<&str>, to: &[bool]) {
+fn add(bytes: &mut Bytes<'_>, world: &World, rows: &mut WorldRows, name: Option<&str>, to: &[bool]) {
     let mut tag = 1000;
     for ((table, rows), to) in world.tables.iter().zip(rows).zip(to) {
         let (owner, most) = match (&table.whose, name) {
-            (Whose::EachRow, _) => (Value::Null, 1),
-            (Whose::Named { numbers: false, .. }, Some(name)) => (Value::text(name), 4),
-            (Whose::Named { numbers: true, .. }, Some(name)) => match name.parse::<i64>() {
-                Ok(number) if number.to_string() == name => (Value::Int(number), 4),
+            (WorldOwnership::EachRow, _) => (CellValue::Null, 1),
+            (WorldOwnership::Named { numbers: false, .. }, Some(name)) => (CellValue::text(name), 4),
+            (WorldOwnership::Named { numbers: true, .. }, Some(name)) => match name.parse::<i64>() {
+                Ok(number) if number.to_string() == name => (CellValue::Int(number), 4),
                 _ => continue,
             },
             _ => continue,
@@ -97,7 +97,7 @@ fn add(bytes: &mut Bytes<'_>, world: &World, rows: &mut Rows, name: Option<&str>
 }
 
 /// Somebody leaves, or a stranger comes.
-fn presence(bytes: &mut Bytes<'_>, world: &World, rows: &Rows) -> Neighbour {
+fn presence(bytes: &mut Bytes<'_>, world: &World, rows: &WorldRows) -> Neighbour {
     let everywhere = vec![true; world.tables.len()];
     let rows = match somebody(bytes, world, rows) {
         Some(person) if bytes.chance(60) => without(world, rows, &person, &everywhere),
@@ -111,7 +111,7 @@ fn presence(bytes: &mut Bytes<'_>, world: &World, rows: &Rows) -> Neighbour {
 }
 
 /// Somebody's rows are replaced; in some tables only, now and then, where the others stay as they are.
-fn person(bytes: &mut Bytes<'_>, world: &World, rows: &Rows) -> Neighbour {
+fn person(bytes: &mut Bytes<'_>, world: &World, rows: &WorldRows) -> Neighbour {
     let scope = Scope::Person;
     let Some(person) = somebody(bytes, world, rows) else { return Neighbour { scope, rows: rows.clone() } };
     let mut tables = vec![true; world.tables.len()];
@@ -131,7 +131,7 @@ fn person(bytes: &mut Bytes<'_>, world: &World, rows: &Rows) -> Neighbour {
 }
 
 /// Somebody's values of some attributes change, in each of their rows.
-fn attributes(bytes: &mut Bytes<'_>, world: &World, rows: &Rows, count: usize) -> Neighbour {
+fn attributes(bytes: &mut Bytes<'_>, world: &World, rows: &WorldRows, count: usize) -> Neighbour {
     let private = world.tables.iter().filter(|table| is_private(table));
     let names: BTreeSet<&str> =
         private.flat_map(|table| table.columns.iter().map(|column| column.name.as_str())).collect();

@@ -3,9 +3,9 @@
 use super::dialect::sqlite;
 use super::expression::{Expr, ExprKind, Type, quoted};
 use super::from::Writer;
-use super::query::{Aggregate, Function, RandomQuery};
-use super::value::{Value, named};
-use super::world::{Rows, World};
+use super::query::{Aggregate, AggregateKind, RandomQuery};
+use super::value::{CellValue, named};
+use super::world::{World, WorldRows};
 use crate::calendar::{Zone, day, moment, shown_day, shown_moment};
 use rusqlite::Connection;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -13,12 +13,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A group's rows: for each aggregate, each row's argument (NULL where it does not count).
 #[derive(Debug, Default)]
-pub(crate) struct Group {
-    pub arguments: Vec<Vec<Value>>,
+pub(crate) struct OracleGroup {
+    pub arguments: Vec<Vec<CellValue>>,
 }
 
 /// The groups by key; none where the dialects differ somewhere in the query.
-pub(crate) fn groups(world: &World, rows: &Rows, query: &RandomQuery) -> Option<BTreeMap<Vec<Value>, Group>> {
+pub(crate) fn groups(
+    world: &World,
+    rows: &WorldRows,
+    query: &RandomQuery,
+) -> Option<BTreeMap<Vec<CellValue>, OracleGroup>> {
     let writer = Writer { expression: &sqlite, carries_owner: true };
     let mut common = Vec::new();
     let from = query.from.text(world, &writer, &mut common)?;
@@ -47,12 +51,12 @@ pub(crate) fn groups(world: &World, rows: &Rows, query: &RandomQuery) -> Option<
         prepared => prepared.unwrap_or_else(|error| panic!("{error}\n{text}")),
     };
     let mut found = statement.query([]).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let mut groups: BTreeMap<Vec<Value>, Group> = BTreeMap::new();
+    let mut groups: BTreeMap<Vec<CellValue>, OracleGroup> = BTreeMap::new();
     while let Some(row) = found.next().unwrap_or_else(|error| panic!("{error}\n{text}")) {
         let read = |index: usize| value(row.get_ref(index + 1).expect("a column"), types[index]);
         let nobody = whose.is_some() && matches!(row.get_ref(0), Ok(ValueRef::Null));
-        let key: Vec<Value> = (0..query.keys.len()).map(read).collect();
-        if nobody || key.iter().any(Value::is_null) {
+        let key: Vec<CellValue> = (0..query.keys.len()).map(read).collect();
+        if nobody || key.iter().any(CellValue::is_null) {
             continue;
         }
         let group = groups.entry(key).or_default();
@@ -65,7 +69,7 @@ pub(crate) fn groups(world: &World, rows: &Rows, query: &RandomQuery) -> Option<
 }
 
 /// How many different values there are.
-pub(crate) fn different(values: &[Value]) -> i128 {
+pub(crate) fn different(values: &[CellValue]) -> i128 {
     values.iter().filter(|value| !value.is_null()).collect::<BTreeSet<_>>().len() as i128
 }
 
@@ -73,10 +77,11 @@ pub(crate) fn different(values: &[Value]) -> i128 {
 fn argument(aggregate: &Aggregate) -> Option<String> {
     let text = match (&aggregate.argument, aggregate.function) {
         (None, _) => "1".to_string(),
-        (Some(column @ Expr { kind: ExprKind::Column { .. }, .. }), Function::Count | Function::Different) => {
-            column.text()
-        }
-        (Some(argument), Function::Rows | Function::Count | Function::Different) => sqlite(argument)?,
+        (
+            Some(column @ Expr { kind: ExprKind::Column { .. }, .. }),
+            AggregateKind::Count | AggregateKind::Different,
+        ) => column.text(),
+        (Some(argument), AggregateKind::Rows | AggregateKind::Count | AggregateKind::Different) => sqlite(argument)?,
         (Some(argument), _) if argument.of.is_number() || argument.of.is_date() => sqlite(argument)?,
         _ => return None,
     };
@@ -87,23 +92,25 @@ fn argument(aggregate: &Aggregate) -> Option<String> {
     }
 }
 
-fn value(found: ValueRef<'_>, of: Type) -> Value {
+fn value(found: ValueRef<'_>, of: Type) -> CellValue {
     match (found, of) {
-        (ValueRef::Null, _) => Value::Null,
-        (ValueRef::Integer(number), Type::Bool) => Value::Bool(number != 0),
-        (ValueRef::Integer(number), Type::Float) => Value::Float(number as f64),
-        (ValueRef::Integer(number), _) => Value::Int(number),
-        (ValueRef::Real(number), _) => Value::Float(number),
-        (ValueRef::Text(text), Type::Date) => day(&String::from_utf8_lossy(text)).map_or(Value::Null, Value::Date),
-        (ValueRef::Text(text), Type::Time) => {
-            moment(&String::from_utf8_lossy(text), Zone::default()).map_or(Value::Null, Value::Moment)
+        (ValueRef::Null, _) => CellValue::Null,
+        (ValueRef::Integer(number), Type::Bool) => CellValue::Bool(number != 0),
+        (ValueRef::Integer(number), Type::Float) => CellValue::Float(number as f64),
+        (ValueRef::Integer(number), _) => CellValue::Int(number),
+        (ValueRef::Real(number), _) => CellValue::Float(number),
+        (ValueRef::Text(text), Type::Date) => {
+            day(&String::from_utf8_lossy(text)).map_or(CellValue::Null, CellValue::Date)
         }
-        (ValueRef::Text(text), _) => Value::Text(String::from_utf8_lossy(text).to_string()),
+        (ValueRef::Text(text), Type::Time) => {
+            moment(&String::from_utf8_lossy(text), Zone::default()).map_or(CellValue::Null, CellValue::Moment)
+        }
+        (ValueRef::Text(text), _) => CellValue::Text(String::from_utf8_lossy(text).to_string()),
         (ValueRef::Blob(_), _) => unreachable!("no query makes blobs"),
     }
 }
 
-impl rusqlite::ToSql for Value {
+impl rusqlite::ToSql for CellValue {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
             Self::Date(day) => return Ok(shown_day(*day).into()),
@@ -118,7 +125,7 @@ impl rusqlite::ToSql for Value {
 }
 
 /// A database with the tables in their declared domains. Columns have no type, so that nothing is converted.
-fn filled(world: &World, rows: &Rows) -> Connection {
+fn filled(world: &World, rows: &WorldRows) -> Connection {
     let connection = Connection::open_in_memory().expect("SQLite opens");
     connection.execute_batch("PRAGMA case_sensitive_like = ON").expect("a known pragma");
     for (table, rows) in world.tables.iter().zip(rows) {
@@ -132,8 +139,8 @@ fn filled(world: &World, rows: &Rows) -> Connection {
         for row in rows {
             let declared = row.values.iter().zip(&table.columns).map(|(value, column)| column.read(value));
             // One person has one name, whatever type it has in a table.
-            let owner = owner.map(|_| named(&row.owner).map_or(Value::Null, Value::Text));
-            let values: Vec<Value> = owner.into_iter().chain(declared).collect();
+            let owner = owner.map(|_| named(&row.owner).map_or(CellValue::Null, CellValue::Text));
+            let values: Vec<CellValue> = owner.into_iter().chain(declared).collect();
             insert.execute(rusqlite::params_from_iter(values)).expect("a row");
         }
     }

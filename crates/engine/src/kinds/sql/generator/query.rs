@@ -2,16 +2,16 @@
 
 use super::bytes::Bytes;
 use super::expression::{Expr, Type, quoted};
-pub(crate) use super::from::Known;
-use super::from::{From, Inner, Join, PerOwner, Select, Writer};
+pub(crate) use super::from::UsableColumn;
+use super::from::{FromClause, InnerAggregate, Join, PerOwnerQuery, Select, Writer};
 use super::grammar::Grammar;
-use super::world::{Whose, World};
+use super::world::{World, WorldOwnership};
 
 #[derive(Debug, Clone)]
 pub(crate) struct RandomQuery {
-    pub from: From,
+    pub from: FromClause,
     pub filter: Option<Expr>,
-    pub keys: Vec<Key>,
+    pub keys: Vec<QueryKey>,
     /// The keys in the order of GROUP BY, some of them twice.
     pub grouped: Vec<usize>,
     /// ROLLUP or CUBE around the keys.
@@ -28,16 +28,16 @@ pub(crate) struct RandomQuery {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Key {
+pub(crate) struct QueryKey {
     pub expression: Expr,
     pub shown: bool,
     pub alias: Option<String>,
-    pub by: By,
+    pub by: KeyReference,
 }
 
 /// How GROUP BY names a key.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum By {
+pub(crate) enum KeyReference {
     Expression,
     Place,
     Alias,
@@ -45,7 +45,7 @@ pub(crate) enum By {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Aggregate {
-    pub function: Function,
+    pub function: AggregateKind,
     pub argument: Option<Expr>,
     /// The second argument of a [`Function::Pair`].
     pub second: Option<Expr>,
@@ -56,7 +56,7 @@ pub(crate) struct Aggregate {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Function {
+pub(crate) enum AggregateKind {
     Rows,
     Count,
     Different,
@@ -95,7 +95,7 @@ impl RandomQuery {
         let columns = from.columns(world);
         let filter = bytes.chance(35).then(|| Grammar::over(bytes, &columns).of(Type::Bool, 2));
         let count = [1, 0, 1, 2, 1][bytes.below(5)];
-        let keys: Vec<Key> = (0..count).map(|_| key(bytes, &columns)).collect();
+        let keys: Vec<QueryKey> = (0..count).map(|_| key(bytes, &columns)).collect();
         let mut grouped: Vec<usize> = (0..keys.len()).collect();
         let can_be_sets = bytes.wide && !keys.is_empty() && !keys.iter().any(|key| is_literal(&key.expression));
         let sets = (can_be_sets && bytes.chance(15)).then(|| bytes.pick(&["ROLLUP", "CUBE"]));
@@ -125,7 +125,7 @@ impl RandomQuery {
     }
 
     /// A query with as many columns: other rows, and other aggregates.
-    fn another(&self, bytes: &mut Bytes<'_>, columns: &[Known]) -> Self {
+    fn another(&self, bytes: &mut Bytes<'_>, columns: &[UsableColumn]) -> Self {
         let filter = bytes.chance(60).then(|| Grammar::over(bytes, columns).of(Type::Bool, 2));
         let aggregates = self.aggregates.iter().map(|one| {
             let other = if bytes.chance(50) { aggregate(bytes, columns) } else { one.clone() };
@@ -198,8 +198,8 @@ impl RandomQuery {
         let before = self.keys[..index].iter().filter(|key| key.shown).count();
         let place = 1 + before + if self.aggregates_first { self.aggregates.len() } else { 0 };
         match (key.by, key.shown, &key.alias) {
-            (By::Place, true, _) => place.to_string(),
-            (By::Alias, true, Some(alias)) => quoted(alias),
+            (KeyReference::Place, true, _) => place.to_string(),
+            (KeyReference::Alias, true, Some(alias)) => quoted(alias),
             _ => key.expression.text(),
         }
     }
@@ -257,7 +257,7 @@ impl RandomQuery {
         for (index, key) in self.keys.iter().enumerate() {
             let mut plain = self.clone();
             plain.keys[index] =
-                Key { by: By::Expression, shown: true, alias: Some(format!("k{index}")), ..key.clone() };
+                QueryKey { by: KeyReference::Expression, shown: true, alias: Some(format!("k{index}")), ..key.clone() };
             if plain.text_differs(self) {
                 all.push(plain);
             }
@@ -292,27 +292,27 @@ impl Aggregate {
         let argument = self.argument.as_ref().map_or("*".to_string(), Expr::text);
         let filter = self.filter.as_ref().map_or(String::new(), |filter| format!(" FILTER (WHERE {})", filter.text()));
         let call = match self.function {
-            Function::Rows => "COUNT(*)".to_string(),
-            Function::Count => format!("COUNT({argument})"),
-            Function::Different => format!("COUNT(DISTINCT {argument})"),
-            Function::Sum => format!("SUM({argument})"),
-            Function::Named(name) => format!("{name}({argument})"),
-            Function::Pair(name) => {
+            AggregateKind::Rows => "COUNT(*)".to_string(),
+            AggregateKind::Count => format!("COUNT({argument})"),
+            AggregateKind::Different => format!("COUNT(DISTINCT {argument})"),
+            AggregateKind::Sum => format!("SUM({argument})"),
+            AggregateKind::Named(name) => format!("{name}({argument})"),
+            AggregateKind::Pair(name) => {
                 format!("{name}({argument}, {})", self.second.as_ref().map_or(argument.clone(), Expr::text))
             }
-            Function::Within { fraction, descending } => {
+            AggregateKind::Within { fraction, descending } => {
                 let order = if descending { " DESC" } else { "" };
                 format!("PERCENTILE_CONT({fraction}) WITHIN GROUP (ORDER BY {argument}{order})")
             }
-            Function::Percentile(fraction) => format!("APPROX_PERCENTILE_CONT({argument}, {fraction})"),
+            AggregateKind::Percentile(fraction) => format!("APPROX_PERCENTILE_CONT({argument}, {fraction})"),
         };
         call + &filter
     }
 
     fn simpler(&self) -> Vec<Self> {
         let mut all = Vec::new();
-        if self.function != Function::Rows {
-            let rows = Self { function: Function::Rows, argument: None, filter: None, ..self.clone() };
+        if self.function != AggregateKind::Rows {
+            let rows = Self { function: AggregateKind::Rows, argument: None, filter: None, ..self.clone() };
             all.push(rows);
         }
         if !self.after.is_empty() {
@@ -329,7 +329,7 @@ impl Aggregate {
     }
 }
 
-fn key(bytes: &mut Bytes<'_>, columns: &[Known]) -> Key {
+fn key(bytes: &mut Bytes<'_>, columns: &[UsableColumn]) -> QueryKey {
     let of = bytes.pick(&[Type::Text, Type::Int, Type::Bool, Type::Text, Type::Int]);
     let dated = Grammar::over(bytes, columns).dated().filter(|_| bytes.chance(40));
     let of = dated.unwrap_or(of);
@@ -342,41 +342,41 @@ fn key(bytes: &mut Bytes<'_>, columns: &[Known]) -> Key {
     let expression = if expression.of == Type::Time && bytes.chance(90) { month(expression) } else { expression };
     let alias = bytes.chance(50).then(|| bytes.pick(&ALIASES).to_string());
     let clashes = alias.as_ref().is_some_and(|alias| columns.iter().any(|known| known.name == *alias));
-    let is_number = matches!(expression.kind, super::expression::ExprKind::Literal(super::value::Value::Int(_)));
+    let is_number = matches!(expression.kind, super::expression::ExprKind::Literal(super::value::CellValue::Int(_)));
     let by = match bytes.below(4) {
         // A bare number would be taken for a place.
-        0 | 1 if !is_number => By::Expression,
-        2 if !clashes => By::Alias,
-        _ => By::Place,
+        0 | 1 if !is_number => KeyReference::Expression,
+        2 if !clashes => KeyReference::Alias,
+        _ => KeyReference::Place,
     };
-    Key { shown: is_number || !bytes.chance(8), expression, alias, by }
+    QueryKey { shown: is_number || !bytes.chance(8), expression, alias, by }
 }
 
 /// The month of a time.
 fn month(time: Expr) -> Expr {
-    let unit = Expr::literal(super::value::Value::text("month"), Type::Text);
+    let unit = Expr::literal(super::value::CellValue::text("month"), Type::Text);
     Expr::new(super::expression::ExprKind::Call("date_trunc"), Type::Time, vec![unit, time])
 }
 
-fn aggregate(bytes: &mut Bytes<'_>, columns: &[Known]) -> Aggregate {
+fn aggregate(bytes: &mut Bytes<'_>, columns: &[UsableColumn]) -> Aggregate {
     let depth = bytes.below(3);
-    let owners: Vec<Known> = columns.iter().filter(|known| known.owner).cloned().collect();
+    let owners: Vec<UsableColumn> = columns.iter().filter(|known| known.owner).cloned().collect();
     let mut second = None;
     let (function, argument) = match bytes.below(if bytes.wide { 14 } else { 13 }) {
         13 => {
             let name = bytes.pick(&["CORR", "COVAR_POP", "COVAR_SAMP", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2"]);
             second = Some(Grammar::over(bytes, columns).summed(depth));
-            (Function::Pair(name), Some(Grammar::over(bytes, columns).summed(depth)))
+            (AggregateKind::Pair(name), Some(Grammar::over(bytes, columns).summed(depth)))
         }
-        0 | 1 => (Function::Rows, None),
-        2 => (Function::Count, Some(Grammar::over(bytes, columns).any(depth))),
-        3 => (Function::Different, Some(Grammar::over(bytes, columns).any(depth))),
-        4 if !owners.is_empty() => (Function::Different, Some(bytes.pick(&owners).expression())),
-        5 if !owners.is_empty() && bytes.chance(30) => (Function::Count, Some(bytes.pick(&owners).expression())),
-        4..=7 => (Function::Sum, Some(Grammar::over(bytes, columns).summed(depth))),
+        0 | 1 => (AggregateKind::Rows, None),
+        2 => (AggregateKind::Count, Some(Grammar::over(bytes, columns).any(depth))),
+        3 => (AggregateKind::Different, Some(Grammar::over(bytes, columns).any(depth))),
+        4 if !owners.is_empty() => (AggregateKind::Different, Some(bytes.pick(&owners).expression())),
+        5 if !owners.is_empty() && bytes.chance(30) => (AggregateKind::Count, Some(bytes.pick(&owners).expression())),
+        4..=7 => (AggregateKind::Sum, Some(Grammar::over(bytes, columns).summed(depth))),
         8 | 9 => {
             let names = ["AVG", "VAR_POP", "STDDEV", "VAR", "STDDEV_POP"];
-            (Function::Named(bytes.pick(&names)), Some(Grammar::over(bytes, columns).summed(depth)))
+            (AggregateKind::Named(bytes.pick(&names)), Some(Grammar::over(bytes, columns).summed(depth)))
         }
         10 => {
             let dated = Grammar::over(bytes, columns).dated().filter(|_| bytes.chance(60));
@@ -386,15 +386,15 @@ fn aggregate(bytes: &mut Bytes<'_>, columns: &[Known]) -> Aggregate {
                 None => grammar.summed(depth),
             };
             let names: &[&str] = if dated.is_some() { &["MIN", "MAX"] } else { &["MIN", "MAX", "MEDIAN"] };
-            (Function::Named(bytes.pick(names)), Some(argument))
+            (AggregateKind::Named(bytes.pick(names)), Some(argument))
         }
         11 => (
-            Function::Percentile(bytes.pick(&["0.25", "0", "1", "0.9"])),
+            AggregateKind::Percentile(bytes.pick(&["0.25", "0", "1", "0.9"])),
             Some(Grammar::over(bytes, columns).summed(depth)),
         ),
         _ => {
             let function =
-                Function::Within { fraction: bytes.pick(&["0.5", "0.1", "1"]), descending: bytes.chance(30) };
+                AggregateKind::Within { fraction: bytes.pick(&["0.5", "0.1", "1"]), descending: bytes.chance(30) };
             (function, Some(Grammar::over(bytes, columns).summed(depth)))
         }
     };
@@ -426,7 +426,7 @@ fn is_literal(key: &Expr) -> bool {
 }
 
 /// What is read, now and then as one row for each owner.
-fn source(bytes: &mut Bytes<'_>, world: &World, names: &mut usize) -> From {
+fn source(bytes: &mut Bytes<'_>, world: &World, names: &mut usize) -> FromClause {
     let from = rows(bytes, world, names);
     let columns = from.columns(world);
     let Some(owner) = columns.iter().find(|known| known.owner).cloned() else { return from };
@@ -439,7 +439,7 @@ fn source(bytes: &mut Bytes<'_>, world: &World, names: &mut usize) -> From {
     let keys: Vec<(Expr, String)> = keys.filter(|(key, _)| !is_literal(key)).collect();
     let made = (0..1 + bytes.below(3)).map(|index| (inner(bytes, &columns), format!("made{index}"))).collect();
     *names += 1;
-    From::PerOwner(Box::new(PerOwner {
+    FromClause::PerOwner(Box::new(PerOwnerQuery {
         filter: bytes.chance(25).then(|| Grammar::over(bytes, &columns).of(Type::Bool, 1)),
         having: bytes.chance(15).then(|| bytes.pick(&["COUNT(*) > 1", "COUNT(*) < 3"])),
         alias: format!("p{names}"),
@@ -451,22 +451,23 @@ fn source(bytes: &mut Bytes<'_>, world: &World, names: &mut usize) -> From {
 }
 
 /// An aggregate of one owner's rows.
-fn inner(bytes: &mut Bytes<'_>, columns: &[Known]) -> Inner {
+fn inner(bytes: &mut Bytes<'_>, columns: &[UsableColumn]) -> InnerAggregate {
     let depth = bytes.below(2);
     match bytes.below(8) {
-        0 => Inner { name: "COUNT", argument: None },
-        1 => Inner { name: "COUNT", argument: Some(Grammar::over(bytes, columns).any(depth)) },
-        2 => Inner { name: "DIFFERENT", argument: Some(Grammar::over(bytes, columns).any(depth)) },
+        0 => InnerAggregate { name: "COUNT", argument: None },
+        1 => InnerAggregate { name: "COUNT", argument: Some(Grammar::over(bytes, columns).any(depth)) },
+        2 => InnerAggregate { name: "DIFFERENT", argument: Some(Grammar::over(bytes, columns).any(depth)) },
         _ => {
             let name = bytes.pick(&["SUM", "SUM", "AVG", "MIN", "MAX"]);
-            Inner { name, argument: Some(Grammar::over(bytes, columns).summed(depth)) }
+            InnerAggregate { name, argument: Some(Grammar::over(bytes, columns).summed(depth)) }
         }
     }
 }
 
-fn rows(bytes: &mut Bytes<'_>, world: &World, names: &mut usize) -> From {
+fn rows(bytes: &mut Bytes<'_>, world: &World, names: &mut usize) -> FromClause {
     let table = bytes.below(world.tables.len());
-    let table = if matches!(world.tables[table].whose, Whose::Nobodys) && !bytes.chance(10) { 0 } else { table };
+    let table =
+        if matches!(world.tables[table].whose, WorldOwnership::Nobodys) && !bytes.chance(10) { 0 } else { table };
     let left = one(bytes, world, table, names, false);
     let alone = world.tables.len() == 1;
     if !bytes.chance(if alone { 8 } else { 60 }) {
@@ -484,11 +485,11 @@ fn rows(bytes: &mut Bytes<'_>, world: &World, names: &mut usize) -> From {
 }
 
 /// A table, or a sub-query over it; under another name where its own is taken.
-fn one(bytes: &mut Bytes<'_>, world: &World, table: usize, names: &mut usize, taken: bool) -> From {
+fn one(bytes: &mut Bytes<'_>, world: &World, table: usize, names: &mut usize, taken: bool) -> FromClause {
     *names += 1;
     let name = &world.tables[table].name;
     let alias = if taken || bytes.chance(30) { format!("t{names}") } else { name.clone() };
-    let from = From::Table { table, alias };
+    let from = FromClause::Table { table, alias };
     if !bytes.chance(25) {
         return from;
     }
@@ -509,14 +510,14 @@ fn one(bytes: &mut Bytes<'_>, world: &World, table: usize, names: &mut usize, ta
         alias: format!("s{names}"),
         common: bytes.chance(50),
     };
-    From::Select(Box::new(select))
+    FromClause::Select(Box::new(select))
 }
 
-fn join(bytes: &mut Bytes<'_>, world: &World, left: From, table: usize, names: &mut usize) -> From {
+fn join(bytes: &mut Bytes<'_>, world: &World, left: FromClause, table: usize, names: &mut usize) -> FromClause {
     let right = one(bytes, world, table, names, left.tables().contains(&table));
     let (on_left, on_right) = (left.columns(world), right.columns(world));
-    let owners = |known: &[Known]| known.iter().find(|known| known.owner).cloned();
-    let plain = |known: &[Known]| known.iter().filter(|known| !known.owner).cloned().collect::<Vec<_>>();
+    let owners = |known: &[UsableColumn]| known.iter().find(|known| known.owner).cloned();
+    let plain = |known: &[UsableColumn]| known.iter().filter(|known| !known.owner).cloned().collect::<Vec<_>>();
     let pair = match (owners(&on_left), owners(&on_right)) {
         (Some(left), Some(right)) if !bytes.chance(3) => Some((left, right)),
         _ => {
@@ -533,5 +534,5 @@ fn join(bytes: &mut Bytes<'_>, world: &World, left: From, table: usize, names: &
     let columns = [on_left, on_right].concat();
     let using = on.0.name == on.1.name && bytes.chance(20);
     let more = (!using && bytes.chance(25)).then(|| Grammar::over(bytes, &columns).of(Type::Bool, 1));
-    From::Join(Box::new(Join { left, right, outer: bytes.chance(40), on, using, more }))
+    FromClause::Join(Box::new(Join { left, right, outer: bytes.chance(40), on, using, more }))
 }

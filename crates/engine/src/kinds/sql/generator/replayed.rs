@@ -4,7 +4,7 @@
 use super::bytes::{Bytes, of_seed};
 use super::case_of;
 use super::check::Case;
-use super::world::Rows;
+use super::world::WorldRows;
 use crate::Batches;
 use crate::project::Project;
 use crate::release::Runner;
@@ -24,32 +24,32 @@ mod left;
 mod moved;
 
 /// What came of one case: whether it was answered, and what is wrong.
-struct Audited {
+struct ReplayResult {
     is_released: bool,
     wrong: Vec<String>,
 }
 
 /// A folder, and the project file of a case.
-struct World<'a> {
+struct ReplayFolder<'a> {
     case: &'a Case,
     folder: Folder,
     text: String,
     sql: String,
 }
 
-impl World<'_> {
+impl ReplayFolder<'_> {
     /// The case, with values that are listed in the project file.
-    fn of(case: &Case) -> World<'_> {
+    fn of(case: &Case) -> ReplayFolder<'_> {
         let sql = case.query.text(&case.world);
         let declared = case.world.text().replace(".csv\"", " (in memory)\"");
         let quoted = serde_json::to_string(&sql).unwrap();
         // Much, so that keys are published: what leaves is what is looked at.
         let release = format!("[[release]]\nname = \"r\"\nsql = {quoted}\ncost = {{ epsilon = 8, delta = 1e-2 }}\n");
-        World { case, folder: Folder::with(&[]), text: declared + &release, sql }
+        ReplayFolder { case, folder: Folder::with(&[]), text: declared + &release, sql }
     }
 
     /// What leaves a release of these rows, and the events of its plan; none where it is refused before any row is read.
-    fn released(&self, number: usize, rows: &Rows, bits: &mut TapedSource) -> Option<(Left, Vec<Event>)> {
+    fn released(&self, number: usize, rows: &WorldRows, bits: &mut TapedSource) -> Option<(Left, Vec<Event>)> {
         let world = &self.case.world;
         let all: Vec<usize> = (0..world.tables.len()).collect();
         let numbers = world.has_number_owners(&all);
@@ -72,12 +72,12 @@ impl World<'_> {
     }
 }
 
-fn audited(mut case: Case, seed: u64) -> Audited {
+fn audited(mut case: Case, seed: u64) -> ReplayResult {
     case.world.key_sets = false;
-    let world = World::of(&case);
+    let world = ReplayFolder::of(&case);
     let mut bits = TapedSource::recording(seed);
     let Some((before, events)) = world.released(0, &case.rows, &mut bits) else {
-        return Audited { is_released: false, wrong: Vec::new() };
+        return ReplayResult { is_released: false, wrong: Vec::new() };
     };
     let mut wrong = Vec::new();
     for (neighbour, number) in case.neighbours.iter().zip(1..) {
@@ -90,7 +90,7 @@ fn audited(mut case: Case, seed: u64) -> Audited {
         let said = |why: String| format!("seed {seed}, {}: {}\n  {why}\n{}", neighbour.scope, world.sql, world.text);
         wrong.extend(differs(&before, &after).into_iter().chain(moved).map(said));
     }
-    Audited { is_released: !before.said.starts_with("refused"), wrong }
+    ReplayResult { is_released: !before.said.starts_with("refused"), wrong }
 }
 
 /// A hundred worlds, or ten thousand where `SCUMBLE_THOROUGH` is set; others from the seed `SCUMBLE_SEED` on.

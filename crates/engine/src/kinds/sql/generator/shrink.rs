@@ -1,6 +1,6 @@
 //! A failing case, made small enough to be read.
 
-use super::check::{Case, Class, Failure, Outcome, check};
+use super::check::{Case, CaseOutcome, Failure, FailureClass, check};
 use super::expression::literal;
 use super::query::RandomQuery;
 use super::world::World;
@@ -24,7 +24,7 @@ fn shrunk(mut case: Case, mut failure: Failure, context: &SessionContext) -> (Ca
             if tries > TRIES {
                 return (case, failure);
             }
-            if let Outcome::Failed(same) = check(&simpler, context)
+            if let CaseOutcome::Failed(same) = check(&simpler, context)
                 && same.class == failure.class
             {
                 (case, failure) = (simpler, same);
@@ -35,18 +35,18 @@ fn shrunk(mut case: Case, mut failure: Failure, context: &SessionContext) -> (Ca
     }
 }
 
-fn simpler(case: &Case, class: Class) -> Vec<Case> {
+fn simpler(case: &Case, class: FailureClass) -> Vec<Case> {
     let mut all = Vec::new();
     if case.neighbours.len() > 1 {
         all.extend(case.neighbours.iter().map(|one| Case { neighbours: vec![one.clone()], ..case.clone() }));
     }
-    if !case.neighbours.is_empty() && class != Class::Moves {
+    if !case.neighbours.is_empty() && class != FailureClass::Moves {
         all.push(Case { neighbours: Vec::new(), ..case.clone() });
     }
-    if case.answered && class != Class::Above {
+    if case.answered && class != FailureClass::Above {
         all.push(Case { answered: false, ..case.clone() });
     }
-    if case.windows && class != Class::Windows {
+    if case.windows && class != FailureClass::Windows {
         all.push(Case { windows: false, ..case.clone() });
     }
     all.extend(case.query.simpler().into_iter().map(|query: RandomQuery| Case { query, ..case.clone() }));
@@ -76,7 +76,7 @@ fn shown(case: &Case, failure: &Failure) -> String {
     text
 }
 
-fn tables(case: &Case, rows: &super::world::Rows) -> String {
+fn tables(case: &Case, rows: &super::world::WorldRows) -> String {
     let mut text = String::new();
     for table in case.query.from.tables() {
         let (table, rows) = (&case.world.tables[table], &rows[table]);

@@ -1,5 +1,5 @@
 use super::bytes::of_seed;
-use super::check::Class;
+use super::check::FailureClass;
 use super::*;
 use crate::support::effort;
 use datafusion::prelude::SessionContext;
@@ -66,7 +66,7 @@ fn all_keep_promises(count: u64, wide: bool, least: (u64, u64)) {
     let next = AtomicU64::new(0);
     let run = || {
         let context = windows::session();
-        let mut tally = Tally::default();
+        let mut tally = CaseTally::default();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             if index >= count {
@@ -78,7 +78,7 @@ fn all_keep_promises(count: u64, wide: bool, least: (u64, u64)) {
         }
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut all = Tally::default();
+    let mut all = CaseTally::default();
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
         workers.into_iter().for_each(|worker| all.join(worker.join().expect("cases catch panics")));
@@ -99,22 +99,22 @@ fn a_fuzzers_bytes_are_cases() {
 
 /// What came of many cases.
 #[derive(Default)]
-struct Tally {
+struct CaseTally {
     held: u64,
     compared: u64,
     refused: BTreeMap<String, (u64, String)>,
-    failures: BTreeMap<Class, Vec<String>>,
+    failures: BTreeMap<FailureClass, Vec<String>>,
 }
 
-impl Tally {
+impl CaseTally {
     fn add(&mut self, seed: u64, case: Case, context: &SessionContext) {
         match check(&case, context) {
-            Outcome::Refused(sentence) => self.refused.entry(class_of(&sentence)).or_insert((0, sentence)).0 += 1,
-            Outcome::Held { compared } => {
+            CaseOutcome::Refused(sentence) => self.refused.entry(class_of(&sentence)).or_insert((0, sentence)).0 += 1,
+            CaseOutcome::Held { compared } => {
                 self.held += 1;
                 self.compared += u64::from(compared);
             }
-            Outcome::Failed(failure) => {
+            CaseOutcome::Failed(failure) => {
                 let stories = self.failures.entry(failure.class).or_default();
                 // The first ones are shown; shrinking takes time.
                 let shown = stories.len() < wanted("SCUMBLE_STORIES", 3) as usize;

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 /// A value of a table, of a key or of a literal.
 #[derive(Debug, Clone)]
-pub(crate) enum Value {
+pub(crate) enum CellValue {
     Null,
     Bool(bool),
     Int(i64),
@@ -19,7 +19,7 @@ pub(crate) enum Value {
     Moment(i64),
 }
 
-impl Value {
+impl CellValue {
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
@@ -66,7 +66,7 @@ impl Value {
     }
 }
 
-impl Ord for Value {
+impl Ord for CellValue {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Bool(left), Self::Bool(right)) => left.cmp(right),
@@ -80,25 +80,25 @@ impl Ord for Value {
     }
 }
 
-impl PartialOrd for Value {
+impl PartialOrd for CellValue {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Value {
+impl PartialEq for CellValue {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Value {}
+impl Eq for CellValue {}
 
 /// The one name of an owner, whatever its type; none for nobody.
-pub(crate) fn named(owner: &Value) -> Option<String> {
+pub(crate) fn named(owner: &CellValue) -> Option<String> {
     match owner {
-        Value::Int(number) => Some(number.to_string()),
-        Value::Text(text) => Some(text.clone()),
+        CellValue::Int(number) => Some(number.to_string()),
+        CellValue::Text(text) => Some(text.clone()),
         _ => None,
     }
 }
@@ -155,37 +155,37 @@ pub(crate) const DATES: [i64; 10] =
     [0, -1, 11_016, 15_705, 15_706, 16_070, DAYS.0, DAYS.1, i32::MAX as i64, i32::MIN as i64];
 
 /// Any value of a column, inside its domain or not.
-pub(crate) fn drawn(bytes: &mut Bytes<'_>, domain: &Domain) -> Value {
+pub(crate) fn drawn(bytes: &mut Bytes<'_>, domain: &Domain) -> CellValue {
     if bytes.chance(12) {
-        return Value::Null;
+        return CellValue::Null;
     }
     match domain {
         Domain::Int { bounds: Some((low, high)) } if bytes.chance(75) => {
             let width = usize::try_from(high.saturating_sub(*low)).unwrap_or(3).min(3);
             let step = i64::try_from(bytes.below(width + 1)).unwrap_or(0);
-            Value::Int(if bytes.chance(50) { high.saturating_sub(step) } else { low.saturating_add(step) })
+            CellValue::Int(if bytes.chance(50) { high.saturating_sub(step) } else { low.saturating_add(step) })
         }
-        Domain::Int { .. } => Value::Int(bytes.pick(&INTS)),
+        Domain::Int { .. } => CellValue::Int(bytes.pick(&INTS)),
         Domain::Float { bounds: Some((low, high)), .. } if bytes.chance(60) => {
-            Value::Float(bytes.pick(&[*low, *high, low / 2.0 + high / 2.0, low + 0.25, high - 0.75]))
+            CellValue::Float(bytes.pick(&[*low, *high, low / 2.0 + high / 2.0, low + 0.25, high - 0.75]))
         }
-        Domain::Float { .. } => Value::Float(bytes.pick(&FLOATS)),
-        Domain::Category { values: Some(values) } if bytes.chance(85) => Value::Text(bytes.pick(values)),
-        Domain::Category { .. } => Value::text(bytes.pick(&TEXTS)),
-        Domain::Bool => Value::Bool(bytes.chance(50)),
+        Domain::Float { .. } => CellValue::Float(bytes.pick(&FLOATS)),
+        Domain::Category { values: Some(values) } if bytes.chance(85) => CellValue::Text(bytes.pick(values)),
+        Domain::Category { .. } => CellValue::text(bytes.pick(&TEXTS)),
+        Domain::Bool => CellValue::Bool(bytes.chance(50)),
         Domain::Date { bounds: Some((low, high)) } if bytes.chance(75) => {
             let step = bytes.pick(&[0, 1, 30, 31, 59, 365]);
-            Value::Date(if bytes.chance(50) { high - step } else { low + step })
+            CellValue::Date(if bytes.chance(50) { high - step } else { low + step })
         }
-        Domain::Date { .. } => Value::Date(bytes.pick(&DATES)),
+        Domain::Date { .. } => CellValue::Date(bytes.pick(&DATES)),
         Domain::Timestamp { bounds: Some((low, high)), .. } if bytes.chance(75) => {
             let step = bytes.pick(&[0, 1, 59, 3600, 86_400, 31 * 86_400]) * SECOND;
-            Value::Moment(if bytes.chance(50) { high - step } else { low + step })
+            CellValue::Moment(if bytes.chance(50) { high - step } else { low + step })
         }
         Domain::Timestamp { .. } => {
             let days = bytes.pick(&[0, -1, 11_016, 15_705, 15_706, DAYS.0, DAYS.1]) * DAY * SECOND;
             let moment = days + bytes.pick(&[0, 1, 86_399, 43_200]) * SECOND + bytes.pick(&[0, SECOND / 2]);
-            Value::Moment(bytes.pick(&[moment, moment, moment, i64::MIN, i64::MAX]))
+            CellValue::Moment(bytes.pick(&[moment, moment, moment, i64::MIN, i64::MAX]))
         }
     }
 }

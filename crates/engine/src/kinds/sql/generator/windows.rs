@@ -3,7 +3,7 @@
 use super::check::Case;
 use crate::project::Project;
 use crate::sql::PrivateQuery;
-use crate::sql::execute::cell::Cell;
+use crate::sql::execute::cell::ExactCell;
 use crate::sql::execute::integers::Integers;
 use crate::sql::text::functions::sha256;
 use crate::sql::text::with_secret;
@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Cells by key, without empty ones.
-pub(crate) type Cells = HashMap<Vec<ScalarValue>, Cell>;
+pub(crate) type NonEmptyCells = HashMap<Vec<ScalarValue>, ExactCell>;
 
 /// A session for the window form.
 pub(crate) fn session() -> SessionContext {
@@ -36,12 +36,12 @@ pub(crate) fn session() -> SessionContext {
 }
 
 /// The cells that have anything in them.
-pub(crate) fn filled(integers: &Integers) -> Cells {
+pub(crate) fn filled(integers: &Integers) -> NonEmptyCells {
     let cells = integers.keys.iter().cloned().zip(integers.cells.iter().cloned());
     cells.filter(|(_, cell)| !is_empty(cell)).collect()
 }
 
-fn is_empty(cell: &Cell) -> bool {
+fn is_empty(cell: &ExactCell) -> bool {
     cell.sums.iter().all(|sum| *sum == 0) && cell.ranked.iter().all(BTreeMap::is_empty)
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn cells(
     backend: &Backend,
     context: &SessionContext,
     case: &Case,
-) -> Result<Cells, String> {
+) -> Result<NonEmptyCells, String> {
     let texts = with_secret(cut, project, &case.secret()).map_err(|error| format!("no text: {error}"))?;
     context.register_udf(sha256());
     let (world, used) = (&case.world, case.query.from.tables());
@@ -68,12 +68,12 @@ pub(crate) fn cells(
         collected.map_err(|error| format!("{error}\n{text}"))
     };
     let empty =
-        || Cell { sums: vec![0; cut.query.measures.len()], ranked: vec![BTreeMap::new(); cut.query.ranked.len()] };
-    let (mut cells, keys) = (Cells::new(), cut.query.keys.len());
+        || ExactCell { sums: vec![0; cut.query.measures.len()], ranked: vec![BTreeMap::new(); cut.query.ranked.len()] };
+    let (mut cells, keys) = (NonEmptyCells::new(), cut.query.keys.len());
     let mut texts = texts.iter();
     if !cut.query.measures.is_empty() {
         for (key, sums) in table(&run(texts.next().ok_or("a statement is missing")?)?, keys)? {
-            if cells.insert(key.clone(), Cell { sums, ..empty() }).is_some() {
+            if cells.insert(key.clone(), ExactCell { sums, ..empty() }).is_some() {
                 return Err(format!("the window form gives the key {key:?} twice"));
             }
         }
@@ -93,10 +93,10 @@ pub(crate) fn cells(
 }
 
 /// A key and its whole numbers.
-type Numbered = (Vec<ScalarValue>, Vec<i128>);
+type KeyedNumbers = (Vec<ScalarValue>, Vec<i128>);
 
 /// Each row as its key and its whole numbers.
-fn table(batches: &[RecordBatch], keys: usize) -> Result<Vec<Numbered>, String> {
+fn table(batches: &[RecordBatch], keys: usize) -> Result<Vec<KeyedNumbers>, String> {
     let mut table = Vec::new();
     for batch in batches {
         for row in 0..batch.num_rows() {

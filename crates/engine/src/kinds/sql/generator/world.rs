@@ -1,9 +1,9 @@
 //! Small worlds: one or two private tables and a public one, with all declared types, and a few rows of a few people.
 
 use super::bytes::Bytes;
-use super::value::{TEXTS, Value, drawn, named};
+use super::value::{CellValue, TEXTS, drawn, named};
 use crate::calendar::{DAY, SECOND, shown_day, shown_moment};
-use crate::project::{Bounding, Domain, Edges, Project, Recoding, Zone};
+use crate::project::{BinEdges, Bounding, Domain, Project, Recoding, Zone};
 use crate::tables::key_sets::filled;
 use crate::tables::sources::data_type;
 use datafusion::arrow::array::{
@@ -18,21 +18,21 @@ use std::sync::Arc;
 /// The declarations.
 #[derive(Debug, Clone)]
 pub(crate) struct World {
-    pub tables: Vec<Table>,
+    pub tables: Vec<WorldTable>,
     /// Whether a public table lists the values of texts, in the place of the project file.
     pub key_sets: bool,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Table {
+pub(crate) struct WorldTable {
     pub name: String,
-    pub whose: Whose,
+    pub whose: WorldOwnership,
     pub columns: Vec<WorldColumn>,
 }
 
 /// Whose rows a table holds.
 #[derive(Debug, Clone)]
-pub(crate) enum Whose {
+pub(crate) enum WorldOwnership {
     Nobodys,
     EachRow,
     Named { owner: String, numbers: bool, bounding: Bounding },
@@ -43,12 +43,12 @@ pub(crate) struct WorldColumn {
     pub name: String,
     /// What files hold.
     pub domain: Domain,
-    pub recoded: Option<Recoded>,
+    pub recoded: Option<WorldRecoding>,
 }
 
 /// What becomes of what files hold.
 #[derive(Debug, Clone)]
-pub(crate) struct Recoded {
+pub(crate) struct WorldRecoding {
     by: Recoding,
     /// All values that there can be, if that is public.
     values: Option<Vec<String>>,
@@ -58,38 +58,40 @@ impl WorldColumn {
     /// The values that are listed for it, where they are texts of files.
     fn listed(&self) -> Option<&Vec<String>> {
         match (&self.domain, &self.recoded) {
-            (_, Some(Recoded { by: Recoding::Texts { .. }, values })) => values.as_ref(),
+            (_, Some(WorldRecoding { by: Recoding::Texts { .. }, values })) => values.as_ref(),
             (Domain::Category { values }, None) => values.as_ref(),
             _ => None,
         }
     }
 
     /// A value of a file as the project file promises to read it.
-    pub fn read(&self, value: &Value) -> Value {
-        let Some(Recoded { by, values }) = &self.recoded else { return value.declared(&self.domain) };
+    pub fn read(&self, value: &CellValue) -> CellValue {
+        let Some(WorldRecoding { by, values }) = &self.recoded else { return value.declared(&self.domain) };
         let recoded = match (by, value) {
             (Recoding::Bins { edges, labels }, value) => {
                 let above = match (edges, value) {
-                    (Edges::Whole(edges), Value::Int(number)) => edges.iter().filter(|edge| *edge <= number).count(),
-                    (Edges::Numbers(edges), Value::Float(number)) if !number.is_nan() => {
+                    (BinEdges::Whole(edges), CellValue::Int(number)) => {
                         edges.iter().filter(|edge| *edge <= number).count()
                     }
-                    (Edges::Days(edges), Value::Date(day)) => edges.iter().filter(|edge| *edge <= day).count(),
-                    (Edges::Moments(edges, _), Value::Moment(moment)) => {
+                    (BinEdges::Numbers(edges), CellValue::Float(number)) if !number.is_nan() => {
+                        edges.iter().filter(|edge| *edge <= number).count()
+                    }
+                    (BinEdges::Days(edges), CellValue::Date(day)) => edges.iter().filter(|edge| *edge <= day).count(),
+                    (BinEdges::Moments(edges, _), CellValue::Moment(moment)) => {
                         edges.iter().filter(|edge| *edge <= moment).count()
                     }
-                    _ => return Value::Null,
+                    _ => return CellValue::Null,
                 };
-                Value::text(&labels[above.max(1) - 1])
+                CellValue::text(&labels[above.max(1) - 1])
             }
-            (Recoding::Texts { map, unlisted }, Value::Text(text)) => {
+            (Recoding::Texts { map, unlisted }, CellValue::Text(text)) => {
                 let text = map.get(text).unwrap_or(text);
                 match (unlisted, values) {
-                    (Some(other), Some(values)) if !values.contains(text) => Value::text(other),
-                    _ => Value::text(text),
+                    (Some(other), Some(values)) if !values.contains(text) => CellValue::text(other),
+                    _ => CellValue::text(text),
                 }
             }
-            _ => Value::Null,
+            _ => CellValue::Null,
         };
         recoded.declared(&Domain::Category { values: values.clone() })
     }
@@ -97,15 +99,15 @@ impl WorldColumn {
 
 /// One row. Neighbours share the tags of the rows that they share, so that a shrinker can drop a row from both.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Row {
+pub(crate) struct WorldRow {
     pub tag: u32,
     /// NULL where nobody is named.
-    pub owner: Value,
-    pub values: Vec<Value>,
+    pub owner: CellValue,
+    pub values: Vec<CellValue>,
 }
 
 /// The rows of each table.
-pub(crate) type Rows = Vec<Vec<Row>>;
+pub(crate) type WorldRows = Vec<Vec<WorldRow>>;
 
 const NAMES: [&str; 14] = [
     "age",
@@ -129,21 +131,21 @@ impl World {
     pub fn drawn(bytes: &mut Bytes<'_>) -> Self {
         let key_sets = bytes.wide && bytes.chance(25);
         if bytes.chance(30) {
-            let people = table(bytes, "people", Whose::EachRow);
+            let people = table(bytes, "people", WorldOwnership::EachRow);
             return Self { tables: vec![people], key_sets };
         }
         let numbers = bytes.chance(50);
         let owner = "person".to_string();
-        let first = Whose::Named { owner, numbers, bounding: bounding(bytes) };
+        let first = WorldOwnership::Named { owner, numbers, bounding: bounding(bytes) };
         let mut tables = vec![table(bytes, "people", first)];
         if bytes.chance(60) {
             let owner = if bytes.chance(70) { "person" } else { "Whose Row" }.to_string();
             let numbers = if bytes.chance(15) { !numbers } else { numbers };
-            let second = Whose::Named { owner, numbers, bounding: bounding(bytes) };
+            let second = WorldOwnership::Named { owner, numbers, bounding: bounding(bytes) };
             tables.push(table(bytes, "visits", second));
         }
         if bytes.chance(50) {
-            tables.push(table(bytes, "places", Whose::Nobodys));
+            tables.push(table(bytes, "places", WorldOwnership::Nobodys));
         }
         Self { tables, key_sets }
     }
@@ -154,9 +156,9 @@ impl World {
         for table in &self.tables {
             text.push_str(&format!("[dataset.{}]\nsource = \"{}.csv\"\n", table.name, table.name));
             match &table.whose {
-                Whose::Nobodys => text.push_str("public = true\n"),
-                Whose::EachRow => {}
-                Whose::Named { owner, bounding, .. } => {
+                WorldOwnership::Nobodys => text.push_str("public = true\n"),
+                WorldOwnership::EachRow => {}
+                WorldOwnership::Named { owner, bounding, .. } => {
                     text.push_str(&format!("owner = {owner:?}\n"));
                     let bounds = [
                         ("max_rows_per_owner", bounding.rows),
@@ -209,16 +211,16 @@ impl World {
     }
 
     /// Rows of a few people, or none.
-    pub fn rows(&self, bytes: &mut Bytes<'_>) -> Rows {
+    pub fn rows(&self, bytes: &mut Bytes<'_>) -> WorldRows {
         let people = 1 + bytes.below(4);
         let mut tag = 0;
         let mut all = Vec::new();
         for table in &self.tables {
-            let count = bytes.below(if matches!(table.whose, Whose::Nobodys) { 4 } else { 9 });
+            let count = bytes.below(if matches!(table.whose, WorldOwnership::Nobodys) { 4 } else { 9 });
             let mut rows = Vec::new();
             for _ in 0..count {
                 tag += 1;
-                let owner = if bytes.chance(4) { Value::Null } else { table.owner_named(bytes.below(people)) };
+                let owner = if bytes.chance(4) { CellValue::Null } else { table.owner_named(bytes.below(people)) };
                 rows.push(table.row(bytes, tag, owner));
             }
             all.push(rows);
@@ -228,16 +230,17 @@ impl World {
 
     /// Whether the owners of these tables are all whole numbers; otherwise they are all texts.
     pub fn has_number_owners(&self, tables: &[usize]) -> bool {
-        tables.iter().all(|table| !matches!(self.tables[*table].whose, Whose::Named { numbers: false, .. }))
+        tables.iter().all(|table| !matches!(self.tables[*table].whose, WorldOwnership::Named { numbers: false, .. }))
     }
 
     /// A table's rows as they are read from a file, with owners that are numbers or not.
-    pub fn batch(&self, table: usize, rows: &[Row], numbers: bool) -> RecordBatch {
+    pub fn batch(&self, table: usize, rows: &[WorldRow], numbers: bool) -> RecordBatch {
         let declared = &self.tables[table];
         let mut fields = Vec::new();
         let mut arrays = Vec::new();
         if let Some(owner) = declared.owner_column() {
-            let names: Vec<Value> = rows.iter().map(|row| named(&row.owner).map_or(Value::Null, Value::Text)).collect();
+            let names: Vec<CellValue> =
+                rows.iter().map(|row| named(&row.owner).map_or(CellValue::Null, CellValue::Text)).collect();
             let owners = if numbers {
                 array(rows.iter().map(|row| &row.owner), &DataType::Int64)
             } else {
@@ -256,29 +259,29 @@ impl World {
     }
 }
 
-impl Table {
+impl WorldTable {
     /// The n-th person, in this table's type.
-    pub fn owner_named(&self, n: usize) -> Value {
+    pub fn owner_named(&self, n: usize) -> CellValue {
         match &self.whose {
-            Whose::Named { numbers: true, .. } => Value::Int([1, 2, 7, -1, i64::MAX, 0, 3][n % 7]),
-            Whose::Named { .. } => Value::text(OWNERS[n % OWNERS.len()]),
-            _ => Value::Null,
+            WorldOwnership::Named { numbers: true, .. } => CellValue::Int([1, 2, 7, -1, i64::MAX, 0, 3][n % 7]),
+            WorldOwnership::Named { .. } => CellValue::text(OWNERS[n % OWNERS.len()]),
+            _ => CellValue::Null,
         }
     }
 
-    pub fn row(&self, bytes: &mut Bytes<'_>, tag: u32, owner: Value) -> Row {
-        Row { tag, owner, values: self.columns.iter().map(|column| drawn(bytes, &column.domain)).collect() }
+    pub fn row(&self, bytes: &mut Bytes<'_>, tag: u32, owner: CellValue) -> WorldRow {
+        WorldRow { tag, owner, values: self.columns.iter().map(|column| drawn(bytes, &column.domain)).collect() }
     }
 
     pub fn owner_column(&self) -> Option<&str> {
         match &self.whose {
-            Whose::Named { owner, .. } => Some(owner),
+            WorldOwnership::Named { owner, .. } => Some(owner),
             _ => None,
         }
     }
 }
 
-fn table(bytes: &mut Bytes<'_>, name: &str, whose: Whose) -> Table {
+fn table(bytes: &mut Bytes<'_>, name: &str, whose: WorldOwnership) -> WorldTable {
     let mut names = BTreeSet::new();
     let columns = (0..2 + bytes.below(3)).filter_map(|_| {
         let plain = if bytes.chance(30) { NAMES.len() } else { 7 };
@@ -292,7 +295,7 @@ fn table(bytes: &mut Bytes<'_>, name: &str, whose: Whose) -> Table {
         names.insert(name).then_some(column)
     });
     let columns = columns.collect();
-    Table { name: name.to_string(), whose, columns }
+    WorldTable { name: name.to_string(), whose, columns }
 }
 
 fn domain(bytes: &mut Bytes<'_>) -> Domain {
@@ -332,28 +335,28 @@ fn dated(bytes: &mut Bytes<'_>) -> Domain {
 }
 
 /// Bins of numbers, dates and times, and other words for texts.
-fn recoded(bytes: &mut Bytes<'_>) -> (Domain, Option<Recoded>) {
+fn recoded(bytes: &mut Bytes<'_>) -> (Domain, Option<WorldRecoding>) {
     let edges = match bytes.below(6) {
-        0 | 1 => Edges::Whole(bytes.pick(&[vec![0, 2], vec![-1, 0, 1, 100]])),
-        2 => Edges::Numbers(vec![-0.5, 0.0, 2.5]),
-        3 => Edges::Days(vec![0, 11_016, 15_706]),
-        4 => Edges::Moments(vec![0, 15_706 * DAY * SECOND], Zone::default()),
+        0 | 1 => BinEdges::Whole(bytes.pick(&[vec![0, 2], vec![-1, 0, 1, 100]])),
+        2 => BinEdges::Numbers(vec![-0.5, 0.0, 2.5]),
+        3 => BinEdges::Days(vec![0, 11_016, 15_706]),
+        4 => BinEdges::Moments(vec![0, 15_706 * DAY * SECOND], Zone::default()),
         _ => {
             let map = [("1", "a"), ("A", "a"), ("é", "b")].map(|(from, to)| (from.to_string(), to.to_string()));
             let unlisted = bytes.chance(60).then(|| "other".to_string());
             let listed = ["a", "b"].into_iter().map(str::to_string).chain(unlisted.clone());
             let values = (unlisted.is_some() || bytes.chance(50)).then(|| listed.collect());
             let by = Recoding::Texts { map: map.into(), unlisted };
-            return (Domain::Category { values: None }, Some(Recoded { by, values }));
+            return (Domain::Category { values: None }, Some(WorldRecoding { by, values }));
         }
     };
     let starts = match &edges {
-        Edges::Whole(edges) | Edges::Days(edges) | Edges::Moments(edges, _) => edges.len(),
-        Edges::Numbers(edges) => edges.len(),
+        BinEdges::Whole(edges) | BinEdges::Days(edges) | BinEdges::Moments(edges, _) => edges.len(),
+        BinEdges::Numbers(edges) => edges.len(),
     };
     let labels: Vec<String> = (0..starts).map(|index| format!("bin {index}")).collect();
     let by = Recoding::Bins { edges, labels: labels.clone() };
-    (by.in_files(), Some(Recoded { by, values: Some(labels) }))
+    (by.in_files(), Some(WorldRecoding { by, values: Some(labels) }))
 }
 
 fn bounding(bytes: &mut Bytes<'_>) -> Bounding {
@@ -366,14 +369,14 @@ fn bounding(bytes: &mut Bytes<'_>) -> Bounding {
 
 fn declaration(column: &WorldColumn) -> String {
     let plain = declaration_of(&column.domain);
-    let Some(Recoded { by, values }) = &column.recoded else { return plain };
+    let Some(WorldRecoding { by, values }) = &column.recoded else { return plain };
     let more = match by {
         Recoding::Bins { edges, labels } => {
             let edges = match edges {
-                Edges::Whole(edges) => format!("{edges:?}"),
-                Edges::Numbers(edges) => format!("{edges:?}"),
-                Edges::Days(edges) => format!("{:?}", edges.iter().map(|day| shown_day(*day)).collect::<Vec<_>>()),
-                Edges::Moments(edges, _) => {
+                BinEdges::Whole(edges) => format!("{edges:?}"),
+                BinEdges::Numbers(edges) => format!("{edges:?}"),
+                BinEdges::Days(edges) => format!("{:?}", edges.iter().map(|day| shown_day(*day)).collect::<Vec<_>>()),
+                BinEdges::Moments(edges, _) => {
                     format!("{:?}", edges.iter().map(|moment| shown_moment(*moment)).collect::<Vec<_>>())
                 }
             };
@@ -416,29 +419,29 @@ fn declaration_of(domain: &Domain) -> String {
     }
 }
 
-fn array<'a>(values: impl Iterator<Item = &'a Value>, kind: &DataType) -> ArrayRef {
+fn array<'a>(values: impl Iterator<Item = &'a CellValue>, kind: &DataType) -> ArrayRef {
     match kind {
         DataType::Int64 => Arc::new(
-            values.map(|value| if let Value::Int(n) = value { Some(*n) } else { None }).collect::<Int64Array>(),
+            values.map(|value| if let CellValue::Int(n) = value { Some(*n) } else { None }).collect::<Int64Array>(),
         ),
         DataType::Float64 => Arc::new(
-            values.map(|value| if let Value::Float(n) = value { Some(*n) } else { None }).collect::<Float64Array>(),
+            values.map(|value| if let CellValue::Float(n) = value { Some(*n) } else { None }).collect::<Float64Array>(),
         ),
         DataType::Boolean => Arc::new(
-            values.map(|value| if let Value::Bool(b) = value { Some(*b) } else { None }).collect::<BooleanArray>(),
+            values.map(|value| if let CellValue::Bool(b) = value { Some(*b) } else { None }).collect::<BooleanArray>(),
         ),
         DataType::Date32 => Arc::new(
             values
-                .map(|value| if let Value::Date(day) = value { i32::try_from(*day).ok() } else { None })
+                .map(|value| if let CellValue::Date(day) = value { i32::try_from(*day).ok() } else { None })
                 .collect::<Date32Array>(),
         ),
         DataType::Timestamp(..) => Arc::new(
             values
-                .map(|value| if let Value::Moment(moment) = value { Some(*moment) } else { None })
+                .map(|value| if let CellValue::Moment(moment) = value { Some(*moment) } else { None })
                 .collect::<TimestampNanosecondArray>(),
         ),
         _ => {
-            let texts = values.map(|value| if let Value::Text(text) = value { Some(text.as_str()) } else { None });
+            let texts = values.map(|value| if let CellValue::Text(text) = value { Some(text.as_str()) } else { None });
             Arc::new(texts.collect::<StringArray>())
         }
     }

@@ -1,13 +1,13 @@
 //! How often intervals hold the truth, for groups of 1 row to a million: straight on the region, without a query.
 
 use super::*;
-use crate::sql::above::formula::{Elementary, NumberRelation};
+use crate::sql::above::formula::{ElementaryFunction, NumberRelation};
 use crate::support::effort;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Scale, Sigma};
 
 /// Something that is derived: from the deviations of its noises and the true numbers of a group of n rows.
-struct Derived {
+struct DerivedCase {
     name: &'static str,
     /// Whether it covers more in large groups too: it jumps or has a kink at the truth.
     covers_more: bool,
@@ -25,7 +25,7 @@ fn number(of: f64) -> Formula {
 }
 
 fn absolute(of: Formula) -> Formula {
-    Formula::Elementary(Elementary::Absolute, Box::new(of))
+    Formula::Elementary(ElementaryFunction::Absolute, Box::new(of))
 }
 
 fn sum(of: impl Iterator<Item = Formula>) -> Formula {
@@ -39,8 +39,8 @@ fn equal(one: Formula, other: Formula) -> Formula {
 }
 
 /// Values from −60 to 60 with a mean of 10 and a variance of 400.
-fn derived() -> Vec<Derived> {
-    let of = |name, covers_more, deviations: &[f64], truth, formula| Derived {
+fn derived() -> Vec<DerivedCase> {
+    let of = |name, covers_more, deviations: &[f64], truth, formula| DerivedCase {
         name,
         covers_more,
         deviations: deviations.to_vec(),
@@ -86,7 +86,13 @@ fn derived() -> Vec<Derived> {
 }
 
 /// The intervals of many releases of one group.
-fn released(of: &Derived, n: f64, noises: &[Noise], runs: usize, bits: &mut InsecureSeededSource) -> Vec<Uncertainty> {
+fn released(
+    of: &DerivedCase,
+    n: f64,
+    noises: &[Noise],
+    runs: usize,
+    bits: &mut InsecureSeededSource,
+) -> Vec<Uncertainty> {
     let all: Vec<&Noise> = noises.iter().collect();
     let (reaches, far) = (Reaches::new(&all), FarReach::new(&all));
     let mut one = || {

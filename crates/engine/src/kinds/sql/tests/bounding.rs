@@ -34,19 +34,19 @@ x = { type = "int", lower = -1, upper = 3 }
 "#;
 
 /// The exact numbers of a report on a table.
-struct Exact0 {
+struct ExactReport {
     numbers: Vec<i128>,
     cells: BTreeMap<String, Vec<i128>>,
 }
 
-struct Small {
+struct ReportFixture {
     folder: tempfile::TempDir,
     project: Project,
     query: AnalysedQuery,
     priced: PricedQuery,
 }
 
-impl Small {
+impl ReportFixture {
     fn new(project: &str, sql: &str, report: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let project = Project::parse(&folder.path().join("scumble.toml"), project).unwrap();
@@ -56,11 +56,11 @@ impl Small {
     }
 
     /// What the report would noise, through the code that a release runs.
-    fn exact(&self, header: &str, rows: &[String]) -> Exact0 {
+    fn exact(&self, header: &str, rows: &[String]) -> ExactReport {
         std::fs::write(self.folder.path().join("t.csv"), format!("{header}\n{}\n", rows.join("\n"))).unwrap();
         let backend = Backend::with_data(&self.project, &["t".to_string()]).unwrap();
         let report = self.query.report.as_ref().unwrap();
-        let mut tally = Tally::default();
+        let mut tally = BoundingTally::default();
         let add = |owner: crate::tables::bounding::Contribution<'_>| tally.add(owner, report.bounds, report.wide);
         let (own, beside) =
             crate::sql::execute::integers::integers_beside(&self.query.cut, &backend, Key(3, 4), report.wide, add)
@@ -68,9 +68,10 @@ impl Small {
         // What counts is what counts without a report.
         assert_eq!(own, integers(&self.query.cut, &backend, Key(3, 4)).unwrap());
         let numbers = report.numbers().iter().map(|number| tally.number(*number)).collect();
-        let wide = |cell: &crate::sql::execute::cell::Cell| report.measures.iter().map(|m| cell.sums[*m]).collect();
+        let wide =
+            |cell: &crate::sql::execute::cell::ExactCell| report.measures.iter().map(|m| cell.sums[*m]).collect();
         let cells = own.keys.iter().zip(&beside).map(|(key, cell)| (format!("{key:?}"), wide(cell))).collect();
-        Exact0 { numbers, cells }
+        ExactReport { numbers, cells }
     }
 
     /// The events of the report's numbers, in their order.
@@ -131,10 +132,10 @@ pub(crate) fn versions(choices: &[&str], most: u32) -> (Vec<String>, Vec<Vec<Str
 
 /// All versions of one owner's rows up to a size, beside two other owners; every pair in every scope. Gives the largest part of the claim that is
 /// reached for each number.
-fn all_neighbours(small: &Small, choices: &[&str], most: u32) -> BTreeMap<Scope, Vec<f64>> {
+fn all_neighbours(small: &ReportFixture, choices: &[&str], most: u32) -> BTreeMap<Scope, Vec<f64>> {
     let header = "o,k,u,f,x";
     let (others, versions) = versions(choices, most);
-    let tables: Vec<Exact0> =
+    let tables: Vec<ExactReport> =
         versions.iter().map(|own| small.exact(header, &[others.clone(), own.clone()].concat())).collect();
     let moves = small.moves();
     let mut reached: BTreeMap<Scope, Vec<f64>> = BTreeMap::new();
@@ -157,13 +158,13 @@ fn all_neighbours(small: &Small, choices: &[&str], most: u32) -> BTreeMap<Scope,
 }
 
 /// By how much a number differs between two tables, cell by cell.
-fn moved(left: &Exact0, right: &Exact0, index: usize) -> Vec<f64> {
+fn moved(left: &ExactReport, right: &ExactReport, index: usize) -> Vec<f64> {
     if let (Some(left), Some(right)) = (left.numbers.get(index), right.numbers.get(index)) {
         return vec![(left - right).abs() as f64];
     }
     let beside = index - left.numbers.len();
     let keys: std::collections::BTreeSet<&String> = left.cells.keys().chain(right.cells.keys()).collect();
-    let of = |table: &Exact0, key: &String| table.cells.get(key).map_or(0, |cell| cell[beside]);
+    let of = |table: &ExactReport, key: &String| table.cells.get(key).map_or(0, |cell| cell[beside]);
     keys.into_iter().map(|key| (of(left, key) - of(right, key)).abs() as f64).collect()
 }
 
@@ -176,7 +177,7 @@ fn no_neighbour_moves_a_report_further_than_its_events_say() {
         ("SELECT u, COUNT(x) AS n FROM t GROUP BY u", 3, 0.0),
         ("SELECT COUNT(*) AS n, AVG(x) AS a FROM t", 3, 0.0),
     ] {
-        let reached = all_neighbours(&Small::new(PROJECT, sql, report), &choices, size);
+        let reached = all_neighbours(&ReportFixture::new(PROJECT, sql, report), &choices, size);
         for scope in [Scope::Presence, Scope::Person] {
             assert!(
                 reached[&scope].iter().all(|part| *part >= floor),
@@ -195,7 +196,7 @@ fn no_neighbour_moves_a_report_further_than_its_events_say() {
 #[test]
 fn what_is_cut_off_is_counted() {
     let report = "{ share = 0.5, max_rows_per_owner = 8, max_groups_per_owner = 4, max_rows_per_group = 5 }";
-    let small = Small::new(PROJECT, "SELECT k, COUNT(*) AS n FROM t GROUP BY k", report);
+    let small = ReportFixture::new(PROJECT, "SELECT k, COUNT(*) AS n FROM t GROUP BY k", report);
     let rows = |owner: u32, key: &str, number: usize| vec![format!("{owner},{key},p,1,0"); number];
     let all =
         [rows(1, "a", 2), rows(2, "a", 6), rows(3, "a", 1), rows(3, "b", 1), rows(3, "c", 1), rows(4, "d", 5)].concat();
@@ -217,7 +218,7 @@ fn the_share_is_taken_off_the_cost_exactly() {
                 reported(&project, sql, &format!("bounding_report = {{ share = {share} }}"), cost).unwrap();
             let first = priced.events.len() - priced.private.report.len();
             let spent = |events: &[Event]| {
-                let spent = Spent::of(events, &Scope::Person).unwrap();
+                let spent = Odometer::of(events, &Scope::Person).unwrap();
                 let number = if cost.starts_with("rho") { spent.rho(&Exact::zero()) } else { spent.pure_sum() };
                 number.unwrap().to_f64()
             };
@@ -232,13 +233,13 @@ fn the_share_is_taken_off_the_cost_exactly() {
 
 /// What is true of the rows with one key.
 #[derive(Default, Clone, Copy)]
-struct Raw {
+struct KeySums {
     count: f64,
     sum: f64,
     squares: f64,
 }
 
-impl Raw {
+impl KeySums {
     fn column(self, name: &str) -> f64 {
         match name {
             "n" => self.count,
@@ -253,8 +254,8 @@ impl Raw {
 
 /// 300 aircraft with skewed numbers of flights: most have few, some hundreds; destinations are skewed too, and the busiest aircraft prefer the first.
 /// Delays of the busiest are longer, so that the mean of what counts is another than that of all rows.
-fn flights() -> (Vec<String>, BTreeMap<String, Raw>) {
-    let (mut rows, mut truth) = (Vec::new(), BTreeMap::<String, Raw>::new());
+fn flights() -> (Vec<String>, BTreeMap<String, KeySums>) {
+    let (mut rows, mut truth) = (Vec::new(), BTreeMap::<String, KeySums>::new());
     let mut state = 12345u64;
     let mut next = |below: u64| {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -269,7 +270,7 @@ fn flights() -> (Vec<String>, BTreeMap<String, Raw>) {
             rows.push(format!("{aircraft},{key},p,1,{delay}"));
             let raw = truth.entry(key.to_string()).or_default();
             let delay = delay as f64;
-            *raw = Raw { count: raw.count + 1.0, sum: raw.sum + delay, squares: raw.squares + delay * delay };
+            *raw = KeySums { count: raw.count + 1.0, sum: raw.sum + delay, squares: raw.squares + delay * delay };
         }
     }
     (rows, truth)
@@ -290,7 +291,7 @@ fn coverage(sql: &str, cost: &str) -> BTreeMap<String, (f64, f64)> {
     let mut held = BTreeMap::<String, (f64, f64)>::new();
     let runs = 500;
     for key in 0..10 {
-        let mut tally = Tally::default();
+        let mut tally = BoundingTally::default();
         let add = |owner: crate::tables::bounding::Contribution<'_>| tally.add(owner, report.bounds, report.wide);
         let (own, beside) =
             crate::sql::execute::integers::integers_beside(&query.cut, &backend, Key(key, 1), report.wide, add)
@@ -336,7 +337,11 @@ fn intervals_of_what_is_computed_hold_the_raw_numbers() {
 }
 
 /// The answers as they are published without ORDER BY: the plan above the aggregate takes most of a run's time.
-fn in_order(cut: &PrivateQuery, noisy: &Noisy, private: &Private) -> (crate::release::output::Answers, Vec<usize>) {
+fn in_order(
+    cut: &PrivateQuery,
+    noisy: &NoisyIntegers,
+    private: &QueryMechanism,
+) -> (crate::release::output::Answers, Vec<usize>) {
     let column = |name: &str, cells: Vec<Cell>, uncertainty| crate::release::output::AnswerColumn {
         name: name.to_string(),
         cells,
@@ -360,7 +365,7 @@ fn in_order(cut: &PrivateQuery, noisy: &Noisy, private: &Private) -> (crate::rel
 }
 
 /// In which share of the four cells the interval of each column holds the raw number.
-fn holds(answers: &crate::release::output::Answers, truth: &BTreeMap<String, Raw>) -> Vec<(String, f64)> {
+fn holds(answers: &crate::release::output::Answers, truth: &BTreeMap<String, KeySums>) -> Vec<(String, f64)> {
     let of = |column: &crate::release::output::AnswerColumn| {
         let intervals = column.uncertainty.as_ref().unwrap();
         let held = answers.columns[0].cells.iter().zip(intervals).filter(|(key, interval)| {

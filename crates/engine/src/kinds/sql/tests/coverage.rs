@@ -108,7 +108,7 @@ impl ExpressionChoice<'_> {
 
 /// What became of the intervals of an expression.
 #[derive(Debug, Clone, Copy, Default)]
-struct Seen {
+struct IntervalTally {
     draws: usize,
     /// Of these, the ones that were wrong.
     missed: usize,
@@ -134,12 +134,12 @@ impl DrawnExpression {
         let cut = analyse(sql, Bounding::default(), project, backend).unwrap();
         let exact = integers(&cut, backend, Key(1, 2)).unwrap().cells.remove(0).sums;
         let certain = NoisyCell { sums: exact.clone(), quantiles: Vec::new() };
-        let noisy = Noisy { keys: vec![Vec::new()], cells: vec![certain] };
+        let noisy = NoisyIntegers { keys: vec![Vec::new()], cells: vec![certain] };
         let truth = answers(&plan.cut, &noisy, &plan.private).unwrap().columns[0].cells[0].number()?;
         Some(Self { plan, exact, truth })
     }
 
-    fn draw(&self, draws: usize, bits: &mut InsecureSeededSource) -> Seen {
+    fn draw(&self, draws: usize, bits: &mut InsecureSeededSource) -> IntervalTally {
         let private = &self.plan.private;
         let cell = |_| {
             let sums = match &private.joint {
@@ -148,10 +148,10 @@ impl DrawnExpression {
             };
             NoisyCell { sums, quantiles: Vec::new() }
         };
-        let noisy = Noisy { keys: vec![Vec::new(); draws], cells: (0..draws).map(cell).collect() };
+        let noisy = NoisyIntegers { keys: vec![Vec::new(); draws], cells: (0..draws).map(cell).collect() };
         let found = answers(&self.plan.cut, &noisy, private).unwrap().columns.remove(0);
         let slack = 1e-9 * self.truth.abs();
-        let mut seen = Seen { draws, ..Seen::default() };
+        let mut seen = IntervalTally { draws, ..IntervalTally::default() };
         for Uncertainty { low, high, .. } in found.uncertainty.into_iter().flatten() {
             // Where no number is published, or nothing is known, nothing wrong is said.
             let is_missed = low > self.truth + slack || high < self.truth - slack;
@@ -167,8 +167,8 @@ impl DrawnExpression {
     ///
     /// Of an interval that holds with 95%, fewer than 94% of 40,000 would be 9.1 standard deviations: a false alarm has a probability below 1e-18, for a thousand expressions
     /// below 1e-15.
-    fn share(&self, few: usize, bits: &mut InsecureSeededSource) -> (f64, Seen) {
-        let right = |seen: Seen| 1.0 - seen.missed as f64 / seen.draws as f64;
+    fn share(&self, few: usize, bits: &mut InsecureSeededSource) -> (f64, IntervalTally) {
+        let right = |seen: IntervalTally| 1.0 - seen.missed as f64 / seen.draws as f64;
         let first = self.draw(few, bits);
         if right(first) >= 0.95 {
             return (right(first), first);

@@ -3,7 +3,7 @@
 
 use super::*;
 use scumble::event::Word;
-use scumble_testing::laws::{Law, frequency};
+use scumble_testing::laws::{IntegerDistribution, frequency};
 
 const DRAWS: usize = 100_000;
 
@@ -19,14 +19,14 @@ fn key_delta(plan: &SqlPlan) -> f64 {
 /// An owner alone, with so many keys of its own that one less at the threshold, or one key less, would show above δ: the δ is chosen such
 /// that the claim is met with equality, and then drawn. (At a cost of ρ all of δ is for keys, and the noise does not depend on it.)
 fn check(project: &str, sql: &'static str, cost: &str, header: &str, rows: &[&str], keys: i32) {
-    let tiny = Tiny::new(project, sql);
+    let tiny = TinyTables::new(project, sql);
     let planned = |cost: &str| {
         let request = Request::sql("test", sql, &cost.parse().unwrap()).unwrap();
         SqlPlan::new(sql, &request, &tiny.project).unwrap()
     };
     let first = planned(&format!("{cost},delta=0.05"));
     let owners = first.cut.query.owners().unwrap();
-    let noise = Law::of_event(&first.events[owners], 1.0);
+    let noise = IntegerDistribution::of_event(&first.events[owners], 1.0);
     let shows = noise.at_least(first.private.threshold.unwrap() - 1);
     let delta = (1.0 - (1.0 - shows).powi(keys)) * (1.0 + 1e-9);
     let plan = planned(&format!("{cost},delta={delta}"));

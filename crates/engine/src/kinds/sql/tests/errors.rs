@@ -1,6 +1,6 @@
 //! Error bars and predicted errors against many runs.
 
-use super::spread::{Law, SMALL};
+use super::spread::{NoiseLaw, SMALL};
 use super::*;
 
 /// Writes this many people of each sex, their incomes spread evenly over the bounds.
@@ -25,11 +25,11 @@ fn intervals_cover() {
         let backend = Backend::with_data(&project, &plan.tables).unwrap();
         let cut = analyse(sql, Bounding::default(), &project, &backend).unwrap();
         let exact = integers(&cut, &backend, Key(1, 2)).unwrap();
-        let certain = noised(&cut, exact.clone(), &plan.private, &mut Certain(InsecureSeededSource::new(1)));
+        let certain = noised(&cut, exact.clone(), &plan.private, &mut ZeroNoise(InsecureSeededSource::new(1)));
         let truth = answers(&cut, &certain, &plan.private).unwrap();
         let (runs, mut bits) = (2000, InsecureSeededSource::new(11));
         // All runs as the rows of one answer.
-        let mut all = Noisy { keys: Vec::new(), cells: Vec::new() };
+        let mut all = NoisyIntegers { keys: Vec::new(), cells: Vec::new() };
         for _ in 0..runs {
             let noisy = noised(&cut, exact.clone(), &plan.private, &mut DrawnNoise(&mut bits));
             all.keys.extend(noisy.keys);
@@ -43,7 +43,7 @@ fn intervals_cover() {
             let covered = intervals.iter().filter(|one| (one.low..=one.high).contains(&truth)).count();
             let rate = covered as f64 / f64::from(runs);
             // docs/known-limits.md says 98% or more of what is bent, for which the proof leaves room, and more than 97.5% of a quotient of which the noise is seen to be whole numbers.
-            let is_small = plan.private.noises.iter().any(|noise| Law::of(noise).deviation < SMALL);
+            let is_small = plan.private.noises.iter().any(|noise| NoiseLaw::of(noise).deviation < SMALL);
             let most = match column.name.as_str() {
                 "v" | "d" => 0.998,
                 "q" if is_small => 0.998,
@@ -107,7 +107,7 @@ fn assumed_errors_are_within_two_percent_of_what_runs_on_such_cells_show() {
         let mut bits = InsecureSeededSource::new(13);
         let (runs, columns) = (20_000, assumed.len());
         let numbers = |sums: &[i128]| {
-            let cell = Numbers { sums: sums.iter().map(|sum| *sum as f64).collect(), quantiles: vec![] };
+            let cell = CellNumbers { sums: sums.iter().map(|sum| *sum as f64).collect(), quantiles: vec![] };
             let of = |aggregate: &Computation| value(aggregate, &cell);
             let all: Vec<f64> = cut.query.aggregates.iter().map(of).collect();
             [all[0], all[1], all[2], all[3] / all[4]]

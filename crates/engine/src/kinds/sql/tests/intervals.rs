@@ -1,6 +1,6 @@
 //! Intervals of everything that is derived from noisy numbers, against the truth, for groups of 1 row to a million.
 
-use super::spread::{Law, SMALL};
+use super::spread::{NoiseLaw, SMALL};
 use super::uncertainty::uncertainties;
 use super::*;
 use crate::release::output::Uncertainty;
@@ -48,11 +48,11 @@ fn exact(cut: &PrivateQuery, rows: i128) -> Vec<i128> {
         turns * if rows >= 7 { turn } else { 0 } + (0..rows % 7).map(|row| of(value(row))).sum::<i128>()
     };
     let measure = |measure: &crate::sql::analyse::query::Measure| match measure.what {
-        What::Steps { grid, centre } => {
+        Summand::Steps { grid, centre } => {
             assert!(grid.step == 1.0);
             sum(&|value| value - i128::from(centre))
         }
-        What::Squares { grid, centre } => {
+        Summand::Squares { grid, centre } => {
             assert!(grid.step == 1.0);
             sum(&|value| (value - i128::from(centre)).pow(2))
         }
@@ -95,7 +95,7 @@ fn truth(name: &str, rows: i128) -> f64 {
 
 /// Whether a count's noise is so small that it is seen to be whole numbers.
 fn has_small_noise(plan: &SqlPlan) -> bool {
-    plan.private.noises.iter().any(|noise| Law::of(noise).deviation < SMALL)
+    plan.private.noises.iter().any(|noise| NoiseLaw::of(noise).deviation < SMALL)
 }
 
 /// As they are published: 500 groups of the same rows each, as the rows of one answer. Intervals cover 95% or more (how exactly, [`super::super::region`] tests
@@ -115,7 +115,7 @@ fn intervals_cover_whatever_the_group_and_whatever_is_computed() {
                     exact.iter().zip(&plan.private.noises).map(|(sum, noise)| noise.add_to_wide(*sum, &mut bits));
                 NoisyCell { sums: sums.collect(), quantiles: Vec::new() }
             };
-            let noisy = Noisy { keys: vec![Vec::new(); runs], cells: (0..runs).map(draw).collect() };
+            let noisy = NoisyIntegers { keys: vec![Vec::new(); runs], cells: (0..runs).map(draw).collect() };
             let found = answers(&plan.cut, &noisy, &plan.private).unwrap();
             for (column, (name, _, has_steps)) in found.columns.iter().zip(COLUMNS) {
                 // One row has no deviation.
@@ -155,7 +155,7 @@ fn only(sql: &str, sums: &[i128]) -> Uncertainty {
     let (folder, project) = sample();
     let plan = SqlPlan::new(sql, &Request::sql("test", sql, &"rho=0.02".parse().unwrap()).unwrap(), &project).unwrap();
     let cells = vec![NoisyCell { sums: sums.to_vec(), quantiles: Vec::new() }];
-    let noisy = Noisy { keys: vec![Vec::new()], cells };
+    let noisy = NoisyIntegers { keys: vec![Vec::new()], cells };
     assert_eq!(plan.private.noises.len(), sums.len(), "{sql}");
     let unsure = uncertainties(&plan.cut, &noisy, &plan.private, Backend::empty().unwrap()).unwrap();
     drop(folder);
@@ -306,7 +306,7 @@ fn what_is_made_of_owners_holds_given_that_the_key_is_shown() {
         for number in [1i128, 2, 3, 5, 8, 12, 20, 40] {
             // Each owner brings 3.
             let exact = plan.cut.query.measures.iter().map(|one| match one.what {
-                What::Steps { centre, .. } => number * (3 - i128::from(centre)),
+                Summand::Steps { centre, .. } => number * (3 - i128::from(centre)),
                 _ => number,
             });
             let exact: Vec<i128> = exact.collect();
@@ -319,7 +319,7 @@ fn what_is_made_of_owners_holds_given_that_the_key_is_shown() {
                 continue;
             }
             let keys = vec![vec![datafusion::common::ScalarValue::from("a")]; cells.len()];
-            let noisy = Noisy { keys, cells };
+            let noisy = NoisyIntegers { keys, cells };
             let all = uncertainties(&plan.cut, &noisy, &plan.private, Backend::empty().unwrap()).unwrap();
             let n = number as f64;
             let truths = [n, -2.0 * n, 4.0 * n, 0.75 * n - n, 3.0 * n * n];
@@ -356,7 +356,7 @@ fn what_passed_a_threshold_is_certain_only_where_luck_is_not_seen() {
         NoisyCell { sums, quantiles: Vec::new() }
     };
     let keys = vec![vec![datafusion::common::ScalarValue::from("a")]; far.len()];
-    let noisy = Noisy { keys, cells: far.iter().map(cell).collect() };
+    let noisy = NoisyIntegers { keys, cells: far.iter().map(cell).collect() };
     let all = uncertainties(&plan.cut, &noisy, &plan.private, Backend::empty().unwrap()).unwrap();
     for (place, unsure) in all.iter().flatten().enumerate() {
         for (one, far) in unsure.rows.iter().zip(&far) {

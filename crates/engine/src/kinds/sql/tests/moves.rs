@@ -8,21 +8,21 @@ use scumble::event::{Event, Word};
 use scumble::loss::Loss;
 
 /// The largest part of each scope's claim (in L1) that a pair reaches.
-type Reached = BTreeMap<Scope, f64>;
+type ClaimShares = BTreeMap<Scope, f64>;
 
 /// Compares every pair of the owner's `versions`, beside the rows of others: no measure may move by more than its event says.
-fn check(project: &str, sql: &'static str, header: &str, others: &[&str], versions: &[Vec<String>]) -> Reached {
-    let tiny = Tiny::new(project, sql);
+fn check(project: &str, sql: &'static str, header: &str, others: &[&str], versions: &[Vec<String>]) -> ClaimShares {
+    let tiny = TinyTables::new(project, sql);
     let request = Request::sql("test", sql, &"epsilon=1,delta=0.01".parse().unwrap()).unwrap();
     let plan = SqlPlan::new(sql, &request, &tiny.project).unwrap();
     let table = |rows: &Vec<String>| {
         let all: Vec<String> = others.iter().map(|row| row.to_string()).chain(rows.iter().cloned()).collect();
         tiny.cells(header, &all)
     };
-    let tables: Vec<Cells> = versions.iter().map(table).collect();
+    let tables: Vec<CellsByText> = versions.iter().map(table).collect();
     let together = crate::sql::analyse::sensitivity::together(&plan.cut.query).unwrap().unwrap();
     let mut whole = 0.0f64;
-    let mut reached = Reached::new();
+    let mut reached = ClaimShares::new();
     for (left, here) in versions.iter().zip(&tables) {
         for (right, there) in versions.iter().zip(&tables) {
             for scope in scopes(header, left, right) {
@@ -50,13 +50,13 @@ fn check(project: &str, sql: &'static str, header: &str, others: &[&str], versio
 
 /// The same of all measures at once: the largest of a cell, in units of what one owner adds, over all cells.
 fn part_of_joint_claim(
-    together: &crate::sql::analyse::sensitivity::Together,
+    together: &crate::sql::analyse::sensitivity::JointMoves,
     scope: &Scope,
-    left: &Cells,
-    right: &Cells,
+    left: &CellsByText,
+    right: &CellsByText,
 ) -> f64 {
     let keys: std::collections::BTreeSet<&String> = left.keys().chain(right.keys()).collect();
-    let of = |cells: &Cells, key: &String, measure: usize| cells.get(key).map_or(0, |cell| cell.sums[measure]);
+    let of = |cells: &CellsByText, key: &String, measure: usize| cells.get(key).map_or(0, |cell| cell.sums[measure]);
     let norm = |key: &String| {
         let moved =
             |(measure, bound): (usize, &f64)| (of(left, key, measure) - of(right, key, measure)).abs() as f64 / bound;
@@ -93,9 +93,9 @@ fn scopes(header: &str, left: &[String], right: &[String]) -> Vec<Scope> {
 }
 
 /// By how much of what its event says a measure moves, in L1 or in squared L2, whichever is more; infinite where it must not move.
-fn part_of_claim(plan: &SqlPlan, measure: usize, scope: &Scope, left: &Cells, right: &Cells) -> f64 {
+fn part_of_claim(plan: &SqlPlan, measure: usize, scope: &Scope, left: &CellsByText, right: &CellsByText) -> f64 {
     let keys: std::collections::BTreeSet<&String> = left.keys().chain(right.keys()).collect();
-    let of = |cells: &Cells, key: &String| cells.get(key).map_or(0, |cell| cell.sums[measure]);
+    let of = |cells: &CellsByText, key: &String| cells.get(key).map_or(0, |cell| cell.sums[measure]);
     let moved: Vec<f64> = keys.into_iter().map(|key| (of(left, key) - of(right, key)).abs() as f64).collect();
     let (sum, squares) = (moved.iter().sum::<f64>(), moved.iter().map(|by| by * by).sum::<f64>());
     if sum == 0.0 {
@@ -256,7 +256,7 @@ x = {{ type = "int", lower = -1, upper = 2 }}
 "#,
         2 * each
     );
-    let tiny = Tiny::new(&project, sql);
+    let tiny = TinyTables::new(&project, sql);
     let request = Request::sql("test", sql, &"epsilon=4".parse().unwrap()).unwrap();
     let plan = SqlPlan::new(sql, &request, &tiny.project).unwrap();
     let fillings: &[&[i32]] = if each == 1 { &[&[-1], &[2]] } else { &[&[2], &[-1, -1], &[2, 2]] };
@@ -267,7 +267,7 @@ x = {{ type = "int", lower = -1, upper = 2 }}
             versions.push([rows(one, first), rows(other, second)].concat());
         }
     }
-    let tables: Vec<Cells> = versions.iter().map(|rows| tiny.cells("o,k,x", rows)).collect();
+    let tables: Vec<CellsByText> = versions.iter().map(|rows| tiny.cells("o,k,x", rows)).collect();
     let mut moves: BTreeMap<Scope, std::collections::BTreeSet<Vec<Vec<i64>>>> = BTreeMap::new();
     for (left, here) in versions.iter().zip(&tables) {
         for (right, there) in versions.iter().zip(&tables) {
@@ -289,8 +289,8 @@ x = {{ type = "int", lower = -1, upper = 2 }}
 }
 
 /// By how much each cell of a measure moves, in order.
-fn moved(measure: usize, here: &Cells, there: &Cells) -> Vec<i64> {
-    let of = |cells: &Cells, key: &str| cells.get(key).map_or(0, |cell| cell.sums[measure]);
+fn moved(measure: usize, here: &CellsByText, there: &CellsByText) -> Vec<i64> {
+    let of = |cells: &CellsByText, key: &str| cells.get(key).map_or(0, |cell| cell.sums[measure]);
     let keys: std::collections::BTreeSet<&String> = here.keys().chain(there.keys()).collect();
     let mut all: Vec<i64> = keys.iter().map(|key| (of(here, key) - of(there, key)).unsigned_abs() as i64).collect();
     all.sort_unstable();
@@ -331,7 +331,7 @@ x = { type = "int", lower = -1, upper = 1 }
 y = { type = "int", lower = -1, upper = 1 }
 "#;
     let sql = "SELECT k, SUM(x) AS s, SUM(y) AS u FROM t GROUP BY k";
-    let tiny = Tiny::new(project, sql);
+    let tiny = TinyTables::new(project, sql);
     let request = Request::sql("test", sql, &"epsilon=4".parse().unwrap()).unwrap();
     let plan = SqlPlan::new(sql, &request, &tiny.project).unwrap();
     let together = crate::sql::analyse::sensitivity::together(&plan.cut.query).unwrap().unwrap();
@@ -342,7 +342,7 @@ y = { type = "int", lower = -1, upper = 1 }
             versions.push(vec![format!("1,{one},{first}"), format!("1,{other},{second}")]);
         }
     }
-    let tables: Vec<Cells> = versions.iter().map(|rows| tiny.cells("o,k,x,y", rows)).collect();
+    let tables: Vec<CellsByText> = versions.iter().map(|rows| tiny.cells("o,k,x,y", rows)).collect();
     // With this scale a move of one owner in one cell costs ε = ½.
     let (scale, unit) = (2.0, 0.5);
     let event = Event::pure(Epsilon::new(unit).unwrap()).moving(together.moves.clone());
@@ -350,7 +350,8 @@ y = { type = "int", lower = -1, upper = 1 }
     for (left, here) in versions.iter().zip(&tables) {
         for (right, there) in versions.iter().zip(&tables) {
             let keys: std::collections::BTreeSet<&String> = here.keys().chain(there.keys()).collect();
-            let of = |cells: &Cells, key: &String, measure: usize| cells.get(key).map_or(0, |cell| cell.sums[measure]);
+            let of =
+                |cells: &CellsByText, key: &String, measure: usize| cells.get(key).map_or(0, |cell| cell.sums[measure]);
             let by = |key: &String, measure| (of(here, key, measure) - of(there, key, measure)) as i64;
             let mut moved: Vec<(i64, i64)> = keys.into_iter().map(|key| (by(key, 0).abs(), by(key, 1).abs())).collect();
             moved.sort_unstable();

@@ -4,7 +4,7 @@ use super::*;
 
 fn cost(plan: &SqlPlan, scope: &Scope) -> f64 {
     let delta = Exact::from_f64(1e-5).unwrap();
-    Spent::of(&plan.events, scope).unwrap().epsilon(&delta).unwrap().to_f64_up()
+    Odometer::of(&plan.events, scope).unwrap().epsilon(&delta).unwrap().to_f64_up()
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn check_all_neighbours(
     attributes: &[&str],
     slack: f64,
 ) {
-    let tiny = Tiny::new(project, sql);
+    let tiny = TinyTables::new(project, sql);
     let request = Request::sql("test", sql, &"epsilon=1".parse().unwrap()).unwrap();
     let plan = SqlPlan::new(sql, &request, &tiny.project).unwrap();
     let columns: Vec<&str> = header.split(',').collect();
@@ -40,7 +40,7 @@ fn check_all_neighbours(
     let with = |row: &str| tiny.cells(header, &[rest.clone(), vec![row.to_string()]].concat());
     let all: Vec<_> = rows.iter().map(|row| with(row)).collect();
     let without = tiny.cells(header, &rest);
-    let claim = |scope: &Scope| Spent::of(&plan.events, scope).unwrap().epsilon(&Exact::zero()).unwrap().to_f64_up();
+    let claim = |scope: &Scope| Odometer::of(&plan.events, scope).unwrap().epsilon(&Exact::zero()).unwrap().to_f64_up();
     let mut worst = BTreeMap::new();
     let mut seen = |scope: Scope, loss: f64| {
         let claimed = claim(&scope);
@@ -125,10 +125,10 @@ x = { type = "int", lower = 0, upper = 3 }
 }
 
 fn check_all_owners(project: &str, sql: &'static str, slack: f64) {
-    let tiny = Tiny::new(project, sql);
+    let tiny = TinyTables::new(project, sql);
     let request = Request::sql("test", sql, &"epsilon=1".parse().unwrap()).unwrap();
     let plan = SqlPlan::new(sql, &request, &tiny.project).unwrap();
-    let claim = |scope: &Scope| Spent::of(&plan.events, scope).unwrap().epsilon(&Exact::zero()).unwrap().to_f64_up();
+    let claim = |scope: &Scope| Odometer::of(&plan.events, scope).unwrap().epsilon(&Exact::zero()).unwrap().to_f64_up();
     let others = ["2,a,1", "2,b,3", "3,c,2"].map(str::to_string).to_vec();
     // One owner's tables: up to four rows out of a few, in every combination.
     let choices = ["1,a,0", "1,a,3", "1,b,3", "1,c,1", "1,d,3"];

@@ -7,7 +7,7 @@ use super::*;
 use scumble::loss::Loss;
 
 /// A pair of laws as (probability under the one, under the other) for outcomes of equal ratio.
-type Pair = Vec<(f64, f64)>;
+type LawPair = Vec<(f64, f64)>;
 
 /// The noise's probabilities, except for a mass below 1e-13.
 fn mass(noise: &Noise) -> Vec<(i128, f64)> {
@@ -28,14 +28,14 @@ fn mass(noise: &Noise) -> Vec<(i128, f64)> {
 }
 
 /// Noisy numbers that are given instead of drawn.
-struct Told<'a>(std::slice::Iter<'a, i128>);
+struct ScriptedNoise<'a>(std::slice::Iter<'a, i128>);
 
-impl Chance for Told<'_> {
+impl Chance for ScriptedNoise<'_> {
     fn noised(&mut self, _: &Noise, _: i128) -> i128 {
         *self.0.next().unwrap()
     }
 
-    fn noised_jointly(&mut self, _: &Joint, _: Vec<i128>) -> Vec<i128> {
+    fn noised_jointly(&mut self, _: &JointNoise, _: Vec<i128>) -> Vec<i128> {
         unreachable!("keys that are not public have noise for each number")
     }
 
@@ -49,14 +49,14 @@ impl Chance for Told<'_> {
 }
 
 /// Notes with which probability a key is published, where only keys are.
-struct Noted(f64);
+struct PublicationProbe(f64);
 
-impl Chance for Noted {
+impl Chance for PublicationProbe {
     fn noised(&mut self, _: &Noise, _: i128) -> i128 {
         panic!("no number is published")
     }
 
-    fn noised_jointly(&mut self, _: &Joint, _: Vec<i128>) -> Vec<i128> {
+    fn noised_jointly(&mut self, _: &JointNoise, _: Vec<i128>) -> Vec<i128> {
         panic!("no number is published")
     }
 
@@ -71,17 +71,17 @@ impl Chance for Noted {
 }
 
 /// Whether the code that releases publishes a key with these noisy measures.
-fn is_published(plan: &SqlPlan, cell: &crate::sql::execute::cell::Cell, noisy: &[i128]) -> bool {
+fn is_published(plan: &SqlPlan, cell: &crate::sql::execute::cell::ExactCell, noisy: &[i128]) -> bool {
     let one = crate::sql::execute::integers::Integers { keys: vec![Vec::new()], cells: vec![cell.clone()] };
-    !noised(&plan.cut, one, &plan.private, &mut Told(noisy.iter())).cells.is_empty()
+    !noised(&plan.cut, one, &plan.private, &mut ScriptedNoise(noisy.iter())).cells.is_empty()
 }
 
 /// What is published of a key: nothing, or its noisy measures.
-fn law(plan: &SqlPlan, cell: Option<&crate::sql::execute::cell::Cell>) -> BTreeMap<Option<Vec<i128>>, f64> {
+fn law(plan: &SqlPlan, cell: Option<&crate::sql::execute::cell::ExactCell>) -> BTreeMap<Option<Vec<i128>>, f64> {
     let Some(cell) = cell else { return BTreeMap::from([(None, 1.0)]) };
     if plan.private.selection.is_some() {
         let one = crate::sql::execute::integers::Integers { keys: vec![Vec::new()], cells: vec![cell.clone()] };
-        let mut noted = Noted(0.0);
+        let mut noted = PublicationProbe(0.0);
         let shown = noised(&plan.cut, one, &plan.private, &mut noted);
         return BTreeMap::from([(Some(shown.cells[0].sums.clone()), noted.0), (None, 1.0 - noted.0)]);
     }
@@ -110,9 +110,9 @@ fn law(plan: &SqlPlan, cell: Option<&crate::sql::execute::cell::Cell>) -> BTreeM
 
 fn pair(
     plan: &SqlPlan,
-    left: Option<&crate::sql::execute::cell::Cell>,
-    right: Option<&crate::sql::execute::cell::Cell>,
-) -> Pair {
+    left: Option<&crate::sql::execute::cell::ExactCell>,
+    right: Option<&crate::sql::execute::cell::ExactCell>,
+) -> LawPair {
     let (left, right) = (law(plan, left), law(plan, right));
     let outcomes: std::collections::BTreeSet<_> = left.keys().chain(right.keys()).collect();
     let of = |law: &BTreeMap<_, f64>, outcome| law.get(outcome).copied().unwrap_or(0.0);
@@ -120,7 +120,7 @@ fn pair(
 }
 
 /// Outcomes of one ratio (to 1e-9) together.
-fn merged(pairs: impl Iterator<Item = (f64, f64)>) -> Pair {
+fn merged(pairs: impl Iterator<Item = (f64, f64)>) -> LawPair {
     let mut by_ratio: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
     for (p, q) in pairs {
         let entry = by_ratio.entry(((p / q).ln() * 1e9).round() as i64).or_default();
@@ -129,7 +129,7 @@ fn merged(pairs: impl Iterator<Item = (f64, f64)>) -> Pair {
     by_ratio.into_values().collect()
 }
 
-fn all_keys(plan: &SqlPlan, left: &Cells, right: &Cells) -> Pair {
+fn all_keys(plan: &SqlPlan, left: &CellsByText, right: &CellsByText) -> LawPair {
     let keys: std::collections::BTreeSet<&String> = left.keys().chain(right.keys()).collect();
     let mut whole = vec![(1.0, 1.0)];
     for key in keys.into_iter().filter(|key| left.get(*key) != right.get(*key)) {
@@ -139,18 +139,18 @@ fn all_keys(plan: &SqlPlan, left: &Cells, right: &Cells) -> Pair {
     whole
 }
 
-fn delta(pair: &Pair, epsilon: f64) -> f64 {
+fn delta(pair: &LawPair, epsilon: f64) -> f64 {
     pair.iter().map(|(p, q)| (p - epsilon.exp() * q).max(0.0)).sum()
 }
 
 /// Compares every pair of the tables that `owned` rows make with `others`: those of one length differ in values only.
 fn check(project: &str, sql: &'static str, cost: &str, header: &str, others: &[&[&str]], owned: &[&[&str]]) {
-    let tiny = Tiny::new(project, sql);
+    let tiny = TinyTables::new(project, sql);
     let request = Request::sql("test", sql, &cost.parse().unwrap()).unwrap();
     let plan = SqlPlan::new(sql, &request, &tiny.project).unwrap();
     let selects = plan.private.threshold.is_some() || plan.private.selection.is_some();
     assert!(selects, "the keys of {sql} are public");
-    let own = Spent::of(&plan.events, &Scope::Person).unwrap().delta().to_f64();
+    let own = Odometer::of(&plan.events, &Scope::Person).unwrap().delta().to_f64();
     // A fraction above 1 would be a loss that is not claimed; one far below 1 at each δ, a claim that is loose.
     let mut tightest = [0.0f64; 2];
     for others in others {
@@ -158,12 +158,12 @@ fn check(project: &str, sql: &'static str, cost: &str, header: &str, others: &[&
             let rows: Vec<String> = others.iter().chain(rows.iter()).map(|row| row.to_string()).collect();
             tiny.cells(header, &rows)
         };
-        let all: Vec<Cells> = owned.iter().map(table).collect();
+        let all: Vec<CellsByText> = owned.iter().map(table).collect();
         for (i, left) in all.iter().enumerate() {
             for (j, right) in all.iter().enumerate() {
                 let presence = owned[i].is_empty() || owned[j].is_empty();
                 let scope = if presence { Scope::Presence } else { Scope::Person };
-                let spent = Spent::of(&plan.events, &scope).unwrap();
+                let spent = Odometer::of(&plan.events, &scope).unwrap();
                 let pair = all_keys(&plan, left, right);
                 let alone = spent.pure_sum().map(|epsilon| (epsilon, Exact::from_f64(own).unwrap()));
                 // From four times the keys' δ on (which is rounded up in its thirtieth place) the ledger's rule has an ε.
@@ -262,7 +262,7 @@ fn keys_alone_take_fewer_owners() {
     let sql = "SELECT DISTINCT k FROM t";
     let mut fewer = 0;
     for project in [ROWS, OWNED] {
-        let tiny = Tiny::new(project, sql);
+        let tiny = TinyTables::new(project, sql);
         for cost in ["epsilon=1,delta=1e-6", "epsilon=0.1,delta=1e-9", "epsilon=3,delta=1e-3"] {
             let priced = |sql: &str| {
                 let request = Request::sql("test", sql, &cost.parse().unwrap()).unwrap();
@@ -286,18 +286,18 @@ fn keys_alone_take_fewer_owners() {
 #[test]
 fn groups_are_within_the_claim() {
     let sql = "SELECT k, COUNT(*) AS n FROM t GROUP BY k";
-    let tiny = Tiny::new(ROWS, sql);
+    let tiny = TinyTables::new(ROWS, sql);
     for (cost, exceeds) in
         [("epsilon=5,delta=0.008", true), ("epsilon=1,delta=0.01", false), ("rho=0.2,delta=1e-4", false)]
     {
         let request = Request::sql("test", sql, &cost.parse().unwrap()).unwrap();
         let plan = SqlPlan::new(sql, &request, &tiny.project).unwrap();
-        let one = Spent::of(&plan.events, &Scope::Presence).unwrap().delta().to_f64();
+        let one = Odometer::of(&plan.events, &Scope::Presence).unwrap().delta().to_f64();
         let mut beyond = 0.0f64;
         for size in [2u32, 3] {
             for (scope, members) in [(Scope::Presence, leaving(size)), (Scope::Person, changing(size))] {
                 let group = scope.group(size.try_into().unwrap());
-                let counted = Spent::of(&plan.events, &group).unwrap();
+                let counted = Odometer::of(&plan.events, &group).unwrap();
                 let loss = Loss::of(&plan.events, &group).unwrap();
                 let tightest = group_claims(&tiny, &plan, &members, &counted, &loss);
                 // Thresholds are whole numbers: with little Laplace noise, new keys show far less than they may. Gaussian noise is claimed by its
@@ -342,7 +342,7 @@ fn changing(size: u32) -> Vec<(Vec<String>, Vec<String>)> {
     all
 }
 
-fn pairs(tiny: &Tiny, plan: &SqlPlan, tables: &[(Vec<String>, Vec<String>)]) -> Vec<Pair> {
+fn pairs(tiny: &TinyTables, plan: &SqlPlan, tables: &[(Vec<String>, Vec<String>)]) -> Vec<LawPair> {
     let cells = |rows: &Vec<String>| tiny.cells("k,x", rows);
     let both = tables.iter().map(|(one, other)| (cells(one), cells(other)));
     both.flat_map(|(one, other)| [all_keys(plan, &one, &other), all_keys(plan, &other, &one)]).collect()
@@ -350,10 +350,10 @@ fn pairs(tiny: &Tiny, plan: &SqlPlan, tables: &[(Vec<String>, Vec<String>)]) -> 
 
 /// The largest share of a claimed δ that some pair of tables reaches.
 fn group_claims(
-    tiny: &Tiny,
+    tiny: &TinyTables,
     plan: &SqlPlan,
     tables: &[(Vec<String>, Vec<String>)],
-    counted: &Spent,
+    counted: &Odometer,
     loss: &Loss,
 ) -> f64 {
     let own = counted.delta().to_f64();

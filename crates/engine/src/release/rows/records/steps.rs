@@ -1,8 +1,9 @@
 //! Numbers with fractions, dates and times as attributes: public steps of equal width between the declared bounds. Whoever counts them may join neighbouring steps to bins of about
 //! equal mass by their noisy counts, which are private quantiles.
 
-use super::{Cell, RowsResult, unexpected};
+use super::{Cell, unexpected};
 use crate::calendar::{shown_day, shown_moment};
+use crate::error::DataFusionResult;
 use crate::project::Domain;
 use datafusion::arrow::array::{ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{ArrowPrimitiveType, Date32Type, Float64Type, Int64Type, TimestampNanosecondType};
@@ -14,20 +15,20 @@ const SECOND: i64 = 1_000_000_000;
 /// The steps of one column.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Steps {
-    of: Of,
+    of: StepKind,
     number: u32,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Of {
+enum StepKind {
     /// From here on, so wide; a step is shown by its middle, or by its beginning where it is one value of the column's own grid.
     Fractions { lower: f64, width: f64, shown: f64 },
     /// Whole numbers, days or nanoseconds.
-    Whole { lower: i64, width: i64, unit: Unit },
+    Whole { lower: i64, width: i64, unit: StepUnit },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Unit {
+enum StepUnit {
     One,
     Day,
     Nanosecond,
@@ -41,27 +42,27 @@ impl Steps {
                 let own = granularity.filter(|step| (upper - lower) / step < f64::from(MOST));
                 let (width, shown) = own.map_or(((upper - lower) / f64::from(MOST), 0.5), |step| (step, 0.0));
                 if width <= 0.0 {
-                    return Some(Self { of: Of::Fractions { lower: *lower, width: 1.0, shown: 0.0 }, number: 1 });
+                    return Some(Self { of: StepKind::Fractions { lower: *lower, width: 1.0, shown: 0.0 }, number: 1 });
                 }
                 let number = if own.is_some() { ((upper - lower) / width).round() as u32 + 1 } else { MOST };
-                Some(Self { of: Of::Fractions { lower: *lower, width, shown }, number })
+                Some(Self { of: StepKind::Fractions { lower: *lower, width, shown }, number })
             }
-            Domain::Int { bounds: Some(bounds) } => Some(Self::whole(*bounds, 1, Unit::One)),
-            Domain::Date { bounds: Some(bounds) } => Some(Self::whole(*bounds, 1, Unit::Day)),
-            Domain::Timestamp { bounds: Some(bounds), .. } => Some(Self::whole(*bounds, SECOND, Unit::Nanosecond)),
+            Domain::Int { bounds: Some(bounds) } => Some(Self::whole(*bounds, 1, StepUnit::One)),
+            Domain::Date { bounds: Some(bounds) } => Some(Self::whole(*bounds, 1, StepUnit::Day)),
+            Domain::Timestamp { bounds: Some(bounds), .. } => Some(Self::whole(*bounds, SECOND, StepUnit::Nanosecond)),
             _ => None,
         }
     }
 
     /// Steps that are a multiple of `least` wide.
-    fn whole((lower, upper): (i64, i64), least: i64, unit: Unit) -> Self {
+    fn whole((lower, upper): (i64, i64), least: i64, unit: StepUnit) -> Self {
         let range = i128::from(upper) - i128::from(lower) + 1;
         let steps = (range + i128::from(least) - 1) / i128::from(least);
         let factor = (steps + i128::from(MOST) - 1) / i128::from(MOST);
         // Below 2⁶³: it is a 1024th of the range, about.
         let width = i64::try_from(factor * i128::from(least)).unwrap_or(i64::MAX);
         let number = (range + i128::from(width) - 1) / i128::from(width);
-        Self { of: Of::Whole { lower, width, unit }, number: number as u32 }
+        Self { of: StepKind::Whole { lower, width, unit }, number: number as u32 }
     }
 
     /// How many there are.
@@ -70,9 +71,9 @@ impl Steps {
     }
 
     /// The step of each value of a column.
-    pub fn codes(&self, array: &ArrayRef, missing: u32) -> RowsResult<Vec<u32>> {
+    pub fn codes(&self, array: &ArrayRef, missing: u32) -> DataFusionResult<Vec<u32>> {
         match self.of {
-            Of::Fractions { lower, width, shown } => {
+            StepKind::Fractions { lower, width, shown } => {
                 let numbers = array.as_primitive_opt::<Float64Type>().ok_or_else(|| unexpected(array))?;
                 let code = |value: f64| {
                     let step = ((value - lower) / width + 0.5 - shown).floor();
@@ -80,17 +81,19 @@ impl Steps {
                 };
                 Ok(numbers.iter().map(|value| value.map_or(missing, code)).collect())
             }
-            Of::Whole { unit: Unit::One, .. } => self.whole_codes::<Int64Type>(array, missing),
-            Of::Whole { unit: Unit::Day, .. } => self.whole_codes::<Date32Type>(array, missing),
-            Of::Whole { unit: Unit::Nanosecond, .. } => self.whole_codes::<TimestampNanosecondType>(array, missing),
+            StepKind::Whole { unit: StepUnit::One, .. } => self.whole_codes::<Int64Type>(array, missing),
+            StepKind::Whole { unit: StepUnit::Day, .. } => self.whole_codes::<Date32Type>(array, missing),
+            StepKind::Whole { unit: StepUnit::Nanosecond, .. } => {
+                self.whole_codes::<TimestampNanosecondType>(array, missing)
+            }
         }
     }
 
-    fn whole_codes<T: ArrowPrimitiveType>(&self, array: &ArrayRef, missing: u32) -> RowsResult<Vec<u32>>
+    fn whole_codes<T: ArrowPrimitiveType>(&self, array: &ArrayRef, missing: u32) -> DataFusionResult<Vec<u32>>
     where
         T::Native: Into<i128>,
     {
-        let Of::Whole { lower, width, .. } = self.of else { return Err(unexpected(array)) };
+        let StepKind::Whole { lower, width, .. } = self.of else { return Err(unexpected(array)) };
         let numbers = array.as_primitive_opt::<T>().ok_or_else(|| unexpected(array))?;
         let code = |value: T::Native| {
             let step = (value.into() - i128::from(lower)).div_euclid(i128::from(width));
@@ -106,18 +109,18 @@ impl Steps {
 
     fn cell(&self, step: u32) -> Cell {
         match self.of {
-            Of::Fractions { lower, width, shown } => {
+            StepKind::Fractions { lower, width, shown } => {
                 let value = lower + (f64::from(step) + shown) * width;
                 // 0.3 rather than 0.30000000000000004.
                 Cell::Number(format!("{value:.12e}").parse().unwrap_or(value))
             }
-            Of::Whole { lower, width, unit } => {
+            StepKind::Whole { lower, width, unit } => {
                 let first = i128::from(lower) + i128::from(step) * i128::from(width);
                 let middle = i64::try_from(first + i128::from((width - 1) / 2)).unwrap_or(i64::MAX);
                 match unit {
-                    Unit::One => Cell::Whole(i128::from(middle)),
-                    Unit::Day => Cell::Text(shown_day(middle).into()),
-                    Unit::Nanosecond => Cell::Text(shown_moment(middle.div_euclid(SECOND) * SECOND).into()),
+                    StepUnit::One => Cell::Whole(i128::from(middle)),
+                    StepUnit::Day => Cell::Text(shown_day(middle).into()),
+                    StepUnit::Nanosecond => Cell::Text(shown_moment(middle.div_euclid(SECOND) * SECOND).into()),
                 }
             }
         }

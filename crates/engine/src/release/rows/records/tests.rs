@@ -46,7 +46,7 @@ fn read(before: &str, after: &str, rows_per_owner: usize) -> [Vec<(u32, u32)>; 2
 
 /// The records in the order in which their owners are in a text: they come in another, which the key decides.
 fn in_order(text: &str, records: Vec<(u32, u32)>, backend: &Backend) -> Vec<(u32, u32)> {
-    let (mut seen, mut owned) = (HashMap::new(), Owned::new(KEY, 1, &backend.memory).unwrap());
+    let (mut seen, mut owned) = (HashMap::new(), RowsByOwner::new(KEY, 1, &backend.memory).unwrap());
     for owner in text.lines().skip(1).filter_map(|line| line.split(',').next()) {
         let new = seen.len() as i64;
         owned.push(Name::Text(owner.as_bytes()), std::iter::once(*seen.entry(owner).or_insert(new))).unwrap();
@@ -68,7 +68,7 @@ fn texts_are_read_in_every_form_and_another_type_is_no_panic() {
     ];
     for form in &forms {
         assert_eq!(texts(form).unwrap(), list);
-        assert_eq!(owners(form).unwrap()[2], Some(Owner::Text("a text of more than twelve bytes".into())));
+        assert_eq!(owners(form).unwrap()[2], Some(OwnerId::Text("a text of more than twelve bytes".into())));
     }
     let numbers: ArrayRef = std::sync::Arc::new(Float64Array::from(vec![1.0]));
     assert!(texts(&numbers).is_err() && owners(&numbers).is_err());

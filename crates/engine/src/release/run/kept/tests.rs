@@ -6,7 +6,7 @@ use crate::project::keys::{OF_ATTACKER, OF_GRAPH, OF_LAYOUT, OF_TABLE, TYPES, of
 use std::collections::BTreeSet;
 
 /// What is said of a key, and something else that may be said of it.
-struct Case {
+struct KeyCase {
     key: &'static str,
     table: String,
     other: String,
@@ -15,34 +15,34 @@ struct Case {
 /// A table with an owner and one column.
 const VISITS: &str = "source = 'a.csv'\nowner = 'id'\nmax_rows_per_owner = 3\ncolumns = { x = { type = 'bool' } }\n";
 
-fn of_table_with(key: &'static str, lines: [&str; 2]) -> Case {
+fn of_table_with(key: &'static str, lines: [&str; 2]) -> KeyCase {
     let [table, other] = lines.map(|line| format!("{VISITS}{line}\n"));
-    Case { key, table, other }
+    KeyCase { key, table, other }
 }
 
 /// The lines of the usual table, in which one text takes the place of another.
-fn replaced(key: &'static str, from: &str, to: &str) -> Case {
-    Case { key, table: VISITS.to_string(), other: VISITS.replace(from, to) }
+fn replaced(key: &'static str, from: &str, to: &str) -> KeyCase {
+    KeyCase { key, table: VISITS.to_string(), other: VISITS.replace(from, to) }
 }
 
-fn of_columns(key: &'static str, columns: [&str; 2]) -> Case {
+fn of_columns(key: &'static str, columns: [&str; 2]) -> KeyCase {
     let [table, other] = columns.map(|column| format!("source = 'a.csv'\ncolumns = {{ x = {{ {column} }} }}\n"));
-    Case { key, table, other }
+    KeyCase { key, table, other }
 }
 
-fn of_graphs(key: &'static str, graphs: [&str; 2]) -> Case {
+fn of_graphs(key: &'static str, graphs: [&str; 2]) -> KeyCase {
     let columns = "a = { type = 'int' }, b = { type = 'int' }, c = { type = 'int' }";
     let [table, other] =
         graphs.map(|graph| format!("source = 'a.csv'\ncolumns = {{ {columns} }}\ngraph = {{ {graph} }}\n"));
-    Case { key, table, other }
+    KeyCase { key, table, other }
 }
 
-fn table_cases() -> Vec<Case> {
+fn table_cases() -> Vec<KeyCase> {
     let plain = "source = 'a.csv'\ncolumns = { x = { type = 'bool' } }\n";
     vec![
         replaced("source", "a.csv", "b.csv"),
         replaced("owner", "'id'", "'household'"),
-        Case { key: "public", table: plain.to_string(), other: format!("{plain}public = true\n") },
+        KeyCase { key: "public", table: plain.to_string(), other: format!("{plain}public = true\n") },
         replaced("max_rows_per_owner", "= 3", "= 4"),
         of_table_with("max_groups_per_owner", ["max_groups_per_owner = 1", "max_groups_per_owner = 2"]),
         of_table_with("max_rows_per_group", ["max_rows_per_group = 1", "max_rows_per_group = 2"]),
@@ -52,7 +52,7 @@ fn table_cases() -> Vec<Case> {
     ]
 }
 
-fn layout_cases() -> Vec<Case> {
+fn layout_cases() -> Vec<KeyCase> {
     vec![
         of_table_with("separator", ["", "separator = ';'"]),
         of_table_with("decimal", ["separator = ';'", "separator = ';'\ndecimal = ','"]),
@@ -64,7 +64,7 @@ fn layout_cases() -> Vec<Case> {
     ]
 }
 
-fn graph_cases() -> Vec<Case> {
+fn graph_cases() -> Vec<KeyCase> {
     let usual = "from = 'a', to = 'b', vertices = 10";
     vec![
         of_graphs("from", [usual, "from = 'c', to = 'b', vertices = 10"]),
@@ -74,7 +74,7 @@ fn graph_cases() -> Vec<Case> {
 }
 
 /// The cases of a type's keys.
-fn column_cases(of: &str) -> Vec<Case> {
+fn column_cases(of: &str) -> Vec<KeyCase> {
     match of {
         "int" => vec![
             of_columns("type", ["type = 'int'", "type = 'float'"]),
@@ -212,7 +212,7 @@ fn project(text: &str) -> Project {
 }
 
 /// Whether a release of a table that is declared otherwise is another request, or refused by the ledger.
-fn is_noticed(case: &Case) -> bool {
+fn is_noticed(case: &KeyCase) -> bool {
     let of = |lines: &String| {
         let project = project(&format!("[dataset.t]\n{lines}"));
         let table = project.tables["t"].clone();
@@ -226,7 +226,7 @@ fn is_noticed(case: &Case) -> bool {
 /// A key was added to the project file, and its answers were kept when it changed: twice, with `public_owners` and with `graph`.
 #[test]
 fn every_key_of_a_table_is_in_the_digest_or_in_the_ledger() {
-    let mut tables: Vec<(String, &[&str], Vec<Case>)> = vec![
+    let mut tables: Vec<(String, &[&str], Vec<KeyCase>)> = vec![
         ("[dataset]".to_string(), &OF_TABLE, table_cases()),
         ("the layout".to_string(), &OF_LAYOUT, layout_cases()),
         ("graph".to_string(), &OF_GRAPH, graph_cases()),

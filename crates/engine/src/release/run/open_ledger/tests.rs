@@ -1,6 +1,6 @@
 use super::*;
 use crate::budget::Budget;
-use crate::ledger::{About, Change, Proposal};
+use crate::ledger::{BudgetChange, Proposal, ReleaseContext};
 use crate::release::Runner;
 use crate::support::Folder;
 use scumble::noise::SecureSource;
@@ -50,7 +50,7 @@ fn charge(ledger: &mut Ledger, release: &str) -> Result<()> {
         request: None,
         events: Vec::new(),
         rule: serde_json::Value::Null,
-        about: About::default(),
+        about: ReleaseContext::default(),
     };
     ledger.reserve(&proposal, |_| Ok(())).map(drop)
 }
@@ -74,7 +74,7 @@ fn what_another_charges_is_seen_by_a_ledger_that_stays_open() {
     assert_eq!(other.verify().unwrap(), open.existing().unwrap().unwrap().head().unwrap());
     assert_eq!(other.charges().unwrap().len(), 5);
     let budget = Budget::default();
-    assert!(other.change_budget(&budget, "no limits", Change::Raise).is_err());
+    assert!(other.change_budget(&budget, "no limits", BudgetChange::Raise).is_err());
 }
 
 #[test]

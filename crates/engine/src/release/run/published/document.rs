@@ -98,13 +98,13 @@ struct DocumentRows {
 
 impl<'de> Deserialize<'de> for DocumentRows {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(List)
+        deserializer.deserialize_seq(RowListVisitor)
     }
 }
 
-struct List;
+struct RowListVisitor;
 
-impl<'de> Visitor<'de> for List {
+impl<'de> Visitor<'de> for RowListVisitor {
     type Value = DocumentRows;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,6 +1,6 @@
 //! The JSON file of a release, and the part of it that reports are made of, written and read.
 
-use crate::attackers::Counted;
+use crate::attackers::ReleasedStatistic;
 use crate::ledger::Pass;
 use crate::project::Request;
 use crate::release::floor::Floor;
@@ -22,7 +22,7 @@ pub(crate) struct ReportPart {
     #[serde(default, deserialize_with = "if_known")]
     pub drawn: Option<DrawnPart>,
     pub limits: Vec<Floor>,
-    pub counted: Counted,
+    pub counted: ReleasedStatistic,
 }
 
 /// A column of the answers.
@@ -71,7 +71,7 @@ pub(crate) fn release_document(
     pass: &Pass,
     answers: &Answers,
     limits: &[Floor],
-    counted: &Counted,
+    counted: &ReleasedStatistic,
 ) -> Value {
     json!(ReleaseDocument {
         release: &request.name,
@@ -84,7 +84,7 @@ pub(crate) fn release_document(
 }
 
 /// The part of these answers.
-pub(super) fn part(answers: &Answers, limits: &[Floor], counted: &Counted) -> ReportPart {
+pub(super) fn part(answers: &Answers, limits: &[Floor], counted: &ReleasedStatistic) -> ReportPart {
     let column = |column: &AnswerColumn| ColumnPart { name: column.name.clone(), noisy: column.uncertainty.is_some() };
     let details = &answers.details;
     ReportPart {

@@ -50,14 +50,14 @@ fn a_release_is_read_back_as_it_was_written() {
         about: "at ε = 1".to_string(),
     }];
     for counted in [
-        Counted::Other("why not".into()),
-        Counted::Rows { table: "t".to_string(), statistic: Statistic::Count, noise: AddedNoise::None },
-        Counted::Rows {
+        ReleasedStatistic::Other("why not".into()),
+        ReleasedStatistic::Rows { table: "t".to_string(), statistic: Statistic::Count, noise: AddedNoise::None },
+        ReleasedStatistic::Rows {
             table: "t".to_string(),
             statistic: Statistic::Histogram(3),
             noise: AddedNoise::Geometric(Ratio::new(0.3).unwrap()),
         },
-        Counted::Rows {
+        ReleasedStatistic::Rows {
             table: "t".to_string(),
             statistic: Statistic::Histogram(3),
             noise: AddedNoise::DiscreteGaussian(Sigma::new(0.1).unwrap()),

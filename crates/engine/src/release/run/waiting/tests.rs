@@ -34,13 +34,13 @@ fn visits(towns: u64) -> String {
 
 /// Whose release, on which machine, and with noise of which source.
 #[derive(Default)]
-struct Try {
+struct ReleaseAttempt {
     machine: Option<Machine>,
     asker: Option<Asker>,
     seeded: bool,
 }
 
-impl Try {
+impl ReleaseAttempt {
     fn release(self, folder: &Folder, project: &Project) -> Result<u64> {
         let mut runner = Runner::new(project);
         runner.scarce = self.machine;
@@ -58,7 +58,7 @@ impl Try {
 }
 
 fn failed(folder: &Folder, project: &Project) {
-    let small = Try { machine: Some(SMALL), ..Try::default() };
+    let small = ReleaseAttempt { machine: Some(SMALL), ..ReleaseAttempt::default() };
     let sentence = small.release(folder, project).unwrap_err().to_string();
     assert!(sentence.contains("goes on with that charge"), "{sentence}");
 }
@@ -78,28 +78,28 @@ fn what_failed_goes_on_with_its_charge() {
     failed(&folder, &project);
     let before = charges(&project);
     assert!(before.len() == 1 && before[0].state == ChargeState::Reserved);
-    let refused = |what: Try, project: &Project| {
+    let refused = |what: ReleaseAttempt, project: &Project| {
         let error = what.release(&folder, project).unwrap_err();
         assert!(error.to_string().contains("budget"), "{error}");
     };
     // Somebody else, noise that is not private, another query, other rows.
     let asker = Asker { by: "ada".to_string(), limits: None, key: None };
-    refused(Try { asker: Some(asker), ..Try::default() }, &project);
-    refused(Try { seeded: true, ..Try::default() }, &project);
+    refused(ReleaseAttempt { asker: Some(asker), ..ReleaseAttempt::default() }, &project);
+    refused(ReleaseAttempt { seeded: true, ..ReleaseAttempt::default() }, &project);
     let other = folder.project(&PROJECT.replace("GROUP BY clinic", "WHERE clinic <> 'clinic 1' GROUP BY clinic"));
-    refused(Try::default(), &other);
+    refused(ReleaseAttempt::default(), &other);
     let project = folder.project(PROJECT);
     folder.write("visits.csv", &visits(14));
-    refused(Try::default(), &project);
+    refused(ReleaseAttempt::default(), &project);
     folder.write("visits.csv", &visits(13));
     assert_eq!(
         Runner::new(&project).goes_on_with(&Runner::new(&project).plan(&project.releases[0]).unwrap()).unwrap(),
         Some(before[0].sequence)
     );
-    assert_eq!(Try::default().release(&folder, &project).unwrap(), before[0].sequence);
+    assert_eq!(ReleaseAttempt::default().release(&folder, &project).unwrap(), before[0].sequence);
     let after = charges(&project);
     assert!(after.len() == 1 && matches!(after[0].state, ChargeState::Committed(_)));
-    refused(Try::default(), &project);
+    refused(ReleaseAttempt::default(), &project);
 }
 
 /// Two at work on one charge: what one of them has drawn is seen, and the other's is thrown away.
@@ -129,11 +129,11 @@ fn whoever_is_at_work_is_left_alone() {
     failed(&folder, &project);
     let at = charges(&project)[0].sequence;
     let work = ChargeLock::on(&project.ledger(), at);
-    let error = Try::default().release(&folder, &project).unwrap_err().to_string();
+    let error = ReleaseAttempt::default().release(&folder, &project).unwrap_err().to_string();
     assert!(error.contains("budget"), "{error}");
     drop(work);
     assert!(!folder.file("scumble.ledger.work").exists());
-    assert_eq!(Try::default().release(&folder, &project).unwrap(), at);
+    assert_eq!(ReleaseAttempt::default().release(&folder, &project).unwrap(), at);
     assert!(!folder.file("scumble.ledger.work").exists());
 }
 
@@ -145,9 +145,9 @@ fn what_was_published_last_is_kept() {
     let project = folder.project(&larger);
     failed(&folder, &project);
     let cheaper = folder.project(&larger.replace("cost = { epsilon = 1,", "cost = { epsilon = 0.5,"));
-    let between = Try::default().release(&folder, &cheaper).unwrap();
+    let between = ReleaseAttempt::default().release(&folder, &cheaper).unwrap();
     let project = folder.project(&larger);
-    let at = Try::default().release(&folder, &project).unwrap();
+    let at = ReleaseAttempt::default().release(&folder, &project).unwrap();
     assert!(at < between);
     let runner = Runner::new(&project);
     let planned = [runner.plan(&project.releases[0]).unwrap()];
@@ -163,7 +163,7 @@ fn a_ledger_that_was_put_back_does_not_know_the_head() {
     let project = folder.project(PROJECT);
     failed(&folder, &project);
     let copy = std::fs::read(project.ledger()).unwrap();
-    Try::default().release(&folder, &project).unwrap();
+    ReleaseAttempt::default().release(&folder, &project).unwrap();
     let shown: Value = serde_json::from_slice(&std::fs::read(folder.file("out/by clinic.json")).unwrap()).unwrap();
     let seen = shown["ledger_head"].as_str().unwrap().to_string();
     let known = || Ledger::open_existing(&project.ledger()).unwrap().unwrap().knows_head(&seen).unwrap();
@@ -172,6 +172,6 @@ fn a_ledger_that_was_put_back_does_not_know_the_head() {
     for end in ["-wal", "-shm"] {
         let _ = std::fs::remove_file(folder.file(&format!("scumble.ledger{end}")));
     }
-    Try::default().release(&folder, &project).unwrap();
+    ReleaseAttempt::default().release(&folder, &project).unwrap();
     assert!(!known());
 }

@@ -43,7 +43,7 @@ const TRUSTED: [&str; 3] =
 
 /// What went wrong, without a value in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum PostgresError {
     /// The server is not there, or is gone.
     Away,
     /// It is there and cannot be trusted or talked to, for this reason.
@@ -52,16 +52,16 @@ pub(crate) enum Trouble {
     Refused(String),
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for PostgresError {
     fn from(_: io::Error) -> Self {
         Self::Away
     }
 }
 
-type Outcome<T> = std::result::Result<T, Trouble>;
+type PostgresResult<T> = std::result::Result<T, PostgresError>;
 
 /// A row: texts, none for NULL.
-pub(crate) type Row = Vec<Option<String>>;
+pub(crate) type PostgresRow = Vec<Option<String>>;
 
 /// A connection that is logged in.
 pub(crate) struct Connection {
@@ -78,7 +78,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub fn open(server: &Server) -> Outcome<Self> {
+    pub fn open(server: &Server) -> PostgresResult<Self> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let wait = Duration::from_secs(server.timeout + GRACE);
         let left = Arc::new(AtomicU64::new(MOST_OF_LOG_IN));
@@ -87,9 +87,9 @@ impl Connection {
     }
 
     /// Runs one statement, or several without rows.
-    pub fn run(&mut self, sql: &str) -> Outcome<Vec<Row>> {
+    pub fn run(&mut self, sql: &str) -> PostgresResult<Vec<PostgresRow>> {
         self.left.store(self.most, Ordering::Relaxed);
-        let client = self.client.as_ref().ok_or(Trouble::Away)?;
+        let client = self.client.as_ref().ok_or(PostgresError::Away)?;
         self.runtime.block_on(within(self.wait, rows(client, sql)))
     }
 }
@@ -103,12 +103,12 @@ impl Drop for Connection {
 }
 
 /// What comes in time.
-async fn within<T>(wait: Duration, work: impl Future<Output = Outcome<T>>) -> Outcome<T> {
-    timeout(wait, work).await.unwrap_or(Err(Trouble::Away))
+async fn within<T>(wait: Duration, work: impl Future<Output = PostgresResult<T>>) -> PostgresResult<T> {
+    timeout(wait, work).await.unwrap_or(Err(PostgresError::Away))
 }
 
-async fn logged_in(server: &Server, left: Arc<AtomicU64>) -> Outcome<(Client, JoinHandle<()>)> {
-    let stream = Bounded { stream: connected(server).await?, left };
+async fn logged_in(server: &Server, left: Arc<AtomicU64>) -> PostgresResult<(Client, JoinHandle<()>)> {
+    let stream = BoundedStream { stream: connected(server).await?, left };
     let mut config = Config::new();
     config.user(&server.user).dbname(&server.database).application_name("scumble");
     if let Some(password) = password(server) {
@@ -123,36 +123,38 @@ async fn logged_in(server: &Server, left: Arc<AtomicU64>) -> Outcome<(Client, Jo
     Ok((client, carrier))
 }
 
-async fn rows(client: &Client, sql: &str) -> Outcome<Vec<Row>> {
+async fn rows(client: &Client, sql: &str) -> PostgresResult<Vec<PostgresRow>> {
     let mut messages = pin!(client.simple_query_raw(sql).await.map_err(|error| refused(&error))?);
     let mut rows = Vec::new();
     while let Some(message) = messages.try_next().await.map_err(|error| refused(&error))? {
         if let SimpleQueryMessage::Row(row) = message {
             let text = |index| row.try_get(index).map(|text| text.map(str::to_string));
-            rows.push((0..row.len()).map(text).collect::<Result<Row, _>>().map_err(|_| Trouble::Away)?);
+            rows.push((0..row.len()).map(text).collect::<Result<PostgresRow, _>>().map_err(|_| PostgresError::Away)?);
         }
     }
     Ok(rows)
 }
 
 /// The code of an error; without one the connection is lost.
-fn refused(error: &tokio_postgres::Error) -> Trouble {
+fn refused(error: &tokio_postgres::Error) -> PostgresError {
     match error.code() {
-        Some(code) => Trouble::Refused(code.code().chars().filter(char::is_ascii_alphanumeric).take(5).collect()),
-        None => Trouble::Away,
+        Some(code) => PostgresError::Refused(code.code().chars().filter(char::is_ascii_alphanumeric).take(5).collect()),
+        None => PostgresError::Away,
     }
 }
 
 /// Why a log-in failed.
-fn not_let_in(error: &tokio_postgres::Error) -> Trouble {
+fn not_let_in(error: &tokio_postgres::Error) -> PostgresError {
     // What kind of error it is shows in these words alone, which are the crate's own and hold none of the server's.
     match error.to_string().as_str() {
-        "invalid configuration" => Trouble::Door("it wants a password"),
+        "invalid configuration" => PostgresError::Door("it wants a password"),
         "authentication error" if error.source().is_some_and(|source| source.is::<io::Error>()) => {
-            Trouble::Door("it does not know the password itself, or asks for more than 100000 rounds of SCRAM")
+            PostgresError::Door("it does not know the password itself, or asks for more than 100000 rounds of SCRAM")
         }
-        "authentication error" => Trouble::Door("it wants a log-in other than by SCRAM-SHA-256 or a plain password"),
-        "unexpected message from server" => Trouble::Door("its log-in is not that of PostgreSQL"),
+        "authentication error" => {
+            PostgresError::Door("it wants a log-in other than by SCRAM-SHA-256 or a plain password")
+        }
+        "unexpected message from server" => PostgresError::Door("its log-in is not that of PostgreSQL"),
         _ => refused(error),
     }
 }
@@ -161,12 +163,12 @@ trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
 /// A stream of which no more is read than is left: a message or rows without end must not fill the memory.
-struct Bounded {
+struct BoundedStream {
     stream: Box<dyn Stream>,
     left: Arc<AtomicU64>,
 }
 
-impl AsyncRead for Bounded {
+impl AsyncRead for BoundedStream {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = into.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, into))?;
@@ -177,7 +179,7 @@ impl AsyncRead for Bounded {
     }
 }
 
-impl AsyncWrite for Bounded {
+impl AsyncWrite for BoundedStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }
@@ -192,13 +194,13 @@ impl AsyncWrite for Bounded {
 }
 
 /// The door: a socket or the loopback as they are, everything else behind a certificate that is verified.
-async fn connected(server: &Server) -> Outcome<Box<dyn Stream>> {
+async fn connected(server: &Server) -> PostgresResult<Box<dyn Stream>> {
     #[cfg(unix)]
     if server.is_socket() {
         let path = Path::new(&server.host).join(format!(".s.PGSQL.{}", server.port));
         return Ok(Box::new(tokio::net::UnixStream::connect(path).await?));
     }
-    let mut found = Err(Trouble::Away);
+    let mut found = Err(PostgresError::Away);
     for address in (server.host.as_str(), server.port).to_socket_addrs()? {
         found = within(PATIENCE, async { Ok(TcpStream::connect(address).await?) }).await;
         if found.is_ok() {
@@ -213,22 +215,23 @@ async fn connected(server: &Server) -> Outcome<Box<dyn Stream>> {
     // "May we speak TLS?"
     stream.write_all(&[&8i32.to_be_bytes()[..], &80_877_103i32.to_be_bytes()].concat()).await?;
     if stream.read_u8().await? != b'S' {
-        return Err(Trouble::Door("it speaks no TLS"));
+        return Err(PostgresError::Door("it speaks no TLS"));
     }
-    let name = ServerName::try_from(server.host.clone()).map_err(|_| Trouble::Door("its host's name is none"))?;
+    let name = ServerName::try_from(server.host.clone()).map_err(|_| PostgresError::Door("its host's name is none"))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let config = config.map_err(|_| Trouble::Door("TLS cannot be spoken here"))?;
+    let config = config.map_err(|_| PostgresError::Door("TLS cannot be spoken here"))?;
     let config = config.with_root_certificates(trusted(server)?).with_no_client_auth();
     let secured = TlsConnector::from(Arc::new(config)).connect(name, stream).await;
-    let secured = secured.map_err(|_| Trouble::Door("its certificate is not one that is trusted for this name"))?;
+    let secured =
+        secured.map_err(|_| PostgresError::Door("its certificate is not one that is trusted for this name"))?;
     Ok(Box::new(secured))
 }
 
-fn trusted(server: &Server) -> Outcome<RootCertStore> {
+fn trusted(server: &Server) -> PostgresResult<RootCertStore> {
     let bundle = server.root_certificates.clone();
     let bundle = bundle.or_else(|| TRUSTED.iter().map(PathBuf::from).find(|path| path.exists()));
-    let none = Trouble::Door("there are no certificates to trust (name a file with sslrootcert=)");
+    let none = PostgresError::Door("there are no certificates to trust (name a file with sslrootcert=)");
     let read = CertificateDer::pem_file_iter(bundle.ok_or(none.clone())?).map_err(|_| none.clone())?;
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(read.flatten());

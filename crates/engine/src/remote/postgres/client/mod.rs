@@ -5,30 +5,30 @@ mod secret;
 
 use crate::error::{Error, Result};
 use crate::project::Server;
-use connection::{Connection, Trouble};
+use connection::{Connection, PostgresError};
 use std::collections::BTreeMap;
 
-pub(crate) use connection::Row;
+pub(crate) use connection::PostgresRow;
 
 /// The oldest server that has SHA-256.
 const OLDEST: u32 = 110_000;
 
 /// A connection to a server, in one transaction that reads and sees one moment.
-pub(crate) struct Session {
+pub(crate) struct PostgresSession {
     connection: Connection,
     server: Server,
 }
 
 /// A column of a table there.
 #[derive(Debug, Clone)]
-pub(crate) struct Stored {
+pub(crate) struct StoredColumn {
     /// The name of its type.
     pub kind: String,
     /// Whether equal texts are equal bytes.
     pub by_bytes: bool,
 }
 
-impl Session {
+impl PostgresSession {
     /// Logs in and begins the transaction.
     pub fn begin(server: &Server) -> Result<Self> {
         let place = place(server);
@@ -51,7 +51,7 @@ impl Session {
     }
 
     /// The columns of a table, by name; none where there is no such table.
-    pub fn columns(&mut self, table: &Server) -> Result<Option<BTreeMap<String, Stored>>> {
+    pub fn columns(&mut self, table: &Server) -> Result<Option<BTreeMap<String, StoredColumn>>> {
         let name = table.named().replace('\'', "''");
         if self.one(&format!("SELECT CASE WHEN to_regclass('{name}') IS NULL THEN 'no' ELSE 'yes' END"))? == "no" {
             return Ok(None);
@@ -62,8 +62,10 @@ impl Session {
              JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_collation c ON c.oid = a.attcollation \
              WHERE a.attrelid = to_regclass('{name}') AND a.attnum > 0 AND NOT a.attisdropped"
         ))?;
-        let column = |row: Row| match <[Option<String>; 3]>::try_from(row) {
-            Ok([Some(name), Some(kind), Some(by_bytes)]) => Some((name, Stored { kind, by_bytes: by_bytes == "true" })),
+        let column = |row: PostgresRow| match <[Option<String>; 3]>::try_from(row) {
+            Ok([Some(name), Some(kind), Some(by_bytes)]) => {
+                Some((name, StoredColumn { kind, by_bytes: by_bytes == "true" }))
+            }
             _ => None,
         };
         Ok(Some(rows.into_iter().filter_map(column).collect()))
@@ -75,13 +77,13 @@ impl Session {
     }
 
     /// The rows of a statement.
-    pub fn rows(&mut self, statement: &str) -> Result<Vec<Row>> {
+    pub fn rows(&mut self, statement: &str) -> Result<Vec<PostgresRow>> {
         let place = place(&self.server);
         self.connection.run(statement).map_err(|trouble| while_running(&place, &trouble))
     }
 
     /// The rows of a statement after the charge: why there are none is said in sentences that depend on no value. The server's code for a failure may.
-    pub fn charged_rows(&mut self, statement: &str) -> Result<Vec<Row>> {
+    pub fn charged_rows(&mut self, statement: &str) -> Result<Vec<PostgresRow>> {
         let place = place(&self.server);
         self.connection.run(statement).map_err(|trouble| after_the_charge(&place, &trouble))
     }
@@ -97,13 +99,13 @@ fn place(server: &Server) -> String {
 }
 
 /// Why there is no connection.
-fn log_in(place: &str, trouble: &Trouble) -> Error {
+fn log_in(place: &str, trouble: &PostgresError) -> Error {
     match trouble {
-        Trouble::Away => {
+        PostgresError::Away => {
             Error::machine(format!("{place} is not there: look whether it runs, and at its host and port"))
         }
-        Trouble::Door(why) => Error::input(format!("{place} cannot be used: {why}")),
-        Trouble::Refused(code) => match code.as_str() {
+        PostgresError::Door(why) => Error::input(format!("{place} cannot be used: {why}")),
+        PostgresError::Refused(code) => match code.as_str() {
             "28P01" | "28000" => Error::input(format!(
                 "{place} does not let this user in: look at the user's name and at the password (PGPASSWORD, password_file or ~/.pgpass, which nobody else may read)"
             )),
@@ -114,8 +116,8 @@ fn log_in(place: &str, trouble: &Trouble) -> Error {
 }
 
 /// Why a statement failed after the charge: which error a server raises first can depend on the rows.
-fn after_the_charge(place: &str, trouble: &Trouble) -> Error {
-    let Trouble::Refused(code) = trouble else { return while_running(place, trouble) };
+fn after_the_charge(place: &str, trouble: &PostgresError) -> Error {
+    let PostgresError::Refused(code) = trouble else { return while_running(place, trouble) };
     match code.as_str() {
         "57014" => while_running(place, trouble),
         _ => Error::machine(format!("{place} cannot run the statement; its log says why")),
@@ -123,11 +125,11 @@ fn after_the_charge(place: &str, trouble: &Trouble) -> Error {
 }
 
 /// Why a statement failed; the server's own words are not repeated, because they quote values.
-fn while_running(place: &str, trouble: &Trouble) -> Error {
+fn while_running(place: &str, trouble: &PostgresError) -> Error {
     match trouble {
-        Trouble::Away => Error::machine(format!("{place} is gone in the middle of a statement")),
-        Trouble::Door(why) => Error::input(format!("{place} cannot be used: {why}")),
-        Trouble::Refused(code) => match code.as_str() {
+        PostgresError::Away => Error::machine(format!("{place} is gone in the middle of a statement")),
+        PostgresError::Door(why) => Error::input(format!("{place} cannot be used: {why}")),
+        PostgresError::Refused(code) => match code.as_str() {
             "42501" => Error::input(format!("{place} does not let this user read the table (GRANT SELECT)")),
             "57014" => {
                 Error::machine(format!("{place} took longer than the statement's timeout (timeout= in the address)"))
@@ -144,7 +146,7 @@ mod tests {
     /// A server's code for a failure was printed after the charge: whether rows overflow or are no numbers could be read off. Now there is one sentence for every code, but for the time.
     #[test]
     fn after_the_charge_no_code_is_told() {
-        let sentence = |code: &str| after_the_charge("it", &Trouble::Refused(code.to_string())).to_string();
+        let sentence = |code: &str| after_the_charge("it", &PostgresError::Refused(code.to_string())).to_string();
         assert_eq!(sentence("22003"), sentence("22P02"));
         assert_eq!(sentence("22003"), sentence("42501"));
         assert!(!sentence("22012").contains("22012") && sentence("57014").contains("timeout"));

@@ -1,7 +1,7 @@
 //! The least and the largest that a formula may be in a box, from outside: by slopes that do not change their sign, by the mean value and by halving
 //! (branch and bound; Hansen and Walster 2004, chapter 12).
 
-use super::enclosed::{BoxedRow, Enclosed, Order};
+use super::enclosed::{BoxedRow, FormulaEnclosure, Order};
 use super::{Formula, Span};
 
 /// Everything that a formula may be in a box: a span with all of it; none where it may be nothing or anything.
@@ -50,11 +50,11 @@ const NEAR: f64 = 0.005;
 
 impl EndSearch<'_> {
     /// The value whose least is looked for.
-    fn at(&self, noisy: &[Span], order: Order) -> Enclosed {
+    fn at(&self, noisy: &[Span], order: Order) -> FormulaEnclosure {
         let found = self.formula.enclosed(BoxedRow { given: self.given, noisy }, order);
         match self.side {
             Side::Low => found,
-            Side::High => Enclosed { span: found.span.negative(), ..found },
+            Side::High => FormulaEnclosure { span: found.span.negative(), ..found },
         }
     }
 
@@ -115,7 +115,7 @@ impl EndSearch<'_> {
     }
 
     /// Brings numbers to the ends at which the least is; whether there was one.
-    fn moved_to_ends(&self, noisy: &mut [Span], found: &Enclosed) -> bool {
+    fn moved_to_ends(&self, noisy: &mut [Span], found: &FormulaEnclosure) -> bool {
         let Some(slopes) = &found.slopes else { return false };
         let mut any = false;
         for (span, slope) in noisy.iter_mut().zip(&slopes.first) {

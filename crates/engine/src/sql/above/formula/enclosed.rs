@@ -1,7 +1,7 @@
 //! Everything that a formula may be where its noisy numbers are in a box, and everything that its slopes may be (Moore 1966; Rall 1981): never less.
 
 use super::span::Span;
-use super::{Elementary, Formula, NumberRelation, Rounding};
+use super::{ElementaryFunction, Formula, NumberRelation, Rounding};
 
 /// How many derivatives are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,7 +22,7 @@ pub(crate) struct BoxedRow<'a> {
 
 /// What a formula may be.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Enclosed {
+pub(crate) struct FormulaEnclosure {
     /// All numbers that it may be; none where it is NULL for sure.
     pub span: Span,
     /// Whether it may be NULL.
@@ -77,18 +77,18 @@ struct Truths {
 impl Truths {
     const ANY: Self = Self { yes: true, no: true, missing: true };
 
-    fn enclosed(self) -> Enclosed {
+    fn enclosed(self) -> FormulaEnclosure {
         let span = match (self.no, self.yes) {
             (true, true) => Span::new(0.0, 1.0),
             (true, false) => Span::ZERO,
             (false, true) => Span::point(1.0),
             (false, false) => Span::EMPTY,
         };
-        Enclosed { missing: self.missing, jumps: self.no && self.yes, ..Enclosed::fixed(span) }
+        FormulaEnclosure { missing: self.missing, jumps: self.no && self.yes, ..FormulaEnclosure::fixed(span) }
     }
 }
 
-impl Enclosed {
+impl FormulaEnclosure {
     fn fixed(span: Span) -> Self {
         Self { span, missing: false, undefined: false, jumps: false, bent: false, slopes: None }
     }
@@ -218,13 +218,13 @@ fn product(one: &Slopes, value: Span, other: &Slopes, beside: Span) -> Slopes {
 
 impl Formula {
     /// Everything that it may be in the box of a row.
-    pub fn enclosed(&self, row: BoxedRow<'_>, order: Order) -> Enclosed {
+    pub fn enclosed(&self, row: BoxedRow<'_>, order: Order) -> FormulaEnclosure {
         let of = |part: &Self| part.enclosed(row, order);
         match self {
-            Self::Constant(number) => Enclosed::fixed(Span::point(*number)),
+            Self::Constant(number) => FormulaEnclosure::fixed(Span::point(*number)),
             Self::Given(index) => given(row.given[*index]),
             Self::Noisy(index) => noisy(*index, row, order),
-            Self::Unknown => Enclosed::anything(),
+            Self::Unknown => FormulaEnclosure::anything(),
             Self::Negative(one) => of(one).negative(),
             Self::Sum(one, other) => of(one).plus(&of(other)),
             Self::Product(one, other) if one == other => of(one).square(),
@@ -237,11 +237,12 @@ impl Formula {
             Self::Fitting(one, range) => fitting(of(one), *range),
             Self::Within(one, range) => within(of(one), *range),
             Self::Greatest(all) => {
-                all.iter().map(of).reduce(|one, other| greater(&one, &other)).unwrap_or_else(Enclosed::nothing)
+                all.iter().map(of).reduce(|one, other| greater(&one, &other)).unwrap_or_else(FormulaEnclosure::nothing)
             }
             Self::Least(all) => {
                 let all = all.iter().map(|one| of(one).negative());
-                all.reduce(|one, other| greater(&one, &other)).map_or_else(Enclosed::nothing, |one| one.negative())
+                all.reduce(|one, other| greater(&one, &other))
+                    .map_or_else(FormulaEnclosure::nothing, |one| one.negative())
             }
             Self::First(all) => first(all.iter().map(of)),
             Self::Unless(one, other) => unless(of(one), &of(other)),
@@ -270,31 +271,31 @@ impl Formula {
     }
 }
 
-fn given(value: Option<f64>) -> Enclosed {
+fn given(value: Option<f64>) -> FormulaEnclosure {
     match value {
-        None => Enclosed::nothing(),
-        Some(number) if number.is_finite() => Enclosed::fixed(Span::point(number)),
-        Some(_) => Enclosed::anything(),
+        None => FormulaEnclosure::nothing(),
+        Some(number) if number.is_finite() => FormulaEnclosure::fixed(Span::point(number)),
+        Some(_) => FormulaEnclosure::anything(),
     }
 }
 
-fn noisy(index: usize, row: BoxedRow<'_>, order: Order) -> Enclosed {
+fn noisy(index: usize, row: BoxedRow<'_>, order: Order) -> FormulaEnclosure {
     let dimension = row.noisy.len();
     let slope = |place: usize| if place == index { Span::point(1.0) } else { Span::ZERO };
     let slopes = (order >= Order::Slopes).then(|| Slopes {
         first: (0..dimension).map(slope).collect(),
         second: vec![Span::ZERO; if order == Order::Bends { dimension * (dimension + 1) / 2 } else { 0 }],
     });
-    Enclosed { slopes, ..Enclosed::fixed(row.noisy[index]) }
+    FormulaEnclosure { slopes, ..FormulaEnclosure::fixed(row.noisy[index]) }
 }
 
-fn remainder(of: &Enclosed, by: &Enclosed, whole: bool) -> Enclosed {
+fn remainder(of: &FormulaEnclosure, by: &FormulaEnclosure, whole: bool) -> FormulaEnclosure {
     let step = by.span.absolute();
     if of.span.is_empty() {
-        return Enclosed::of_both(Span::EMPTY, of, by, None);
+        return FormulaEnclosure::of_both(Span::EMPTY, of, by, None);
     }
     if step.holds(0.0) || by.span.is_empty() || !of.span.is_finite() {
-        return Enclosed::anything();
+        return FormulaEnclosure::anything();
     }
     let largest = if whole { step.high - 1.0 } else { step.high };
     let turn = |number: f64| (number / step.low).trunc();
@@ -305,16 +306,16 @@ fn remainder(of: &Enclosed, by: &Enclosed, whole: bool) -> Enclosed {
     );
     // Within one turn it rises with what is divided, and is exactly what floats make of it.
     let span = if one_turn { Span::new(of.span.low % step.low, of.span.high % step.low) } else { any };
-    let both = Enclosed::of_both(span, of, by, of.slopes.clone());
-    Enclosed { jumps: both.jumps || !one_turn, ..both }
+    let both = FormulaEnclosure::of_both(span, of, by, of.slopes.clone());
+    FormulaEnclosure { jumps: both.jumps || !one_turn, ..both }
 }
 
-fn powered(of: &Enclosed, power: &Enclosed) -> Enclosed {
+fn powered(of: &FormulaEnclosure, power: &FormulaEnclosure) -> FormulaEnclosure {
     if of.span.is_empty() {
-        return Enclosed::of_both(Span::EMPTY, of, power, None);
+        return FormulaEnclosure::of_both(Span::EMPTY, of, power, None);
     }
     if power.missing || power.undefined {
-        return Enclosed::anything();
+        return FormulaEnclosure::anything();
     }
     let exponent = power.span.low;
     let is_whole = power.span.is_point() && exponent.fract() == 0.0 && (0.0..=64.0).contains(&exponent);
@@ -331,7 +332,7 @@ fn powered(of: &Enclosed, power: &Enclosed) -> Enclosed {
         return finite(of.with(of.span.powered(power), slope, bend));
     }
     if of.span.low <= 0.0 {
-        return Enclosed::anything();
+        return FormulaEnclosure::anything();
     }
     // Of a positive number it rises or falls with each of both: the ends are at corners.
     let at = |power: f64| of.span.low.powf(power).min(of.span.high.powf(power));
@@ -344,34 +345,34 @@ fn powered(of: &Enclosed, power: &Enclosed) -> Enclosed {
         .times(power.span.minus(Span::point(1.0)));
     let made = of.with(span, slope, bend);
     let steady = power.slopes.is_none() && !power.jumps;
-    finite(Enclosed { jumps: made.jumps || !steady, ..made })
+    finite(FormulaEnclosure { jumps: made.jumps || !steady, ..made })
 }
 
 /// What is too large for a float is no number.
-fn finite(one: Enclosed) -> Enclosed {
+fn finite(one: FormulaEnclosure) -> FormulaEnclosure {
     let is_finite = one.span.is_finite() || one.span.is_empty();
-    Enclosed { undefined: one.undefined || !is_finite, ..one }
+    FormulaEnclosure { undefined: one.undefined || !is_finite, ..one }
 }
 
-fn function(which: Elementary, of: &Enclosed) -> Enclosed {
+fn function(which: ElementaryFunction, of: &FormulaEnclosure) -> FormulaEnclosure {
     let (span, positive) = (of.span, of.span.common(Span::new(0.0, f64::INFINITY)));
     if span.is_empty() {
         return of.clone();
     }
     let number = Span::point;
     match which {
-        Elementary::Absolute => {
+        ElementaryFunction::Absolute => {
             let kink = span.low < 0.0 && span.high > 0.0;
             let slope = Span::new(if span.low < 0.0 { -1.0 } else { 1.0 }, if span.high > 0.0 { 1.0 } else { -1.0 });
             let made = of.with(span.absolute(), slope, Span::ZERO);
-            Enclosed { bent: made.bent || kink, ..made }
+            FormulaEnclosure { bent: made.bent || kink, ..made }
         }
-        Elementary::Sign => {
+        ElementaryFunction::Sign => {
             let sign = |number: f64| if number == 0.0 { 0.0 } else { number.signum() };
             let made = of.with(span.rising(sign), Span::ZERO, Span::ZERO);
-            Enclosed { jumps: made.jumps || !made.span.is_point(), ..made }
+            FormulaEnclosure { jumps: made.jumps || !made.span.is_point(), ..made }
         }
-        Elementary::SquareRoot => {
+        ElementaryFunction::SquareRoot => {
             let root = positive.rising(f64::sqrt);
             // At 0 it is endlessly steep.
             let steepest = if root.low > 0.0 { 0.5 / root.low } else { f64::INFINITY };
@@ -379,36 +380,36 @@ fn function(which: Elementary, of: &Enclosed) -> Enclosed {
             let bend = root.times(root.square()).times(number(-4.0)).reciprocal();
             let made = of.with(root, slope, bend);
             // Nothing where all of it is negative.
-            Enclosed { undefined: made.undefined || span.low < 0.0, ..made }
+            FormulaEnclosure { undefined: made.undefined || span.low < 0.0, ..made }
         }
-        Elementary::CubeRoot => {
+        ElementaryFunction::CubeRoot => {
             let root = span.nearly_rising(f64::cbrt);
             let square = root.square();
             let slope = square.times(number(3.0)).reciprocal();
             let bend = square.square().times(root).times(number(-4.5)).reciprocal();
             of.with(root, slope, bend)
         }
-        Elementary::Exponential => {
+        ElementaryFunction::Exponential => {
             let value = span.nearly_rising(f64::exp);
             finite(of.with(value, value, value))
         }
-        Elementary::Logarithm => {
+        ElementaryFunction::Logarithm => {
             let one = span.reciprocal();
             let made = of.with(positive.nearly_rising(f64::ln), one, one.square().negative());
-            finite(Enclosed { undefined: made.undefined || span.low <= 0.0, ..made })
+            finite(FormulaEnclosure { undefined: made.undefined || span.low <= 0.0, ..made })
         }
-        Elementary::Sine | Elementary::Cosine => {
+        ElementaryFunction::Sine | ElementaryFunction::Cosine => {
             let wave = Span::new(-1.0, 1.0).widened();
-            let value = |number: f64| if which == Elementary::Sine { number.sin() } else { number.cos() };
+            let value = |number: f64| if which == ElementaryFunction::Sine { number.sin() } else { number.cos() };
             let exact = if span.is_point() { number(value(span.low)).widened() } else { wave };
             of.with(exact, wave, wave)
         }
     }
 }
 
-fn rounded(how: Rounding, of: Enclosed, digits: &Enclosed) -> Enclosed {
+fn rounded(how: Rounding, of: FormulaEnclosure, digits: &FormulaEnclosure) -> FormulaEnclosure {
     if !digits.span.is_point() || digits.missing || digits.undefined {
-        return Enclosed::anything();
+        return FormulaEnclosure::anything();
     }
     let unit = 10f64.powi(digits.span.low.clamp(-400.0, 400.0) as i32);
     let round = |number: f64| {
@@ -423,18 +424,18 @@ fn rounded(how: Rounding, of: Enclosed, digits: &Enclosed) -> Enclosed {
         if value.is_finite() { value } else { number }
     };
     let span = of.span.rising(round).hull(of.span);
-    Enclosed { jumps: of.jumps || !span.is_point(), span, ..of }
+    FormulaEnclosure { jumps: of.jumps || !span.is_point(), span, ..of }
 }
 
-fn fitting(of: Enclosed, (low, high): (f64, f64)) -> Enclosed {
+fn fitting(of: FormulaEnclosure, (low, high): (f64, f64)) -> FormulaEnclosure {
     let fits = of.span.is_empty() || (of.span.low >= low && of.span.high <= high);
-    if fits { of } else { Enclosed { missing: true, span: of.span.common(Span::new(low, high)), ..of } }
+    if fits { of } else { FormulaEnclosure { missing: true, span: of.span.common(Span::new(low, high)), ..of } }
 }
 
-fn within(of: Enclosed, (low, high): (f64, f64)) -> Enclosed {
+fn within(of: FormulaEnclosure, (low, high): (f64, f64)) -> FormulaEnclosure {
     let range = Span::new(low, high);
     if of.missing || of.undefined || of.span.is_empty() {
-        return Enclosed { jumps: true, bent: true, ..Enclosed::fixed(range) };
+        return FormulaEnclosure { jumps: true, bent: true, ..FormulaEnclosure::fixed(range) };
     }
     if of.span.low >= low && of.span.high <= high {
         return of;
@@ -442,22 +443,22 @@ fn within(of: Enclosed, (low, high): (f64, f64)) -> Enclosed {
     // Clamped, its slope may be 0.
     let span = of.span.rising(|number| number.clamp(low, high));
     let slopes = Slopes::joined(&of.slopes, &None, Span::hull);
-    Enclosed { span, bent: true, slopes, ..of }
+    FormulaEnclosure { span, bent: true, slopes, ..of }
 }
 
 /// The larger of two; NULL is passed over.
-fn greater(one: &Enclosed, other: &Enclosed) -> Enclosed {
+fn greater(one: &FormulaEnclosure, other: &FormulaEnclosure) -> FormulaEnclosure {
     if one.span.is_empty() && !one.undefined {
-        return Enclosed { missing: other.missing, ..other.clone() };
+        return FormulaEnclosure { missing: other.missing, ..other.clone() };
     }
     if other.span.is_empty() && !other.undefined {
-        return Enclosed { missing: one.missing, ..one.clone() };
+        return FormulaEnclosure { missing: one.missing, ..one.clone() };
     }
     let largest = Span::new(one.span.low.max(other.span.low), one.span.high.max(other.span.high));
     let made = match (one.span.low >= other.span.high, other.span.low >= one.span.high) {
-        (true, _) => Enclosed::of_both(largest, one, other, one.slopes.clone()),
-        (_, true) => Enclosed::of_both(largest, one, other, other.slopes.clone()),
-        _ => Enclosed { span: largest, bent: true, ..one.or(other) },
+        (true, _) => FormulaEnclosure::of_both(largest, one, other, one.slopes.clone()),
+        (_, true) => FormulaEnclosure::of_both(largest, one, other, other.slopes.clone()),
+        _ => FormulaEnclosure { span: largest, bent: true, ..one.or(other) },
     };
     if !one.missing && !other.missing {
         return made;
@@ -465,35 +466,35 @@ fn greater(one: &Enclosed, other: &Enclosed) -> Enclosed {
     let mut span = made.span;
     span = if one.missing { span.hull(other.span) } else { span };
     span = if other.missing { span.hull(one.span) } else { span };
-    Enclosed { span, missing: one.missing && other.missing, jumps: true, ..made }
+    FormulaEnclosure { span, missing: one.missing && other.missing, jumps: true, ..made }
 }
 
-fn first(all: impl Iterator<Item = Enclosed>) -> Enclosed {
-    let mut found: Option<Enclosed> = None;
+fn first(all: impl Iterator<Item = FormulaEnclosure>) -> FormulaEnclosure {
+    let mut found: Option<FormulaEnclosure> = None;
     for one in all {
         let ends = !one.missing;
         found = Some(match found {
             None => one,
             Some(before) if before.span.is_empty() && !before.undefined => one,
-            Some(before) => Enclosed { missing: one.missing, jumps: true, ..before.or(&one) },
+            Some(before) => FormulaEnclosure { missing: one.missing, jumps: true, ..before.or(&one) },
         });
         if ends {
             break;
         }
     }
-    found.unwrap_or_else(Enclosed::nothing)
+    found.unwrap_or_else(FormulaEnclosure::nothing)
 }
 
-fn unless(one: Enclosed, other: &Enclosed) -> Enclosed {
+fn unless(one: FormulaEnclosure, other: &FormulaEnclosure) -> FormulaEnclosure {
     let Truths { yes, no, missing } = compared(NumberRelation::Equal, &one, other);
     match (yes, no || missing) {
-        (true, false) => Enclosed::nothing(),
-        (true, true) => Enclosed { missing: true, ..one },
+        (true, false) => FormulaEnclosure::nothing(),
+        (true, true) => FormulaEnclosure { missing: true, ..one },
         _ => one,
     }
 }
 
-fn compared(how: NumberRelation, one: &Enclosed, other: &Enclosed) -> Truths {
+fn compared(how: NumberRelation, one: &FormulaEnclosure, other: &FormulaEnclosure) -> Truths {
     if one.undefined || other.undefined {
         return Truths::ANY;
     }
@@ -522,12 +523,17 @@ fn both(one: Truths, other: Truths) -> Truths {
     }
 }
 
-fn case(whens: &[(Formula, Formula)], otherwise: Option<&Formula>, row: BoxedRow<'_>, order: Order) -> Enclosed {
-    let mut found: Option<Enclosed> = None;
-    let mut note = |one: Enclosed| {
+fn case(
+    whens: &[(Formula, Formula)],
+    otherwise: Option<&Formula>,
+    row: BoxedRow<'_>,
+    order: Order,
+) -> FormulaEnclosure {
+    let mut found: Option<FormulaEnclosure> = None;
+    let mut note = |one: FormulaEnclosure| {
         found = Some(match found.take() {
             None => one,
-            Some(before) => Enclosed { jumps: true, ..before.or(&one) },
+            Some(before) => FormulaEnclosure { jumps: true, ..before.or(&one) },
         });
     };
     for (when, then) in whens {
@@ -536,9 +542,9 @@ fn case(whens: &[(Formula, Formula)], otherwise: Option<&Formula>, row: BoxedRow
             note(then.enclosed(row, order));
         }
         if !truths.no && !truths.missing {
-            return found.unwrap_or_else(Enclosed::nothing);
+            return found.unwrap_or_else(FormulaEnclosure::nothing);
         }
     }
-    note(otherwise.map_or_else(Enclosed::nothing, |otherwise| otherwise.enclosed(row, order)));
-    found.unwrap_or_else(Enclosed::nothing)
+    note(otherwise.map_or_else(FormulaEnclosure::nothing, |otherwise| otherwise.enclosed(row, order)));
+    found.unwrap_or_else(FormulaEnclosure::nothing)
 }

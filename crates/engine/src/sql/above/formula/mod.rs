@@ -9,7 +9,7 @@ mod span;
 mod tests;
 
 pub(crate) use bounds::bounds;
-pub(crate) use enclosed::{BoxedRow, Enclosed, Order};
+pub(crate) use enclosed::{BoxedRow, FormulaEnclosure, Order};
 pub(crate) use span::Span;
 
 /// What is computed. Truths are 1 and 0.
@@ -33,7 +33,7 @@ pub(crate) enum Formula {
         whole: bool,
     },
     Power(Box<Self>, Box<Self>),
-    Elementary(Elementary, Box<Self>),
+    Elementary(ElementaryFunction, Box<Self>),
     /// Rounded to this many digits. A reader takes a rounded number for the one that was rounded: it is both.
     Rounded {
         how: Rounding,
@@ -63,7 +63,7 @@ pub(crate) enum Formula {
 
 /// A function of one number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Elementary {
+pub(crate) enum ElementaryFunction {
     Absolute,
     Sign,
     SquareRoot,
@@ -122,7 +122,7 @@ impl Formula {
     }
 
     pub fn root(self) -> Self {
-        Self::Elementary(Elementary::SquareRoot, Box::new(self))
+        Self::Elementary(ElementaryFunction::SquareRoot, Box::new(self))
     }
 
     pub fn within(self, low: f64, high: f64) -> Self {

@@ -40,14 +40,14 @@ impl FormulaChoice {
             7 => Formula::Power(one(self), Box::new(Formula::Constant(self.below(5) as f64 / 2.0))),
             8 | 9 => {
                 let all = [
-                    Elementary::Absolute,
-                    Elementary::Sign,
-                    Elementary::SquareRoot,
-                    Elementary::CubeRoot,
-                    Elementary::Exponential,
-                    Elementary::Logarithm,
-                    Elementary::Sine,
-                    Elementary::Cosine,
+                    ElementaryFunction::Absolute,
+                    ElementaryFunction::Sign,
+                    ElementaryFunction::SquareRoot,
+                    ElementaryFunction::CubeRoot,
+                    ElementaryFunction::Exponential,
+                    ElementaryFunction::Logarithm,
+                    ElementaryFunction::Sine,
+                    ElementaryFunction::Cosine,
                 ];
                 Formula::Elementary(all[self.below(8) as usize], one(self))
             }
@@ -80,7 +80,7 @@ impl FormulaChoice {
 const GIVEN: [Option<f64>; 2] = [Some(2.5), None];
 
 /// What it is at a point. What is rounded is both numbers: any of them is in what is said of a box.
-fn at(formula: &Formula, point: &[f64]) -> Enclosed {
+fn at(formula: &Formula, point: &[f64]) -> FormulaEnclosure {
     let noisy: Vec<Span> = point.iter().map(|number| Span::point(*number)).collect();
     formula.enclosed(BoxedRow { given: &GIVEN, noisy: &noisy }, Order::Values)
 }
@@ -177,7 +177,7 @@ fn ends_are_found() {
     check(x().times(x().plus(Formula::Constant(1.0))), -0.25, 12.0);
     check(y().over(y().plus(Formula::Noisy(2))), 0.2, 0.8);
     check(y().over(y().times(y()).plus(Formula::Constant(1.0))), 4.0 / 17.0, 0.5);
-    let absolute = |of: Formula| Formula::Elementary(Elementary::Absolute, Box::new(of));
+    let absolute = |of: Formula| Formula::Elementary(ElementaryFunction::Absolute, Box::new(of));
     check(x().plus(absolute(x().minus(Formula::Constant(1.0)))), 1.0, 5.0);
     check(Formula::Greatest(vec![x(), y()]), 1.0, 4.0);
     // Divided by what may be 0, it may be anything.

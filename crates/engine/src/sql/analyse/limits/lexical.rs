@@ -36,7 +36,8 @@ pub(crate) fn refuse_too_long_in(sql: &str, dialect: &dyn Dialect) -> Result<()>
     }
     // A text that is not made of tokens is refused by the parser, with its own words, before it is parsed.
     let Ok(tokens) = Tokenizer::new(dialect, sql).tokenize() else { return Ok(()) };
-    let mut measure = Measure { doubles: dialect.supports_named_fn_args_with_expr_name(), ..Measure::default() };
+    let mut measure =
+        TokenCounts { doubles: dialect.supports_named_fn_args_with_expr_name(), ..TokenCounts::default() };
     tokens.iter().try_for_each(|token| measure.take(token))?;
     if measure.read > MOST_READ {
         return Err(nested());
@@ -93,7 +94,7 @@ const ONE_WAY: &[Keyword] = &[
 
 /// What a level ends with.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-enum Opened {
+enum LevelEnd {
     /// A closing bracket, or the end of the text.
     #[default]
     Bracket,
@@ -106,7 +107,7 @@ enum Opened {
 /// What stands between two brackets.
 #[derive(Default)]
 struct Level {
-    opened: Opened,
+    opened: LevelEnd,
     /// How often what is in it is read, at most, less one.
     again: usize,
     /// The operators since the last comma, and the deepest level among them.
@@ -131,7 +132,7 @@ impl Level {
 }
 
 /// The tokens so far.
-struct Measure {
+struct TokenCounts {
     levels: Vec<Level>,
     /// Whether each argument of a call is read twice.
     doubles: bool,
@@ -145,12 +146,12 @@ struct Measure {
     /// Whether an operand ended with it.
     after_operand: bool,
     /// What it makes of a bracket behind it.
-    after: After,
+    after: BracketRole,
 }
 
 /// What the last token makes of a bracket behind it.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-enum After {
+enum BracketRole {
     #[default]
     Other,
     /// The name of a function.
@@ -168,7 +169,7 @@ enum After {
     Interval,
 }
 
-impl Default for Measure {
+impl Default for TokenCounts {
     fn default() -> Self {
         Self {
             levels: vec![Level::default()],
@@ -179,12 +180,12 @@ impl Default for Measure {
             after_dimension: false,
             after_type: false,
             after_operand: false,
-            after: After::Other,
+            after: BracketRole::Other,
         }
     }
 }
 
-impl Measure {
+impl TokenCounts {
     fn take(&mut self, token: &Token) -> Result<()> {
         if matches!(token, Token::Whitespace(_) | Token::EOF) {
             return Ok(());
@@ -198,13 +199,17 @@ impl Measure {
         match token {
             Token::LParen | Token::LBrace => {
                 self.open_after(after);
-                self.after = if matches!(after, After::From | After::Join) { After::Word } else { After::Other };
+                self.after = if matches!(after, BracketRole::From | BracketRole::Join) {
+                    BracketRole::Word
+                } else {
+                    BracketRole::Other
+                };
             }
             Token::LBracket => {
                 self.dimensions = if after_dimension { self.dimensions + 1 } else { 1 };
                 self.open_after(after);
             }
-            Token::Lt if after_type => self.open(Opened::Type),
+            Token::Lt if after_type => self.open(LevelEnd::Type),
             Token::RParen | Token::RBrace => {
                 self.close_bracket();
                 self.after_operand = true;
@@ -213,19 +218,21 @@ impl Measure {
                 self.close_bracket();
                 (self.after_dimension, self.after_operand) = (true, true);
             }
-            Token::Gt if self.is_in(Opened::Type) => self.close(),
-            Token::ShiftRight if self.is_in(Opened::Type) => {
+            Token::Gt if self.is_in(LevelEnd::Type) => self.close(),
+            Token::ShiftRight if self.is_in(LevelEnd::Type) => {
                 self.close();
-                if self.is_in(Opened::Type) {
+                if self.is_in(LevelEnd::Type) {
                     self.close();
                 }
             }
             // Tried as a type and as a prefix, each time with all that follows.
-            Token::Word(word) if word.keyword == Keyword::INTERVAL && after == After::Interval => return Err(nested()),
+            Token::Word(word) if word.keyword == Keyword::INTERVAL && after == BracketRole::Interval => {
+                return Err(nested());
+            }
             Token::Word(word) => self.word(word.keyword, after_operand),
             Token::Comma => {
                 // In FROM it stands before another table.
-                self.after = After::From;
+                self.after = BracketRole::From;
                 self.run = 0;
                 self.level().end_part();
             }
@@ -258,28 +265,28 @@ impl Measure {
 
     fn word(&mut self, keyword: Keyword, after_operand: bool) {
         self.after = match keyword {
-            Keyword::FROM if after_operand => After::From,
-            Keyword::FROM | Keyword::JOIN => After::Join,
+            Keyword::FROM if after_operand => BracketRole::From,
+            Keyword::FROM | Keyword::JOIN => BracketRole::Join,
             // No name of a function: what follows is a query, and nothing else is tried.
-            Keyword::EXISTS => After::Other,
-            Keyword::IN if after_operand => After::From,
-            Keyword::INTERVAL => After::Interval,
-            Keyword::POSITION => After::Position,
-            Keyword::NoKeyword => After::Name,
+            Keyword::EXISTS => BracketRole::Other,
+            Keyword::IN if after_operand => BracketRole::From,
+            Keyword::INTERVAL => BracketRole::Interval,
+            Keyword::POSITION => BracketRole::Position,
+            Keyword::NoKeyword => BracketRole::Name,
             // Behind an operand it stands between two; elsewhere it can be taken for the name of a function.
-            keyword if ONE_WAY.contains(&keyword) && after_operand => After::Other,
-            keyword if ONE_WAY.contains(&keyword) || keyword == Keyword::IN => After::Either,
-            _ => After::Word,
+            keyword if ONE_WAY.contains(&keyword) && after_operand => BracketRole::Other,
+            keyword if ONE_WAY.contains(&keyword) || keyword == Keyword::IN => BracketRole::Either,
+            _ => BracketRole::Word,
         };
         self.after_operand =
             matches!(keyword, Keyword::NoKeyword | Keyword::NULL | Keyword::TRUE | Keyword::FALSE | Keyword::END);
         match keyword {
             Keyword::NoKeyword => self.run = 0,
             Keyword::CASE => {
-                self.open(Opened::Case);
+                self.open(LevelEnd::Case);
                 self.read_again(2);
             }
-            Keyword::END if self.is_in(Opened::Case) => self.close(),
+            Keyword::END if self.is_in(LevelEnd::Case) => self.close(),
             Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT | Keyword::MINUS => self.level().parts += 1,
             Keyword::NULL | Keyword::TRUE | Keyword::FALSE => {
                 self.run = 0;
@@ -300,24 +307,24 @@ impl Measure {
         &mut self.levels[last]
     }
 
-    fn is_in(&self, opened: Opened) -> bool {
+    fn is_in(&self, opened: LevelEnd) -> bool {
         self.levels.len() > 1 && self.levels.last().is_some_and(|level| level.opened == opened)
     }
 
-    fn open(&mut self, opened: Opened) {
+    fn open(&mut self, opened: LevelEnd) {
         let again = self.level().again;
         self.levels.push(Level { opened, again, ..Level::default() });
     }
 
-    fn open_after(&mut self, after: After) {
-        self.open(Opened::Bracket);
+    fn open_after(&mut self, after: BracketRole) {
+        self.open(LevelEnd::Bracket);
         let times = match (after, self.doubles) {
-            (After::Other | After::From, _) | (After::Name | After::Join, false) => 1,
-            (After::Name | After::Join, true) | (After::Either, false) => 2,
-            (After::Either, true) | (After::Word, false) => 3,
+            (BracketRole::Other | BracketRole::From, _) | (BracketRole::Name | BracketRole::Join, false) => 1,
+            (BracketRole::Name | BracketRole::Join, true) | (BracketRole::Either, false) => 2,
+            (BracketRole::Either, true) | (BracketRole::Word, false) => 3,
             // LOCALTIME is tried as itself with arguments, and as a call with arguments.
-            (After::Word, true) => 4,
-            (After::Position | After::Interval, _) => 5,
+            (BracketRole::Word, true) => 4,
+            (BracketRole::Position | BracketRole::Interval, _) => 5,
         };
         self.read_again(times);
     }
@@ -331,7 +338,7 @@ impl Measure {
 
     /// Ends the last bracket, and what was begun inside it and not ended.
     fn close_bracket(&mut self) {
-        while self.is_in(Opened::Case) || self.is_in(Opened::Type) {
+        while self.is_in(LevelEnd::Case) || self.is_in(LevelEnd::Type) {
             self.close();
         }
         self.close();
@@ -368,7 +375,7 @@ mod tests {
 
     fn chain(sql: &str) -> usize {
         let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize().unwrap();
-        let mut measure = Measure::default();
+        let mut measure = TokenCounts::default();
         tokens.iter().try_for_each(|token| measure.take(token)).unwrap();
         measure.longest_chain()
     }

@@ -1,8 +1,8 @@
 //! One row for each owner first: by hand, and what each scope moves.
 
-use crate::sql::analyse::query::What;
+use crate::sql::analyse::query::Summand;
 use crate::sql::analyse::sensitivity;
-use crate::sql::tests::Tables;
+use crate::sql::tests::TableFolder;
 use scumble::scope::{AttributeSet, Scope};
 
 const PROJECT: &str = r#"
@@ -24,8 +24,8 @@ age = { type = "int", lower = 0, upper = 120 }
 /// Nobody has more rows than count.
 const ROWS: &str = "person,clinic,cost,late\n1,a,10,0.1\n1,a,20,0.2\n1,b,5,\n2,a,100,3\n2,,7,1\n3,c,,0.3\n,a,50,1\n";
 
-fn tables() -> Tables {
-    Tables::of(PROJECT, &[("visits.csv", ROWS)])
+fn tables() -> TableFolder {
+    TableFolder::of(PROJECT, &[("visits.csv", ROWS)])
 }
 
 /// The sums of a query's only cell.
@@ -97,7 +97,7 @@ fn outer_groups_are_inner_keys_or_numbers_with_known_domains() {
 fn moved(sql: &str, scope: &Scope) -> Vec<(u64, f64)> {
     let cut = tables().cut(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     let measure =
-        cut.query.measures.iter().find(|measure| measure.what != What::Owners).unwrap_or(&cut.query.measures[0]);
+        cut.query.measures.iter().find(|measure| measure.what != Summand::Owners).unwrap_or(&cut.query.measures[0]);
     let moves = sensitivity::moves(measure, &cut.query).unwrap();
     moves.shifts(scope).iter().map(|shift| (shift.cells, shift.by.get())).collect()
 }

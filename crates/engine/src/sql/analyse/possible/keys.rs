@@ -11,13 +11,14 @@
 //! is among those that are listed. Where all columns that are read have few values and no condition was left out, each listed key
 //! occurs in some data. Both depend on the declarations and on the query alone.
 
-use super::{Possible, Values};
+use super::{PossibleRows, ValueDomain};
 use crate::calendar::SECOND;
-use crate::sql::Source;
+use crate::error::DataFusionResult;
+use crate::sql::QuerySource;
 use crate::sql::analyse::dates;
-use crate::sql::analyse::describe::{Describer, Known};
+use crate::sql::analyse::describe::{Describer, ValueFacts};
 use crate::sql::analyse::limits;
-use crate::sql::analyse::query::{GroupKey, Part};
+use crate::sql::analyse::query::{GroupKey, KeyPart};
 use crate::tables::functions::MOMENT;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Date32Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray,
@@ -47,36 +48,40 @@ pub(in crate::sql) const BATCH: u64 = 8192;
 /// Numbers are listed up to this many; categories as they are declared.
 const MOST_LISTED: usize = 10_000;
 
-type Outcome<T> = Result<T, DataFusionError>;
-
 /// The keys that can occur.
-pub(crate) struct Occurring {
+pub(crate) struct OccurringKeys {
     /// The keys whose values can be listed.
-    pub parts: Vec<Part>,
+    pub parts: Vec<KeyPart>,
     /// Whether there can be a row with a key at all.
     pub any: bool,
     /// For each key, whether there can be a row without it.
     pub can_be_missing: Vec<bool>,
 }
 
-impl Possible {
+impl PossibleRows {
     /// The keys that rows of this plan can have; `known` is what is known of each.
-    pub fn keys(&self, keys: &[GroupKey], known: &[Known], schema: &DFSchema, source: &Source<'_>) -> Occurring {
+    pub fn keys(
+        &self,
+        keys: &[GroupKey],
+        known: &[ValueFacts],
+        schema: &DFSchema,
+        source: &QuerySource<'_>,
+    ) -> OccurringKeys {
         let listed = |index: usize| {
             let values = known[index].listed().filter(|_| keys[index].kind == DataType::Int64);
             values.map(|(low, high)| (low..=high).map(|value| vec![ScalarValue::Int64(Some(value))]).collect())
         };
-        let by_bounds = |index: usize| Some(Part::new(vec![index], listed(index)?));
-        let Some(mut trial) = Trial::new(self, source) else {
+        let by_bounds = |index: usize| Some(KeyPart::new(vec![index], listed(index)?));
+        let Some(mut trial) = KeyVariables::new(self, source) else {
             let parts = (0..keys.len()).filter_map(by_bounds).collect();
-            return Occurring { parts, any: true, can_be_missing: vec![true; keys.len()] };
+            return OccurringKeys { parts, any: true, can_be_missing: vec![true; keys.len()] };
         };
         let over = |key: &GroupKey| self.over(&key.expression, schema);
         let tried: Vec<Option<Expr>> = keys.iter().map(|key| trial.tried(&over(key)?.expression)).collect();
         let conditions: Vec<Expr> =
             self.conditions.iter().filter_map(|condition| trial.tried(&condition.expression)).collect();
-        let plan = Grouping { trial: &trial, keys: &tried, conditions: &conditions, known };
-        let mut occurring = Occurring { parts: Vec::new(), any: true, can_be_missing: vec![true; keys.len()] };
+        let plan = VariableGrouping { trial: &trial, keys: &tried, conditions: &conditions, known };
+        let mut occurring = OccurringKeys { parts: Vec::new(), any: true, can_be_missing: vec![true; keys.len()] };
         let mut missing: BTreeSet<usize> = (0..keys.len()).collect();
         for group in plan.groups() {
             let Ok((values, without)) = plan.occurring(&group, keys) else { continue };
@@ -88,7 +93,7 @@ impl Possible {
                 continue;
             }
             missing.retain(|key| !group.keys.contains(key));
-            occurring.parts.push(Part::new(group.keys, values));
+            occurring.parts.push(KeyPart::new(group.keys, values));
         }
         occurring.parts.extend(missing.into_iter().filter_map(by_bounds));
         occurring
@@ -99,7 +104,7 @@ impl Possible {
 struct Variable {
     name: String,
     kind: DataType,
-    values: Values,
+    values: ValueDomain,
     /// Whether it can be NULL.
     missing: bool,
 }
@@ -107,67 +112,67 @@ struct Variable {
 impl Variable {
     fn count(&self) -> u128 {
         let values = match &self.values {
-            Values::Truth => 2,
-            Values::Whole(low, high) => u128::from(high.abs_diff(*low)) + 1,
-            Values::Texts(texts) => texts.len() as u128,
-            Values::Days(first, last) => u128::from(last.abs_diff(*first)) + 1,
-            Values::Starts { first, last, step } => u128::from(last.abs_diff(*first) / step.unsigned_abs()) + 1,
-            Values::Clock(..) => u128::MAX - 1,
+            ValueDomain::Truth => 2,
+            ValueDomain::Whole(low, high) => u128::from(high.abs_diff(*low)) + 1,
+            ValueDomain::Texts(texts) => texts.len() as u128,
+            ValueDomain::Days(first, last) => u128::from(last.abs_diff(*first)) + 1,
+            ValueDomain::Starts { first, last, step } => u128::from(last.abs_diff(*first) / step.unsigned_abs()) + 1,
+            ValueDomain::Clock(..) => u128::MAX - 1,
         };
         values + u128::from(self.missing)
     }
 
     fn bytes(&self) -> u128 {
         match &self.values {
-            Values::Texts(texts) => texts.iter().map(String::len).max().unwrap_or(0) as u128,
+            ValueDomain::Texts(texts) => texts.iter().map(String::len).max().unwrap_or(0) as u128,
             _ => 0,
         }
     }
 
     /// All values in their order, NULL last.
-    fn array(&self) -> Outcome<ArrayRef> {
+    fn array(&self) -> DataFusionResult<ArrayRef> {
         let null = self.missing.then_some(());
         let array: ArrayRef = match &self.values {
-            Values::Truth => {
+            ValueDomain::Truth => {
                 let all = [Some(false), Some(true)].into_iter().chain(null.map(|()| None));
                 Arc::new(all.collect::<BooleanArray>())
             }
-            Values::Whole(low, high) => {
+            ValueDomain::Whole(low, high) => {
                 Arc::new((*low..=*high).map(Some).chain(null.map(|()| None)).collect::<Int64Array>())
             }
-            Values::Texts(texts) => {
+            ValueDomain::Texts(texts) => {
                 let all = texts.iter().map(|text| Some(text.as_str())).chain(null.map(|()| None));
                 Arc::new(all.collect::<StringArray>())
             }
-            Values::Days(first, last) => {
+            ValueDomain::Days(first, last) => {
                 let days = (*first..=*last).map(|day| i32::try_from(day).ok());
                 Arc::new(days.chain(null.map(|()| None)).collect::<Date32Array>())
             }
-            Values::Starts { first, last, step } => {
+            ValueDomain::Starts { first, last, step } => {
                 let number = last.abs_diff(*first) / step.unsigned_abs();
                 let starts = (0..=number).map(|index| Some(first + index as i64 * step));
                 Arc::new(starts.chain(null.map(|()| None)).collect::<TimestampNanosecondArray>())
             }
-            Values::Clock(..) => return Err(planned("times without end")),
+            ValueDomain::Clock(..) => return Err(planned("times without end")),
         };
         Ok(cast(&array, &self.kind)?)
     }
 }
 
 /// The variables of some expressions.
-struct Trial<'a> {
-    possible: &'a Possible,
+struct KeyVariables<'a> {
+    possible: &'a PossibleRows,
     /// All declared columns, and what is known of them.
     schema: DFSchema,
-    known: Vec<Known>,
-    source: &'a Source<'a>,
+    known: Vec<ValueFacts>,
+    source: &'a QuerySource<'a>,
     variables: Vec<Variable>,
     /// The variable that stands for an expression.
     places: HashMap<Expr, usize>,
 }
 
-impl<'a> Trial<'a> {
-    fn new(possible: &'a Possible, source: &'a Source<'a>) -> Option<Self> {
+impl<'a> KeyVariables<'a> {
+    fn new(possible: &'a PossibleRows, source: &'a QuerySource<'a>) -> Option<Self> {
         let fields = possible.declared.iter().map(|column| Field::new(&column.name, column.kind.clone(), true));
         let schema = DFSchema::try_from(Schema::new(fields.collect::<Vec<_>>())).ok()?;
         let known = possible.declared.iter().map(|column| column.known.clone()).collect();
@@ -210,10 +215,10 @@ impl<'a> Trial<'a> {
         let (column, step) = dates::read_by_unit(expression)?;
         let Expr::Column(Column { name, .. }) = column else { return None };
         let declared = self.possible.declared.iter().find(|declared| declared.name == *name)?;
-        let Some(Values::Clock(low, high)) = declared.values else { return None };
+        let Some(ValueDomain::Clock(low, high)) = declared.values else { return None };
         let step = step * SECOND;
         let start = |moment: i64| moment.div_euclid(step) * step;
-        let values = Values::Starts { first: start(low), last: start(high), step };
+        let values = ValueDomain::Starts { first: start(low), last: start(high), step };
         let (name, missing) = (format!("{name} by {step}"), declared.missing);
         let variable = Variable { name: name.clone(), kind: MOMENT, values, missing };
         if variable.count() > MOST_COMBINATIONS {
@@ -231,11 +236,11 @@ impl<'a> Trial<'a> {
     fn part(&mut self, expression: &Expr) -> Option<Expr> {
         let kind = expression.get_type(&self.schema).ok()?;
         let values = match &kind {
-            DataType::Boolean => Values::Truth,
+            DataType::Boolean => ValueDomain::Truth,
             kind if kind.is_signed_integer() => {
                 let describer = Describer { schema: &self.schema, columns: &self.known, source: self.source };
                 let (low, high) = describer.expression(expression).ok()?.listed()?;
-                Values::Whole(low, high)
+                ValueDomain::Whole(low, high)
             }
             _ => return None,
         };
@@ -281,33 +286,34 @@ fn is_never_null(expression: &Expr) -> bool {
 
 /// What is tried out together.
 #[derive(Clone, Default)]
-struct Group {
+struct VariableGroup {
     variables: BTreeSet<usize>,
     keys: Vec<usize>,
     conditions: Vec<usize>,
 }
 
 /// How keys and conditions are put into groups.
-struct Grouping<'a> {
-    trial: &'a Trial<'a>,
+struct VariableGrouping<'a> {
+    trial: &'a KeyVariables<'a>,
     keys: &'a [Option<Expr>],
     conditions: &'a [Expr],
-    known: &'a [Known],
+    known: &'a [ValueFacts],
 }
 
-impl Grouping<'_> {
+impl VariableGrouping<'_> {
     /// Keys that share variables go together, and then with the conditions on these, as long as there are not too many combinations.
-    fn groups(&self) -> Vec<Group> {
-        let mut groups: Vec<Group> = Vec::new();
+    fn groups(&self) -> Vec<VariableGroup> {
+        let mut groups: Vec<VariableGroup> = Vec::new();
         for (index, key) in self.keys.iter().enumerate() {
             let Some(key) = key else { continue };
-            let alone = Group { variables: self.trial.variables_of(key), keys: vec![index], conditions: Vec::new() };
+            let alone =
+                VariableGroup { variables: self.trial.variables_of(key), keys: vec![index], conditions: Vec::new() };
             if self.is_small(&alone) && !self.join(&mut groups, alone.clone()) {
                 groups.push(alone);
             }
         }
-        let mut conditions: Vec<Group> = (0..self.conditions.len())
-            .map(|index| Group {
+        let mut conditions: Vec<VariableGroup> = (0..self.conditions.len())
+            .map(|index| VariableGroup {
                 variables: self.trial.variables_of(&self.conditions[index]),
                 keys: Vec::new(),
                 conditions: vec![index],
@@ -318,7 +324,7 @@ impl Grouping<'_> {
         for condition in conditions.into_iter().filter(|condition| self.is_small(condition)) {
             if condition.variables.len() == 1 {
                 // It costs nothing where its variable is tried out anyway.
-                let on_it = |group: &&mut Group| group.variables.is_superset(&condition.variables);
+                let on_it = |group: &&mut VariableGroup| group.variables.is_superset(&condition.variables);
                 let with: Vec<_> = groups.iter_mut().filter(on_it).collect();
                 if !with.is_empty() {
                     with.into_iter().for_each(|group| group.conditions.extend(&condition.conditions));
@@ -331,7 +337,7 @@ impl Grouping<'_> {
     }
 
     /// Joins a group to all that share variables with it; false if the whole would be too large.
-    fn join(&self, groups: &mut Vec<Group>, mut one: Group) -> bool {
+    fn join(&self, groups: &mut Vec<VariableGroup>, mut one: VariableGroup) -> bool {
         let mut rest = Vec::new();
         for group in groups.iter() {
             if group.variables.is_disjoint(&one.variables) {
@@ -351,17 +357,17 @@ impl Grouping<'_> {
         true
     }
 
-    fn expressions(&self, group: &Group) -> (Vec<&Expr>, Vec<&Expr>) {
+    fn expressions(&self, group: &VariableGroup) -> (Vec<&Expr>, Vec<&Expr>) {
         let keys = group.keys.iter().filter_map(|index| self.keys[*index].as_ref());
         (keys.collect(), group.conditions.iter().map(|index| &self.conditions[*index]).collect())
     }
 
-    fn combinations(&self, group: &Group) -> u128 {
+    fn combinations(&self, group: &VariableGroup) -> u128 {
         let counts = group.variables.iter().map(|index| self.trial.variables[*index].count());
         counts.fold(1, u128::saturating_mul)
     }
 
-    fn is_small(&self, group: &Group) -> bool {
+    fn is_small(&self, group: &VariableGroup) -> bool {
         let combinations = self.combinations(group);
         let (keys, conditions) = self.expressions(group);
         let operators = keys.into_iter().chain(conditions).map(|one| limits::size(one, |_| 1) as u128);
@@ -373,23 +379,29 @@ impl Grouping<'_> {
     }
 
     /// Whether the values are few enough to be listed: categories are as many as they were declared.
-    fn is_listed(&self, group: &Group, values: &[Vec<ScalarValue>]) -> bool {
-        let declared = |index: &usize| matches!(self.trial.variables[*index].values, Values::Truth | Values::Texts(_));
+    fn is_listed(&self, group: &VariableGroup, values: &[Vec<ScalarValue>]) -> bool {
+        let declared =
+            |index: &usize| matches!(self.trial.variables[*index].values, ValueDomain::Truth | ValueDomain::Texts(_));
         let different = |place: usize| values.iter().map(|value| &value[place]).collect::<HashSet<_>>().len();
         group.variables.iter().all(declared) || (0..group.keys.len()).all(|place| different(place) <= MOST_LISTED)
     }
 
     /// The keys of a group that occur, each once, and which can be NULL; one key without values if the group has none and its conditions can
     /// be true.
-    fn occurring(&self, group: &Group, keys: &[GroupKey]) -> Outcome<(Vec<Vec<ScalarValue>>, Vec<bool>)> {
+    fn occurring(
+        &self,
+        group: &VariableGroup,
+        keys: &[GroupKey],
+    ) -> DataFusionResult<(Vec<Vec<ScalarValue>>, Vec<bool>)> {
         let tried: Vec<&Variable> = group.variables.iter().map(|index| &self.trial.variables[*index]).collect();
         let fields = tried.iter().map(|variable| Field::new(&variable.name, variable.kind.clone(), true));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let planner = Planner::new(&schema)?;
         let (made, conditions) = self.expressions(group);
-        let conditions = conditions.into_iter().map(|one| planner.physical(one)).collect::<Outcome<Vec<_>>>()?;
-        let made = made.into_iter().map(|one| planner.physical(one)).collect::<Outcome<Vec<_>>>()?;
-        let values = tried.iter().map(|variable| variable.array()).collect::<Outcome<Vec<_>>>()?;
+        let conditions =
+            conditions.into_iter().map(|one| planner.physical(one)).collect::<DataFusionResult<Vec<_>>>()?;
+        let made = made.into_iter().map(|one| planner.physical(one)).collect::<DataFusionResult<Vec<_>>>()?;
+        let values = tried.iter().map(|variable| variable.array()).collect::<DataFusionResult<Vec<_>>>()?;
         let (mut seen, mut found, mut without) = (HashSet::new(), Vec::new(), vec![false; group.keys.len()]);
         let all = u64::try_from(self.combinations(group)).map_err(|_| planned("too many combinations"))?;
         for first in (0..all).step_by(BATCH as usize) {
@@ -399,7 +411,7 @@ impl Grouping<'_> {
                 return Ok((vec![Vec::new()], without));
             }
             let columns = made.iter().map(|key| key.evaluate(&batch)?.into_array(batch.num_rows()));
-            let columns = columns.collect::<Outcome<Vec<ArrayRef>>>()?;
+            let columns = columns.collect::<DataFusionResult<Vec<ArrayRef>>>()?;
             if columns.iter().zip(&group.keys).any(|(column, key)| *column.data_type() != keys[*key].kind) {
                 return Err(planned("a key of another type"));
             }
@@ -412,7 +424,7 @@ impl Grouping<'_> {
                     continue;
                 }
                 let key = columns.iter().map(|column| ScalarValue::try_from_array(column, row));
-                let key = key.collect::<Outcome<Vec<ScalarValue>>>()?;
+                let key = key.collect::<DataFusionResult<Vec<ScalarValue>>>()?;
                 if seen.insert(key.clone()) {
                     found.push(key);
                 }
@@ -429,13 +441,13 @@ pub(in crate::sql) struct Planner {
 }
 
 impl Planner {
-    pub fn new(schema: &Arc<Schema>) -> Outcome<Self> {
+    pub fn new(schema: &Arc<Schema>) -> DataFusionResult<Self> {
         let schema = Arc::new(DFSchema::try_from(schema.as_ref().clone())?);
         let context = SimplifyContext::builder().with_schema(Arc::clone(&schema)).build();
         Ok(Self { schema, simplifier: ExprSimplifier::new(context) })
     }
 
-    pub fn physical(&self, expression: &Expr) -> Outcome<Arc<dyn PhysicalExpr>> {
+    pub fn physical(&self, expression: &Expr) -> DataFusionResult<Arc<dyn PhysicalExpr>> {
         let simple = self.simplifier.simplify(expression.clone())?;
         let (properties, context) = (ExecutionProps::new(), PhysicalPlanningContext::default());
         create_physical_expr(&simple, &self.schema, &properties, &context)
@@ -447,7 +459,7 @@ pub(in crate::sql) fn batch(
     schema: &Arc<Schema>,
     values: &[ArrayRef],
     rows: std::ops::Range<u64>,
-) -> Outcome<RecordBatch> {
+) -> DataFusionResult<RecordBatch> {
     let mut columns = Vec::new();
     let mut stride = 1;
     for values in values.iter().rev() {
@@ -462,7 +474,7 @@ pub(in crate::sql) fn batch(
 }
 
 /// The combinations of which a condition is true.
-fn kept(batch: &RecordBatch, condition: &Arc<dyn PhysicalExpr>) -> Outcome<RecordBatch> {
+fn kept(batch: &RecordBatch, condition: &Arc<dyn PhysicalExpr>) -> DataFusionResult<RecordBatch> {
     let is_true = condition.evaluate(batch)?.into_array(batch.num_rows())?;
     let is_true = is_true.as_boolean_opt().ok_or_else(|| planned("a condition of another type"))?;
     Ok(filter_record_batch(batch, is_true)?)

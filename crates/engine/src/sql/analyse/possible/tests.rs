@@ -1,6 +1,6 @@
 //! Which keys can occur, against tables that hold every row there can be: the keys that are listed are those that are found there.
 
-use crate::sql::tests::Tables;
+use crate::sql::tests::TableFolder;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -32,12 +32,12 @@ floor = { type = "category", values = ["low", "high"] }
 "#;
 
 /// Every combination of the short columns, NULL included; the others take some values, all of which occur beside each.
-fn every_row() -> Tables {
+fn every_row() -> TableFolder {
     all_rows(true)
 }
 
 /// The same, with or without wards: a left join finds partners for all rows or for none.
-fn all_rows(with_wards: bool) -> Tables {
+fn all_rows(with_wards: bool) -> TableFolder {
     let mut people = String::from("age,sex,ill,pay,wide,state\n");
     let ages: Vec<String> = (0..=12).map(|age| age.to_string()).chain([String::new()]).collect();
     for age in &ages {
@@ -59,11 +59,11 @@ fn all_rows(with_wards: bool) -> Tables {
     for number in ["3", "4", "5", "6", ""].into_iter().filter(|_| with_wards) {
         ["low", "high", ""].iter().for_each(|floor| writeln!(wards, "{number},{floor}").unwrap());
     }
-    Tables::of(PROJECT, &[("people.csv", &people), ("visits.csv", &visits), ("wards.csv", &wards)])
+    TableFolder::of(PROJECT, &[("people.csv", &people), ("visits.csv", &visits), ("wards.csv", &wards)])
 }
 
 /// The keys that are listed, and those that have rows.
-fn listed_and_found(tables: &Tables, sql: &str) -> (Vec<String>, BTreeSet<String>) {
+fn listed_and_found(tables: &TableFolder, sql: &str) -> (Vec<String>, BTreeSet<String>) {
     let cut = tables.cut(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     assert!(cut.query.public.is_some(), "not listed: {sql}");
     let integers = tables.integers(&cut).unwrap();
@@ -202,7 +202,7 @@ fn too_many_combinations_are_not_tried_together() {
     let project = format!("[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\n{columns}");
     let header: Vec<String> = (0..12).map(|index| format!("c{index}")).collect();
     let rows = format!("{}\n{}\n", header.join(","), ["3"; 12].join(","));
-    let tables = Tables::of(&project, &[("t.csv", &rows)]);
+    let tables = TableFolder::of(&project, &[("t.csv", &rows)]);
     let sum = header.join(" + ");
     let (listed, found) = listed_and_found(&tables, &format!("SELECT {sum}, COUNT(*) AS n FROM t GROUP BY 1"));
     assert_eq!((listed.len(), found.len()), (109, 1));

@@ -2,8 +2,8 @@
 
 use super::*;
 use scumble::calibrate::Target;
-use scumble::event::Family;
-use scumble::mechanism::smooth::Smooth;
+use scumble::event::NoiseFamily;
+use scumble::mechanism::smooth::SmoothMechanism;
 use scumble::noise::Levels;
 
 const ENDS: &str = "a = { type = \"int\" }\nb = { type = \"int\" }\n[dataset.t.graph]\nfrom = \"a\"\nto = \"b\"";
@@ -39,19 +39,19 @@ fn smooth_triangles() {
 /// The same by the other families, whose events say the (ε, δ) that their noise was made for.
 #[test]
 fn smooth_triangles_by_other_noise() {
-    for (family, seed) in [(Family::DiscreteLaplace, 31), (Family::DiscreteGaussian, 32)] {
+    for (family, seed) in [(NoiseFamily::DiscreteLaplace, 31), (NoiseFamily::DiscreteGaussian, 32)] {
         let request = format!(
             "kind = \"triangles\"\ntable = \"t\"\nmethod = \"smooth\"\nfamily = \"{}\"\ncost = {{ epsilon = 2, delta = 1e-3 }}",
             family.name()
         );
         let (events, answers) = released(&format!("{ENDS}\nvertices = 20"), "a,b\n", &request, 140, seed);
         let Word::Approximate { epsilon, delta } = events[0].word() else { panic!("{events:?}") };
-        let smooth = Smooth::within(family, Target::Approximate(*epsilon, *delta), 18).unwrap();
+        let smooth = SmoothMechanism::within(family, Target::Approximate(*epsilon, *delta), 18).unwrap();
         let table = smooth.noise().table().unwrap();
         let scale = table.scale(level_of_nothing(&table, 18));
         let within = |scale: f64, q: i64| {
             let weight = |z: i64| match family {
-                Family::DiscreteLaplace => (-(z.abs() as f64) / scale).exp(),
+                NoiseFamily::DiscreteLaplace => (-(z.abs() as f64) / scale).exp(),
                 _ => (-(z as f64 / scale).powi(2) / 2.0).exp(),
             };
             (-q..=q).map(weight).sum::<f64>() / (-20_000..=20_000).map(weight).sum::<f64>()
@@ -270,7 +270,7 @@ fn smooth_quantiles() {
         answers.iter().flat_map(|answers| numbers(answers, "value")).map(|value| value as i64 - 500).collect();
     let law = |factor: f64| {
         // Beyond the bounds the value is the bound, as rare as that is.
-        Law::of_weights(500, |z| 1.0 / (1.0 + (z as f64 / (factor * scale)).powi(4)))
+        IntegerDistribution::of_weights(500, |z| 1.0 / (1.0 + (z as f64 / (factor * scale)).powi(4)))
     };
     super::noise("smooth quantiles", &drawn, &law(1.0), &law(0.5));
 }

@@ -13,7 +13,7 @@ fn small_table() {
     let (events, answers) = released(&whole_numbers(1), &rows, request, 150, 27);
     let Word::Exponential { epsilon } = events[0].word() else { panic!("{events:?}") };
     let law = |factor: f64| {
-        let number = Law::of_event(&events[1], factor);
+        let number = IntegerDistribution::of_event(&events[1], factor);
         let chance = |n: i64| {
             let behind = (9 - n.max(1)).abs() as f64 - 9.0;
             1.0 / (1.0 + (epsilon.get() / factor * behind / 2.0).exp())

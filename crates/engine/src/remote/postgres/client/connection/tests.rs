@@ -83,7 +83,7 @@ fn server(says: impl FnOnce(&mut Socket) + Send + 'static) -> (Server, tempfile:
 }
 
 /// What comes of a server that answers the start with these bytes.
-fn opened(bytes: Vec<u8>) -> Trouble {
+fn opened(bytes: Vec<u8>) -> PostgresError {
     let (server, _password) = server(move |socket| drop(socket.write_all(&bytes)));
     let trouble = Connection::open(&server).err().unwrap();
     assert!(!format!("{trouble:?}").contains("Jane"), "{trouble:?}");
@@ -91,7 +91,7 @@ fn opened(bytes: Vec<u8>) -> Trouble {
 }
 
 /// What comes of a statement that is answered with these bytes.
-fn ran(bytes: Vec<u8>) -> Outcome<Vec<Row>> {
+fn ran(bytes: Vec<u8>) -> PostgresResult<Vec<PostgresRow>> {
     let (server, _password) = server(move |socket| {
         socket.write_all(&[authentication(0, &[]), message(b'Z', READY)].concat()).unwrap();
         heard(socket, true);
@@ -108,18 +108,18 @@ fn rows_are_texts_and_nulls() {
     let setting = message(b'S', format!("x\0{PRIVATE}\0").as_bytes());
     let answer =
         [columns(2), row(&[Some(b"1"), None]), notice, row(&[Some("ä".as_bytes()), Some(b"")]), setting, done()];
-    let expected: Vec<Row> = vec![vec![Some("1".into()), None], vec![Some("ä".into()), Some(String::new())]];
+    let expected: Vec<PostgresRow> = vec![vec![Some("1".into()), None], vec![Some("ä".into()), Some(String::new())]];
     assert_eq!(ran(answer.concat()), Ok(expected));
 }
 
 #[test]
 fn of_an_error_the_code_alone_is_kept() {
-    assert_eq!(opened(error("28P01")), Trouble::Refused("28P01".to_string()));
-    assert_eq!(ran([error("22012"), message(b'Z', READY)].concat()), Err(Trouble::Refused("22012".to_string())));
+    assert_eq!(opened(error("28P01")), PostgresError::Refused("28P01".to_string()));
+    assert_eq!(ran([error("22012"), message(b'Z', READY)].concat()), Err(PostgresError::Refused("22012".to_string())));
     // A code is five letters and digits, whatever stands there.
     let long = "2J4nh has 4711";
     let found = ran([error(long), message(b'Z', READY)].concat());
-    assert_eq!(found, Err(Trouble::Refused("2J4nh".to_string())));
+    assert_eq!(found, Err(PostgresError::Refused("2J4nh".to_string())));
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn what_is_not_the_protocol_ends() {
         &message(b'?', b""),
     ] {
         let trouble = opened(bytes.to_vec());
-        assert!(matches!(trouble, Trouble::Away | Trouble::Door(_)), "{bytes:?}: {trouble:?}");
+        assert!(matches!(trouble, PostgresError::Away | PostgresError::Door(_)), "{bytes:?}: {trouble:?}");
     }
     let two = [columns(2), row(&[Some(b"1")]), done()].concat();
     let short = [columns(1), message(b'D', &[0, 1, 0, 0, 0, 9, b'1']), done()].concat();
@@ -147,7 +147,7 @@ fn what_is_not_the_protocol_ends() {
     let no_text = [columns(1), row(&[Some(&[0xff, 0xfe])]), done()].concat();
     for bytes in [two, short, long, no_text, row(&[Some(b"1")]), columns(1), vec![b'D', 0, 0, 0, 3], message(b'D', &[])]
     {
-        assert_eq!(ran(bytes.clone()), Err(Trouble::Away), "{bytes:?}");
+        assert_eq!(ran(bytes.clone()), Err(PostgresError::Away), "{bytes:?}");
     }
 }
 
@@ -158,7 +158,7 @@ fn what_never_ends_is_ended() {
         let _ = socket.write_all(&[b'R', 0x7f, 0xff, 0xff, 0xff]);
         while socket.write_all(&[0; 1 << 16]).is_ok() {}
     });
-    assert_eq!(Connection::open(&endless).err(), Some(Trouble::Away));
+    assert_eq!(Connection::open(&endless).err(), Some(PostgresError::Away));
     let (endless, _password) = server(|socket| {
         socket.write_all(&[authentication(0, &[]), message(b'Z', READY)].concat()).unwrap();
         heard(socket, true);
@@ -168,8 +168,8 @@ fn what_never_ends_is_ended() {
     });
     let mut connection = Connection::open(&endless).unwrap();
     connection.most = 1 << 20;
-    assert_eq!(connection.run("SELECT 1"), Err(Trouble::Away));
-    assert_eq!(connection.run("SELECT 1"), Err(Trouble::Away));
+    assert_eq!(connection.run("SELECT 1"), Err(PostgresError::Away));
+    assert_eq!(connection.run("SELECT 1"), Err(PostgresError::Away));
     let (silent, _password) = server(|socket| {
         socket.write_all(&[authentication(0, &[]), message(b'Z', READY)].concat()).unwrap();
         heard(socket, true);
@@ -177,11 +177,11 @@ fn what_never_ends_is_ended() {
     });
     let mut connection = Connection::open(&silent).unwrap();
     connection.wait = Duration::from_millis(100);
-    assert_eq!(connection.run("SELECT 1"), Err(Trouble::Away));
+    assert_eq!(connection.run("SELECT 1"), Err(PostgresError::Away));
 }
 
 /// A server that asks for SCRAM: what it says first is made of the client's nonce.
-fn scram(first: impl Fn(&str) -> String + Send + 'static, last: Vec<u8>) -> Trouble {
+fn scram(first: impl Fn(&str) -> String + Send + 'static, last: Vec<u8>) -> PostgresError {
     let (server, _password) = server(move |socket| {
         socket.write_all(&authentication(10, b"SCRAM-SHA-256\0\0")).unwrap();
         let asked = String::from_utf8(heard(socket, true)).unwrap();
@@ -201,7 +201,8 @@ fn a_server_proves_that_it_knows_the_password() {
     };
     let wrong = authentication(12, format!("v={}", STANDARD.encode([0; 32])).as_bytes());
     let all = [wrong.clone(), authentication(0, &[]), message(b'Z', READY)].concat();
-    let unproven = Trouble::Door("it does not know the password itself, or asks for more than 100000 rounds of SCRAM");
+    let unproven =
+        PostgresError::Door("it does not know the password itself, or asks for more than 100000 rounds of SCRAM");
     assert_eq!(scram(first("4096"), all.clone()), unproven);
     // So many rounds would keep us busy for hours.
     assert_eq!(scram(first("4294967295"), all.clone()), unproven);
@@ -209,9 +210,9 @@ fn a_server_proves_that_it_knows_the_password() {
     assert_eq!(scram(|_| PRIVATE.to_string(), all), unproven);
     // One that skips its proof is not believed.
     let skipped = [authentication(0, &[]), message(b'Z', READY)].concat();
-    assert_eq!(scram(first("4096"), skipped), Trouble::Door("its log-in is not that of PostgreSQL"));
+    assert_eq!(scram(first("4096"), skipped), PostgresError::Door("its log-in is not that of PostgreSQL"));
     let other = opened(authentication(10, b"SCRAM-SHA-1\0\0"));
-    assert_eq!(other, Trouble::Door("it wants a log-in other than by SCRAM-SHA-256 or a plain password"));
+    assert_eq!(other, PostgresError::Door("it wants a log-in other than by SCRAM-SHA-256 or a plain password"));
     assert_eq!(opened(authentication(7, &[])), other);
 }
 
@@ -231,5 +232,5 @@ fn a_password_is_said_where_it_is_asked_for() {
     assert!(Connection::open(&asking).is_ok());
     let (mut asking, _password) = server(ask);
     asking.password_file = Some("/nowhere".into());
-    assert_eq!(Connection::open(&asking).err(), Some(Trouble::Door("it wants a password")));
+    assert_eq!(Connection::open(&asking).err(), Some(PostgresError::Door("it wants a password")));
 }
