@@ -28,7 +28,7 @@ pub use asked::{Asked, Outcome, Remark, Remarked};
 pub use chain::{GENESIS, Head};
 pub use declaration::{Declaration, Declarations, joined, way};
 pub use entry::{About, Charge, ChargeState, Output, Proposal};
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use ledger::{BudgetInForce, Change, Ledger, beside, folder};
 pub use life::{Draws, Life};
 pub use mark::Key;
