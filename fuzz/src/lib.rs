@@ -9,14 +9,17 @@ use scumble_engine::check::check;
 use scumble_engine::ledger::Ledger;
 use scumble_engine::project::Project;
 use scumble_engine::release::Runner;
-use scumble_engine::{Error, Result};
+use scumble_engine::{Error, ErrorKind, Result};
 use scumble_wire::AccountQuestion;
 use std::fs;
 use std::path::Path;
 
 /// Wrong input is refused as wrong input, in a sentence: a failure of the machine here would be a panic that was caught.
 fn refused(error: &Error) {
-    assert!(matches!(error, Error::Input { .. } | Error::Budget(_)), "wrong input failed as the machine's: {error:?}");
+    assert!(
+        matches!(error.kind(), ErrorKind::Input | ErrorKind::Budget),
+        "wrong input failed as the machine's: {error:?}"
+    );
     assert!(!error.to_string().trim().is_empty(), "a refusal without words");
 }
 

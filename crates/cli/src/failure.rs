@@ -62,9 +62,9 @@ impl From<scumble::Error> for Failure {
 impl From<scumble_engine::Error> for Failure {
     fn from(error: scumble_engine::Error) -> Self {
         let sentence = error.to_string();
-        match error {
-            scumble_engine::Error::Input { .. } => Self::Input(sentence),
-            scumble_engine::Error::Budget(_) => Self::Budget(sentence),
+        match error.kind() {
+            scumble_engine::ErrorKind::Input => Self::Input(sentence),
+            scumble_engine::ErrorKind::Budget => Self::Budget(sentence),
             // The machine: disk, memory, a damaged ledger.
             _ => Self::Other(sentence),
         }
@@ -79,10 +79,11 @@ impl From<scumble_engine::ledger::Error> for Failure {
 
 impl From<scumble_parties::Error> for Failure {
     fn from(error: scumble_parties::Error) -> Self {
-        match error {
-            scumble_parties::Error::Input(sentence) => Self::Input(sentence),
+        let sentence = error.to_string();
+        match error.kind() {
+            scumble_parties::ErrorKind::Input => Self::Input(sentence),
             // Somebody else, the network, the machine.
-            scumble_parties::Error::Failed(sentence) => Self::Other(sentence),
+            _ => Self::Other(sentence),
         }
     }
 }

@@ -75,8 +75,11 @@ fn watch() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
-        // Whoever is interrupted at once is so after the signals are watched: the runtime waits until they are.
-        let signals = runtime.block_on(async { stop_signal() });
+        // Listening begins here and not in the thread, so that nothing is missed that comes at once.
+        let signals = {
+            let _inside = runtime.enter();
+            stop_signal()
+        };
         std::thread::spawn(move || {
             runtime.block_on(signals);
             locked(&GROUPS).iter().for_each(|group| kill(*group));

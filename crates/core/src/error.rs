@@ -1,26 +1,28 @@
 //! The one error type of the core: what was given, what it was given as, and what would have been allowed.
 
-/// Why the core refused. Each variant prints as one sentence that names the quantity, the value and the remedy.
+/// What sort of refusal it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A quantity outside of its range (the table of ranges is [`crate::quantity`]).
+    OutOfRange,
+    /// Something other than one number out of range.
+    Refused,
+}
+
+/// Why the core refused. Prints as one sentence that names the quantity, the value and the remedy.
 ///
 /// ```
-/// let refused = scumble::quantity::Sigma::new(-1.0).unwrap_err();
+/// use scumble::ErrorKind;
+/// let refused = scumble::quantity::sigma(-1.0).unwrap_err();
+/// assert_eq!(refused.kind(), ErrorKind::OutOfRange);
 /// assert_eq!(refused.to_string(), "sigma must be a number in [1e-9, 1e18], not -1");
 /// ```
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Error {
-    /// A quantity outside of its range (the table of ranges is [`crate::quantity`]).
-    #[error("{quantity} must be a number in {range}, not {value}")]
-    OutOfRange {
-        /// The quantity's name, as in files and flags.
-        quantity: &'static str,
-        /// The value that was refused, as it was given.
-        value: String,
-        /// The allowed range, in interval notation.
-        range: String,
-    },
-    /// Something other than one number out of range: a whole sentence that says what and what to do instead.
-    #[error("{0}")]
-    Refused(String),
+#[error("{sentence}")]
+pub struct Error {
+    kind: ErrorKind,
+    sentence: String,
 }
 
 impl Error {
@@ -31,14 +33,18 @@ impl Error {
     /// assert_eq!(Error::refused("a histogram needs at least one cell").to_string(), "a histogram needs at least one cell");
     /// ```
     pub fn refused(sentence: impl Into<String>) -> Self {
-        Self::Refused(sentence.into())
+        Self { kind: ErrorKind::Refused, sentence: sentence.into() }
     }
-}
 
-/// A quantity is itself without a check: so entry points take a quantity or an f64 (`Epsilon`).
-impl From<std::convert::Infallible> for Error {
-    fn from(never: std::convert::Infallible) -> Self {
-        match never {}
+    /// A quantity, by its name in files and flags, that is not in `range`; the value as it was given.
+    pub(crate) fn out_of_range(quantity: &str, range: &str, value: &str) -> Self {
+        let sentence = format!("{quantity} must be a number in {range}, not {value}");
+        Self { kind: ErrorKind::OutOfRange, sentence }
+    }
+
+    /// What sort of refusal it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
     }
 }
 

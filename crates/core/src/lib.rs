@@ -216,7 +216,7 @@ pub mod workload;
 pub mod harness;
 
 pub use calibrate::Target;
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use event::{Event, Moves, Shift};
 pub use loss::Loss;
 pub use mechanism::additive::{Additive, Noise};

@@ -203,7 +203,7 @@ fn shown(value: f64) -> String {
 }
 
 fn refusal(quantity: &'static str, range: &QuantityRange, value: String) -> Error {
-    Error::OutOfRange { quantity, value, range: range.to_string() }
+    Error::out_of_range(quantity, &range.to_string(), &value)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Why the engine refused: one sentence, with the place in a file where there is one.
 
 use crate::place::{Origin, Place};
+pub use scumble_ledger::ErrorKind;
 use std::fmt;
 
 /// The engine's result.
@@ -9,73 +10,82 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// The result of code that runs inside of DataFusion, or is called by it.
 pub(crate) type DataFusionResult<T> = std::result::Result<T, datafusion::error::DataFusionError>;
 
-/// Why nothing was released. Each prints as one sentence without a full stop.
+/// Why nothing was released. Prints as one sentence without a full stop.
 #[derive(Debug, Clone)]
-pub enum Error {
-    /// Wrong input: a file, a query, a parameter.
-    Input {
-        /// Where, if it is in a file or a query.
-        place: Option<Place>,
-        /// What is wrong and what to do.
-        sentence: String,
-    },
-    /// The ledger refused the charge.
-    Budget(String),
-    /// The machine failed: disk, memory, a damaged ledger.
-    Machine(String),
+pub struct Error {
+    kind: ErrorKind,
+    place: Option<Place>,
+    sentence: String,
 }
 
 impl Error {
+    fn new(kind: ErrorKind, sentence: impl Into<String>) -> Self {
+        Self { kind, place: None, sentence: sentence.into() }
+    }
+
     /// Wrong input without a place.
     pub fn input(sentence: impl Into<String>) -> Self {
-        Self::Input { place: None, sentence: sentence.into() }
+        Self::new(ErrorKind::Input, sentence)
     }
 
     /// Wrong input at a place. On the command line there are none: nobody has the text in front of them that was made of it.
     pub fn at(place: Place, sentence: impl Into<String>) -> Self {
-        let place = Some(place).filter(|place| place.origin != Origin::CommandLine);
-        Self::Input { place, sentence: sentence.into() }
+        Self::input(sentence).or_at(place)
+    }
+
+    /// A charge that does not fit into the budget.
+    pub fn budget(sentence: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Budget, sentence)
     }
 
     /// A failure of the machine.
     pub fn machine(sentence: impl Into<String>) -> Self {
-        Self::Machine(sentence.into())
+        Self::new(ErrorKind::Machine, sentence)
+    }
+
+    /// What sort of failure it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Where it is, if it is wrong input in a file or a query.
+    pub fn place(&self) -> Option<&Place> {
+        self.place.as_ref()
+    }
+
+    /// What is wrong and what to do, without the place.
+    pub fn sentence(&self) -> &str {
+        &self.sentence
     }
 
     /// The same with a place, if it is wrong input that has none yet. On the command line there are none.
     pub fn or_at(self, place: Place) -> Self {
-        match self {
-            error if place.origin == Origin::CommandLine => error,
-            Self::Input { place: None, sentence } => Self::Input { place: Some(place), sentence },
-            other => other,
+        if !self.is_without_place() || place.origin == Origin::CommandLine {
+            return self;
         }
+        Self { place: Some(place), ..self }
     }
 
     /// The same, saying what was being done, if it is wrong input without a place.
     pub fn or_while(self, doing: &str) -> Self {
-        match self {
-            Self::Input { place: None, sentence } => {
-                Self::Input { place: None, sentence: format!("{doing}: {sentence}") }
-            }
-            other => other,
+        if !self.is_without_place() {
+            return self;
         }
+        Self { sentence: format!("{doing}: {}", self.sentence), ..self }
     }
 
     /// The same, its sentence [`shortened`]: a query can be as long as a book, and what is wrong with it is not.
     pub(crate) fn quoting_little(self) -> Self {
-        match self {
-            Self::Input { place, sentence } => Self::Input { place, sentence: shortened(&sentence) },
-            Self::Budget(sentence) => Self::Budget(shortened(&sentence)),
-            Self::Machine(sentence) => Self::Machine(shortened(&sentence)),
-        }
+        Self { sentence: shortened(&self.sentence), ..self }
     }
 
     /// The same without its place, for texts that nobody has in front of them.
     pub fn without_place(self) -> Self {
-        match self {
-            Self::Input { sentence, .. } => Self::Input { place: None, sentence },
-            other => other,
-        }
+        Self { place: None, ..self }
+    }
+
+    fn is_without_place(&self) -> bool {
+        self.kind == ErrorKind::Input && self.place.is_none()
     }
 }
 
@@ -94,12 +104,10 @@ pub fn shortened(sentence: &str) -> String {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Input { place: Some(place), sentence } => write!(f, "{place}: {sentence}"),
-            Self::Input { place: None, sentence } | Self::Budget(sentence) | Self::Machine(sentence) => {
-                f.write_str(sentence)
-            }
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
         }
+        f.write_str(&self.sentence)
     }
 }
 
@@ -113,10 +121,6 @@ impl From<scumble::Error> for Error {
 
 impl From<scumble_ledger::Error> for Error {
     fn from(error: scumble_ledger::Error) -> Self {
-        match error {
-            scumble_ledger::Error::Input(sentence) => Self::input(sentence),
-            scumble_ledger::Error::Budget(sentence) => Self::Budget(sentence),
-            scumble_ledger::Error::Machine(sentence) => Self::Machine(sentence),
-        }
+        Self::new(error.kind(), error.to_string())
     }
 }

@@ -5,34 +5,50 @@ use std::fmt;
 /// The ledger's result.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why nothing was written or read. Each prints as one sentence without a full stop.
-#[derive(Debug, Clone)]
-pub enum Error {
-    /// Wrong input: a path, a declaration, a budget.
-    Input(String),
+/// What sort of failure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Wrong input: a file, a path, a declaration, a query, a parameter.
+    Input,
     /// A charge does not fit into the budget.
-    Budget(String),
+    Budget,
     /// The machine failed: disk, memory, a damaged ledger.
-    Machine(String),
+    Machine,
+}
+
+/// Why nothing was written or read. Prints as one sentence without a full stop.
+#[derive(Debug, Clone)]
+pub struct Error {
+    kind: ErrorKind,
+    sentence: String,
 }
 
 impl Error {
     /// Wrong input.
     pub fn input(sentence: impl Into<String>) -> Self {
-        Self::Input(sentence.into())
+        Self { kind: ErrorKind::Input, sentence: sentence.into() }
+    }
+
+    /// A charge that does not fit into the budget.
+    pub fn budget(sentence: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Budget, sentence: sentence.into() }
     }
 
     /// A failure of the machine.
     pub fn machine(sentence: impl Into<String>) -> Self {
-        Self::Machine(sentence.into())
+        Self { kind: ErrorKind::Machine, sentence: sentence.into() }
+    }
+
+    /// What sort of failure it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Input(sentence) | Self::Budget(sentence) | Self::Machine(sentence) => f.write_str(sentence),
-        }
+        f.write_str(&self.sentence)
     }
 }
 

@@ -28,7 +28,7 @@ pub use asked::{Remark, RemarkContent, RemarkOutcome, RequestOrigin};
 pub use chain::{GENESIS, Head};
 pub use declaration::{Declaration, Declarations, joined, way};
 pub use entry::{Charge, ChargeState, OutputDigests, Proposal, ReleaseContext};
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use ledger::{BudgetChange, BudgetInForce, Ledger, beside, folder};
 pub use life::{ChargeProgress, DrawMode};
 pub use mark::MarkKey;

@@ -15,7 +15,7 @@ pub mod product;
 mod send;
 mod serve;
 
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use key::{Key, PublicKey};
 pub use plan::{Party, Plan, Server};
 pub use send::ShareSender;

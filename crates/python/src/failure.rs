@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use scumble_engine::{Error, Origin};
+use scumble_engine::{Error, ErrorKind, Origin};
 
 /// What a call gives, or why Python raises.
 pub type Result<T> = std::result::Result<T, Failure>;
@@ -29,10 +29,8 @@ impl Failure {
 
     /// The same about a text that stands in no file: the line in the place of the path.
     pub fn of_text(error: Error) -> Self {
-        let line = match &error {
-            Error::Input { place: Some(place), .. } if matches!(place.origin, Origin::File(_)) => Some(place.line),
-            _ => None,
-        };
+        let in_file = error.place().filter(|place| matches!(place.origin, Origin::File(_)));
+        let line = in_file.map(|place| place.line);
         Self { line, ..Self::from(if line.is_some() { error.without_place() } else { error }) }
     }
 
@@ -52,10 +50,10 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let class = match error {
-            Error::Input { .. } => "InputError",
-            Error::Budget(_) => "BudgetError",
-            Error::Machine(_) => "MachineError",
+        let class = match error.kind() {
+            ErrorKind::Input => "InputError",
+            ErrorKind::Budget => "BudgetError",
+            _ => "MachineError",
         };
         Self { class, sentence: in_python(&error.to_string()), line: None }
     }

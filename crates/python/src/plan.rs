@@ -65,7 +65,7 @@ pub fn told(
     // What is published already is kept, and costs nothing more.
     let refused = match if before.is_some() { Ok(()) } else { runner.admit([planned]) } {
         Ok(()) => None,
-        Err(error @ scumble_engine::Error::Budget(_)) => Some(error.to_string()),
+        Err(error) if error.kind() == scumble_engine::ErrorKind::Budget => Some(error.to_string()),
         Err(error) => return Err(error.into()),
     };
     let plan = &planned.plan;

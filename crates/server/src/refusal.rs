@@ -1,6 +1,6 @@
 //! Why somebody did not get what they asked for: one sentence, and what kind of refusal it is.
 
-use scumble_engine::{Error, Place};
+use scumble_engine::{Error, ErrorKind, Place};
 use std::fmt;
 
 /// Why not.
@@ -106,11 +106,12 @@ impl Refusal {
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
-        match error {
-            Error::Input { place, sentence } => Self { kind: RefusalKind::Input, sentence, place },
-            Error::Budget(sentence) => Self::new(RefusalKind::Budget, sentence),
-            Error::Machine(sentence) => Self::new(RefusalKind::Machine, sentence),
-        }
+        let kind = match error.kind() {
+            ErrorKind::Input => RefusalKind::Input,
+            ErrorKind::Budget => RefusalKind::Budget,
+            _ => RefusalKind::Machine,
+        };
+        Self { kind, sentence: error.sentence().to_string(), place: error.place().cloned() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! From requests to published files, in the order that `docs/ledger-format.md` fixes.
 
 use crate::budget::{Budget, Sums, rounded_down};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::real;
 use crate::guarded::guarded;
 use crate::kinds::sql::PublishedColumn;
@@ -433,10 +433,10 @@ fn within(limits: &Budget, planned: &PlannedRelease, charged: &Sums) -> Result<(
 
 /// A refusal by somebody's own limits says whose they are.
 fn of_own(by: &str, error: Error) -> Error {
-    match error {
-        Error::Budget(sentence) => Error::Budget(format!("by the budget of {by}: {sentence}")),
-        other => other,
+    if error.kind() != ErrorKind::Budget {
+        return error;
     }
+    Error::budget(format!("by the budget of {by}: {}", error.sentence()))
 }
 
 /// The largest cost of the same form that would fit these limits, in words.

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 
 /// Limits that a ledger holds. Two are the same if they say the same, in whichever form they were written.
 #[derive(Debug, Clone, PartialEq)]
+// A process holds one or two of these.
+#[allow(clippy::large_enum_variant)]
 pub enum HeldLimits {
     /// These.
     Known(Budget),

@@ -170,7 +170,7 @@ impl Refusal {
         } else {
             ""
         };
-        Error::Budget(format!(
+        Error::budget(format!(
             "release '{release}' was refused and nothing was charged: in the scope {} it asks for {}, the budget is {}, {} is spent and {word} {} is left{why}; {largest}",
             self.scope,
             shown(&self.alone),

@@ -9,7 +9,7 @@ use scumble_engine::project::Request;
 use scumble_engine::release::{Answers, PlannedRelease, Runner, stored};
 use scumble_engine::summary::planned::{ReleaseForecast, delta_of, forecast, scopes, usual_delta};
 use scumble_engine::summary::{PerScope, ScopeLeft, SummaryRequest as LedgerQuestion, summary};
-use scumble_engine::{Error, digest};
+use scumble_engine::{Error, ErrorKind, digest};
 use serde::Serialize;
 use serde_json::Value;
 use std::sync::{Arc, PoisonError};
@@ -164,7 +164,7 @@ impl Service {
         let fits = runner.admit([&planned]);
         let budget = match &fits {
             Ok(()) => "it fits the budget".to_string(),
-            Err(error @ Error::Budget(_)) => error.to_string(),
+            Err(error) if error.kind() == ErrorKind::Budget => error.to_string(),
             Err(error) => return Err(error.clone().into()),
         };
         let (scopes, usual) = (scopes(&self.project)?, usual_delta(&self.project)?);
@@ -383,7 +383,7 @@ impl Service {
         name: &str,
         error: Error,
     ) -> Result<Refusal, Refusal> {
-        if let Error::Budget(_) = error {
+        if error.kind() == ErrorKind::Budget {
             let refusal = Refusal::from(error);
             self.remark_refused(person, question, &refusal)?;
             self.metrics.refused();

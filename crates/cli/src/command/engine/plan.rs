@@ -72,7 +72,7 @@ pub fn run(arguments: &PlanArguments, quiet: bool) -> Result<(), Failure> {
     let (usual, scopes) = (usual_delta(&project)?, scopes(&project)?);
     let budget = match &fits {
         Ok(()) => "everything fits the budget together".to_string(),
-        Err(error @ scumble_engine::Error::Budget(_)) => error.to_string(),
+        Err(error) if error.kind() == scumble_engine::ErrorKind::Budget => error.to_string(),
         Err(error) => return Err(error.clone().into()),
     };
     if arguments.json {

@@ -198,13 +198,11 @@ pub(crate) fn queries(sql: &str, place: Place, request: &Request, project: &Proj
 
 /// A position in a query is given together with the query's position in the file.
 pub(crate) fn within_file(error: Error, outer: Place) -> Error {
-    match error {
-        error if outer.origin == Origin::CommandLine => error,
-        Error::Input { place: Some(inner), sentence } if inner.origin == Origin::Query => {
-            Error::at(outer, format!("{sentence} (line {}, column {} of the query)", inner.line, inner.column))
-        }
-        other => other.or_at(outer),
-    }
+    let inner = error.place().filter(|place| place.origin == Origin::Query && outer.origin != Origin::CommandLine);
+    let Some(inner) = inner else { return error.or_at(outer) };
+    let sentence = error.sentence();
+    let sentence = format!("{sentence} (line {}, column {} of the query)", inner.line, inner.column);
+    Error::at(outer, sentence)
 }
 
 /// A query of which all is known that does not depend on its cost.

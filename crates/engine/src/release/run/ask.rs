@@ -23,7 +23,7 @@ pub use state::AnswerSource;
 
 use super::kept::request_digest;
 use super::publish::Places;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::guarded::guarded;
 use crate::kinds::interactive;
 use crate::kinds::interactive::OpenedInteractive;
@@ -250,8 +250,9 @@ impl InteractiveSession<'_> {
         }
         match self.reserved(ledger, charged + 1, bits.is_secure()) {
             Ok(receipt) => Ok(Grant { receipt, number: 1, secret: Some(plan.open(bits).secret()), is_new: true }),
-            Err(Error::Budget(refused)) if charged > 0 => {
-                model_alone(ledger, &rounds, notes, ("No further round fits the budget", &format!(" ({refused})")))
+            Err(error) if error.kind() == ErrorKind::Budget && charged > 0 => {
+                let refused = format!(" ({})", error.sentence());
+                model_alone(ledger, &rounds, notes, ("No further round fits the budget", &refused))
             }
             Err(error) => Err(error),
         }

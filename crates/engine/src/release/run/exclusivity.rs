@@ -51,7 +51,7 @@ fn mentions_lonely(ledger: &Ledger) -> ledger::Result<bool> {
 }
 
 fn refused(name: &str, why: &str) -> Error {
-    Error::Budget(format!("release '{name}' was refused and nothing was charged: {why}"))
+    Error::budget(format!("release '{name}' was refused and nothing was charged: {why}"))
 }
 
 /// The same for other ledgers that have answered about one of these tables. `here` is the ledger that is in use.

@@ -126,7 +126,7 @@ impl ExternalCharge {
 
     fn fits(&self, before: &LedgerState, book: &ChargedLedger) -> Result<()> {
         if holds_lonely(before) {
-            return Err(Error::Budget(format!(
+            return Err(Error::budget(format!(
                 "'{}' was refused and nothing was charged: the ledger holds a count without noise, which protects somebody only while nothing else about them is published",
                 self.release
             )));

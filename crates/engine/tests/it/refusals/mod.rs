@@ -11,7 +11,7 @@ use scumble::noise::InsecureSeededSource;
 use scumble_engine::check::check;
 use scumble_engine::project::{Project, Request};
 use scumble_engine::release::Runner;
-use scumble_engine::{Error, Result};
+use scumble_engine::{ErrorKind, Result};
 use std::ops::Deref;
 
 /// A folder with a project of which something is refused.
@@ -81,7 +81,7 @@ impl Refusing {
             Err(error) => error,
         };
         let said = error.to_string();
-        assert!(matches!(error, Error::Input { .. }), "{what}: {said}");
+        assert!(error.kind() == ErrorKind::Input, "{what}: {said}");
         assert!(said.contains(words), "{what}\n  said: {said}\n  not:  {words}");
         assert_eq!(said.trim_end().lines().count(), 1, "{said}");
         assert_eq!(std::fs::read_dir(self.path()).unwrap().count(), before, "{what}: something was left behind");
