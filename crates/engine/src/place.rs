@@ -11,15 +11,19 @@ pub enum Origin {
     Query,
     /// What was made of arguments of the command line: nobody wants to know a position in it.
     CommandLine,
+    /// A value that a program gave, by the keys that lead to it. It has no line and no column.
+    Given(Vec<String>),
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::File(path) => path,
-            Self::Query => "query",
-            Self::CommandLine => "the command line",
-        })
+        match self {
+            Self::File(path) => f.write_str(path),
+            Self::Query => f.write_str("query"),
+            Self::CommandLine => f.write_str("the command line"),
+            Self::Given(keys) if keys.is_empty() => f.write_str("the project"),
+            Self::Given(keys) => f.write_str(&keys.join(".")),
+        }
     }
 }
 
@@ -53,7 +57,10 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.origin, self.line, self.column)
+        match self.origin {
+            Origin::Given(_) => self.origin.fmt(f),
+            _ => write!(f, "{}:{}:{}", self.origin, self.line, self.column),
+        }
     }
 }
 

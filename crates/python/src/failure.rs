@@ -12,26 +12,17 @@ pub type Result<T> = std::result::Result<T, Failure>;
 pub struct Failure {
     class: &'static str,
     sentence: String,
-    /// The line of a text that Python made, where something in it is wrong.
-    line: Option<usize>,
 }
 
 impl Failure {
     /// Wrong input.
     pub fn input(sentence: impl Into<String>) -> Self {
-        Self { class: "InputError", sentence: sentence.into(), line: None }
+        Self { class: "InputError", sentence: sentence.into() }
     }
 
     /// The machine failed.
     pub fn machine(sentence: impl Into<String>) -> Self {
-        Self { class: "MachineError", sentence: sentence.into(), line: None }
-    }
-
-    /// The same about a text that stands in no file: the line in the place of the path.
-    pub fn of_text(error: Error) -> Self {
-        let in_file = error.place().filter(|place| matches!(place.origin, Origin::File(_)));
-        let line = in_file.map(|place| place.line);
-        Self { line, ..Self::from(if line.is_some() { error.without_place() } else { error }) }
+        Self { class: "MachineError", sentence: sentence.into() }
     }
 
     /// The same with another name for a file that there is not.
@@ -42,9 +33,7 @@ impl Failure {
 
     fn raised(self, py: Python<'_>) -> PyResult<PyErr> {
         let class = py.import("scumble._errors")?.getattr(self.class)?;
-        let error = PyErr::from_type(class.cast_into::<PyType>()?, (self.sentence,));
-        error.value(py).setattr("line", self.line)?;
-        Ok(error)
+        Ok(PyErr::from_type(class.cast_into::<PyType>()?, (self.sentence,)))
     }
 }
 
@@ -55,8 +44,29 @@ impl From<Error> for Failure {
             ErrorKind::Budget => "BudgetError",
             _ => "MachineError",
         };
-        Self { class, sentence: in_python(&error.to_string()), line: None }
+        let sentence = match error.place().map(|place| &place.origin) {
+            Some(Origin::Given(keys)) => about(keys, error.sentence()),
+            _ => error.to_string(),
+        };
+        Self { class, sentence: in_python(&sentence) }
     }
+}
+
+/// A sentence about a value of a session, which is called as the arguments are.
+fn about(keys: &[String], sentence: &str) -> String {
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    let value = match keys[..] {
+        ["dataset", table, "columns", column, ..] => format!("table '{table}', column '{column}'"),
+        ["dataset", table] | ["dataset", table, "columns"] => format!("table '{table}'"),
+        ["dataset", table, key, ..] => format!("table '{table}', {key}"),
+        ["budget", "attributes", attribute, ..] => format!("the budget for attribute '{attribute}'"),
+        ["budget", scope, ..] => format!("the budget for {scope}"),
+        ["budget"] => "the budget".to_string(),
+        [section, key, ..] => format!("{section}, {key}"),
+        [section] => section.to_string(),
+        [] => return sentence.to_string(),
+    };
+    format!("{value}: {sentence}")
 }
 
 /// A sentence that names the program's commands and flags, with what stands for them in Python.

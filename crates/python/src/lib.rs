@@ -1,8 +1,16 @@
 //! The native half of the Python package `scumble`: texts and bytes in, texts and bytes out.
 //!
-//! The classes that people use are in `python/scumble`, in Python. What crosses the border is JSON, the TOML of a project, rows in Arrow's IPC format, and
-//! integers that are copied into an array of Python's: so that no reference into memory that Python may change is held while the interpreter is free to run, and no
-//! `unsafe` is needed. Nothing is computed here that the engine or the core does not compute for the program too.
+//! The classes that people use are in `python/scumble`, in Python. What crosses the border is JSON, rows in Arrow's IPC
+//! format, and integers that are copied into an array of Python's: so that no reference into memory that Python may
+//! change is held while the interpreter is free to run, and no `unsafe` is needed. Nothing is computed here that the
+//! engine or the core does not compute for the program too.
+
+// Asked for in Cargo.toml for their features alone.
+extern crate form_urlencoded as _;
+extern crate rustix as _;
+extern crate smallvec as _;
+extern crate subtle as _;
+extern crate tokio as _;
 
 mod attack;
 mod calculators;

@@ -88,7 +88,7 @@ impl Project {
         Self::tried(py, ProjectHandle { source: ProjectSource::File(path), ledger, out, stop: Stop::default() })
     }
 
-    /// The text of a project and the rows of its tables; `path` is where its file would be.
+    /// A project as JSON and the rows of its tables; `path` is where its file would be.
     #[staticmethod]
     #[pyo3(signature = (path, text, frames, ledger=None, out=None))]
     fn in_memory(
@@ -261,9 +261,7 @@ impl ProjectHandle {
     fn project(&self) -> Result<project::Project> {
         let mut project = match &self.source {
             ProjectSource::File(path) => project::Project::open(path)?,
-            ProjectSource::Memory { path, text, rows } => {
-                project::Project::in_memory(path, text, rows.clone()).map_err(Failure::of_text)?
-            }
+            ProjectSource::Memory { path, text, rows } => project::Project::of_json(path, text, rows.clone())?,
         };
         project.stop = self.stop.clone();
         Ok(project)

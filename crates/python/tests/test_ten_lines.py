@@ -9,6 +9,7 @@ import subprocess
 import pandas as pd
 import pytest
 import scumble as sc
+from scumble._kinds import request
 
 QUERY = "SELECT disease, COUNT(*) AS n FROM people GROUP BY disease"
 
@@ -201,6 +202,51 @@ def test_what_is_wrong_is_said_in_one_sentence() -> None:
     assert "project file says" in refused("nowhere.toml", owner="x")
     assert "say what it holds" in refused({"people": frame}, owner=None, columns={"age": "int"})
     assert "no declared column" in refused({"people": frame}, owner=None, columns=columns, budget=sc.Budget(attributes={"x": 1}))
+
+
+def test_what_is_wrong_is_said_of_what_it_is_about() -> None:
+    def refused(column: sc.Column | None = None, **more: object) -> str:
+        with pytest.raises(sc.InputError) as caught:
+            session(columns={"age": column or sc.int(0, 120)}, **more)
+        return str(caught.value).split(": ")[0]
+
+    def table(**more: object) -> sc.Session:
+        return sc.Session({"people": sc.table(people(), columns={"age": sc.int(0, 120)}, **more)})
+
+    assert refused(sc.category(["a", "a"])) == "table 'people', column 'age'"
+    assert refused(sc.float(0, math.nan)) == "table 'people', column 'age'"
+    assert refused(sc.int(0, 2**80)) == "table 'people', column 'age'"
+    assert refused(sc.Column(type="int", uper=3)) == "table 'people', column 'age'"
+    assert refused(max_rows_per_owner=0, owner="disease") == "table 'people', max_rows_per_owner"
+    assert refused(max_rows_per_owner="1", owner="disease") == "table 'people', max_rows_per_owner"
+    assert refused(budget=sc.Budget(presence="x")) == "the budget for presence"
+    assert refused(budget=sc.Budget(person=math.inf)) == "the budget for person"
+    assert refused(budget=sc.Budget(attributes={"age": -1})) == "the budget for attribute 'age'"
+    assert refused(budget=sc.Budget(attributes={"x": 1})) == "the budget for attributes"
+    assert refused(attacker={"known_rows": 2}) == "attacker, known_rows"
+    assert refused(attacker={"know_rows": 0.5}) == "attacker"
+    with pytest.raises(sc.InputError, match="^table 'people', public_owners: "):
+        table(owner=None, public_owners=0)
+    with pytest.raises(sc.InputError, match="^table 'people', graph: "):
+        table(owner=None, graph={"form": "age"})
+
+
+def test_columns_stay_in_their_order() -> None:
+    columns = {name: sc.int(0, 1) for name in ("z", "a", "m")}
+    frame = pd.DataFrame({name: [0] for name in columns})
+    ours = sc.Session({"t": frame}, owner=None, columns=columns)
+    assert ours.tables["t"]["columns"] == ["z", "a", "m"]
+    with pytest.raises(sc.InputError, match="two columns that are written '7'"):
+        sc.Session({"t": pd.DataFrame({7: [0]})}, owner=None, columns={7: sc.int(0, 1), "7": sc.int(0, 1)})
+
+
+def test_what_has_no_name_is_called_as_ever() -> None:
+    """Under another name it would be paid for a second time."""
+    cost = {"epsilon": 0.5, "delta": 1e-9, "within": 10, "confidence": 0.95}
+    asked = json.loads(request("sql", None, cost, {"sql": 'SELECT "a\x7fä" FROM t'}))
+    assert asked["name"] == "sql 483292cc"
+    fields = {"table": "people", "column": "age", "points": [1, 2.5, True, "x"], "m": {"a": {"b": (1,)}}}
+    assert json.loads(request("cdf", None, {}, fields))["name"] == "cdf d55f005b"
 
 
 def test_a_project_file_and_its_ledger_are_shared(folder: pathlib.Path) -> None:

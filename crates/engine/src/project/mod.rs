@@ -26,11 +26,11 @@ pub use server::Server;
 
 pub(crate) use cost::cost;
 pub use read::is_name;
-pub(crate) use read::{project, within_reason};
+pub(crate) use read::{project, project_of_json, within_reason};
 pub(crate) use recoding::with_recoded;
-#[cfg(test)]
-pub(crate) use section::parse;
 pub(crate) use section::{Section, Spot, given};
+#[cfg(test)]
+pub(crate) use section::{parse, parse_json};
 
 /// Every key that a project file may have about tables and attackers, for tests that look at each.
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::column::column;
 use super::graph;
 use super::layout::{self, Layout};
 use super::memory::memory;
-use super::section::{Section, Spot, parse};
+use super::section::{Section, Spot, parse, parse_json};
 use super::server::Server;
 use super::{Attacker, Bounding, Column, Domain, Project, Request, Table};
 use crate::budget::{Budget, Limit};
@@ -18,7 +18,24 @@ use std::path::{Path, PathBuf};
 
 /// A project from the text of its file; `request` reads a release, whose fields its kind declares.
 pub(crate) fn project(path: &Path, content: &str, request: impl Fn(&Section) -> Result<Request>) -> Result<Project> {
-    let file = parse(Origin::File(path.display().to_string()), content)?;
+    of_section(path, &parse(Origin::File(path.display().to_string()), content)?, content, request)
+}
+
+/// The same from JSON.
+pub(crate) fn project_of_json(
+    path: &Path,
+    content: &str,
+    request: impl Fn(&Section) -> Result<Request>,
+) -> Result<Project> {
+    of_section(path, &parse_json(content)?, content, request)
+}
+
+fn of_section(
+    path: &Path,
+    file: &Section,
+    content: &str,
+    request: impl Fn(&Section) -> Result<Request>,
+) -> Result<Project> {
     file.only(&["dataset", "budget", "attacker", "analyst", "release", "ledger", "memory", "engine"])?;
     let mut tables = BTreeMap::new();
     for (name, spot) in file.need("dataset")?.section()?.iter() {
@@ -51,7 +68,7 @@ pub(crate) fn project(path: &Path, content: &str, request: impl Fn(&Section) -> 
         ledger,
         kept: None,
     };
-    check_names(&project, &file)?;
+    check_names(&project, file)?;
     Ok(project)
 }
 

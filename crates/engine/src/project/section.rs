@@ -3,7 +3,10 @@
 use crate::error::{Error, Result};
 use crate::place::{Origin, Place, suggestion};
 use scumble::quantity::Exact;
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value as Json};
+use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 
@@ -110,6 +113,106 @@ fn given_spot(name: &str, value: &Json, text: &Arc<Text>) -> Spot {
         Json::Null => SectionValue::Other,
     };
     Spot { value, offset: 0, text: Arc::clone(text) }
+}
+
+/// A section that a program gives as JSON: its entries are in the order of the text, and a refusal names the keys that
+/// lead to the value.
+pub(crate) fn parse_json(content: &str) -> Result<Section> {
+    match serde_json::from_str(content) {
+        Ok(Given::Table(entries)) => Ok(ordered_section(WHOLE, entries, &[])),
+        Ok(_) => Err(Error::input("a project is an object of JSON")),
+        Err(error) => Err(Error::input(format!("this is not JSON ({error})"))),
+    }
+}
+
+/// A value of JSON whose objects keep their order, which those of [`Map`] do not.
+enum Given {
+    Table(Vec<(String, Given)>),
+    List(Vec<Given>),
+    One(Json),
+}
+
+impl<'de> Deserialize<'de> for Given {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        deserializer.deserialize_any(GivenVisitor)
+    }
+}
+
+struct GivenVisitor;
+
+impl<'de> Visitor<'de> for GivenVisitor {
+    type Value = Given;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value of JSON")
+    }
+
+    fn visit_bool<E>(self, truth: bool) -> std::result::Result<Given, E> {
+        Ok(Given::One(truth.into()))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> std::result::Result<Given, E> {
+        Ok(Given::One(number.into()))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> std::result::Result<Given, E> {
+        Ok(Given::One(number.into()))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> std::result::Result<Given, E> {
+        Ok(Given::One(number.into()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> std::result::Result<Given, E> {
+        Ok(Given::One(text.into()))
+    }
+
+    fn visit_unit<E>(self) -> std::result::Result<Given, E> {
+        Ok(Given::One(Json::Null))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Given, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Given::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Given, A::Error> {
+        let (mut entries, mut seen) = (Vec::new(), BTreeSet::new());
+        while let Some((key, value)) = map.next_entry::<String, Given>()? {
+            if !seen.insert(key.clone()) {
+                return Err(A::Error::custom(format!("'{key}' is there twice")));
+            }
+            entries.push((key, value));
+        }
+        Ok(Given::Table(entries))
+    }
+}
+
+fn ordered_section(name: &str, entries: Vec<(String, Given)>, keys: &[String]) -> Section {
+    let entry = |(key, value): (String, Given)| {
+        let keys = [keys, std::slice::from_ref(&key)].concat();
+        let spot = ordered_spot(&format!("'{key}' in {name}"), value, &keys, &given_at(&keys));
+        (key, 0, spot)
+    };
+    let entries = entries.into_iter().map(entry).collect();
+    Section { name: name.to_string(), entries, offset: 0, text: given_at(keys) }
+}
+
+/// An item of a list is found under the keys of the list.
+fn ordered_spot(name: &str, value: Given, keys: &[String], text: &Arc<Text>) -> Spot {
+    let value = match value {
+        Given::Table(entries) => Value::Table(ordered_section(name, entries, keys)),
+        Given::List(items) => Value::List(items.into_iter().map(|item| ordered_spot(name, item, keys, text)).collect()),
+        Given::One(value) => return given_spot(name, &value, text),
+    };
+    Spot { value, offset: 0, text: Arc::clone(text) }
+}
+
+fn given_at(keys: &[String]) -> Arc<Text> {
+    Arc::new(Text { origin: Origin::Given(keys.to_vec()), content: String::new() })
 }
 
 impl Section {

@@ -217,6 +217,53 @@ fn sections_that_say_the_same_are_the_same() {
     assert_ne!(json("a = 1.5\n"), json("a = 1.25\n"));
 }
 
+/// What programs give as JSON says what a file says, in the order in which it was given; and what is wrong is found by
+/// the keys that lead to it.
+#[test]
+fn a_project_of_values_is_that_of_a_file() {
+    let values = r#"{"dataset": {"people": {"source": "people.csv", "columns": {
+        "size": {"type": "float", "lower": 0.5, "upper": 1e-09, "bins": [0.5, 1, true, "x", {"a": -3}]},
+        "age": {"type": "int"}}}}}"#;
+    let text = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\n\
+        size = { type = \"float\", lower = 0.5, upper = 1e-09, bins = [0.5, 1, true, \"x\", { a = -3 }] }\n\
+        age = { type = \"int\" }\n";
+    let (given, file) = (parse_json(values).unwrap(), parse(Origin::File("scumble.toml".to_string()), text).unwrap());
+    assert_eq!(given.json(), file.json());
+    let order = |section: &Section| {
+        let people = section.need("dataset").unwrap().section().unwrap().need("people").unwrap().section().unwrap();
+        let columns = people.need("columns").unwrap().section().unwrap();
+        columns.iter().map(|(name, _)| name.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!((order(&given), order(&file)), (vec!["size".to_string(), "age".to_string()], order(&given)));
+    let refused = |content: &str| {
+        let read = Project::of_json(Path::new("session.toml"), content, BTreeMap::new());
+        let Error::Input { place, sentence } = read.unwrap_err() else { panic!("{content}") };
+        (place.map(|place| place.to_string()), sentence)
+    };
+    let table = |more: &str| format!(r#"{{"dataset": {{"people": {{"source": "people.csv", {more}}}}}}}"#);
+    for (content, keys, words) in [
+        ("{}".to_string(), Some("the project"), "the file needs 'dataset'"),
+        ("[]".to_string(), None, "a project is an object of JSON"),
+        ("{".to_string(), None, "this is not JSON ("),
+        (table(r#""columns": {"age": {}, "age": {}}"#), None, "'age' is there twice"),
+        (table(r#""colums": {}"#), Some("dataset.people"), "unknown key 'colums'"),
+        (
+            table(r#""columns": {"age": {"type": null}}"#),
+            Some("dataset.people.columns.age.type"),
+            "this must be a text",
+        ),
+        (
+            table(r#""columns": {"sex": {"type": "category", "values": ["f", 1]}}"#),
+            Some("dataset.people.columns.sex.values"),
+            "this must be a text",
+        ),
+    ] {
+        let (place, sentence) = refused(&content);
+        assert_eq!(place.as_deref(), keys, "{content}");
+        assert!(sentence.contains(words), "{content}: {sentence}");
+    }
+}
+
 #[test]
 fn names_of_people_are_names_of_users_too() {
     for name in ["ada", "a", "0x", "ada.b-c_d", &"a".repeat(63)] {

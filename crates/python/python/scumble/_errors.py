@@ -6,8 +6,6 @@ from __future__ import annotations
 class Error(Exception):
     """What all exceptions of scumble are."""
 
-    line: int | None = None
-
 
 class InputError(Error, ValueError):
     """Wrong input: a frame, a declaration, a query, a number. Nothing was charged."""

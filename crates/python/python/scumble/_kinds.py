@@ -13,7 +13,7 @@ from typing import Any
 from . import _native
 from ._errors import InputError
 from ._event import dumped
-from ._toml import plain, text, written
+from ._plain import plain
 
 COSTS = ("epsilon", "delta", "rho", "within", "confidence", "scope")
 _COMMON = ("name", "kind", "cost", "accuracy")
@@ -41,10 +41,21 @@ def request(kind: str, name: str | None, cost: Mapping[str, Any], fields: Mappin
 
 
 def _digest(kind: str, declared: Mapping[str, Any], priced: Mapping[str, Any]) -> str:
-    """A release without a name is called after what it asks: the same question twice is one release, also in ledgers of versions that wrote TOML."""
-    lines = [f"kind = {text(kind)}", *(f"{text(key)} = {written(value)}" for key, value in declared.items())]
-    lines += [f"{key} = {written(value)}" for key, value in priced.items()]
+    """A release without a name is called after what it asks, so that the same question twice is one release.
+
+    How values are spelled here never changes: what was paid for under a name would be paid for again under another one.
+    """
+    lines = [f"kind = {_spelled(kind)}", *(f"{_spelled(key)} = {_spelled(value)}" for key, value in declared.items())]
+    lines += [f"{key} = {_spelled(value)}" for key, value in priced.items()]
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:8]
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_spelled(key)} = {_spelled(inner)}" for key, inner in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_spelled, value)) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def schemas() -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The native half. Texts are JSON, and TOML where a project is described; the classes of the package give them names."""
+"""The native half. Texts are JSON; the classes of the package give them names."""
 
 from collections.abc import Mapping
 from pathlib import Path

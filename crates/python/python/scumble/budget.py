@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import Any, Union
 
 from ._errors import InputError
-from ._toml import written
 
 Number = Union[int, float, str, Decimal]
 Limit = Union[Number, "tuple[Number, Number]", "Mapping[str, Number]"]
@@ -48,18 +47,6 @@ class Budget:
 
     def __hash__(self) -> int:
         return hash(repr(self))
-
-    def _lines(self) -> list[tuple[str, str]]:
-        """Its lines in a project file, each with the words for a sentence about it."""
-        if not self.limits:
-            return []
-        lines = [("[budget]", "the budget")]
-        for scope in ("presence", "person"):
-            if scope in self.limits:
-                lines.append((f"{scope} = {written(self.limits[scope])}", f"the budget for {scope}"))
-        if "attributes" in self.limits:
-            lines.append((f"attributes = {written(self.limits['attributes'])}", "the budget for attributes"))
-        return lines
 
 
 def _limit(about: str, limit: Limit) -> dict[str, Any]:

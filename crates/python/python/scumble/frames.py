@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _native
 from ._errors import InputError
-from ._toml import text
+from ._plain import storable
 
 
 def rows_of(name: str, frame: Any, columns: Sequence[str]) -> _native.Frame:
@@ -45,7 +45,7 @@ def _arrow(name: str) -> Any:
 def _present(name: str, there: Iterable[Any], columns: Sequence[str]) -> None:
     """Each declared column is there once, under a name that a file can hold."""
     for column in columns:
-        text(column)
+        storable(column)
     found = [str(column) for column in there]
     for column in columns:
         number = found.count(column)

@@ -9,8 +9,9 @@ from typing import Any
 
 from . import _native
 from ._errors import InputError
+from ._event import dumped
 from ._kinds import COSTS, Kinds, checked, request
-from ._toml import text, written
+from ._plain import described, plain, storable
 from .answers import Answer, Plan
 from .budget import Budget, Number
 from .columns import Column
@@ -219,39 +220,41 @@ def _opened(
     ledger: str | None,
     out: str | None,
 ) -> _native.Project:
-    """The project of tables in memory. Each line of its text is remembered with words for it, for sentences."""
-    lines: list[tuple[str, str]] = []
+    """The project of tables in memory: what a project file would say, as JSON."""
+    dataset: dict[str, Any] = {}
     frames: dict[str, _native.Frame] = {}
     for name, one in tables.items():
-        about = f"table '{name}'"
-        lines.append((f"[dataset.{text(name)}]", about))
+        about = f"table '{storable(name)}'"
         is_file = isinstance(one.frame, (str, os.PathLike))
         source = _some(one.frame) if is_file else f"{name} (in memory)"
-        lines.append((f"source = {text(str(source))}", about))
-        lines += [(f"{key} = {written(value)}", f"{about}, {key}") for key, value in one.declared.items()]
-        lines.append((f"[dataset.{text(name)}.columns]", about))
-        for column, domain in one.columns.items():
-            if not isinstance(domain, Column):
-                raise InputError(
-                    f"{about}, column '{column}': say what it holds, as in int(0, 120) or category(['f', 'm']), not {type(domain).__name__}"
-                )
-            lines.append((f"{text(str(column))} = {written(domain.declared)}", f"{about}, column '{column}'"))
+        said = {key: described(f"{about}, {key}", value) for key, value in one.declared.items()}
+        dataset[name] = {"source": plain(source), **said, "columns": _columns(about, one.columns)}
         if not is_file:
             owner = [one.declared["owner"]] if "owner" in one.declared else []
             ends = [str(one.declared["graph"][end]) for end in ("from", "to") if end in one.declared.get("graph", {})]
             names = list(dict.fromkeys(owner + ends + [str(column) for column in one.columns]))
             frames[name] = rows_of(name, one.frame, names)
-    lines += budget._lines() if budget is not None else []
+    project: dict[str, Any] = {"dataset": dataset}
+    if budget is not None and budget.limits:
+        limits = budget.limits.items()
+        project["budget"] = {scope: described(f"the budget for {scope}", limit) for scope, limit in limits}
     if attacker:
-        lines.append(("[attacker]", "attacker"))
-        lines += [(f"{key} = {written(value)}", f"attacker, {key}") for key, value in attacker.items()]
+        project["attacker"] = {str(key): described(f"attacker, {key}", value) for key, value in attacker.items()}
     folder = os.path.dirname(ledger) if ledger else os.getcwd()
-    whole = "\n".join(line for line, _ in lines) + "\n"
-    try:
-        return _native.Project.in_memory(
-            os.path.join(folder, "session.toml"), whole, frames, ledger=ledger, out=out
-        )
-    except InputError as error:
-        if error.line is None or not 1 <= error.line <= len(lines):
-            raise
-        raise InputError(f"{lines[error.line - 1][1]}: {error}") from None
+    path = os.path.join(folder, "session.toml")
+    return _native.Project.in_memory(path, dumped(project), frames, ledger=ledger, out=out)
+
+
+def _columns(about: str, columns: Mapping[str, Column]) -> dict[str, Any]:
+    declared: dict[str, Any] = {}
+    for name, domain in columns.items():
+        column = storable(str(name))
+        if not isinstance(domain, Column):
+            raise InputError(
+                f"{about}, column '{column}': say what it holds, as in int(0, 120) or category(['f', 'm']), "
+                f"not {type(domain).__name__}"
+            )
+        if column in declared:
+            raise InputError(f"{about} has two columns that are written '{column}': give them different names")
+        declared[column] = described(f"{about}, column '{column}'", domain.declared)
+    return declared

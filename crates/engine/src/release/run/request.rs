@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::kinds::registry;
 use crate::memory::Batches;
-use crate::project::{Cost, CostScope, Project, Request, Section, cost, given, project};
+use crate::project::{Cost, CostScope, Project, Request, Section, cost, given, project, project_of_json};
 use crate::release::{CostAbout, Kind, Publication};
 use crate::tables::key_sets::with_key_sets;
 use serde_json::{Map, Value};
@@ -42,24 +42,51 @@ impl Project {
     /// The rows are held to the same declarations as those of files, and are read after the same charge. What differs: no other project can be seen to
     /// read the same rows, since they have no place on a disk.
     pub fn in_memory(path: &Path, content: &str, rows: BTreeMap<String, Batches>) -> Result<Self> {
-        let mut project = Self::parse(path, content)?;
-        for (name, rows) in rows {
-            project.table(&name)?;
-            let Some(table) = project.tables.get_mut(&name) else { continue };
-            if let Some(key) = table.layout.about_text() {
-                return Err(Error::input(format!(
-                    "{key} is about how CSV files are written, and table '{name}' is in memory: leave it out"
-                )));
-            }
-            table.rows = Some(rows);
-        }
-        with_key_sets(project)
+        with_rows(Self::parse(path, content)?, rows)
+    }
+
+    /// The same of values: the tables, keys and values of a project file as JSON. There are no lines, so that a
+    /// refusal names the keys that lead to what is wrong ([`Origin::Given`](crate::Origin::Given)).
+    ///
+    /// ```
+    /// use scumble_engine::project::Project;
+    /// use std::{collections::BTreeMap, path::Path};
+    /// let opened = |age: &str| {
+    ///     let people = format!(r#"{{"source": "people.csv", "columns": {{"age": {age}}}}}"#);
+    ///     let text = format!(r#"{{"dataset": {{"people": {people}}}}}"#);
+    ///     Project::of_json(Path::new("session.toml"), &text, BTreeMap::new())
+    /// };
+    /// assert_eq!(opened(r#"{"type": "int", "lower": 0, "upper": 120}"#)?.tables.len(), 1);
+    /// let error = opened(r#"{"type": "int", "lower": 9, "upper": 1}"#).unwrap_err().to_string();
+    /// assert!(error.starts_with("dataset.people.columns.age.lower: the bounds are inverted"), "{error}");
+    /// # Ok::<(), scumble_engine::Error>(())
+    /// ```
+    ///
+    /// # Guarantee
+    /// That of [`Project::in_memory`].
+    pub fn of_json(path: &Path, content: &str, rows: BTreeMap<String, Batches>) -> Result<Self> {
+        with_rows(project_of_json(path, content, request)?, rows)
     }
 
     /// Checks a project file's text; no table is read, so columns whose values a public table lists are without them.
     pub fn parse(path: &Path, content: &str) -> Result<Self> {
         project(path, content, request)
     }
+}
+
+/// The project with rows in the place of files.
+fn with_rows(mut project: Project, rows: BTreeMap<String, Batches>) -> Result<Project> {
+    for (name, rows) in rows {
+        project.table(&name)?;
+        let Some(table) = project.tables.get_mut(&name) else { continue };
+        if let Some(key) = table.layout.about_text() {
+            return Err(Error::input(format!(
+                "{key} is about how CSV files are written, and table '{name}' is in memory: leave it out"
+            )));
+        }
+        table.rows = Some(rows);
+    }
+    with_key_sets(project)
 }
 
 /// The fields that every release may have, whatever its kind.
