@@ -1,6 +1,6 @@
 //! The table of words: what each is called in files, its parameters and their quantities, and one sentence about it.
 //!
-//! The JSON form, the Python classes and the table in `docs/events.md` are made from it, or compared with it by a test.
+//! The JSON form, the Python classes and the table in `docs/reference/events.md` are made from it, or compared with it by a test.
 
 use super::argument::{Argument, ArgumentReader, Parameter, ParameterValue};
 use super::new_keys::KeysPerOwner;

@@ -13,7 +13,7 @@ use crate::scope::Scope;
 mod release;
 pub use release::{Additive, Integers, Unnoised};
 
-/// Noise for a mechanism that adds noise. `docs/choosing-noise.md` says when which one is best.
+/// Noise for a mechanism that adds noise. `docs/explanation/noise.md` says when which one is best.
 ///
 /// ```
 /// use scumble::mechanism::additive::Noise;

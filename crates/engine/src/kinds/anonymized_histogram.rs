@@ -44,7 +44,7 @@ pub(crate) use shown::answers;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// What is proven about a layout's error is about so many times what is measured (docs/anonymized-histograms.md).
+/// What is proven about a layout's error is about so many times what is measured (docs/how-to/anonymized-histograms.md).
 const PROVEN_TO_MEASURED: f64 = 3.0;
 /// Where nothing is said of the number of rows, each listed value is taken to have so many, to choose between the ways.
 const ASSUMED_ROWS: u64 = 100;

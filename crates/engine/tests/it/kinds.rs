@@ -127,11 +127,11 @@ fn the_page_of_kinds_is_what_the_kinds_declare() {
             page.push_str(&format!("| `{}` | {} | {needed} | {} |\n", field.name, field.form, field.about));
         }
     }
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/kinds.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/kinds.md");
     if std::env::var_os("SCUMBLE_UPDATE").is_some() {
         fs::write(path, &page).unwrap();
     }
-    assert_eq!(fs::read_to_string(path).unwrap_or_default(), page, "docs/kinds.md is not what is declared");
+    assert_eq!(fs::read_to_string(path).unwrap_or_default(), page, "docs/reference/kinds.md is not what is declared");
 }
 
 /// The rows of an owner that count were chosen with a key of their own, so that not even a seed gave the same answer twice.

@@ -1,11 +1,11 @@
-//! docs/project-file.md: its example is planned as it stands, it names every kind and field, and budgets hold in every notion.
+//! docs/reference/project-file.md: its example is planned as it stands, it names every kind and field, and budgets hold in every notion.
 
 use crate::support::scumble_in as scumble;
 use serde_json::Value;
 use std::fs;
 
 fn page() -> String {
-    fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/project-file.md")).unwrap()
+    fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/project-file.md")).unwrap()
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! Every example of docs/sql.md is answered, and what the page says is refused is.
+//! Every example of docs/reference/sql.md is answered, and what the page says is refused is.
 
 use crate::support::Folder;
 
-const PAGE: &str = include_str!("../../../../../docs/sql.md");
+const PAGE: &str = include_str!("../../../../../docs/reference/sql.md");
 
 /// The blocks of one language.
 fn blocks(language: &str) -> Vec<&'static str> {

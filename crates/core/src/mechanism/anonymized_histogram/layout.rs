@@ -154,7 +154,7 @@ impl Layout {
     /// interpolated inside of a strip ([`super::reconstruct`]) hide less than flat ones. p_{R+1} ≤ n/(R+1), so that no cell is lost.
     ///
     /// Tuned on the families, hard instances of all weights, rectangles, random partitions and steps in resonance with the strips
-    /// (docs/anonymized-histograms.md): 0.75·√(εn/2Λ), and R = 0.6·√n, which is about where a hard diagram meets its diagonal. From ε ≈ 0.2 on the
+    /// (docs/how-to/anonymized-histograms.md): 0.75·√(εn/2Λ), and R = 0.6·√n, which is about where a hard diagram meets its diagonal. From ε ≈ 0.2 on the
     /// hard instances move 2 to 4 cells at a time, no longer more with 1/ε, and D stays at 0.095·√n.
     fn strips(epsilon: Epsilon, elements: u64, phase: Phase) -> Self {
         let root = libm::sqrt(elements as f64);

@@ -7,7 +7,7 @@ use scumble_testing::projects::{
     CLINIC, CLINIC_VISITS, DISEASES, FLIGHTS, FLIGHTS_ROWS, MIXED, NAMED_PEOPLE, SPENDING, TOWNS,
 };
 
-const PAGE: &str = include_str!("../../../../../docs/sql.md");
+const PAGE: &str = include_str!("../../../../../docs/reference/sql.md");
 
 /// The blocks of one language on the page.
 fn blocks(language: &str) -> Vec<&'static str> {
