@@ -21,7 +21,7 @@ fn blocks(page: &str) -> Vec<Block> {
         .collect()
 }
 
-fn commands(text: &str) -> Vec<(String, Vec<String>)> {
+pub(super) fn commands(text: &str) -> Vec<(String, Vec<String>)> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
     for line in text.lines().filter(|line| !line.is_empty()) {
         match line.strip_prefix("$ scumble ") {
@@ -44,7 +44,7 @@ fn words(command: &str) -> Vec<String> {
 }
 
 /// Whether some line of the output has the parts of a line of the page in their order, where … is anything.
-fn says(output: &str, line: &str) -> bool {
+pub(super) fn says(output: &str, line: &str) -> bool {
     output.lines().any(|printed| {
         let mut rest = printed;
         line.split('…').map(str::trim).all(|part| match rest.find(part) {
