@@ -51,10 +51,10 @@ const ASSUMED_ROWS: u64 = 100;
 
 pub(crate) const AT_MOST: Field<Option<u64>> = Field::new(
     "at_most",
-    "the most rows that can count, a public number; without it, and without the table's public_owners, a twentieth of the cost estimates it",
+    "the public maximum of rows that can count; without it and `public_owners`, a twentieth of the cost estimates it",
 );
 pub(crate) const LAYOUT: Field<Option<LayoutChoice>> =
-    Field::new("layout", "automatic (the default), rows-and-columns, strips or rows-and-strips");
+    Field::new("layout", "`automatic` (the default), `rows-and-columns`, `strips` or `rows-and-strips`");
 
 /// The layouts of [`LayoutChoice`] whose size does not grow with the data itself.
 impl Word for LayoutChoice {
@@ -75,7 +75,7 @@ impl Word for LayoutChoice {
 /// The kind `anonymized-histogram`.
 pub(crate) static KIND: Kind = Kind {
     name: "anonymized-histogram",
-    about: "how many values of some columns occur how often, without the values (of the owner's column: how many owners have how many rows); with what follows from it: distinct values, coverage, entropy, shares of the most frequent",
+    about: "how many values (or owners) occur how often, without the values; also distinct values, coverage, entropy, shares of the most frequent",
     fields: &[
         TABLE.listed(),
         COLUMN.listed(),
