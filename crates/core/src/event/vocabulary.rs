@@ -140,7 +140,7 @@ words! {
 
     PARITY "parity" false
     "with probability `give_up` nothing, else a uniformly random parity that is right on a sample of the rows, each in \
-     it with probability `keep`, or nothing if there is none; both are fractions as texts, `\"1/3\"`"
+     it with probability `keep`, or nothing if there is none; both are fractions as strings, `\"1/3\"`"
     Word::Parity(parity) => [keep: Quotient = parity.keep(), give_up: Quotient = parity.give_up()] =>
         Parity::new(keep, give_up).map(Word::Parity);
 
