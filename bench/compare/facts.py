@@ -1,4 +1,4 @@
-"""One fact, one function: it runs the peer, asserts what docs/compare.md says, and returns the evidence that is printed beside it."""
+"""One fact, one function: it runs the peer, asserts what docs/coming-from/compare.md says, and returns the evidence that is printed beside it."""
 
 import importlib.metadata
 import pathlib

@@ -1,7 +1,7 @@
 """Frequency oracles beside pure-ldp and multi-freq-ldpy: the same oracle and the same ε, values of the same owners, and how far off the estimates are.
 
 Like for like, in memory and in CPU seconds: the reports of all owners, and what the collector makes of them (ours with intervals, from reports as texts). Beside it the whole program,
-`scumble local collect --csv` on a file of reports: start, reading, counting, intervals and writing. The reports that ours reads are drawn here with numpy, by the law that docs/local.md states: that is quicker than
+`scumble local collect --csv` on a file of reports: start, reading, counting, intervals and writing. The reports that ours reads are drawn here with numpy, by the law that docs/how-to/local.md states: that is quicker than
 10^7 calls of the program, and is no part of what is timed. `--small` divides owners and values by a hundred.
 """
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes a ledger of given events, for tests: make_ledger.py EVENTS LEDGER.
 
-EVENTS is a JSON list of {"release", "kind", "events"}; LEDGER is written as docs/ledger-format.md says, without running sums, as a
+EVENTS is a JSON list of {"release", "kind", "events"}; LEDGER is written as docs/engineers/ledger-format.md says, without running sums, as a
 program from before them wrote it.
 """
 import hashlib

@@ -185,7 +185,7 @@ class Tampering(unittest.TestCase):
 
 
 class Words(unittest.TestCase):
-    """Every word of docs/events.md is known; of others nothing is confirmed, and nothing is said to be wrong."""
+    """Every word of docs/reference/events.md is known; of others nothing is confirmed, and nothing is said to be wrong."""
 
     def told(self, event):
         """The small ledger with one event more, which its report and its sums do not know of."""
@@ -195,7 +195,7 @@ class Words(unittest.TestCase):
         return run({**report, "ledger_head": ledger["head"]}, ledger)
 
     def test_the_words_are_those_of_the_page(self):
-        page = (HERE.parent.parent / "docs" / "events.md").read_text()
+        page = (HERE.parent.parent / "docs" / "reference" / "events.md").read_text()
         table = page.split("## The words")[1].split("\n## ")[0]
         words = {line.split("`")[1] for line in table.splitlines() if line.startswith("| `") and not line.startswith("| `mechanism`")}
         self.assertGreater(len(words), 14)

@@ -7,7 +7,7 @@
 It checks the hash chain and its head, and computes every epsilon, delta and rho anew from the events: the sums by closed forms, and what
 the events give away for certain by composing their privacy losses in exact integers. Each number is confirmed (and within what), not
 confirmed, or refuted. Status: 0 all confirmed, 1 something refuted, 3 nothing refuted but something not confirmed, 2 wrong input.
-docs/second-opinion.md says what that means, and docs/refs.md what is cited in brackets.
+docs/officers/verify.md says what that means, and docs/reference/references.md what is cited in brackets.
 """
 import bisect, contextlib, decimal, functools, hashlib, itertools, json, math, pathlib, re, sqlite3, sys
 from fractions import Fraction
@@ -66,7 +66,7 @@ def load_ledger(path):
         return export["version"], rows, len(rows), export["head"]
 
 def chain(path, out):
-    """The verified bodies, and the head after each entry [docs/ledger-format.md]."""
+    """The verified bodies, and the head after each entry [docs/engineers/ledger-format.md]."""
     version, rows, number, head = load_ledger(path)
     if version not in (1, 2, 3, 4, 5, 6, 7) or not all(isinstance(text, str) for _, text, *_ in rows):
         raise Bad(f"{path} is a ledger of another version than 1 to 7, or an entry of it is not a text")
@@ -92,10 +92,10 @@ PARAMETERS = {"gaussian": ["sigma"], "discrete-gaussian": ["sigma"], "laplace": 
               "smooth-noise": ["family", "gamma", "alpha", "levels"], "parity": ["keep", "give_up"]}
 ADDITIVE = ["gaussian", "discrete-gaussian", "laplace", "discrete-laplace", "sinh-normal", "new-keys"]
 class Event:
-    """One event as docs/events.md describes it. Of a word that is not known only its moves are read, and no sum that it is in is confirmed."""
+    """One event as docs/reference/events.md describes it. Of a word that is not known only its moves are read, and no sum that it is in is confirmed."""
     def __init__(self, value, where, charge=None):
         self.charge = charge
-        with reading(f"{where} is not in the form that docs/events.md gives it"):
+        with reading(f"{where} is not in the form that docs/reference/events.md gives it"):
             self.word, self.times = value["mechanism"], value.get("times", 1)
             self.is_known = str(self.word) in PARAMETERS and value.get("family") != "discrete-gaussian"  # whose orders nobody searches here
             names = PARAMETERS[self.word] if self.is_known else []
@@ -482,7 +482,7 @@ class Charge:
         self.release, self.kind, self.state, self.one_draw = body.get("release"), body.get("kind"), "interrupted", body.get("one_draw")
         self.drawn, self.commits, self.is_reading = 0, 0, False
     def follow(self, body):
-        """Whether an entry may come next (docs/ledger-format.md, the life of a charge). Older charges do not say `one_draw`."""
+        """Whether an entry may come next (docs/engineers/ledger-format.md, the life of a charge). Older charges do not say `one_draw`."""
         number, drawn, was_reading = max(self.drawn, self.commits) + 1, self.drawn, self.is_reading
         if body["entry"] == "commit":
             self.commits, self.state = self.commits + 1, "committed"
@@ -493,7 +493,7 @@ class Charge:
         self.drawn = number
         return drawn == 0 if self.one_draw else is_next and re.fullmatch("[0-9a-f]{64}", str(body.get("state")))
     def for_groups(self, scope):
-        """Entries from before 'new-keys', and trees of heavy hitters with a δ: counted as a whole (docs/events.md)."""
+        """Entries from before 'new-keys', and trees of heavy hitters with a δ: counted as a whole (docs/reference/events.md)."""
         has_delta = lambda event: event.word == "approximate" and event.p["delta"] > 0
         *others, last = self.events or [None]
         is_old = others and has_delta(last) and last.p["epsilon"] == 0 and \

@@ -1,4 +1,4 @@
-//! The bodies of entries: one struct for each kind, as which it is written and read. `docs/ledger-format.md` says what
+//! The bodies of entries: one struct for each kind, as which it is written and read. `docs/engineers/ledger-format.md` says what
 //! each field means.
 //!
 //! A body is written with its keys in the order of the alphabet, as all versions did: the hash covers every byte of it.

@@ -110,7 +110,7 @@ impl LedgerState {
     pub fn sums(&self) -> Result<&Sums> {
         self.sums.as_ref().ok_or_else(|| {
             Error::machine(
-                "the ledger holds an event that no sum can count (docs/known-limits.md); see 'scumble ledger export'",
+                "the ledger holds an event that no sum can count (docs/reference/limits.md); see 'scumble ledger export'",
             )
         })
     }

@@ -1,4 +1,4 @@
-//! The ledger against crashes, edits and neighbours (docs/ledger-format.md).
+//! The ledger against crashes, edits and neighbours (docs/engineers/ledger-format.md).
 
 use rusqlite::Connection;
 use scumble::event::{Event, Moves, Shift, Word};

@@ -1,4 +1,4 @@
-"""The page docs/python.md: its programs run, and so does each line of the table for newcomers."""
+"""The programs of docs/reference/python.md run, and so does each line of the tables in docs/coming-from."""
 
 import pathlib
 import re
@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 import scumble as sc
 
-PAGE = (pathlib.Path(__file__).parents[3] / "docs/python.md").read_text(encoding="utf-8")
+DOCS = pathlib.Path(__file__).parents[3] / "docs"
+PAGE = (DOCS / "reference/python.md").read_text(encoding="utf-8")
 PEOPLE = pd.DataFrame({"age": [i % 100 for i in range(3000)], "disease": [["none", "flu", "hiv"][i % 3] for i in range(3000)]})
 
 
@@ -26,9 +27,14 @@ def test_every_program_of_the_page_runs(folder: pathlib.Path) -> None:
 
 
 def lines() -> list[str]:
-    table = PAGE.split("## For those who come from elsewhere")[1].split("\n## ")[0]
-    rows = [line for line in table.splitlines() if line.startswith("|")][2:]
-    return [row.split(" | ")[2].strip(" |").strip("`") for row in rows]
+    """The last column of the tables "Side by side" on the pages for those who come from another tool."""
+    found = []
+    for path in sorted((DOCS / "coming-from").glob("*.md")):
+        table = path.read_text(encoding="utf-8").partition("## Side by side")[2].partition("\n## ")[0]
+        rows = [line for line in table.splitlines() if line.startswith("|")][2:]
+        found += [row.split(" | ")[2].strip(" |").strip("`") for row in rows]
+    assert len(found) >= 10, found
+    return found
 
 
 @pytest.mark.parametrize("line", lines())

@@ -1,4 +1,4 @@
-"""What people wrote elsewhere (the left column of the table in docs/python.md), and what they write here: about the same number, where the peer is installed."""
+"""What people wrote elsewhere (the tables in docs/coming-from), and what they write here: about the same number, where the peer is installed."""
 
 from typing import Any
 

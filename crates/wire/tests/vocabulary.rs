@@ -1,4 +1,4 @@
-//! What is made from the core's table of words is what the table says: the page `docs/events.md` and the classes of the Python package.
+//! What is made from the core's table of words is what the table says: the page `docs/reference/events.md` and the classes of the Python package.
 //! `SCUMBLE_UPDATE=1 cargo test -p scumble-wire --test vocabulary` writes the classes.
 
 use scumble::event::{Parameter, ParameterForm, WORDS, WordEntry};
@@ -15,7 +15,7 @@ fn read(path: &str) -> String {
 
 /// The rows of the table in the documentation: word, parameters, meaning.
 fn rows_of_the_page() -> Vec<[String; 3]> {
-    let text = read("docs/events.md");
+    let text = read("docs/reference/events.md");
     let table = text.split("## The words").nth(1).unwrap().split("\n\n").nth(1).unwrap();
     let row = |line: &str| -> [String; 3] {
         let line = line.replace("\\|", "\u{0}");

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// What `cluster` takes.
 #[derive(Args)]
 #[command(
-    after_help = "A project file with [engine] cluster = \"ballista://127.0.0.1:50050\" has its integers computed there: docs/backends.md.\n\nExamples:\n  scumble cluster scheduler\n  scumble cluster executor --threads 4"
+    after_help = "A project file with [engine] cluster = \"ballista://127.0.0.1:50050\" has its integers computed there: docs/how-to/remote-backends.md.\n\nExamples:\n  scumble cluster scheduler\n  scumble cluster executor --threads 4"
 )]
 pub struct ClusterArguments {
     #[command(subcommand)]

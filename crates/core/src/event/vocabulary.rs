@@ -1,6 +1,6 @@
 //! The table of words: what each is called in files, its parameters and their quantities, and one sentence about it.
 //!
-//! The JSON form, the Python classes and the table in `docs/events.md` are made from it, or compared with it by a test.
+//! The JSON form, the Python classes and the table in `docs/reference/events.md` are made from it, or compared with it by a test.
 
 use super::argument::{Argument, ArgumentReader, Parameter, ParameterValue};
 use super::new_keys::KeysPerOwner;
@@ -140,7 +140,7 @@ words! {
 
     PARITY "parity" false
     "with probability `give_up` nothing, else a uniformly random parity that is right on a sample of the rows, each in \
-     it with probability `keep`, or nothing if there is none; both are fractions as texts, `\"1/3\"`"
+     it with probability `keep`, or nothing if there is none; both are fractions as strings, `\"1/3\"`"
     Word::Parity(parity) => [keep: Quotient = parity.keep(), give_up: Quotient = parity.give_up()] =>
         Parity::new(keep, give_up).map(Word::Parity);
 

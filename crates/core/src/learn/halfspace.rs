@@ -5,7 +5,7 @@
 //! both labels. We score the debiased loss a·l(ỹ) − b·l(−ỹ), whose expectation is (a − b) times the loss on the true labels.
 //!
 //! A coordinate and the label have an ε each; a whole person costs more than both ([`Learner::events`]). Where owners lie far from the boundary this makes fewer mistakes
-//! than the exponential mechanism over the same halfspaces ([`generic`](super::generic)) at the same ε per attribute, elsewhere more (docs/known-limits.md has numbers).
+//! than the exponential mechanism over the same halfspaces ([`generic`](super::generic)) at the same ε per attribute, elsewhere more (docs/reference/limits.md has numbers).
 
 use super::exponential_choice;
 use crate::calibrate::up;

@@ -14,7 +14,7 @@ use crate::scope::Scope;
 mod release;
 pub use release::{Additive, Integers, UnnoisedAnswer};
 
-/// Noise for a mechanism that adds noise. `docs/choosing-noise.md` says when which one is best.
+/// Noise for a mechanism that adds noise. `docs/explanation/noise.md` says when which one is best.
 ///
 /// ```
 /// use scumble::mechanism::additive::Noise;

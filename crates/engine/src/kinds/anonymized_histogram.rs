@@ -46,17 +46,17 @@ pub(crate) use shown::answers;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// What is proven about a layout's error is about so many times what is measured (docs/anonymized-histograms.md).
+/// What is proven about a layout's error is about so many times what is measured (docs/how-to/anonymized-histograms.md).
 const PROVEN_TO_MEASURED: f64 = 3.0;
 /// Where nothing is said of the number of rows, each listed value is taken to have so many, to choose between the ways.
 const ASSUMED_ROWS: u64 = 100;
 
 pub(crate) const AT_MOST: Field<Option<u64>> = Field::new(
     "at_most",
-    "the most rows that can count, a public number; without it, and without the table's public_owners, a twentieth of the cost estimates it",
+    "the public maximum of rows that can count; without it and `public_owners`, a twentieth of the cost estimates it",
 );
 pub(crate) const LAYOUT: Field<Option<LayoutChoice>> =
-    Field::new("layout", "automatic (the default), rows-and-columns, strips or rows-and-strips");
+    Field::new("layout", "`automatic` (the default), `rows-and-columns`, `strips` or `rows-and-strips`");
 
 /// The layouts of [`LayoutChoice`] whose size does not grow with the data itself.
 impl Word for LayoutChoice {
@@ -77,7 +77,7 @@ impl Word for LayoutChoice {
 /// The kind `anonymized-histogram`.
 pub(crate) static KIND: Kind = Kind {
     name: "anonymized-histogram",
-    about: "how many values of some columns occur how often, without the values (of the owner's column: how many owners have how many rows); with what follows from it: distinct values, coverage, entropy, shares of the most frequent",
+    about: "how many values (or owners) occur how often, without the values; also distinct values, coverage, entropy, shares of the most frequent",
     fields: &[
         TABLE.listed(),
         COLUMN.listed(),

@@ -171,7 +171,7 @@ impl CdfSteps {
 /// The kind `cdf`.
 pub(crate) static KIND: Kind = Kind {
     name: "cdf",
-    about: "for each value of a column, how many rows are at most that: a tree of noisy counts, made consistent and monotone; of texts, UUIDs and times to the nanosecond (keys), for values that split the rows evenly",
+    about: "how many rows are at most each value of a column, from a tree of noisy counts that is made consistent and monotone",
     fields: &[FIELDS[0], FIELDS[1], wide_keys::FIELDS[0], wide_keys::FIELDS[1], wide_cdf::POINTS.listed(), FIELDS[2]],
     cost_about: CostAbout::Owners,
     analyse,

@@ -20,7 +20,7 @@ use std::rc::Rc;
 /// The kind `degrees`.
 pub(crate) static KIND: Kind = Kind {
     name: "degrees",
-    about: "how many vertices of a graph have how many edges, without the vertices, each edge protected (not each vertex)",
+    about: "how many vertices of a graph have how many edges, without the vertices; protects each edge, not each vertex",
     fields: &[FIELDS[0], AT_MOST.listed(), LAYOUT.listed(), FIELDS[1]],
     cost_about: CostAbout::Owners,
     analyse,

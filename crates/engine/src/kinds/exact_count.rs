@@ -40,13 +40,13 @@ const VOID: &str = "This guarantee is void if anything else about these people i
 const WHERE: Field<PlacedValue<String>> = Field::new("where", "which rows count: a condition as in SQL");
 const ACCEPTED: Field<bool> = Field::new(
     "i_accept_assumptions",
-    "must be true: the count has no noise, and protects only against the attacker of [attacker], if all that is declared there is true",
+    "must be true: the count protects only against the attacker of `[attacker]`, if all that is declared there is true",
 );
 
 /// The kind exact-count.
 pub(crate) static KIND: Kind = Kind {
     name: NAME,
-    about: "a number of rows without noise: not differentially private; only with [attacker], alone in its ledger, and if the assumptions are accepted",
+    about: "a number of rows without noise. This is not differentially private: it needs `[attacker]`, a ledger of its own, and accepted assumptions",
     fields: &[TABLE.listed(), WHERE.listed(), ACCEPTED.listed()],
     cost_about: CostAbout::Nobody,
     analyse,

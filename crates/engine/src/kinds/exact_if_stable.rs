@@ -50,7 +50,7 @@ const FIELDS: [ListedField; 9] = [
 /// The kind `exact-if-stable`.
 pub(crate) static KIND: Kind = Kind {
     name: "exact-if-stable",
-    about: "whether a count reaches a limit, between which round numbers it is, or which key has the largest one: exactly, if that takes many owners to change; otherwise nothing, at the same cost",
+    about: "whether a count reaches a limit, which round numbers it lies between, or which key has the largest count: exactly, if it takes many owners to change it; otherwise nothing, at the same cost. Needs a delta",
     fields: &FIELDS,
     cost_about: CostAbout::Owners,
     analyse,

@@ -22,10 +22,10 @@ use serde_json::{Value, json};
 use std::rc::Rc;
 
 const THRESHOLD: Field<Option<PlacedValue<u64>>> =
-    Field::new("threshold", "the least count of interest; never below what the cost allows");
+    Field::new("threshold", "the smallest count of interest; never below what the cost allows");
 const SHAPE: Field<Option<TreeShape>> = Field::new(
     "shape",
-    "'balanced' (the default: best for single attributes) or 'caterpillar' (best for a whole person)",
+    "`balanced` (the default, best for single attributes) or `caterpillar` (best for a whole person)",
 );
 
 #[derive(Clone, Copy)]
@@ -50,7 +50,7 @@ const MANY_PEOPLE: u64 = 1_000_000;
 /// The kind `heavy-hitters`.
 pub(crate) static KIND: Kind = Kind {
     name: "heavy-hitters",
-    about: "the combinations of values of several columns that many owners share, with noisy counts; each attribute is protected far better than the whole owner",
+    about: "the combinations of values that many owners share, with noisy counts; protects each attribute far better than the whole owner",
     fields: &[
         records::FIELDS[0],
         records::FIELDS[1],

@@ -14,7 +14,7 @@ use crate::release::{CostAbout, Kind};
 /// The kind `histogram`.
 pub(crate) static KIND: Kind = Kind {
     name: "histogram",
-    about: "the number of rows for each combination of values of some columns; all of a public domain, or those with enough owners; of all texts of up to some bytes, those with enough rows",
+    about: "the number of rows for each value or combination of values: all of a public domain, or those with enough owners",
     fields: &[
         TABLE.listed(),
         COLUMN.listed(),

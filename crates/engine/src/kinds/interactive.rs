@@ -28,21 +28,21 @@ pub(crate) const NAME: &str = "interactive";
 
 const QUESTIONS: Field<Option<u64>> = Field::new(
     "questions",
-    "how many questions are promised an error (1000); those after them are answered by the model, not checked",
+    "how many questions have a promised error (default: 1000); the model answers later ones, unchecked",
 );
 const UPDATES: Field<Option<PlacedValue<u64>>> = Field::new(
     "updates",
-    "how often the model may learn: the cost is spread over this many rounds; where left out, the number that promises the smallest error",
+    "how often the model may learn, which spreads the cost; by default the number with the smallest expected error",
 );
 const PEOPLE: Field<Option<PlacedValue<u64>>> = Field::new(
     "people",
-    "how many owners there are, from public knowledge; needed unless the table says public_owners. Where it is wrong, error bars still hold, and the model learns more slowly",
+    "how many owners there are, from public knowledge; needed unless the table has `public_owners`. If wrong, intervals still hold, but the model learns more slowly",
 );
 
 /// The kind `interactive`.
 pub(crate) static KIND: Kind = Kind {
     name: NAME,
-    about: "the number of owners who fulfil a condition, for many conditions asked one after the other with 'scumble ask': a model answers, and learns where it is far off; each of its rounds is charged when it opens",
+    about: "how many owners fulfil a condition, for many conditions asked one by one with `scumble ask`: a model answers, and learns where it is far off. Each round is charged when it opens",
     fields: &[
         records::FIELDS[0],
         records::FIELDS[1],

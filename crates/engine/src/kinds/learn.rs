@@ -33,19 +33,18 @@ mod robust;
 
 const CONCEPT: Field<Concept> = Field::new(
     "concept",
-    "'point' (the columns have these values), 'threshold' (one int column is at least, or below, a number), 'halfspace' (a weighted sum of bool columns), 'robust-halfspace' (the same at a cost for each column and for the label), 'conjunction' (all of some conditions hold), 'parity' (an odd number of bool columns is true), or 'list' (one of the conditions that rules lists); or, without a label, 'distribution' (how likely each combination of values of the columns is)",
+    "`point` (certain values), `threshold` (an int at least, or below, a number), `halfspace` (a weighted sum of bools), `robust-halfspace` (the same, at a cost for each column and the label), `conjunction` (all of some conditions), `parity` (an odd number of true bools), `list` (one of `rules`) or, without a label, `distribution` (the probability of each combination)",
 );
 const LABEL: Field<Option<PlacedValue<String>>> = Field::new(
     "label",
-    "the column that is predicted: a bool, an int from 0 to 1, or a category with 'positive'; every concept but 'distribution' needs it",
+    "the predicted column: a bool, an int from 0 to 1, or a category with `positive`; needed except for `distribution`",
 );
-const POSITIVE: Field<Option<PlacedValue<String>>> =
-    Field::new("positive", "which value of a category counts as 1; every other one is 0");
+const POSITIVE: Field<Option<PlacedValue<String>>> = Field::new("positive", "the value of a category that counts as 1");
 const RULES: Field<Option<Vec<PlacedValue<String>>>> =
-    Field::new("rules", "for the concept 'list': conditions over the columns, as in WHERE; they must be public");
+    Field::new("rules", "for `list`: public conditions over the columns, as in WHERE");
 const FLIPS: Field<Option<PlacedValue<u64>>> = Field::new(
     "flips",
-    "for the concept 'robust-halfspace': an owner counts against a rule that fewer than this many changed columns would make err; 2 where it is left out",
+    "for `robust-halfspace`: an owner counts against a rule that fewer than this many changed columns (default: 2) would make err",
 );
 
 /// What kind of rule is learnt.
@@ -82,7 +81,7 @@ impl Word for Concept {
 /// The kind `learn`.
 pub(crate) static KIND: Kind = Kind {
     name: "learn",
-    about: "a rule that predicts a label from other columns, as SQL, without how many mistakes it makes; or how likely each combination of values of some columns is",
+    about: "a rule that predicts a label from other columns, as SQL, without its number of mistakes; or the distribution of some columns",
     fields: &[
         records::FIELDS[0],
         CONCEPT.listed(),

@@ -19,10 +19,7 @@ use scumble::scope::AttributeSet;
 use serde_json::json;
 use std::rc::Rc;
 
-const COLUMN: Field<PlacedValue<String>> = Field::new(
-    "column",
-    "a column of type category, bool, or int with bounds; of a category the values need not be known",
-);
+const COLUMN: Field<PlacedValue<String>> = Field::new("column", "a category (listed or not), a bool, or an int with bounds");
 
 /// What is said where nothing is published.
 pub(crate) const CHARGED: &str = "It was charged all the same: that nothing is said tells something too.";
@@ -30,7 +27,7 @@ pub(crate) const CHARGED: &str = "It was charged all the same: that nothing is s
 /// The kind `mode`.
 pub(crate) static KIND: Kind = Kind {
     name: "mode",
-    about: "the most common value of a column, exactly, if it leads by enough owners; otherwise nothing, at the same cost",
+    about: "the most common value of a column, exactly, if it leads by enough owners; otherwise nothing, at the same cost. Needs a delta",
     fields: &[records::FIELDS[0], COLUMN.listed(), records::FIELDS[2], records::FIELDS[3]],
     cost_about: CostAbout::Owners,
     analyse,

@@ -8,10 +8,8 @@ use crate::release::output::{Cell, IntervalChart};
 use crate::release::rows::fields::{BOUNDING, TABLE, column, private_table, quoted};
 
 /// The column.
-pub(crate) const COLUMN: Field<PlacedValue<String>> = Field::new(
-    "column",
-    "an int, float, date or timestamp column with bounds; with keys, one of texts, UUIDs or times",
-);
+pub(crate) const COLUMN: Field<PlacedValue<String>> =
+    Field::new("column", "an int, float, date or timestamp with bounds; or any column that `keys` orders");
 
 /// A table, one of its columns, and how many rows of an owner count.
 pub(crate) const FIELDS: [ListedField; 3] = [TABLE.listed(), COLUMN.listed(), BOUNDING[0]];

@@ -19,11 +19,11 @@ use serde_json::json;
 use std::rc::Rc;
 
 const QUANTILES: Field<Vec<Probability>> =
-    Field::new("quantiles", "which, from 0 (least) to 1 (largest); 0.5 is the median");
+    Field::new("quantiles", "from 0 (smallest) to 1 (largest); 0.5 is the median");
 
 const METHOD: Field<Option<QuantileMethod>> = Field::new(
     "method",
-    "'exponential' (the default) or 'smooth': noise for the values' own sensitivity, nearly always worse",
+    "`exponential` (the default) or `smooth`: noise for the values' own sensitivity, nearly always worse",
 );
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Word for QuantileMethod {
 /// The kind `quantiles`.
 pub(crate) static KIND: Kind = Kind {
     name: "quantiles",
-    about: "quantiles of a column (0 the least, 0.5 the median, 1 the largest), each by the exponential mechanism or, for comparison, by smooth noise",
+    about: "quantiles of a column, by the exponential mechanism; each is off by at most `rank_error` rows, and need not be a value that occurs",
     fields: &[
         ORDERED_FIELDS[0],
         ORDERED_FIELDS[1],

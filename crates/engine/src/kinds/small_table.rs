@@ -28,21 +28,19 @@ use std::rc::Rc;
 
 const CONDITIONS: Field<Option<Vec<PlacedValue<String>>>> = Field::new(
     "conditions",
-    "conditions on the columns as in SQL, which the table answers; where left out, each value of each column and each pair of values of two",
+    "conditions as in SQL; by default, each value of each column and each pair of values of two",
 );
-const SIZE: Field<Option<PlacedValue<u64>>> = Field::new(
-    "size",
-    "how many rows the small table has; where left out, the number that promises the smallest error",
-);
+const SIZE: Field<Option<Placed<u64>>> =
+    Field::new("size", "the number of rows of the small table; by default the one with the smallest expected error");
 const PEOPLE: Field<Option<u64>> = Field::new(
     "people",
-    "about how many owners there are, from public knowledge (1000): decides the size, and the error that plan predicts",
+    "about how many owners there are, from public knowledge (default: 1000): decides size and planned error",
 );
 
 /// The kind `small-table`.
 pub(crate) static KIND: Kind = Kind {
     name: "small-table",
-    about: "the number of owners who fulfil each of some conditions, all answered by one small table that is drawn by how well it does; for few combinations of values",
+    about: "how many owners fulfil each of some conditions, answered by one small synthetic table; for few combinations of values",
     fields: &[
         records::FIELDS[0],
         records::FIELDS[1],

@@ -23,15 +23,15 @@ use std::rc::Rc;
 
 const METHOD: Field<Option<TriangleMethod>> = Field::new(
     "method",
-    "'smooth' (noise follows the graph's own sensitivity), 'bounded' (that sensitivity is published too; needs a delta), 'propose-test-release' (noise for the proposed sensitivity, or no answer; needs a delta), or 'auto' (the default: smooth or bounded, by the errors that the plan expects)",
+    "`smooth` (noise for the graph's own sensitivity), `bounded` (publishes a bound of it too; needs a delta), `propose-test-release` (noise for `proposed`, or no answer; needs a delta) or `auto` (the default: smooth or bounded, by the plan's errors)",
 );
 const PROPOSED: Field<Option<PlacedValue<u64>>> = Field::new(
     "proposed",
-    "with method = \"propose-test-release\": how many triangles one edge may change; there is an answer if the graph is far from any where one changes more",
+    "for `propose-test-release`: how many triangles one edge may change; there is no answer near a graph where it changes more",
 );
 const COMMON: Field<Option<u64>> = Field::new(
     "common_neighbours",
-    "how many neighbours two vertices have in common at most, about, from public knowledge (100 if left out): what the plan's errors are for, and by which 'auto' chooses; no privacy depends on it",
+    "about how many neighbours two vertices share at most, from public knowledge (default: 100); only the plan's errors and `auto` depend on it",
 );
 
 /// What is assumed where nothing is said.
@@ -66,7 +66,7 @@ impl Word for TriangleMethod {
 /// The kind `triangles`.
 pub(crate) static KIND: Kind = Kind {
     name: "triangles",
-    about: "how many triangles a graph has, each edge protected (not each vertex), with noise for what one edge can change near this graph",
+    about: "the number of triangles of a graph; protects each edge, not each vertex",
     fields: &[FIELDS[0], METHOD.listed(), FAMILY.listed(), PROPOSED.listed(), COMMON.listed(), FIELDS[1]],
     cost_about: CostAbout::Owners,
     analyse,

@@ -20,7 +20,7 @@ use std::rc::Rc;
 /// How many values are listed.
 pub(crate) const POINTS: Field<Option<PlacedValue<u64>>> = Field::new(
     "points",
-    "with keys: how many values are listed, 1, 3, 7, 15 (the default), 31, … up to 1023: those that split the rows evenly",
+    "with `keys`: list 1, 3, 7, 15 (the default), … 1023 values that split the rows evenly, each with the number of rows at most that and its interval",
 );
 
 const DEFAULT_POINTS: u64 = 15;

@@ -22,11 +22,11 @@ use std::rc::Rc;
 
 const KEYS: Field<Option<PlacedValue<KeyType>>> = Field::new(
     "keys",
-    "for a column that is no number: 'texts' (in the order of a dictionary, as Unicode numbers characters), 'uuids', or 'times' (of a timestamp with bounds, to the nanosecond instead of the second)",
+    "how a column without numeric order is ordered: `texts` (by Unicode), `uuids`, or `times` (a timestamp with bounds, in nanoseconds instead of seconds)",
 );
 const MAX_BYTES: Field<Option<PlacedValue<u64>>> = Field::new(
     "max_bytes",
-    "with keys = \"texts\": texts are told apart by their first this many bytes (1 to 17; 16 by default); fewer make ranks more exact",
+    "with `keys = \"texts\"`: the first bytes by which strings differ (1 to 17, default 16); fewer give more exact ranks",
 );
 
 /// What both kinds have for such columns.

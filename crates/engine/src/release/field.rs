@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 pub struct ListedField {
     /// The key.
     pub name: &'static str,
-    /// What stands there: a text, a number, a list …
+    /// What stands there: a string, a number, a list …
     pub form: &'static str,
     /// Whether it must be there.
     pub required: bool,
@@ -85,8 +85,8 @@ pub(crate) trait FieldForm: Sized {
 }
 
 impl FieldForm for String {
-    const NAME: &'static str = "text";
-    const LIST: &'static str = "list of texts";
+    const NAME: &'static str = "string";
+    const LIST: &'static str = "list of strings";
 
     fn schema() -> Value {
         json!({ "type": "string" })
@@ -98,7 +98,7 @@ impl FieldForm for String {
 }
 
 impl FieldForm for bool {
-    const NAME: &'static str = "true or false";
+    const NAME: &'static str = "boolean";
 
     fn schema() -> Value {
         json!({ "type": "boolean" })
@@ -111,7 +111,7 @@ impl FieldForm for bool {
 
 /// A whole number of at least one.
 impl FieldForm for u64 {
-    const NAME: &'static str = "whole number";
+    const NAME: &'static str = "integer";
 
     fn schema() -> Value {
         json!({ "type": "integer", "minimum": 1 })
@@ -219,7 +219,7 @@ pub(crate) trait Word: Copy + 'static {
 }
 
 impl<W: Word> FieldForm for W {
-    const NAME: &'static str = "text";
+    const NAME: &'static str = "string";
 
     fn schema() -> Value {
         let words: Vec<&str> = W::WORDS.iter().map(|(word, _)| *word).collect();

@@ -1,4 +1,4 @@
-//! From requests to published files, in the order that `docs/ledger-format.md` fixes.
+//! From requests to published files, in the order that `docs/engineers/ledger-format.md` fixes.
 
 use crate::budget::{Budget, Sums, rounded_down};
 use crate::error::{Error, ErrorKind, Result};

@@ -115,7 +115,7 @@ pub(crate) fn source_files(table: &Table) -> Result<Vec<DataFile>> {
     }
     if table.server.is_some() {
         return Err(Error::input(format!(
-            "table '{}' is on a server, from which integers come and no rows: what needs rows needs a file (docs/backends.md)",
+            "table '{}' is on a server, from which integers come and no rows: what needs rows needs a file (docs/how-to/remote-backends.md)",
             table.name
         )));
     }

@@ -111,27 +111,107 @@ fn synthetic_rows_have_the_tables_of_the_model_that_they_are_made_from() {
     }
 }
 
-/// `SCUMBLE_UPDATE=1 cargo test -p scumble-engine --test kinds` writes the page.
-#[test]
-fn the_page_of_kinds_is_what_the_kinds_declare() {
-    let mut page = "# Kinds of releases\n\nEach `[[release]]` of a project file has a `name`, a `cost` or an `accuracy` (except `exact-count`), and the fields of its kind. `scumble\n\
-         kinds --json` gives the same as JSON schemas. This page is written from the declarations in `crates/engine/src/kinds`.\n"
-        .to_string();
-    for kind in KINDS {
-        page.push_str(&format!(
-            "\n## {}\nPublishes {}.\n\n| field | form | | meaning |\n|---|---|---|---|\n",
-            kind.name, kind.about
-        ));
-        for field in kind.fields {
-            let needed = if field.required { "needed" } else { "" };
-            page.push_str(&format!("| `{}` | {} | {needed} | {} |\n", field.name, field.form, field.about));
+/// What stands above the fields.
+const INTRODUCTION: &str = r#"# Kinds of releases
+
+What a `[[release]]` of each kind publishes, and its fields beside `name` and `cost` or `accuracy`. `scumble kinds --json`
+prints JSON schemas.
+```toml
+[[release]]
+name = "ages"
+kind = "quantiles"
+table = "people"
+column = "age"
+quantiles = [0.25, 0.5, 0.75]
+cost = { epsilon = 0.5 }
+```
+
+## Fields of several kinds
+"#;
+
+/// What stands below them.
+const NEXT: &str =
+    "\nNext: [project file](project-file.md), [SQL](sql.md), [smaller errors: tuning](../how-to/tuning.md).\n";
+
+/// The pages about single kinds.
+const GUIDES: &[(&str, &str)] = &[
+    ("sql", "sql.md"),
+    ("anonymized-histogram", "../how-to/anonymized-histograms.md"),
+    ("marginals", "../how-to/many-columns.md"),
+    ("synthetic", "../how-to/synthetic-data.md"),
+    ("conjunctions", "../how-to/many-columns.md"),
+    ("small-table", "../how-to/many-queries.md"),
+    ("interactive", "../how-to/many-queries.md"),
+    ("heavy-hitters", "../explanation/per-attribute.md"),
+    ("mode", "../how-to/stable-counts.md"),
+    ("exact-if-stable", "../how-to/stable-counts.md"),
+    ("learn", "../how-to/learn.md"),
+    ("triangles", "../how-to/graphs.md"),
+    ("degrees", "../how-to/graphs.md"),
+    ("bounds", "../how-to/choose-bounds.md"),
+    ("exact-count", "../explanation/attackers.md"),
+];
+
+/// The page, from the declarations. A field that several kinds share word for word is described once: at the top if there are three
+/// or more, otherwise at the first of the two.
+fn page_of_kinds() -> String {
+    let fields = || KINDS.iter().flat_map(|kind| kind.fields.iter().map(move |field| (kind.name, field)));
+    let mut users: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    for (kind, field) in fields() {
+        users.entry((field.name, field.about)).or_default().push(kind);
+    }
+    let line = |name: &str, form: &str, required: bool, about: &str| {
+        format!("- `{name}` ({form}{}): {about}.\n", if required { ", required" } else { "" })
+    };
+    let mut page = INTRODUCTION.to_string();
+    let mut described: Vec<(&str, &str)> = Vec::new();
+    for (_, field) in fields() {
+        let key = (field.name, field.about);
+        if users[&key].len() >= 3 && !described.contains(&key) {
+            described.push(key);
+            page.push_str(&line(field.name, field.form, false, field.about));
         }
     }
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/kinds.md");
+    for kind in KINDS {
+        let guide = GUIDES.iter().find(|(name, _)| *name == kind.name);
+        let guide = guide.map_or_else(String::new, |(_, page)| format!(" [Guide]({page})."));
+        page.push_str(&format!("\n## {}\nPublishes {}.{guide}\n\n", kind.name, kind.about));
+        // Fields that are described elsewhere, by the place and its anchor.
+        let mut elsewhere: Vec<((&str, &str), Vec<String>)> = Vec::new();
+        for field in kind.fields {
+            let place = match users[&(field.name, field.about)][..] {
+                [_] => None,
+                [first, _] => (first != kind.name).then_some((first, first)),
+                _ => Some(("above", "fields-of-several-kinds")),
+            };
+            let Some(place) = place else {
+                page.push_str(&line(field.name, field.form, field.required, field.about));
+                continue;
+            };
+            let shown = format!("`{}`{}", field.name, if field.required { " (required)" } else { "" });
+            match elsewhere.iter_mut().find(|(other, _)| *other == place) {
+                Some((_, names)) => names.push(shown),
+                None => elsewhere.push((place, vec![shown])),
+            }
+        }
+        for ((name, anchor), names) in elsewhere {
+            page.push_str(&format!("- {}: [{name}](#{anchor}).\n", names.join(", ")));
+        }
+    }
+    page + NEXT
+}
+
+/// `SCUMBLE_UPDATE=1 cargo test -p scumble-engine --test it kinds` writes the page.
+#[test]
+fn the_page_of_kinds_is_what_the_kinds_declare() {
+    let page = page_of_kinds();
+    let known = |name: &str| KINDS.iter().any(|kind| kind.name == name);
+    assert!(GUIDES.iter().all(|(name, _)| known(name)), "a guide is about no kind");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/kinds.md");
     if std::env::var_os("SCUMBLE_UPDATE").is_some() {
         fs::write(path, &page).unwrap();
     }
-    assert_eq!(fs::read_to_string(path).unwrap_or_default(), page, "docs/kinds.md is not what is declared");
+    assert_eq!(fs::read_to_string(path).unwrap_or_default(), page, "docs/reference/kinds.md is not what is declared");
 }
 
 /// The rows of an owner that count were chosen with a key of their own, so that not even a seed gave the same answer twice.

@@ -1,7 +1,7 @@
 //! Budgets: what may be spent, in which notion, about whom; and the rule by which the ledger holds them over its whole life.
 //!
 //! Releases are chosen one after the other, by people who have seen the earlier answers. The rule is therefore a privacy *filter*
-//! (`docs/ledger-format.md`): sums of ε and of ρ against a fixed limit are valid when each release's parameters depend on earlier
+//! (`docs/engineers/ledger-format.md`): sums of ε and of ρ against a fixed limit are valid when each release's parameters depend on earlier
 //! answers [Rogers–Roth–Ullman–Vadhan 2016 for pure ε; Feldman–Zrnic 2021 for Rényi and hence zCDP; Whitehouse–Ramdas–Rogers–Wu 2023 for
 //! events with a δ of their own, which share δ with the others by a split that is fixed beforehand]; a privacy-loss distribution of the
 //! whole would not be.

@@ -91,7 +91,7 @@ class Event:
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> Event:
-        """From the ledger's form, as in docs/events.md."""
+        """From the ledger's form, as in docs/reference/events.md."""
         full: dict[str, Any] = json.loads(_native.event(dumped(dict(document))))
         event = object.__new__(Event._known.get(full["mechanism"], Event))
         event._document = full

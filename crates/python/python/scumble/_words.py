@@ -348,7 +348,7 @@ class SmoothNoise(Event):
 
 class Parity(Event):
     """With probability ``give_up`` nothing, else a uniformly random parity that is right on a sample of the
-    rows, each in it with probability ``keep``, or nothing if there is none; both are fractions as texts,
+    rows, each in it with probability ``keep``, or nothing if there is none; both are fractions as strings,
     ``"1/3"``."""
 
     __slots__ = ()

@@ -127,7 +127,7 @@ fn wrong_input_gets_one_sentence() {
 fn the_examples_of_the_page_run() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("anonymized-histograms-page");
     std::fs::create_dir_all(&folder).unwrap();
-    let page = include_str!("../../../../../docs/anonymized-histograms.md");
+    let page = include_str!("../../../../../docs/how-to/anonymized-histograms.md");
     let program = Path::new(env!("CARGO_BIN_EXE_scumble"));
     let mut run = 0;
     let _ = std::fs::remove_file(folder.join("scumble.ledger"));

@@ -239,7 +239,7 @@ fn wrong_input_is_refused() {
 /// The page's example, by a shell.
 #[test]
 fn the_page_does_what_it_says() {
-    let page = include_str!("../../../../../docs/attacks.md");
+    let page = include_str!("../../../../../docs/how-to/attack-and-audit.md");
     let script = page.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
     let folder = Folder::with(&[]);
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_scumble")).parent().unwrap();

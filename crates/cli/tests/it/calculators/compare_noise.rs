@@ -111,7 +111,7 @@ fn wrong_input_gets_one_sentence_and_status_two() {
 fn the_examples_of_the_page_print_what_it_says() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("choosing-noise-page");
     std::fs::create_dir_all(&folder).unwrap();
-    let page = include_str!("../../../../../docs/choosing-noise.md");
+    let page = include_str!("../../../../../docs/explanation/noise.md");
     let mut run = 0;
     for block in page.split("```console\n").skip(1) {
         let example = block.split("```").next().unwrap();

@@ -55,7 +55,7 @@ fn a_wrong_path_is_refused_with_its_place() {
 
 #[test]
 fn the_census_page_is_what_the_program_says() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/census-2020.json");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/census-2020.json");
     let output = scumble(&["account", "--json", file], &Value::Null);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -66,7 +66,8 @@ fn the_census_page_is_what_the_program_says() {
 
 #[test]
 fn an_attribute_that_no_release_reads_costs_nothing() {
-    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/census-2020.json")).unwrap();
+    let text =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/census-2020.json")).unwrap();
     let mut document: Value = serde_json::from_str(&text).unwrap();
     document["attributes"] = json!(["income"]);
     assert_eq!(answered("account", &document)["epsilon"].as_f64(), Some(0.0));

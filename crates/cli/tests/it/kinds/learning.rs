@@ -3,7 +3,7 @@
 use crate::support::{Folder, epsilon};
 use serde_json::Value;
 
-const PAGE: &str = include_str!("../../../../../docs/learning.md");
+const PAGE: &str = include_str!("../../../../../docs/how-to/learn.md");
 
 /// Ill are those of 65 and more; the ward and the rest say something else.
 fn patients(rows: usize) -> String {

@@ -89,9 +89,17 @@ fn kind(release: &Value) -> &str {
     release["kind"].as_str().unwrap_or("sql")
 }
 
+/// Every page and project of a folder and of the folders in it.
 fn pages(folder: &Path) -> Vec<PathBuf> {
-    let files = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
-    files.filter(|path| path.extension().is_some_and(|end| end == "md" || end == "toml")).collect()
+    let mut found = Vec::new();
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            found.extend(pages(&path));
+        } else if path.extension().is_some_and(|end| end == "md" || end == "toml") {
+            found.push(path);
+        }
+    }
+    found
 }
 
 #[test]

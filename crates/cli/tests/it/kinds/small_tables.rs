@@ -354,7 +354,7 @@ fn words(line: &str) -> Vec<String> {
 /// Every example of the page is run.
 #[test]
 fn the_page_of_questions_is_true() {
-    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/queries.md")).unwrap();
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/how-to/many-queries.md")).unwrap();
     let blocks = |start: &str| -> Vec<String> {
         page.split(start).skip(1).map(|rest| rest.split("```").next().unwrap().to_string()).collect()
     };

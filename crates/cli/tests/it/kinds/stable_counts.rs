@@ -2,7 +2,7 @@
 
 use crate::support::{Folder, epsilon};
 
-const PAGE: &str = include_str!("../../../../../docs/exact-or-nothing.md");
+const PAGE: &str = include_str!("../../../../../docs/how-to/stable-counts.md");
 
 /// Owners of two visits each: 600 go to north and south, 30 to north and west.
 fn visits() -> String {

@@ -264,7 +264,7 @@ fn a_person_is_never_shown_below_its_presence() {
 /// The page's example, by a shell.
 #[test]
 fn the_page_does_what_it_says() {
-    let page = include_str!("../../../../../docs/local.md");
+    let page = include_str!("../../../../../docs/how-to/local.md");
     let script = page.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
     let folder = Folder::with(&[]);
     let program = Path::new(env!("CARGO_BIN_EXE_scumble")).parent().unwrap();

@@ -200,7 +200,7 @@ fn of_the_browsers_bytes() -> Vec<Value> {
     vec![one("k-ary", 4), one("unary", 2), one("hadamard", 5), absent, mean]
 }
 
-/// The laws of the five questions above, from the formulas of docs/local.md, at ε = 1.
+/// The laws of the five questions above, from the formulas of docs/how-to/local.md, at ε = 1.
 fn laws() -> Vec<Vec<(String, f64)>> {
     let e = 1f64.exp();
     let lie = 1.0 / (e + 1.0);

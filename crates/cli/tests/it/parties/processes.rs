@@ -18,7 +18,7 @@ fn ports(number: usize) -> Vec<u16> {
 /// The page's example, by a shell.
 #[test]
 fn the_page_does_what_it_says() {
-    let page = include_str!("../../../../../docs/parties.md");
+    let page = include_str!("../../../../../docs/how-to/secret-sharing.md");
     let ports = ports(2);
     let script = page.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
     let script = script.replace("7101", &ports[0].to_string()).replace("7102", &ports[1].to_string());

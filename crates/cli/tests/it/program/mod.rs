@@ -3,6 +3,7 @@
 mod flags;
 mod guide;
 mod help;
+mod how_to;
 mod readme;
 mod releases;
 mod tidy;

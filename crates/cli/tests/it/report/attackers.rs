@@ -186,7 +186,7 @@ fn an_exact_count_is_refused_where_it_would_protect_nobody_or_break_a_budget() {
 /// The project of the guide page, run as it stands there, and its numbers.
 #[test]
 fn the_project_of_the_guide_page() {
-    let page = include_str!("../../../../../docs/attackers.md");
+    let page = include_str!("../../../../../docs/explanation/attackers.md");
     let section = page.split("## In a project").nth(1).unwrap().split("\n## ").next().unwrap();
     let block = |kind: &str, index: usize| {
         section.split(&format!("```{kind}\n")).nth(index).and_then(|rest| rest.split("```").next()).unwrap()

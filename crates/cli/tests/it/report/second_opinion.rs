@@ -144,7 +144,7 @@ fn words_that_no_sum_counts_are_not_confirmed() {
 fn the_ledgers_have_every_word() {
     let read = |name: &str| std::fs::read_to_string(repository().join("testdata/ledger").join(name)).unwrap();
     let ledgers = ["every-word.json", "truncated-word.json", "parity-word.json", "other-words.json"].map(read).concat();
-    let page = std::fs::read_to_string(repository().join("docs/events.md")).unwrap();
+    let page = std::fs::read_to_string(repository().join("docs/reference/events.md")).unwrap();
     let table = page.split("## The words").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
     let words: Vec<&str> = table.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
     assert!(words.len() > 14, "{words:?}");

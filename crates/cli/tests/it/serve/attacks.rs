@@ -351,7 +351,7 @@ fn the_container_and_the_unit_start_what_there_is() {
         command[2..].iter().map(|word| if word == "0.0.0.0:8080" { "0.0.0.0:0" } else { word.as_str() }).collect();
     assert_eq!(arguments[0], "scumble.toml");
     drop(Server::start(folder.path(), &arguments[1..]));
-    let page = include_str!("../../../../../docs/server.md");
+    let page = include_str!("../../../../../docs/how-to/serve.md");
     let unit = page.split("\n```ini\n").nth(1).unwrap().split("\n```").next().unwrap();
     let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
     let words: Vec<&str> = start.split(' ').collect();

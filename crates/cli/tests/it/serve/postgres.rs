@@ -92,7 +92,7 @@ fn psql_sees_tables_and_asks() {
     );
     assert!(plan.contains("QUERY PLAN") && plan.contains("person: epsilon 0.5") && plan.contains("n: "), "{plan}");
     // The page's own example.
-    let page = include_str!("../../../../../docs/server.md");
+    let page = include_str!("../../../../../docs/how-to/serve.md");
     let example = page.split("\n```sql\n").nth(1).unwrap().split("\n```").next().unwrap();
     let shown = psql(&server, &ada, &example.lines().collect::<Vec<_>>());
     assert!(shown.contains("n_error") && shown.contains("QUERY PLAN") && shown.contains("remaining"), "{shown}");
@@ -177,7 +177,7 @@ fn psycopg_and_pandas_ask_with_parameters() {
         assert!(output.status.success(), "{script}\n{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };
-    let page = include_str!("../../../../../docs/server.md");
+    let page = include_str!("../../../../../docs/how-to/serve.md");
     let blocks = page.split("\n```python\n").skip(1).map(|block| block.split("\n```").next().unwrap());
     let example = blocks.into_iter().find(|block| block.contains("psycopg")).unwrap();
     let said = run(&example.replace("port=5433", &format!("port={port}")));

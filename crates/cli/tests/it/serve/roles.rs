@@ -473,15 +473,15 @@ fn a_command_beside_the_server_counts() {
     assert!(names(&carl) && !names(&ada));
 }
 
-/// The commands of docs/server.md do what they say, against a server that was started by its first one.
+/// The commands of docs/how-to/serve.md do what they say, against a server that was started by its first one.
 #[test]
 fn the_examples_of_the_page_run() {
-    let page = include_str!("../../../../../docs/server.md");
+    let page = include_str!("../../../../../docs/how-to/serve.md");
     let has =
         |program: &str| Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
     if !(has("curl") && has("python3") && has("bash")) {
         assert!(std::env::var_os("SCUMBLE_NEED_MPMATH").is_none(), "bash, curl or python3 is missing");
-        eprintln!("NOT TESTED: bash, curl or python3 is missing, so the examples of docs/server.md are not run");
+        eprintln!("NOT TESTED: bash, curl or python3 is missing, so the examples of docs/how-to/serve.md are not run");
         return;
     }
     let folder = project();

@@ -1,8 +1,8 @@
-//! Every example of docs/sql.md is answered, and what the page says is refused is.
+//! Every example of docs/reference/sql.md is answered, and what the page says is refused is.
 
 use crate::support::Folder;
 
-const PAGE: &str = include_str!("../../../../../docs/sql.md");
+const PAGE: &str = include_str!("../../../../../docs/reference/sql.md");
 
 /// The blocks of one language.
 fn blocks(language: &str) -> Vec<&'static str> {
@@ -18,11 +18,17 @@ fn folder() -> Folder {
     };
     let visits: String = (0..900).map(row).collect();
     let patients: String = (0..300).map(|i| format!("{i},{},{}\n", i % 90, ["f", "m"][i % 2])).collect();
+    let appointment = |i: usize| {
+        let (year, month, day) = (2025 + i % 2, 1 + i / 2 % 12, 1 + i % 28);
+        format!("{},{year}-{month:02}-{day:02},{year}-{month:02}-{day:02}T{:02}:30:00\n", i / 2, 8 + i % 9)
+    };
+    let appointments: String = (0..600).map(appointment).collect();
     Folder::with(&[
         ("scumble.toml", project),
         ("visits.csv", &format!("person,clinic,reason,cost,minutes,urgent\n{visits}")),
         ("patients.csv", &format!("id,age,sex\n{patients}")),
         ("wards.csv", "clinic,city\nnorth,Ulm\nsouth,Bonn\nwest,Ulm\n"),
+        ("appointments.csv", &format!("person,day,begins\n{appointments}")),
     ])
 }
 

@@ -54,7 +54,7 @@ impl GroupShift {
         Ok(Self { cells: integer(shift.cells), by: exact(shift.by.get())? * integer(u64::from(members)) })
     }
 
-    /// Where a move stands for that many owners, rounded up (docs/events.md).
+    /// Where a move stands for that many owners, rounded up (docs/reference/events.md).
     pub(crate) fn owners(shift: &Shift, members: u32) -> Result<Self> {
         Ok(Self { cells: integer(shift.cells), by: exact(shift.by.get().ceil())? * integer(u64::from(members)) })
     }

@@ -43,13 +43,12 @@ use table::{BoundsPair, LevelTable, Levels};
 /// The word in project files and in the ledger.
 pub(crate) const NAME: &str = "bounds";
 
-const FOR: Field<PlacedValue<String>> =
-    Field::new("for", "the name of the release, of kind sql or histogram, whose bounds are looked for");
+const FOR: Field<PlacedValue<String>> = Field::new("for", "the name of that release, of kind `sql` or `histogram`");
 
 /// The kind `bounds`.
 pub(crate) static KIND: Kind = Kind {
     name: NAME,
-    about: "how many rows each choice of max_groups_per_owner and max_rows_per_group would cut off in another release, beside its noise there; its own bounds say how much of an owner it looks at (1024 rows, 128 groups)",
+    about: "the share of rows that each choice of `max_groups_per_owner` and `max_rows_per_group` would cut off in another release, beside the noise; its own bounds say how much of an owner it looks at (default: 1024 rows, 128 groups)",
     fields: &[FOR.listed(), BOUNDING[0], BOUNDING[1], BOUNDING[2]],
     cost_about: CostAbout::Owners,
     analyse,

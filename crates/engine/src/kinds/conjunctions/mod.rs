@@ -34,18 +34,18 @@ pub use lookup::{LookupAnswer, lookup};
 
 const COLUMNS: Field<Vec<PlacedValue<String>>> = Field::new(
     "columns",
-    "what can be true or false of an owner: a binary column, or a comparison such as \"age >= 65\" or \"region = north\"; a missing value makes neither true",
+    "binary columns, or comparisons such as `age >= 65` or `region = north`; with a missing value, a comparison and its negation are both false",
 );
-const WIDTH: Field<PlacedValue<u64>> = Field::new("width", "conjunctions of up to this many literals will be answered");
+const WIDTH: Field<PlacedValue<u64>> = Field::new("width", "the most literals of a conjunction");
 const BIAS: Field<Option<PlacedValue<Probability>>> = Field::new(
     "bias",
-    "a share of the owners, above 0 and below 1: wide conjunctions may be off by so much beside the noise, where less noise makes that better; needs people. Without it there is no bias",
+    "a share of the owners (default: none) by which wide conjunctions may be off beside the noise, if that makes them better; needs `people`",
 );
 const PEOPLE: Field<Option<u64>> =
     Field::new("people", "about how many owners there are, from public knowledge: decides how much bias is best");
 const MEASURE: Field<Option<MeasureWish>> = Field::new(
     "measure",
-    "'parities', 'counts' (larger errors, but each number can be read by itself), or 'auto' (the default): what promises the smaller error",
+    "`parities`, `counts` (larger errors, but each number is readable) or `auto` (the default: the smaller error)",
 );
 
 /// What is counted, or the best.
@@ -67,7 +67,7 @@ impl Word for MeasureWish {
 /// The kind `conjunctions`.
 pub(crate) static KIND: Kind = Kind {
     name: "conjunctions",
-    about: "numbers from which `scumble lookup` answers any conjunction of up to this many columns or their contraries, at no further cost",
+    about: "numbers from which `scumble lookup` answers any conjunction of up to `width` columns or their negations, free",
     fields: &[
         records::FIELDS[0],
         COLUMNS.listed(),

@@ -18,12 +18,12 @@ use scumble::scope::AttributeSet;
 use std::rc::Rc;
 
 pub(crate) const TABLE: Field<Option<PlacedValue<String>>> =
-    Field::new("table", "the table whose rows count: this or sql");
+    Field::new("table", "the table whose rows count; either this or `sql`");
 pub(crate) const WHERE: Field<Option<PlacedValue<String>>> =
-    Field::new("where", "with table: which rows count, a condition as in SQL; all if left out");
+    Field::new("where", "with `table`: which rows count, a condition as in SQL (default: all)");
 pub(crate) const SQL: Field<Option<PlacedValue<String>>> = Field::new(
     "sql",
-    "instead of table: a query of one count, as it stands (COUNT(*), COUNT(x), COUNT(DISTINCT x), with joins and conditions), for each key if it has a GROUP BY",
+    "a query of one count, unmodified: `COUNT(*)`, `COUNT(x)` or `COUNT(DISTINCT x)`, with joins and conditions; for each key if it has a GROUP BY",
 );
 
 const ONE_CONDITION: &str = "this must be one condition on the rows of the table";

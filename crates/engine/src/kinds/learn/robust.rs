@@ -1,7 +1,7 @@
 //! Robust halfspaces: a halfspace over bool columns, at an ε for each column and for the label.
 //!
 //! [GKMS23], Section 6: labels get noise of their own, and a column moves only how far an owner is from the boundary, which is what halfspaces are chosen by. So the ε of the label and that of a column are
-//! spent by different mechanisms, and a column costs a fraction of what a whole person does. It pays where owners lie far from the boundary (docs/learning.md has numbers).
+//! spent by different mechanisms, and a column costs a fraction of what a whole person does. It pays where owners lie far from the boundary (docs/how-to/learn.md has numbers).
 
 use super::class::{MOST_BOOLS, digits, weighted};
 use super::{ALPHA, FLIPS, KIND, LearnRequest, LearntRule, Promise, plan};

@@ -40,23 +40,18 @@ use work::{MarginalsMethod, MethodChoice, MethodWish, Space, Wishes};
 
 const METHOD: Field<Option<MethodWish>> = Field::new(
     "method",
-    "'residual', 'projection', 'mwem', 'psd' (tables of two of up to 500 binary columns), 'chosen' (rows from a few tables that are chosen privately: for many columns), or 'auto' (the default): the one that promises the smallest error",
+    "`residual`, `projection` or `mwem` (up to 2,000,000 cells), `psd` (pairs of up to 500 binary columns), `chosen` (many columns, from a few tables that are chosen privately) or `auto` (the default: the smallest expected error). Beyond 20,000,000 combinations of all values, marginals have the columns `column_1`, `value_1`, `column_2`, … and at most 100,000,000 lines (beyond 500,000, the JSON file has the first 1,000)",
 );
-const ORDER: Field<Option<PlacedValue<u64>>> =
-    Field::new("order", "tables of up to this many attributes (2 where this is left out)");
-const PEOPLE: Field<Option<u64>> = Field::new(
-    "people",
-    "about how many people there are, from public knowledge: decides between methods and the number of rounds",
-);
-const ROUNDS: Field<Option<PlacedValue<u64>>> = Field::new("rounds", "rounds of the method 'mwem'");
+const ORDER: Field<Option<PlacedValue<u64>>> = Field::new("order", "tables of up to this many attributes (default: 2)");
+const PEOPLE: Field<Option<u64>> =
+    Field::new("people", "about how many people there are, from public knowledge: decides methods and rounds");
+const ROUNDS: Field<Option<PlacedValue<u64>>> = Field::new("rounds", "the number of rounds of `mwem`");
 const QUERIES: Field<Option<PlacedValue<u64>>> = Field::new(
     "queries_per_round",
-    "attribute-disjoint queries in each round of 'mwem': each attribute pays for one, a person for all",
+    "attribute-disjoint queries in each round of `mwem`: each attribute pays for one, a person for all",
 );
-const ESTIMATES: Field<Option<EstimateChoice>> = Field::new(
-    "estimates",
-    "'both' (the default), 'unbiased' (the column `estimate`, with its error bars; not of the method 'mwem') or 'model' (the column `fitted`: consistent and not negative, without error bars)",
-);
+const ESTIMATES: Field<Option<Estimates>> =
+    Field::new("estimates", "`both` (the default), `unbiased` (not with `mwem`) or `model` (`fitted` only)");
 
 /// The core counts fewer people than this.
 const MOST_PEOPLE: u64 = 1 << 40;
@@ -81,7 +76,7 @@ impl Word for EstimateChoice {
 /// The kind `marginals`.
 pub(crate) static MARGINALS: Kind = Kind {
     name: "marginals",
-    about: "the number of owners for every combination of values of up to this many of some columns, with error bars",
+    about: "the number of owners for each combination of values of up to `order` columns: `estimate` (unbiased, with a standard error, perhaps negative) and `fitted` (consistent, not negative, biased where counts are small, without a standard error)",
     fields: &[
         records::FIELDS[0],
         records::FIELDS[1],
@@ -115,7 +110,7 @@ fn analyse_marginals(request: &Request, project: &Project) -> Result<AnalysedReq
 /// The kind `synthetic`.
 pub(crate) static SYNTHETIC: Kind = Kind {
     name: "synthetic",
-    about: "made-up rows whose tables of up to this many columns are about those of the data",
+    about: "synthetic data with about the same tables of up to `order` columns",
     fields: &[
         records::FIELDS[0],
         records::FIELDS[1],

@@ -32,16 +32,16 @@ use std::rc::Rc;
 
 pub(crate) const NEVER: Field<Option<Vec<PlacedValue<String>>>> = Field::new(
     "never",
-    "combinations that cannot be, from public knowledge, such as \"age < 15 AND marital = 'married'\": no row has them (method 'chosen')",
+    "impossible combinations, from public knowledge, such as `age < 15 AND marital = 'married'`: no row has them (method `chosen`)",
 );
 pub(crate) const LINKED: Field<Option<Vec<PlacedValue<String>>>> = Field::new(
     "linked",
-    "columns that are functions of each other, from public knowledge: of two that follow each other, each value of the one with more values goes with one of the other (method 'chosen')",
+    "columns that are functions of each other, from public knowledge: of two neighbours in the list, the one with more values determines the other (method `chosen`)",
 );
 
 pub(crate) const ROWS: Field<Option<PlacedValue<u64>>> = Field::new(
     "rows",
-    "how many rows are made up, such as a total that was released before; otherwise as many as there are people, by public_owners or by noisy counts (method 'chosen')",
+    "the number of synthetic rows; by default the number of people, from `public_owners` or noisy counts (method `chosen`)",
 );
 
 /// More made-up rows help nobody and fill the memory.

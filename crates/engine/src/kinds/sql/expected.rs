@@ -24,7 +24,7 @@ const USUAL_ROWS: u64 = 1000;
 /// The field that says it.
 pub(crate) const ROWS: Field<Option<u64>> = Field::new(
     "expected_rows",
-    "about how many rows a cell has, from public knowledge: only the errors that plan predicts depend on it (1000)",
+    "about how many rows a cell has, from public knowledge (default: 1000); only the plan's errors of AVG, VAR, STDDEV and quotients depend on it",
 );
 
 /// What the request says.

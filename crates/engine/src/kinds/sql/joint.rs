@@ -28,7 +28,7 @@ use std::rc::Rc;
 /// The field that says which.
 pub(crate) const NOISE: Field<Option<Sharing>> = Field::new(
     "noise",
-    "'each' (every number has noise of its own, and its share of the cost), 'joint' (the counts and sums of a cell share one noise; for a cost in epsilon), or 'auto' (the default: joint where it is better and neither the cost nor a budget has a delta, since noise for each adds up better over many releases)",
+    "`each` (separate noise), `joint` (the counts and sums of a cell share one noise; for a cost in epsilon) or `auto` (the default: joint if that is better and neither the cost nor a budget has a delta, because separate noise composes better over many releases)",
 );
 
 /// Whether the numbers of a cell share one noise.

@@ -57,8 +57,7 @@ use serde_json::{Value, json};
 use std::rc::Rc;
 use union::UnionQuery;
 
-pub(crate) const SQL: Field<String> =
-    Field::new("sql", "the query: aggregates over the project's tables, of their rows or of one row for each owner");
+pub(crate) const SQL: Field<String> = Field::new("sql", "the query");
 
 /// The field `bounding_report`, for kinds that are a query of counts.
 pub(crate) const BOUNDING_REPORT: ListedField = bounding::REPORT.listed();
@@ -66,7 +65,7 @@ pub(crate) const BOUNDING_REPORT: ListedField = bounding::REPORT.listed();
 /// The kind `sql`.
 pub(crate) static KIND: Kind = Kind {
     name: "sql",
-    about: "the aggregates of a SQL query, each with integer noise and an error bar",
+    about: "the aggregates of a SQL query, each with its own error",
     fields: &[
         SQL.listed(),
         joint::NOISE.listed(),

@@ -29,14 +29,14 @@ use std::rc::Rc;
 pub(crate) use way::SPURIOUS;
 use way::TopMechanism;
 
-const NUMBER: Field<Option<PlacedValue<u64>>> = Field::new("number", "how many values: this or lead");
+const NUMBER: Field<Option<PlacedValue<u64>>> = Field::new("number", "how many values; either this or `lead`");
 const LEAD: Field<Option<PlacedValue<u64>>> = Field::new(
     "lead",
-    "instead of number: as many values as the cost pays for, if a lead of this many owners over the next value is to be enough (see the plan); at most 1000",
+    "as many values (up to 1000) as the cost pays for, if a lead of this many owners over the next suffices; the data does not decide",
 );
 const METHOD: Field<Option<TopMethod>> = Field::new(
     "method",
-    "'counts' (noise on every value's number of owners, which are published too: pays for every value that one owner may have), 'gap' (noise on what each of the best leads the next by, which is published: pays for the number of values that are asked for, however many one owner has), or 'auto' (the default: the one with less noise)",
+    "`counts` (publishes noisy numbers of owners; pays for every value of an owner), `gap` (publishes noisy leads over the next value; pays for `number`, however many values an owner has) or `auto` (the default: less noise)",
 );
 
 /// The most values that are given.
@@ -45,7 +45,7 @@ const MOST: u64 = 1000;
 /// The kind `top`.
 pub(crate) static KIND: Kind = Kind {
     name: "top",
-    about: "the most frequent values of a column, by how many owners have them; of listed values, of values that nobody knows beforehand, or of all texts of up to some bytes",
+    about: "the most frequent values of a column, by the number of their owners. Unlisted values need a delta",
     fields: &FIELDS,
     cost_about: CostAbout::Owners,
     analyse,

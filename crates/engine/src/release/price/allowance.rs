@@ -13,10 +13,8 @@ use scumble::workload::planner::RhoLimits;
 use serde_json::{Value, json};
 
 /// Different costs for different attributes.
-pub(crate) const ATTRIBUTE_COSTS: Field<Option<NamedNumbers>> = Field::new(
-    "attribute_costs",
-    "attributes that may cost another number than the cost says, in its unit; with cost = { …, scope = \"attribute\" }",
-);
+pub(crate) const ATTRIBUTE_COSTS: Field<Option<NamedNumbers>> =
+    Field::new("attribute_costs", "costs of single attributes, in the unit of `cost = { …, scope = \"attribute\" }`");
 
 /// Attributes with costs of their own.
 pub(crate) struct Exceptions(Vec<(Scope, Exact)>);

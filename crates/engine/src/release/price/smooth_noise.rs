@@ -16,7 +16,7 @@ use std::cell::RefCell;
 /// Which noise.
 pub(crate) const FAMILY: Field<Option<NoiseFamily>> = Field::new(
     "family",
-    "with method = \"smooth\", the noise: 'cauchy4' (the default; no delta), 'discrete-laplace' (needs a delta; better where sensitivities are large) or 'discrete-gaussian' (needs a delta, and is seldom better)",
+    "noise of `smooth`: `cauchy4` (the default, no delta), `discrete-laplace` (needs a delta; better where sensitivities are large) or `discrete-gaussian` (needs a delta, seldom better)",
 );
 
 /// Which part of ε buys the error bars: with a tenth of it intervals of cauchy4 noise would be about four times as wide.

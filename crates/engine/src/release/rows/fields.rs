@@ -10,10 +10,10 @@ pub(crate) const TABLE: Field<String> = Field::new("table", "the table");
 
 /// Contribution bounds, which any release may tighten.
 const ROWS: Field<Option<u64>> =
-    Field::new("max_rows_per_owner", "how many rows of one owner may count, if not as the table says");
-const GROUPS: Field<Option<u64>> = Field::new("max_groups_per_owner", "in how many groups one owner may count");
+    Field::new("max_rows_per_owner", "how many rows of one owner count (default: the table's)");
+const GROUPS: Field<Option<u64>> = Field::new("max_groups_per_owner", "in how many groups one owner counts");
 const ROWS_PER_GROUP: Field<Option<u64>> =
-    Field::new("max_rows_per_group", "how many rows of one owner may count in one group");
+    Field::new("max_rows_per_group", "how many rows of one owner count in one group");
 
 /// All three, as they are listed; the first alone is for kinds without groups.
 pub(crate) const BOUNDING: [ListedField; 3] = [ROWS.listed(), GROUPS.listed(), ROWS_PER_GROUP.listed()];

@@ -41,7 +41,7 @@ pub(crate) const COLUMNS: Field<Vec<PlacedValue<String>>> =
     Field::new("columns", "the attributes: columns of type category, bool, or int with bounds");
 const MISSING_FIELD: Field<Option<MissingPolicy>> = Field::new(
     "missing",
-    "what a missing or unlisted value is: 'value' (the default), a value of its own; or 'never', which declares that there are none: one that is there all the same counts as the first value",
+    "`value` (the default): missing and unlisted values are one more value, `(missing)`; `never`: there are none, and any that occur count as the first value",
 );
 
 /// The fields that say which records are meant.

@@ -103,7 +103,7 @@ impl Runner<'_> {
         let before = self.agreed(&round)?;
         if backend_of(request, &round.plan.tables, self.project())?.is_some() {
             return Err(Error::input(format!(
-                "release '{}' is asked about rows, which are computed with elsewhere: what needs rows needs a file that is read here (docs/backends.md)",
+                "release '{}' is asked about rows, which are computed with elsewhere: what needs rows needs a file that is read here (docs/how-to/remote-backends.md)",
                 request.name
             )));
         }

@@ -1,6 +1,6 @@
 //! Every function of SQL of which something is known: one record each, one file for each family. Whoever analyses,
 //! runs, encloses or writes an expression reads it here, so that a new function is a record and a word in
-//! docs/sql.md.
+//! docs/reference/sql.md.
 //!
 //! On private rows only functions are answered that depend on their arguments alone and fail on no value of them.
 //! Numbers that say how much of a string is meant, and strings that are searched and replaced, must be written out:

@@ -6,8 +6,8 @@ use scumble_testing::projects::{
     SMALL_TABLE_CONDITIONS, accounts,
 };
 
-const LEARNING: &str = include_str!("../../../../../docs/learning.md");
-const STABLE_COUNTS: &str = include_str!("../../../../../docs/exact-or-nothing.md");
+const LEARNING: &str = include_str!("../../../../../docs/how-to/learn.md");
+const STABLE_COUNTS: &str = include_str!("../../../../../docs/how-to/stable-counts.md");
 
 /// A share that buys no noise was refused by the noise, which nobody had given a scale.
 #[test]

@@ -7,7 +7,7 @@ use scumble_testing::projects::{
     CLINIC, CLINIC_VISITS, DISEASES, FLIGHTS, FLIGHTS_ROWS, MIXED, NAMED_PEOPLE, SPENDING, TOWNS,
 };
 
-const PAGE: &str = include_str!("../../../../../docs/sql.md");
+const PAGE: &str = include_str!("../../../../../docs/reference/sql.md");
 
 /// The blocks of one language on the page.
 fn blocks(language: &str) -> Vec<&'static str> {
@@ -23,6 +23,7 @@ fn page() -> Refusing {
         ("visits.csv", "person,clinic,reason,cost,minutes,urgent\n0,north,flu,37.25,12,true\n"),
         ("patients.csv", "id,age,sex\n0,30,f\n"),
         ("wards.csv", "clinic,city\nnorth,Ulm\nsouth,Bonn\nwest,Ulm\n"),
+        ("appointments.csv", "person,day,begins\n0,2025-03-01,2025-03-01T09:30:00\n"),
     ])
 }
 

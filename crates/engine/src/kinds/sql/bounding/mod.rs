@@ -55,7 +55,7 @@ use serde_json::{Value, json};
 /// The field.
 pub(crate) const REPORT: Field<Option<BoundingRequest>> = Field::new(
     "bounding_report",
-    "{ share = 0.05 }: this share of the cost says what is cut off from owners who have more than counts, and the intervals of what is computed from counts and sums are about all rows then; also max_rows_per_owner, max_groups_per_owner, max_rows_per_group: how much of an owner it looks at (16 times the release's)",
+    "`{ share = 0.05 }` spends this share of the cost on what the bounds cut off, and makes intervals about all rows; its own `max_…` keys say how much of an owner it looks at (default: 16 times the release's)",
 );
 
 /// How much wider the report looks where nothing else is said.
