@@ -6,6 +6,7 @@ mod files;
 mod fixtures;
 mod kinds;
 mod ledger;
+mod pages;
 mod parties;
 mod plan;
 mod program;

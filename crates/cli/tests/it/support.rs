@@ -1,7 +1,5 @@
 //! The program as a user runs it: anywhere, in a folder with a project in it, or with a document on its standard input.
 
-pub mod pages;
-
 pub use scumble_testing::effort;
 use scumble_testing::program::run_on;
 pub use scumble_testing::program::{printed, refused};

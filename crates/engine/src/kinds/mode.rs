@@ -19,7 +19,8 @@ use scumble::scope::AttributeSet;
 use serde_json::json;
 use std::rc::Rc;
 
-const COLUMN: Field<PlacedValue<String>> = Field::new("column", "a category (listed or not), a bool, or an int with bounds");
+const COLUMN: Field<PlacedValue<String>> =
+    Field::new("column", "a category (listed or not), a bool, or an int with bounds");
 
 /// What is said where nothing is published.
 pub(crate) const CHARGED: &str = "It was charged all the same: that nothing is said tells something too.";

@@ -30,7 +30,7 @@ const CONDITIONS: Field<Option<Vec<PlacedValue<String>>>> = Field::new(
     "conditions",
     "conditions as in SQL; by default, each value of each column and each pair of values of two",
 );
-const SIZE: Field<Option<Placed<u64>>> =
+const SIZE: Field<Option<PlacedValue<u64>>> =
     Field::new("size", "the number of rows of the small table; by default the one with the smallest expected error");
 const PEOPLE: Field<Option<u64>> = Field::new(
     "people",

@@ -204,8 +204,10 @@ fn ordered_section(name: &str, entries: Vec<(String, Given)>, keys: &[String]) -
 /// An item of a list is found under the keys of the list.
 fn ordered_spot(name: &str, value: Given, keys: &[String], text: &Arc<Text>) -> Spot {
     let value = match value {
-        Given::Table(entries) => Value::Table(ordered_section(name, entries, keys)),
-        Given::List(items) => Value::List(items.into_iter().map(|item| ordered_spot(name, item, keys, text)).collect()),
+        Given::Table(entries) => SectionValue::Table(ordered_section(name, entries, keys)),
+        Given::List(items) => {
+            SectionValue::List(items.into_iter().map(|item| ordered_spot(name, item, keys, text)).collect())
+        }
         Given::One(value) => return given_spot(name, &value, text),
     };
     Spot { value, offset: 0, text: Arc::clone(text) }

@@ -237,8 +237,9 @@ fn a_project_of_values_is_that_of_a_file() {
     assert_eq!((order(&given), order(&file)), (vec!["size".to_string(), "age".to_string()], order(&given)));
     let refused = |content: &str| {
         let read = Project::of_json(Path::new("session.toml"), content, BTreeMap::new());
-        let Error::Input { place, sentence } = read.unwrap_err() else { panic!("{content}") };
-        (place.map(|place| place.to_string()), sentence)
+        let error = read.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Input, "{content}");
+        (error.place().map(|place| place.to_string()), error.sentence().to_string())
     };
     let table = |more: &str| format!(r#"{{"dataset": {{"people": {{"source": "people.csv", {more}}}}}}}"#);
     for (content, keys, words) in [

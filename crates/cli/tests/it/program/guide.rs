@@ -1,7 +1,7 @@
 //! The tutorial does what it says, command by command.
 
+use crate::pages::{Block, blocks, follow};
 use crate::support::Folder;
-use crate::support::pages::{Block, blocks, follow};
 
 #[test]
 fn every_command_of_the_tutorial_does_what_it_says() {

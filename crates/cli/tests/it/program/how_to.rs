@@ -1,7 +1,7 @@
 //! The pages "How do I …" do what they say, each in a folder of its own; the front page leads to them.
 
+use crate::pages::{Block, blocks, follow};
 use crate::support::Folder;
-use crate::support::pages::{Block, blocks, follow};
 use std::fs;
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! README's ten lines do what it says of them.
 
-use crate::support::pages::{commands, says};
+use crate::pages::{commands, says};
 use crate::support::{Folder, epsilon, printed};
 
 #[test]

@@ -50,7 +50,7 @@ const QUERIES: Field<Option<PlacedValue<u64>>> = Field::new(
     "queries_per_round",
     "attribute-disjoint queries in each round of `mwem`: each attribute pays for one, a person for all",
 );
-const ESTIMATES: Field<Option<Estimates>> =
+const ESTIMATES: Field<Option<EstimateChoice>> =
     Field::new("estimates", "`both` (the default), `unbiased` (not with `mwem`) or `model` (`fitted` only)");
 
 /// The core counts fewer people than this.

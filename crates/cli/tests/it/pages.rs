@@ -1,6 +1,6 @@
 //! Pages as a reader follows them: project files, and commands with the lines that they print.
 
-use super::{Folder, printed};
+use crate::support::{Folder, printed};
 
 /// A block of a page.
 pub enum Block {
