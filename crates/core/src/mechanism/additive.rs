@@ -74,11 +74,11 @@ impl Noise {
     /// use scumble::{Noise, Scope, Target};
     /// let moves = |cells| Ok::<_, scumble::Error>(Moves::everywhere(Shift::new(cells, 1.0)?));
     /// let target = Target::approximate(epsilon(1.0)?, delta(1e-6)?);
-    /// assert_eq!(Noise::within(target, &moves(1)?, &Scope::Person)?.name(), "discrete-laplace");
-    /// assert_eq!(Noise::within(target, &moves(100)?, &Scope::Person)?.name(), "discrete-gaussian");
+    /// assert_eq!(Noise::within(target, &Scope::Person, &moves(1)?)?.name(), "discrete-laplace");
+    /// assert_eq!(Noise::within(target, &Scope::Person, &moves(100)?)?.name(), "discrete-gaussian");
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn within(target: Target, moves: &Moves, scope: &Scope) -> Result<Self> {
+    pub fn within(target: Target, scope: &Scope, moves: &Moves) -> Result<Self> {
         let moved = ShiftNorms::of(moves, scope);
         if moved.is_nothing() {
             return Err(Error::refused(format!(

@@ -25,7 +25,7 @@ use std::fmt;
 /// use scumble::mechanism::selection::ScoreChange;
 /// use scumble::mechanism::sparse_vector::SparseVector;
 /// use scumble::noise::InsecureSeededSource;
-/// let test = SparseVector::within(epsilon(1.0)?, ScoreChange::General)?;
+/// let test = SparseVector::balanced(epsilon(1.0)?, ScoreChange::General)?;
 /// let first = test.release(&[3, 5, 912, 4], 400, &mut InsecureSeededSource::new(1));
 /// assert_eq!(first, Some(2));
 /// assert!(test.error(beta(0.05)?, 4)? < 60.0);
@@ -77,7 +77,7 @@ impl SparseVector {
     }
 
     /// With the split of ε for which the variance of ν − ρ is the least: ε₂ = g^{2/3}·ε₁, with g = 2, or 1 where scores move the same way.
-    pub fn within(epsilon: Epsilon, change: ScoreChange) -> Result<Self> {
+    pub fn balanced(epsilon: Epsilon, change: ScoreChange) -> Result<Self> {
         let epsilon = epsilon.get();
         if epsilon == 0.0 {
             return Err(Error::refused("sparse vector needs epsilon above 0"));

@@ -108,7 +108,7 @@ impl InteractivePlan {
         }
         let answer = epsilon.get() * MEASURING;
         // Rounded down, so that both parts together are not above ε.
-        let test = SparseVector::within(Epsilon::new((epsilon.get() - answer).next_down())?, ScoreChange::General)?;
+        let test = SparseVector::balanced(Epsilon::new((epsilon.get() - answer).next_down())?, ScoreChange::General)?;
         let measured = DiscreteLaplace::new(scale_for_pure(Epsilon::new(answer)?, ShiftNorms::units(1))?);
         let third = beta.get() / 3.0;
         let (slack_threshold, slack_question) = test.slacks(third / updates as f64, third / questions as f64);

@@ -59,7 +59,7 @@ const SHARE_OF_PEOPLE: f64 = 0.02;
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn residual(domain: &Domain, order: usize, limits: &RhoLimits) -> Result<ResidualPlan> {
-    ResidualPlan::within(domain, &all_marginals(domain, order)?, limits)
+    ResidualPlan::within(limits, domain, &all_marginals(domain, order)?)
 }
 
 /// The projection mechanism for all marginals of `order` attributes, and the number of people that it needs.

@@ -75,12 +75,12 @@ impl ResidualPlan {
     /// use scumble::quantity::Rho;
     /// use scumble::workload::{Domain, Subset, planner::RhoLimits, residual::ResidualPlan};
     /// let limits = RhoLimits { person: Some(Rho::new(0.1)?), public_people: Some(60), ..RhoLimits::default() };
-    /// let plan = ResidualPlan::within(&Domain::new(vec![3, 2])?, &[(Subset::of(&[0]), 1.0)], &limits)?;
+    /// let plan = ResidualPlan::within(&limits, &Domain::new(vec![3, 2])?, &[(Subset::of(&[0]), 1.0)])?;
     /// let table = plan.release(&[10; 6], &mut InsecureSeededSource::new(1))?.marginal(Subset::of(&[0]))?;
     /// assert!((table.iter().sum::<f64>() - 60.0).abs() < 1e-9);
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn within(domain: &Domain, workload: &[(Subset, f64)], limits: &RhoLimits) -> Result<Self> {
+    pub fn within(limits: &RhoLimits, domain: &Domain, workload: &[(Subset, f64)]) -> Result<Self> {
         if limits.attributes.iter().any(Option::is_some) {
             return Self::granted(domain, workload, limits);
         }

@@ -35,7 +35,7 @@ pub fn residual() {
 /// The same release without the product of all columns.
 pub fn wide_marginals() {
     let limits = RhoLimits { presence: Some(Rho::new(0.004).unwrap()), ..RhoLimits::default() };
-    let plan = wide::marginals::MarginalPlan::new(&[3, 2], 2, &limits).unwrap();
+    let plan = wide::marginals::MarginalPlan::within(&limits, &[3, 2], 2).unwrap();
     let person = |cell: usize| std::iter::repeat_n(cell as u32, PEOPLE[cell] as usize);
     let cells: Vec<u32> = (0..6).flat_map(person).collect();
     let columns = vec![cells.iter().map(|cell| cell / 2).collect(), cells.iter().map(|cell| cell % 2).collect()];
@@ -48,7 +48,7 @@ pub fn wide_marginals() {
 /// Of one column, rows are its noisy counts: their variance says what they cost.
 pub fn wide_rows() {
     let limits = RhoLimits { presence: Some(Rho::new(0.004).unwrap()), ..RhoLimits::default() };
-    let plan = wide::synthetic::SyntheticPlan::new(&[3], &limits).unwrap();
+    let plan = wide::synthetic::SyntheticPlan::within(&limits, &[3]).unwrap();
     let counts = [500usize, 700, 900];
     let values: Vec<u32> = (0..3).flat_map(|value| std::iter::repeat_n(value, counts[value as usize])).collect();
     let records = wide::Records::new(vec![3], vec![values]).unwrap();
@@ -210,10 +210,10 @@ pub fn conjunctions() {
     let limits = RhoLimits { presence: Some(Rho::new(0.5).unwrap()), ..RhoLimits::default() };
     for (measure, seed) in [(Measure::Parities, 95), (Measure::Counts, 96)] {
         let plan = conjunctions::ConjunctionPlan::within(
+            &limits,
             &BitLayout::plain(100).unwrap(),
             Polynomial::exact(2).unwrap(),
             measure,
-            &limits,
         );
         let plan = plan.unwrap();
         let events = plan.events(&names).unwrap();
@@ -241,7 +241,7 @@ pub fn conjunctions() {
 pub fn pairs() {
     let (bits, names) = nobody(40);
     let limits = RhoLimits { presence: Some(Rho::new(0.5).unwrap()), public_people: Some(0), ..RhoLimits::default() };
-    let pairs = ColumnPairs::within(40, &limits).unwrap();
+    let pairs = ColumnPairs::within(&limits, 40).unwrap();
     let events = pairs.events(&names).unwrap();
     let mut source = InsecureSeededSource::new(97);
     let (mut singles, mut both) = (Vec::new(), Vec::new());

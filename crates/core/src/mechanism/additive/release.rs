@@ -128,7 +128,7 @@ impl UnnoisedAnswer {
     /// # Guarantee
     /// What the events of the mechanism cost in `scope` is at most `target`.
     pub fn within(self, target: Target, scope: impl Borrow<Scope>) -> Result<Additive> {
-        Ok(Additive { noise: Noise::within(target, &self.moves, scope.borrow())?, moves: self.moves })
+        Ok(Additive { noise: Noise::within(target, scope.borrow(), &self.moves)?, moves: self.moves })
     }
 
     /// With this noise.

@@ -82,7 +82,7 @@ impl OwnerSteps {
 /// use scumble::mechanism::smooth::{SmoothMechanism, OwnerSteps};
 /// use scumble::noise::InsecureSeededSource;
 /// // Sensitivities of up to 100,000 are possible, but near this data they are 92 + k.
-/// let smooth = SmoothMechanism::within(NoiseFamily::Cauchy4, Target::pure(epsilon(1.0)?), 100_000)?;
+/// let smooth = SmoothMechanism::within(Target::pure(epsilon(1.0)?), NoiseFamily::Cauchy4, 100_000)?;
 /// let noisy = smooth.release(7713, |k| (92 + k).min(100_000), &mut InsecureSeededSource::new(1));
 /// assert!((noisy - 7713).abs() < 10_000);
 /// assert_eq!(smooth.events(&OwnerSteps::one())?.len(), 1);
@@ -105,7 +105,7 @@ impl SmoothMechanism {
     ///
     /// # Guarantee
     /// The event's loss in presence is at most the target, as accounting computes it.
-    pub fn within(family: NoiseFamily, target: Target, most: u64) -> Result<Self> {
+    pub fn within(target: Target, family: NoiseFamily, most: u64) -> Result<Self> {
         let (growth, near) = start(family, target)?;
         let last = Levels::last_for(growth, most)?;
         let gamma = Quotient::new(growth.saturating_add(1), growth)?;

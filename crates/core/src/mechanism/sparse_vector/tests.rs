@@ -122,7 +122,7 @@ fn every_sequence_costs_what_the_event_says() {
 #[test]
 fn the_claim_is_tight() {
     for change in [ScoreChange::General, ScoreChange::Monotone] {
-        let test = SparseVector::within(Epsilon::new(0.9).unwrap(), change).unwrap();
+        let test = SparseVector::balanced(Epsilon::new(0.9).unwrap(), change).unwrap();
         let (mut left, mut right) = (vec![2; 40], vec![3; 40]);
         left.push(-12);
         // Where all move the same way, the worst that the last can do is to stay.
@@ -183,7 +183,7 @@ fn what_is_exceeded_is_the_least() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    assert!(SparseVector::within(Epsilon::new(0.0).unwrap(), ScoreChange::General).is_err());
+    assert!(SparseVector::balanced(Epsilon::new(0.0).unwrap(), ScoreChange::General).is_err());
     assert!(SparseVector::new(Epsilon::new(0.1).unwrap(), Epsilon::new(0.0).unwrap(), ScoreChange::General).is_err());
     assert!(
         SparseVector::new(Epsilon::new(f64::NAN).unwrap(), Epsilon::new(1.0).unwrap(), ScoreChange::General).is_err()

@@ -23,7 +23,7 @@
 //! let graph = Graph::new(7, &[(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (3, 4), (4, 5)])?;
 //! let (count, near) = (graph.triangles() as i64, graph.sensitivity());
 //! let mut bits = InsecureSeededSource::new(1);
-//! let smooth = SmoothMechanism::within(NoiseFamily::Cauchy4, Target::pure(epsilon(1.0)?), EdgeSensitivity::most(7))?;
+//! let smooth = SmoothMechanism::within(Target::pure(epsilon(1.0)?), NoiseFamily::Cauchy4, EdgeSensitivity::most(7))?;
 //! let noisy = smooth.release(count, |k| near.at(k), &mut bits);
 //! let bounded = BoundedSensitivity::new(epsilon(0.2)?, delta(1e-6)?, epsilon(0.8)?)?.release(count, near.local(), &mut bits)?;
 //! assert!(noisy.abs() < 10_000 && bounded.bound >= 2);

@@ -16,7 +16,7 @@
 //! let column = |step: usize| (0..800).map(|person| person / step % 2 == 0).collect::<Vec<bool>>();
 //! let bits = Bits::new(&[column(1), column(2), column(4), column(8)])?;
 //! let limits = RhoLimits { person: Some(Rho::new(0.5)?), ..RhoLimits::default() };
-//! let plan = ConjunctionPlan::within(&BitLayout::plain(4)?, Polynomial::exact(3)?, Measure::Parities, &limits)?;
+//! let plan = ConjunctionPlan::within(&limits, &BitLayout::plain(4)?, Polynomial::exact(3)?, Measure::Parities)?;
 //! let summary = plan.release(&bits, &mut InsecureSeededSource::new(1))?;
 //! // The first and the third column, and not the second: an eighth of them.
 //! let answer = summary.answer(&[(0, true), (2, true), (1, false)])?;
@@ -163,7 +163,7 @@ impl ConjunctionPlan {
     ///
     /// # Guarantee
     /// Its ρ is within each limit. Refused if the width is more than there are columns, or if there are more than [`MOST_SETS`] numbers.
-    pub fn within(shape: &BitLayout, polynomial: Polynomial, measure: Measure, limits: &RhoLimits) -> Result<Self> {
+    pub fn within(limits: &RhoLimits, shape: &BitLayout, polynomial: Polynomial, measure: Measure) -> Result<Self> {
         check(shape, &polynomial, measure)?;
         let variances = relative_variances(shape, &polynomial, measure, limits);
         let at = |scale: f64| {

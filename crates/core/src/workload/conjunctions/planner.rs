@@ -62,7 +62,7 @@ pub fn candidates(
     let (mut found, mut refused) = (Vec::new(), None);
     for polynomial in polynomials {
         for &measure in measures {
-            match ConjunctionPlan::within(shape, polynomial.clone(), measure, limits) {
+            match ConjunctionPlan::within(limits, shape, polynomial.clone(), measure) {
                 Ok(plan) => found.push(ConjunctionCandidate::new(plan)?),
                 Err(error) => refused = Some(error),
             }
@@ -70,7 +70,7 @@ pub fn candidates(
     }
     if let (true, Some(error)) = (found.is_empty(), refused) {
         // The smallest one that was asked for says why.
-        return Err(ConjunctionPlan::within(shape, near, measures[0], limits).err().unwrap_or(error));
+        return Err(ConjunctionPlan::within(limits, shape, near, measures[0]).err().unwrap_or(error));
     }
     let key = |candidate: &ConjunctionCandidate| match people {
         Some(people) => (candidate.error(people), 0.0),

@@ -136,7 +136,7 @@ fn without_noise_every_conjunction_is_exact_or_within_its_bias() {
         let polynomial = polynomial.unwrap();
         for measure in Measure::ALL {
             let plan =
-                ConjunctionPlan::within(&BitLayout::plain(5).unwrap(), polynomial.clone(), measure, &limits).unwrap();
+                ConjunctionPlan::within(&limits, &BitLayout::plain(5).unwrap(), polynomial.clone(), measure).unwrap();
             let numbers = std::iter::once(vec![300]).chain(plan.exact(&bits)).collect();
             let summary = ConjunctionSummary::new(5, &polynomial, measure, plan.sigmas(), numbers).unwrap();
             for literals in conjunctions(polynomial.width()) {
@@ -179,7 +179,7 @@ fn errors_are_as_large_as_their_bars_say() {
     let truth = (0..300).filter(|&i| people()[0][i] && !people()[1][i] && people()[3][i]).count() as f64;
     for measure in Measure::ALL {
         let plan =
-            ConjunctionPlan::within(&BitLayout::plain(5).unwrap(), Polynomial::exact(4).unwrap(), measure, &limits)
+            ConjunctionPlan::within(&limits, &BitLayout::plain(5).unwrap(), Polynomial::exact(4).unwrap(), measure)
                 .unwrap();
         let releases = 4000;
         let (mut sum, mut squares, mut inside, mut stated) = (0.0, 0.0, 0, 0.0);
@@ -203,7 +203,7 @@ fn a_biased_answer_is_within_its_bar_on_the_worst_table() {
     // Everybody has the same literals true: the bias is then the same for all, and as large as it gets for some number of them.
     let limits = RhoLimits { presence: Some(Rho::new(0.5).unwrap()), ..RhoLimits::default() };
     let near = Polynomial::chebyshev_of(4, 3).unwrap();
-    let plan = ConjunctionPlan::within(&BitLayout::plain(4).unwrap(), near, Measure::Parities, &limits).unwrap();
+    let plan = ConjunctionPlan::within(&limits, &BitLayout::plain(4).unwrap(), near, Measure::Parities).unwrap();
     let mut source = InsecureSeededSource::new(5);
     for ones in 0..=4usize {
         let columns: Vec<Vec<bool>> = (0..4).map(|column| vec![column < ones; 2000]).collect();
@@ -224,7 +224,7 @@ fn what_cannot_be_planned_or_asked_is_refused_in_one_sentence() {
     let limits = RhoLimits { presence: Some(Rho::new(1.0).unwrap()), ..RhoLimits::default() };
     let check = |sentence: String, part: &str| assert!(sentence.contains(part), "{sentence}");
     let plan = |columns: usize, polynomial: Polynomial| {
-        ConjunctionPlan::within(&BitLayout::plain(columns).unwrap(), polynomial, Measure::Counts, &limits)
+        ConjunctionPlan::within(&limits, &BitLayout::plain(columns).unwrap(), polynomial, Measure::Counts)
     };
     check(plan(3, Polynomial::exact(4).unwrap()).unwrap_err().to_string(), "need 4 columns, and there are 3");
     check(plan(300, Polynomial::exact(4).unwrap()).unwrap_err().to_string(), "at most 50000000 are released");

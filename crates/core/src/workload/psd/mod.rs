@@ -41,7 +41,7 @@ pub const MOST_COLUMNS: usize = 500;
 /// let column = |step: usize| (0..900).map(|person| person / step % 2 == 0).collect::<Vec<bool>>();
 /// let bits = Bits::new(&[column(2), column(3), column(5)])?;
 /// let limits = RhoLimits { person: Some(Rho::new(0.5)?), ..RhoLimits::default() };
-/// let pairs = ColumnPairs::within(3, &limits)?;
+/// let pairs = ColumnPairs::within(&limits, 3)?;
 /// let fitted = pairs.release(&bits, &mut InsecureSeededSource::new(1))?.projected()?;
 /// // About a quarter of the people have both of the first two columns.
 /// assert!((fitted.both((0, true), (1, true)) - 225.0).abs() < 30.0);
@@ -60,7 +60,7 @@ impl ColumnPairs {
     ///
     /// # Guarantee
     /// Its ρ is within each limit.
-    pub fn within(columns: usize, limits: &RhoLimits) -> Result<Self> {
+    pub fn within(limits: &RhoLimits, columns: usize) -> Result<Self> {
         if !(2..=MOST_COLUMNS).contains(&columns) {
             return Err(Error::refused(format!("pairs are of 2 to {MOST_COLUMNS} columns, not of {columns}")));
         }

@@ -137,11 +137,11 @@ fn what_is_no_symmetric_matrix_of_numbers_is_refused() {
     check(0, &[], "does not have 0 entries");
     let limits = RhoLimits { presence: Some(Rho::new(0.1).unwrap()), ..RhoLimits::default() };
     for columns in [0, 1, 501] {
-        let sentence = ColumnPairs::within(columns, &limits).unwrap_err().to_string();
+        let sentence = ColumnPairs::within(&limits, columns).unwrap_err().to_string();
         assert!(sentence.contains("2 to 500 columns"), "{sentence}");
     }
-    assert!(ColumnPairs::within(3, &RhoLimits::default()).is_err());
-    let pairs = ColumnPairs::within(3, &limits).unwrap();
+    assert!(ColumnPairs::within(&RhoLimits::default(), 3).is_err());
+    let pairs = ColumnPairs::within(&limits, 3).unwrap();
     assert!(pairs.events(&["one".to_string()]).is_err());
     assert!(pairs.release(&Bits::new(&[vec![true]]).unwrap(), &mut InsecureSeededSource::new(1)).is_err());
 }
@@ -161,7 +161,7 @@ fn projected_tables_keep_their_promise_and_unbiased_ones_their_bars() {
     let data = people(columns, number);
     let bits = Bits::new(&data).unwrap();
     let limits = RhoLimits { presence: Some(Rho::new(0.1).unwrap()), ..RhoLimits::default() };
-    let pairs = ColumnPairs::within(columns, &limits).unwrap();
+    let pairs = ColumnPairs::within(&limits, columns).unwrap();
     assert!(pairs.pays(number as u64) && !pairs.pays(1_000_000));
     let (mut unbiased, mut projected, mut inside, mut cells) = (0.0, 0.0, 0.0, 0.0);
     let mut source = InsecureSeededSource::new(2);
@@ -244,10 +244,10 @@ fn projected_products_of_four_and_six_are_nearer() {
         let limits = RhoLimits { presence, public_people: Some(number as u64), ..RhoLimits::default() };
         let polynomial = Polynomial::exact(degree).unwrap();
         let plan = conjunctions::ConjunctionPlan::within(
+            &limits,
             &BitLayout::plain(columns).unwrap(),
             polynomial,
             Measure::Parities,
-            &limits,
         );
         let (plan, mut source) = (plan.unwrap(), InsecureSeededSource::new(3));
         let (mut noisy, mut projected) = (0.0, 0.0);

@@ -27,7 +27,7 @@ fn plans(columns: usize, width: usize) -> Vec<conjunctions::ConjunctionPlan> {
     let both = polynomials.into_iter().flat_map(|polynomial| {
         let polynomial = polynomial.unwrap();
         Measure::ALL.map(|measure| {
-            conjunctions::ConjunctionPlan::within(&shape, polynomial.clone(), measure, &presence(0.2)).unwrap()
+            conjunctions::ConjunctionPlan::within(&presence(0.2), &shape, polynomial.clone(), measure).unwrap()
         })
     });
     both.collect()
@@ -94,7 +94,7 @@ fn no_neighbours_in_any_scope_are_further_apart_than_pairs_are_charged() {
         let public = RhoLimits { public_people: Some(2), ..presence(0.3) };
         let strict = RhoLimits { attributes: vec![Some(rho(0.1)); columns], ..RhoLimits::default() };
         for limits in [presence(0.3), RhoLimits { person: Some(rho(0.2)), ..RhoLimits::default() }, public, strict] {
-            let pairs = ColumnPairs::within(columns, &limits).unwrap();
+            let pairs = ColumnPairs::within(&limits, columns).unwrap();
             let (people, single, pair) = pairs.noise();
             let events = pairs.events(&names(columns)).unwrap();
             let mut parts = vec![(single.get(), 1), (pair.get(), 2)];
@@ -126,7 +126,7 @@ fn several_columns_of_one_attribute_are_charged_together() {
             [presence(0.2), RhoLimits { attributes: vec![Some(rho(0.1)), Some(rho(0.3))], ..RhoLimits::default() }]
         {
             let plan =
-                conjunctions::ConjunctionPlan::within(&shape, Polynomial::exact(3).unwrap(), measure, &limits).unwrap();
+                conjunctions::ConjunctionPlan::within(&limits, &shape, Polynomial::exact(3).unwrap(), measure).unwrap();
             let events = plan.events(&names(2)).unwrap();
             // Not every pattern of the columns is somebody's, so that this is an upper bound.
             passes(&domain, &events, |counts| tables(&plan, &of(counts)), 4.0);
@@ -139,15 +139,15 @@ fn the_whole_output_of_small_summaries_passes_the_harness_in_every_scope() {
     let domain = Domain::new(vec![2, 2]).unwrap();
     let public = RhoLimits { presence: Some(rho(1.5)), public_people: Some(1), ..RhoLimits::default() };
     let plan = conjunctions::ConjunctionPlan::within(
+        &public,
         &BitLayout::plain(2).unwrap(),
         Polynomial::exact(2).unwrap(),
         Measure::Parities,
-        &public,
     );
     let plan = plan.unwrap();
     let events = plan.events(&names(2)).unwrap();
     whole_law_passes(&domain, &events, |counts| tables(&plan, &bits(&domain, counts)).split_off(1));
-    let pairs = ColumnPairs::within(2, &public).unwrap();
+    let pairs = ColumnPairs::within(&public, 2).unwrap();
     let (_, single, pair) = pairs.noise();
     whole_law_passes(&domain, &pairs.events(&names(2)).unwrap(), |counts| {
         let columns = bits(&domain, counts);
@@ -169,7 +169,7 @@ fn every_plan_uses_its_limit_up_and_the_ledger_charges_what_it_states() {
     for limits in &all {
         for measure in Measure::ALL {
             for polynomial in [Polynomial::exact(4), Polynomial::chebyshev(4, 0.1), Polynomial::minimax(8, 3)] {
-                let plan = conjunctions::ConjunctionPlan::within(&shape, polynomial.unwrap(), measure, limits).unwrap();
+                let plan = conjunctions::ConjunctionPlan::within(limits, &shape, polynomial.unwrap(), measure).unwrap();
                 let excess = limits.excess(plan.rho_presence(), plan.rho_person(), |j| plan.rho_attribute(j)).unwrap();
                 let excess = excess * super::super::limits::BELOW;
                 assert!(excess <= 1.0 && excess > 1.0 - 1e-6, "{limits:?}: {excess}");
@@ -186,7 +186,7 @@ fn every_plan_uses_its_limit_up_and_the_ledger_charges_what_it_states() {
                 assert!(plan.events(&named[1..]).is_err());
             }
         }
-        let pairs = ColumnPairs::within(5, limits).unwrap();
+        let pairs = ColumnPairs::within(limits, 5).unwrap();
         let excess = limits.excess(pairs.rho_presence(), pairs.rho_person(), |_| pairs.rho_attribute()).unwrap();
         let excess = excess * super::super::limits::BELOW;
         assert!(excess <= 1.0 && excess > 1.0 - 1e-6, "{limits:?}: {excess}");

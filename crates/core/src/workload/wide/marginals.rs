@@ -70,11 +70,11 @@ impl MarginalPlan {
     /// use scumble::workload::wide::marginals::MarginalPlan;
     /// // 200 columns of 10 values: 10^200 combinations, but two million cells of pairs.
     /// let limits = RhoLimits { presence: Some(Rho::new(0.1)?), ..RhoLimits::default() };
-    /// let plan = MarginalPlan::new(&[10; 200], 2, &limits)?;
+    /// let plan = MarginalPlan::within(&limits, &[10; 200], 2)?;
     /// assert!(plan.rho_presence() <= 0.1 && plan.rho_presence() > 0.0999999);
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn new(sizes: &[u32], order: usize, limits: &RhoLimits) -> Result<Self> {
+    pub fn within(limits: &RhoLimits, sizes: &[u32], order: usize) -> Result<Self> {
         check(sizes, order)?;
         let mut residuals = importance(sizes, order);
         let people = limits.public_people.filter(|_| residuals.len() > 1);

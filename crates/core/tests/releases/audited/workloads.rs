@@ -32,7 +32,7 @@ pub fn residual() {
 
 /// The same from records.
 pub fn wide_marginals() {
-    let plan = wide::marginals::MarginalPlan::new(&[3, 2], 2, &presence(0.4)).unwrap();
+    let plan = wide::marginals::MarginalPlan::within(&presence(0.4), &[3, 2], 2).unwrap();
     let records = |counts: &[u64; 6]| {
         let person = |cell: usize| std::iter::repeat_n(cell as u32, counts[cell] as usize);
         let cells: Vec<u32> = (0..6).flat_map(person).collect();
@@ -82,7 +82,7 @@ fn tables(
 
 /// Rows of one column are its noisy counts, of which one is larger by one.
 pub fn wide_rows() {
-    let plan = wide::synthetic::SyntheticPlan::new(&[3], &presence(0.8)).unwrap();
+    let plan = wide::synthetic::SyntheticPlan::within(&presence(0.8), &[3]).unwrap();
     let records = |more: usize| {
         let values = (0..3u32).flat_map(|value| std::iter::repeat_n(value, 30 + more * usize::from(value == 2)));
         wide::Records::new(vec![3], vec![values.collect()]).unwrap()
@@ -107,7 +107,7 @@ pub fn conjunctions() {
     for (measure, seed) in [(Measure::Parities, 1430), (Measure::Counts, 1432)] {
         let shape = BitLayout::plain(4).unwrap();
         let plan =
-            conjunctions::ConjunctionPlan::within(&shape, Polynomial::exact(2).unwrap(), measure, &presence(0.4))
+            conjunctions::ConjunctionPlan::within(&presence(0.4), &shape, Polynomial::exact(2).unwrap(), measure)
                 .unwrap();
         let mut bits = InsecureSeededSource::new(seed);
         let mut mean = |columns: &Bits| {
@@ -139,7 +139,7 @@ pub fn conjunctions() {
 /// The same for the sums of columns and of pairs.
 pub fn pairs() {
     let (nobody, one, names) = nobody_and_one();
-    let pairs = ColumnPairs::within(4, &presence(0.4)).unwrap();
+    let pairs = ColumnPairs::within(&presence(0.4), 4).unwrap();
     let (people, single, pair) = pairs.noise();
     let precision = |sigma: Sigma| 1.0 / sigma.get().powi(2);
     let (people, single, pair) = (precision(people.sigma().unwrap()), precision(single), precision(pair));

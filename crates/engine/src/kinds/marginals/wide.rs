@@ -139,7 +139,7 @@ pub(crate) fn analysed(
     // What is wrong whatever the cost is said at its place.
     if is_rows {
         let any = RhoLimits { presence: Some(scumble::quantity::Rho::new(1.0)?), ..RhoLimits::default() };
-        let plan = synthetic::SyntheticPlan::new(&asked.sizes, &any)?;
+        let plan = synthetic::SyntheticPlan::within(&any, &asked.sizes)?;
         let plan = plan.with_never(asked.never.clone()).map_err(|error| NEVER.error(request, error.to_string()))?;
         plan.with_linked(&asked.linked).map_err(|error| LINKED.error(request, error.to_string()))?;
     }
@@ -225,10 +225,10 @@ impl WideMarginals {
                 if self.rows.is_none() {
                     refuse_noise_alone(&limits)?;
                 }
-                let plan = synthetic::SyntheticPlan::new(&self.sizes, &limits)?;
+                let plan = synthetic::SyntheticPlan::within(&limits, &self.sizes)?;
                 WideMethod::Rows(plan.with_never(self.never.clone())?.with_linked(&self.linked)?.with_rows(self.rows))
             }
-            _ => WideMethod::Marginals(marginals::MarginalPlan::new(&self.sizes, self.order, &limits)?),
+            _ => WideMethod::Marginals(marginals::MarginalPlan::within(&limits, &self.sizes, self.order)?),
         };
         let mut events = match &work {
             WideMethod::Rows(plan) => plan.events(names)?,

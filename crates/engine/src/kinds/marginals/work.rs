@@ -130,7 +130,7 @@ impl MarginalsMethod {
         };
         let order = space.order;
         let work = match (choice.method, space.domain, space.pairs) {
-            (Approach::Psd, _, Some(columns)) => Self::Pairs(ColumnPairs::within(columns, limits)?),
+            (Approach::Psd, _, Some(columns)) => Self::Pairs(ColumnPairs::within(limits, columns)?),
             (Approach::Residual, Some(domain), _) => Self::Residual(planner::residual(domain, order, limits)?),
             (Approach::Projection, Some(domain), _) => {
                 let (projection, people) = planner::projection(domain, order, limits)?;
@@ -304,7 +304,7 @@ fn best(space: &Space<'_>, people: Option<u64>, limits: &RhoLimits) -> Result<Me
     };
     let mut promises = planner::promises(domain, space.order, people, limits)?;
     if let Some(columns) = space.pairs {
-        let pairs = ColumnPairs::within(columns, limits)?;
+        let pairs = ColumnPairs::within(limits, columns)?;
         // Where the projection changes hardly anything, the residual release has the same numbers and more.
         let promise = PredictedError { method: Approach::Psd, error: pairs.promised_error(people) };
         promises.extend(pairs.pays(people).then_some(promise));

@@ -117,7 +117,7 @@ fn calibrated(family: NoiseFamily, target: Target, most: u64) -> Result<SmoothMe
     if let Some(smooth) = known {
         return Ok(smooth);
     }
-    let smooth = SmoothMechanism::within(family, target, most)?;
+    let smooth = SmoothMechanism::within(target, family, most)?;
     KNOWN.with_borrow_mut(|known| {
         if known.len() >= MOST_KNOWN {
             let _oldest = known.remove(0);

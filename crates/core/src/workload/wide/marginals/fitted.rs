@@ -25,7 +25,7 @@ impl MeasuredMarginals {
     /// use scumble::workload::wide::{Records, marginals::MarginalPlan};
     /// let records = Records::new(vec![3, 2], vec![vec![0u32, 2, 2, 2], vec![1, 0, 0, 0]])?;
     /// let limits = RhoLimits { presence: Some(Rho::new(0.5)?), ..RhoLimits::default() };
-    /// let measured = MarginalPlan::new(&[3, 2], 2, &limits)?.release(&records, &mut InsecureSeededSource::new(1))?;
+    /// let measured = MarginalPlan::within(&limits, &[3, 2], 2)?.release(&records, &mut InsecureSeededSource::new(1))?;
     /// let fitted = measured.fitted();
     /// let (pair, single) = (fitted.marginal(&[0, 1])?, fitted.marginal(&[0])?);
     /// assert!((pair[0] + pair[1] - single[0]).abs() < 1e-9 && pair.iter().all(|count| *count >= 0.0));

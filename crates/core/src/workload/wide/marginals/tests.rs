@@ -43,7 +43,7 @@ fn no_neighbours_in_any_scope_are_further_apart_than_is_charged() {
         let public = RhoLimits { public_people: Some(2), ..presence(0.2) };
         let person = RhoLimits { person: Some(rho(0.3)), ..RhoLimits::default() };
         for limits in [presence(0.2), public, person, RhoLimits { attributes: strict, ..RhoLimits::default() }] {
-            let plan = MarginalPlan::new(&sizes, order, &limits).unwrap();
+            let plan = MarginalPlan::within(&limits, &sizes, order).unwrap();
             let events = plan.events(&names(sizes.len())).unwrap();
             let universe = neighbours::records(&sizes.iter().map(|&size| size as usize).collect::<Vec<_>>());
             let mut scopes = vec![
@@ -74,12 +74,13 @@ fn limits_are_used_up_and_none_is_passed() {
     let sizes = [3u32, 2, 4, 2];
     let limits =
         RhoLimits { attributes: vec![Some(rho(0.2)), Some(rho(0.05)), None, Some(rho(0.3))], ..RhoLimits::default() };
-    let plan = MarginalPlan::new(&sizes, 2, &limits).unwrap();
+    let plan = MarginalPlan::within(&limits, &sizes, 2).unwrap();
     let shares = [plan.rho(0) / 0.2, plan.rho(1) / 0.05, plan.rho(3) / 0.3];
     assert!(shares.iter().all(|share| *share <= 1.0 && *share > 0.999), "{shares:?}");
-    let person = MarginalPlan::new(&sizes, 2, &RhoLimits { person: Some(rho(0.1)), ..RhoLimits::default() }).unwrap();
+    let person =
+        MarginalPlan::within(&RhoLimits { person: Some(rho(0.1)), ..RhoLimits::default() }, &sizes, 2).unwrap();
     assert!(person.rho_person() <= 0.1 && person.rho_person() > 0.0999999);
-    assert!(MarginalPlan::new(&sizes, 2, &RhoLimits::default()).is_err());
+    assert!(MarginalPlan::within(&RhoLimits::default(), &sizes, 2).is_err());
 }
 
 #[test]
@@ -88,7 +89,7 @@ fn noise_and_variances_are_those_of_the_residual_release_of_the_whole_domain() {
     let domain = Domain::new(sizes.clone()).unwrap();
     for order in 1..=3 {
         let whole = residual::ResidualPlan::for_marginals(&domain, order, rho(0.3)).unwrap();
-        let wide = MarginalPlan::new(&sizes, order, &presence(0.3)).unwrap();
+        let wide = MarginalPlan::within(&presence(0.3), &sizes, order).unwrap();
         assert!((wide.rho_presence() / whole.rho_presence() - 1.0).abs() < 1e-8);
         for size in 1..=order {
             for set in sets_of_size(sizes.len(), size) {
@@ -115,14 +116,14 @@ fn made_up(sizes: &[u32], people: usize) -> Records {
 fn hardly_any_noise_gives_the_exact_tables_and_all_tables_agree() {
     let sizes = vec![3u32, 2, 4, 1, 5];
     let records = made_up(&sizes, 500);
-    let almost = MarginalPlan::new(&sizes, 3, &presence(1e9)).unwrap();
+    let almost = MarginalPlan::within(&presence(1e9), &sizes, 3).unwrap();
     let measured = almost.release(&records, &mut InsecureSeededSource::new(1)).unwrap();
     for set in (0..=3).flat_map(|size| sets_of_size(5, size)) {
         let exact = records.count(&set);
         let estimate = measured.marginal(&set).unwrap();
         assert!(exact.iter().zip(&estimate).all(|(exact, got)| (*exact as f64 - got).abs() < 0.1), "{set:?}");
     }
-    let noisy = MarginalPlan::new(&sizes, 2, &presence(0.01)).unwrap();
+    let noisy = MarginalPlan::within(&presence(0.01), &sizes, 2).unwrap();
     let measured = noisy.release(&records, &mut InsecureSeededSource::new(2)).unwrap();
     let fitted = measured.fitted();
     for set in sets_of_size(5, 2) {
@@ -145,7 +146,7 @@ fn hardly_any_noise_gives_the_exact_tables_and_all_tables_agree() {
 fn estimates_are_unbiased_with_the_variance_that_is_stated() {
     let sizes = vec![3u32, 2, 2];
     let records = made_up(&sizes, 60);
-    let plan = MarginalPlan::new(&sizes, 2, &presence(0.05)).unwrap();
+    let plan = MarginalPlan::within(&presence(0.05), &sizes, 2).unwrap();
     let (set, runs, exact) = (vec![0, 2], 4000, records.count(&[0, 2])[1] as f64);
     let mut bits = InsecureSeededSource::new(7);
     let errors: Vec<f64> =
@@ -163,7 +164,7 @@ fn estimates_are_unbiased_with_the_variance_that_is_stated() {
 fn two_hundred_columns_are_planned_measured_and_fitted() {
     let sizes = vec![4u32; 200];
     let records = made_up(&sizes, 300);
-    let plan = MarginalPlan::new(&sizes, 2, &presence(10.0)).unwrap();
+    let plan = MarginalPlan::within(&presence(10.0), &sizes, 2).unwrap();
     // What each table moves at most, added up, would be a third more.
     assert!(plan.rho_person() < 0.8 * person::sum_of_worst(&plan) && plan.rho_person() > plan.rho_presence());
     let measured = plan.release(&records, &mut InsecureSeededSource::new(3)).unwrap();
@@ -176,13 +177,13 @@ fn two_hundred_columns_are_planned_measured_and_fitted() {
 #[test]
 fn what_cannot_be_measured_is_refused_in_one_sentence() {
     let sentence =
-        |sizes: &[u32], order: usize| MarginalPlan::new(sizes, order, &presence(0.1)).unwrap_err().to_string();
+        |sizes: &[u32], order: usize| MarginalPlan::within(&presence(0.1), sizes, order).unwrap_err().to_string();
     assert!(sentence(&[1000; 40], 2).contains("780000000") || sentence(&[1000; 40], 2).contains("780040000"));
     assert!(sentence(&[1_000_000, 1_000_000], 2).contains("at most 4194304"));
     assert!(sentence(&[2, 0], 1).contains("column 1 of the table has no values"));
     assert!(sentence(&[2, 2], 3).contains("1 to 2 attributes"));
     // A column with one value is no mistake, and neither is a table of nothing else.
-    let one = MarginalPlan::new(&[1], 1, &presence(0.1)).unwrap();
+    let one = MarginalPlan::within(&presence(0.1), &[1], 1).unwrap();
     let records = Records::new(vec![1], vec![vec![0; 50]]).unwrap();
     assert!(
         (one.release(&records, &mut InsecureSeededSource::new(1)).unwrap().marginal(&[0]).unwrap()[0] - 50.0).abs()

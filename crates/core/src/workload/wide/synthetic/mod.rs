@@ -90,7 +90,7 @@ impl SyntheticPlan {
     ///
     /// # Guarantee
     /// Its ρ is within each limit.
-    pub fn new(sizes: &[u32], limits: &RhoLimits) -> Result<Self> {
+    pub fn within(limits: &RhoLimits, sizes: &[u32]) -> Result<Self> {
         check_sizes(sizes)?;
         let values: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
         if values > MOST_VALUES {

@@ -16,7 +16,7 @@ impl SyntheticPlan {
     /// use scumble::workload::planner::RhoLimits;
     /// use scumble::workload::wide::synthetic::{StructuralZero, SyntheticPlan};
     /// let limits = RhoLimits { presence: Some(Rho::new(0.1)?), ..RhoLimits::default() };
-    /// let plan = SyntheticPlan::new(&[2, 3], &limits)?;
+    /// let plan = SyntheticPlan::within(&limits, &[2, 3])?;
     /// let never = |values: [bool; 2]| StructuralZero { columns: vec![0, 1], values: vec![values.to_vec(), vec![true, true, false]] };
     /// assert!(plan.clone().with_never(vec![never([true, false])]).is_ok());
     /// let all = StructuralZero { columns: vec![1], values: vec![vec![false, false, true]] };

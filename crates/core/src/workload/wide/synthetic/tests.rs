@@ -88,7 +88,7 @@ fn no_neighbours_in_any_scope_are_further_apart_than_the_adaptive_release_is_cha
             RhoLimits { presence: rho(0.6), attributes: strict, public_people: Some(40), ..RhoLimits::default() },
         ];
         for limits in all {
-            let plan = SyntheticPlan::new(&sizes, &limits).unwrap();
+            let plan = SyntheticPlan::within(&limits, &sizes).unwrap();
             let events = plan.events(&names(sizes.len())).unwrap();
             let every: Vec<usize> = (0..sizes.len()).collect();
             let mut scopes = vec![(Scope::Presence, None), (Scope::Person, Some(every.clone()))];
@@ -146,7 +146,7 @@ fn no_neighbours_in_any_scope_are_further_apart_than_the_adaptive_release_is_cha
 #[test]
 fn every_question_is_answered_with_the_noise_that_it_names() {
     let data = chained(400);
-    let plan = SyntheticPlan::new(data.sizes(), &presence(0.5)).unwrap();
+    let plan = SyntheticPlan::within(&presence(0.5), data.sizes()).unwrap();
     let mut bits = InsecureSeededSource::new(11);
     let mut session = Session::new(&plan, 11).unwrap();
     let mut steps = 0;
@@ -178,7 +178,7 @@ fn every_question_is_answered_with_the_noise_that_it_names() {
 #[test]
 fn pairs_that_are_seen_at_several_levels_cost_what_is_charged() {
     let data = chained(4000);
-    let plan = SyntheticPlan::new(data.sizes(), &presence(0.5)).unwrap();
+    let plan = SyntheticPlan::within(&presence(0.5), data.sizes()).unwrap();
     let mut bits = InsecureSeededSource::new(12);
     let mut session = Session::new(&plan, 12).unwrap();
     for step in 0..5 {
@@ -237,7 +237,7 @@ fn distance(left: &Records, right: &Records, set: &[usize]) -> f64 {
 #[test]
 fn pairs_that_go_together_are_found_and_rows_have_their_tables() {
     let data = chained(6000);
-    let plan = SyntheticPlan::new(data.sizes(), &presence(0.5)).unwrap();
+    let plan = SyntheticPlan::within(&presence(0.5), data.sizes()).unwrap();
     let made = plan.release(&data, 1_000_000, &mut InsecureSeededSource::new(5)).unwrap();
     let found = |pair: [usize; 2]| made.measured.iter().any(|table| table.columns == pair);
     assert!(found([0, 1]) && found([2, 3]), "{:?}", made.measured);
@@ -267,7 +267,7 @@ fn what_only_three_columns_show_is_found() {
         (0..people).map(|i| of(i) as u32).collect()
     };
     let data = Records::new(vec![4, 4, 4, 5], (0..4).map(column).collect()).unwrap();
-    let plan = SyntheticPlan::new(data.sizes(), &presence(0.5)).unwrap();
+    let plan = SyntheticPlan::within(&presence(0.5), data.sizes()).unwrap();
     let made = plan.release(&data, 1_000_000, &mut InsecureSeededSource::new(3)).unwrap();
     assert!(made.measured.iter().any(|table| table.columns == [0, 1, 2]), "{:?}", made.measured);
     let rows = Records::new(data.sizes().to_vec(), made.columns).unwrap();
@@ -288,7 +288,7 @@ fn what_cannot_be_is_in_no_row_and_linked_columns_are_functions() {
         StructuralZero { columns: vec![3], values: vec![meant(40, |v| v == 7)] },
     ];
     let limits = RhoLimits { public_people: Some(2500), ..presence(0.01) };
-    let plan = SyntheticPlan::new(data.sizes(), &limits).unwrap().with_never(never.clone()).unwrap();
+    let plan = SyntheticPlan::within(&limits, data.sizes()).unwrap().with_never(never.clone()).unwrap();
     let plan = plan.with_linked(&[vec![1, 0]]).unwrap();
     for seed in 0..3 {
         let made = plan.release(&data, 1_000_000, &mut InsecureSeededSource::new(seed)).unwrap();
@@ -312,7 +312,7 @@ fn hard_tables_are_no_failure() {
     let made = |sizes: &[u32], people: usize, rho: f64| {
         let columns = sizes.iter().map(|&size| (0..people).map(|i| (i as u32 * 7) % size).collect()).collect();
         let data = Records::new(sizes.to_vec(), columns).unwrap();
-        let plan = SyntheticPlan::new(sizes, &presence(rho)).unwrap();
+        let plan = SyntheticPlan::within(&presence(rho), sizes).unwrap();
         plan.release(&data, 20_000, &mut InsecureSeededSource::new(1)).unwrap().columns
     };
     assert_eq!(made(&[1], 500, 1.0).len(), 1);
@@ -321,8 +321,10 @@ fn hard_tables_are_no_failure() {
     // So little budget that the noise alone is more people than can be: as many rows as are wanted.
     assert_eq!(made(&[3, 2], 100, 1e-18)[0].len().clamp(1, 20_000), made(&[3, 2], 100, 1e-18)[0].len());
     assert_eq!(made(&[20_000, 4, 2], 900, 1.0).len(), 3);
-    assert!(SyntheticPlan::new(&[2, 0], &presence(1.0)).is_err() && SyntheticPlan::new(&[], &presence(1.0)).is_err());
-    assert!(SyntheticPlan::new(&[2, 2], &RhoLimits::default()).is_err());
+    assert!(
+        SyntheticPlan::within(&presence(1.0), &[2, 0]).is_err() && SyntheticPlan::within(&presence(1.0), &[]).is_err()
+    );
+    assert!(SyntheticPlan::within(&RhoLimits::default(), &[2, 2]).is_err());
 }
 
 /// Two columns of 60,000 values asked for 14 GB while rows were drawn, those of a million for four terabytes.
@@ -330,13 +332,16 @@ fn hard_tables_are_no_failure() {
 fn columns_of_many_values_are_not_held_against_each_other() {
     let sizes = [300_000, 300_000, 2];
     let people: Vec<Vec<usize>> = (0..60).map(|i| vec![i * 4997, i * 601 % 300_000, i % 2]).collect();
-    let plan = SyntheticPlan::new(&sizes, &presence(1.0)).unwrap();
+    let plan = SyntheticPlan::within(&presence(1.0), &sizes).unwrap();
     let made = plan.release(&records(&sizes, &people), 100, &mut InsecureSeededSource::new(8)).unwrap();
     assert!(made.columns.iter().all(|column| !column.is_empty() && column.len() <= 100));
     let many = [MOST_VALUES as u32 - 1, 2];
-    let refused = SyntheticPlan::new(&many, &presence(1.0)).unwrap_err().to_string();
+    let refused = SyntheticPlan::within(&presence(1.0), &many).unwrap_err().to_string();
     assert!(refused.contains("10000001 values together") && refused.contains("join values, with bins"), "{refused}");
-    assert!(SyntheticPlan::new(&[many[0], 1], &presence(1.0)).is_ok(), "what is held is counted, not how it is spread");
+    assert!(
+        SyntheticPlan::within(&presence(1.0), &[many[0], 1]).is_ok(),
+        "what is held is counted, not how it is spread"
+    );
 }
 
 /// The means of 20 columns with long tails were 6 to 7% too high in every run: the noise of every empty cell was cut at 0 by itself, and what stayed of it lies far above the mean.
@@ -353,7 +358,7 @@ fn means_of_columns_with_long_tails_have_no_bias_to_speak_of() {
     let mean = |column: &[u32]| column.iter().map(|value| f64::from(*value)).sum::<f64>() / column.len() as f64;
     let truth: Vec<f64> = columns.iter().map(|column| mean(column)).collect();
     let records = Records::new(sizes.to_vec(), columns).unwrap();
-    let plan = SyntheticPlan::new(&sizes, &presence(0.5)).unwrap();
+    let plan = SyntheticPlan::within(&presence(0.5), &sizes).unwrap();
     let mut off = Vec::new();
     for seed in 0..8 {
         let made = plan.release(&records, 1 << 20, &mut InsecureSeededSource::new(seed)).unwrap();

@@ -166,7 +166,7 @@ mod tests {
     fn parts_are_the_table() {
         let sizes = [3, 2, 4, 2];
         let limits = RhoLimits { presence: Some(Rho::new(0.5).unwrap()), ..RhoLimits::default() };
-        let plan = MarginalPlan::new(&sizes, 2, &limits).unwrap();
+        let plan = MarginalPlan::within(&limits, &sizes, 2).unwrap();
         let columns = sizes.iter().map(|size| (0..50).map(|person| (person * 7 + 3) % size).collect()).collect();
         let people = Records::new(sizes.to_vec(), columns).unwrap();
         let tables = || WideTables {
