@@ -9,7 +9,15 @@
 //! - a **target** is what you want to spend; mechanisms are made from targets, never the other way round.
 //!
 //! Noise is exact: integers from a cryptographic source, by integer arithmetic or certified tables; no `f64` decides an outcome without a proven
-//! bound and an exact fallback. Numbers that you give are checked once, where you give them, and an error is one sentence with its remedy.
+//! bound and an exact fallback. An error is one sentence with its remedy.
+//!
+//! # Constructors
+//! Numbers are [quantities](quantity): checked once, where you write them, with the function of their name: `epsilon(0.5)?`. A mechanism has one
+//! or both of
+//! - `within(target, scope, …)`: its noise from what may be spent, which comes first: a [`Target`] and the [`Scope`] in which it holds (or
+//!   [limits](workload::planner::RhoLimits) for several scopes at once), then what is answered;
+//! - `new(…)`: from the noise, or from the ε itself where the mechanism has no other parameter.
+//!
 //! There are no files here, no network, no clock and no global state: randomness is an argument. (The package `scumble-engine` adds SQL over
 //! CSV and Parquet files, a durable ledger and reports; `scumble-cli` is the program.)
 //!
@@ -174,7 +182,7 @@
 //! use scumble::workload::planner::{RhoLimits, residual};
 //! use scumble::workload::{Domain, Subset};
 //! let domain = Domain::new(vec![3, 2, 4])?;
-//! let plan = residual(&domain, 2, &RhoLimits { person: Some(0.1.try_into()?), ..RhoLimits::default() })?;
+//! let plan = residual(&domain, 2, &RhoLimits { person: Some(rho(0.1)?), ..RhoLimits::default() })?;
 //! let measured = plan.release(&[50; 24], &mut InsecureSeededSource::new(1))?;
 //! assert_eq!(measured.marginal(Subset::of(&[0, 1]))?.len(), 6);
 //! # Ok::<(), scumble::Error>(())

@@ -135,6 +135,7 @@ impl ReleasedStatistic {
 
 /// What the project's attacker learns from one release.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Finding {
     /// The analysis' verdict and words.
     Learned(Box<ReleaseAssessment>),

@@ -4,6 +4,7 @@ use std::fmt;
 
 /// Which text somebody has in front of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Origin {
     /// A file, by its path as it was given.
     File(String),

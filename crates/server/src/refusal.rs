@@ -16,6 +16,7 @@ pub struct Refusal {
 
 /// Kinds of refusals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RefusalKind {
     /// Wrong input: a query, a cost, a field.
     Input,

@@ -2,6 +2,7 @@
 
 /// Which analysis gave the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Analysis {
     /// The law of the count itself.
     ExactCount,

@@ -50,6 +50,7 @@ pub struct Guarantee {
 
 /// Which notion of partial knowledge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Notion {
     /// APKDP: for every value of what the attacker knows or chose.
     Active,

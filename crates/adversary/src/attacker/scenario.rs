@@ -62,6 +62,7 @@ pub enum KnownRecords {
 
 /// What the attacker believes of unknown records.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Uncertainty {
     /// Each is 1 (or, for a histogram, in each category) with probability at least λ, and at most 1 − λ.
     Lambda(Lambda),
@@ -109,6 +110,7 @@ pub struct Release {
 
 /// A kind of statistic.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum PublishedStatistic {
     /// How many records are 1.
     Count,
@@ -135,6 +137,7 @@ pub enum PublishedStatistic {
 
 /// How the categories of a k-anonymous release were chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Generalisation {
     /// Before looking at the data.
     Fixed,
@@ -144,6 +147,7 @@ pub enum Generalisation {
 
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum GuaranteeQuery {
     /// δ at this ε.
     Epsilon(Epsilon),

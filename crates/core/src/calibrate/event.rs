@@ -11,6 +11,7 @@ use crate::scope::Scope;
 
 /// What is sought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FreeParameter {
     /// The least noise parameter (σ, scale; for the kinds that state a bound: the largest ε or ρ).
     Noise,

@@ -66,6 +66,7 @@ pub struct Bounds {
 
 /// What the events cost: ε at a δ, or δ at an ε.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Answer {
     /// A certified upper bound: what may be claimed. An infinite ε is a value.
     pub upper: f64,

@@ -8,7 +8,8 @@
 //! - `error(β)`, or `error(β, n)` where it depends on a public number n: the error to plan with, which is exceeded with probability at most β.
 //!   Where what is published is a choice, and nothing is off, `published_from(β)` or `owners_needed(β)` says from where on it is the right one.
 //!
-//! β, ε, δ may be given as numbers. A function that touches privacy has a `# Guarantee`: what must be true before, and what is true after.
+//! `new` takes noise and quantities, `within` chooses the noise: what may be spent comes first (the first page of this crate). A function that
+//! touches privacy has a `# Guarantee`: what must be true before, and what is true after.
 //!
 //! ```
 //! use scumble::quantity::{beta, delta, epsilon};

@@ -53,6 +53,7 @@ impl ScoreChange {
 
 /// The noise of a noisy maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MaxNoise {
     /// Discrete Laplace.
     Laplace,

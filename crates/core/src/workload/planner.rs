@@ -16,6 +16,7 @@ use crate::quantity::{Rho, Sigma};
 
 /// A way to answer marginals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Approach {
     /// [`super::residual`]: every set of attributes has its own noise.
     Residual,

@@ -32,6 +32,7 @@ pub struct Cost {
 
 /// The number that decides the noise.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Goal {
     /// ε: discrete Laplace noise, or Gaussian where δ is given and that is better.
     Epsilon(Exact),
@@ -48,6 +49,7 @@ pub enum Goal {
 
 /// Whom a cost is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CostScope {
     /// One owner replaced: the largest cost of all scopes.
     Person,

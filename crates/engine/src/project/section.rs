@@ -119,20 +119,20 @@ fn given_spot(name: &str, value: &Json, text: &Arc<Text>) -> Spot {
 /// lead to the value.
 pub(crate) fn parse_json(content: &str) -> Result<Section> {
     match serde_json::from_str(content) {
-        Ok(Given::Table(entries)) => Ok(ordered_section(WHOLE, entries, &[])),
+        Ok(OrderedJson::Table(entries)) => Ok(ordered_section(WHOLE, entries, &[])),
         Ok(_) => Err(Error::input("a project is an object of JSON")),
         Err(error) => Err(Error::input(format!("this is not JSON ({error})"))),
     }
 }
 
 /// A value of JSON whose objects keep their order, which those of [`Map`] do not.
-enum Given {
-    Table(Vec<(String, Given)>),
-    List(Vec<Given>),
+enum OrderedJson {
+    Table(Vec<(String, OrderedJson)>),
+    List(Vec<OrderedJson>),
     One(Json),
 }
 
-impl<'de> Deserialize<'de> for Given {
+impl<'de> Deserialize<'de> for OrderedJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         deserializer.deserialize_any(GivenVisitor)
     }
@@ -141,58 +141,58 @@ impl<'de> Deserialize<'de> for Given {
 struct GivenVisitor;
 
 impl<'de> Visitor<'de> for GivenVisitor {
-    type Value = Given;
+    type Value = OrderedJson;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value of JSON")
     }
 
-    fn visit_bool<E>(self, truth: bool) -> std::result::Result<Given, E> {
-        Ok(Given::One(truth.into()))
+    fn visit_bool<E>(self, truth: bool) -> std::result::Result<OrderedJson, E> {
+        Ok(OrderedJson::One(truth.into()))
     }
 
-    fn visit_i64<E>(self, number: i64) -> std::result::Result<Given, E> {
-        Ok(Given::One(number.into()))
+    fn visit_i64<E>(self, number: i64) -> std::result::Result<OrderedJson, E> {
+        Ok(OrderedJson::One(number.into()))
     }
 
-    fn visit_u64<E>(self, number: u64) -> std::result::Result<Given, E> {
-        Ok(Given::One(number.into()))
+    fn visit_u64<E>(self, number: u64) -> std::result::Result<OrderedJson, E> {
+        Ok(OrderedJson::One(number.into()))
     }
 
-    fn visit_f64<E>(self, number: f64) -> std::result::Result<Given, E> {
-        Ok(Given::One(number.into()))
+    fn visit_f64<E>(self, number: f64) -> std::result::Result<OrderedJson, E> {
+        Ok(OrderedJson::One(number.into()))
     }
 
-    fn visit_str<E>(self, text: &str) -> std::result::Result<Given, E> {
-        Ok(Given::One(text.into()))
+    fn visit_str<E>(self, text: &str) -> std::result::Result<OrderedJson, E> {
+        Ok(OrderedJson::One(text.into()))
     }
 
-    fn visit_unit<E>(self) -> std::result::Result<Given, E> {
-        Ok(Given::One(Json::Null))
+    fn visit_unit<E>(self) -> std::result::Result<OrderedJson, E> {
+        Ok(OrderedJson::One(Json::Null))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Given, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<OrderedJson, A::Error> {
         let mut list = Vec::new();
         while let Some(item) = items.next_element()? {
             list.push(item);
         }
-        Ok(Given::List(list))
+        Ok(OrderedJson::List(list))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Given, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<OrderedJson, A::Error> {
         let (mut entries, mut seen) = (Vec::new(), BTreeSet::new());
-        while let Some((key, value)) = map.next_entry::<String, Given>()? {
+        while let Some((key, value)) = map.next_entry::<String, OrderedJson>()? {
             if !seen.insert(key.clone()) {
                 return Err(A::Error::custom(format!("'{key}' is there twice")));
             }
             entries.push((key, value));
         }
-        Ok(Given::Table(entries))
+        Ok(OrderedJson::Table(entries))
     }
 }
 
-fn ordered_section(name: &str, entries: Vec<(String, Given)>, keys: &[String]) -> Section {
-    let entry = |(key, value): (String, Given)| {
+fn ordered_section(name: &str, entries: Vec<(String, OrderedJson)>, keys: &[String]) -> Section {
+    let entry = |(key, value): (String, OrderedJson)| {
         let keys = [keys, std::slice::from_ref(&key)].concat();
         let spot = ordered_spot(&format!("'{key}' in {name}"), value, &keys, &given_at(&keys));
         (key, 0, spot)
@@ -202,13 +202,13 @@ fn ordered_section(name: &str, entries: Vec<(String, Given)>, keys: &[String]) -
 }
 
 /// An item of a list is found under the keys of the list.
-fn ordered_spot(name: &str, value: Given, keys: &[String], text: &Arc<Text>) -> Spot {
+fn ordered_spot(name: &str, value: OrderedJson, keys: &[String], text: &Arc<Text>) -> Spot {
     let value = match value {
-        Given::Table(entries) => SectionValue::Table(ordered_section(name, entries, keys)),
-        Given::List(items) => {
+        OrderedJson::Table(entries) => SectionValue::Table(ordered_section(name, entries, keys)),
+        OrderedJson::List(items) => {
             SectionValue::List(items.into_iter().map(|item| ordered_spot(name, item, keys, text)).collect())
         }
-        Given::One(value) => return given_spot(name, &value, text),
+        OrderedJson::One(value) => return given_spot(name, &value, text),
     };
     Spot { value, offset: 0, text: Arc::clone(text) }
 }

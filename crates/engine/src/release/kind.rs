@@ -66,6 +66,7 @@ pub enum Exclusivity {
 
 /// What a release publishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Publication {
     /// A table.
     Table,

@@ -4,6 +4,7 @@ mod flags;
 mod guide;
 mod help;
 mod how_to;
+mod names;
 mod readme;
 mod releases;
 mod tidy;

@@ -150,6 +150,7 @@ const ROWS_PER_D: f64 = 0.6;
 /// projection repairs long flat stretches well; but they draw n noises instead of 2√n, and what can be proven for them
 /// is √n times worse.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LayoutChoice {
     /// By ε and the number of elements: rows and columns from ε = 0.5 on, strips below, nothing where noise would drown everything.
     #[default]

@@ -6,6 +6,7 @@ use datafusion::sql::unparser::dialect::Dialect;
 
 /// An engine that a private plan is written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Engine {
     /// DataFusion in this process, with `scumble_sha256`: for tests, and for the text that the ledger holds.
     Embedded,

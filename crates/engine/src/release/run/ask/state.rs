@@ -62,6 +62,7 @@ pub(crate) struct GivenAnswer {
 
 /// Where an answer comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AnswerSource {
     /// The count, with noise.
     Measured,
