@@ -294,7 +294,7 @@ impl Ledger {
         self.passed(receipt, None)
     }
 
-    /// The same of an answer of a round ([`Draws::Each`](crate::Draws::Each)): its number in the round, and the digest of the state that it leaves.
+    /// The same of an answer of a round ([`DrawMode::Each`](crate::DrawMode::Each)): its number in the round, and the digest of the state that it leaves.
     ///
     /// # Guarantee
     /// It gives a pass once at most for each number.

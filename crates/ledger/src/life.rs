@@ -1,4 +1,4 @@
-//! The life of a charge: which entries may follow its reservation, and in which order. Writing an entry and verifying a ledger use the same rule, [`Life::follow`].
+//! The life of a charge: which entries may follow its reservation, and in which order. Writing an entry and verifying a ledger use the same rule, [`ChargeProgress::follow`].
 //!
 //! - A charge for **one draw** (`one_draw` is true): `drawn`, then `commit`.
 //! - A round of an interactive release (`one_draw` is false), whose charge pays for **each answer** up to the first measured one: the reservation lets rows be read for answer 1. Each answer has an entry `drawn` with its number and the digest

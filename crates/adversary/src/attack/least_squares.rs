@@ -63,7 +63,7 @@ pub struct MatrixCertificate {
 }
 
 impl MatrixCertificate {
-    /// Of these queries; with `predictions`, also what [`Certificate::predicted_wrong`] needs (an inverse).
+    /// Of these queries; with `predictions`, also what [`MatrixCertificate::predicted_wrong`] needs (an inverse).
     pub fn of(queries: &Queries, predictions: bool) -> Result<Self> {
         let people = queries.people();
         if people > MOST_COLUMNS {

@@ -1,6 +1,6 @@
 //! Reconstruction by the other linear programme: the column in [0, 1]ⁿ whose largest error is least, rounded at ½ (Dwork, McSherry, Talwar 2007; Vadhan 2017, 7.5.2).
 //!
-//! It is for answers of which every one is off by little, as those with bounded noise, and it has a [`certificate`](MinMax::wrong_at_most). One answer that is garbage ruins it:
+//! It is for answers of which every one is off by little, as those with bounded noise, and it has a [`certificate`](MinMaxSolution::wrong_at_most). One answer that is garbage ruins it:
 //! then [`linear`](super::linear) is better.
 
 use super::least_squares::MatrixCertificate;

@@ -13,7 +13,7 @@ pub struct TardosCode {
     bias: Vec<f64>,
 }
 
-/// Tardos' own parameters, which are far longer than is needed with [`Tardos::threshold`].
+/// Tardos' own parameters, which are far longer than is needed with [`TardosCode::threshold`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClassicalParameters {
     /// 100·c²·k columns, k = ⌈ln(1/φ)⌉.

@@ -4,7 +4,7 @@
 //! what reports use. All hold for add/remove neighbours, every (ε, δ)-private algorithm that knows n, and the worst histogram of at most n elements.
 //!
 //! A table may have less to hide in: few values that can occur, few rows of an owner, counts that end somewhere. Then the instances must be tables that can occur
-//! ([`Room`]), and a block is as far from its raised self as there are owners who must come or go ([`ElementOwners`]): [`lower_bound_within`].
+//! ([`HistogramSize`]), and a block is as far from its raised self as there are owners who must come or go ([`ElementOwners`]): [`lower_bound_within`].
 
 use scumble::error::{Error, Result};
 use scumble::mechanism::anonymized_histogram::{MOST_ELEMENTS, Partition, Run};

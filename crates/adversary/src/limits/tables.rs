@@ -1,7 +1,7 @@
 //! Limits of counts over the columns of a table: the tables of each column by itself, or counts apart from each other.
 //!
 //! The limit is that of [`singular`](super::singular), for tables in which each of s kinds of owners is there as a group of g owners or not at all: what holds for one owner
-//! holds for groups ([`Guarantee`]), and all counts are g times as large, so that E ≥ g·(σ_min/2)·√(s·c_g/k).
+//! holds for groups ([`OwnerGuarantee`]), and all counts are g times as large, so that E ≥ g·(σ_min/2)·√(s·c_g/k).
 //!
 //! The kinds are the rows of Sylvester's matrix of order h over two values of each of h columns, any two of which agree in half of the columns. The k = 2h counts have the
 //! Gram matrix h/2·(1 + J), J all ones, so that σ_min² = h/2 and E ≥ g·√(h·c_g)/4. Tables of two columns add nothing for these kinds.

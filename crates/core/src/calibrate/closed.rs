@@ -219,7 +219,7 @@ pub fn share_of(budget: &Exact, parts: usize) -> Result<Exact> {
     Ok(share)
 }
 
-/// The largest ρ (to eleven digits) that the filter's rule ([`Spent::epsilon`]) converts to at most ε at δ; 0 if there is none.
+/// The largest ρ (to eleven digits) that the filter's rule ([`Odometer::epsilon`]) converts to at most ε at δ; 0 if there is none.
 ///
 /// ```
 /// use scumble::calibrate::largest_rho;

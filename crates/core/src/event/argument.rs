@@ -31,7 +31,7 @@ pub enum ParameterForm {
     Whole,
     /// A fraction as a string, `"9/8"`.
     Fraction,
-    /// One of the [`Family`] names.
+    /// One of the [`NoiseFamily`] names.
     Family,
     /// Probabilities that sum to 1.
     Probabilities,

@@ -3,7 +3,7 @@
 //! The root's noisy counts come free with the list of heavy hitters, so nothing else is released. (The paper adds a second release of
 //! counts with half the noise that its claim needs.)
 //!
-//! [`estimate`] is that. Where the number of people is not public, and where every string has a noisy count, [`nearest`] makes a distribution of noisy counts, and [`Off`] says how far
+//! [`estimate`] is that. Where the number of people is not public, and where every string has a noisy count, [`nearest`] makes a distribution of noisy counts, and [`CountErrors`] says how far
 //! it is from the people's own.
 
 use crate::error::{Error, Result};

@@ -46,7 +46,7 @@ impl GenericLearner {
     /// Which hypothesis, given how many mistakes each makes; the class and its order must be public.
     ///
     /// # Guarantee
-    /// What [`Generic::events`] says, for neighbours between which each number of mistakes moves by at most 1 per row that comes or goes.
+    /// What [`GenericLearner::events`] says, for neighbours between which each number of mistakes moves by at most 1 per row that comes or goes.
     pub fn release<S: BitSource + ?Sized>(&self, mistakes: &[u64], bits: &mut S) -> Result<usize> {
         if mistakes.is_empty() {
             return Err(Error::refused("a class has at least 1 hypothesis"));

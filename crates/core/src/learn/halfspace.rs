@@ -4,7 +4,7 @@
 //! The paper scores the noisy labels directly (Lemma 21), which is private but biased: a point close to the boundary is an error for
 //! both labels. We score the debiased loss a·l(ỹ) − b·l(−ỹ), whose expectation is (a − b) times the loss on the true labels.
 //!
-//! A coordinate and the label have an ε each; a whole person costs more than both ([`Learner::events`]). Where owners lie far from the boundary this makes fewer mistakes
+//! A coordinate and the label have an ε each; a whole person costs more than both ([`HalfspaceLearner::events`]). Where owners lie far from the boundary this makes fewer mistakes
 //! than the exponential mechanism over the same halfspaces ([`generic`](super::generic)) at the same ε per attribute, elsewhere more (docs/reference/limits.md has numbers).
 
 use super::exponential_choice;
@@ -168,7 +168,7 @@ impl HalfspaceLearner {
     ///
     /// # Guarantee
     /// The choice is one of scores that all coordinates move: the range of its loss is ε for one of them, and for several the sum, up to that of the whole loss. For fixed noisy labels; and these have
-    /// the same law on both sides unless the label is changed ([`Learner::epsilon_presence`] says why that is true of presence as well), where they are randomized response. So all of it is the
+    /// the same law on both sides unless the label is changed ([`HalfspaceLearner::epsilon_presence`] says why that is true of presence as well), where they are randomized response. So all of it is the
     /// composition of both, of which the noisy labels are forgotten.
     pub fn events(&self, coordinates: &[AttributeSet], label: &AttributeSet) -> Result<Vec<Event>> {
         let dimension = self.dimension();
@@ -219,7 +219,7 @@ impl HalfspaceLearner {
     /// ε for the replacement of a person: all coordinates and the label.
     ///
     /// # Guarantee
-    /// As [`Learner::epsilon_features`], composed with [`Learner::epsilon_label`].
+    /// As [`HalfspaceLearner::epsilon_features`], composed with [`HalfspaceLearner::epsilon_label`].
     pub fn epsilon_person(&self) -> f64 {
         self.epsilon_features(u32::MAX) + self.epsilon_label()
     }
@@ -232,7 +232,7 @@ impl HalfspaceLearner {
     /// Learns a halfspace from points in {−1, +1}^d and labels in {−1, +1}.
     ///
     /// # Guarantee
-    /// What [`Learner::events`] says; all choices are exact. How long it takes depends on the points: time is not part of the guarantee.
+    /// What [`HalfspaceLearner::events`] says; all choices are exact. How long it takes depends on the points: time is not part of the guarantee.
     pub fn learn<S: BitSource + ?Sized>(&self, points: &[Vec<i8>], labels: &[i8], bits: &mut S) -> Result<Vec<i32>> {
         let dimension = self.dimension();
         let is_sign = |value: &i8| *value == 1 || *value == -1;

@@ -5,7 +5,7 @@
 //! both scopes: see the word `parity` of the events. Statistical queries cannot do this: a parity looks like a coin to all of them.
 //!
 //! Where we differ: the survey's p = ε, c = ½ costs a person ln((1+ε)/(1−ε)), not 2ε; and for a target the best choice is p = tanh(ε/2), c = 1/(e^ε+2) for
-//! persons, p = 1 − e^{−ε}, c = 1/(e^ε+1) for presence ([`Parity::for_person`], [`Parity::for_presence`]).
+//! persons, p = 1 − e^{−ε}, c = 1/(e^ε+1) for presence ([`ParityLearner::for_person`], [`ParityLearner::for_presence`]).
 //!
 //! ```
 //! use scumble::quantity::epsilon;
@@ -118,7 +118,7 @@ impl ParityLearner {
     /// A parity that is right on all rows that were kept, or nothing.
     ///
     /// # Guarantee
-    /// Before: one row belongs to one owner. After: what [`Parity::events`] says. How long it takes depends on the rows: time is not part of the
+    /// Before: one row belongs to one owner. After: what [`ParityLearner::events`] says. How long it takes depends on the rows: time is not part of the
     /// guarantee.
     pub fn release<S: BitSource + ?Sized>(
         &self,
@@ -135,7 +135,7 @@ impl ParityLearner {
     /// fail with probability c^parts on rows that some parity labels rightly.
     ///
     /// # Guarantee
-    /// That of [`Parity::release`]: a row is in one part, and what is published is a function of what the parts give.
+    /// That of [`ParityLearner::release`]: a row is in one part, and what is published is a function of what the parts give.
     pub fn release_in_parts<S: BitSource + ?Sized>(
         &self,
         rows: &[Example],

@@ -47,7 +47,7 @@ impl ThresholdLearner {
     /// ε for a change of one person's label.
     ///
     /// # Guarantee
-    /// As [`Learner::epsilon_feature`]; the label also pays for the number of ones.
+    /// As [`ThresholdLearner::epsilon_feature`]; the label also pays for the number of ones.
     pub fn epsilon_label(&self) -> f64 {
         up(self.balance.get() + self.length.get() + self.prefix.get() + self.choice.get())
     }
@@ -55,7 +55,7 @@ impl ThresholdLearner {
     /// ε for the replacement of a person, for numbers of `bits` bits: only the heavy hitters cost more than for one attribute.
     ///
     /// # Guarantee
-    /// As [`Learner::epsilon_feature`], for datasets of the same size that differ in one person.
+    /// As [`ThresholdLearner::epsilon_feature`], for datasets of the same size that differ in one person.
     pub fn epsilon_person(&self, bits: u32) -> Result<f64> {
         let mut heavy = 0.0f64;
         for length in 1..=bits {
@@ -67,7 +67,7 @@ impl ThresholdLearner {
     /// Learns from numbers of `bits` bits and their labels.
     ///
     /// # Guarantee
-    /// [`Learner::epsilon_feature`], [`Learner::epsilon_label`] and [`Learner::epsilon_person`]; all noise is exact.
+    /// [`ThresholdLearner::epsilon_feature`], [`ThresholdLearner::epsilon_label`] and [`ThresholdLearner::epsilon_person`]; all noise is exact.
     ///
     /// ```
     /// use scumble::learn::threshold::ThresholdLearner;

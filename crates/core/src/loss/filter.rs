@@ -2,7 +2,7 @@
 //!
 //! When parameters are chosen after answers have been seen, privacy-loss distributions do not simply compose; sums of pure ε and of
 //! ρ against a limit that is fixed beforehand do (Rogers–Roth–Ullman–Vadhan; Feldman–Zrnic; Whitehouse–Ramdas–Rogers–Wu). Sums are
-//! exact, and each query costs the same, however many came before. [`Spent`] is the odometer, [`Filter`] the gate; the rule and its
+//! exact, and each query costs the same, however many came before. [`Odometer`] is the odometer, [`Filter`] the gate; the rule and its
 //! proof stand in `spent.rs`.
 
 use crate::error::{Error, Result};
@@ -168,7 +168,7 @@ impl Filter {
     /// Admits the events of one mechanism, all of them or none.
     ///
     /// # Guarantee
-    /// That of [`Filter::admit`]. A person is charged the worse of what these events say it costs and of what presence costs ([`Spent::add_all`]).
+    /// That of [`Filter::admit`]. A person is charged the worse of what these events say it costs and of what presence costs ([`Odometer::add_all`]).
     ///
     /// ```
     /// use scumble::event::{Event, Moves, Shift};

@@ -198,7 +198,7 @@ impl Component {
     /// The same runs with pairs that some mechanism of this event really has on some neighbours: what is known from below. Of several things that neighbours can
     /// do it is the one at `place`, or the last.
     ///
-    /// - On a sample where an owner is replaced, nothing: the curve that [`Form::Replace`] composes is reached at each ε by another pair, so
+    /// - On a sample where an owner is replaced, nothing: the curve that [`SampleForm::Replace`] composes is reached at each ε by another pair, so
     ///   that its composition is not, and how far an absent owner is from both records is not known.
     /// - A loss of range ε: randomized response with ±ε/2 has it. (The same holds of its envelope.)
     /// - Anything ρ-zCDP or (ρ, ω)-tCDP: Gaussian noise is.

@@ -32,7 +32,7 @@ pub(crate) trait LossShape: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether [`Shape::pair`] is there.
+    /// Whether [`LossShape::pair`] is there.
     fn has_pair(&self) -> bool {
         false
     }

@@ -10,7 +10,7 @@
 //! [`top::GeneralizedHistogram`] gives the best m at once, also with a gap.
 //!
 //! Scores are integers: a real score is brought to a grid first, and its sensitivity counted in steps of the grid. Which way
-//! neighbours move the scores is a [`Change`].
+//! neighbours move the scores is a [`ScoreChange`].
 
 use super::piecewise::sample_group;
 use crate::calibrate::{ShiftNorms, scale_for_pure};
@@ -111,7 +111,7 @@ impl Selection {
     /// The index of the chosen candidate.
     ///
     /// # Guarantee
-    /// As accounting says of [`Selection::events`], for neighbours that move the scores as the [`Change`] says.
+    /// As accounting says of [`Selection::events`], for neighbours that move the scores as the [`ScoreChange`] says.
     pub fn release<S: BitSource + ?Sized>(&self, scores: &[i64], bits: &mut S) -> Result<usize> {
         if scores.is_empty() {
             return Err(Error::refused("a selection needs at least one candidate"));

@@ -100,7 +100,7 @@ impl SparseVector {
     /// Whether a score is below a threshold: the round goes on. None if it is at or above, and then the round is over.
     ///
     /// # Guarantee
-    /// If every score of a round moves by at most 1 as the [`Change`] says, whatever was chosen after seeing earlier answers, and a round that has ended is not asked again, all answers of a round together cost what
+    /// If every score of a round moves by at most 1 as the [`ScoreChange`] says, whatever was chosen after seeing earlier answers, and a round that has ended is not asked again, all answers of a round together cost what
     /// [`SparseVector::events`] says: for each value r of ρ, compare with ρ = r + 1 (for which every ⊥ is at least as likely on the other data), and then the one ⊤ with a threshold and a score that moved by 1 each.
     #[must_use]
     pub fn ask<S: BitSource + ?Sized>(

@@ -9,7 +9,7 @@
 //! Exact, though the table is finite. The block is the one whose cumulative envelope holds a uniform real U, of which we have
 //! drawn the leading bits. The table holds the cumulative probabilities to about 48 certified bits. A random word that all
 //! numbers inside the certified bounds sort alike is decided; for any other, more bits of U are drawn and the bounds
-//! recomputed as much narrower as it takes ([`Blocks::block_of_real`]), for as long as it takes. The same holds for keeping.
+//! recomputed as much narrower as it takes ([`BlockTable::block_of_real`]), for as long as it takes. The same holds for keeping.
 
 use super::bernoulli;
 use super::certified::{Arithmetic, Interval};
@@ -241,7 +241,7 @@ impl BlockTable {
         Some(cell.start.wrapping_add(step) as i64 ^ i64::from(cell.side_mask))
     }
 
-    /// As [`Blocks::quickly`] for any word and any block length.
+    /// As [`BlockTable::quickly`] for any word and any block length.
     #[cold]
     #[inline(never)]
     fn slowly<T: UnimodalWeights, S: BitSource + ?Sized>(&self, shape: &T, first_word: u64, bits: &mut S) -> i128 {

@@ -4,7 +4,7 @@
 //! more. If it is, the count is measured with noise, the model learns from it (h(w) ← h(w)·e^{4g·sign·q(w)}, g the share by which it was off), and a new round opens.
 //!
 //! Each round costs ε₁ + ε₂ for the test and ε₃ for the measurement, and is **charged when it opens**. An update lowers the distance of the data from the model by at least 2g², so that
-//! U = N²·ln|X|/2G² updates are enough for a gap of G; the survey's step is an eighth of ours and needs 4.27 times as many. ([`Promise`] has all numbers of the plan.)
+//! U = N²·ln|X|/2G² updates are enough for a gap of G; the survey's step is an eighth of ours and needs 4.27 times as many. ([`InteractiveParameters`] has all numbers of the plan.)
 //!
 //! By what can be promised this is almost never the best way: [`direct_error`] of noise on every answer and [`histogram_error`] of a noisy table of everything are smaller for up to billions of questions. It is
 //! for people who do not know their questions yet. [`mwem`](super::mwem) is better wherever they are known.
@@ -193,7 +193,7 @@ impl InteractivePlan {
     ///
     /// # Guarantee
     /// If an owner moves `count` by at most 1, `expected` was computed from earlier answers and public numbers alone, and a round that has ended is not asked again, all that comes of a round costs what
-    /// [`Interactive::events_of_round`] says, in any scope: |count − expected| moves by at most 1, and so does the count that is measured.
+    /// [`InteractivePlan::events_of_round`] says, in any scope: |count − expected| moves by at most 1, and so does the count that is measured.
     pub fn ask<S: BitSource + ?Sized>(&self, round: ThresholdNoise, count: u64, expected: u64, bits: &mut S) -> Reply {
         let off = i64::try_from(count.abs_diff(expected)).unwrap_or(i64::MAX);
         match self.test.ask(round, off, self.promise.threshold as i64, bits) {

@@ -3,8 +3,8 @@
 //! Each round picks ℓ queries about disjoint attributes that the current model answers worst, measures them, and moves the model.
 //! Since an attribute is in at most one of them, it pays for one query per round, however large ℓ is; ℓ = 1 is ordinary MWEM.
 //!
-//! Two ways to pick. [`Families::Joint`] draws the family from the exponential mechanism over *all* families, exactly: a dynamic
-//! programme over sets of attributes, with weights enclosed as closely as the draw needs. [`Families::Blocks`] draws a public random
+//! Two ways to pick. [`QueryFamilies::Joint`] draws the family from the exponential mechanism over *all* families, exactly: a dynamic
+//! programme over sets of attributes, with weights enclosed as closely as the draw needs. [`QueryFamilies::Blocks`] draws a public random
 //! partition of the attributes and one query inside each block: any number of attributes, and a person pays ℓ instead of ℓ².
 //!
 //! We differ from the paper in the step of the update, 4/ℓ instead of ½: with ½ the potential can rise from ℓ = 9 on.

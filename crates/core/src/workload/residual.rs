@@ -50,7 +50,7 @@ impl ResidualPlan {
     /// The plan for all marginals of up to `order` attributes that costs at most `rho` when a person is added or removed.
     ///
     /// # Guarantee
-    /// [`Plan::rho_presence`] is at most `rho`.
+    /// [`ResidualPlan::rho_presence`] is at most `rho`.
     pub fn for_marginals(domain: &Domain, order: usize, rho: Rho) -> Result<Self> {
         Self::new(domain, &all_marginals(domain, order)?, rho)
     }
@@ -59,7 +59,7 @@ impl ResidualPlan {
     /// person is added or removed.
     ///
     /// # Guarantee
-    /// [`Plan::rho_presence`] is at most `rho`.
+    /// [`ResidualPlan::rho_presence`] is at most `rho`.
     pub fn new(domain: &Domain, workload: &[(Subset, f64)], rho: Rho) -> Result<Self> {
         Self::at(domain, workload, rho, None)
     }
@@ -135,7 +135,7 @@ impl ResidualPlan {
     /// ρ when one person's values of these attributes change, all else staying.
     ///
     /// # Guarantee
-    /// As [`Plan::rho_presence`], for datasets of the same size that differ in these attributes of one person.
+    /// As [`ResidualPlan::rho_presence`], for datasets of the same size that differ in these attributes of one person.
     pub fn rho(&self, attributes: Subset) -> f64 {
         let changed = attributes.common(self.domain.all());
         let Some(really) = self.worst_change(changed) else {
@@ -162,7 +162,7 @@ impl ResidualPlan {
     /// ρ when one person is replaced by another, or by one who is not in this table.
     ///
     /// # Guarantee
-    /// The larger of [`Plan::rho`] with all attributes and [`Plan::rho_presence`].
+    /// The larger of [`ResidualPlan::rho`] with all attributes and [`ResidualPlan::rho_presence`].
     pub fn rho_person(&self) -> f64 {
         self.rho(self.domain.all()).max(self.rho_presence())
     }
@@ -170,7 +170,7 @@ impl ResidualPlan {
     /// What a release did, in the vocabulary of the ledger; `names` are the attributes' names.
     ///
     /// # Guarantee
-    /// In every scope the events cost at least what [`Plan::rho_presence`], [`Plan::rho_person`] and [`Plan::rho`] state; exactly that for
+    /// In every scope the events cost at least what [`ResidualPlan::rho_presence`], [`ResidualPlan::rho_person`] and [`ResidualPlan::rho`] state; exactly that for
     /// presence, person and single attributes.
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
         let one = vec![Shift::one_cell(1.0)?];
@@ -236,7 +236,7 @@ impl ResidualPlan {
     /// Measures a table of counts.
     ///
     /// # Guarantee
-    /// [`Plan::rho_presence`], [`Plan::rho`] and [`Plan::rho_person`]; the noise is exact.
+    /// [`ResidualPlan::rho_presence`], [`ResidualPlan::rho`] and [`ResidualPlan::rho_person`]; the noise is exact.
     pub fn release<S: BitSource + ?Sized>(&self, counts: &[u64], bits: &mut S) -> Result<MeasuredResiduals> {
         if counts.len() != self.domain.cells() {
             return Err(Error::refused(format!(
@@ -298,7 +298,7 @@ impl ResidualPlan {
 }
 
 impl MeasuredResiduals {
-    /// The unbiased estimate of a planned table, with the variance of [`Plan::cell_variance`]; it may have negative cells. All tables of one
+    /// The unbiased estimate of a planned table, with the variance of [`ResidualPlan::cell_variance`]; it may have negative cells. All tables of one
     /// release agree: what they say about fewer attributes is the same.
     pub fn marginal(&self, table: Subset) -> Result<Vec<f64>> {
         let domain = &self.plan.domain;

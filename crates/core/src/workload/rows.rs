@@ -80,7 +80,7 @@ impl CountModel {
         Rounding::new(self).run()
     }
 
-    /// Rows whose counts are [`Model::whole_counts`], in the order of the cells.
+    /// Rows whose counts are [`CountModel::whole_counts`], in the order of the cells.
     pub fn rows(&self) -> Vec<Vec<u32>> {
         let counts = self.whole_counts();
         let repeated = counts.iter().enumerate().filter(|(_, count)| **count > 0).flat_map(|(cell, &count)| {

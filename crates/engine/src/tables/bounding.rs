@@ -23,7 +23,7 @@
 //! of 180 rows on time and 20 late ones ten of each counted.)
 //!
 //! # Memory
-//! Rows are set aside in parts, by a hash of their owners ([`Part`]), and cut down now and then: groups that cannot stay are dropped, equal rows become one
+//! Rows are set aside in parts, by a hash of their owners ([`OwnerPart`]), and cut down now and then: groups that cannot stay are dropped, equal rows become one
 //! row with a number of copies. No other row can be dropped before the end, because the copies of a row that come later have ranks of their own. Cuts are made at sizes
 //! that grow by a factor, so that they cost a constant per row. A part that is still too large goes to an encrypted file. At the end parts are looked at in pieces, each
 //! of some owners with all of their rows, that fit a processor's cache.

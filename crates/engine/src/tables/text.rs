@@ -218,7 +218,7 @@ fn next_batch(
 }
 
 impl WantedType {
-    /// The value that a field has which [`Wanted::refuses`] does not refuse.
+    /// The value that a field has which [`WantedType::refuses`] does not refuse.
     pub fn constant(self, text: &str) -> DataFusionResult<ScalarValue> {
         let mut builder = ColumnBuilder::new(self);
         builder.push(text, &Layout::default()).ok_or_else(unreadable)?;

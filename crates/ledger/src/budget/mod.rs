@@ -61,7 +61,7 @@ impl Budget {
     ///
     /// # Guarantee
     /// If this is none for every prefix of a ledger, then the composition of everything in it, adaptively chosen, is within each
-    /// limit, in each limit's scope (see [`Spent::epsilon`] for the rule).
+    /// limit, in each limit's scope (see [`Odometer::epsilon`] for the rule).
     pub fn first_refusal(&self, charged: &Sums, asked: &[Event]) -> Result<Option<Refusal>> {
         let mut attributes = attributes_of(asked);
         attributes.extend(charged.attributes());

@@ -24,7 +24,7 @@ impl<'a, Row, S: BitSource + ?Sized> CentralQueries<'a, Row, S> {
     ///
     /// # Guarantee
     /// Before: one row belongs to one owner, and the number of rows is public (as it is where owners are replaced; otherwise state a number that is
-    /// published anyway). After: every answer costs what [`Central::event_of_ask`] or [`Central::events_of_batch`] says.
+    /// published anyway). After: every answer costs what [`CentralQueries::event_of_ask`] or [`CentralQueries::events_of_batch`] says.
     pub fn new(rows: &'a [Row], target: Target, scope: Scope, asks: u64, bits: &'a mut S) -> Result<Self> {
         at_least_one(rows.len())?;
         Ok(Self { rows, target, scope, asks, left: asks, bits })

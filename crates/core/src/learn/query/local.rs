@@ -22,7 +22,7 @@ impl<'a, Row, S: BitSource + ?Sized> LocalQueries<'a, Row, S> {
     /// Reports of this ε, and at most `asks` asks.
     ///
     /// # Guarantee
-    /// Before: one row belongs to one owner. After: every owner has sent at most one bit, which costs what [`Local::events`] says.
+    /// Before: one row belongs to one owner. After: every owner has sent at most one bit, which costs what [`LocalQueries::events`] says.
     pub fn new(rows: &'a [Row], epsilon: Epsilon, asks: u64, bits: &'a mut S) -> Result<Self> {
         at_least_one(rows.len())?;
         if asks == 0 || asks > rows.len() as u64 {

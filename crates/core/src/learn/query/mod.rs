@@ -1,7 +1,7 @@
 //! Statistical queries (survey 7.8.4): a learner asks for means over the rows and never sees a row.
 //!
-//! One trait, three providers: [`Central`] (noise on the sums of a curator), [`Local`] (a randomized bit of each owner; every ask gets owners of its
-//! own, so that the owners are split and not the budget) and [`Exact`] (no privacy: for tests and for comparing). A learner that is written
+//! One trait, three providers: [`CentralQueries`] (noise on the sums of a curator), [`LocalQueries`] (a randomized bit of each owner; every ask gets owners of its
+//! own, so that the owners are split and not the budget) and [`ExactQueries`] (no privacy: for tests and for comparing). A learner that is written
 //! once runs on all of them.
 //!
 //! Where we differ from the survey: a sum of numbers in [0, 1] moves by 1 when an owner is added, removed or replaced, not by 2.

@@ -33,7 +33,7 @@ impl Odometer {
         format!("{} {rest} {all} {truncated} {omega} {}", self.pure, self.delta)
     }
 
-    /// The sums that [`Spent::to_text`] wrote.
+    /// The sums that [`Odometer::to_text`] wrote.
     pub fn from_text(text: &str) -> Result<Self> {
         let refused = || Error::refused("this is not a line of sums");
         let words: Vec<&str> = text.split(' ').collect();

@@ -149,7 +149,7 @@ impl DirectedPair {
         }
     }
 
-    /// See [`Base::misfit`].
+    /// See [`BasePair::misfit`].
     pub(crate) fn misfit(&self, anchor: f64, step: f64) -> Option<f64> {
         if let Self::Whole(base) = self { base.misfit(anchor, step) } else { None }
     }
@@ -159,7 +159,7 @@ impl DirectedPair {
         if let Self::Whole(base) = self { base.anchor() } else { 0.0 }
     }
 
-    /// See [`Base::period`].
+    /// See [`BasePair::period`].
     pub(crate) fn period(&self) -> Option<f64> {
         if let Self::Whole(base) = self { base.period() } else { None }
     }

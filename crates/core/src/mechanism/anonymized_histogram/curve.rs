@@ -17,7 +17,7 @@ pub struct CurvePoint {
 }
 
 impl ReleasedHistogram {
-    /// How many values have count ≥ r, with [`Released::band`] around it, at up to `steps` + 1 counts r.
+    /// How many values have count ≥ r, with [`ReleasedHistogram::band`] around it, at up to `steps` + 1 counts r.
     ///
     /// ```
     /// use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, Partition, ElementCount};

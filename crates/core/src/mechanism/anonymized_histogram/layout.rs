@@ -7,7 +7,7 @@ use crate::quantity::Epsilon;
 /// Below this ε the noise is worth hiding some cells from (spec B2.7). Strips have the smaller measured error up to ε = 1, but from here on single rows
 /// and columns, which hide nothing, are proven to err three times less.
 const STRIPS_BELOW: f64 = 0.5;
-/// Rows as a share of D, tuned over the families of [`super::Family`] (spec B2.3).
+/// Rows as a share of D, tuned over the families of [`super::HistogramFamily`] (spec B2.3).
 const ROWS_PER_D: f64 = 0.6;
 
 /// Which layout to use.

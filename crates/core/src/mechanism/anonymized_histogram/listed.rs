@@ -2,7 +2,7 @@
 //!
 //! The counts of listed values with noise are a histogram, and sorting them is post-processing, as is all that follows here. Cutting at 0 and sorting bring noisy counts no further from the
 //! sorted truth, in L1 (rearrangement), so that K values are off by K·E|z| = K/sinh(1/scale) in expectation (spec B1.5), however many elements there are. Of values whose counts are
-//! small, such as owners with few rows, the cells are how many have each count: [`CellsOf::Tally`].
+//! small, such as owners with few rows, the cells are how many have each count: [`CellKind::Tally`].
 
 use super::curve::curve_of;
 use super::error::{UPWARD, largest_noise, sum_of_noises};
@@ -198,7 +198,7 @@ impl NoisyCells {
         points
     }
 
-    /// As [`super::Released::curve`].
+    /// As [`super::ReleasedHistogram::curve`].
     pub fn curve(&self, beta: Beta, steps: u32) -> Vec<CurvePoint> {
         curve_of(&self.partition, &self.band(beta), steps)
     }

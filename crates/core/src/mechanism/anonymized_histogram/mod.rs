@@ -7,7 +7,7 @@
 //!
 //! **One idea.** Sorted counts are a Young diagram, and one element more or less is one cell more or less. Group the cells into regions
 //! in any way fixed beforehand ([`Layout`]): the areas move by 1 in L1 norm, so discrete Laplace noise of scale 1/ε on every area is ε-private. Everything after that is
-//! post-processing: exact integer projections ([`Projection`]), a simultaneous band ([`Released::band`]), [`Statistics`].
+//! post-processing: exact integer projections ([`ProjectionMethod`]), a simultaneous band ([`ReleasedHistogram::band`]), [`Statistics`].
 //!
 //! ```
 //! use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, Partition, ElementCount};

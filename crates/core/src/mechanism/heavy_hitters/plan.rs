@@ -16,7 +16,7 @@ pub struct ThresholdRule {
     /// Gaps in scales: a node's floor is ⌈λ·gap⌉ above the thresholds below it. A gap lowers the scale and even the final
     /// threshold; about 0.5 is best.
     pub gap: f64,
-    /// The attributes whose domain is not public. Each needs a node of its own ([`Shape::with_thresholds_above`]).
+    /// The attributes whose domain is not public. Each needs a node of its own ([`JoinShape::with_thresholds_above`]).
     pub unknown: Vec<usize>,
     /// The δ of each of them.
     pub unknown_delta: Delta,

@@ -42,7 +42,7 @@ const LONGEST_LIST: usize = 1 << 16;
 /// The person's string was dropped at a lower node.
 const DROPPED: u32 = u32::MAX;
 
-/// What a node keeps: its strings (values in the order of [`Selected::attributes`]), and each person's position among them.
+/// What a node keeps: its strings (values in the order of [`SelectedStrings::attributes`]), and each person's position among them.
 struct SelectedStrings {
     attributes: Vec<usize>,
     strings: Vec<Vec<u32>>,

@@ -66,7 +66,7 @@ impl RecursiveMedian {
     /// A place near the median of the sorted values of a part, within its range.
     ///
     /// # Guarantee
-    /// Before: the range is public. After: as [`Recursion::release`] of F; moving the place into the range is post-processing, and
+    /// Before: the range is public. After: as [`RecursionLevel::release`] of F; moving the place into the range is post-processing, and
     /// takes no rank away, since all values lie in the range.
     pub(super) fn release<S: BitSource + ?Sized>(
         &self,

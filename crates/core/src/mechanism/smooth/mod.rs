@@ -7,7 +7,7 @@
 //! is that of [`Levels::smooth`], and the noise has the level's scale; γ^level is the smooth sensitivity with β = ln γ, rounded up by less than γ. No f64 has to be
 //! smooth.
 //!
-//! *Which noise.* [`Family::Cauchy4`]: a pure ε. [`Family::DiscreteLaplace`]: an (ε, δ), and better where the local sensitivity is above some ln(1/δ)/ε. [`Family::DiscreteGaussian`]: a (ρ, ω) or an (ε, δ).
+//! *Which noise.* [`NoiseFamily::Cauchy4`]: a pure ε. [`NoiseFamily::DiscreteLaplace`]: an (ε, δ), and better where the local sensitivity is above some ln(1/δ)/ε. [`NoiseFamily::DiscreteGaussian`]: a (ρ, ω) or an (ε, δ).
 //!
 //! *The level is private*: no error bar may be made of it. A draw of Cauchy noise takes about the same time at every level (0.71 to 0.74 of the proposals are kept).
 
@@ -136,16 +136,16 @@ impl SmoothMechanism {
     /// The answer with noise of its level; `bound(k)` is A_k.
     ///
     /// # Guarantee
-    /// If the bounds are as the module says, and never above the limit that the noise was made for, [`Smooth::events`] says what is lost.
+    /// If the bounds are as the module says, and never above the limit that the noise was made for, [`SmoothMechanism::events`] says what is lost.
     pub fn release<S: BitSource + ?Sized>(&self, value: i64, bound: impl Fn(u64) -> u64, bits: &mut S) -> i64 {
         let level = self.levels.smooth(&bound);
         tape::through(bits, || said(value, level, bound), |bits| self.noised(value, level, bits))
     }
 
-    /// The answer, and beside it its data's level with discrete Laplace noise of this scale: what an error bar may be made of ([`Smooth::error_beside`]).
+    /// The answer, and beside it its data's level with discrete Laplace noise of this scale: what an error bar may be made of ([`SmoothMechanism::error_beside`]).
     ///
     /// # Guarantee
-    /// As for [`Smooth::release`]; a step moves the level by at most 1, and [`Smooth::event_of_level`] says what that costs.
+    /// As for [`SmoothMechanism::release`]; a step moves the level by at most 1, and [`SmoothMechanism::event_of_level`] says what that costs.
     pub fn release_with_level<S: BitSource + ?Sized>(
         &self,
         value: i64,

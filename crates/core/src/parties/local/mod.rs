@@ -11,7 +11,7 @@
 //! | [`ReportKind::Hadamard`] | one number below K, the least power of 2 above k | ((e^ε+1)/(e^ε−1))² |
 //!
 //! Who is protected: an owner's value, from everybody else together. That an owner takes part is seen by whoever receives the report, unless
-//! absent owners report too ([`Absent::Report`]): they send what says nothing.
+//! absent owners report too ([`AbsentOwners::Report`]): they send what says nothing.
 //!
 //! Where we differ: 1/(e^ε+1) is a whole number of 2^−64, rounded up, so that two integers are compared and the loss is never above ε. The
 //! survey's (1±ε)/2 is ln((1+ε)/(1−ε)), and infinite at ε = 1.

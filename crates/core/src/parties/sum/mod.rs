@@ -179,7 +179,7 @@ impl SharedSum {
     /// What a party sends: its numbers with its share of the noise, split for the servers.
     ///
     /// # Guarantee
-    /// Before: `values` are this party's sums over its owners, an owner has at most what [`Owner`] says in all parties' values together, and the party sends once.
+    /// Before: `values` are this party's sums over its owners, an owner has at most what [`OwnerContribution`] says in all parties' values together, and the party sends once.
     /// After: any all but one of the shares are uniform; opened with those of h − 1 other honest parties or more, ε for one owner.
     pub fn shares<S: BitSource + ?Sized>(&self, values: &[u64], bits: &mut S) -> Result<Vec<Vec<u64>>> {
         if values.len() as u64 != self.cells {

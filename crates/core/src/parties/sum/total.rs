@@ -9,7 +9,7 @@ use crate::quantity::Scale;
 /// r = 1 is discrete Laplace noise; above, it is that and more noise on top.
 ///
 /// # Guarantee
-/// For r ≤ 1, [`Total::epsilon`] is an upper bound of ln P\[z\]/P\[z+by\] for every z. The largest is at z = 0: (r)_k/k! are the moments of a beta
+/// For r ≤ 1, [`TotalNoise::epsilon`] is an upper bound of ln P\[z\]/P\[z+by\] for every z. The largest is at z = 0: (r)_k/k! are the moments of a beta
 /// distribution, so that P is for z ≥ 0 a mixture of powers (qv)^z, v ≤ 1, which is log-convex and falls; where z < 0 < z + by both are nearer to 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TotalNoise {

@@ -244,7 +244,7 @@ impl ConjunctionPlan {
     /// Measures the columns.
     ///
     /// # Guarantee
-    /// [`Plan::rho_presence`], [`Plan::rho_person`] and [`Plan::rho_attribute`]; the noise is exact.
+    /// [`ConjunctionPlan::rho_presence`], [`ConjunctionPlan::rho_person`] and [`ConjunctionPlan::rho_attribute`]; the noise is exact.
     pub fn release<S: BitSource + ?Sized>(&self, columns: &Bits, bits: &mut S) -> Result<ConjunctionSummary> {
         if columns.columns() != self.shape.columns {
             return Err(Error::refused(format!(

@@ -89,7 +89,7 @@ impl ConjunctionSummary {
         Ok(self.with_bars(estimate, variance(self.measure, &polynomial, &self.sigmas), polynomial.bias()))
     }
 
-    /// The parities of this release, brought to what a table of people can nearly have: post-processing, for [`Summary::answer_projected`]. Of up to 31 columns for products of four, 14 for products of six.
+    /// The parities of this release, brought to what a table of people can nearly have: post-processing, for [`ConjunctionSummary::answer_projected`]. Of up to 31 columns for products of four, 14 for products of six.
     pub fn projected(&self) -> Result<ParityMoments> {
         if self.measure != Measure::Parities {
             return Err(Error::refused(
@@ -99,7 +99,7 @@ impl ConjunctionSummary {
         ParityMoments::projected(self.columns, &self.numbers)
     }
 
-    /// About how many people satisfy all of these literals by projected parities. It has no error bar; that of [`Summary::answer`] is not its own.
+    /// About how many people satisfy all of these literals by projected parities. It has no error bar; that of [`ConjunctionSummary::answer`] is not its own.
     pub fn answer_projected(&self, literals: &[Literal], projected: &ParityMoments) -> Result<f64> {
         let literals = self.checked(literals)?;
         if literals.len() >= self.numbers.len() {

@@ -115,7 +115,7 @@ impl Projection {
     /// √((σΔ·people·√(2 ln|X|) + ξ)/m), which is better for few people; ξ is the gap at which the projection ends.
     ///
     /// # Guarantee
-    /// An upper bound if the release is given the true number of people and ends with a [`Projected::gap`] of at most ξ = σ²D/100.
+    /// An upper bound if the release is given the true number of people and ends with a [`ProjectedAnswers::gap`] of at most ξ = σ²D/100.
     pub fn expected_error(&self, people: u64) -> f64 {
         let (sigma, gap, queries) = (self.sigma.get(), self.enough(), self.queries.len() as f64);
         let diameter = (self.queries.squared_sensitivity(self.queries.domain().all()) as f64).sqrt() * people as f64;

@@ -136,7 +136,7 @@ impl ColumnPairs {
     /// Measures the columns.
     ///
     /// # Guarantee
-    /// [`Pairs::rho_presence`], [`Pairs::rho_person`] and [`Pairs::rho_attribute`]; the noise is exact.
+    /// [`ColumnPairs::rho_presence`], [`ColumnPairs::rho_person`] and [`ColumnPairs::rho_attribute`]; the noise is exact.
     pub fn release<S: BitSource + ?Sized>(&self, columns: &Bits, bits: &mut S) -> Result<MeasuredPairs> {
         if columns.columns() != self.columns {
             return Err(Error::refused(format!(

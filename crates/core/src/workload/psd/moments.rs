@@ -21,7 +21,7 @@ impl ParityMoments {
     /// From the noisy sums of 0, 1, …, t columns, those of each size in the order of [`rank`]. Where t is odd, those of t columns stay as they are.
     ///
     /// # Guarantee
-    /// Post-processing. The matrix of all means is no further from the truth than the noisy one, in the sum of squares, up to the certified [`Moments::distance`]: both the matrices without negative eigenvalues and those in which
+    /// Post-processing. The matrix of all means is no further from the truth than the noisy one, in the sum of squares, up to the certified [`ParityMoments::distance`]: both the matrices without negative eigenvalues and those in which
     /// equal parities are equal are convex and have the truth in them.
     pub fn projected(columns: usize, numbers: &[Vec<i64>]) -> Result<Self> {
         let half = numbers.len().saturating_sub(1) / 2;

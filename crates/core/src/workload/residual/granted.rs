@@ -23,7 +23,7 @@ impl ResidualPlan {
     /// among attributes) gets the share of the presence cost that it has in the plan that is best for presence.
     ///
     /// # Guarantee
-    /// Its ρ is within each limit: as rationals for presence and attributes, by the bound [`Plan::rho_person`] for persons.
+    /// Its ρ is within each limit: as rationals for presence and attributes, by the bound [`ResidualPlan::rho_person`] for persons.
     pub(super) fn granted(domain: &Domain, workload: &[(Subset, f64)], limits: &RhoLimits) -> Result<Self> {
         let (residuals, people) = importance(domain, workload, limits.public_people)?;
         let weights: Vec<f64> = residuals.iter().map(|(_, _, weight)| *weight).collect();
@@ -117,7 +117,7 @@ fn rows(domain: &Domain, residuals: &[ResidualTerm], limits: &RhoLimits) -> Resu
     Ok(rows)
 }
 
-/// What the worst change of a whole person costs, as [`Plan::rho`] counts it.
+/// What the worst change of a whole person costs, as [`ResidualPlan::rho`] counts it.
 fn worst_change(domain: &Domain, plan: &ResidualPlan, residuals: &[ResidualTerm]) -> Vec<(usize, f64)> {
     let worst = plan.worst_change(domain.all());
     let cost = |set: Subset| match worst {

@@ -155,7 +155,7 @@ impl MarginalPlan {
     /// ρ when one person's value of one attribute changes.
     ///
     /// # Guarantee
-    /// As [`Plan::rho_presence`], for datasets that differ in this attribute of one person.
+    /// As [`MarginalPlan::rho_presence`], for datasets that differ in this attribute of one person.
     pub fn rho(&self, attribute: usize) -> f64 {
         self.rho_by_attribute().get(attribute).copied().unwrap_or(0.0)
     }
@@ -174,7 +174,7 @@ impl MarginalPlan {
     /// ρ when one person is replaced by another, or by one who is not in this table.
     ///
     /// # Guarantee
-    /// An upper bound, at least [`Plan::rho_presence`]. Exact for tables of up to two attributes with few different sizes and no limits on attributes; else what each table
+    /// An upper bound, at least [`MarginalPlan::rho_presence`]. Exact for tables of up to two attributes with few different sizes and no limits on attributes; else what each table
     /// moves at most is added up.
     pub fn rho_person(&self) -> f64 {
         let worst = person::worst_by_size(self).unwrap_or_else(|| person::sum_of_worst(self));
@@ -184,7 +184,7 @@ impl MarginalPlan {
     /// What a release did, in the vocabulary of the ledger; `names` are the attributes' names.
     ///
     /// # Guarantee
-    /// Exactly [`Plan::rho_presence`], [`Plan::rho_person`] and [`Plan::rho`] for presence, persons and single attributes. Several attributes are charged the sum: a
+    /// Exactly [`MarginalPlan::rho_presence`], [`MarginalPlan::rho_person`] and [`MarginalPlan::rho`] for presence, persons and single attributes. Several attributes are charged the sum: a
     /// residual never moves further than by the worst of its changed attributes alone (see [`crate::workload::residual`]).
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
         if names.len() != self.sizes.len() {
@@ -211,7 +211,7 @@ impl MarginalPlan {
     }
 
     /// The unbiased estimate of each cell of this table is within this of the truth in 95 of 100 releases; None if the table was not planned. As in
-    /// [`crate::workload::residual::Plan::half_width`].
+    /// [`crate::workload::residual::ResidualPlan::half_width`].
     pub fn half_width(&self, table: &[usize]) -> Option<f64> {
         Some(NORMAL_95 * self.cell_variance(table)?.sqrt() + 0.5 / cells(&self.sizes, table))
     }
@@ -219,7 +219,7 @@ impl MarginalPlan {
     /// Measures.
     ///
     /// # Guarantee
-    /// [`Plan::rho_presence`], [`Plan::rho`] and [`Plan::rho_person`]; the noise is exact.
+    /// [`MarginalPlan::rho_presence`], [`MarginalPlan::rho`] and [`MarginalPlan::rho_person`]; the noise is exact.
     pub fn release<S: BitSource + ?Sized>(&self, records: &Records, bits: &mut S) -> Result<MeasuredMarginals> {
         if records.sizes() != self.sizes || records.people() as u64 >= MOST_PEOPLE {
             return Err(Error::refused("the records have not the planned columns, or are more than 2^40"));
@@ -264,7 +264,7 @@ impl MeasuredMarginals {
         &self.plan
     }
 
-    /// The unbiased estimate of a table of up to `order` attributes (positions, ascending), with the variance of [`Plan::cell_variance`]; it may have negative cells. All
+    /// The unbiased estimate of a table of up to `order` attributes (positions, ascending), with the variance of [`MarginalPlan::cell_variance`]; it may have negative cells. All
     /// tables of one release agree: what they say about fewer attributes is the same.
     pub fn marginal(&self, table: &[usize]) -> Result<Vec<f64>> {
         if !self.plan.has(table) {

@@ -145,7 +145,7 @@ impl JointNoise {
     /// The noise that a cost of ε alone pays for; none where a number cannot move at all.
     ///
     /// # Guarantee
-    /// In the cost's scope, what [`Joint::event`] costs is at most ε, in exact arithmetic.
+    /// In the cost's scope, what [`JointNoise::event`] costs is at most ε, in exact arithmetic.
     pub fn within(query: &Query, cost: &Cost) -> Result<Option<Self>> {
         let Goal::Epsilon(epsilon) = &cost.target else { return Ok(None) };
         let Some(together) = sensitivity::together(query)? else { return Ok(None) };
@@ -176,7 +176,7 @@ impl JointNoise {
     /// The numbers of a cell with their noise.
     ///
     /// # Guarantee
-    /// Before: the numbers of neighbours differ as [`sensitivity::together`] says. After: as accounting says of [`Joint::event`].
+    /// Before: the numbers of neighbours differ as [`sensitivity::together`] says. After: as accounting says of [`JointNoise::event`].
     pub fn noised(&self, sums: Vec<i128>, bits: &mut dyn BitSource) -> Vec<i128> {
         let unseen = Some(vec![i128::MIN / 2; sums.len()]);
         tape::through_or(

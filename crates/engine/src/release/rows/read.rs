@@ -14,7 +14,7 @@ pub(crate) trait ReadRows {
     fn found_in(self, rows: &PrivateRows<'_>) -> Result<Self::Found>;
 }
 
-/// The rows that a release may read. Only a charge gives them to anybody (`release::plan::Charged::read`).
+/// The rows that a release may read. Only a charge gives them to anybody (`release::plan::ChargedAccess::read`).
 pub(crate) struct PrivateRows<'a> {
     pub(in crate::release) backend: &'a Backend,
     /// Where integers come from, if not from rows that we read.

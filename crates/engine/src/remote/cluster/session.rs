@@ -42,7 +42,7 @@ pub enum ClusterError {
 }
 
 /// Why there are no rows. What a cluster says of a failure may quote values, so that no word of it decides what a user reads: whether executors can open the files was
-/// asked before the charge ([`Session::ready`]).
+/// asked before the charge ([`ClusterSession::ready`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClusterRowsError {
     /// The statement failed.

@@ -3,13 +3,13 @@
 //! The inner aggregate groups by the owner, and may group by more. An owner's rows are bounded as ever, by owner and inner key
 //! ([`crate::tables::bounding`]); those that stay become one *inner row* for each owner and inner key, and what the query does with inner
 //! rows is evaluated on these ([`run`]). So the outer aggregate sees a table of which an owner has at most min(g, R) rows, none of which
-//! is chosen by a value: [`First::outer_bounds`] says how many may be in one of its groups, and all sensitivities follow from that as
+//! is chosen by a value: [`InnerQuery::outer_bounds`] says how many may be in one of its groups, and all sensitivities follow from that as
 //! they do for other tables ([`super::sensitivity`]).
 //!
 //! # Guarantee
 //! For every hash key:
 //! - which inner rows an owner has depends on the attributes of inner keys, filters and joins alone: these are among the attributes that
-//!   decide which rows there are ([`Below::rows`]);
+//!   decide which rows there are ([`DescribedPlan::rows`]);
 //! - COUNT(*) of an inner row depends on those as well, and on no value. Which rows stay depends on all values, so every other column does:
 //!   each has the attributes of all of them;
 //! - every column is within the interval that is known of it, which follows from the declared bounds and from how many rows stay.

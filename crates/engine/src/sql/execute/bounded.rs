@@ -1,7 +1,7 @@
 //! The integers of rows that have owners: one pass over the rows, each owner bounded by itself.
 //!
 //! Every stream of the backend's plan is read by its own task. A row becomes numbers at once (owner, group, rank, values) and goes, by
-//! the hash of its owner, to one of a few [`Part`]s; a pocketful at a time, so that few places are written to at once. At the end
+//! the hash of its owner, to one of a few [`OwnerPart`]s; a pocketful at a time, so that few places are written to at once. At the end
 //! each part gives its kept rows to the sums of their groups; parts are independent, and each processor takes the next one.
 
 use super::cell::{ExactCells, key_of, placed, violated};

@@ -112,7 +112,7 @@ impl SyntheticPlan {
     /// Measures, fits and makes at most `most` rows.
     ///
     /// # Guarantee
-    /// What [`Plan::events`] say; the noise is exact.
+    /// What [`SyntheticPlan::events`] say; the noise is exact.
     pub fn release<S: BitSource + ?Sized>(
         &self,
         records: &Records,
@@ -199,7 +199,7 @@ impl SyntheticPlan {
     /// ρ when one person is replaced by another, or by one who is not in this table.
     ///
     /// # Guarantee
-    /// As [`Plan::rho_presence`]: two cells of each table move by 1, and each score by at most 2.
+    /// As [`SyntheticPlan::rho_presence`]: two cells of each table move by 1, and each score by at most 2.
     pub fn rho_person(&self) -> f64 {
         up(self.fixed_costs().person + self.chosen_costs().person)
     }
@@ -207,7 +207,7 @@ impl SyntheticPlan {
     /// ρ when one person's value of one attribute changes: only tables and scores that have it count, but any table may be chosen that its limits allow.
     ///
     /// # Guarantee
-    /// As [`Plan::rho_person`], for datasets that differ in this attribute of one person.
+    /// As [`SyntheticPlan::rho_person`], for datasets that differ in this attribute of one person.
     pub fn rho(&self, attribute: usize) -> f64 {
         let of = |costs: Costs| costs.attributes.get(attribute).copied().unwrap_or(0.0);
         up(of(self.fixed_costs()) + of(self.chosen_costs()))
@@ -216,7 +216,7 @@ impl SyntheticPlan {
     /// What a release did, in the vocabulary of the ledger; `names` are the attributes' names.
     ///
     /// # Guarantee
-    /// Exactly [`Plan::rho_presence`], [`Plan::rho_person`] and [`Plan::rho`] for presence, persons and single attributes; several attributes are charged the sum of their
+    /// Exactly [`SyntheticPlan::rho_presence`], [`SyntheticPlan::rho_person`] and [`SyntheticPlan::rho`] for presence, persons and single attributes; several attributes are charged the sum of their
     /// own, except that tables which any of them may be in are charged once.
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
         if names.len() != self.sizes.len() {

@@ -47,7 +47,7 @@ pub(crate) enum KeyReference {
 pub(crate) struct Aggregate {
     pub function: AggregateKind,
     pub argument: Option<Expr>,
-    /// The second argument of a [`Function::Pair`].
+    /// The second argument of a [`AggregateKind::Pair`].
     pub second: Option<Expr>,
     pub filter: Option<Expr>,
     pub alias: Option<String>,
