@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         } else {
             let asked = account_from_json(&document)?;
             let AccountQuestion::Epsilon(delta) = asked.ask else { return Err("no delta".into()) };
-            let run = || Loss::of(&asked.events, &asked.scope).and_then(|loss| loss.epsilon(delta));
+            let run = || Loss::of(&asked.events, &asked.scope).map(|loss| loss.epsilon(delta));
             let (answer, seconds) = timed(run);
             let answer = answer?;
             (answer.upper, answer.lower, seconds)

@@ -2,7 +2,7 @@
 //!
 //! `anonhist COUNTS EPSILON` reads little-endian u64 counts and prints one JSON line.
 
-use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, Partition, Size};
+use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, ElementCount, Partition};
 use scumble::noise::SecureSource;
 use scumble::quantity::Epsilon;
 use std::error::Error;
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bytes = std::fs::read(path)?;
     let counts: Vec<u64> =
         bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes"))).collect();
-    let mechanism = AnonymizedHistogram::new(epsilon.parse::<Epsilon>()?, Size::AtMost(counts.iter().sum()))?;
+    let mechanism = AnonymizedHistogram::new(epsilon.parse::<Epsilon>()?, ElementCount::AtMost(counts.iter().sum()))?;
     let mut bits = SecureSource::new()?;
     let (sort_seconds, partition) = cpu_seconds(|| Ok(Partition::from_counts(counts.iter().copied())?))?;
     let (release_seconds, released) = cpu_seconds(|| Ok(mechanism.release(&partition, &mut bits)?))?;

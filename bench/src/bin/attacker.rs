@@ -1,6 +1,8 @@
 //! Attackers with partial knowledge: each quantity once, with its CPU time, as JSON for `bench/attacker/run.py`.
 
-use scumble_adversary::attacker::{AddedNoise, Group, Lambda, blanket, directions, poisson_binomial, worst_count};
+use scumble_adversary::attacker::{
+    AddedNoise, BeliefGroup, Lambda, blanket, directions, poisson_binomial, worst_count,
+};
 use serde_json::{Value, json};
 
 fn cpu_seconds() -> f64 {
@@ -22,8 +24,8 @@ fn timed(name: &str, mut run: impl FnMut() -> Value) -> Value {
     json!({ "name": name, "seconds": (cpu_seconds() - start) / f64::from(repeats), "value": value })
 }
 
-fn spread(n: u64) -> Vec<Group> {
-    (0..n).map(|i| Group::new(0.05 + 0.9 * (i as f64 + 0.5) / n as f64, 1).expect("a probability")).collect()
+fn spread(n: u64) -> Vec<BeliefGroup> {
+    (0..n).map(|i| BeliefGroup::new(0.05 + 0.9 * (i as f64 + 0.5) / n as f64, 1).expect("a probability")).collect()
 }
 
 fn main() {

@@ -2,8 +2,9 @@
 //! learns the parity at a person's ε = 1 and prints what that took, in CPU seconds, as JSON.
 
 use scumble::learn::Example;
-use scumble::learn::parity::Parity;
+use scumble::learn::parity::ParityLearner;
 use scumble::noise::{BitSource, InsecureSeededSource};
+use scumble::quantity::Epsilon;
 use scumble::{SecureSource, event::Quotient};
 use std::error::Error;
 
@@ -45,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<u8> = rows.iter().flat_map(|row| row.words()).flat_map(|word| word.to_le_bytes()).collect();
     std::fs::write(file, words)?;
     std::fs::write(format!("{file}.labels"), rows.iter().map(|row| u8::from(row.label())).collect::<Vec<u8>>())?;
-    let learner = Parity::for_person(1.0)?;
+    let learner = ParityLearner::for_person(Epsilon::new(1.0)?)?;
     // Now and then nothing is published, in no time: what took work is measured.
     let (mut bits, mut tries) = (SecureSource::new()?, 0);
     let (seconds, found) = loop {

@@ -3,6 +3,7 @@
 
 use scumble::SecureSource;
 use scumble::parties::local::{FrequencyOracle, ReportKind};
+use scumble::quantity::{Beta, Epsilon};
 use serde_json::json;
 use std::error::Error;
 use std::fmt::Write;
@@ -21,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: local hadamard|unary VALUES EPSILON FILE".into());
     };
     let kind = if oracle == "unary" { ReportKind::Unary } else { ReportKind::Hadamard };
-    let oracle = FrequencyOracle::new(kind, epsilon.parse::<f64>()?, values.parse()?)?;
+    let oracle = FrequencyOracle::new(kind, Epsilon::new(epsilon.parse::<f64>()?)?, values.parse()?)?;
     let held: Vec<u64> = std::fs::read_to_string(file)?.lines().map(str::parse).collect::<Result<_, _>>()?;
     let mut bits = SecureSource::new()?;
     let start = used()?;
@@ -40,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for _ in 0..TURNS {
         let mut tally = oracle.tally()?;
         tally.add_lines(reports.as_bytes());
-        counts = tally.estimates(0.05)?.iter().map(|one| one.count).collect();
+        counts = tally.estimates(Beta::new(0.05)?)?.iter().map(|one| one.count).collect();
     }
     let collected = used()?;
     let (report, collect) = ((reported - start) / f64::from(TURNS), (collected - reported) / f64::from(TURNS));

@@ -4,11 +4,11 @@
 //! `per-attribute table`: one JSON object per line.
 
 use scumble::harness::example_table;
-use scumble::mechanism::heavy_hitters::{HeavyHitters, Rule, Shape};
+use scumble::mechanism::heavy_hitters::{HeavyHitters, JoinShape, ThresholdRule};
 use scumble::noise::{BitSource, SecureSource};
 use scumble::quantity::{Beta, Epsilon, Rho};
-use scumble::workload::planner::{self, Limits};
-use scumble::workload::{Domain, Model, Queries, Subset, residual::Plan};
+use scumble::workload::planner::{self, RhoLimits};
+use scumble::workload::{CountModel, Domain, Queries, Subset, residual::ResidualPlan};
 use serde_json::json;
 
 fn main() -> scumble::Result<()> {
@@ -41,7 +41,7 @@ fn marginals(releases: u64) -> scumble::Result<()> {
     let rho = Rho::new(0.014973)?;
     for _ in 0..releases {
         let before = cpu_seconds();
-        let plan = Plan::for_marginals(&domain, 3, rho)?;
+        let plan = ResidualPlan::for_marginals(&domain, 3, rho)?;
         let model = plan.release(&counts, &mut SecureSource::new()?)?.model()?;
         let fitted = cpu_seconds();
         let rows: Vec<f64> = model.whole_counts().iter().map(|&count| count as f64).collect();
@@ -91,7 +91,7 @@ fn large(universe: &str, order: usize, people: u64, rounds: u32) -> scumble::Res
         });
         counts[cell] += 1;
     }
-    let limits = Limits { person: Some(Rho::new(0.05)?), ..Limits::default() };
+    let limits = RhoLimits { person: Some(Rho::new(0.05)?), ..RhoLimits::default() };
     let error = |queries: &Queries, cells: &[f64]| {
         let exact = queries.answers(&counts);
         let squares = queries
@@ -109,7 +109,7 @@ fn large(universe: &str, order: usize, people: u64, rounds: u32) -> scumble::Res
     let seconds = cpu_seconds() - before;
     let tables = (1..=order).flat_map(|size| Subset::all_of_size(domain.attributes(), size)).collect();
     let error_of_projection = error(projection.queries(), &projected.cells);
-    let model = Model::new(domain.clone(), projected.cells, tables)?;
+    let model = CountModel::new(domain.clone(), projected.cells, tables)?;
     let before = cpu_seconds();
     let rows: Vec<f64> = model.whole_counts().into_iter().map(|count| count as f64).collect();
     let seconds_rows = cpu_seconds() - before;
@@ -180,8 +180,8 @@ fn heavy_hitters(people: u64, attributes: u64) -> scumble::Result<()> {
     let before = cpu_seconds();
     let targets = vec![Epsilon::new(1.0)?; attributes as usize];
     // The substitution scope: the number of people is public, and the thresholds may follow it.
-    let rule = Rule { bottom: (people / 200) as i64, ..Rule::default() };
-    let tree = rule.calibrate(&Shape::balanced(attributes as usize)?, &targets)?;
+    let rule = ThresholdRule { bottom: (people / 200) as i64, ..ThresholdRule::default() };
+    let tree = rule.calibrate(&JoinShape::balanced(attributes as usize)?, &targets)?;
     let found_from = tree.found_from(people, Beta::new(0.01)?);
     let (attribute, person, presence) = (tree.epsilon(&[0]), tree.epsilon_person(), tree.epsilon_presence());
     let scale = tree.root().scale.get();

@@ -1,11 +1,11 @@
-//! Pairs of many binary columns: `psd COLUMNS PEOPLE FILE` makes up people, measures them, writes the noisy correlations to FILE (f64, little-endian, row after row) and
+//! ColumnPairs of many binary columns: `psd COLUMNS PEOPLE FILE` makes up people, measures them, writes the noisy correlations to FILE (f64, little-endian, row after row) and
 //! their projection to FILE.projected, and prints the CPU seconds of the projection as JSON.
 
 use scumble::noise::{BitSource, InsecureSeededSource};
 use scumble::quantity::Rho;
 use scumble::workload::Bits;
-use scumble::workload::planner::Limits;
-use scumble::workload::psd::{MeasuredPairs, Pairs, nearest_correlation, projected_error};
+use scumble::workload::planner::RhoLimits;
+use scumble::workload::psd::{ColumnPairs, MeasuredPairs, nearest_correlation, projected_error};
 use std::error::Error;
 
 const RHO: f64 = 0.1;
@@ -61,9 +61,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (columns, number) = (columns.parse::<usize>()?, number.parse::<usize>()?);
     let mut source = InsecureSeededSource::new(20_261_116);
     let bits = Bits::new(&people(columns, number, &mut source))?;
-    let at = |rho: f64| -> Result<Pairs, Box<dyn Error>> {
-        let limits = Limits { presence: Some(Rho::new(rho)?), public_people: Some(number as u64), ..Limits::default() };
-        Ok(Pairs::within(columns, &limits)?)
+    let at = |rho: f64| -> Result<ColumnPairs, Box<dyn Error>> {
+        let limits =
+            RhoLimits { presence: Some(Rho::new(rho)?), public_people: Some(number as u64), ..RhoLimits::default() };
+        Ok(ColumnPairs::within(&limits, columns)?)
     };
     let pairs = at(RHO)?;
     let noisy = correlations(&pairs.release(&bits, &mut source)?, columns);

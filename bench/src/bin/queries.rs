@@ -1,7 +1,8 @@
 //! Questions to a model of many cells: `queries CELLS QUESTIONS` prints the CPU seconds of one question and of one update as JSON.
 
 use scumble::noise::{BitSource, InsecureSeededSource};
-use scumble::workload::interactive::{Interactive, Question, Reply, Weights};
+use scumble::quantity::{Beta, Epsilon};
+use scumble::workload::interactive::{CellWeights, InteractivePlan, LinearQuery, Reply};
 use std::error::Error;
 
 /// How often a pass is repeated: the kernel brings its count up to date only every few milliseconds.
@@ -18,12 +19,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut bits = InsecureSeededSource::new(20_261_116);
     let counts: Vec<u64> = (0..cells).map(|cell| u64::from(cell % 3 == 0)).collect();
     let people = counts.iter().sum::<u64>();
-    let plan = Interactive::new(cells as u64, people, questions as u64, 100, 0.01, 0.05)?;
-    let mut model = Weights::uniform(cells);
+    let plan =
+        InteractivePlan::new(cells as u64, people, questions as u64, 100, Epsilon::new(0.01)?, Beta::new(0.05)?)?;
+    let mut model = CellWeights::uniform(cells);
     let (mut asked, mut updated, mut checksum) = (Vec::new(), Vec::new(), 0u64);
     for _ in 0..questions {
         let odd = bits.next_u64() | 1;
-        let question = Question::of((0..cells as u64).map(|cell| (cell.wrapping_mul(odd) >> 17) & 1 == 1));
+        let question = LinearQuery::of((0..cells as u64).map(|cell| (cell.wrapping_mul(odd) >> 17) & 1 == 1));
         // One question: a pass over model and counts, the test, and the draw.
         let begun = used()?;
         let (mut count, mut expected) = (0, 0);

@@ -4,7 +4,7 @@ use scumble::mechanism::additive::Noise;
 use scumble::mechanism::histogram::Histogram;
 use scumble::mechanism::huge_domain::HugeDomainHistogram;
 use scumble::mechanism::quantile::Quantile;
-use scumble::mechanism::selection::{Change, ObviousAnswer};
+use scumble::mechanism::selection::{ObviousAnswer, ScoreChange};
 use scumble::noise::{BitSource, SecureSource};
 use scumble::quantity::{Beta, Epsilon, Probability, Scale, Sigma};
 use std::error::Error;
@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         *score = (bits.next_u64() % 1_000_000) as i64;
     }
     scores[7_654_321] = 1_000_100;
-    let answer = ObviousAnswer::new(Noise::sinh_normal(Sigma::new(2.725)?, Scale::new(7.35)?)?, Change::Monotone);
+    let answer = ObviousAnswer::new(Noise::sinh_normal(Sigma::new(2.725)?, Scale::new(7.35)?)?, ScoreChange::Monotone);
     let obvious = cpu_seconds(|| {
         black_box(answer.release(black_box(&scores), &mut bits)?);
         Ok(())

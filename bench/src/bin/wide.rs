@@ -4,9 +4,9 @@
 
 use scumble::noise::SecureSource;
 use scumble::quantity::Rho;
-use scumble::workload::planner::Limits;
+use scumble::workload::planner::RhoLimits;
 use scumble::workload::wide::Records;
-use scumble::workload::wide::synthetic::Plan;
+use scumble::workload::wide::synthetic::SyntheticPlan;
 use serde_json::json;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -18,10 +18,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .lines()
         .map(|line| line.split(' ').map(str::parse).collect::<Result<_, _>>())
         .collect::<Result<_, _>>()?;
-    let limits = Limits { presence: Some(Rho::new(rho.parse()?)?), ..Limits::default() };
+    let limits = RhoLimits { presence: Some(Rho::new(rho.parse()?)?), ..RhoLimits::default() };
     for _ in 0..releases.parse::<u64>()? {
         let before = cpu_seconds();
-        let plan = Plan::new(&sizes, &limits)?;
+        let plan = SyntheticPlan::within(&limits, &sizes)?;
         let made = plan.release(&data, 10_000_000, &mut SecureSource::new()?)?;
         let seconds = cpu_seconds() - before;
         let megabytes = peak_megabytes();
