@@ -59,7 +59,7 @@ impl ThresholdNoise {
 
 impl fmt::Debug for ThresholdNoise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Round(secret)")
+        f.write_str("ThresholdNoise(secret)")
     }
 }
 
