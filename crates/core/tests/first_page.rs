@@ -11,7 +11,7 @@ use scumble::mechanism::selection::top::GeneralizedHistogram;
 use scumble::mechanism::selection::{ObviousAnswer, Selection};
 use scumble::mechanism::stability::KeySelection;
 use scumble::noise::{InsecureSeededSource, SecureSource};
-use scumble::quantity::{Beta, beta};
+use scumble::quantity::{Beta, Delta, Epsilon, Exact, beta, delta, epsilon};
 use scumble::workload::People;
 use scumble::{Additive, Contribution, Event, Histogram, Loss, Result, Scope, StabilityHistogram, Target};
 
@@ -19,17 +19,15 @@ use scumble::{Additive, Contribution, Event, Histogram, Loss, Result, Scope, Sta
 fn the_lines_of_the_first_page_hold() {
     let lines = || -> Result<()> {
         let mut bits = SecureSource::new()?;
-        let count = Additive::count().within(Target::pure(Epsilon::new(0.5).unwrap()), Scope::Person)?;
+        let count = Additive::count().within(Target::pure(epsilon(0.5)?), Scope::Person)?;
         let answer = count.release(120, &mut bits);
-        assert!(((answer - 120) as f64).abs() <= count.error(Beta::new(1e-12).unwrap())?);
+        assert!(((answer - 120) as f64).abs() <= count.error(beta(1e-12)?)?);
         let keys = StabilityHistogram::within(
-            Target::approximate(Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap()),
+            Target::approximate(epsilon(1.0)?, delta(1e-6)?),
             Scope::Person,
             Contribution::one(),
         )?;
-        assert!(
-            Loss::of(keys.events()?, Scope::Person)?.delta(Epsilon::new(1.0).unwrap()).upper <= 1e-6 * (1.0 + 1e-3)
-        );
+        assert!(Loss::of(keys.events()?, Scope::Person)?.delta(epsilon(1.0)?).upper <= 1e-6 * (1.0 + 1e-3));
         Ok(())
     };
     lines().unwrap();
