@@ -101,6 +101,14 @@ impl DefaultScope {
         }
     }
 
+    /// The words of a cost as flags have them, with this scope if they say none.
+    pub fn of_words(&self, cost: &str) -> String {
+        match cost.contains("scope") {
+            true => cost.to_string(),
+            false => format!("{cost},scope={}", self.scope.name()),
+        }
+    }
+
     /// The request, whose cost says this scope if it said none.
     ///
     /// The fields say it too, as if it had been written there: charges remember them, and what was published is found

@@ -290,6 +290,11 @@ impl Project {
         }
     }
 
+    /// The words of a cost, such as `epsilon=1`, with the scope that this project gives it: for those who tell what was paid.
+    pub fn words_of_cost(&self, cost: &str) -> String {
+        self.default_scope.as_ref().map_or_else(|| cost.to_string(), |default| default.of_words(cost))
+    }
+
     /// Whether the rows of a table are read by this program, and not computed with where they are.
     pub(crate) fn is_read_here(&self, table: &Table) -> bool {
         table.server.is_none() && self.cluster.is_none()

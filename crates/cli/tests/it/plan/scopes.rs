@@ -35,7 +35,7 @@ fn published_error(folder: &Folder, name: &str) -> f64 {
 #[test]
 fn one_line_halves_the_noise_of_a_histogram() {
     let folder = folder("", 10.0, "epsilon = 1");
-    assert!(folder.stdout(&["plan"]).starts_with("counts: costs a person epsilon 1; n ± 2.8"));
+    assert!(folder.stdout(&["plan"]).starts_with("counts: costs a person epsilon 1; "));
     close(planned_error(&folder), 2.80);
     folder.stdout(&["release"]);
     close(published_error(&folder, "counts"), 2.80);
@@ -45,7 +45,7 @@ fn one_line_halves_the_noise_of_a_histogram() {
     // Another claim is another release: it is paid for, and the plan says so.
     folder.write("scumble.toml", &project(LINE, 10.0, "epsilon = 1"));
     let plan = folder.stdout(&["plan"]);
-    assert!(plan.starts_with("counts: costs a person epsilon 2, presence 1; n ± 1.36"), "{plan}");
+    assert!(plan.starts_with("counts: costs a person epsilon 2, presence 1; "), "{plan}");
     assert!(plan.contains("counts was published with another declaration"), "{plan}");
     close(planned_error(&folder), 1.36);
     folder.stdout(&["release"]);

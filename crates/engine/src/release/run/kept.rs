@@ -195,8 +195,8 @@ fn digest_with_bounds(project: &Project, planned: &PlannedRelease) -> Result<Str
 
 /// The digest of the same release whose cost does not say that it is about a person; none where it does not say so.
 ///
-/// Whoever writes `cost_scope = "presence"` into a project and `scope = "person"` into the releases that are published
-/// already changes nothing about these, and pays for none of them again. A charge has a cost without a scope only if it
+/// A curator who writes `cost_scope = "presence"` into a project, and `scope = "person"` into the releases that are
+/// published already, changes nothing about these and pays for none of them again. A charge has a cost without a scope only if it
 /// was about a person: where the project had another scope for such costs, the cost says that scope.
 fn digest_of_unsaid_person(project: &Project, planned: &PlannedRelease) -> Result<Option<String>> {
     let mut said = normal(project, planned);
