@@ -40,6 +40,16 @@ def test_the_ten_lines(folder: pathlib.Path) -> None:
     assert "flu" in repr(answer) and "<svg" in answer._repr_html_() and "<table" in plan._repr_html_()
 
 
+def test_a_session_says_whom_its_costs_are_about() -> None:
+    ours = session(cost_scope="presence", budget=sc.Budget(person=(10.0, 1e-9)))
+    costs = ours.plan(QUERY, epsilon=1).costs
+    assert (costs["person"], costs["presence"]) == (2.0, 1.0)
+    costs = ours.plan(QUERY, epsilon=1, scope="person").costs
+    assert (costs["person"], costs["presence"]) == (1.0, 0.5)
+    with pytest.raises(sc.InputError, match="cost_scope is 'person' or 'presence'"):
+        session(cost_scope="attribute")
+
+
 def test_every_form_of_an_answer() -> None:
     answer = session().plan(QUERY, epsilon=0.5).release()
     pandas, polars, arrow = answer.to_pandas(), answer.to_polars(), answer.to_arrow()

@@ -300,11 +300,11 @@ pub(crate) fn within(
         let sentence = "the noise of an anonymized histogram has a pure epsilon: write cost = { epsilon = … }";
         return Err(Error::input(sentence));
     };
-    let scope = match cost.scope {
+    let scope = match cost.scope() {
         CostScope::Presence => Scope::Presence,
         CostScope::Person | CostScope::Attribute => Scope::Person,
     };
-    let mut presence = presence_cost(epsilon.to_f64(), cost.scope, per_owner as f64, size);
+    let mut presence = presence_cost(epsilon.to_f64(), cost.scope(), per_owner as f64, size);
     loop {
         let mechanism = AnonymizedHistogram::new(Epsilon::new(presence)?, size)?.with_layout(layout);
         let mechanism = mechanism.with_elements_per_owner(per_owner)?;

@@ -195,7 +195,7 @@ impl InteractiveRequest {
         let direct = direct_error(Epsilon::new(epsilon)?, self.questions, Beta::new(BETA)?)?;
         // One owner who comes or goes moves one cell, one who is replaced two.
         let cells = self.universe.domain.cells() as u64;
-        let scoped = if cost.scope == CostScope::Presence { 2.0 * epsilon } else { epsilon };
+        let scoped = if cost.scope() == CostScope::Presence { 2.0 * epsilon } else { epsilon };
         let everything = histogram_error(cells, Epsilon::new(scoped)?, self.questions, Beta::new(BETA)?)?;
         let (questions, each) = (self.questions, epsilon / self.questions as f64);
         let others = format!(

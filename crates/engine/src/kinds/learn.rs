@@ -214,7 +214,7 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
         Concept::Distribution => distribution::analysed(request, project),
         Concept::Conjunction => conjunction::analysed(asked()?, request),
         Concept::Parity => parity::analysed(asked()?, request),
-        Concept::Point if request.cost.scope == CostScope::Attribute => heavy::analysed(asked()?),
+        Concept::Point if request.cost.scope() == CostScope::Attribute => heavy::analysed(asked()?),
         Concept::Point => chosen(class::points),
         Concept::Threshold => chosen(class::thresholds),
         Concept::Halfspace => chosen(class::halfspaces),

@@ -1,13 +1,14 @@
 //! What a release may cost, or how good it must be: from a project file, from a program, or from a flag.
 
+use super::Request;
 use super::section::{Section, Spot, positive};
 use crate::error::{Error, Result};
 use scumble::quantity::{Delta, Epsilon, Exact, Rho};
 use serde_json::{Map, Value, json};
 use std::str::FromStr;
 
-/// What a release may cost, or how good it must be. The cost is that in the scope `person`, the largest of all scopes, unless
-/// `scope` says otherwise.
+/// What a release may cost, or how good it must be. A cost that does not say its scope is in that of the project's
+/// `cost_scope`, and without this in the scope `person`, the largest of all scopes.
 ///
 /// ```
 /// use scumble::quantity::{Delta, Epsilon};
@@ -26,8 +27,8 @@ pub struct Cost {
     pub target: Goal,
     /// δ, where the release needs one.
     pub delta: Option<Exact>,
-    /// Who the number is about.
-    pub scope: CostScope,
+    /// Whom the number is about, if that was said.
+    pub(crate) said_scope: Option<CostScope>,
 }
 
 /// The number that decides the noise.
@@ -70,11 +71,67 @@ impl CostScope {
             Self::Attribute => "attribute",
         }
     }
+
+    fn named(name: &str) -> Result<Self> {
+        let known = Self::ALL.into_iter().find(|(own, _)| *own == name).map(|(_, scope)| scope);
+        known.ok_or_else(|| Error::input("the scope of a cost is 'person', 'presence' or 'attribute'"))
+    }
+}
+
+/// The scope of the costs that do not say one: `cost_scope = "presence"` at the top of a project file.
+#[derive(Debug, Clone)]
+pub(super) struct DefaultScope {
+    scope: CostScope,
+    said: Spot,
+}
+
+impl DefaultScope {
+    /// None for `person`, which is what costs are about anyway: with that line every request stays what it was without it.
+    ///
+    /// `attribute` is refused: most kinds have no such cost, and a cost per attribute promises less about a person the more
+    /// columns there are, which somebody should decide release by release. Every kind with a cost has one for presence.
+    pub fn read(spot: &Spot) -> Result<Option<Self>> {
+        match spot.text()? {
+            "person" => Ok(None),
+            "presence" => Ok(Some(Self { scope: CostScope::Presence, said: spot.clone() })),
+            "attribute" => Err(spot.error(
+                "cost_scope is 'person' or 'presence'; a cost per attribute stands in its release: scope = \"attribute\"",
+            )),
+            other => Err(spot.error(format!("cost_scope is 'person' or 'presence', not '{other}'"))),
+        }
+    }
+
+    /// The words of a cost as flags have them, with this scope if they say none.
+    pub fn of_words(&self, cost: &str) -> String {
+        match cost.contains("scope") {
+            true => cost.to_string(),
+            false => format!("{cost},scope={}", self.scope.name()),
+        }
+    }
+
+    /// The request, whose cost says this scope if it said none.
+    ///
+    /// The fields say it too, as if it had been written there: charges remember them, and what was published is found
+    /// again by them. So no answer is kept under a scope that it was not made for. An accuracy has no scope: it decides
+    /// the noise by itself, whoever is protected.
+    pub fn of_request(&self, request: Request) -> Request {
+        let has_cost = request.fields.get("cost").is_some() && !matches!(request.cost.target, Goal::Accuracy { .. });
+        if !has_cost || request.cost.said_scope.is_some() {
+            return request;
+        }
+        let fields = request.fields.with_inner("cost", "scope", &self.said);
+        Request { cost: Cost { said_scope: Some(self.scope), ..request.cost }, fields, ..request }
+    }
 }
 
 impl Cost {
     pub(super) fn of(target: Goal) -> Self {
-        Self { target, delta: None, scope: CostScope::Person }
+        Self { target, delta: None, said_scope: None }
+    }
+
+    /// Whom the number is about. What a project says of it is in its requests already.
+    pub fn scope(&self) -> CostScope {
+        self.said_scope.unwrap_or(CostScope::Person)
     }
 
     /// What stands in the request of a kind that takes no cost; no plan of such a kind looks at it.
@@ -121,31 +178,32 @@ impl Cost {
         if let Some(delta) = &self.delta {
             said.insert("delta".to_string(), json!(delta.to_string()));
         }
-        if self.scope != CostScope::Person {
-            said.insert("scope".to_string(), json!(self.scope.name()));
+        if let Some(scope) = self.said_scope {
+            said.insert("scope".to_string(), json!(scope.name()));
         }
         Value::Object(said)
     }
 }
 
-/// As flags have it: `epsilon=0.5`, `rho=0.05` or `epsilon=1,delta=1e-9`.
+/// As flags have it: `epsilon=0.5`, `rho=0.05`, `epsilon=1,delta=1e-9` or `epsilon=1,scope=presence`.
 impl FromStr for Cost {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
         let bad =
             || Error::input(format!("--cost '{text}' must be like epsilon=0.5, rho=0.05 or epsilon=1,delta=1e-9"));
-        let (mut epsilon, mut rho, mut delta) = (None, None, None);
+        let (mut epsilon, mut rho, mut delta, mut said_scope) = (None, None, None, None);
         for part in text.split(',') {
             let (key, value) = part.split_once('=').ok_or_else(bad)?;
-            let value: Exact = value.trim().parse().map_err(|_| bad())?;
-            let before = match key.trim() {
-                "epsilon" => epsilon.replace(value),
-                "rho" => rho.replace(value),
-                "delta" => delta.replace(value),
+            let number = || value.trim().parse::<Exact>().map_err(|_| bad());
+            let is_second = match key.trim() {
+                "epsilon" => epsilon.replace(number()?).is_some(),
+                "rho" => rho.replace(number()?).is_some(),
+                "delta" => delta.replace(number()?).is_some(),
+                "scope" => said_scope.replace(CostScope::named(value.trim())?).is_some(),
                 _ => return Err(bad()),
             };
-            if before.is_some() {
+            if is_second {
                 return Err(bad());
             }
         }
@@ -154,6 +212,7 @@ impl FromStr for Cost {
             (None, Some(rho)) => Self::rho(rho)?,
             _ => return Err(Error::input(ONE_TARGET)),
         };
+        let cost = Self { said_scope, ..cost };
         delta.map_or(Ok(cost.clone()), |delta| cost.with_delta(delta))
     }
 }
@@ -187,14 +246,9 @@ pub(crate) fn cost(section: &Section) -> Result<Cost> {
         Some((spot, delta)) => at(spot, target.with_delta(delta))?,
         None => target,
     };
-    let scope = match section.get("scope").map(|spot| Ok::<_, Error>((spot, spot.text()?))).transpose()? {
-        None => CostScope::Person,
-        Some((spot, text)) => {
-            let known = CostScope::ALL.into_iter().find(|(name, _)| *name == text);
-            known.ok_or_else(|| spot.error("the scope of a cost is 'person', 'presence' or 'attribute'"))?.1
-        }
-    };
-    Ok(Cost { scope, ..cost }.without_zero_delta())
+    let scope = |spot: &Spot| CostScope::named(spot.text()?).map_err(|error| error.or_at(spot.place()));
+    let said_scope = section.get("scope").map(scope).transpose()?;
+    Ok(Cost { said_scope, ..cost }.without_zero_delta())
 }
 
 fn accuracy(section: &Section) -> Result<Goal> {
@@ -228,17 +282,35 @@ mod tests {
             ("epsilon=1,delta=2", "{ epsilon = 1, delta = 2 }"),
             ("epsilon=1,rho=2", "{ epsilon = 1, rho = 2 }"),
             ("delta=0.1", "{ delta = 0.1 }"),
+            ("epsilon=1, scope = presence", "{ epsilon = 1, scope = \"presence\" }"),
+            ("scope=person,rho=1,delta=1e-9", "{ rho = 1, delta = 1e-9, scope = \"person\" }"),
+            ("epsilon=1,scope=attribute", "{ epsilon = 1, scope = \"attribute\" }"),
+            ("epsilon=1,scope=everybody", "{ epsilon = 1, scope = \"everybody\" }"),
+            ("scope=person", "{ scope = \"person\" }"),
         ] {
             assert_eq!(flag(flag_text), file(file_text), "{flag_text}");
         }
-        for wrong in ["", "1", "epsilon", "epsilon=x", "epsilons=1", "epsilon=1,epsilon=2"] {
+        for wrong in [
+            "",
+            "1",
+            "epsilon",
+            "epsilon=x",
+            "epsilons=1",
+            "epsilon=1,epsilon=2",
+            "epsilon=1,scope=person,scope=person",
+        ] {
             assert!(flag(wrong).unwrap_err().starts_with(&format!("--cost '{wrong}' must be like")), "{wrong}");
         }
     }
 
     #[test]
     fn a_cost_is_read_back_as_it_was_given() {
-        for text in ["epsilon=0.1", "rho=0.123456789012345678901234567890,delta=1e-30"] {
+        for text in [
+            "epsilon=0.1",
+            "rho=0.123456789012345678901234567890,delta=1e-30",
+            "epsilon=1,scope=person",
+            "epsilon=1,scope=presence",
+        ] {
             let given: Cost = text.parse().unwrap();
             let section = crate::project::given(given.json().as_object().unwrap());
             assert_eq!(cost(&section).unwrap(), given);

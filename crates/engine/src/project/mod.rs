@@ -75,6 +75,8 @@ pub struct Project {
     /// The cluster that computes the integers of tables that are files, if they are not read here.
     pub cluster: Option<Cluster>,
     ledger: Option<PathBuf>,
+    /// The scope of costs that say none, where that is not a person.
+    default_scope: Option<cost::DefaultScope>,
     /// The last queries that were analysed, where many ask.
     kept: Option<kept::KeptQueries>,
 }
@@ -277,6 +279,20 @@ impl Project {
             let hint = suggestion(name, self.tables.keys().map(String::as_str));
             Error::input(format!("there is no table '{name}' in the project file{hint}"))
         })
+    }
+
+    /// A request as this project understands it: its cost says a scope, if the project has one for costs that say none. The
+    /// only place where that is decided, for requests of every door; the project's own releases went through it.
+    pub(crate) fn with_scope(&self, request: Request) -> Request {
+        match &self.default_scope {
+            Some(default) => default.of_request(request),
+            None => request,
+        }
+    }
+
+    /// The words of a cost, such as `epsilon=1`, with the scope that this project gives it: for those who tell what was paid.
+    pub fn words_of_cost(&self, cost: &str) -> String {
+        self.default_scope.as_ref().map_or_else(|| cost.to_string(), |default| default.of_words(cost))
     }
 
     /// Whether the rows of a table are read by this program, and not computed with where they are.

@@ -2,6 +2,7 @@
 
 use super::cluster::Cluster;
 use super::column::column;
+use super::cost::DefaultScope;
 use super::graph;
 use super::layout::{self, Layout};
 use super::memory::memory;
@@ -36,7 +37,7 @@ fn of_section(
     content: &str,
     request: impl Fn(&Section) -> Result<Request>,
 ) -> Result<Project> {
-    file.only(&["dataset", "budget", "attacker", "analyst", "release", "ledger", "memory", "engine"])?;
+    file.only(&["dataset", "budget", "attacker", "analyst", "release", "ledger", "memory", "engine", "cost_scope"])?;
     let mut tables = BTreeMap::new();
     for (name, spot) in file.need("dataset")?.section()?.iter() {
         tables.insert(name.to_string(), table(name, spot.section()?, path)?);
@@ -47,27 +48,30 @@ fn of_section(
     let analysts = file.get("analyst").map(|spot| analysts(spot.section()?)).transpose()?.unwrap_or_default();
     let memory = file.get("memory").map(memory).transpose()?;
     let cluster = file.get("engine").map(|spot| Cluster::read(spot.section()?)).transpose()?;
-    let mut releases = Vec::new();
+    let default_scope = file.get("cost_scope").map(DefaultScope::read).transpose()?.flatten();
+    let mut said = Vec::new();
     for spot in file.get("release").map_or(Ok(&[][..]), Spot::list)? {
-        releases.push(request(spot.section()?)?);
+        said.push(request(spot.section()?)?);
     }
     let digest = crate::digest(content.as_bytes());
     let stop = Stop::default();
     let path = path.to_path_buf();
-    let project = Project {
+    let mut project = Project {
         path,
         digest,
         tables,
         budget,
-        releases,
+        releases: Vec::new(),
         attacker,
         analysts,
         stop,
         memory,
         cluster,
         ledger,
+        default_scope,
         kept: None,
     };
+    project.releases = said.into_iter().map(|request| project.with_scope(request)).collect();
     check_names(&project, file)?;
     Ok(project)
 }

@@ -256,6 +256,17 @@ impl Section {
         self.iter().map(|(key, spot)| (key.to_string(), spot.json())).collect()
     }
 
+    /// The same with one more value in the table under `key`, which stands elsewhere.
+    pub(super) fn with_inner(mut self, key: &str, inner: &str, spot: &Spot) -> Self {
+        let tables = self.entries.iter_mut().filter(|(name, ..)| name == key);
+        for (.., outer) in tables {
+            if let SectionValue::Table(table) = &mut outer.value {
+                table.entries.push((inner.to_string(), spot.offset, spot.clone()));
+            }
+        }
+        self
+    }
+
     /// All keys and values, in the order of the text.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Spot)> {
         self.entries.iter().map(|(key, _, spot)| (key.as_str(), spot))

@@ -87,6 +87,47 @@ fn costs_of_releases() {
     }
 }
 
+/// One line makes another scope than a person's the one of all costs that say none.
+#[test]
+fn the_scope_of_costs_that_say_none() {
+    let costs = |line: &str, costs: &[&str]| {
+        let release = |(number, cost): (usize, &&str)| {
+            format!("[[release]]\nname = \"r{number}\"\nsql = \"SELECT COUNT(*) AS n FROM people\"\n{cost}\n")
+        };
+        let releases: String = costs.iter().enumerate().map(release).collect();
+        read(&format!("{line}{TABLE}{releases}")).unwrap().releases
+    };
+    let (line, usual) = ("cost_scope = \"presence\"\n", "cost = { epsilon = 1 }");
+    let said = ["cost = { epsilon = 1, scope = \"person\" }", "cost = { rho = 1, scope = \"presence\" }"];
+    let scopes = |line: &str| costs(line, &[usual, said[0], said[1]]).iter().map(|one| one.cost.scope()).collect();
+    let (without, with): (Vec<CostScope>, Vec<CostScope>) = (scopes(""), scopes(line));
+    assert_eq!(without, [CostScope::Person, CostScope::Person, CostScope::Presence]);
+    assert_eq!(with, [CostScope::Presence, CostScope::Person, CostScope::Presence]);
+    // A request has it among its fields, as if it had been written there: charges remember these.
+    let fields = |line: &str, cost: &str| costs(line, &[cost])[0].fields.json();
+    assert_eq!(fields(line, usual), fields("", "cost = { epsilon = 1, scope = \"presence\" }"));
+    for cost in [usual, "accuracy = { within = 9, confidence = 0.9 }", said[0], said[1]] {
+        assert_eq!(fields("cost_scope = \"person\"\n", cost), fields("", cost), "{cost}");
+    }
+    // The noise of an accuracy is the same whoever is protected.
+    for cost in
+        ["accuracy = { within = 9, confidence = 0.9 }", "cost = { accuracy = { within = 9, confidence = 0.9 } }"]
+    {
+        assert_eq!(fields(line, cost), fields("", cost), "{cost}");
+    }
+    for (wrong, expect) in [
+        ("\"attribute\"", "1:14: cost_scope is 'person' or 'presence'; a cost per attribute stands in its release"),
+        ("\"everybody\"", "1:14: cost_scope is 'person' or 'presence', not 'everybody'"),
+        ("\"\"", "1:14: cost_scope is 'person' or 'presence', not ''"),
+        ("1", "1:14: this must be a text in quotation marks"),
+        ("{ scope = \"presence\" }", "1:14: this must be a text in quotation marks"),
+    ] {
+        check(&format!("cost_scope = {wrong}\n{TABLE}"), expect);
+    }
+    check_more("[budget]\ncost_scope = \"presence\"", "6:1: unknown key 'cost_scope' in 'budget' in the file");
+    check_more(&format!("[[release]]\nname = \"r\"\n{line}"), "7:1: unknown key 'cost_scope'");
+}
+
 #[test]
 fn tables_and_their_owners() {
     let table = |lines: &str| TABLE.replace("[dataset.people.columns]", &format!("{lines}\n[dataset.people.columns]"));

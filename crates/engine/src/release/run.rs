@@ -137,6 +137,7 @@ impl<'a> Runner<'a> {
 
     /// Plans a request; touches no data.
     pub fn plan(&self, request: &Request) -> Result<PlannedRelease> {
+        let request = &self.project.with_scope(request.clone());
         let analyse = registry::find(&request.kind)?.analyse;
         // What is above an aggregate is put together, copied and run here, as deep as its sub-queries make it.
         let planned = with_room(|| {

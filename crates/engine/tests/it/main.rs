@@ -14,6 +14,7 @@ mod old_ledgers;
 mod pictures;
 mod refusals;
 mod replay;
+mod scopes;
 mod strings;
 #[path = "../support/mod.rs"]
 mod support;

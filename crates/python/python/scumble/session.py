@@ -69,6 +69,7 @@ class Session(Kinds):
     ``Session({"people": frame}, owner=None, columns={…}, budget=Budget(…))`` takes frames of pandas, polars or Arrow. ``owner`` names the column that
     says whose row it is, and is ``None`` where each row is one person. The ledger is the file ``scumble.ledger`` in the working folder and the outputs
     are in ``out`` beside it, unless ``ledger`` and ``out`` name others: charges outlive the process, and what was released before is not paid for again.
+    With ``cost_scope="presence"``, costs that name no ``scope`` bound what adding or removing one person changes, as in OpenDP and Tumult.
 
     ``Session("scumble.toml")`` opens a project file and shares its ledger with the program ``scumble``.
     """
@@ -85,6 +86,7 @@ class Session(Kinds):
         max_rows_per_group: int | None = None,
         public_owners: int | None = None,
         attacker: Mapping[str, Any] | None = None,
+        cost_scope: str | None = None,
         ledger: str | os.PathLike[str] | None = None,
         out: str | os.PathLike[str] | None = None,
     ) -> None:
@@ -93,7 +95,8 @@ class Session(Kinds):
             "max_rows_per_group": max_rows_per_group, "public_owners": public_owners,
         }
         if isinstance(tables, (str, os.PathLike)):
-            said = [key for key, value in {**about_tables, "budget": budget, "attacker": attacker}.items() if value is not None]
+            about_project = {"budget": budget, "attacker": attacker, "cost_scope": cost_scope}
+            said = [key for key, value in {**about_tables, **about_project}.items() if value is not None]
             said += ["owner"] if owner is not _UNSAID else []
             if said:
                 raise InputError(f"{said[0]} is what the project file says: leave it out, or give frames in the place of its path")
@@ -105,7 +108,7 @@ class Session(Kinds):
             raise InputError(f"budget must be a Budget, as in Budget(person=(1.0, 1e-9)), not a value of type {type(budget).__name__}")
         given = {str(name): self._table(str(name), value, len(tables), owner, about_tables) for name, value in tables.items()}
         _refuse_public_twins(given)
-        self._project = _opened(given, budget, attacker, _some(ledger), _some(out))
+        self._project = _opened(given, budget, attacker, cost_scope, _some(ledger), _some(out))
 
     @staticmethod
     def _table(name: str, value: Any, number: int, owner: str | None, about: Mapping[str, Any]) -> Table:
@@ -217,6 +220,7 @@ def _opened(
     tables: Mapping[str, Table],
     budget: Budget | None,
     attacker: Mapping[str, Any] | None,
+    cost_scope: str | None,
     ledger: str | None,
     out: str | None,
 ) -> _native.Project:
@@ -240,6 +244,8 @@ def _opened(
         project["budget"] = {scope: described(f"the budget for {scope}", limit) for scope, limit in limits}
     if attacker:
         project["attacker"] = {str(key): described(f"attacker, {key}", value) for key, value in attacker.items()}
+    if cost_scope is not None:
+        project["cost_scope"] = plain(cost_scope)
     folder = os.path.dirname(ledger) if ledger else os.getcwd()
     path = os.path.join(folder, "session.toml")
     return _native.Project.in_memory(path, dumped(project), frames, ledger=ledger, out=out)

@@ -108,6 +108,8 @@ struct CostBody {
     rho: Option<Decimal>,
     #[serde(default, deserialize_with = "said")]
     delta: Option<Decimal>,
+    #[serde(default, deserialize_with = "said")]
+    scope: Option<String>,
 }
 
 /// A number, or one in quotation marks, which keeps all of its digits.
@@ -118,9 +120,9 @@ enum Decimal {
     Text(String),
 }
 
-/// What is said is a number; null is not.
-fn said<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Decimal>, D::Error> {
-    Decimal::deserialize(from).map(Some)
+/// What is said has a value; null is none.
+fn said<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(from).map(Some)
 }
 
 impl Decimal {
@@ -145,7 +147,15 @@ impl CostBody {
                 parts.push(format!("{name}={}", number.written()?));
             }
         }
-        Some(parts.join(",")).filter(|written| !written.is_empty())
+        if parts.is_empty() {
+            return None;
+        }
+        if let Some(scope) = self.scope {
+            // A word, so that it cannot bring further parts of a cost.
+            let is_word = scope.chars().all(|letter| letter.is_ascii_lowercase());
+            parts.push(Some(format!("scope={scope}")).filter(|_| is_word)?);
+        }
+        Some(parts.join(","))
     }
 }
 
@@ -235,6 +245,7 @@ mod tests {
             fine("epsilon=1.0000000000000000001,delta=1e-9")
         );
         assert_eq!(of_cost(json!({ "rho": "0.05" })), fine("rho=0.05"));
+        assert_eq!(of_cost(json!({ "scope": "person", "epsilon": 1 })), fine("epsilon=1,scope=person"));
         for wrong in [
             json!(null),
             json!(1),
@@ -246,6 +257,9 @@ mod tests {
             json!({ "epsilon": "" }),
             json!({ "epsilons": 1 }),
             json!({ "epsilon": [1] }),
+            json!({ "scope": "person" }),
+            json!({ "epsilon": 1, "scope": null }),
+            json!({ "epsilon": 1, "scope": "person,delta=0.5" }),
         ] {
             assert!(of_cost(wrong.clone()).unwrap_err().starts_with("'cost' must be like"), "{wrong}");
         }

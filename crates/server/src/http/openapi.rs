@@ -93,7 +93,10 @@ pub(super) fn question() -> Value {
             "sql": { "type": "string", "description": "One SELECT with aggregates over the project's tables" },
             "cost": {
                 "type": "object", "additionalProperties": false, "description": "epsilon, rho, or epsilon and delta",
-                "properties": { "epsilon": number(), "delta": number(), "rho": number() },
+                "properties": {
+                    "epsilon": number(), "delta": number(), "rho": number(),
+                    "scope": { "type": "string", "enum": ["person", "presence"] },
+                },
             },
             "fresh": { "type": "boolean", "default": false, "description": "Pay for new numbers although there is an answer" },
         },

@@ -167,7 +167,7 @@ impl AnalystContext {
             SqlError::of(refusal, None).with_hint("this answer is paid for and stored: asking again costs nothing")
         })?;
         let mut notices = answer.answers.notes.clone();
-        notices.push(paid_words(&answer, &asked.cost));
+        notices.push(paid_words(&answer, &self.service.words_of_cost(&asked)));
         Ok(StatementOutcome { notices, _held: Some(held), ..StatementOutcome::rows(table, "SELECT") })
     }
 

@@ -346,6 +346,39 @@ fn a_revoked_token_stops_at_once() {
     TestClient::login(server.address, "ann", "scumble", &again, &[]).unwrap();
 }
 
+/// What was paid says whom it is about, where that is not a person; a cost that says its scope keeps it.
+#[test]
+fn costs_have_the_scope_of_the_project() {
+    let server = TestServer::with(&format!("cost_scope = \"presence\"\n{PROJECT}"), 100);
+    let mut ann = server.ann();
+    let sql = "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex ORDER BY sex";
+    let mut answer = |cost: &str| {
+        assert_eq!(ann.query(&format!("SET scumble.cost = '{cost}'")).tags, ["SET"]);
+        let answer = ann.query(sql);
+        assert_eq!(answer.error, None);
+        let error: f64 = answer.text(0, 2).parse().unwrap();
+        (
+            answer
+                .notices
+                .iter()
+                .find(|notice| notice.contains("paid"))
+                .unwrap()
+                .split(" (")
+                .next()
+                .unwrap()
+                .to_string(),
+            error,
+        )
+    };
+    let (paid, error) = answer("epsilon=1");
+    assert_eq!(paid, "paid: epsilon=1,scope=presence");
+    assert!((error - 1.357).abs() < 0.001, "{error}");
+    let (paid, error) = answer("epsilon=1,scope=person");
+    assert_eq!(paid, "paid: epsilon=1,scope=person");
+    assert!((error - 2.799).abs() < 0.001, "{error}");
+    assert!(answer("epsilon=1,scope=presence").0.starts_with("this was paid for before"));
+}
+
 #[test]
 fn answers_have_error_columns_and_are_paid_for_once() {
     let server = TestServer::new();

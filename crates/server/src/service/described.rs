@@ -24,6 +24,11 @@ impl Service {
         .await
     }
 
+    /// The words of a question's cost, with the scope that the project gives it.
+    pub(crate) fn words_of_cost(&self, question: &QueryRequest) -> String {
+        self.project.words_of_cost(&question.cost)
+    }
+
     /// Of which kinds the parameters `$1`, `$2` … of a query are, as far as it tells.
     pub(crate) async fn parameters(
         self: &Arc<Self>,

@@ -3,4 +3,5 @@
 mod lines;
 mod names;
 mod project_file;
+mod scopes;
 mod statements;

@@ -45,7 +45,7 @@ impl Analysis for ParityAnalysis {
         let steps = OwnerSteps::one();
         let (learner, events) = FittedCost::new(KIND.name, cost, None)?.fit(&steps, |step| {
             let epsilon = step.epsilon.min(LARGEST);
-            let learner = match cost.scope {
+            let learner = match cost.scope() {
                 CostScope::Presence => ParityLearner::for_presence(Epsilon::new(epsilon)?)?,
                 _ => ParityLearner::for_person(Epsilon::new(epsilon)?)?,
             };

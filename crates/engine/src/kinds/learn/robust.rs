@@ -59,7 +59,7 @@ fn fitted(
     flips: u32,
     candidates: &[Vec<i32>],
 ) -> Result<(HalfspaceLearner, Vec<Event>, Value)> {
-    if cost.scope != CostScope::Attribute || !matches!(cost.target, Goal::Epsilon(_)) {
+    if cost.scope() != CostScope::Attribute || !matches!(cost.target, Goal::Epsilon(_)) {
         return Err(Error::input(
             "a robust halfspace takes cost = { epsilon = …, scope = \"attribute\" }; for a cost per person take the concept 'halfspace'",
         ));

@@ -225,7 +225,7 @@ impl Marginals {
         }
         let space =
             Space { domain: self.domain.as_ref(), order: self.order, pairs: self.may_be_pairs.then_some(names.len()) };
-        let (work, choice) = MarginalsMethod::choose(&self.wishes, &space, &limits, cost.scope)?;
+        let (work, choice) = MarginalsMethod::choose(&self.wishes, &space, &limits, cost.scope())?;
         if matches!((self.published, &work), (MarginalsForm::UnbiasedTables, MarginalsMethod::Mwem { .. })) {
             return Err(Error::at(self.estimates.clone(), "the method 'mwem' has no unbiased estimates"));
         }

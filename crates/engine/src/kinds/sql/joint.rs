@@ -149,7 +149,7 @@ impl JointNoise {
     pub fn within(query: &Query, cost: &Cost) -> Result<Option<Self>> {
         let Goal::Epsilon(epsilon) = &cost.target else { return Ok(None) };
         let Some(together) = sensitivity::together(query)? else { return Ok(None) };
-        let scope = match cost.scope {
+        let scope = match cost.scope() {
             CostScope::Presence => Scope::Presence,
             CostScope::Person | CostScope::Attribute => Scope::Person,
         };

@@ -45,7 +45,7 @@ pub(crate) fn selected(query: &AnalysedQuery, noisy: &PricedQuery) -> Result<Opt
 /// cost's scope is no more.
 pub(crate) fn within(cost: &Cost, delta: f64, keys: u64) -> Result<Option<KeySelection>> {
     let (Goal::Epsilon(epsilon), Ok(keys)) = (&cost.target, u32::try_from(keys)) else { return Ok(None) };
-    let (scope, share, own) = match cost.scope {
+    let (scope, share, own) = match cost.scope() {
         CostScope::Presence => (Scope::Presence, 1.0, delta),
         // 1 − √(1 − δ), rounded down by more than what is rounded up later.
         _ => (Scope::Person, 2.0, -((-delta).ln_1p() / 2.0).exp_m1() * (1.0 - 1e-11)),

@@ -29,7 +29,7 @@ impl Exceptions {
     pub fn read(request: &Request, names: &[String]) -> Result<Self> {
         let mut exceptions = Vec::new();
         let Some(NamedNumbers(costs)) = ATTRIBUTE_COSTS.read(request)? else { return Ok(Self(exceptions)) };
-        if request.cost.scope != CostScope::Attribute {
+        if request.cost.scope() != CostScope::Attribute {
             let sentence = "attribute_costs need a cost per attribute: write cost = { …, scope = \"attribute\" }";
             return Err(ATTRIBUTE_COSTS.error(request, sentence));
         }
@@ -84,7 +84,7 @@ impl Allowance {
                 )));
             }
         };
-        let mut limits = match cost.scope {
+        let mut limits = match cost.scope() {
             CostScope::Person => vec![(Scope::Person, number.clone())],
             CostScope::Presence => vec![(Scope::Presence, number.clone())],
             CostScope::Attribute => {

@@ -34,7 +34,7 @@ impl<'a> FittedCost<'a> {
                 kind
             )));
         };
-        let scope = match cost.scope {
+        let scope = match cost.scope() {
             CostScope::Presence => Scope::Presence,
             CostScope::Person | CostScope::Attribute => Scope::Person,
         };

@@ -100,7 +100,7 @@ impl CostShare<'_> {
 /// (ε, δ) at most the share that the ledger's rule leaves to it: so a release fits into a budget of its own size. What is set aside
 /// is taken off ε or ρ first, as exactly, and the sum of its own terms is at most that.
 pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<CalibratedNoise> {
-    let scope = match cost.scope {
+    let scope = match cost.scope() {
         // A cost per attribute is refused where it is read; a person's is never below it.
         CostScope::Person | CostScope::Attribute => Scope::Person,
         CostScope::Presence => Scope::Presence,
@@ -169,7 +169,7 @@ pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<CalibratedNoise> {
 /// # Guarantee
 /// As for [`calibrate`] of this many measures.
 pub fn calibrate_runs(cost: &Cost, moves: &Moves, runs: usize) -> Result<Noise> {
-    let scope = match cost.scope {
+    let scope = match cost.scope() {
         CostScope::Person | CostScope::Attribute => Scope::Person,
         CostScope::Presence => Scope::Presence,
     };
@@ -305,7 +305,8 @@ mod tests {
     #[test]
     fn the_noise_pays_for_exactly_k_groups() {
         // A peer kept k groups and paid for k − 1.
-        let cost = Cost { target: Goal::Epsilon("0.5".parse().unwrap()), delta: None, scope: CostScope::Presence };
+        let cost =
+            Cost { target: Goal::Epsilon("0.5".parse().unwrap()), delta: None, said_scope: Some(CostScope::Presence) };
         for k in 1..=5u64 {
             let shift = Shift::new(k, 1.0).unwrap();
             let moves = [Moves::by_scope(vec![shift], vec![shift], vec![])];
@@ -333,7 +334,7 @@ mod tests {
                 let moves = vec![Moves::everywhere(shift); parts];
                 let steps = vec![Some(1.0); parts];
                 for target in [Goal::Epsilon(decimal.parse().unwrap()), Goal::Rho(decimal.parse().unwrap())] {
-                    let cost = Cost { target: target.clone(), delta: None, scope: CostScope::Person };
+                    let cost = Cost { target: target.clone(), delta: None, said_scope: None };
                     let quantiles = [Moves::everywhere(Shift::new(cells, 4.0 / 3.0).unwrap())];
                     let demand = Demand {
                         moves: &moves,

@@ -94,6 +94,7 @@ impl Runner<'_> {
                 request.name, request.kind
             )));
         }
+        let request = &self.project().with_scope(request.clone());
         let opened = interactive::opened(request, self.project())?;
         self.hold_budget()?;
         let mut round = self.plan(request)?;

@@ -1,7 +1,7 @@
 //! What was published before with the same declaration is kept: releasing it again would give away more about the same people, for numbers that
 //! everybody has already.
 //!
-//! A release is the same if its name, its kind and all that it says are (the cost among it), how much of an owner its tables let count, and which graph they are; and, for an
+//! A release is the same if its name, its kind and all that it says are (the cost among it, and the scope that the project gives it), how much of an owner its tables let count, and which graph they are; and, for an
 //! exact count, which has no other guarantee, what is declared about the attacker. What else its tables
 //! are (source, owner, layout, columns) need not be compared: a ledger refuses a table that is not what it was. How large the budget is makes no
 //! difference, although key selection takes its δ from it: raising a budget is no reason to pay for everything anew. Nor does changed data: new numbers about
@@ -193,6 +193,21 @@ fn digest_with_bounds(project: &Project, planned: &PlannedRelease) -> Result<Str
     declared_digest(project, planned, normal(project, planned))
 }
 
+/// The digest of the same release whose cost does not say that it is about a person; none where it does not say so.
+///
+/// A curator who writes `cost_scope = "presence"` into a project, and `scope = "person"` into the releases that are
+/// published already, changes nothing about these and pays for none of them again. A charge has a cost without a scope only if it
+/// was about a person: where the project had another scope for such costs, the cost says that scope.
+fn digest_of_unsaid_person(project: &Project, planned: &PlannedRelease) -> Result<Option<String>> {
+    let mut said = normal(project, planned);
+    own_bounds(project, planned).iter().for_each(|name| drop(said.as_object_mut().map(|fields| fields.remove(*name))));
+    let cost = said.get_mut("cost").and_then(Value::as_object_mut);
+    match cost.and_then(|cost| cost.remove("scope")) {
+        Some(scope) if scope == "person" => declared_digest(project, planned, said).map(Some),
+        _ => Ok(None),
+    }
+}
+
 /// What else decides what a request answers; nothing where its kind is not known.
 fn decided_by(request: &Request) -> DigestOf {
     request.definition().map_or(DigestOf::Request, |kind| kind.digest)
@@ -282,7 +297,7 @@ fn is_same(project: &Project, planned: &PlannedRelease, charge: &Charge) -> Resu
         Some(request) => {
             let accepted = [request_digest, digest_with_bounds, plain_digest];
             let accepted = accepted.iter().map(|digest| digest(project, planned)).collect::<Result<Vec<_>>>()?;
-            accepted.contains(request)
+            accepted.contains(request) || digest_of_unsaid_person(project, planned)?.as_ref() == Some(request)
         }
         None => {
             charge.kind == planned.request.kind

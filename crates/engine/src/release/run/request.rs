@@ -155,7 +155,7 @@ fn cost_of(section: &Section, kind: &Kind, name: &str, known: Option<Cost>) -> R
         (Some(_), Some(wish)) => return Err(wish.error("a release has a cost or an accuracy, not both")),
         (None, None) => return Err(section.error(format!("release '{name}' needs 'cost' or 'accuracy'"))),
     };
-    if may_cost.scope == CostScope::Attribute && kind.cost_about != CostAbout::OwnersOrAttributes {
+    if may_cost.scope() == CostScope::Attribute && kind.cost_about != CostAbout::OwnersOrAttributes {
         let able: Vec<&str> = registry::KINDS
             .iter()
             .filter(|kind| kind.cost_about == CostAbout::OwnersOrAttributes)

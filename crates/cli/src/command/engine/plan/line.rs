@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
 use scumble_engine::budget::{Odometer, rounded_up, shown_delta};
-use scumble_engine::project::Project;
+use scumble_engine::project::{CostScope, Project};
 use scumble_engine::release::{ExpectedError, PlannedRelease};
 use scumble_engine::report::digits;
 use serde_json::Value;
@@ -26,7 +26,7 @@ pub fn line(planned: &PlannedRelease, project: &Project, delta: &Exact) -> Resul
     Ok(format!("{}: {}\n", planned.request.name, parts.join("; ")))
 }
 
-/// What it costs a person, and the one whose budget it takes the largest part of.
+/// What it costs a person, presence where the cost is about that, and the one whose budget it takes the largest part of.
 fn costs(planned: &PlannedRelease, project: &Project, delta: &Exact) -> Result<String, Failure> {
     let events = &planned.plan.events;
     let person = Odometer::of(events, &Scope::Person)?;
@@ -49,7 +49,15 @@ fn costs(planned: &PlannedRelease, project: &Project, delta: &Exact) -> Result<S
             tightest = Some((share, scope, own));
         }
     }
-    if let Some((_, scope, own)) = tightest.filter(|(_, scope, _)| *scope != Scope::Person) {
+    let tightest = tightest.filter(|(_, scope, _)| *scope != Scope::Person);
+    // What the cost was given for is said, whatever the budget limits.
+    if planned.request.cost.scope() == CostScope::Presence
+        && tightest.as_ref().is_none_or(|(_, scope, _)| *scope != Scope::Presence)
+        && let Some(own) = Odometer::of(events, &Scope::Presence)?.epsilon(delta)
+    {
+        text.push_str(&format!(", presence {}", rounded_up(own.to_f64_up())));
+    }
+    if let Some((_, scope, own)) = tightest {
         text.push_str(&format!(", {} {}", super::short(&scope), rounded_up(own)));
     }
     if person.pure_sum().is_none() || *person.delta() > Exact::zero() {

@@ -80,7 +80,7 @@ impl DistributionMechanism {
         }
         let is_pure = matches!(cost.target, Goal::Epsilon(_));
         let listed = domain.keys().filter(|_| is_pure).map(|keys| Self::listed(cost, domain, keys)).transpose()?;
-        let tree = (cost.scope == CostScope::Attribute).then(|| Self::tree(cost, domain));
+        let tree = (cost.scope() == CostScope::Attribute).then(|| Self::tree(cost, domain));
         match (listed, tree) {
             (Some(listed), Some(Ok(tree))) if tree.width() < listed.width() => Ok(tree),
             (Some(listed), _) => Ok(listed),
@@ -247,7 +247,7 @@ fn noises(cost: &Cost, domain: &DistributionDomain) -> Result<(Noise, Option<Noi
             Demand { moves, steps: &[Some(1.0)], quantiles: &[], selects_keys: false, default_delta: None, aside };
         calibrate(cost, &demand)
     };
-    if domain.public_owners.is_none() && cost.scope != CostScope::Presence {
+    if domain.public_owners.is_none() && cost.scope() != CostScope::Presence {
         let moves = Moves::by_scope(two.clone(), two, vec![touch]);
         let noise = calibrated(&moves, None)?.noises.remove(0);
         let events = vec![noise.event(moves)?];

@@ -312,17 +312,77 @@ fn digests_of_earlier_versions_are_accepted() {
     let before = [digest_with_bounds(&with, &said).unwrap(), plain_digest(&with, &said).unwrap()];
     assert!(before.iter().all(|digest| *digest != now));
     for digest in before {
-        let charge = Charge {
-            sequence: 4,
-            time: String::new(),
-            release: "n".to_string(),
-            kind: said.request.kind.clone(),
-            events: Vec::new(),
-            rule: Value::Null,
-            request: Some(digest),
-            asked: None,
-            state: ChargeState::Drawn,
-        };
-        assert!(is_same(&with, &said, &charge).unwrap());
+        assert!(is_same(&with, &said, &charged(digest)).unwrap());
     }
+}
+
+/// A charge of SQL for a request of this digest.
+fn charged(digest: String) -> Charge {
+    Charge {
+        sequence: 4,
+        time: String::new(),
+        release: "n".to_string(),
+        kind: "sql".to_string(),
+        events: Vec::new(),
+        rule: Value::Null,
+        request: Some(digest),
+        asked: None,
+        state: ChargeState::Drawn,
+    }
+}
+
+/// Nothing is kept under a scope that it was not made for: `cost_scope` is in the digests of releases, of questions and of
+/// requests that stand in no file. What says `scope = "person"` from now on is what said nothing before the line was there.
+#[test]
+fn the_scope_that_a_project_gives_is_in_the_digest() {
+    let release = |cost: &str| {
+        format!(
+            "[dataset.t]\n{VISITS}[[release]]\nname = 'n'\nsql = 'SELECT COUNT(*) AS n FROM t'\ncost = {{ {cost} }}\n"
+        )
+    };
+    let digests = |line: &str, cost: &str| {
+        let project = project(&format!("{line}{}", release(cost)));
+        let planned = Runner::new(&project).plan(&project.releases[0]).unwrap();
+        let asked = Request::sql("n", "SELECT COUNT(*) AS n FROM t", &flag(cost)).unwrap();
+        let asked = Runner::new(&project).plan(&asked).unwrap();
+        let all = [&planned, &asked]
+            .map(|planned| [request_digest(&project, planned).unwrap(), question_digest(&project, planned).unwrap()]);
+        assert_eq!(all[0], all[1], "a request of a program is one of the file");
+        let [[request, question], _] = all;
+        let keeps = |digest: &String| is_same(&project, &planned, &charged(digest.clone())).unwrap();
+        (request, question, keeps(&digest_without_line()))
+    };
+    fn digest_without_line() -> String {
+        let text = format!(
+            "[dataset.t]\n{VISITS}[[release]]\nname = 'n'\nsql = 'SELECT COUNT(*) AS n FROM t'\ncost = {{ epsilon = '1' }}\n"
+        );
+        let project = project(&text);
+        request_digest(&project, &Runner::new(&project).plan(&project.releases[0]).unwrap()).unwrap()
+    }
+    fn flag(cost: &str) -> crate::project::Cost {
+        cost.replace(['\'', ' '], "").parse().unwrap()
+    }
+    let (line, unsaid, said) = ("cost_scope = 'presence'\n", "epsilon = '1'", "epsilon = '1', scope = 'presence'");
+    let (usual, question, is_kept) = digests("", unsaid);
+    assert!(is_kept);
+    assert_eq!(usual, digest_without_line());
+    assert_eq!(digests("cost_scope = 'person'\n", unsaid), (usual.clone(), question.clone(), true));
+    let (other, other_question, is_kept) = digests(line, unsaid);
+    assert!(other != usual && other_question != question && !is_kept, "another claim is another charge");
+    assert_eq!(digests("", said), (other.clone(), other_question.clone(), false), "said there or here");
+    assert_eq!(digests(line, said), (other, other_question, false));
+    assert!(digests(line, "epsilon = '1', scope = 'person'").2, "and what was published stays published");
+    assert!(!digests(line, "epsilon = '2', scope = 'person'").2);
+}
+
+/// What the digests of requests were before projects had a scope for costs: published releases are found by them.
+#[test]
+fn digests_of_projects_without_the_line_stay_what_they_are() {
+    let text = "[dataset.t]\nsource = 'a.csv'\ncolumns = { x = { type = 'bool' } }\n\
+                [[release]]\nname = 'n'\nsql = 'SELECT COUNT(*) AS n FROM t'\ncost = { epsilon = 1 }\n";
+    let project = project(text);
+    let planned = Runner::new(&project).plan(&project.releases[0]).unwrap();
+    // What was hashed, word for word.
+    let said = r#"{"fields":{"cost":{"epsilon":"1"},"name":"n","sql":"SELECT COUNT(*) AS n FROM t"},"kind":"sql","tables":{"t":{"graph":null,"groups":null,"owners":null,"rows":null,"rows_per_group":null}}}"#;
+    assert_eq!(request_digest(&project, &planned).unwrap(), crate::digest(said.as_bytes()));
 }
