@@ -17,6 +17,9 @@ use std::path::PathBuf;
 
 /// What to account for, and how to show it.
 #[derive(Args)]
+#[command(after_help = "Examples:\n  \
+                  echo '{\"events\": [{\"mechanism\": \"pure\", \"epsilon\": 0.1, \"times\": 20}], \"delta\": 1e-6}' > e.json\n  \
+                  scumble lab account e.json")]
 pub struct AccountArguments {
     /// A JSON document with "events" and "delta" (or "epsilon"); - reads standard input
     file: PathBuf,

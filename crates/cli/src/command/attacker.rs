@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// What an attacker who knows only part of the records learns from a release.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble lab attacker election.toml")]
 pub struct AttackerArguments {
     /// The question, TOML or JSON: sections population, attacker, uncertainty, release, noise, query; `-` reads standard input
     file: PathBuf,

@@ -14,6 +14,9 @@ use std::path::PathBuf;
 
 /// What to calibrate, and how to show it.
 #[derive(Args)]
+#[command(after_help = "Examples:\n  \
+                  echo '{\"events\": [{\"mechanism\": \"laplace\", \"sensitivity\": 1}], \"epsilon\": 1, \"delta\": 0}' > e.json\n  \
+                  scumble lab calibrate e.json")]
 pub struct CalibrateArguments {
     /// A JSON document with one event whose noise parameter (or sampling rate) is missing, "epsilon" and "delta"; - reads
     /// standard input

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 
 /// What `cluster` takes.
 #[derive(Args)]
-#[command(
-    after_help = "A project file with [engine] cluster = \"ballista://127.0.0.1:50050\" has its integers computed there: docs/how-to/remote-backends.md.\n\nExamples:\n  scumble cluster scheduler\n  scumble cluster executor --threads 4"
-)]
+#[command(after_help = "A project file names the cluster: [engine] cluster = \"ballista://127.0.0.1:50050\".\n\n\
+                  Examples:\n  \
+                  scumble setup cluster scheduler\n  \
+                  scumble setup cluster executor --threads 4")]
 pub struct ClusterArguments {
     #[command(subcommand)]
     node: ClusterCommand,
@@ -24,7 +25,7 @@ enum ClusterCommand {
 }
 
 #[derive(Args)]
-#[command(after_help = "Example:\n  scumble cluster scheduler --listen 127.0.0.1:50050")]
+#[command(after_help = "Example:\n  scumble setup cluster scheduler --listen 127.0.0.1:50050")]
 struct SchedulerArguments {
     /// Where to listen; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:50050", value_name = "ADDRESS")]
@@ -38,7 +39,7 @@ struct SchedulerArguments {
 }
 
 #[derive(Args)]
-#[command(after_help = "Example:\n  scumble cluster executor --scheduler 127.0.0.1:50050 --threads 4")]
+#[command(after_help = "Example:\n  scumble setup cluster executor --scheduler 127.0.0.1:50050 --threads 4")]
 struct ExecutorArguments {
     /// Where the scheduler listens
     #[arg(long, default_value = "127.0.0.1:50050", value_name = "HOST:PORT")]

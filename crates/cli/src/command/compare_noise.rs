@@ -15,6 +15,7 @@ use std::path::PathBuf;
 
 /// What to compare.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble lab compare-noise --cells 1e6 --epsilon 1 --delta 1e-9")]
 pub struct CompareNoiseArguments {
     /// How many cells the histogram has
     #[arg(long, default_value = "1e6", value_parser = whole_number)]

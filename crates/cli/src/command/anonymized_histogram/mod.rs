@@ -14,6 +14,7 @@ use scumble::quantity::Epsilon;
 
 /// The subcommands.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble lab anonymized-histogram release counts.csv --epsilon 1")]
 pub struct AnonymizedHistogramArguments {
     #[command(subcommand)]
     what: AnonymizedHistogramCommand,
@@ -23,15 +24,19 @@ pub struct AnonymizedHistogramArguments {
 enum AnonymizedHistogramCommand {
     /// Releases the anonymized histogram of a file of counts, with its statistics
     #[command(allow_negative_numbers = true)]
+    #[command(after_help = "Example:\n  scumble lab anonymized-histogram release counts.csv --epsilon 1")]
     Release(release::HistogramReleaseArguments),
     /// Releases the degree sequence of a graph, private for each edge
     #[command(allow_negative_numbers = true)]
+    #[command(after_help = "Example:\n  scumble lab anonymized-histogram degrees edges.txt --epsilon 1")]
     Degrees(release::DegreeArguments),
     /// Says beforehand what error to expect, and what nobody can beat
     #[command(allow_negative_numbers = true)]
+    #[command(after_help = "Example:\n  scumble lab anonymized-histogram plan --elements 1e6 --epsilon 1")]
     Plan(plan::HistogramPlanArguments),
     /// Writes a generated histogram as a table of counts
     #[command(allow_negative_numbers = true)]
+    #[command(after_help = "Example:\n  scumble lab anonymized-histogram generate zipf --elements 1000 > counts.csv")]
     Generate(GenerateArguments),
 }
 

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// What was published, in one document or in CSV files.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble lab attack membership means.json")]
 pub struct MembershipArguments {
     /// A JSON document with "published", "population", "persons" and "false_positive"; - reads standard input
     #[arg(required_unless_present = "published", conflicts_with = "published")]

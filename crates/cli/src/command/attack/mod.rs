@@ -22,6 +22,7 @@ mod trace;
 /// Which attack.
 #[derive(Args)]
 #[command(arg_required_else_help = true)]
+#[command(after_help = "Example:\n  scumble lab attack reconstruct --queries queries.csv --answers answers.csv")]
 pub struct AttackArguments {
     #[command(subcommand)]
     what: AttackCommand,
@@ -33,6 +34,8 @@ enum AttackCommand {
     #[command(allow_negative_numbers = true)]
     Reconstruct(reconstruct::ReconstructArguments),
     /// Whose row is in a published word or in published means: the codes of Boneh and Shaw, and of Tardos
+    #[command(after_help = "Example:\n  \
+                      echo '{\"users\": 3, \"beta\": 0.05}' | scumble lab attack trace -  # how long a code must be")]
     Trace(AttackDocumentArguments),
     /// Whether a person is in the table behind published means
     Membership(membership::MembershipArguments),

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 /// What `budget` takes.
 #[derive(Args)]
-#[command(after_help = "Example, after person = { epsilon = 2.0 } was written into [budget] of scumble.toml:\n  \
-                  scumble budget raise scumble.toml --because \"the second wave doubles the sample\"")]
+#[command(after_help = "Change [budget] in the project file first.\n\n\
+                  Example:\n  \
+                  scumble budget raise --because \"the second wave doubles the sample\"")]
 pub struct BudgetArguments {
     #[command(subcommand)]
     action: BudgetCommand,
@@ -28,7 +29,7 @@ enum BudgetCommand {
 
 /// What `show` takes.
 #[derive(Args)]
-#[command(after_help = "Example:\n  scumble budget show scumble.toml")]
+#[command(after_help = "Example:\n  scumble budget show")]
 struct BudgetShowArguments {
     #[command(flatten)]
     project: ProjectArguments,
@@ -39,9 +40,10 @@ struct BudgetShowArguments {
 
 /// What `raise` and `lower` take.
 #[derive(Args)]
-#[command(
-    after_help = "Example, after [budget] of scumble.toml was changed:\n  scumble budget raise scumble.toml --because \"the second wave doubles the sample\"\n  scumble budget lower scumble.toml --because \"the third wave is not published\""
-)]
+#[command(after_help = "Change [budget] in the project file first.\n\n\
+                  Examples:\n  \
+                  scumble budget raise --because \"the second wave doubles the sample\"\n  \
+                  scumble budget lower --because \"the third wave is not published\"")]
 struct BudgetChangeArguments {
     #[command(flatten)]
     project: ProjectArguments,

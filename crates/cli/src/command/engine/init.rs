@@ -9,9 +9,10 @@ use std::path::PathBuf;
 
 /// What `init` takes.
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  scumble init visits.csv --owner person_id    each person may have several rows\n  scumble init people.csv --no-owner           each row is one person\n  scumble init people.csv --no-owner --separator ';' --encoding latin1"
-)]
+#[command(after_help = "Examples:\n  \
+                  scumble init visits.csv --owner person_id  # several rows of each person\n  \
+                  scumble init people.csv --no-owner         # each row is one person\n  \
+                  scumble init old.csv --no-owner --separator ';' --encoding latin1")]
 pub struct InitArguments {
     /// The table: a .csv or .parquet file, or a folder of them
     table: PathBuf,

@@ -13,9 +13,10 @@ use std::path::PathBuf;
 /// What `integers` takes.
 #[derive(Args)]
 #[command(
-    after_help = "Nothing is run and nothing is charged. The statements hold the secret that chooses rows, and what they give is exact: neither is \
-                  private. The same job is printed until it is released.\n\nExample:\n  scumble integers \"by clinic\" --dialect duckdb > job.sql\n  \
-                  scumble release --only \"by clinic\" --integers results/"
+    after_help = "Runs nothing and charges nothing. The job holds the secret that chooses rows, and its results are\n\
+                  exact: keep both private. `scumble release --only \"by clinic\" --integers FOLDER` takes the results.\n\n\
+                  Example:\n  \
+                  scumble setup integers \"by clinic\" --dialect duckdb > job.sql"
 )]
 pub struct IntegersArguments {
     /// The release

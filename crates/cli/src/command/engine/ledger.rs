@@ -18,9 +18,10 @@ use std::path::PathBuf;
 
 /// What `ledger` takes.
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  scumble ledger show                         what has been given away, and what is left\n  scumble ledger show --attributes age,sex    about both together\n  scumble ledger anchor --to anchors          a line to keep elsewhere\n  scumble ledger verify --anchors anchors"
-)]
+#[command(after_help = "Examples:\n  \
+                  scumble ledger show\n  \
+                  scumble ledger anchor --to anchors  # a line to keep elsewhere\n  \
+                  scumble ledger verify --anchors anchors")]
 pub struct LedgerCommandArguments {
     #[command(subcommand)]
     action: Option<LedgerCommand>,
@@ -44,9 +45,9 @@ enum LedgerCommand {
 
 /// What `show` takes.
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  scumble ledger show\n  scumble ledger show --attributes age,sex --group 4    about both together, and about households of four"
-)]
+#[command(after_help = "Examples:\n  \
+                  scumble ledger show\n  \
+                  scumble ledger show --attributes age,sex --group 4  # both together; households of four")]
 struct LedgerShowArguments {
     #[command(flatten)]
     project: ProjectArguments,
@@ -66,9 +67,8 @@ struct LedgerShowArguments {
 
 /// What `verify` takes.
 #[derive(Args)]
-#[command(
-    after_help = "Example:\n  scumble ledger verify --anchors anchors    a ledger that was reset does not hold them"
-)]
+#[command(after_help = "Example:\n  \
+                  scumble ledger verify --anchors anchors  # a ledger that was reset does not hold them")]
 struct LedgerVerifyArguments {
     #[command(flatten)]
     project: ProjectArguments,
@@ -85,7 +85,7 @@ struct LedgerVerifyArguments {
 
 /// What `anchor` takes.
 #[derive(Args)]
-#[command(after_help = "Example:\n  scumble ledger anchor --to anchors    keep that file elsewhere")]
+#[command(after_help = "Example:\n  scumble ledger anchor --to anchors  # keep that file elsewhere")]
 struct LedgerAnchorArguments {
     #[command(flatten)]
     project: ProjectArguments,

@@ -8,9 +8,10 @@ use std::path::PathBuf;
 
 /// What `lookup` takes.
 #[derive(Args)]
-#[command(
-    after_help = "Reads what is published, and nothing else: it costs nothing, however often.\n\nExamples:\n  scumble lookup habits \"smoker AND NOT insured\"\n  scumble lookup habits \"smoker AND age < 65\" --json"
-)]
+#[command(after_help = "Reads what is published, and nothing else.\n\n\
+                  Examples:\n  \
+                  scumble lookup habits \"smoker AND NOT insured\"\n  \
+                  scumble lookup habits \"smoker AND age < 65\" --json")]
 pub struct LookupArguments {
     /// The name of the release
     name: String,

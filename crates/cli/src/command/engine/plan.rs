@@ -24,9 +24,11 @@ use std::path::{Path, PathBuf};
 
 /// What `plan` takes.
 #[derive(Args)]
-#[command(
-    after_help = "Status 3 if it does not fit the budget together.\n\nExamples:\n  scumble plan                a line for each release\n  scumble plan --details      every scope, every error, what nobody could beat\n  scumble plan --suggest-bounds \"by clinic\" --cost epsilon=0.1"
-)]
+#[command(after_help = "The exit status is 3 if the releases do not fit the budget together.\n\n\
+                  Examples:\n  \
+                  scumble plan            # a line for each release\n  \
+                  scumble plan --details  # every scope, every error, limits, weaker attackers\n  \
+                  scumble plan --suggest-bounds \"by clinic\" --cost epsilon=0.1")]
 pub struct PlanArguments {
     #[command(flatten)]
     project: ProjectArguments,

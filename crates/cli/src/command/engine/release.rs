@@ -14,9 +14,11 @@ use std::path::{Path, PathBuf};
 
 /// What `release` takes.
 #[derive(Args)]
-#[command(
-    after_help = "What is published with the same declaration is kept and not paid for again.\n\nExamples:\n  scumble release                          everything that is not published yet\n  scumble release --only \"by sex\"\n  scumble release --again \"by sex\"          pays for new numbers\n  scumble release --only \"by sex\" --integers results/   of integers that another engine has computed"
-)]
+#[command(after_help = "What is published with the same declaration is kept and not charged again.\n\n\
+                  Examples:\n  \
+                  scumble release                      # everything that is not published yet\n  \
+                  scumble release --only \"by clinic\"\n  \
+                  scumble release --again \"by clinic\"  # charges for new numbers")]
 pub struct ReleaseArguments {
     #[command(flatten)]
     project: ProjectArguments,

@@ -16,6 +16,9 @@ use std::path::{Path, PathBuf};
 
 /// The subcommands.
 #[derive(Args)]
+#[command(after_help = "Examples:\n  \
+                  scumble local report apple --alphabet fruits.txt --epsilon 1 > report.txt\n  \
+                  scumble local collect reports.txt --alphabet fruits.txt --epsilon 1")]
 pub struct LocalArguments {
     #[command(subcommand)]
     what: LocalCommand,

@@ -19,6 +19,7 @@ use summary::RunningMoments;
     subcommand_value_name = "DISTRIBUTION",
     subcommand_help_heading = "Distributions"
 )]
+#[command(after_help = "Example:\n  scumble lab noise discrete-gaussian --sigma 10 --count 5")]
 pub struct NoiseArguments {
     #[command(subcommand)]
     distribution: Distribution,

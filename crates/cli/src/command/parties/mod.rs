@@ -20,7 +20,13 @@ use std::time::Duration;
 /// The subcommands.
 #[derive(Args)]
 #[command(
-    after_help = "Everybody makes a key, and all keys go into one plan that everybody has. Then each server runs serve, and each party runs send.\n\nExamples:\n  scumble parties key hospital-a.key\n  scumble parties plan flu.toml\n  scumble parties serve flu.toml --key north.key --ledger north.ledger\n  scumble parties send flu.toml --key hospital-a.key --counts counts.csv"
+    after_help = "Everybody makes a key. All keys go into one plan that everybody has. Then each server runs serve,\n\
+                  and each party runs send.\n\n\
+                  Examples:\n  \
+                  scumble parties key hospital-a.key\n  \
+                  scumble parties plan flu.toml\n  \
+                  scumble parties serve flu.toml --key north.key --ledger north.ledger\n  \
+                  scumble parties send flu.toml --key hospital-a.key --counts counts.csv"
 )]
 pub struct PartiesArguments {
     #[command(subcommand)]

@@ -10,6 +10,7 @@ use std::path::Path;
 
 /// The subcommands.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble lab reproduce separation")]
 pub struct ReproduceArguments {
     #[command(subcommand)]
     what: ReproduceCommand,
@@ -18,11 +19,14 @@ pub struct ReproduceArguments {
 #[derive(Subcommand)]
 enum ReproduceCommand {
     /// What a guarantee per attribute saves against one per person as attributes grow
+    #[command(after_help = "Example:\n  scumble lab reproduce separation --out .")]
     Separation(separation::ReproduceSeparationArguments),
     /// The error of anonymized histograms on generated data, beside naive layouts and the lower bound
     #[command(allow_negative_numbers = true)]
+    #[command(after_help = "Example:\n  scumble lab reproduce anonymized-histogram --epsilon 1 --elements 1e4,1e5")]
     AnonymizedHistogram(anonymized_histogram::ReproduceHistogramArguments),
     /// The curves of the guide to attackers who know less, as pictures
+    #[command(after_help = "Example:\n  scumble lab reproduce attackers --out .")]
     Attackers(attackers::ReproduceAttackersArguments),
 }
 

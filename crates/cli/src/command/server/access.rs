@@ -9,9 +9,11 @@ use serde_json::{Value, json};
 
 /// What `access` takes.
 #[derive(Args)]
-#[command(
-    after_help = "Tokens are shown once; what is kept of them stands beside the ledger. A running server sees changes at once.\n\nExamples:\n  scumble access add ada --role analyst\n  scumble access list\n  scumble access revoke ada"
-)]
+#[command(after_help = "A token is shown once. A running server sees changes at once.\n\n\
+                  Examples:\n  \
+                  scumble setup access add ada --role analyst\n  \
+                  scumble setup access list\n  \
+                  scumble setup access revoke ada")]
 pub struct AccessArguments {
     #[command(subcommand)]
     action: AccessCommand,
@@ -29,6 +31,7 @@ enum AccessCommand {
 
 /// What `add` takes.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble setup access add ada --role analyst")]
 struct AccessAddArguments {
     /// Their name: a-z, 0-9, '.', '_' and '-'
     name: String,
@@ -41,6 +44,7 @@ struct AccessAddArguments {
 
 /// What `list` takes.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble setup access list")]
 struct AccessListArguments {
     #[command(flatten)]
     project: AccessProjectArguments,
@@ -48,6 +52,7 @@ struct AccessListArguments {
 
 /// What `revoke` takes.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble setup access revoke ada")]
 struct AccessRevokeArguments {
     /// Their name
     name: String,

@@ -13,7 +13,12 @@ use std::time::Duration;
 /// What `serve` takes.
 #[derive(Args)]
 #[command(
-    after_help = "The link that it prints makes whoever opens it first a curator, once. SIGTERM ends what has begun and stops; a second one stops at once.\n\nExamples:\n  scumble serve scumble-demo/scumble.toml\n  scumble serve --postgres 127.0.0.1:5433\n  scumble serve --listen 0.0.0.0:8443 --tls-certificate server.pem --tls-key server.key --host stats.example.org"
+    after_help = "The link that it prints makes the first person who opens it a curator, once. SIGTERM ends what has\n\
+                  begun and stops; a second one stops at once.\n\n\
+                  Examples:\n  \
+                  scumble serve\n  \
+                  scumble serve --postgres 127.0.0.1:5433\n  \
+                  scumble serve --listen 0.0.0.0:8443 --host stats.example.org --tls-certificate a.pem --tls-key a.key"
 )]
 pub struct ServeArguments {
     #[command(flatten)]
