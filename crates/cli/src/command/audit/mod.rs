@@ -25,7 +25,7 @@ mod release;
     allow_negative_numbers = true
 )]
 #[command(after_help = "Examples:\n  \
-                  scumble lab audit scumble.toml --release \"by clinic\" --outputs 200\n  \
+                  scumble lab audit scumble.toml --release \"by clinic\"\n  \
                   scumble lab audit outputs with.txt without.txt --epsilon 1")]
 pub struct AuditArguments {
     #[command(flatten)]
