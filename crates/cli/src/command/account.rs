@@ -1,4 +1,4 @@
-//! `scumble account`: what a list of events costs.
+//! `scumble lab account`: what a list of events costs.
 
 use crate::failure::Failure;
 use crate::input;

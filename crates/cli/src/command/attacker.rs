@@ -1,4 +1,4 @@
-//! `scumble attacker`.
+//! `scumble lab attacker`.
 
 use crate::failure::Failure;
 use crate::output::print;

@@ -1,4 +1,4 @@
-//! `scumble calibrate`: the least noise for a target.
+//! `scumble lab calibrate`: the least noise for a target.
 
 use crate::command::account;
 use crate::failure::Failure;

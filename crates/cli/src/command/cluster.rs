@@ -1,4 +1,4 @@
-//! `scumble cluster`: a scheduler and executors of Apache Ballista, for those who have none.
+//! `scumble setup cluster`: a scheduler and executors of Apache Ballista, for those who have none.
 
 use crate::failure::Failure;
 use clap::{Args, Subcommand};

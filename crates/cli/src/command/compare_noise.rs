@@ -1,4 +1,4 @@
-//! `scumble compare-noise`: which noise for a histogram, at equal privacy.
+//! `scumble lab compare-noise`: which noise for a histogram, at equal privacy.
 
 use crate::failure::Failure;
 use crate::output::print;

@@ -1,4 +1,4 @@
-//! `scumble anonymized-histogram`: how often values occur, without the values.
+//! `scumble lab anonymized-histogram`: how often values occur, without the values.
 
 mod input;
 mod plan;

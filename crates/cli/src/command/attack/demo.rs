@@ -1,4 +1,4 @@
-//! `scumble attack demo`: why exact counts give everything away, and what noise does about it, as one page.
+//! `scumble lab attack demo`: why exact counts give everything away, and what noise does about it, as one page.
 
 use crate::failure::Failure;
 use crate::interrupted::ScratchFolder;

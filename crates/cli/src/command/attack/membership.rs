@@ -1,4 +1,4 @@
-//! `scumble attack membership`.
+//! `scumble lab attack membership`.
 
 use super::published::{bits_of, numbers_of};
 use super::trace::finite;

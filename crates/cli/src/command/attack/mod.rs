@@ -1,4 +1,4 @@
-//! `scumble attack`: what somebody can do with published numbers alone. No private table is read here.
+//! `scumble lab attack`: what somebody can do with published numbers alone. No private table is read here.
 
 use super::audit::outputs::something_published;
 use crate::failure::Failure;

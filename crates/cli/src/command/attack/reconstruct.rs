@@ -1,4 +1,4 @@
-//! `scumble attack reconstruct`.
+//! `scumble lab attack reconstruct`.
 
 use super::published::{PublishedQueries, PublishedQueriesArguments, column};
 use super::{Findings, judge};

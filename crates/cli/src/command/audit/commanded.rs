@@ -1,4 +1,4 @@
-//! `scumble audit --command`: any mechanism that a command runs.
+//! `scumble lab audit --command`: any mechanism that a command runs.
 
 use super::AuditAnswer;
 use super::outputs::AuditClaimArguments;

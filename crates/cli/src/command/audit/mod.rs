@@ -1,4 +1,4 @@
-//! `scumble audit`: what outputs prove against a claim.
+//! `scumble lab audit`: what outputs prove against a claim.
 
 use crate::failure::Failure;
 use crate::input;

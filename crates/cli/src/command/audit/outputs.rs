@@ -1,4 +1,4 @@
-//! `scumble audit outputs`.
+//! `scumble lab audit outputs`.
 
 use super::{claim, confidence, line, verdict};
 use crate::failure::Failure;

@@ -1,4 +1,5 @@
-//! `scumble audit FILE --release NAME`: a release of ours, from SQL to noise, on made-up tables that differ in one owner.
+//! `scumble lab audit FILE --release NAME`: a release of ours, from SQL to noise, on made-up tables that differ in one
+//! owner.
 //!
 //! The tables are made from the declarations alone; no row of the project's own is read, and its ledger is not touched. For each scope a few pairs
 //! of neighbours are tried in a short run, and the pair that looks worst is audited with new runs, so that having looked costs no confidence.

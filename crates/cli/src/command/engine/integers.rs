@@ -1,4 +1,4 @@
-//! `scumble integers`: the exact integers of a release as SQL for another engine, where the rows are.
+//! `scumble setup integers`: the exact integers of a release as SQL for another engine, where the rows are.
 
 use super::runner;
 use crate::failure::Failure;

@@ -28,7 +28,7 @@ pub struct ReleaseArguments {
     /// Pay for new numbers of a release that was published before (may be given several times)
     #[arg(long, value_name = "NAME")]
     again: Vec<String>,
-    /// Take the integers of the one release that --only names from the files of this folder, as the statements of `scumble integers` gave them elsewhere
+    /// Take integers from this folder: results of `scumble setup integers` for the release of --only
     #[arg(long, value_name = "FOLDER", requires = "only")]
     integers: Option<PathBuf>,
     /// The folder for the outputs, instead of `out` beside the project file

@@ -1,4 +1,4 @@
-//! `scumble limits`: what nobody can beat.
+//! `scumble lab limits`: what nobody can beat.
 
 use crate::failure::Failure;
 use crate::input;

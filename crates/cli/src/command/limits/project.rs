@@ -1,4 +1,4 @@
-//! `scumble limits FILE`: what nobody can beat, beside each release of a project.
+//! `scumble lab limits FILE`: what nobody can beat, beside each release of a project.
 
 use crate::failure::Failure;
 use crate::output::print;

@@ -1,4 +1,4 @@
-//! `scumble noise DISTRIBUTION`: exact draws, one per line, or a summary of them.
+//! `scumble lab noise DISTRIBUTION`: exact draws, one per line, or a summary of them.
 
 mod distribution;
 mod summary;

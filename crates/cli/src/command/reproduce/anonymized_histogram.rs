@@ -1,4 +1,4 @@
-//! `scumble reproduce anonymized-histogram`: measured errors on generated histograms.
+//! `scumble lab reproduce anonymized-histogram`: measured errors on generated histograms.
 
 use crate::command::anonymized_histogram::{generated_elements, layout, named, write_svg};
 use crate::failure::Failure;

@@ -1,4 +1,4 @@
-//! `scumble reproduce`: the tables and pictures of the guides, measured and drawn again. Made-up data only, no budget.
+//! `scumble lab reproduce`: the tables and pictures of the guides, measured and drawn again, on made-up data.
 
 mod anonymized_histogram;
 mod attackers;

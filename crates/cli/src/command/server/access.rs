@@ -1,4 +1,4 @@
-//! `scumble access`: who may ask the server of a project.
+//! `scumble setup access`: who may ask the server of a project.
 
 use crate::command::engine::{ProjectArguments, located, table};
 use crate::failure::Failure;

@@ -1,6 +1,7 @@
 //! docs/reference/commands.md is what the help says: daily commands in full, all others in a line.
 
 use super::tree::{Help, help};
+use crate::support::{printed, scumble};
 use std::fs;
 
 const INTRODUCTION: &str = "# Commands
@@ -51,6 +52,7 @@ fn page() -> String {
 fn the_page_of_commands_is_what_the_help_says() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/commands.md");
     let page = page();
+    assert_eq!(printed(scumble(&["help", "release"])), help("release").text);
     if std::env::var_os("SCUMBLE_UPDATE").is_some() {
         fs::write(path, &page).unwrap();
     }
