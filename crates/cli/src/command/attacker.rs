@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 #[command(after_help = "Example:\n  scumble lab attacker election.toml")]
 pub struct AttackerArguments {
-    /// The question, TOML or JSON: sections population, attacker, uncertainty, release, noise, query; `-` reads standard input
+    /// The scenario, as TOML or JSON (docs/explanation/attackers.md); - reads standard input
     file: PathBuf,
     /// Prints the verdict as JSON
     #[arg(long)]

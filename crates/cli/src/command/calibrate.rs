@@ -18,8 +18,7 @@ use std::path::PathBuf;
                   echo '{\"events\": [{\"mechanism\": \"laplace\", \"sensitivity\": 1}], \"epsilon\": 1, \"delta\": 0}' > e.json\n  \
                   scumble lab calibrate e.json")]
 pub struct CalibrateArguments {
-    /// A JSON document with one event whose noise parameter (or sampling rate) is missing, "epsilon" and "delta"; - reads
-    /// standard input
+    /// A JSON document with one event without its noise, "epsilon" and "delta"; - reads standard input
     file: PathBuf,
     /// Print JSON instead of text
     #[arg(long)]

@@ -18,9 +18,9 @@ pub struct ClusterArguments {
 
 #[derive(Subcommand)]
 enum ClusterCommand {
-    /// Gives work to executors, and is who programs speak to
+    /// Runs the scheduler, which gives work to executors
     Scheduler(SchedulerArguments),
-    /// Works on files that it sees; start one for each machine
+    /// Runs an executor, which works on files that it sees; start one on each machine
     Executor(ExecutorArguments),
 }
 
@@ -30,7 +30,7 @@ struct SchedulerArguments {
     /// Where to listen; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:50050", value_name = "ADDRESS")]
     listen: SocketAddr,
-    /// Listen beyond this machine: whoever reaches it may run anything with its rights, for Ballista asks nobody for a password
+    /// Listen beyond this machine, without a password: anyone who reaches it can run anything
     #[arg(long)]
     insecure_network: bool,
     /// Print the address as JSON
@@ -44,13 +44,13 @@ struct ExecutorArguments {
     /// Where the scheduler listens
     #[arg(long, default_value = "127.0.0.1:50050", value_name = "HOST:PORT")]
     scheduler: String,
-    /// Where to listen for others that fetch results; port 0 takes a free one
+    /// Where others fetch results; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS")]
     listen: SocketAddr,
-    /// How many parts of a statement it works on at once; all processors, if nothing is said
+    /// How many parts of a statement it works on at once [default: all processors]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// The folder in which a new one is made for rows on their way from one step to the next
+    /// The folder in which it makes a new one for rows between steps
     #[arg(long, value_name = "FOLDER")]
     work_folder: Option<PathBuf>,
     /// Listen beyond this machine: whoever reaches it may run anything with its rights, for Ballista asks nobody for a password

@@ -20,7 +20,7 @@ pub struct CompareNoiseArguments {
     /// How many cells the histogram has
     #[arg(long, default_value = "1e6", value_parser = whole_number)]
     cells: u64,
-    /// How many of the cells hold anybody at most (all unless given): a stability histogram leaves the others at 0
+    /// The most cells that are not empty [default: all]
     #[arg(long, value_parser = whole_number)]
     occupied: Option<u64>,
     /// How many such histograms meet the target together
@@ -41,7 +41,7 @@ pub struct CompareNoiseArguments {
     /// The target ω, with --rho
     #[arg(long, requires = "rho")]
     omega: Option<Omega>,
-    /// Who is protected: presence (an owner comes or goes) or person (an owner is replaced)
+    /// presence (an owner is added or removed) or person (an owner is replaced)
     #[arg(long, default_value = "presence", value_parser = scope)]
     scope: Scope,
     /// Prints JSON

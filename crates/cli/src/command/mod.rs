@@ -98,7 +98,7 @@ pub enum LabCommand {
     Limits(limits::LimitsArguments),
     /// Releases how often values occur, without the values, from a file of counts
     AnonymizedHistogram(anonymized_histogram::AnonymizedHistogramArguments),
-    /// Measures the tables and draws the pictures of the documentation again, on made-up data
+    /// Measures the tables and draws the pictures of the documentation again, on invented data
     Reproduce(reproduce::ReproduceArguments),
 }
 

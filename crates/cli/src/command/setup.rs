@@ -19,7 +19,7 @@ pub struct CompletionArguments {
 #[derive(Args)]
 #[command(after_help = "Example:\n  scumble setup manual --out .")]
 pub struct ManualArguments {
-    /// Write one page for each command here (a directory that exists) instead of printing that of the program
+    /// Write one page for each command into this directory
     #[arg(long, value_name = "DIRECTORY")]
     out: Option<PathBuf>,
 }

@@ -28,7 +28,7 @@ pub struct MembershipArguments {
     /// A line for each person, 0 or 1 for each mean
     #[arg(long, value_name = "CSV", requires = "published")]
     persons: Option<PathBuf>,
-    /// How often somebody who is not in the table may be accused
+    /// How often a person who is not in the table may be accused
     #[arg(long, value_name = "P", requires = "published")]
     false_positive: Option<f64>,
     /// A line for each of some people who are not in the table: says how many of them are accused

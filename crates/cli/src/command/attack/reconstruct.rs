@@ -18,7 +18,7 @@ use std::path::PathBuf;
 pub struct ReconstructArguments {
     #[command(flatten)]
     source: PublishedQueriesArguments,
-    /// A CSV file with the secret column, 0 or 1 per line: says how much was recovered
+    /// A CSV file with the secret column, 0 or 1 per line: prints how much was recovered
     #[arg(long, value_name = "CSV")]
     truth: Option<PathBuf>,
     /// exhaustive, linear, min-max or least-squares [default: by the number of people]

@@ -19,11 +19,11 @@ pub struct BudgetArguments {
 
 #[derive(Subcommand)]
 enum BudgetCommand {
-    /// The budgets so far: when each came into force, and why
+    /// Shows all budgets: when each came into force, and why
     Show(BudgetShowArguments),
-    /// Writes the project file's budget into the ledger, where it allows more than before
+    /// Puts the project file's budget into force if it allows more than before
     Raise(BudgetChangeArguments),
-    /// Writes the project file's budget into the ledger, where it allows nobody more than before
+    /// Puts the project file's budget into force if it allows no more than before
     Lower(BudgetChangeArguments),
 }
 
@@ -47,7 +47,7 @@ struct BudgetShowArguments {
 struct BudgetChangeArguments {
     #[command(flatten)]
     project: ProjectArguments,
-    /// The reason, for whoever reads the ledger
+    /// The reason, which the ledger keeps
     #[arg(long, value_name = "REASON")]
     because: String,
     /// Print JSON

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 pub struct IntegersArguments {
     /// The release
     name: String,
-    /// The engine that will run it: postgres, duckdb, datafusion, spark or bigquery
+    /// The engine that will run it
     #[arg(long, value_name = "ENGINE", value_parser = ["postgres", "duckdb", "datafusion", "spark", "bigquery"])]
     dialect: String,
     /// The project file

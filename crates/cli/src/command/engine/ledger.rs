@@ -33,13 +33,13 @@ pub struct LedgerCommandArguments {
 /// What to do with the ledger; `show` if nothing is said.
 #[derive(Subcommand)]
 enum LedgerCommand {
-    /// What has been spent and what is left, in every scope
+    /// Shows what was spent and what is left, in every scope
     Show(LedgerShowArguments),
     /// Checks that no entry was edited, removed or moved
     Verify(LedgerVerifyArguments),
-    /// All entries with their hashes, as JSON
+    /// Prints all entries with their hashes, as JSON
     Export(LedgerExportArguments),
-    /// The head in one line, to be published or kept elsewhere: a ledger that was reset, cut or replaced does not hold it any more
+    /// Prints the head in one line to keep elsewhere: a ledger that was reset or cut does not hold it
     Anchor(LedgerAnchorArguments),
 }
 
@@ -54,10 +54,10 @@ struct LedgerShowArguments {
     /// The delta at which epsilon is shown, instead of the budget's
     #[arg(long, value_name = "DELTA")]
     delta: Option<Delta>,
-    /// Also tell about these attributes together (a,b; may be given several times)
+    /// Also show these attributes together: a,b (may be given several times)
     #[arg(long, value_name = "NAMES")]
     attributes: Vec<String>,
-    /// Also tell about groups of this many owners at once
+    /// Also show groups of this many owners
     #[arg(long, value_name = "OWNERS")]
     group: Option<NonZeroU32>,
     /// Print JSON

@@ -25,7 +25,7 @@ pub struct ReleaseArguments {
     /// Only the release of this name (may be given several times)
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Pay for new numbers of a release that was published before (may be given several times)
+    /// Charge for new numbers of a published release (may be given several times)
     #[arg(long, value_name = "NAME")]
     again: Vec<String>,
     /// Take integers from this folder: results of `scumble setup integers` for the release of --only

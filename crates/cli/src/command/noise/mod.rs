@@ -31,7 +31,7 @@ pub struct DrawArguments {
     /// How many draws
     #[arg(long, default_value = "1", value_parser = count, allow_hyphen_values = true)]
     count: u64,
-    /// Print one JSON object (count, mean, variance, min, max, seconds, samples_per_second) instead of the draws
+    /// Print one JSON object with mean, variance, least, largest and speed
     #[arg(long)]
     summary: bool,
     /// Print the draws as one JSON list

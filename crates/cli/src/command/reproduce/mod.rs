@@ -18,14 +18,14 @@ pub struct ReproduceArguments {
 
 #[derive(Subcommand)]
 enum ReproduceCommand {
-    /// What a guarantee per attribute saves against one per person as attributes grow
+    /// Measures what a guarantee per attribute saves against one per person
     #[command(after_help = "Example:\n  scumble lab reproduce separation --out .")]
     Separation(separation::ReproduceSeparationArguments),
-    /// The error of anonymized histograms on generated data, beside naive layouts and the lower bound
+    /// Measures the error of anonymized histograms, beside naive layouts and the lower bound
     #[command(allow_negative_numbers = true)]
     #[command(after_help = "Example:\n  scumble lab reproduce anonymized-histogram --epsilon 1 --elements 1e4,1e5")]
     AnonymizedHistogram(anonymized_histogram::ReproduceHistogramArguments),
-    /// The curves of the guide to attackers who know less, as pictures
+    /// Draws the pictures of the page on attackers
     #[command(after_help = "Example:\n  scumble lab reproduce attackers --out .")]
     Attackers(attackers::ReproduceAttackersArguments),
 }

@@ -21,11 +21,11 @@ pub struct AccessArguments {
 
 #[derive(Subcommand)]
 enum AccessCommand {
-    /// Gives somebody access, and prints their token
+    /// Gives access to a name, and prints the token
     Add(AccessAddArguments),
-    /// Everybody who has or had access
+    /// Lists all names that have or had access
     List(AccessListArguments),
-    /// Takes somebody's access away
+    /// Ends the access of a name
     Revoke(AccessRevokeArguments),
 }
 
@@ -33,9 +33,9 @@ enum AccessCommand {
 #[derive(Args)]
 #[command(after_help = "Example:\n  scumble setup access add ada --role analyst")]
 struct AccessAddArguments {
-    /// Their name: a-z, 0-9, '.', '_' and '-'
+    /// The name: a-z, 0-9, '.', '_' and '-'
     name: String,
-    /// curator (everything), analyst (plans, asks, sees what they asked) or viewer (published answers and the report)
+    /// curator (everything), analyst (plan and query) or viewer (published answers)
     #[arg(long, default_value = "analyst", value_parser = role)]
     role: Role,
     #[command(flatten)]
@@ -54,7 +54,7 @@ struct AccessListArguments {
 #[derive(Args)]
 #[command(after_help = "Example:\n  scumble setup access revoke ada")]
 struct AccessRevokeArguments {
-    /// Their name
+    /// The name
     name: String,
     #[command(flatten)]
     project: AccessProjectArguments,
