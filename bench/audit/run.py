@@ -1,4 +1,4 @@
-"""What `scumble audit outputs` proves against mechanisms as they are installed from PyPI, each with its own claim.
+"""What `scumble lab audit outputs` proves against mechanisms as they are installed from PyPI, each with its own claim.
 
 Each mechanism is run many times on a pair of neighbours. Real outputs are audited twice: rounded to multiples of 2^-20 (does the law fit
 the claim?) and with all their digits (do the low bits tell the tables apart?). Rounding is post-processing: a true claim holds for both.

@@ -246,7 +246,7 @@ def outside(folder, engine, source, statements):
 
 def jobs(source, folder, engines=("duckdb", "datafusion")):
     """The integers of one job from several engines: they must be equal, and are given back to the program."""
-    head("`scumble integers`: the job on other engines", "the first")
+    head("`scumble setup integers`: the job on other engines", "the first")
     base, results = None, {}
     for engine in engines:
         statements = job(folder / "job", source, engine)

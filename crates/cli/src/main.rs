@@ -5,6 +5,7 @@ mod failure;
 mod help;
 mod input;
 mod interrupted;
+mod moved;
 mod output;
 mod progress;
 
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(name = "scumble", version, arg_required_else_help = true, allow_negative_numbers = true)]
 struct Program {
-    /// Tell nothing on the way, and print nothing but answers and errors
+    /// Print answers and errors only
     #[arg(long, global = true)]
     quiet: bool,
     #[command(subcommand)]
@@ -26,7 +27,9 @@ fn main() -> ExitCode {
     interrupted::outlive_long_files();
     #[cfg(feature = "cluster")]
     scumble_cluster::install();
-    let program = help::program().try_get_matches().and_then(|matches| Program::from_arg_matches(&matches));
+    let program = help::program();
+    let arguments = moved::in_place(std::env::args_os().collect(), &program);
+    let program = program.try_get_matches_from(arguments).and_then(|matches| Program::from_arg_matches(&matches));
     let program = match program {
         Ok(program) => program,
         Err(error) => return failure::usage(&error),

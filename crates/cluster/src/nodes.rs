@@ -94,7 +94,10 @@ pub fn executor(options: &ExecutorOptions, tell: impl FnOnce(SocketAddr)) -> Res
     tell(address);
     runtime()?.block_on(start_executor_process(Arc::new(config))).map_err(|error| match error {
         BallistaError::GrpcConnectionError(_) => {
-            format!("there is no scheduler at {}:{}: start one (scumble cluster scheduler)", options.host, options.port)
+            format!(
+                "there is no scheduler at {}:{}: start one (scumble setup cluster scheduler)",
+                options.host, options.port
+            )
         }
         error => format!("the executor on {address} ends: {error}"),
     })

@@ -182,7 +182,7 @@ impl Finding {
         }
     }
 
-    /// As JSON: what `scumble attacker --json` prints, and the words.
+    /// As JSON: what `scumble lab attacker --json` prints, and the words.
     pub fn json(&self) -> Value {
         let mut shown = match self {
             Self::Learned(learned) => {

@@ -22,7 +22,7 @@ pub fn event(document: &str) -> PyResult<String> {
     Ok(read()?)
 }
 
-/// What events cost: the document of `scumble account`, and its answer.
+/// What events cost: the document of `scumble lab account`, and its answer.
 #[pyfunction]
 pub fn account(py: Python<'_>, document: String) -> PyResult<String> {
     computed(py, move || {
@@ -65,7 +65,7 @@ pub fn curve(py: Python<'_>, document: String, epsilons: Vec<f64>) -> PyResult<V
     })
 }
 
-/// The event completed so that it costs no more than the target: the document of `scumble calibrate`, and its answer.
+/// The event completed so that it costs at most the target: the document of `scumble lab calibrate`, and its answer.
 #[pyfunction]
 pub fn calibrate(py: Python<'_>, document: String) -> PyResult<String> {
     computed(py, move || {
@@ -85,7 +85,7 @@ fn value(number: f64) -> Value {
     if number.is_finite() { json!(number) } else { Value::Null }
 }
 
-/// What attackers with partial knowledge learn: the document of `scumble attacker`, and its verdict.
+/// What attackers with partial knowledge learn: the document of `scumble lab attacker`, and its verdict.
 #[pyfunction]
 pub fn attacker(py: Python<'_>, document: String) -> PyResult<String> {
     computed(py, move || {
@@ -104,7 +104,7 @@ fn claimed(document: &str) -> Result<Claim> {
     })
 }
 
-/// What outputs on two neighbouring tables prove: one output on each line, as `scumble audit outputs` reads them.
+/// What outputs on two neighbouring tables prove: one output on each line, as `scumble lab audit outputs` reads them.
 #[pyfunction]
 #[pyo3(signature = (table, neighbour, claim, delta, beta))]
 pub fn audit_outputs(

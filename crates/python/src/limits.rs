@@ -1,4 +1,4 @@
-//! What nobody can beat: the documents of `scumble limits`.
+//! What nobody can beat: the documents of `scumble lab limits`.
 
 use crate::failure::Failure;
 use crate::work::computed;

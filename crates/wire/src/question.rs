@@ -1,4 +1,4 @@
-//! The documents of `scumble account` and `scumble calibrate`.
+//! The documents of `scumble lab account` and `scumble lab calibrate`.
 
 use crate::event::{event_at, event_with, events_at, missing_parameters};
 use crate::place::LocatedValue;
@@ -78,7 +78,7 @@ fn agree(event: &Event, at: &LocatedValue<'_>) -> WireResult<()> {
     }
 }
 
-/// The document of `scumble account`.
+/// The document of `scumble lab account`.
 ///
 /// ```
 /// let document = scumble_wire::parse(r#"{"events": [{"mechanism": "pure", "epsilon": 0.1}], "delta": 1e-5}"#)?;
@@ -170,7 +170,7 @@ fn covered(events: &[Event], scope: &Scope, at: &LocatedValue<'_>) -> WireResult
     }
 }
 
-/// The document of `scumble calibrate`: one event with one parameter missing, and a full target.
+/// The document of `scumble lab calibrate`: one event with one parameter missing, and a full target.
 ///
 /// `"free": "times"` asks for the most repetitions, `"free": "rate"` (or a sampling without a rate) for the largest sample.
 pub fn calibration_from_json(document: &Value) -> WireResult<Calibration> {

@@ -1,4 +1,4 @@
-//! `scumble account`: what a list of events costs.
+//! `scumble lab account`: what a list of events costs.
 
 use crate::failure::Failure;
 use crate::input;
@@ -17,6 +17,9 @@ use std::path::PathBuf;
 
 /// What to account for, and how to show it.
 #[derive(Args)]
+#[command(after_help = "Examples:\n  \
+                  echo '{\"events\": [{\"mechanism\": \"pure\", \"epsilon\": 0.1, \"times\": 20}], \"delta\": 1e-6}' > e.json\n  \
+                  scumble lab account e.json")]
 pub struct AccountArguments {
     /// A JSON document with "events" and "delta" (or "epsilon"); - reads standard input
     file: PathBuf,

@@ -1,4 +1,4 @@
-//! `scumble attacker`.
+//! `scumble lab attacker`.
 
 use crate::failure::Failure;
 use crate::output::print;
@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 
 /// What an attacker who knows only part of the records learns from a release.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble lab attacker election.toml")]
 pub struct AttackerArguments {
-    /// The question, TOML or JSON: sections population, attacker, uncertainty, release, noise, query; `-` reads standard input
+    /// The scenario, as TOML or JSON (docs/explanation/attackers.md); - reads standard input
     file: PathBuf,
     /// Prints the verdict as JSON
     #[arg(long)]

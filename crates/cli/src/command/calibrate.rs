@@ -1,4 +1,4 @@
-//! `scumble calibrate`: the least noise for a target.
+//! `scumble lab calibrate`: the least noise for a target.
 
 use crate::command::account;
 use crate::failure::Failure;
@@ -14,9 +14,11 @@ use std::path::PathBuf;
 
 /// What to calibrate, and how to show it.
 #[derive(Args)]
+#[command(after_help = "Examples:\n  \
+                  echo '{\"events\": [{\"mechanism\": \"laplace\", \"sensitivity\": 1}], \"epsilon\": 1, \"delta\": 0}' > e.json\n  \
+                  scumble lab calibrate e.json")]
 pub struct CalibrateArguments {
-    /// A JSON document with one event whose noise parameter (or sampling rate) is missing, "epsilon" and "delta"; - reads
-    /// standard input
+    /// A JSON document with one event without its noise, "epsilon" and "delta"; - reads standard input
     file: PathBuf,
     /// Print JSON instead of text
     #[arg(long)]

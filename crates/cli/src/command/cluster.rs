@@ -1,4 +1,4 @@
-//! `scumble cluster`: a scheduler and executors of Apache Ballista, for those who have none.
+//! `scumble setup cluster`: a scheduler and executors of Apache Ballista, for those who have none.
 
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
@@ -7,9 +7,10 @@ use std::path::PathBuf;
 
 /// What `cluster` takes.
 #[derive(Args)]
-#[command(
-    after_help = "A project file with [engine] cluster = \"ballista://127.0.0.1:50050\" has its integers computed there: docs/how-to/remote-backends.md.\n\nExamples:\n  scumble cluster scheduler\n  scumble cluster executor --threads 4"
-)]
+#[command(after_help = "A project file names the cluster: [engine] cluster = \"ballista://127.0.0.1:50050\".\n\n\
+                  Examples:\n  \
+                  scumble setup cluster scheduler\n  \
+                  scumble setup cluster executor --threads 4")]
 pub struct ClusterArguments {
     #[command(subcommand)]
     node: ClusterCommand,
@@ -17,19 +18,19 @@ pub struct ClusterArguments {
 
 #[derive(Subcommand)]
 enum ClusterCommand {
-    /// Gives work to executors, and is who programs speak to
+    /// Runs the scheduler, which gives work to executors
     Scheduler(SchedulerArguments),
-    /// Works on files that it sees; start one for each machine
+    /// Runs an executor, which works on files that it sees; start one on each machine
     Executor(ExecutorArguments),
 }
 
 #[derive(Args)]
-#[command(after_help = "Example:\n  scumble cluster scheduler --listen 127.0.0.1:50050")]
+#[command(after_help = "Example:\n  scumble setup cluster scheduler --listen 127.0.0.1:50050")]
 struct SchedulerArguments {
     /// Where to listen; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:50050", value_name = "ADDRESS")]
     listen: SocketAddr,
-    /// Listen beyond this machine: whoever reaches it may run anything with its rights, for Ballista asks nobody for a password
+    /// Listen beyond this machine, without a password: anyone who reaches it can run anything
     #[arg(long)]
     insecure_network: bool,
     /// Print the address as JSON
@@ -38,18 +39,18 @@ struct SchedulerArguments {
 }
 
 #[derive(Args)]
-#[command(after_help = "Example:\n  scumble cluster executor --scheduler 127.0.0.1:50050 --threads 4")]
+#[command(after_help = "Example:\n  scumble setup cluster executor --scheduler 127.0.0.1:50050 --threads 4")]
 struct ExecutorArguments {
     /// Where the scheduler listens
     #[arg(long, default_value = "127.0.0.1:50050", value_name = "HOST:PORT")]
     scheduler: String,
-    /// Where to listen for others that fetch results; port 0 takes a free one
+    /// Where others fetch results; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS")]
     listen: SocketAddr,
-    /// How many parts of a statement it works on at once; all processors, if nothing is said
+    /// How many parts of a statement it works on at once [default: all processors]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// The folder in which a new one is made for rows on their way from one step to the next
+    /// The folder in which it makes a new one for rows between steps
     #[arg(long, value_name = "FOLDER")]
     work_folder: Option<PathBuf>,
     /// Listen beyond this machine: whoever reaches it may run anything with its rights, for Ballista asks nobody for a password

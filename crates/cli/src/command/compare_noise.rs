@@ -1,4 +1,4 @@
-//! `scumble compare-noise`: which noise for a histogram, at equal privacy.
+//! `scumble lab compare-noise`: which noise for a histogram, at equal privacy.
 
 use crate::failure::Failure;
 use crate::output::print;
@@ -15,11 +15,12 @@ use std::path::PathBuf;
 
 /// What to compare.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble lab compare-noise --cells 1e6 --epsilon 1 --delta 1e-9")]
 pub struct CompareNoiseArguments {
     /// How many cells the histogram has
     #[arg(long, default_value = "1e6", value_parser = whole_number)]
     cells: u64,
-    /// How many of the cells hold anybody at most (all unless given): a stability histogram leaves the others at 0
+    /// The most cells that are not empty [default: all]
     #[arg(long, value_parser = whole_number)]
     occupied: Option<u64>,
     /// How many such histograms meet the target together
@@ -40,7 +41,7 @@ pub struct CompareNoiseArguments {
     /// The target ω, with --rho
     #[arg(long, requires = "rho")]
     omega: Option<Omega>,
-    /// Who is protected: presence (an owner comes or goes) or person (an owner is replaced)
+    /// presence (an owner is added or removed) or person (an owner is replaced)
     #[arg(long, default_value = "presence", value_parser = scope)]
     scope: Scope,
     /// Prints JSON

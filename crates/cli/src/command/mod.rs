@@ -25,126 +25,141 @@ mod setup;
 #[derive(Subcommand)]
 pub enum Command {
     #[command(flatten)]
-    Publish(PublishCommand),
+    Daily(DailyCommand),
     #[command(flatten)]
-    Understand(UnderstandCommand),
-    /// Measures and draws again what the guides say about the papers, on made-up data
-    Reproduce(reproduce::ReproduceArguments),
-    #[command(flatten)]
+    Further(FurtherCommand),
+    /// Computes costs, limits and noise; attacks and audits releases
+    #[command(subcommand, after_help = "Example:\n  scumble lab noise discrete-laplace --scale 2 --count 5")]
+    Lab(LabCommand),
+    /// Gives access, prepares other engines, writes completions and manual
+    #[command(subcommand, after_help = "Example:\n  scumble setup completions bash > scumble.bash")]
     Setup(SetupCommand),
 }
 
 /// From a table to published numbers.
 #[derive(Subcommand)]
-pub enum PublishCommand {
-    /// Makes up a population, releases statistics about it and leaves a report
-    Demo(engine::demo::DemoArguments),
-    /// Writes a first project file from a table's column names, and who its owner is
+pub enum DailyCommand {
+    /// Writes a first project file from the columns of a table
     Init(engine::init::InitArguments),
-    /// Whether the files of a project's tables fit their declaration; for whoever holds the files
+    /// Checks that the files of all tables fit their declarations
     Check(engine::check::CheckArguments),
-    /// What each release would cost in every scope, and the error to expect; touches no data, unless asked to choose bounds
+    /// Predicts cost and error of each release; reads no row, except for --suggest-bounds
     Plan(engine::plan::PlanArguments),
-    /// Publishes what is not published yet: charges the ledger, writes outputs and report
+    /// Publishes what is not published yet: charges the ledger, writes answers and report
     Release(engine::release::ReleaseArguments),
-    /// The exact integers of a release as SQL for another engine, where the rows are; `release --integers` takes them back
-    Integers(engine::integers::IntegersArguments),
-    /// What has been spent, by release, in every scope; verifies and exports the ledger
-    Ledger(engine::ledger::LedgerCommandArguments),
-    /// The budgets that the ledger has held; raises or lowers one, with a reason that stays
-    Budget(engine::budget::BudgetArguments),
-    /// One ad-hoc SQL release through the same path as those of the project file
+    /// Lists what is published, or prints the answers of one release; costs nothing
+    Show(engine::show::ShowArguments),
+    /// Publishes the answer to one SQL query, like a release of the project file
     Query(engine::query::QueryArguments),
-    /// Asks an interactive release, one question after the other; a round is charged when it opens
-    Ask(engine::ask::AskArguments),
-    /// How many owners satisfy a conjunction, from a published release of kind conjunctions; costs nothing
-    Lookup(engine::lookup::LookupArguments),
-    /// Serves the project to many, within its budget: an HTTP interface and pages
+    /// Shows what was spent and what is left in every scope; verifies and exports the ledger
+    Ledger(engine::ledger::LedgerCommandArguments),
+    /// Shows the budgets of the ledger; raises or lowers the budget, with a recorded reason
+    Budget(engine::budget::BudgetArguments),
+    /// Serves the project to analysts, within its budget: pages, HTTP, PostgreSQL's protocol
     Serve(server::serve::ServeArguments),
-    /// Who may ask the server: adds somebody, lists all, revokes a token
-    Access(server::access::AccessArguments),
-    /// A scheduler and executors of Apache Ballista, for tables on files that several machines see
-    Cluster(cluster::ClusterArguments),
+    /// Makes up a population, publishes statistics about it and writes a report
+    Demo(engine::demo::DemoArguments),
+}
+
+/// Releases of single kinds, and those without one trusted curator.
+#[derive(Subcommand)]
+pub enum FurtherCommand {
     /// Lists the kinds of releases and their fields
     Kinds(engine::kinds::KindsArguments),
-    /// How often values occur, without the values: from a file of counts, without a project
-    AnonymizedHistogram(anonymized_histogram::AnonymizedHistogramArguments),
-    /// Where nobody is trusted: owners randomize a report each, and many reports say how many hold what
+    /// Asks a release of kind interactive; a round is charged when it opens
+    Ask(engine::ask::AskArguments),
+    /// Counts owners by a published release of kind conjunctions; costs nothing
+    Lookup(engine::lookup::LookupArguments),
+    /// Randomizes reports on devices of owners, and estimates from many of them
     Local(local::LocalArguments),
-    /// Where no server is trusted alone: holders of counts publish their sums, and nobody sees anybody's numbers
+    /// Publishes the sum of several holders' counts; no server sees the counts of one
     Parties(parties::PartiesArguments),
 }
 
-/// What something costs, to whom, and with how much noise.
+/// What something costs, to whom, with how much noise; and research.
 #[derive(Subcommand)]
-pub enum UnderstandCommand {
-    /// What a list of events costs: ε at a δ, or δ at an ε, with certified bounds
+pub enum LabCommand {
+    /// Computes what a list of events costs: ε at a δ, or δ at an ε, with certified bounds
     Account(account::AccountArguments),
-    /// The least noise, the largest sample or the most repetitions for a target
+    /// Finds the least noise, the largest sample or the most repetitions for a target
     Calibrate(calibrate::CalibrateArguments),
-    /// Which noise for a histogram: every kind at equal privacy, and the error of each
+    /// Compares all noises for a histogram at equal privacy
     #[command(allow_negative_numbers = true)]
     CompareNoise(compare_noise::CompareNoiseArguments),
     /// Draws exact noise: one integer per line, or a summary
     Noise(noise::NoiseArguments),
-    /// What an attacker who knows only part of the records learns from a count, a histogram or a suppressed table
+    /// Computes what an attacker who knows only some records learns
     Attacker(attacker::AttackerArguments),
-    /// What published numbers alone give away: reconstruction, tracing, membership; and a demonstration
+    /// Attacks published numbers: reconstruction, tracing, membership; a demonstration
     Attack(attack::AttackArguments),
-    /// What outputs prove against a claim: lower bounds of ε for any mechanism
+    /// Tests a privacy claim by outputs: lower bounds of ε for any mechanism
     Audit(audit::AuditArguments),
-    /// What nobody can beat: limits with the theorem that each rests on
+    /// Prints limits that no mechanism can beat, each with its theorem
     Limits(limits::LimitsArguments),
+    /// Releases how often values occur, without the values, from a file of counts
+    AnonymizedHistogram(anonymized_histogram::AnonymizedHistogramArguments),
+    /// Measures the tables and draws the pictures of the documentation again, on invented data
+    Reproduce(reproduce::ReproduceArguments),
 }
 
-/// What belongs to the installation of the program.
+/// What is done once: for other people, other engines and the shell.
 #[derive(Subcommand)]
 pub enum SetupCommand {
+    /// Says who may ask the server: adds a name, lists all, revokes a token
+    Access(server::access::AccessArguments),
+    /// Prints a release as SQL for another engine; `release --integers` takes the results back
+    Integers(engine::integers::IntegersArguments),
+    /// Runs a scheduler and executors of Apache Ballista, for files that several machines see
+    Cluster(cluster::ClusterArguments),
     /// Prints the completions of a shell, for its startup file or completion folder
     Completions(setup::CompletionArguments),
     /// Prints the manual page, or writes one for each command
-    Man(setup::ManArguments),
+    #[command(alias = "man")]
+    Manual(setup::ManualArguments),
 }
 
 impl Command {
     /// Runs the command.
     pub fn run(self, quiet: bool) -> Result<(), Failure> {
         match self {
-            Self::Publish(command) => command.run(quiet),
-            Self::Understand(command) => command.run(quiet),
-            Self::Reproduce(arguments) => reproduce::run(&arguments, quiet),
-            Self::Setup(SetupCommand::Completions(arguments)) => setup::completions(&arguments),
-            Self::Setup(SetupCommand::Man(arguments)) => setup::man(&arguments),
+            Self::Daily(command) => command.run(quiet),
+            Self::Further(command) => command.run(quiet),
+            Self::Lab(command) => command.run(quiet),
+            Self::Setup(command) => command.run(quiet),
         }
     }
 }
 
-impl PublishCommand {
+impl DailyCommand {
     fn run(self, quiet: bool) -> Result<(), Failure> {
         match self {
-            Self::Demo(arguments) => engine::demo::run(&arguments, quiet),
             Self::Init(arguments) => engine::init::run(&arguments, quiet),
             Self::Check(arguments) => engine::check::run(&arguments),
             Self::Plan(arguments) => engine::plan::run(&arguments, quiet),
             Self::Release(arguments) => engine::release::run(&arguments, quiet),
+            Self::Show(arguments) => engine::show::run(&arguments),
             Self::Query(arguments) => engine::query::run(&arguments, quiet),
-            Self::Ask(arguments) => engine::ask::run(&arguments, quiet),
-            Self::Integers(arguments) => engine::integers::run(&arguments),
             Self::Ledger(arguments) => engine::ledger::run(&arguments),
             Self::Budget(arguments) => engine::budget::run(&arguments, quiet),
-            Self::Lookup(arguments) => engine::lookup::run(&arguments),
             Self::Serve(arguments) => server::serve::run(&arguments, quiet),
-            Self::Access(arguments) => server::access::run(&arguments, quiet),
-            Self::Cluster(arguments) => cluster::run(&arguments, quiet),
+            Self::Demo(arguments) => engine::demo::run(&arguments, quiet),
+        }
+    }
+}
+
+impl FurtherCommand {
+    fn run(self, quiet: bool) -> Result<(), Failure> {
+        match self {
             Self::Kinds(arguments) => engine::kinds::run(&arguments),
-            Self::AnonymizedHistogram(arguments) => anonymized_histogram::run(&arguments),
+            Self::Ask(arguments) => engine::ask::run(&arguments, quiet),
+            Self::Lookup(arguments) => engine::lookup::run(&arguments),
             Self::Local(arguments) => local::run(&arguments),
             Self::Parties(arguments) => parties::run(&arguments, quiet),
         }
     }
 }
 
-impl UnderstandCommand {
+impl LabCommand {
     fn run(self, quiet: bool) -> Result<(), Failure> {
         match self {
             Self::Account(arguments) => account::run(&arguments),
@@ -155,6 +170,20 @@ impl UnderstandCommand {
             Self::Attack(arguments) => attack::run(&arguments),
             Self::Audit(arguments) => audit::run(&arguments, quiet),
             Self::Limits(arguments) => limits::run(&arguments),
+            Self::AnonymizedHistogram(arguments) => anonymized_histogram::run(&arguments),
+            Self::Reproduce(arguments) => reproduce::run(&arguments, quiet),
+        }
+    }
+}
+
+impl SetupCommand {
+    fn run(self, quiet: bool) -> Result<(), Failure> {
+        match self {
+            Self::Access(arguments) => server::access::run(&arguments, quiet),
+            Self::Integers(arguments) => engine::integers::run(&arguments),
+            Self::Cluster(arguments) => cluster::run(&arguments, quiet),
+            Self::Completions(arguments) => setup::completions(&arguments),
+            Self::Manual(arguments) => setup::manual(&arguments),
         }
     }
 }

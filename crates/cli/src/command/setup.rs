@@ -1,4 +1,4 @@
-//! `scumble completions` and `scumble man`: what an installation adds, written from the commands themselves.
+//! `scumble setup completions` and `scumble setup manual`: what an installation adds, written from the commands themselves.
 
 use crate::failure::Failure;
 use crate::help;
@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 /// Which shell.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble setup completions bash > scumble.bash")]
 pub struct CompletionArguments {
     /// The shell
     shell: Shell,
@@ -16,8 +17,9 @@ pub struct CompletionArguments {
 
 /// Where the manual goes.
 #[derive(Args)]
-pub struct ManArguments {
-    /// Write one page for each command here (a directory that exists) instead of printing that of the program
+#[command(after_help = "Example:\n  scumble setup manual --out .")]
+pub struct ManualArguments {
+    /// Write one page for each command into this directory
     #[arg(long, value_name = "DIRECTORY")]
     out: Option<PathBuf>,
 }
@@ -31,7 +33,7 @@ pub fn completions(arguments: &CompletionArguments) -> Result<(), Failure> {
 }
 
 /// Prints the page of the program, or writes the pages of all commands.
-pub fn man(arguments: &ManArguments) -> Result<(), Failure> {
+pub fn manual(arguments: &ManualArguments) -> Result<(), Failure> {
     if let Some(folder) = &arguments.out {
         return clap_mangen::generate_to(help::program(), folder)
             .map_err(|error| Failure::Input(format!("the manual cannot be written to {}: {error}", folder.display())));

@@ -355,7 +355,7 @@ fn what_is_wrong_with_a_cluster_is_said_before_anything_is_charged() {
     let scheduler = Node::scheduler();
     let idle = format!("{}timeout = 3\n", engine(&scheduler.address));
     folder.write("scumble.toml", &format!("{idle}{VISITS}"));
-    refused(&folder.run(&release), 1, "has no executor that takes work: start one (scumble cluster executor)");
+    refused(&folder.run(&release), 1, "has no executor that takes work: start one (scumble setup cluster executor)");
     // No executor where no scheduler is.
     let lost = folder.run(&["cluster", "executor", "--scheduler", "127.0.0.1:1"]);
     assert!(String::from_utf8_lossy(&lost.stderr).contains("there is no scheduler at 127.0.0.1:1"), "{lost:?}");

@@ -65,7 +65,7 @@ pub struct Touch {
 }
 
 impl Moves {
-    /// The same move in every scope: the caller has fixed what neighbours are (as `scumble account` does).
+    /// The same move in every scope: the caller has fixed what neighbours are (as `scumble lab account` does).
     ///
     /// ```
     /// use scumble::event::{Moves, Shift};

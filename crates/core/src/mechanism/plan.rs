@@ -1,6 +1,6 @@
 //! Which noise for a histogram: every kind calibrated to the same privacy, and the error that each would have.
 //!
-//! A plan touches no data. The comparison behind `scumble compare-noise` and `docs/explanation/noise.md`.
+//! A plan touches no data. The comparison behind `scumble lab compare-noise` and `docs/explanation/noise.md`.
 
 use super::additive::{Noise, edge_mass_upper};
 use super::histogram::{Histogram, one_cell_per_owner};

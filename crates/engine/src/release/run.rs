@@ -285,7 +285,7 @@ impl<'a> Runner<'a> {
         Ok((outcomes?, ledger.head()?))
     }
 
-    /// Runs one release on integers that another engine has computed (`scumble integers`), from the files of a folder.
+    /// Runs one release on integers that another engine has computed (`scumble setup integers`), from files of a folder.
     ///
     /// # Guarantee
     /// As for [`Runner::release`], except that no row is read: what is wrong with the files is said before the charge, and their one-time number is charged at

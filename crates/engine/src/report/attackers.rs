@@ -26,7 +26,7 @@ pub(super) struct AttackerFinding {
 /// The same as JSON.
 #[derive(Serialize)]
 pub(super) struct AttackerDocument<'a> {
-    /// What `scumble attacker` prints.
+    /// What `scumble lab attacker` prints.
     #[serde(flatten)]
     answer: Value,
     release: &'a str,

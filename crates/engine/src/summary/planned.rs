@@ -81,7 +81,7 @@ pub struct ReleaseForecast {
     pub notes: Vec<String>,
     /// About how many bytes it takes.
     pub memory_bytes: u64,
-    /// What the project's attacker would learn, as `scumble attacker` prints it.
+    /// What the project's attacker would learn, as `scumble lab attacker` prints it.
     pub attacker: Option<Value>,
     /// What the numbers are about, where not all rows count.
     pub estimates: Option<Estimates>,

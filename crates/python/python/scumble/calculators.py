@@ -121,7 +121,7 @@ def attacker(
     knowledge: Mapping[str, Any] | None = None,
     noise: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What an attacker who knows only part of the records learns, under declared assumptions: the sections of ``scumble attacker``
+    """What an attacker who knows only part of the records learns, under declared assumptions: the sections of ``scumble lab attacker``
     (``knowledge`` is its section ``attacker``), and its verdict. It stands beside the guarantee without assumptions and never takes its place."""
     sections = {
         "release": release, "uncertainty": uncertainty, "query": query, "population": population, "attacker": knowledge, "noise": noise,

@@ -98,7 +98,7 @@ pub fn add(ledger: &Path, name: &str, role: Role) -> Result<String> {
         let people = &mut access.people;
         if people.iter().any(|known| known.name == name && known.revoked.is_none()) {
             return Err(Error::input(format!(
-                "'{name}' has access already: give another name, or 'scumble access revoke {name}' first"
+                "'{name}' has access already: give another name, or 'scumble setup access revoke {name}' first"
             )));
         }
         people.retain(|known| known.name != name);

@@ -90,7 +90,7 @@ pub(super) async fn login<'a, S: AsyncRead + AsyncWrite + Unpin>(
     let given = |wanted: &str| parameters.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
     let refused = |code, sentence: &str| ConnectionError::Nonsense(SqlError::fatal(code, sentence));
     let name = given("user").filter(|name| !name.is_empty() && name.len() <= 63);
-    let name = name.ok_or_else(|| refused(code::LOGIN, "the user is the name that 'scumble access add' was given"))?;
+    let name = name.ok_or_else(|| refused(code::LOGIN, "the user is a name from 'scumble setup access add'"))?;
     if given("replication").is_some_and(|wish| !["off", "false", "no", "0"].contains(&wish)) {
         return Err(refused(code::UNSUPPORTED, "nothing is replicated here"));
     }
@@ -99,7 +99,7 @@ pub(super) async fn login<'a, S: AsyncRead + AsyncWrite + Unpin>(
     let Some(stored_key) = proved(line, challenge, is_somebody).await? else {
         service.failed(from).await;
         let sentence = format!(
-            "password authentication failed for user \"{name}\": the password is the token that 'scumble access add {name}' printed"
+            "password authentication failed for user \"{name}\": give the token of 'scumble setup access add {name}'"
         );
         return Err(refused(code::PASSWORD, &sentence));
     };

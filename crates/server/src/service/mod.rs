@@ -158,7 +158,7 @@ impl Service {
         self.slow.failed(from).await;
         Refusal::new(
             RefusalKind::Token,
-            "nobody has this token, or it was revoked: ask the curator for one (scumble access add NAME)",
+            "nobody has this token, or it was revoked: ask the curator for one (scumble setup access add NAME)",
         )
     }
 

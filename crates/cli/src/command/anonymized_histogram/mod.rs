@@ -1,4 +1,4 @@
-//! `scumble anonymized-histogram`: how often values occur, without the values.
+//! `scumble lab anonymized-histogram`: how often values occur, without the values.
 
 mod input;
 mod plan;
@@ -14,6 +14,7 @@ use scumble::quantity::Epsilon;
 
 /// The subcommands.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble lab anonymized-histogram release counts.csv --epsilon 1")]
 pub struct AnonymizedHistogramArguments {
     #[command(subcommand)]
     what: AnonymizedHistogramCommand,
@@ -23,15 +24,19 @@ pub struct AnonymizedHistogramArguments {
 enum AnonymizedHistogramCommand {
     /// Releases the anonymized histogram of a file of counts, with its statistics
     #[command(allow_negative_numbers = true)]
+    #[command(after_help = "Example:\n  scumble lab anonymized-histogram release counts.csv --epsilon 1")]
     Release(release::HistogramReleaseArguments),
     /// Releases the degree sequence of a graph, private for each edge
     #[command(allow_negative_numbers = true)]
+    #[command(after_help = "Example:\n  scumble lab anonymized-histogram degrees edges.txt --epsilon 1")]
     Degrees(release::DegreeArguments),
-    /// Says beforehand what error to expect, and what nobody can beat
+    /// Predicts the error, beside the limit that no mechanism can beat
     #[command(allow_negative_numbers = true)]
+    #[command(after_help = "Example:\n  scumble lab anonymized-histogram plan --elements 1e6 --epsilon 1")]
     Plan(plan::HistogramPlanArguments),
     /// Writes a generated histogram as a table of counts
     #[command(allow_negative_numbers = true)]
+    #[command(after_help = "Example:\n  scumble lab anonymized-histogram generate zipf --elements 1000 > counts.csv")]
     Generate(GenerateArguments),
 }
 
@@ -48,13 +53,13 @@ pub fn run(arguments: &AnonymizedHistogramArguments) -> Result<(), Failure> {
 /// What the mechanism needs to know, shared by the subcommands that run it.
 #[derive(Args)]
 struct MechanismArguments {
-    /// What an owner's presence may cost
+    /// The ε of an owner's presence
     #[arg(long)]
     epsilon: Epsilon,
-    /// The most elements there can be, a public number not computed from the data; without it the number is estimated privately
+    /// The most elements there can be, from public knowledge [default: a private estimate]
     #[arg(long, value_name = "ELEMENTS", value_parser = whole_number)]
     at_most: Option<u64>,
-    /// The layout: automatic, rows-and-columns, strips, rows-and-strips, rows-only or columns-only
+    /// automatic, rows-and-columns, strips, rows-and-strips, rows-only or columns-only
     #[arg(long, default_value = "automatic", value_parser = layout)]
     layout: LayoutChoice,
 }

@@ -1,4 +1,4 @@
-//! `scumble anonymized-histogram plan`: what it will cost, what error to expect, what nobody can beat.
+//! `scumble lab anonymized-histogram plan`: what it will cost, what error to expect, what nobody can beat.
 
 use super::{MechanismArguments, whole_number};
 use crate::failure::Failure;
@@ -100,7 +100,8 @@ pub fn run(arguments: &HistogramPlanArguments) -> Result<(), Failure> {
         &format!("Nobody can promise less than {} for every histogram of {elements} elements{printed}.\n", shown(best));
     if let Some(factor) = factor {
         text += &format!(
-            "The proven error is {factor:.1} times that; measured errors are 2 to 3 times (scumble reproduce anonymized-histogram).\n"
+            "The proven error is {factor:.1} times that; measured errors are 2 to 3 times \
+             (scumble lab reproduce anonymized-histogram).\n"
         );
     }
     print(&text)

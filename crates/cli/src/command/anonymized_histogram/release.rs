@@ -1,4 +1,4 @@
-//! `scumble anonymized-histogram release` and `… degrees`.
+//! `scumble lab anonymized-histogram release` and `… degrees`.
 
 use super::{MechanismArguments, as_csv, input, write_svg};
 use crate::failure::Failure;

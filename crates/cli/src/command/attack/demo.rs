@@ -1,4 +1,4 @@
-//! `scumble attack demo`: why exact counts give everything away, and what noise does about it, as one page.
+//! `scumble lab attack demo`: why exact counts give everything away, and what noise does about it, as one page.
 
 use crate::failure::Failure;
 use crate::interrupted::ScratchFolder;
@@ -17,6 +17,7 @@ use std::path::PathBuf;
 
 /// Where to leave the page.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble lab attack demo --out hospital.html")]
 pub struct AttackDemoArguments {
     /// The page to write
     #[arg(long, default_value = "scumble-attack.html", value_name = "FILE")]

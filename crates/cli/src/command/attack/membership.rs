@@ -1,4 +1,4 @@
-//! `scumble attack membership`.
+//! `scumble lab attack membership`.
 
 use super::published::{bits_of, numbers_of};
 use super::trace::finite;
@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// What was published, in one document or in CSV files.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble lab attack membership means.json")]
 pub struct MembershipArguments {
     /// A JSON document with "published", "population", "persons" and "false_positive"; - reads standard input
     #[arg(required_unless_present = "published", conflicts_with = "published")]
@@ -27,7 +28,7 @@ pub struct MembershipArguments {
     /// A line for each person, 0 or 1 for each mean
     #[arg(long, value_name = "CSV", requires = "published")]
     persons: Option<PathBuf>,
-    /// How often somebody who is not in the table may be accused
+    /// How often a person who is not in the table may be accused
     #[arg(long, value_name = "P", requires = "published")]
     false_positive: Option<f64>,
     /// A line for each of some people who are not in the table: says how many of them are accused

@@ -1,4 +1,4 @@
-//! `scumble attack`: what somebody can do with published numbers alone. No private table is read here.
+//! `scumble lab attack`: what somebody can do with published numbers alone. No private table is read here.
 
 use super::audit::outputs::something_published;
 use crate::failure::Failure;
@@ -22,6 +22,7 @@ mod trace;
 /// Which attack.
 #[derive(Args)]
 #[command(arg_required_else_help = true)]
+#[command(after_help = "Example:\n  scumble lab attack reconstruct --queries queries.csv --answers answers.csv")]
 pub struct AttackArguments {
     #[command(subcommand)]
     what: AttackCommand,
@@ -29,14 +30,16 @@ pub struct AttackArguments {
 
 #[derive(Subcommand)]
 enum AttackCommand {
-    /// A secret column from published counts: every column, one of two linear programmes, or least squares
+    /// Reconstructs a secret column from published counts
     #[command(allow_negative_numbers = true)]
     Reconstruct(reconstruct::ReconstructArguments),
-    /// Whose row is in a published word or in published means: the codes of Boneh and Shaw, and of Tardos
+    /// Finds whose row is in a published word or in published means, by codes
+    #[command(after_help = "Example:\n  \
+                      echo '{\"users\": 3, \"beta\": 0.05}' | scumble lab attack trace -  # how long a code must be")]
     Trace(AttackDocumentArguments),
-    /// Whether a person is in the table behind published means
+    /// Tests whether a person is in the table behind published means
     Membership(membership::MembershipArguments),
-    /// Reconstructs a made-up hospital's secret column from exact counts, then fails on private ones; leaves a page with pictures
+    /// Attacks exact and private counts of an invented hospital; writes a page with pictures
     Demo(demo::AttackDemoArguments),
 }
 
@@ -52,7 +55,7 @@ struct AttackDocumentArguments {
 /// What an answer is judged by, and how it is printed.
 #[derive(Args)]
 struct AttackScoringArguments {
-    /// A CSV file with 1 for each of those who were there and 0 for the others: says how many are told apart
+    /// A CSV file with 1 for each person who was there, else 0: prints how many are found
     #[arg(long, value_name = "CSV")]
     truth: Option<PathBuf>,
     /// The ε that the numbers were published with, for the ceiling

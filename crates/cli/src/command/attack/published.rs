@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 /// Where it stands.
 #[derive(Args)]
 pub struct PublishedQueriesArguments {
-    /// A JSON document with "queries" (rows of 0 and 1, or masks with "n") or "members" (lists of people, with "n"), and "answers", perhaps "truth"; - reads standard input
+    /// A JSON document with "queries" or "members", and "answers"; - reads standard input
     #[arg(required_unless_present_any = ["queries", "members", "frame"], conflicts_with_all = ["queries", "members", "frame", "answers"])]
     file: Option<PathBuf>,
     /// A CSV file instead: a line for each query, 0 or 1 for each person
     #[arg(long, value_name = "CSV", requires = "answers", conflicts_with_all = ["members", "frame"])]
     queries: Option<PathBuf>,
-    /// A file instead: a line for each query, the numbers of the people whom it counts (from 0, separated by commas; nobody on an empty line)
+    /// A file instead: a line for each query, the numbers of the people it counts, from 0: 0,2,5
     #[arg(long, value_name = "FILE", requires = "answers", requires = "people", conflicts_with = "frame")]
     members: Option<PathBuf>,
     /// How many people there are, for --members
@@ -29,7 +29,7 @@ pub struct PublishedQueriesArguments {
     /// A public CSV file with a line of names and a row for each person, for --where
     #[arg(long, value_name = "CSV", requires = "answers", requires = "predicates")]
     frame: Option<PathBuf>,
-    /// A file with a line for each query: the predicate in SQL over the frame's columns, such as age >= 65 AND sex = 'f'
+    /// A file with a line for each query: an SQL condition, such as age >= 65 AND sex = 'f'
     #[arg(long = "where", id = "predicates", value_name = "FILE", requires = "frame")]
     predicates: Option<PathBuf>,
     /// A CSV file with one published number per line, for each query

@@ -1,4 +1,4 @@
-//! `scumble attack reconstruct`.
+//! `scumble lab attack reconstruct`.
 
 use super::published::{PublishedQueries, PublishedQueriesArguments, column};
 use super::{Findings, judge};
@@ -14,14 +14,15 @@ use std::path::PathBuf;
 
 /// What was published, and how to attack it.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble lab attack reconstruct --queries queries.csv --answers answers.csv")]
 pub struct ReconstructArguments {
     #[command(flatten)]
     source: PublishedQueriesArguments,
-    /// A CSV file with the secret column, 0 or 1 per line: says how much was recovered
+    /// A CSV file with the secret column, 0 or 1 per line: prints how much was recovered
     #[arg(long, value_name = "CSV")]
     truth: Option<PathBuf>,
-    /// How to look for the column (every column up to 20 people, the linear programme up to 3000, otherwise least squares)
-    #[arg(long, value_enum)]
+    /// exhaustive, linear, min-max or least-squares [default: by the number of people]
+    #[arg(long, value_enum, hide_possible_values = true)]
     method: Option<ReconstructionMethod>,
     /// The ε that the numbers were published with, for the ceiling
     #[arg(long)]

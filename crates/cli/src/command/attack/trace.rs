@@ -1,4 +1,4 @@
-//! `scumble attack trace`.
+//! `scumble lab attack trace`.
 
 use super::{Findings, bits, numbers, rows};
 use scumble::quantity::rounded_up;

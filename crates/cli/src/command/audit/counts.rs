@@ -1,4 +1,4 @@
-//! `scumble audit counts`.
+//! `scumble lab audit counts`.
 
 use super::{AuditError, claim, confidence, line, optional, verdict};
 use scumble::quantity::{Delta, rounded_down, rounded_up};

@@ -1,4 +1,4 @@
-//! `scumble audit`: what outputs prove against a claim.
+//! `scumble lab audit`: what outputs prove against a claim.
 
 use crate::failure::Failure;
 use crate::input;
@@ -24,6 +24,9 @@ mod release;
     subcommand_negates_reqs = true,
     allow_negative_numbers = true
 )]
+#[command(after_help = "Examples:\n  \
+                  scumble lab audit scumble.toml --release \"by clinic\"\n  \
+                  scumble lab audit outputs with.txt without.txt --epsilon 1")]
 pub struct AuditArguments {
     #[command(flatten)]
     own: release::AuditReleaseArguments,
@@ -35,12 +38,18 @@ pub struct AuditArguments {
 
 #[derive(Subcommand)]
 enum AuditCommand {
-    /// From two files of outputs, one per line: runs on a table, and runs on its neighbour
+    /// Compares two files of outputs: on a table and on its neighbour
     #[command(allow_negative_numbers = true)]
+    #[command(after_help = "Example:\n  scumble lab audit outputs with.txt without.txt --epsilon 1")]
     Outputs(outputs::AuditOutputsArguments),
-    /// From counts of one event that was fixed beforehand
+    /// Compares counts of one event that was fixed beforehand
+    #[command(after_help = "Examples:\n  \
+                      echo '{\"hits\": 731, \"runs\": 1000, \"neighbour_hits\": 269, \"neighbour_runs\": 1000}' > c.json\n  \
+                      scumble lab audit counts c.json")]
     Counts(AuditDocumentArguments),
-    /// From one run with canaries: how many guesses were right
+    /// Audits one run with canaries, by how many guesses were right
+    #[command(after_help = "Example:\n  \
+                      echo '{\"canaries\": 1000, \"guesses\": 1000, \"right\": 700}' | scumble lab audit one-run -")]
     OneRun(AuditDocumentArguments),
 }
 

@@ -1,4 +1,4 @@
-//! `scumble audit one-run`.
+//! `scumble lab audit one-run`.
 
 use super::{AuditError, confidence, line, optional, verdict};
 use scumble::quantity::{Delta, Epsilon, rounded_down};

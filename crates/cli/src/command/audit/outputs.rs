@@ -1,4 +1,4 @@
-//! `scumble audit outputs`.
+//! `scumble lab audit outputs`.
 
 use super::{claim, confidence, line, verdict};
 use crate::failure::Failure;
@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 /// Two samples, and what is claimed.
 #[derive(Args)]
 pub struct AuditOutputsArguments {
-    /// Outputs of runs on a table, one per line and in the order of the runs (not sorted): numbers, numbers with commas between, or words
+    /// Outputs on a table, one per line in the order of the runs: numbers, lists of numbers, words
     table: PathBuf,
-    /// Outputs of as many or other runs on its neighbour
+    /// Outputs on its neighbour
     neighbour: PathBuf,
     #[command(flatten)]
     asked: AuditClaimArguments,
@@ -27,13 +27,13 @@ pub struct AuditClaimArguments {
     /// The ε that is claimed, at --delta
     #[arg(long, conflicts_with = "claim")]
     epsilon: Option<Epsilon>,
-    /// The δ at which ε is bounded [default: 0; of a release of a project, the δ of its cost]
+    /// The δ at which ε is bounded [default: 0, or the δ of the release]
     #[arg(long)]
     delta: Option<Delta>,
-    /// A JSON file with what is claimed: a list of events, or {"events": …}, {"gaussian_mu": …}, {"epsilon": …, "delta": …}
+    /// A JSON file with the claim: a list of events, {"gaussian_mu": …} or {"epsilon": …, "delta": …}
     #[arg(long, value_name = "FILE")]
     claim: Option<PathBuf>,
-    /// The probability that the audit says something false
+    /// The probability of a false statement of the audit
     #[arg(long, default_value_t = 0.05)]
     beta: f64,
     /// Print JSON instead of text

@@ -1,4 +1,5 @@
-//! `scumble audit FILE --release NAME`: a release of ours, from SQL to noise, on made-up tables that differ in one owner.
+//! `scumble lab audit FILE --release NAME`: a release of ours, from SQL to noise, on made-up tables that differ in one
+//! owner.
 //!
 //! The tables are made from the declarations alone; no row of the project's own is read, and its ledger is not touched. For each scope a few pairs
 //! of neighbours are tried in a short run, and the pair that looks worst is audited with new runs, so that having looked costs no confidence.
@@ -27,7 +28,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Which release.
 #[derive(Args)]
 pub struct AuditReleaseArguments {
-    /// A project file: audits one of its releases on made-up tables
+    /// A project file: audits one of its releases on invented tables
     #[arg(requires = "release")]
     pub file: Option<PathBuf>,
     /// The name of the release
@@ -36,7 +37,7 @@ pub struct AuditReleaseArguments {
     /// How many runs on each table, in each scope
     #[arg(long, value_name = "N", default_value_t = 1000)]
     outputs: usize,
-    /// How many pairs of neighbours are tried in a short run of 200, before the worst is audited; 1 leaves that out
+    /// How many pairs of neighbours are tried in a short run, before the worst is audited
     #[arg(long, value_name = "N", default_value_t = 4)]
     pairs: u64,
     /// Only this scope: presence, person, or an attribute

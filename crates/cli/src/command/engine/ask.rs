@@ -15,7 +15,12 @@ use std::path::PathBuf;
 /// What `ask` takes.
 #[derive(Args)]
 #[command(
-    after_help = "A round is charged when it opens, and ends with the first answer that is measured. Questions are conditions on the columns of the release.\n\nExamples:\n  scumble ask smokers \"smokes AND age > 40\"\n  scumble ask smokers \"smokes\" \"NOT smokes AND sex = 'f'\"\n  scumble ask smokers - < questions.txt      one on each line"
+    after_help = "A round is charged when it opens, and ends with the first answer that is measured. Questions are\n\
+                  conditions on the columns of the release.\n\n\
+                  Examples:\n  \
+                  scumble ask smokers \"smoker AND age > 40\"\n  \
+                  scumble ask smokers \"smoker\" \"NOT smoker AND sex = 'f'\"\n  \
+                  scumble ask smokers - < questions.txt  # one on each line"
 )]
 pub struct AskArguments {
     /// The release, of kind interactive

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 /// What `budget` takes.
 #[derive(Args)]
-#[command(after_help = "Example, after person = { epsilon = 2.0 } was written into [budget] of scumble.toml:\n  \
-                  scumble budget raise scumble.toml --because \"the second wave doubles the sample\"")]
+#[command(after_help = "Change [budget] in the project file first.\n\n\
+                  Example:\n  \
+                  scumble budget raise --because \"the second wave doubles the sample\"")]
 pub struct BudgetArguments {
     #[command(subcommand)]
     action: BudgetCommand,
@@ -18,17 +19,17 @@ pub struct BudgetArguments {
 
 #[derive(Subcommand)]
 enum BudgetCommand {
-    /// The budgets so far: when each came into force, and why
+    /// Shows all budgets: when each came into force, and why
     Show(BudgetShowArguments),
-    /// Writes the project file's budget into the ledger, where it allows more than before
+    /// Puts the project file's budget into force if it allows more than before
     Raise(BudgetChangeArguments),
-    /// Writes the project file's budget into the ledger, where it allows nobody more than before
+    /// Puts the project file's budget into force if it allows no more than before
     Lower(BudgetChangeArguments),
 }
 
 /// What `show` takes.
 #[derive(Args)]
-#[command(after_help = "Example:\n  scumble budget show scumble.toml")]
+#[command(after_help = "Example:\n  scumble budget show")]
 struct BudgetShowArguments {
     #[command(flatten)]
     project: ProjectArguments,
@@ -39,13 +40,14 @@ struct BudgetShowArguments {
 
 /// What `raise` and `lower` take.
 #[derive(Args)]
-#[command(
-    after_help = "Example, after [budget] of scumble.toml was changed:\n  scumble budget raise scumble.toml --because \"the second wave doubles the sample\"\n  scumble budget lower scumble.toml --because \"the third wave is not published\""
-)]
+#[command(after_help = "Change [budget] in the project file first.\n\n\
+                  Examples:\n  \
+                  scumble budget raise --because \"the second wave doubles the sample\"\n  \
+                  scumble budget lower --because \"the third wave is not published\"")]
 struct BudgetChangeArguments {
     #[command(flatten)]
     project: ProjectArguments,
-    /// The reason, for whoever reads the ledger
+    /// The reason, which the ledger keeps
     #[arg(long, value_name = "REASON")]
     because: String,
     /// Print JSON

@@ -13,8 +13,10 @@ use std::path::{Path, PathBuf};
 /// What `check` takes.
 #[derive(Args)]
 #[command(
-    after_help = "Reads all declared columns of all tables, as every release does before its charge. What it says names places of the \
-                  private files (file, line, column) and never a value; it is for whoever holds the files, and not to be published.\n\nExample:\n  scumble check scumble.toml"
+    after_help = "Reads all declared columns of all tables, as every release does before its charge. Prints places in\n\
+                  private files (file, line, column), never a value. Do not publish what it prints.\n\n\
+                  Example:\n  \
+                  scumble check"
 )]
 pub struct CheckArguments {
     /// The project file

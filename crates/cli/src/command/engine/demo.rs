@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// What `demo` takes.
 #[derive(Args)]
-#[command(after_help = "Example:\n  scumble demo --folder try-it && open try-it/out/report.html")]
+#[command(after_help = "Example:\n  scumble demo --folder try-it")]
 pub struct DemoArguments {
     /// The folder to make
     #[arg(long, default_value = "scumble-demo", value_name = "FOLDER")]

@@ -9,28 +9,29 @@ use std::path::PathBuf;
 
 /// What `init` takes.
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  scumble init visits.csv --owner person_id    each person may have several rows\n  scumble init people.csv --no-owner           each row is one person\n  scumble init people.csv --no-owner --separator ';' --encoding latin1"
-)]
+#[command(after_help = "Examples:\n  \
+                  scumble init visits.csv --owner person_id  # several rows of each person\n  \
+                  scumble init people.csv --no-owner         # each row is one person\n  \
+                  scumble init old.csv --no-owner --separator ';' --encoding latin1")]
 pub struct InitArguments {
     /// The table: a .csv or .parquet file, or a folder of them
     table: PathBuf,
-    /// The column that says whose row it is
+    /// The column that names the owner of each row
     #[arg(long, value_name = "COLUMN", conflicts_with = "no_owner")]
     owner: Option<String>,
     /// Each row is one person
     #[arg(long)]
     no_owner: bool,
-    /// What stands between two fields of a CSV file, as in ';' or '\t'
-    #[arg(long, value_name = "SIGN")]
+    /// The character between two fields of a CSV file, such as ';' or '\t'
+    #[arg(long, value_name = "CHARACTER")]
     separator: Option<String>,
-    /// What stands around texts of a CSV file, where it is not a double quotation mark
-    #[arg(long, value_name = "SIGN")]
+    /// The character around strings of a CSV file, if it is not a double quotation mark
+    #[arg(long, value_name = "CHARACTER")]
     quote: Option<String>,
-    /// How the letters of a CSV file are written, as in latin1
+    /// The encoding of a CSV file, such as latin1
     #[arg(long, value_name = "NAME")]
     encoding: Option<String>,
-    /// The names of the columns, for CSV files without a line of names, as in id,age
+    /// The names of the columns, for CSV files without a line of names: id,age
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     header: Option<Vec<String>>,
     /// Where to write the project file

@@ -1,4 +1,4 @@
-//! `scumble integers`: the exact integers of a release as SQL for another engine, where the rows are.
+//! `scumble setup integers`: the exact integers of a release as SQL for another engine, where the rows are.
 
 use super::runner;
 use crate::failure::Failure;
@@ -13,14 +13,15 @@ use std::path::PathBuf;
 /// What `integers` takes.
 #[derive(Args)]
 #[command(
-    after_help = "Nothing is run and nothing is charged. The statements hold the secret that chooses rows, and what they give is exact: neither is \
-                  private. The same job is printed until it is released.\n\nExample:\n  scumble integers \"by clinic\" --dialect duckdb > job.sql\n  \
-                  scumble release --only \"by clinic\" --integers results/"
+    after_help = "Runs nothing and charges nothing. The job holds the secret that chooses rows, and its results are\n\
+                  exact: keep both private. `scumble release --only \"by clinic\" --integers FOLDER` takes the results.\n\n\
+                  Example:\n  \
+                  scumble setup integers \"by clinic\" --dialect duckdb > job.sql"
 )]
 pub struct IntegersArguments {
     /// The release
     name: String,
-    /// The engine that will run it: postgres, duckdb, datafusion, spark or bigquery
+    /// The engine that will run it
     #[arg(long, value_name = "ENGINE", value_parser = ["postgres", "duckdb", "datafusion", "spark", "bigquery"])]
     dialect: String,
     /// The project file

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// What `kinds` takes.
 #[derive(Args)]
-#[command(after_help = "Example:\n  scumble kinds --json    a JSON schema for a [[release]] of each kind")]
+#[command(after_help = "Example:\n  scumble kinds --json  # a JSON schema for a [[release]] of each kind")]
 pub struct KindsArguments {
     /// Print JSON schemas
     #[arg(long)]

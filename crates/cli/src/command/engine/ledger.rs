@@ -18,9 +18,10 @@ use std::path::PathBuf;
 
 /// What `ledger` takes.
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  scumble ledger show                         what has been given away, and what is left\n  scumble ledger show --attributes age,sex    about both together\n  scumble ledger anchor --to anchors          a line to keep elsewhere\n  scumble ledger verify --anchors anchors"
-)]
+#[command(after_help = "Examples:\n  \
+                  scumble ledger show\n  \
+                  scumble ledger anchor --to anchors  # a line to keep elsewhere\n  \
+                  scumble ledger verify --anchors anchors")]
 pub struct LedgerCommandArguments {
     #[command(subcommand)]
     action: Option<LedgerCommand>,
@@ -32,31 +33,31 @@ pub struct LedgerCommandArguments {
 /// What to do with the ledger; `show` if nothing is said.
 #[derive(Subcommand)]
 enum LedgerCommand {
-    /// What has been spent and what is left, in every scope
+    /// Shows what was spent and what is left, in every scope
     Show(LedgerShowArguments),
     /// Checks that no entry was edited, removed or moved
     Verify(LedgerVerifyArguments),
-    /// All entries with their hashes, as JSON
+    /// Prints all entries with their hashes, as JSON
     Export(LedgerExportArguments),
-    /// The head in one line, to be published or kept elsewhere: a ledger that was reset, cut or replaced does not hold it any more
+    /// Prints the head in one line to keep elsewhere: a ledger that was reset or cut does not hold it
     Anchor(LedgerAnchorArguments),
 }
 
 /// What `show` takes.
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  scumble ledger show\n  scumble ledger show --attributes age,sex --group 4    about both together, and about households of four"
-)]
+#[command(after_help = "Examples:\n  \
+                  scumble ledger show\n  \
+                  scumble ledger show --attributes age,sex --group 4  # both together; households of four")]
 struct LedgerShowArguments {
     #[command(flatten)]
     project: ProjectArguments,
     /// The delta at which epsilon is shown, instead of the budget's
     #[arg(long, value_name = "DELTA")]
     delta: Option<Delta>,
-    /// Also tell about these attributes together (a,b; may be given several times)
+    /// Also show these attributes together: a,b (may be given several times)
     #[arg(long, value_name = "NAMES")]
     attributes: Vec<String>,
-    /// Also tell about groups of this many owners at once
+    /// Also show groups of this many owners
     #[arg(long, value_name = "OWNERS")]
     group: Option<NonZeroU32>,
     /// Print JSON
@@ -66,9 +67,8 @@ struct LedgerShowArguments {
 
 /// What `verify` takes.
 #[derive(Args)]
-#[command(
-    after_help = "Example:\n  scumble ledger verify --anchors anchors    a ledger that was reset does not hold them"
-)]
+#[command(after_help = "Example:\n  \
+                  scumble ledger verify --anchors anchors  # a ledger that was reset does not hold them")]
 struct LedgerVerifyArguments {
     #[command(flatten)]
     project: ProjectArguments,
@@ -85,7 +85,7 @@ struct LedgerVerifyArguments {
 
 /// What `anchor` takes.
 #[derive(Args)]
-#[command(after_help = "Example:\n  scumble ledger anchor --to anchors    keep that file elsewhere")]
+#[command(after_help = "Example:\n  scumble ledger anchor --to anchors  # keep that file elsewhere")]
 struct LedgerAnchorArguments {
     #[command(flatten)]
     project: ProjectArguments,

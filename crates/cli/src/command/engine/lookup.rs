@@ -8,9 +8,10 @@ use std::path::PathBuf;
 
 /// What `lookup` takes.
 #[derive(Args)]
-#[command(
-    after_help = "Reads what is published, and nothing else: it costs nothing, however often.\n\nExamples:\n  scumble lookup habits \"smoker AND NOT insured\"\n  scumble lookup habits \"smoker AND age < 65\" --json"
-)]
+#[command(after_help = "Reads what is published, and nothing else.\n\n\
+                  Examples:\n  \
+                  scumble lookup habits \"smoker AND NOT insured\"\n  \
+                  scumble lookup habits \"smoker AND age < 65\" --json")]
 pub struct LookupArguments {
     /// The name of the release
     name: String,
@@ -19,7 +20,7 @@ pub struct LookupArguments {
     /// The folder that it was published in
     #[arg(long, value_name = "FOLDER", default_value = "out")]
     out: PathBuf,
-    /// Also answer from parities that are projected on what a table of people can nearly have: nearer for few people, without an error bar
+    /// Also answer from projected parities: closer for few owners, without a standard error
     #[arg(long)]
     projected: bool,
     /// Print JSON

@@ -13,6 +13,7 @@ pub mod lookup;
 pub mod plan;
 pub mod query;
 pub mod release;
+pub mod show;
 
 use crate::failure::Failure;
 use crate::progress::Progress;

@@ -24,25 +24,27 @@ use std::path::{Path, PathBuf};
 
 /// What `plan` takes.
 #[derive(Args)]
-#[command(
-    after_help = "Status 3 if it does not fit the budget together.\n\nExamples:\n  scumble plan                a line for each release\n  scumble plan --details      every scope, every error, what nobody could beat\n  scumble plan --suggest-bounds \"by clinic\" --cost epsilon=0.1"
-)]
+#[command(after_help = "The exit status is 3 if the releases do not fit the budget together.\n\n\
+                  Examples:\n  \
+                  scumble plan            # a line for each release\n  \
+                  scumble plan --details  # every scope, every error, limits, weaker attackers\n  \
+                  scumble plan --suggest-bounds \"by clinic\" --cost epsilon=0.1")]
 pub struct PlanArguments {
     #[command(flatten)]
     project: ProjectArguments,
-    /// The delta at which epsilon is shown, instead of the budget's smallest (1e-9 without one), or the release's own where that is larger
+    /// The delta at which epsilon is shown [default: the budget's smallest, or the release's own]
     #[arg(long, value_name = "DELTA")]
     delta: Option<scumble::quantity::Delta>,
-    /// Tell all: every scope, every error, what nobody could beat, what weaker attackers learn
+    /// Print every scope, every error, limits and what weaker attackers learn
     #[arg(long, conflicts_with = "suggest_bounds")]
     details: bool,
-    /// Choose max_groups_per_owner and max_rows_per_group of this release from the data: a release of its own, charged to the ledger each time
+    /// Choose contribution bounds of this release from the data: charged each time
     #[arg(long, value_name = "NAME", requires = "cost")]
     suggest_bounds: Option<String>,
-    /// What that may cost: epsilon=0.5, rho=0.05, or epsilon=1,delta=1e-9
+    /// The cost of --suggest-bounds: epsilon=0.5, rho=0.05, or epsilon=1,delta=1e-9
     #[arg(long, value_name = "COST", requires = "suggest_bounds")]
     cost: Option<String>,
-    /// How many rows of an owner are looked at (1024)
+    /// The most rows of an owner that --suggest-bounds reads [default: 1024]
     #[arg(long, value_name = "ROWS", requires = "suggest_bounds")]
     rows: Option<u64>,
     /// The folder of the outputs, instead of `out` beside the project file

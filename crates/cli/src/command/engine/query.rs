@@ -12,9 +12,9 @@ use std::path::PathBuf;
 
 /// What `query` takes.
 #[derive(Args)]
-#[command(
-    after_help = "Each call is a release of its own, charged to the ledger.\n\nExample:\n  scumble query \"SELECT sex, COUNT(*) AS n FROM people GROUP BY sex\" --cost epsilon=0.1"
-)]
+#[command(after_help = "Each call is a release of its own, charged to the ledger.\n\n\
+                  Example:\n  \
+                  scumble query \"SELECT sex, COUNT(*) AS n FROM people GROUP BY sex\" --cost epsilon=0.1")]
 pub struct QueryArguments {
     /// The query
     sql: String,

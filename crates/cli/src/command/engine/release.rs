@@ -14,19 +14,21 @@ use std::path::{Path, PathBuf};
 
 /// What `release` takes.
 #[derive(Args)]
-#[command(
-    after_help = "What is published with the same declaration is kept and not paid for again.\n\nExamples:\n  scumble release                          everything that is not published yet\n  scumble release --only \"by sex\"\n  scumble release --again \"by sex\"          pays for new numbers\n  scumble release --only \"by sex\" --integers results/   of integers that another engine has computed"
-)]
+#[command(after_help = "What is published with the same declaration is kept and not charged again.\n\n\
+                  Examples:\n  \
+                  scumble release                      # everything that is not published yet\n  \
+                  scumble release --only \"by clinic\"\n  \
+                  scumble release --again \"by clinic\"  # charges for new numbers")]
 pub struct ReleaseArguments {
     #[command(flatten)]
     project: ProjectArguments,
     /// Only the release of this name (may be given several times)
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Pay for new numbers of a release that was published before (may be given several times)
+    /// Charge for new numbers of a published release (may be given several times)
     #[arg(long, value_name = "NAME")]
     again: Vec<String>,
-    /// Take the integers of the one release that --only names from the files of this folder, as the statements of `scumble integers` gave them elsewhere
+    /// Take integers from this folder: results of `scumble setup integers` for the release of --only
     #[arg(long, value_name = "FOLDER", requires = "only")]
     integers: Option<PathBuf>,
     /// The folder for the outputs, instead of `out` beside the project file

@@ -1,4 +1,4 @@
-//! `scumble limits`: what nobody can beat.
+//! `scumble lab limits`: what nobody can beat.
 
 use crate::failure::Failure;
 use crate::input;
@@ -16,6 +16,7 @@ mod singular;
 /// Which limit.
 #[derive(Args)]
 #[command(arg_required_else_help = true, args_conflicts_with_subcommands = true)]
+#[command(after_help = "Example:\n  scumble lab limits scumble.toml")]
 pub struct LimitsArguments {
     #[command(flatten)]
     project: project::ProjectLimitsArguments,
@@ -25,15 +26,25 @@ pub struct LimitsArguments {
 
 #[derive(Subcommand)]
 enum LimitsCommand {
-    /// How often an answer can be right on two neighbours: {"epsilon", "delta"}
+    /// How often an answer can be right on two neighbours
+    #[command(after_help = "Example:\n  echo '{\"epsilon\": 1, \"delta\": 0}' | scumble lab limits neighbours -")]
     Neighbours(LimitDocumentArguments),
-    /// The error of counts that tell many values apart: {"epsilon", "delta", "universe", "success"}, or {…, "m", "packing_size"}
+    /// The error of counts that distinguish many values
+    #[command(after_help = "Examples:\n  \
+                      echo '{\"epsilon\": 1, \"delta\": 0, \"universe\": 1000, \"success\": 0.95}' > many.json\n  \
+                      scumble lab limits packing many.json")]
     Packing(LimitDocumentArguments),
-    /// The error of counts by who is counted by which query: {"queries": rows of 0 and 1, "epsilon", "delta", "beta"}
+    /// The error of counts, from who is counted by which query
+    #[command(after_help = "Example:\n  \
+                      echo '{\"queries\": [[1, 0], [0, 1]], \"epsilon\": 1, \"beta\": 0}' | scumble lab limits singular -")]
     Singular(LimitDocumentArguments),
-    /// How much an output tells about one row: {"epsilon"} and perhaps {"rows"}
+    /// How much information about one row an output has
+    #[command(after_help = "Example:\n  echo '{\"epsilon\": 1, \"rows\": 100}' | scumble lab limits information -")]
     Information(LimitDocumentArguments),
-    /// How many people it takes to publish many means: {"attributes", "epsilon", "delta", "rms_error"}
+    /// How many people it takes to publish many means
+    #[command(after_help = "Examples:\n  \
+                      echo '{\"attributes\": 1000000, \"epsilon\": 1, \"delta\": 1e-9, \"rms_error\": 0.05}' > many.json\n  \
+                      scumble lab limits fingerprinting many.json")]
     Fingerprinting(LimitDocumentArguments),
 }
 

@@ -1,4 +1,4 @@
-//! `scumble limits FILE`: what nobody can beat, beside each release of a project.
+//! `scumble lab limits FILE`: what nobody can beat, beside each release of a project.
 
 use crate::failure::Failure;
 use crate::output::print;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// Which project.
 #[derive(Args)]
 pub struct ProjectLimitsArguments {
-    /// A project file: the limits beside each of its releases. No row is read
+    /// A project file: prints the limits of each release; reads no row
     file: Option<PathBuf>,
     /// Print JSON instead of text
     #[arg(long)]

@@ -22,6 +22,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble local collect reports.txt --alphabet fruits.txt --epsilon 1")]
 pub struct LocalCollectArguments {
     /// A file with one report per line; - reads standard input
     #[arg(default_value = "-")]

@@ -16,6 +16,9 @@ use std::path::{Path, PathBuf};
 
 /// The subcommands.
 #[derive(Args)]
+#[command(after_help = "Examples:\n  \
+                  scumble local report apple --alphabet fruits.txt --epsilon 1 > report.txt\n  \
+                  scumble local collect reports.txt --alphabet fruits.txt --epsilon 1")]
 pub struct LocalArguments {
     #[command(subcommand)]
     what: LocalCommand,
@@ -23,9 +26,9 @@ pub struct LocalArguments {
 
 #[derive(Subcommand)]
 enum LocalCommand {
-    /// One randomized report about one owner's value: for the owner's device
+    /// Randomizes a report about one owner's value, on the owner's device
     Report(report::LocalReportArguments),
-    /// How many owners hold each value, from their reports: for the collector
+    /// Estimates how many owners hold each value, from their reports
     Collect(collect::LocalCollectArguments),
 }
 
@@ -40,7 +43,7 @@ pub fn run(arguments: &LocalArguments) -> Result<(), Failure> {
 /// What is asked of every owner; the same on both sides.
 #[derive(Args)]
 struct LocalQuestionArguments {
-    /// What one report may tell about its owner's value
+    /// The ε of one report
     #[arg(long)]
     epsilon: Epsilon,
     /// How many values there are: 0, 1, … (also as 1e6)
@@ -55,7 +58,7 @@ struct LocalQuestionArguments {
     /// How reports are made: k-ary, unary or hadamard; without it the one with the least error
     #[arg(long, value_parser = kind)]
     oracle: Option<ReportKind>,
-    /// Owners without a value report too (report --absent), so that nobody sees who has one
+    /// Owners without a value report too, with report --absent
     #[arg(long)]
     presence: bool,
 }

@@ -12,6 +12,7 @@ use serde_json::json;
 use std::path::Path;
 
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble local report apple --alphabet fruits.txt --epsilon 1")]
 pub struct LocalReportArguments {
     /// The owner's value; without it values are read from standard input, one owner on each line
     #[arg(conflicts_with = "absent")]

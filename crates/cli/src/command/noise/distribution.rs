@@ -15,6 +15,7 @@ use scumble::quantity::{Exact, Probability, Scale, Sigma};
 #[derive(Subcommand)]
 pub enum Distribution {
     /// P[z] ∝ e^(−z²/2σ²) on the integers
+    #[command(after_help = "Example:\n  scumble lab noise discrete-gaussian --sigma 10 --count 5")]
     DiscreteGaussian {
         /// The parameter σ: the standard deviation except for discretisation
         #[arg(long, allow_hyphen_values = true)]
@@ -23,6 +24,7 @@ pub enum Distribution {
         common: DrawArguments,
     },
     /// P[z] ∝ e^(−|z|/scale) on the integers
+    #[command(after_help = "Example:\n  scumble lab noise discrete-laplace --scale 2 --count 1000 --summary")]
     DiscreteLaplace {
         /// The scale
         #[arg(long, allow_hyphen_values = true)]
@@ -31,6 +33,7 @@ pub enum Distribution {
         common: DrawArguments,
     },
     /// P[n] ∝ e^(−n/scale) on 0, 1, 2, …
+    #[command(after_help = "Example:\n  scumble lab noise geometric --scale 2 --count 5")]
     Geometric {
         /// The scale
         #[arg(long, allow_hyphen_values = true)]
@@ -39,6 +42,7 @@ pub enum Distribution {
         common: DrawArguments,
     },
     /// Discrete Laplace noise that is never further from zero than the bound
+    #[command(after_help = "Example:\n  scumble lab noise truncated-discrete-laplace --scale 2 --bound 10")]
     TruncatedDiscreteLaplace {
         /// The scale
         #[arg(long, allow_hyphen_values = true)]
@@ -50,6 +54,7 @@ pub enum Distribution {
         common: DrawArguments,
     },
     /// P[z] ∝ e^(−max|z_i|/scale) for several integers at once, on one line
+    #[command(after_help = "Example:\n  scumble lab noise k-norm --scale 2 --dimension 3")]
     KNorm {
         /// The scale
         #[arg(long, allow_hyphen_values = true)]
@@ -61,6 +66,7 @@ pub enum Distribution {
         common: DrawArguments,
     },
     /// Noise in shares: shapes add up, and shape 1 is geometric
+    #[command(after_help = "Example:\n  scumble lab noise negative-binomial --scale 2 --shape 1/3")]
     NegativeBinomial {
         /// The scale of the geometric distribution that whole shares add up to
         #[arg(long, allow_hyphen_values = true)]
@@ -72,6 +78,7 @@ pub enum Distribution {
         common: DrawArguments,
     },
     /// How many of many trials succeed
+    #[command(after_help = "Example:\n  scumble lab noise binomial --trials 100 --probability 0.5")]
     Binomial {
         /// How many trials, below 2^128
         #[arg(long, allow_hyphen_values = true)]
@@ -83,6 +90,7 @@ pub enum Distribution {
         common: DrawArguments,
     },
     /// Uniform integers 0, …, below − 1
+    #[command(after_help = "Example:\n  scumble lab noise uniform --below 6")]
     Uniform {
         /// The bound, at least 1
         #[arg(long, allow_hyphen_values = true, value_parser = bound)]
@@ -91,6 +99,7 @@ pub enum Distribution {
         common: DrawArguments,
     },
     /// Coins: 1 with the given probability, else 0
+    #[command(after_help = "Example:\n  scumble lab noise bernoulli --logistic 1/2")]
     Bernoulli {
         #[command(flatten)]
         chance: CoinBiasArguments,
@@ -98,6 +107,7 @@ pub enum Distribution {
         common: DrawArguments,
     },
     /// A uniformly random order of 0, …, of − 1, on one line
+    #[command(after_help = "Example:\n  scumble lab noise permutation --of 10")]
     Permutation {
         /// How many
         #[arg(long, allow_hyphen_values = true, value_parser = length)]
@@ -106,6 +116,7 @@ pub enum Distribution {
         common: DrawArguments,
     },
     /// A uniformly random set of this many of 0, …, universe − 1, in order on one line
+    #[command(after_help = "Example:\n  scumble lab noise subset --universe 49 --size 6")]
     Subset {
         /// How many there are
         #[arg(long, allow_hyphen_values = true, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
@@ -117,6 +128,7 @@ pub enum Distribution {
         common: DrawArguments,
     },
     /// A·arsinh((σ/A)·N(0,1)) on the integers: lighter tails than a Gaussian
+    #[command(after_help = "Example:\n  scumble lab noise sinh-normal --sigma 10 --a 20")]
     SinhNormal {
         /// The parameter σ
         #[arg(long, allow_hyphen_values = true)]

@@ -1,4 +1,4 @@
-//! `scumble noise DISTRIBUTION`: exact draws, one per line, or a summary of them.
+//! `scumble lab noise DISTRIBUTION`: exact draws, one per line, or a summary of them.
 
 mod distribution;
 mod summary;
@@ -19,6 +19,7 @@ use summary::RunningMoments;
     subcommand_value_name = "DISTRIBUTION",
     subcommand_help_heading = "Distributions"
 )]
+#[command(after_help = "Example:\n  scumble lab noise discrete-gaussian --sigma 10 --count 5")]
 pub struct NoiseArguments {
     #[command(subcommand)]
     distribution: Distribution,
@@ -30,7 +31,7 @@ pub struct DrawArguments {
     /// How many draws
     #[arg(long, default_value = "1", value_parser = count, allow_hyphen_values = true)]
     count: u64,
-    /// Print one JSON object (count, mean, variance, min, max, seconds, samples_per_second) instead of the draws
+    /// Print one JSON object with mean, variance, least, largest and speed
     #[arg(long)]
     summary: bool,
     /// Print the draws as one JSON list

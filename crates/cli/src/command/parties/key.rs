@@ -8,6 +8,7 @@ use serde_json::json;
 use std::path::PathBuf;
 
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble parties key hospital-a.key")]
 pub struct PartiesKeyArguments {
     /// The file for the private half; it must not be there yet
     file: PathBuf,

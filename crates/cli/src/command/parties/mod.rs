@@ -20,7 +20,13 @@ use std::time::Duration;
 /// The subcommands.
 #[derive(Args)]
 #[command(
-    after_help = "Everybody makes a key, and all keys go into one plan that everybody has. Then each server runs serve, and each party runs send.\n\nExamples:\n  scumble parties key hospital-a.key\n  scumble parties plan flu.toml\n  scumble parties serve flu.toml --key north.key --ledger north.ledger\n  scumble parties send flu.toml --key hospital-a.key --counts counts.csv"
+    after_help = "Everybody makes a key. All keys go into one plan that everybody has. Then each server runs serve,\n\
+                  and each party runs send.\n\n\
+                  Examples:\n  \
+                  scumble parties key hospital-a.key\n  \
+                  scumble parties plan flu.toml\n  \
+                  scumble parties serve flu.toml --key north.key --ledger north.ledger\n  \
+                  scumble parties send flu.toml --key hospital-a.key --counts counts.csv"
 )]
 pub struct PartiesArguments {
     #[command(subcommand)]
@@ -33,11 +39,11 @@ enum PartiesCommand {
     Key(key::PartiesKeyArguments),
     /// Checks a plan and says what it costs, against whom, and the error to expect
     Plan(plan::PartiesPlanArguments),
-    /// Runs one of the servers: collects shares, agrees on the list, charges the ledger, opens the sum with the others
+    /// Runs one of the servers: collects shares, charges the ledger, opens the sum with the others
     Serve(serve::PartiesServeArguments),
     /// Sends one party's numbers, with its share of the noise, in shares to all servers
     Send(send::PartiesSendArguments),
-    /// How many owners have both of two bits, of which each of two parties knows one
+    /// Counts owners with both of two bits, where each of two parties knows one
     Product(product::PartiesProductArguments),
 }
 
@@ -57,12 +63,12 @@ pub fn run(arguments: &PartiesArguments, quiet: bool) -> Result<(), Failure> {
 struct ParticipantArguments {
     /// The plan
     plan: PathBuf,
-    /// The own key: whose it is says the plan
+    /// The own key, whose public half is in the plan
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
     #[command(flatten)]
     ledger: ChargedLedgerArguments,
-    /// How many seconds others are waited for
+    /// How many seconds to wait for others
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = clap::value_parser!(u64).range(1..=604_800))]
     wait: u64,
     /// Print JSON instead of text

@@ -16,6 +16,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble parties plan flu.toml")]
 pub struct PartiesPlanArguments {
     /// The plan
     plan: PathBuf,

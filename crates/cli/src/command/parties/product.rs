@@ -15,6 +15,7 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble parties product both.toml --key survey.key --bits smokes.txt")]
 pub struct PartiesProductArguments {
     #[command(flatten)]
     part: ParticipantArguments,

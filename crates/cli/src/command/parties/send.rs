@@ -11,6 +11,7 @@ use serde_json::json;
 use std::path::PathBuf;
 
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble parties send flu.toml --key hospital-a.key --counts counts.csv")]
 pub struct PartiesSendArguments {
     #[command(flatten)]
     part: ParticipantArguments,

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble parties serve flu.toml --key north.key --ledger north.ledger")]
 pub struct PartiesServeArguments {
     #[command(flatten)]
     part: ParticipantArguments,

@@ -1,4 +1,4 @@
-//! `scumble reproduce anonymized-histogram`: measured errors on generated histograms.
+//! `scumble lab reproduce anonymized-histogram`: measured errors on generated histograms.
 
 use crate::command::anonymized_histogram::{generated_elements, layout, named, write_svg};
 use crate::failure::Failure;
@@ -27,8 +27,7 @@ pub struct ReproduceHistogramArguments {
     /// The numbers of elements
     #[arg(long, value_delimiter = ',', required = true, value_parser = generated_elements)]
     elements: Vec<u64>,
-    /// The families: staircase, wide-staircase, zipf, passwords, flat, singletons, or hard (that of the lower bound, with
-    /// random bits) and hard-alternating (the same with every other bit set)
+    /// staircase, wide-staircase, zipf, passwords, flat, singletons, hard, hard-alternating
     #[arg(long, value_delimiter = ',', default_value = "staircase", value_parser = data)]
     family: Vec<HistogramData>,
     /// The layouts to compare

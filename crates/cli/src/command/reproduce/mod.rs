@@ -1,4 +1,4 @@
-//! `scumble reproduce`: the tables and pictures of the guides, measured and drawn again. Made-up data only, no budget.
+//! `scumble lab reproduce`: the tables and pictures of the guides, measured and drawn again, on made-up data.
 
 mod anonymized_histogram;
 mod attackers;
@@ -10,6 +10,7 @@ use std::path::Path;
 
 /// The subcommands.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble lab reproduce separation")]
 pub struct ReproduceArguments {
     #[command(subcommand)]
     what: ReproduceCommand,
@@ -17,12 +18,15 @@ pub struct ReproduceArguments {
 
 #[derive(Subcommand)]
 enum ReproduceCommand {
-    /// What a guarantee per attribute saves against one per person as attributes grow
+    /// Measures what a guarantee per attribute saves against one per person
+    #[command(after_help = "Example:\n  scumble lab reproduce separation --out .")]
     Separation(separation::ReproduceSeparationArguments),
-    /// The error of anonymized histograms on generated data, beside naive layouts and the lower bound
+    /// Measures the error of anonymized histograms, beside naive layouts and the lower bound
     #[command(allow_negative_numbers = true)]
+    #[command(after_help = "Example:\n  scumble lab reproduce anonymized-histogram --epsilon 1 --elements 1e4,1e5")]
     AnonymizedHistogram(anonymized_histogram::ReproduceHistogramArguments),
-    /// The curves of the guide to attackers who know less, as pictures
+    /// Draws the pictures of the page on attackers
+    #[command(after_help = "Example:\n  scumble lab reproduce attackers --out .")]
     Attackers(attackers::ReproduceAttackersArguments),
 }
 

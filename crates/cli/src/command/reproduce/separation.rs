@@ -1,4 +1,4 @@
-//! `scumble reproduce separation`: what a guarantee per attribute saves against one per person as attributes grow, measured.
+//! `scumble lab reproduce separation`: what a guarantee per attribute saves against one per person as attributes grow.
 
 use super::directory;
 use crate::failure::Failure;

@@ -1,4 +1,4 @@
-//! `scumble access`: who may ask the server of a project.
+//! `scumble setup access`: who may ask the server of a project.
 
 use crate::command::engine::{ProjectArguments, located, table};
 use crate::failure::Failure;
@@ -9,9 +9,11 @@ use serde_json::{Value, json};
 
 /// What `access` takes.
 #[derive(Args)]
-#[command(
-    after_help = "Tokens are shown once; what is kept of them stands beside the ledger. A running server sees changes at once.\n\nExamples:\n  scumble access add ada --role analyst\n  scumble access list\n  scumble access revoke ada"
-)]
+#[command(after_help = "A token is shown once. A running server sees changes at once.\n\n\
+                  Examples:\n  \
+                  scumble setup access add ada --role analyst\n  \
+                  scumble setup access list\n  \
+                  scumble setup access revoke ada")]
 pub struct AccessArguments {
     #[command(subcommand)]
     action: AccessCommand,
@@ -19,20 +21,21 @@ pub struct AccessArguments {
 
 #[derive(Subcommand)]
 enum AccessCommand {
-    /// Gives somebody access, and prints their token
+    /// Gives access to a name, and prints the token
     Add(AccessAddArguments),
-    /// Everybody who has or had access
+    /// Lists all names that have or had access
     List(AccessListArguments),
-    /// Takes somebody's access away
+    /// Ends the access of a name
     Revoke(AccessRevokeArguments),
 }
 
 /// What `add` takes.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble setup access add ada --role analyst")]
 struct AccessAddArguments {
-    /// Their name: a-z, 0-9, '.', '_' and '-'
+    /// The name: a-z, 0-9, '.', '_' and '-'
     name: String,
-    /// curator (everything), analyst (plans, asks, sees what they asked) or viewer (published answers and the report)
+    /// curator (everything), analyst (plan and query) or viewer (published answers)
     #[arg(long, default_value = "analyst", value_parser = role)]
     role: Role,
     #[command(flatten)]
@@ -41,6 +44,7 @@ struct AccessAddArguments {
 
 /// What `list` takes.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble setup access list")]
 struct AccessListArguments {
     #[command(flatten)]
     project: AccessProjectArguments,
@@ -48,8 +52,9 @@ struct AccessListArguments {
 
 /// What `revoke` takes.
 #[derive(Args)]
+#[command(after_help = "Example:\n  scumble setup access revoke ada")]
 struct AccessRevokeArguments {
-    /// Their name
+    /// The name
     name: String,
     #[command(flatten)]
     project: AccessProjectArguments,

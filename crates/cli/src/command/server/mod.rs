@@ -1,4 +1,4 @@
-//! `scumble serve` and `scumble access`: a project for many, and who they are.
+//! `scumble serve` and `scumble setup access`: a project for many, and who they are.
 
 pub mod access;
 pub mod serve;

@@ -13,7 +13,12 @@ use std::time::Duration;
 /// What `serve` takes.
 #[derive(Args)]
 #[command(
-    after_help = "The link that it prints makes whoever opens it first a curator, once. SIGTERM ends what has begun and stops; a second one stops at once.\n\nExamples:\n  scumble serve scumble-demo/scumble.toml\n  scumble serve --postgres 127.0.0.1:5433\n  scumble serve --listen 0.0.0.0:8443 --tls-certificate server.pem --tls-key server.key --host stats.example.org"
+    after_help = "The link that it prints makes the first person who opens it a curator, once. SIGTERM ends what has\n\
+                  begun and stops; a second one stops at once.\n\n\
+                  Examples:\n  \
+                  scumble serve\n  \
+                  scumble serve --postgres 127.0.0.1:5433\n  \
+                  scumble serve --listen 0.0.0.0:8443 --host example.org --tls-certificate a.pem --tls-key a.key"
 )]
 pub struct ServeArguments {
     #[command(flatten)]
@@ -21,7 +26,7 @@ pub struct ServeArguments {
     /// Where to listen; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
     listen: SocketAddr,
-    /// Where to listen for PostgreSQL's clients (psql, drivers, notebooks), if for them too
+    /// Where to listen for PostgreSQL's clients too (psql, drivers, notebooks)
     #[arg(long, value_name = "ADDRESS")]
     postgres: Option<SocketAddr>,
     /// The certificate, as PEM
@@ -30,19 +35,19 @@ pub struct ServeArguments {
     /// The key of the certificate, as PEM
     #[arg(long, value_name = "FILE", requires = "tls_certificate")]
     tls_key: Option<PathBuf>,
-    /// Listen beyond this machine without TLS: whoever is on the way reads tokens and answers
+    /// Listen beyond this machine without TLS: the network can read tokens and answers
     #[arg(long)]
     insecure_http: bool,
-    /// A name by which the server is called, beside its address (may be given several times)
+    /// A name of the server, beside its address (may be given several times)
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
-    /// Round up the time of every answer to a multiple of this (1s, 250ms), so that it tells less
+    /// Round up the time of every answer to a multiple of this: 1s, 250ms
     #[arg(long, value_name = "TIME", value_parser = duration)]
     answer_time: Option<Duration>,
-    /// This many connections at once, half of them for each door where there are two; more are asked to come again
+    /// The most connections at once, shared by HTTP and PostgreSQL
     #[arg(long, value_name = "NUMBER", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: u32,
-    /// This many of them from one address, instead of half; give as many as there are where a proxy stands before the server
+    /// The most from one address [default: half]; behind a proxy, give the same number as above
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections_each: Option<u32>,
     /// The folder for the outputs, instead of `out` beside the project file

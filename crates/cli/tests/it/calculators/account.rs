@@ -1,4 +1,4 @@
-//! `scumble account` and `scumble calibrate`, as a user runs them.
+//! `scumble lab account` and `scumble lab calibrate`, as a user runs them.
 
 use crate::support::scumble_on as scumble;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! `scumble anonymized-histogram`, as a user runs it.
+//! `scumble lab anonymized-histogram`, as a user runs it.
 
 use crate::support;
 use serde_json::Value;

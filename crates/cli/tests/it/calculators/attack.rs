@@ -1,4 +1,4 @@
-//! `scumble attack` as people run it: the golden vectors in their machine forms, the demonstration, and what is refused.
+//! `scumble lab attack` as people run it: golden vectors in their machine forms, the demonstration, and what is refused.
 
 use crate::calculators::audit::{agree, vectors};
 use crate::support::{Folder, printed, refused, scumble_on};

@@ -1,4 +1,4 @@
-//! `scumble attacker`, as a user runs it.
+//! `scumble lab attacker`, as a user runs it.
 
 use crate::support;
 use serde_json::{Value, json};

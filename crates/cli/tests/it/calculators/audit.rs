@@ -1,4 +1,4 @@
-//! `scumble audit` as people run it: the golden vectors in their machine forms, and what is refused.
+//! `scumble lab audit` as people run it: the golden vectors in their machine forms, and what is refused.
 
 use crate::support::{Folder, effort, printed, refused, scumble_on};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! `scumble compare-noise` as a user runs it.
+//! `scumble lab compare-noise` as a user runs it.
 
 use crate::support;
 use std::process::{Command, Output};

@@ -1,4 +1,4 @@
-//! `scumble limits` as people run it: the golden vectors in their machine forms, and what is refused.
+//! `scumble lab limits` as people run it: the golden vectors in their machine forms, and what is refused.
 
 use crate::calculators::audit::{agree, vectors};
 use crate::support::{Folder, printed, refused, scumble_on};

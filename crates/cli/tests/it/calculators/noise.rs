@@ -1,4 +1,4 @@
-//! `scumble noise`, as a user runs it.
+//! `scumble lab noise`, as a user runs it.
 
 use crate::support;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! `scumble reproduce`, as a user runs it.
+//! `scumble lab reproduce`, as a user runs it.
 
 use crate::support;
 use serde_json::Value;

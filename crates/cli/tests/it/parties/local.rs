@@ -50,7 +50,7 @@ fn counts_come_back_with_every_oracle() {
     }
 }
 
-/// What the events of the answer cost is what `scumble account` says of them.
+/// What the events of the answer cost is what `scumble lab account` says of them.
 #[test]
 fn the_events_are_those_that_account_reads() {
     let found = collected(

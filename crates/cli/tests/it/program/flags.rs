@@ -1,93 +1,88 @@
 //! What every command has: `--json`, `--quiet`, and plain lines of progress where there is no terminal.
 
+use super::tree::{TREE, help};
 use crate::support::Folder;
-
-/// The commands that a help text lists, under whatever headings, before its arguments and options.
-fn listed(help: &str) -> Vec<Vec<String>> {
-    let mut heading = "";
-    let mut found = Vec::new();
-    for line in help.lines() {
-        match line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')) {
-            Some(entry) if !["Options:", "Arguments:"].contains(&heading) && !heading.starts_with("Example") => {
-                let name = entry.split("  ").next().unwrap_or(entry);
-                found.push(name.split_whitespace().map(String::from).collect());
-            }
-            None if line.ends_with(':') => heading = line,
-            _ => {}
-        }
-    }
-    found.retain(|name: &Vec<String>| name != &["help"]);
-    found
-}
+use std::collections::BTreeSet;
 
 /// What these print is for a shell and for `man`.
-const NO_ANSWER: [&str; 2] = ["completions", "man"];
-
-/// Walks the tree of commands; gives the number of leaves.
-fn check(folder: &Folder, path: &[String]) -> usize {
-    let mut arguments: Vec<&str> = path.iter().map(String::as_str).collect();
-    arguments.push("--help");
-    let help = folder.stdout(&arguments);
-    let below = listed(&help);
-    if below.is_empty() {
-        for flag in ["--json", "--quiet"].into_iter().filter(|_| !NO_ANSWER.contains(&path[0].as_str())) {
-            assert!(help.contains(flag), "{path:?} has no {flag}:\n{help}");
-        }
-        return 1;
-    }
-    below.into_iter().map(|name| check(folder, &[path, &name].concat())).sum()
-}
+const NO_ANSWER: [&str; 2] = ["setup completions", "setup manual"];
 
 #[test]
 fn every_command_has_json_and_quiet() {
-    assert!(check(&Folder::with(&[]), &[]) >= 20, "the walk has missed commands");
+    let leaves: Vec<_> = TREE.iter().filter(|help| !help.is_group()).collect();
+    assert!(leaves.len() >= 50, "the walk has missed commands: {}", leaves.len());
+    for help in leaves.iter().filter(|help| !NO_ANSWER.contains(&help.path.join(" ").as_str())) {
+        for flag in ["--json", "--quiet"] {
+            assert!(help.text.contains(flag), "{:?} has no {flag}:\n{}", help.path, help.text);
+        }
+    }
 }
 
 /// Clap has no groups of commands, so the program writes its own list: each command must be in it once.
 #[test]
 fn the_help_has_every_command_in_one_of_its_groups() {
-    let help = Folder::with(&[]).stdout(&["help"]);
-    let headings: Vec<&str> = help.lines().filter(|line| line.ends_with(':')).collect();
-    assert_eq!(
-        headings,
-        [
-            "Publish:",
-            "Understand:",
-            "Reproduce the tables and pictures of the guides:",
-            "Set up:",
-            "Examples:",
-            "Options:"
-        ],
-        "{help}"
-    );
-    let mut grouped: Vec<String> = listed(&help).into_iter().map(|name| name[0].clone()).collect();
-    grouped.dedup();
+    let top = help("");
+    let headings: Vec<&str> =
+        top.sections().iter().map(|(heading, _)| *heading).filter(|heading| !heading.is_empty()).collect();
+    assert_eq!(headings, ["Daily", "More releases", "More commands", "Examples", "Options"], "{}", top.text);
     // The completions are made from the commands that the program has, not from the list.
-    let fish = Folder::with(&[]).stdout(&["completions", "fish"]);
-    let top = "-n \"__fish_scumble_needs_command\" -f -a \"";
-    let names = fish.lines().filter_map(|line| line.split_once(top)?.1.split('"').next());
+    let fish = Folder::with(&[]).stdout(&["setup", "completions", "fish"]);
+    let begin = "-n \"__fish_scumble_needs_command\" -f -a \"";
+    let names = fish.lines().filter_map(|line| line.split_once(begin)?.1.split('"').next());
     let mut known: Vec<&str> = names.filter(|name| *name != "help").collect();
+    let below = top.below();
+    let mut grouped: Vec<&str> = below.iter().map(|(_, name, _)| name.as_str()).collect();
     grouped.sort();
     known.sort();
-    assert!(known.len() >= 17, "{known:?}");
     assert_eq!(grouped, known);
+}
+
+/// Commands that moved into a group work at the top until 0.2; nothing shows them there.
+#[test]
+fn old_names_work_and_are_not_shown() {
+    let folder = Folder::with(&[]);
+    let shown: BTreeSet<String> = help("").below().into_iter().map(|(_, name, _)| name).collect();
+    let mut old = vec![("setup", "manual".to_string(), "man".to_string())];
+    for group in ["lab", "setup"] {
+        old.extend(help(group).below().into_iter().map(|(_, name, _)| (group, name.clone(), name)));
+    }
+    assert!(old.len() >= 15, "{old:?}");
+    for (group, name, old) in old {
+        assert!(!shown.contains(&old), "{old}");
+        let expected = &help(&format!("{group} {name}")).text;
+        assert_eq!(&folder.stdout(&[&old, "--help"]), expected);
+        assert_eq!(&folder.stdout(&["--quiet", &old, "--help"]), expected);
+        assert_eq!(folder.stdout(&["help", &old]), folder.stdout(&["help", group, &name]));
+    }
+    let seeded = ["noise", "discrete-laplace", "--scale", "20", "--count", "9", "--insecure-seed", "1"];
+    assert_eq!(folder.stdout(&seeded), folder.stdout(&[&["lab"], &seeded[..]].concat()));
+    folder.refused(&["acount"], 2, "acount");
 }
 
 #[test]
 fn completions_and_manual_are_written_from_the_commands() {
     let folder = Folder::with(&[]);
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let script = folder.stdout(&["completions", shell]);
+        let script = folder.stdout(&["setup", "completions", shell]);
         assert!(script.contains("anonymized-histogram") && script.contains("insecure-seed"), "{shell}: {script}");
     }
-    folder.refused(&["completions", "basic"], 2, "basic");
-    let page = folder.stdout(&["man"]);
+    folder.refused(&["setup", "completions", "basic"], 2, "basic");
+    let page = folder.stdout(&["setup", "manual"]);
     assert!(page.contains(".TH scumble 1") && page.contains("scumble\\-release(1)"), "{page}");
-    assert!(folder.stdout(&["man", "--out", "."]).is_empty());
-    for name in ["scumble.1", "scumble-release.1", "scumble-ledger-verify.1", "scumble-reproduce-attackers.1"] {
-        assert!(folder.read(name).contains(".TH scumble"), "{name}");
+    assert!(!page.contains("scumble\\-account(1)"), "{page}");
+    assert!(folder.stdout(&["setup", "manual", "--out", "."]).is_empty());
+    for help in TREE.iter() {
+        let name = format!("{}.1", [&["scumble".to_string()], &help.path[..]].concat().join("-"));
+        assert!(folder.read(&name).contains(".TH scumble"), "{name}");
     }
-    folder.refused(&["man", "--out", "no/such/folder"], 2, "the manual cannot be written to no/such/folder");
+    for old in ["scumble-account.1", "scumble-integers.1", "scumble-man.1"] {
+        assert!(!folder.file(old).exists(), "{old}");
+    }
+    folder.refused(
+        &["setup", "manual", "--out", "no/such/folder"],
+        2,
+        "the manual cannot be written to no/such/folder",
+    );
 }
 
 #[test]

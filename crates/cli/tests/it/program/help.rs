@@ -1,27 +1,20 @@
 //! What the program prints: help, errors as JSON, one of something.
 
+use super::tree;
 use crate::fixtures::named_people;
 use crate::fixtures::people::{counts, folder};
 use crate::support::Folder;
 use serde_json::Value;
 
-/// Whoever asks for help wants to know what comes first.
+/// Daily commands come first, in the order of work.
 #[test]
-fn help_is_in_the_order_of_work_with_examples() {
-    let folder = Folder::with(&[]);
-    let help = folder.stdout(&["help"]);
-    let publish = help.split("Publish:").nth(1).unwrap();
-    let places: Vec<usize> = ["demo", "init", "check", "plan", "release", "ledger", "budget", "query"]
-        .map(|name| publish.find(&format!("\n  {name} ")).unwrap_or_else(|| panic!("{name}: {help}")))
-        .into();
-    assert!(places.is_sorted(), "{help}");
-    let examples = help.split("Examples:").nth(1).unwrap().split("\n\n").next().unwrap();
-    let lines: Vec<&str> = examples.lines().filter(|line| !line.is_empty()).collect();
-    assert!(lines.len() >= 6 && lines.iter().all(|line| line.starts_with("  scumble ")), "{examples}");
-    for command in ["demo", "init", "check", "plan", "release", "query", "ledger", "budget", "kinds"] {
-        let help = folder.stdout(&["help", command]);
-        assert!(help.contains("Example") && help.contains(&format!("\n  scumble {command} ")), "{command}: {help}");
-    }
+fn daily_commands_come_first() {
+    let below = tree::help("").below();
+    let daily: Vec<&str> =
+        below.iter().filter(|(heading, ..)| *heading == "Daily").map(|(_, name, _)| name.as_str()).collect();
+    let expected = ["init", "check", "plan", "release", "show", "query", "ledger", "budget", "serve", "demo"];
+    assert_eq!(daily, expected);
+    assert!(below.len() <= 17, "{below:?}");
 }
 
 /// A program that asked for JSON got an English sentence where something was wrong.

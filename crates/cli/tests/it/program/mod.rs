@@ -1,5 +1,7 @@
 //! The program itself: first steps, flags, exit statuses, its own pages.
 
+mod commands;
+mod examples;
 mod flags;
 mod guide;
 mod help;
@@ -7,4 +9,6 @@ mod how_to;
 mod names;
 mod readme;
 mod releases;
+mod show;
 mod tidy;
+mod tree;

@@ -41,7 +41,7 @@ fn the_report_tells_what_the_declared_attacker_learns_beside_the_guarantee() {
     let report = folder.json_file("out/report.json");
     let count = of(&report["attackers"], "yes");
     assert_eq!((count["verdict"].as_str(), count["kind"].as_str()), (Some("guarantee"), Some("APKDP")));
-    // The same question to `scumble attacker`, which is tested against vectors; the noise has scale 1.
+    // The same question to `scumble lab attacker`, which is tested against vectors; the noise has scale 1.
     let question = "[population]\nn_total = 4000\n[attacker]\nknown_records = 2000\n[uncertainty]\nkind = \"lambda\"\nlambda = 0.1\n\
                     independence = \"declared\"\n[release]\nkind = \"count\"\nreleases_on_same_units = 1\n\
                     [noise]\nkind = \"geometric\"\np = 0.36787944117144233\n[query]\ndelta = 1e-9\n";

@@ -1,4 +1,4 @@
-//! The project for many people: `scumble serve` and `scumble access`.
+//! The project for many people: `scumble serve` and `scumble setup access`.
 
 mod attacks;
 mod doors;

@@ -1,4 +1,4 @@
-//! `scumble serve` and `scumble access` as people use them: link, tokens, roles, answers that are paid for once.
+//! `scumble serve` and `scumble setup access` as people use them: link, tokens, roles, answers that are paid for once.
 
 use crate::serve::support::{Server, add, project};
 use crate::support::Folder;

@@ -20,7 +20,7 @@ const ROWS_PER_D: f64 = 0.6;
 /// for `rows-and-columns`:
 ///
 /// ```text
-/// scumble reproduce anonymized-histogram \
+/// scumble lab reproduce anonymized-histogram \
 ///     --elements 1e3,1e4,1e5,1e6,1e7 --epsilon 1,2,4,6,8 --precision 0.01 --trials 400000
 /// ```
 ///
@@ -36,7 +36,7 @@ const ROWS_PER_D: f64 = 0.6;
 /// Other families:
 ///
 /// ```text
-/// scumble reproduce anonymized-histogram \
+/// scumble lab reproduce anonymized-histogram \
 ///     --family wide-staircase,zipf,passwords,flat,singletons,hard \
 ///     --elements 1e3,1e5,1e7 --epsilon 1,2,4,8 --precision 0.05 --trials 1000
 /// ```
@@ -57,7 +57,7 @@ const ROWS_PER_D: f64 = 0.6;
 /// **High privacy.** The unit is √(n·ln(1/ε)/ε):
 ///
 /// ```text
-/// scumble reproduce anonymized-histogram \
+/// scumble lab reproduce anonymized-histogram \
 ///     --elements 1e4,1e6 --epsilon 0.01,0.03,0.1,0.2,0.3,0.4,0.49 --family staircase,zipf,passwords,hard
 /// ```
 ///
@@ -74,7 +74,7 @@ const ROWS_PER_D: f64 = 0.6;
 /// trials:
 ///
 /// ```text
-/// scumble reproduce anonymized-histogram \
+/// scumble lab reproduce anonymized-histogram \
 ///     --elements 1e3,1e4,1e5,1e6,1e7 --epsilon 0.3,0.4,0.49 --precision 0.01 --trials 3000 \
 ///     --family staircase,wide-staircase,zipf,passwords,flat,singletons,hard,hard-alternating
 /// ```
@@ -94,7 +94,7 @@ const ROWS_PER_D: f64 = 0.6;
 /// is used; `rows-and-strips` is the published kind of layout with the same interpolation inside of strips:
 ///
 /// ```text
-/// scumble reproduce anonymized-histogram \
+/// scumble lab reproduce anonymized-histogram \
 ///     --elements 1e6 --epsilon 0.3,0.35,0.4,0.45,0.49 --family staircase,wide-staircase,zipf,hard,hard-alternating \
 ///     --layout strips,rows-and-strips,rows-and-columns --precision 0.01
 /// ```
@@ -118,7 +118,7 @@ const ROWS_PER_D: f64 = 0.6;
 /// to be three times as good, so these are used:
 ///
 /// ```text
-/// scumble reproduce anonymized-histogram \
+/// scumble lab reproduce anonymized-histogram \
 ///     --elements 1e4,1e6 --epsilon 0.5,0.7,0.9 --family staircase,hard --layout rows-and-columns,strips --precision 0.01
 /// ```
 ///
@@ -134,7 +134,7 @@ const ROWS_PER_D: f64 = 0.6;
 /// projection, on staircases of 10⁴ elements; `--svg` draws `docs/pictures/anonymized-histograms-naive-high.svg`:
 ///
 /// ```text
-/// scumble reproduce anonymized-histogram \
+/// scumble lab reproduce anonymized-histogram \
 ///     --elements 1e4 --epsilon 0.01,0.03,0.1,0.2,0.3,0.4 --precision 0.05 --svg naive.svg \
 ///     --layout automatic,rows-and-columns,rows-only,columns-only
 /// ```

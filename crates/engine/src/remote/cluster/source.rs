@@ -229,7 +229,7 @@ fn sentence(cluster: &Cluster, trouble: &ClusterError) -> Error {
             "whoever answers at {cluster} is no scheduler of Apache Ballista 55 that gives results: look at its host, its port and its version"
         )),
         ClusterError::Idle => Error::machine(format!(
-            "the cluster {cluster} has no executor that takes work: start one (scumble cluster executor)"
+            "the cluster {cluster} has no executor that takes work: start one (scumble setup cluster executor)"
         )),
         ClusterError::Unreadable(table) => Error::input(format!(
             "table '{table}': its files cannot be read as Parquet; scumble check says more without [engine]"

@@ -1,7 +1,7 @@
 //! Jobs: a release whose integers are computed elsewhere, by another engine, where the rows are. Only integers come back.
 //!
-//! `scumble integers` prints the statements of a job, `scumble release --integers` takes what they gave. Between the two nothing is kept: the secret
-//! that chooses rows and the job's one-time number are made of the ledger's key, of what the job is, and of how many of the same were charged.
+//! `scumble setup integers` prints the statements of a job, `scumble release --integers` takes what they gave. Between
+//! the two nothing is kept: the secret that chooses rows and the job's one-time number are made of the ledger's key, of what the job is, and of how many of the same were charged.
 //!
 //! # Guarantee
 //! - The secret is fixed before rows are seen: for one job there is one, however often it is printed, until it is charged; then there is the next.

@@ -71,13 +71,13 @@ pub(crate) fn integers(job: &Job, count: usize, release: &str, folder: &Path) ->
 
 /// Which statement each file is of, from 0.
 fn sorted(job: &Job, count: usize, release: &str, sheets: &[Sheet]) -> Result<Vec<usize>> {
-    let again = format!("print the job as it is now with scumble integers '{release}', and run that");
+    let again = format!("print the job as it is now with scumble setup integers '{release}', and run that");
     let of = |sheet: &Sheet| {
         let path = sheet.path.display();
         let marks: Vec<&String> = sheet.columns.iter().filter(|name| name.starts_with(PREFIX)).collect();
         let [mark] = marks[..] else {
             return Err(Error::input(format!(
-                "{path} has no column {PREFIX}…: it is not the result of a statement of scumble integers, or was saved without its header"
+                "{path} has no column {PREFIX}…: it is no result of scumble setup integers, or has no header"
             )));
         };
         let number = mark[PREFIX.len()..].split('_').next().unwrap_or_default();

@@ -112,7 +112,7 @@ pub(super) async fn enter() -> Reply {
                 }
                 p #said role="status" {}
                 noscript { p { "This page needs its script to log in." } }
-                p.soft { "A curator gives you one: " code { "scumble access add NAME --role analyst" } }
+                p.soft { "A curator gives you one: " code { "scumble setup access add NAME --role analyst" } }
             }
         }
     };

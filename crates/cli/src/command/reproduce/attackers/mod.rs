@@ -1,4 +1,4 @@
-//! `scumble reproduce attackers`: the pictures of docs/explanation/attackers.md.
+//! `scumble lab reproduce attackers`: the pictures of docs/explanation/attackers.md.
 
 mod figures;
 
