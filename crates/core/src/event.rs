@@ -18,23 +18,21 @@ use crate::error::{Error, Result};
 use crate::quantity::{Delta, Epsilon, Omega, Rate, Rho, Scale, Sigma};
 use std::num::NonZeroU64;
 
-mod argument;
 mod charges;
 mod moves;
 mod new_keys;
+mod parameters;
 mod parity;
 mod smooth_noise;
 mod vocabulary;
-mod word;
 
-pub use argument::{ArgumentReader, Parameter, ParameterForm, ParameterValue};
 pub use charges::{Charge, charged_by_scope, charged_where_seen};
 pub use moves::{Moves, Shift, Touch};
 pub use new_keys::NewKeys;
+pub use parameters::{AnswerCount, Pair, TreePath};
 pub use parity::Parity;
 pub use smooth_noise::{NoiseFamily, Quotient, SmoothNoise};
-pub use vocabulary::{WORDS, WordEntry, word_entry};
-pub use word::{AnswerCount, Pair, TreePath, Word};
+pub use vocabulary::{ArgumentReader, Parameter, ParameterForm, ParameterValue, WORDS, Word, WordEntry, word_entry};
 
 /// Something that was done to the data, perhaps several times, perhaps on a sample.
 ///

@@ -92,10 +92,13 @@ fn noise_range(word: &Word) -> Result<(f64, (f64, f64))> {
             (0.5, (1e4, 1e-12))
         }
         Word::Zcdp { .. } | Word::Tcdp { .. } => (0.1, (1e4, 1e-18)),
-        Word::Pair(_) | Word::NewKeys(_) | Word::Parity(_) | Word::SmoothNoise(_) => {
-            return Err(Error::refused(format!("a {} event has no noise parameter to calibrate", word.name())));
-        }
+        word => return Err(nothing_to_calibrate(word)),
     })
+}
+
+/// For the other words; a new one is among them until both matches know its noise parameter.
+fn nothing_to_calibrate(word: &Word) -> Error {
+    Error::refused(format!("a {} event has no noise parameter to calibrate", word.name()))
 }
 
 fn with_noise(event: &Event, value: f64) -> Result<Event> {
@@ -112,7 +115,7 @@ fn with_noise(event: &Event, value: f64) -> Result<Event> {
         | Word::Pure { epsilon }
         | Word::Approximate { epsilon, .. } => *epsilon = Epsilon::new(value)?,
         Word::Zcdp { rho } | Word::Tcdp { rho, .. } => *rho = Rho::new(value)?,
-        Word::Pair(_) | Word::NewKeys(_) | Word::Parity(_) | Word::SmoothNoise(_) => {}
+        word => return Err(nothing_to_calibrate(word)),
     }
     Ok(event.clone().with_word(word))
 }

@@ -1,12 +1,103 @@
-//! The table of words: what each is called in files, its parameters and their quantities, and one sentence about it.
+//! The words, and the table of them: what each is called in files, its parameters and their quantities, and one sentence
+//! about it.
 //!
 //! The JSON form, the Python classes and the table in `docs/reference/events.md` are made from it, or compared with it by a test.
 
-use super::argument::{Argument, ArgumentReader, Parameter, ParameterValue};
+mod argument;
+
+pub use argument::{ArgumentReader, Parameter, ParameterForm, ParameterValue};
+
 use super::new_keys::KeysPerOwner;
-use super::{AnswerCount, NewKeys, NoiseFamily, Pair, Parity, Quotient, SmoothNoise, TreePath, Word};
+use super::{AnswerCount, NewKeys, NoiseFamily, Pair, Parity, Quotient, SmoothNoise, TreePath};
 use crate::quantity::{Delta, Epsilon, Omega, Rho, Scale, Sigma};
+use argument::Argument;
 use std::num::NonZeroU32;
+
+/// The vocabulary. [`WORDS`] has each word's name, parameters and meaning; a variant needs a row below.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Word {
+    /// Continuous Gaussian noise of standard deviation σ.
+    Gaussian {
+        /// The standard deviation.
+        sigma: Sigma,
+    },
+    /// Discrete Gaussian noise: P\[z\] ∝ e^{−z²/2σ²} on the integers.
+    DiscreteGaussian {
+        /// The parameter σ.
+        sigma: Sigma,
+    },
+    /// Continuous Laplace noise.
+    Laplace {
+        /// The scale b: density ∝ e^{−|z|/b}.
+        scale: Scale,
+    },
+    /// Discrete Laplace noise: P\[z\] ∝ e^{−|z|/scale} on the integers.
+    DiscreteLaplace {
+        /// The scale.
+        scale: Scale,
+    },
+    /// Sinh-normal noise on the integers: A·arsinh((σ/A)·N(0,1)) as an integer-weight table.
+    SinhNormal {
+        /// The parameter σ.
+        sigma: Sigma,
+        /// The parameter A, in units of the grid.
+        a: Scale,
+    },
+    /// Randomized response among `values` answers: the truth with probability e^ε/(e^ε+k−1).
+    RandomizedResponse {
+        /// The privacy of one response.
+        epsilon: Epsilon,
+        /// How many answers there are.
+        values: AnswerCount,
+    },
+    /// An exponential mechanism whose privacy loss has range at most ε.
+    Exponential {
+        /// The range of the privacy loss.
+        epsilon: Epsilon,
+    },
+    /// Anything that is ε-private.
+    Pure {
+        /// The bound.
+        epsilon: Epsilon,
+    },
+    /// Anything that is (ε, δ)-private.
+    Approximate {
+        /// The bound ε.
+        epsilon: Epsilon,
+        /// The mass δ.
+        delta: Delta,
+    },
+    /// Anything that is ρ-zCDP.
+    Zcdp {
+        /// The slope.
+        rho: Rho,
+    },
+    /// Anything that is (ρ, ω)-tCDP.
+    Tcdp {
+        /// The slope.
+        rho: Rho,
+        /// The largest order.
+        omega: Omega,
+    },
+    /// One attribute's path through a tree of heavy hitters: discrete Laplace noise, lists and the root's counts released.
+    ///
+    /// Events of several attributes of one tree may be added up (pure ε, ρ, Rényi curves), composed as pairs and chained over owners: `Tree::events` charges them so that this holds.
+    HeavyHitters {
+        /// The noise scale λ of every node on the path.
+        scale: Scale,
+        /// The nodes of the path.
+        path: TreePath,
+    },
+    /// Noisy numbers of keys that are not known beforehand, those that reach a threshold.
+    NewKeys(NewKeys),
+    /// A parity that is right on a random sample of the rows.
+    Parity(Parity),
+    /// Noise on one answer whose scale follows the data.
+    SmoothNoise(SmoothNoise),
+    /// A dominating pair of finite distributions over the same outcomes.
+    Pair(Pair),
+}
 
 /// A row of the table.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,4 +1,4 @@
-//! The kinds of release: one file or folder for each, and the [`registry`] that lists them.
+//! The kinds of release: one file or folder for each, and the list [`registry::KINDS`].
 //!
 //! Outside of this folder nobody names a kind: what others must know of one is a field of its [`Kind`](crate::release::Kind) (a test holds this).
 
@@ -33,3 +33,28 @@ mod wide_quantiles;
 
 pub use conjunctions::{LookupAnswer, lookup};
 pub use sql::{ColumnKind, PublishedColumn, parameters, refuse_too_long};
+
+use crate::release::Kind;
+
+/// All kinds, in the order in which they are listed. A new algorithm is its file, its `mod` line and a line here.
+pub static KINDS: &[&Kind] = &[
+    &sql::KIND,
+    &histogram::KIND,
+    &anonymized_histogram::KIND,
+    &cdf::KIND,
+    &quantiles::KIND,
+    &marginals::MARGINALS,
+    &marginals::SYNTHETIC,
+    &conjunctions::KIND,
+    &small_table::KIND,
+    &interactive::KIND,
+    &heavy_hitters::KIND,
+    &mode::KIND,
+    &top::KIND,
+    &exact_if_stable::KIND,
+    &learn::KIND,
+    &triangles::KIND,
+    &degrees::KIND,
+    &bounds::KIND,
+    &exact_count::KIND,
+];

@@ -1,36 +1,12 @@
-//! The registry of kinds: one line for each algorithm that can be released.
+//! The registry of kinds: finding one, and the JSON schema of each. The list itself stands beside the modules.
 
 use crate::error::{Error, Result};
-use crate::kinds::{
-    anonymized_histogram, bounds, cdf, conjunctions, degrees, exact_count, exact_if_stable, heavy_hitters, histogram,
-    interactive, learn, marginals, mode, quantiles, small_table, sql, top, triangles,
-};
+use crate::kinds::{bounds, sql};
 use crate::place::suggestion;
 use crate::release::{CostAbout, Kind};
 use serde_json::{Value, json};
 
-/// All kinds, in the order in which they are listed. A new algorithm is one more line here.
-pub static KINDS: &[&Kind] = &[
-    &sql::KIND,
-    &histogram::KIND,
-    &anonymized_histogram::KIND,
-    &cdf::KIND,
-    &quantiles::KIND,
-    &marginals::MARGINALS,
-    &marginals::SYNTHETIC,
-    &conjunctions::KIND,
-    &small_table::KIND,
-    &interactive::KIND,
-    &heavy_hitters::KIND,
-    &mode::KIND,
-    &top::KIND,
-    &exact_if_stable::KIND,
-    &learn::KIND,
-    &triangles::KIND,
-    &degrees::KIND,
-    &bounds::KIND,
-    &exact_count::KIND,
-];
+pub use super::KINDS;
 
 /// The kind of a release that is a SQL query and names no kind.
 pub fn of_queries() -> &'static Kind {

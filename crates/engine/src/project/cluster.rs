@@ -7,8 +7,8 @@ use std::fmt;
 /// The keys of `[engine]`.
 const KEYS: [&str; 2] = ["cluster", "timeout"];
 
-/// The port on which a scheduler of Ballista listens, where nothing is said.
-const PORT: u16 = 50050;
+/// What addresses begin with, and the port where none is said; `remote::CONNECT` has who connects to each.
+const SCHEMES: &[(&str, u16)] = &[("ballista", 50050)];
 
 /// After how many seconds a statement is given up, where nothing is said.
 const TIMEOUT: u64 = 3600;
@@ -16,6 +16,8 @@ const TIMEOUT: u64 = 3600;
 /// The scheduler of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cluster {
+    /// What its address begins with.
+    pub scheme: &'static str,
     /// Its host's name or address.
     pub host: String,
     /// Its port.
@@ -29,14 +31,18 @@ impl Cluster {
     pub(super) fn read(section: &Section) -> Result<Self> {
         section.only(&KEYS)?;
         let spot = section.need("cluster")?;
-        let wrong = |what: &str| spot.error(format!("{what}; write it as ballista://host:{PORT}"));
-        let Some(rest) = spot.text()?.strip_prefix("ballista://") else {
+        let text = spot.text()?;
+        let wrong = |what: &str| spot.error(format!("{what}; write it as ballista://host:50050"));
+        let known = |(scheme, port): &(&'static str, u16)| {
+            Some((*scheme, *port, text.strip_prefix(scheme)?.strip_prefix("://")?))
+        };
+        let Some((scheme, usual, rest)) = SCHEMES.iter().find_map(known) else {
             return Err(wrong("a cluster is one of Apache Ballista"));
         };
         // An address of six has colons of its own, and stands in brackets.
         let (host, port) = match rest.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')) {
             Some((host, port)) => (host, port.parse().map_err(|_| wrong("the port is no number"))?),
-            None => (rest, PORT),
+            None => (rest, usual),
         };
         let is_host = |sign: char| sign.is_ascii_alphanumeric() || ".-_:[]".contains(sign);
         if host.is_empty() || !host.chars().all(is_host) {
@@ -48,12 +54,12 @@ impl Cluster {
                 .need("timeout")?
                 .error("a statement's timeout is at most 86400 seconds, which is a day"));
         }
-        Ok(Self { host: host.to_string(), port, timeout: seconds })
+        Ok(Self { scheme, host: host.to_string(), port, timeout: seconds })
     }
 }
 
 impl fmt::Display for Cluster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ballista://{}:{}", self.host, self.port)
+        write!(f, "{}://{}:{}", self.scheme, self.host, self.port)
     }
 }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 /// The queries of a request; none where it needs rows.
 pub(crate) type Queries = Result<Option<Vec<Rc<PrivateQuery>>>>;
 
-/// An algorithm that can be released. New ones are added to the list in [`crate::kinds::registry`].
+/// An algorithm that can be released. New ones are added to the list in [`crate::kinds`].
 #[derive(Debug)]
 pub struct Kind {
     /// The word in project files.

@@ -15,15 +15,27 @@ pub(crate) use served::{RemoteSource, backend_of};
 
 use crate::error::{Error, Result};
 use crate::ledger::LedgerState;
+use crate::project::{Cluster, Project};
 use crate::sql::PrivateQuery;
 use crate::sql::execute::integers::Integers;
+use backend::RemoteBackend;
+use cluster::source::ClusterBackend;
 use datafusion::common::DataFusionError;
 use serde_json::Value;
+use std::rc::Rc;
 
 /// The hash of a job's ranks, as the ledger names it; and that of our own pass.
 pub(crate) const HASH: &str = "SHA-256";
 /// The hash of our own pass.
 pub(crate) const OWN_HASH: &str = "SipHash-2-4";
+
+/// Connects to a cluster for some queries over the project's tables.
+type Connect = fn(&Cluster, &[Rc<PrivateQuery>], &Project) -> Result<Box<dyn RemoteBackend>>;
+
+/// Who connects to an address of `[engine]`, by what it begins with: a new backend is its folder and a line here and in
+/// [`project::cluster`](crate::project).
+const CONNECT: &[(&str, Connect)] =
+    &[("ballista", |address, queries, project| Ok(Box::new(ClusterBackend::begin(address, queries, project)?)))];
 
 /// Where the integers of a release come from, if not from rows that we read.
 pub(crate) trait IntegerSource {

@@ -3,10 +3,9 @@
 use crate::error::{Error, Result};
 use crate::project::{Cluster, Project, Request, Server, Table};
 use crate::remote::backend::{RemoteBackend, StatementRow};
-use crate::remote::cluster::source::ClusterBackend;
 use crate::remote::import::read;
 use crate::remote::postgres::source::Postgres;
-use crate::remote::{HASH, IntegerSource, unwritten};
+use crate::remote::{CONNECT, HASH, IntegerSource, unwritten};
 use crate::sql::PrivateQuery;
 use crate::sql::execute::integers::Integers;
 use crate::sql::text;
@@ -64,7 +63,7 @@ impl<'a> RemoteSource<'a> {
     ) -> Result<Self> {
         let mut place: Box<dyn RemoteBackend> = match place {
             BackendKind::Server(server) => Box::new(Postgres::begin(server)?),
-            BackendKind::Cluster(cluster) => Box::new(ClusterBackend::begin(cluster, queries, project)?),
+            BackendKind::Cluster(cluster) => connected(cluster, queries, project)?,
         };
         for query in queries {
             let used = text::used(query).map_err(|error| unwritten(&request.name, &error))?;
@@ -109,6 +108,13 @@ impl IntegerSource for RemoteSource<'_> {
         rule["hash"] = json!(HASH);
         rule[word] = json!(address);
     }
+}
+
+/// A session with a cluster.
+fn connected(cluster: &Cluster, queries: &[Rc<PrivateQuery>], project: &Project) -> Result<Box<dyn RemoteBackend>> {
+    let known = CONNECT.iter().find(|(scheme, _)| *scheme == cluster.scheme);
+    let (_, connect) = known.ok_or_else(|| Error::machine(format!("nobody here connects to {cluster}")))?;
+    connect(cluster, queries, project)
 }
 
 /// A table of such a name would be taken for a part of the statement.

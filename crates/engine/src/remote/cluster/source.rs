@@ -263,7 +263,7 @@ mod tests {
     /// one that does not. There are two sentences left, and neither depends on what anybody said.
     #[test]
     fn after_the_charge_no_word_of_the_cluster_decides() {
-        let cluster = Cluster { host: "127.0.0.1".to_string(), port: 50050, timeout: 7 };
+        let cluster = Cluster { scheme: "ballista", host: "127.0.0.1".to_string(), port: 50050, timeout: 7 };
         let [failed, late] =
             [ClusterRowsError::Failed, ClusterRowsError::TooLong].map(|one| without_rows(&cluster, one).to_string());
         assert!(

@@ -10,9 +10,8 @@ use crate::sql::QuerySource;
 use crate::sql::analyse::{distinct, limits};
 use crate::sql::functions::{self, Spelling, SqlAggregate};
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, ObjectName,
-    Query, Select, SetExpr, SetOperator, SetQuantifier, Spanned, Statement, TableFactor, Value, Visit, Visitor,
-    visit_expressions_mut,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, ObjectName, Query, Select,
+    SetExpr, SetOperator, SetQuantifier, Spanned, Statement, TableFactor, Value, Visit, Visitor, visit_expressions_mut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -80,13 +79,10 @@ fn in_other_words(mut statement: Statement) -> Statement {
             if let Some(known) = SqlAggregate::renamed(&name) {
                 function.name = ObjectName::from(vec![Ident::new(known)]);
             }
-            if spelling(&name) == Spelling::Remainder
-                && let Some([left, right]) = plain_arguments(function)
+            if let Spelling::InPlace(made) = spelling(&name)
+                && let Some(other) = plain_arguments(function).and_then(|arguments| made(&arguments))
             {
-                let nested = |one: &Expr| Box::new(Expr::Nested(Box::new(one.clone())));
-                let (left, right) = (nested(left), nested(right));
-                let remainder = Expr::BinaryOp { left, op: BinaryOperator::Modulo, right };
-                *expression = Expr::Nested(Box::new(remainder));
+                *expression = Expr::Nested(Box::new(other));
             }
         }
         ControlFlow::<()>::Continue(())
@@ -98,21 +94,15 @@ fn spelling(name: &str) -> Spelling {
     functions::written(name).map_or(Spelling::Planned, |record| record.spelling)
 }
 
-/// The two arguments of a function, if it has two and nothing else.
-fn plain_arguments(function: &Function) -> Option<[&Expr; 2]> {
+/// The arguments of a function, if it has nothing else.
+fn plain_arguments(function: &Function) -> Option<Vec<Expr>> {
     let FunctionArguments::List(list) = &function.args else { return None };
     let plain = |argument: &FunctionArg| match argument {
-        FunctionArg::Unnamed(FunctionArgExpr::Expr(_)) => function.filter.is_none() && list.clauses.is_empty(),
-        _ => false,
-    };
-    match &list.args[..] {
-        [FunctionArg::Unnamed(FunctionArgExpr::Expr(one)), FunctionArg::Unnamed(FunctionArgExpr::Expr(other))]
-            if list.args.iter().all(plain) =>
-        {
-            Some([one, other])
-        }
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(one)) => Some(one.clone()),
         _ => None,
-    }
+    };
+    let is_plain = function.filter.is_none() && list.clauses.is_empty();
+    list.args.iter().map(plain).collect::<Option<Vec<_>>>().filter(|_| is_plain)
 }
 
 fn located(span: Span, sentence: String) -> Error {
@@ -243,7 +233,7 @@ impl Refuser<'_> {
 
 /// Whether the second argument of a function has percent signs, if it is a string that is written out.
 fn has_percent_signs(function: &Function) -> bool {
-    match plain_arguments(function) {
+    match plain_arguments(function).as_deref() {
         Some([_, Expr::Value(format)]) => {
             !matches!(&format.value, Value::SingleQuotedString(text) if !text.contains('%'))
         }

@@ -20,6 +20,7 @@ use crate::tables::functions::{FINITE, POWER, ROOT};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, Volatility};
+use datafusion::sql::sqlparser::ast;
 
 /// Bounds of values, NULL aside; none where there are none.
 pub(crate) type Ends = Option<(f64, f64)>;
@@ -69,11 +70,11 @@ impl SqlFunction {
 }
 
 /// How a function that is written becomes one that is planned.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Spelling {
     Planned,
-    /// An operator in its place: the remainder.
-    Remainder,
+    /// Another expression in its place, made of its arguments; none where they are too few or too many for that.
+    InPlace(fn(&[ast::Expr]) -> Option<ast::Expr>),
     /// Nowhere, for this reason.
     Refused(&'static str),
     /// Not with a second argument that is written out and has no percent sign, for this reason.

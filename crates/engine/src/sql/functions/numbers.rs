@@ -4,6 +4,7 @@ use super::Argument::{Any, Written};
 use super::{Dialects, Ends, FailureMode, Interval, Shape, Spelling, SqlFunction, whole};
 use crate::sql::above::formula::{ElementaryFunction, Formula, Rounding};
 use datafusion::logical_expr::Expr;
+use datafusion::sql::sqlparser::ast;
 
 pub(super) const ALL: &[SqlFunction] = &[
     SqlFunction {
@@ -50,7 +51,7 @@ pub(super) const ALL: &[SqlFunction] = &[
         ..SqlFunction::on_rows("log10", &[Any])
     },
     SqlFunction { shape: Shape::Computed(|of, _| to_base(2.0, of)), ..SqlFunction::new("log2") },
-    SqlFunction { spelling: Spelling::Remainder, ..SqlFunction::new("mod") },
+    SqlFunction { spelling: Spelling::InPlace(remainder), ..SqlFunction::new("mod") },
     SqlFunction {
         interval: Interval::Of(|_, ends| power(first(ends), ends.get(1).copied().flatten())),
         fails: FailureMode::AsPower,
@@ -82,6 +83,13 @@ pub(super) const ALL: &[SqlFunction] = &[
         ..SqlFunction::on_rows("trunc", &[Any, Written(-15, 15)])
     },
 ];
+
+/// `MOD(a, b)` is `(a) % (b)`.
+fn remainder(arguments: &[ast::Expr]) -> Option<ast::Expr> {
+    let [left, right] = arguments else { return None };
+    let nested = |one: &ast::Expr| Box::new(ast::Expr::Nested(Box::new(one.clone())));
+    Some(ast::Expr::BinaryOp { left: nested(left), op: ast::BinaryOperator::Modulo, right: nested(right) })
+}
 
 fn first(ends: &[Ends]) -> Ends {
     ends.first().copied().flatten()

@@ -5,6 +5,7 @@
 use super::TableFolder;
 use crate::sql::above::derivation::Derivation;
 use crate::sql::analyse::describe::Describer;
+use crate::sql::functions;
 use crate::sql::text::{Engine, job};
 use crate::sql::{QuerySource, above, text as window};
 use crate::tables::Backend;
@@ -217,7 +218,9 @@ fn of_released(tables: &TableFolder, sql: &str) -> String {
     format!("{formula} [{values}]")
 }
 
+/// The list of all functions is left out of refusals: a new one would change each of them.
 fn taken(name: &str, text: String) {
+    let text = text.replace(&functions::answered(), "these are: …");
     let mut settings = insta::Settings::clone_current();
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);

@@ -1,7 +1,8 @@
 //! The parameters of words as files and front ends see them: their forms, how they are read, and their values.
 
-use super::{AnswerCount, NoiseFamily, Quotient, Word};
+use super::Word;
 use crate::error::{Error, Result};
+use crate::event::{AnswerCount, NoiseFamily, Quotient, new_keys::KeysPerOwner};
 use crate::quantity::{Delta, Epsilon, Omega, QuantityEntry, Rho, Scale, Sigma};
 use std::num::NonZeroU32;
 use std::str::FromStr;
@@ -140,7 +141,7 @@ whole_numbers! {
         let whole = u32::try_from(value).ok().and_then(NonZeroU32::new);
         whole.ok_or_else(|| Error::refused(format!("{name} must be a whole number from 1 to 4294967295")))
     };
-    super::new_keys::KeysPerOwner = |_, value| super::new_keys::KeysPerOwner::new(value);
+    KeysPerOwner = |_, value| KeysPerOwner::new(value);
 }
 
 impl From<&AnswerCount> for ParameterValue<'_> {
