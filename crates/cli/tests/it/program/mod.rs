@@ -1,5 +1,6 @@
 //! The program itself: first steps, flags, exit statuses, its own pages.
 
+mod docs;
 mod flags;
 mod guide;
 mod help;
