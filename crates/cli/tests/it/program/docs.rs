@@ -118,6 +118,15 @@ fn banned(words: &[&str]) -> Option<String> {
     Some(words[..length].join(" "))
 }
 
+/// A line in which `code` and "quotations" are commas.
+fn said(line: &str) -> String {
+    let outside = |line: &str, mark: char| {
+        let parts = line.split(mark).enumerate();
+        parts.map(|(index, part)| if index % 2 == 0 { part } else { " , " }).collect::<String>()
+    };
+    outside(&outside(line, '`'), '"')
+}
+
 /// The words of a page's prose with their lines; an empty one where a sentence, a part of it, or a quotation ends. The
 /// glossary is left out: it says which words we do not use.
 fn words(text: &str) -> Vec<(usize, String)> {
@@ -131,16 +140,10 @@ fn words(text: &str) -> Vec<(usize, String)> {
         if line.text.trim().is_empty() || line.text.trim_start().starts_with(['#', '-', '|']) {
             all.push((line.number, String::new()));
         }
-        for (index, part) in line.text.split(['`', '"']).enumerate() {
-            let said = if index % 2 == 0 { part } else { "" };
-            for word in said.split_whitespace() {
-                let bare = word.trim_matches(|sign: char| !sign.is_alphanumeric()).to_lowercase();
-                all.push((line.number, bare));
-                if word.ends_with(['.', ',', ';', ':', '!', '?', ')']) {
-                    all.push((line.number, String::new()));
-                }
-            }
-            if index % 2 == 1 {
+        for word in said(line.text).split_whitespace() {
+            let bare = word.trim_matches(|one: char| !one.is_alphanumeric()).to_lowercase();
+            all.push((line.number, bare));
+            if word.ends_with(['.', ',', ';', ':', '!', '?', ')']) {
                 all.push((line.number, String::new()));
             }
         }
@@ -329,7 +332,9 @@ fn links_and_paths_lead_somewhere() {
         none(&page.places(dead_links(&page)));
         none(&page.places(dead_paths(&page.text)));
     }
-    let sources = ["rs", "py", "toml"].iter().flat_map(|end| paths(".", &format!(".{end}")));
+    // This file has made-up links.
+    let sources = ["rs", "py", "toml"].iter().flat_map(|end| paths("", &format!(".{end}")));
+    let sources = sources.filter(|path| !path.ends_with("program/docs.rs"));
     let mut citations = 0;
     for source in sources {
         for link in cited(&read(&source)) {
@@ -402,7 +407,7 @@ fn banned_cadence_is_found() {
     }
     for line in [
         "It knows of. Which one?",
-        "`of which`, \"whoever\" and `texts`",
+        "`of which`, \"whoever\" and `keys = \"texts\"`",
         "```text\nwhoever\n```",
         "Noise has both signs, plus and minus; somebody signs it.",
         "a text file, told apart",
@@ -419,8 +424,8 @@ fn banned_cadence_is_found() {
 #[test]
 fn dead_links_and_paths_are_found() {
     let dead = |path: &str, text: &str| dead_links(&Page::new(path, text)).len();
-    let good = "[`a`](index.md) [b](how-to/rates.md#rates-per-inhabitant) [c](../README.md) [d](#own)\n# Own\n";
-    assert_eq!(dead("docs/page.md", good), 0);
+    let good = "[`a`](index.md) [b](how-to/rates.md#rates-per-inhabitant) [c](../README.md) [d](#ten-questions)\n";
+    assert_eq!(dead("docs/index.md", good), 0);
     assert_eq!(dead("docs/page.md", "`[code](x.md)` [web](https://example.org/x.md)\n```\n[fence](x.md)\n```\n"), 0);
     for bad in ["no-page.md", "how-to/rates.md#no-such-heading", "#none", "../crates/no/lib.rs", "../../README.md"] {
         assert_eq!(dead("docs/page.md", &format!("see [it]({bad})\n")), 1, "{bad}");
