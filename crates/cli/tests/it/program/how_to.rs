@@ -1,9 +1,7 @@
-//! The pages "How do I …" do what they say, each in a folder of its own; the front page leads to them.
+//! The pages "How do I …" do what they say, each in a folder of its own.
 
 use crate::pages::{Block, blocks, follow};
 use crate::support::Folder;
-use std::fs;
-use std::path::Path;
 
 /// What all of these pages extend.
 const PROJECT: &str = include_str!("../../../../../examples/clinics/scumble.toml");
@@ -74,30 +72,5 @@ fn every_page_does_what_it_says() {
             }
         }
         assert!(ran > 0, "{name} has no command");
-    }
-}
-
-/// A statistician's questions, and the heading of the page that the front page links for each.
-const QUESTIONS: [(&str, &str); 10] = [
-    ("explanation/errors.md", "# Standard errors and confidence intervals"),
-    ("how-to/rates.md", "# Rates per inhabitant"),
-    ("how-to/shares.md", "# Shares and percentages"),
-    ("how-to/time-series.md", "# Time series"),
-    ("how-to/means-per-person.md", "# Means per person"),
-    ("how-to/choose-bounds.md", "# Choose bounds"),
-    ("how-to/missing-codes.md", "# Missing values and codes"),
-    ("how-to/small-groups.md", "# Small groups and unknown values"),
-    ("how-to/compare-years.md", "# Compare years"),
-    ("how-to/tuning.md", "# Smaller errors: tuning"),
-];
-
-#[test]
-fn ten_questions_are_one_click_away() {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-    let front = fs::read_to_string(docs.join("index.md")).unwrap();
-    for (page, heading) in QUESTIONS {
-        assert!(front.contains(&format!("]({page})")), "the front page does not link {page}");
-        let text = fs::read_to_string(docs.join(page)).unwrap();
-        assert!(text.starts_with(&format!("{heading}\n")), "{page} does not begin with {heading}");
     }
 }

@@ -1,6 +1,7 @@
 //! The program itself: first steps, flags, exit statuses, its own pages.
 
 mod commands;
+mod docs;
 mod examples;
 mod flags;
 mod guide;
