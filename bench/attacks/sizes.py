@@ -21,7 +21,7 @@ def write(folder, name, lines):
 
 
 def run(*arguments):
-    seconds, _, printed = child([scumble(), *arguments, "--json"])
+    seconds, _, printed = child([scumble(), "lab", *arguments, "--json"])
     return seconds, json.loads(printed)
 
 

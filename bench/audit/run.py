@@ -54,7 +54,7 @@ def audited(mechanism, samples):
             # A Python float prints all its digits.
             file.write_text("".join(f"{output}\n" for output in (sample.tolist() if isinstance(sample, np.ndarray) else sample)))
         claim = ["--epsilon", repr(mechanism.epsilon), "--delta", repr(mechanism.delta), "--beta", repr(BETA), "--json", "--quiet"]
-        told = subprocess.run([scumble(), "audit", "outputs", *files, *claim], capture_output=True, text=True)
+        told = subprocess.run([scumble(), "lab", "audit", "outputs", *files, *claim], capture_output=True, text=True)
     # 1 is: refuted.
     if told.returncode not in (0, 1):
         raise SystemExit(f"{mechanism.name}: {told.stderr}")

@@ -193,7 +193,7 @@ def clustered():
 
 @contextlib.contextmanager
 def node(*words):
-    process = subprocess.Popen([clustered(), "cluster", *words, "--json"], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([clustered(), "setup", "cluster", *words, "--json"], stdout=subprocess.PIPE, text=True)
     try:
         yield process.pid, json.loads(process.stdout.readline())["address"]
     finally:
@@ -229,7 +229,7 @@ def job(folder, source, dialect):
     if not folder.exists():
         folder.mkdir()
         (folder / "scumble.toml").write_text(PROJECT.format(engine="", source=source))
-    said = json.loads(child([scumble(), "integers", "r", "--dialect", dialect, "--json"], folder)[2])["sql"]
+    said = json.loads(child([scumble(), "setup", "integers", "r", "--dialect", dialect, "--json"], folder)[2])["sql"]
     text = "\n".join(row for row in said.splitlines() if not row.startswith("--"))
     return [statement.strip() for statement in text.split(";") if statement.strip()]
 

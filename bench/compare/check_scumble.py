@@ -112,7 +112,7 @@ def _():
 
 @fact("a server and an audit are among the program's commands")
 def _():
-    text = scumble("help")
+    text = scumble("help") + scumble("help", "lab")
     commands = [line.split()[0] for line in text.splitlines() if line.startswith("  ") and line[2] not in " -"]
     assert {"serve", "audit"} <= set(commands)
     return commands

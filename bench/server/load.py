@@ -37,7 +37,7 @@ def project(folder, epsilon):
     folder = pathlib.Path(folder)
     (folder / "people.csv").write_text("sex,age\n" + "".join(f"{'fmm'[n % 3]},{n % 90}\n" for n in range(300)))
     (folder / "scumble.toml").write_text(PROJECT.format(epsilon=epsilon))
-    return json.loads(child([scumble(), "access", "add", "ada", "--json"], folder)[2])["token"]
+    return json.loads(child([scumble(), "setup", "access", "add", "ada", "--json"], folder)[2])["token"]
 
 
 def start(folder, *more):

@@ -55,7 +55,7 @@ class Server:
     """`scumble serve` on a project, with somebody who may ask."""
 
     def __init__(self, folder):
-        token = child([scumble(), "access", "add", "ada", "--json"], folder)[2]
+        token = child([scumble(), "setup", "access", "add", "ada", "--json"], folder)[2]
         self.token = json.loads(token)["token"]
         self.log = open(folder / "serve.log", "w")
         self.process = subprocess.Popen(

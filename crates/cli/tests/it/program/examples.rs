@@ -98,7 +98,8 @@ fn visits() -> String {
 }
 
 fn people() -> String {
-    let row = |i: usize| format!("{},{},{},{}\n", i % 4 == 0, i % 3 > 0, i * 31 % 100, ["f", "m"][i % 2]);
+    let row =
+        |i: usize| format!("{},{},{},{}\n", i.is_multiple_of(4), !i.is_multiple_of(3), i * 31 % 100, ["f", "m"][i % 2]);
     format!("smoker,insured,age,sex\n{}", (0..300).map(row).collect::<String>())
 }
 

@@ -3,7 +3,6 @@
 use super::tree;
 use crate::fixtures::named_people;
 use crate::fixtures::people::{counts, folder};
-use crate::support::Folder;
 use serde_json::Value;
 
 /// Daily commands come first, in the order of work.
