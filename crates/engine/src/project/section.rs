@@ -56,6 +56,9 @@ pub(crate) fn parse(origin: Origin, content: &str) -> Result<Section> {
     Ok(section(WHOLE, table.get_ref(), table.span().start, &text))
 }
 
+/// Lines that belong to no section. At the end of a file they would be in the last one, where they are refused.
+const TOP_LINES: [&str; 3] = ["ledger", "memory", "cost_scope"];
+
 /// What the outermost section is called in messages.
 const WHOLE: &str = "the file";
 
@@ -233,7 +236,10 @@ impl Section {
         match self.entries.iter().find(|(key, ..)| !known.contains(&key.as_str())) {
             None => Ok(()),
             Some((key, offset, _)) => {
-                let hint = suggestion(key, known.iter().copied());
+                let hint = match TOP_LINES.contains(&key.as_str()) {
+                    true => "; write it above the first [section]".to_string(),
+                    false => suggestion(key, known.iter().copied()),
+                };
                 let hint = if hint.is_empty() { format!(" (known are: {})", known.join(", ")) } else { hint };
                 let place = Place::of_offset(&self.text.origin, &self.text.content, *offset);
                 Err(Error::at(place, format!("unknown key '{key}' in {}{hint}", self.name)))

@@ -124,8 +124,13 @@ fn the_scope_of_costs_that_say_none() {
     ] {
         check(&format!("cost_scope = {wrong}\n{TABLE}"), expect);
     }
-    check_more("[budget]\ncost_scope = \"presence\"", "6:1: unknown key 'cost_scope' in 'budget' in the file");
-    check_more(&format!("[[release]]\nname = \"r\"\n{line}"), "7:1: unknown key 'cost_scope'");
+    check_more("[budget]\ncost_scope = \"presence\"", "6:1: unknown key 'cost_scope' in 'budget' in the file;");
+    // At the end of the file it is in the last section.
+    let (inner, expect) = (
+        format!("[[release]]\nname = \"r\"\nsql = \"SELECT 1\"\n{usual}\n{line}"),
+        "9:1: unknown key 'cost_scope' in 'release' in the file; write it above the first [section]",
+    );
+    check_more(&inner, expect);
 }
 
 #[test]

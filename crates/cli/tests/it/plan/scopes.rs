@@ -90,3 +90,20 @@ fn a_budget_for_a_person_holds_under_the_line() {
     folder.stdout(&["release"]);
     exactly(epsilon(&ledger(&folder)["person"]), 1.0);
 }
+
+/// A person who is replaced is one owner who goes and one who comes: the δ of what is stable is twice that of presence. At
+/// the δ of the cost a plan said that there is no epsilon, and not a word of the one that was asked for.
+#[test]
+fn a_plan_says_what_presence_costs_where_a_person_has_no_epsilon() {
+    let release = "[[release]]\nname = \"ages\"\nkind = \"exact-if-stable\"\nsql = \"SELECT age, COUNT(*) FROM people GROUP BY age\"\n\
+        at_least = 100\ncost = { epsilon = 1, delta = 1e-6 }\n";
+    let text = format!("{LINE}{PEOPLE}{release}");
+    let folder = Folder::with(&[("scumble.toml", text.as_str()), ("people.csv", &people(200))]);
+    for (delta, expect) in [
+        ("1e-5", "ages: costs a person epsilon 2, presence 1 at delta 1e-5; "),
+        ("1e-6", "ages: costs presence epsilon 1, a person none at delta 1e-6: ask for a larger --delta; "),
+    ] {
+        let plan = folder.stdout(&["plan", "--delta", delta]);
+        assert!(plan.starts_with(expect), "{plan}");
+    }
+}

@@ -30,10 +30,21 @@ pub fn line(planned: &PlannedRelease, project: &Project, delta: &Exact) -> Resul
 fn costs(planned: &PlannedRelease, project: &Project, delta: &Exact) -> Result<String, Failure> {
     let events = &planned.plan.events;
     let person = Odometer::of(events, &Scope::Person)?;
+    // What the cost was given for is said, whatever the budget limits.
+    let presence = match planned.request.cost.scope() {
+        CostScope::Presence => Odometer::of(events, &Scope::Presence)?.epsilon(delta),
+        _ => None,
+    };
+    let presence = presence.map(|own| rounded_up(own.to_f64_up()));
     let Some(epsilon) = person.epsilon(delta) else {
-        return Ok(match person.least_delta() {
-            None => "no epsilon at any delta: published without noise".to_string(),
-            Some(_) => format!("no epsilon at delta {}: ask for a larger --delta", shown_delta(delta)),
+        let at = shown_delta(delta);
+        return Ok(match (person.least_delta(), presence) {
+            (None, _) => "no epsilon at any delta: published without noise".to_string(),
+            (Some(_), None) => format!("no epsilon at delta {at}: ask for a larger --delta"),
+            // A person who is replaced is two owners: their delta is twice that of one who comes or goes.
+            (Some(_), Some(own)) => {
+                format!("costs presence epsilon {own}, a person none at delta {at}: ask for a larger --delta")
+            }
         });
     };
     let mut text = format!("costs a person epsilon {}", rounded_up(epsilon.to_f64_up()));
@@ -50,12 +61,9 @@ fn costs(planned: &PlannedRelease, project: &Project, delta: &Exact) -> Result<S
         }
     }
     let tightest = tightest.filter(|(_, scope, _)| *scope != Scope::Person);
-    // What the cost was given for is said, whatever the budget limits.
-    if planned.request.cost.scope() == CostScope::Presence
-        && tightest.as_ref().is_none_or(|(_, scope, _)| *scope != Scope::Presence)
-        && let Some(own) = Odometer::of(events, &Scope::Presence)?.epsilon(delta)
-    {
-        text.push_str(&format!(", presence {}", rounded_up(own.to_f64_up())));
+    let is_tightest = tightest.as_ref().is_some_and(|(_, scope, _)| *scope == Scope::Presence);
+    if let Some(own) = presence.filter(|_| !is_tightest) {
+        text.push_str(&format!(", presence {own}"));
     }
     if let Some((_, scope, own)) = tightest {
         text.push_str(&format!(", {} {}", super::short(&scope), rounded_up(own)));
