@@ -1,5 +1,5 @@
-//! The words, and the table of them: what each is called in files, its parameters and their quantities, and one sentence
-//! about it.
+//! The words, and the table of them: what each is called in files, its parameters and their quantities, and one
+//! sentence about it.
 //!
 //! The JSON form, the Python classes and the table in `docs/reference/events.md` are made from it, or compared with it by a test.
 

@@ -1,9 +1,10 @@
 //! What accounting knows of each word, a file for each, and one line here.
 //!
-//! A new word: in `event::vocabulary` its variant and its row (name, parameters and their quantities, a sentence), a file here
-//! that says which law a move makes it follow and what a filter charges, and a line in [`of`]. A law that no other word has is a
-//! [`LossShape`](super::shape::Shape) in the same file: its pure bound, its Rényi curve, its dominating pair. The JSON form and the Python class
-//! are made from the row; `docs/reference/events.md` is compared with it.
+//! A new word: in `event::vocabulary` its variant and its row (name, parameters and their quantities, a sentence), a
+//! file here that says which law a move makes it follow and what a filter charges, and two lines here, its `mod` and one
+//! in [`of`]. A law that no other word has is a [`LossShape`](super::shape::Shape) in the same file: its pure bound, its
+//! Rényi curve, its dominating pair. The JSON form and the Python class are made from the row;
+//! `docs/reference/events.md` is compared with it.
 
 use super::filter::price::Price;
 use super::law::Law;
