@@ -8,4 +8,5 @@ mod how_to;
 mod names;
 mod readme;
 mod releases;
+mod site;
 mod tidy;
