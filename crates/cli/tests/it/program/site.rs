@@ -44,6 +44,10 @@ fn every_page_fits_a_phone_and_can_be_read_by_everybody() {
             browser.until(&format!("document.documentElement.classList.contains('{theme}')"));
             let wide = browser.look("document.documentElement.scrollWidth");
             assert!(wide.as_u64() <= Some(u64::from(*width)), "{place}: {wide} pixels are wider than {width}");
+            // The content scrolls by itself: what is too wide in it does not widen the page.
+            let spilled =
+                browser.look("[document.querySelector('.content')].map((one) => one.scrollWidth - one.clientWidth)[0]");
+            assert_eq!(spilled, 0, "{place}: some content is wider than the page");
             axe.iter().for_each(|axe| browser.look_over(axe, &place));
         }
     }
