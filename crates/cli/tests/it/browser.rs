@@ -26,6 +26,17 @@ pub struct Browser {
     _profile: tempfile::TempDir,
 }
 
+/// axe-core, where it is.
+pub fn axe() -> Option<String> {
+    match std::env::var_os("SCUMBLE_AXE") {
+        Some(path) => Some(std::fs::read_to_string(path).unwrap()),
+        None => {
+            eprintln!("NOT TESTED: axe-core is not here (SCUMBLE_AXE), so no page is looked over by it");
+            None
+        }
+    }
+}
+
 impl Browser {
     pub fn start(program: &str) -> Self {
         let profile = tempfile::tempdir().unwrap();
@@ -95,6 +106,18 @@ impl Browser {
             true => Ok(came["result"]["value"].take()),
             false => Err(came["exceptionDetails"].to_string()),
         }
+    }
+
+    /// No serious finding of axe-core on the page.
+    pub fn look_over(&mut self, axe: &str, place: &str) {
+        self.look(&format!("{axe};0"));
+        let found = self.look(
+            "axe.run({ iframes: false }).then((found) => found.violations.map((one) =>
+               [one.impact, one.id, one.nodes.map((node) => node.html.slice(0, 150))]))",
+        );
+        let is_serious = |one: &&Value| ["serious", "critical"].contains(&one[0].as_str().unwrap());
+        let serious: Vec<&Value> = found.as_array().unwrap().iter().filter(is_serious).collect();
+        assert!(serious.is_empty(), "{place}: {serious:?}");
     }
 
     /// Waits until something is true on the page.

@@ -11,5 +11,6 @@ mod names;
 mod readme;
 mod releases;
 mod show;
+mod site;
 mod tidy;
 mod tree;

@@ -3,7 +3,7 @@
 //! Runs where `report::in_a_browser` does. With `SCUMBLE_AXE` (the path of axe.min.js; `.ci/run` fetches it) every page is looked over by axe-core too, and with
 //! `SCUMBLE_THOROUGH` there are pictures of all of them in `target/tmp/pages`.
 
-use crate::browser::Browser;
+use crate::browser::{Browser, axe};
 use crate::report::in_a_browser::browser;
 use crate::serve::support::{Server, add, project};
 use serde_json::{Value, json};
@@ -25,32 +25,6 @@ const BY_SEX: &str = "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex ORDER B
 
 fn is_thorough() -> bool {
     std::env::var_os("SCUMBLE_THOROUGH").is_some()
-}
-
-/// axe-core, where it is.
-fn axe() -> Option<String> {
-    match std::env::var_os("SCUMBLE_AXE") {
-        Some(path) => Some(std::fs::read_to_string(path).unwrap()),
-        None => {
-            eprintln!("NOT TESTED: axe-core is not here (SCUMBLE_AXE), so no page is looked over by it");
-            None
-        }
-    }
-}
-
-/// No serious finding of axe-core on this page.
-fn looked_over(browser: &mut Browser, axe: &str, place: &str) {
-    browser.look(&format!("{axe};0"));
-    let found = browser.look(
-        "axe.run({ iframes: false }).then((found) => found.violations.map((one) => [one.impact, one.id, one.nodes.map((node) => node.html.slice(0, 150))]))",
-    );
-    let serious: Vec<&Value> = found
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|one| ["serious", "critical"].contains(&one[0].as_str().unwrap()))
-        .collect();
-    assert!(serious.is_empty(), "{place}: {serious:?}");
 }
 
 /// Logs in with a token, by keyboard.
@@ -94,7 +68,7 @@ fn every_page_is_there_for_whoever_may_see_it() {
     let mut browser = Browser::start(program);
     browser.window(1200, false);
     browser.go(&format!("http://{}/enter", server.address));
-    axe.iter().for_each(|axe| looked_over(&mut browser, axe, "/enter"));
+    axe.iter().for_each(|axe| browser.look_over(axe, "/enter"));
     for (role, token) in tokens.iter().enumerate() {
         enter(&mut browser, &server, token);
         let offered = browser.look("[...document.querySelectorAll('nav a')].map((one) => one.getAttribute('href'))");
@@ -132,7 +106,7 @@ fn every_page_is_there_for_whoever_may_see_it() {
                 browser.window(width, is_dark);
                 let wide = browser.look("document.documentElement.scrollWidth");
                 assert!(wide.as_u64() <= Some(u64::from(width)), "{place}: {wide} pixels are wider than {width}");
-                axe.iter().for_each(|axe| looked_over(&mut browser, axe, &format!("{place}, {name}")));
+                axe.iter().for_each(|axe| browser.look_over(axe, &format!("{place}, {name}")));
                 if is_thorough() {
                     browser.picture(&pictures.join(format!("{}-{role}-{name}.png", heading.to_lowercase())));
                 }
