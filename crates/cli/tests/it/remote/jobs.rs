@@ -127,7 +127,7 @@ fn wrong_integers_are_refused_and_nothing_is_charged() {
     folder.write("results/1.csv", &format!("key_0,sum_0,sum_1,cells,{mark}\na,1,0,0,1\n"));
     folder.refused(&RELEASE, 2, "a file or a row is missing, or there twice");
     folder.write("results/1.csv", "key_0,sum_0,sum_1,cells\na,1,0,1\n");
-    folder.refused(&RELEASE, 2, "was saved without its header");
+    folder.refused(&RELEASE, 2, "or has no header");
     folder.write("results/1.csv", &format!("key_0,sum_0,cells,{mark}\na,1,1,1\n"));
     folder.refused(&RELEASE, 2, "has no column 'sum_1'");
     folder.write("results/1.csv", &format!("key_0,sum_0,sum_1,cells,{mark}\n\"a,1,0,1,1\n"));
