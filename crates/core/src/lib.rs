@@ -179,6 +179,7 @@
 //! **All marginals of some order at once**, with as little noise as the limits allow, person by person or attribute by attribute.
 //! ```
 //! use scumble::noise::InsecureSeededSource;
+//! use scumble::quantity::rho;
 //! use scumble::workload::planner::{RhoLimits, residual};
 //! use scumble::workload::{Domain, Subset};
 //! let domain = Domain::new(vec![3, 2, 4])?;
