@@ -9,7 +9,8 @@
 
 use scumble::noise::BitSource;
 use scumble::parties::local::mean::{Mean, UNIT};
-use scumble::parties::local::{Absent, FrequencyOracle, ReportKind};
+use scumble::parties::local::{AbsentOwners, FrequencyOracle, ReportKind};
+use scumble::quantity::Epsilon;
 use scumble::{Error, Result};
 use std::sync::{Mutex, PoisonError};
 
@@ -85,16 +86,18 @@ fn whole(number: f64, what: &str) -> Result<u64> {
     }
 }
 
-fn oracle(epsilon: f64, values: f64, oracle: u32, absent: Absent) -> Result<FrequencyOracle> {
+fn oracle(epsilon: f64, values: f64, oracle: u32, absent: AbsentOwners) -> Result<FrequencyOracle> {
     let kind = match oracle {
         0 => None,
-        place => Some(*ReportKind::ALL.get(place as usize - 1).ok_or_else(|| Error::refused("there is no such oracle"))?),
+        place => {
+            Some(*ReportKind::ALL.get(place as usize - 1).ok_or_else(|| Error::refused("there is no such oracle"))?)
+        }
     };
-    FrequencyOracle::chosen(kind, absent, epsilon, whole(values, "the number of values")?)
+    FrequencyOracle::chosen(kind, absent, Epsilon::new(epsilon)?, whole(values, "the number of values")?)
 }
 
-fn absent_report(presence: u32) -> Absent {
-    if presence == 0 { Absent::Silent } else { Absent::Report }
+fn absent_report(presence: u32) -> AbsentOwners {
+    if presence == 0 { AbsentOwners::Silent } else { AbsentOwners::Report }
 }
 
 /// The report of an owner who holds one of `values` values (0, 1, …). The oracle is 0 for the best one, or 1, 2, 3 for k-ary, unary, Hadamard; `presence` is 1
@@ -108,14 +111,14 @@ pub extern "C" fn report(epsilon: f64, values: f64, oracle: u32, presence: u32, 
 /// The report of an owner without a value.
 #[unsafe(no_mangle)]
 pub extern "C" fn absent(epsilon: f64, values: f64, oracle: u32) -> i32 {
-    let made = self::oracle(epsilon, values, oracle, Absent::Report);
+    let made = self::oracle(epsilon, values, oracle, AbsentOwners::Report);
     said(made.map(|oracle| oracle.absent(&mut Bits::new()).to_string()))
 }
 
 /// The report of an owner who has a number from 0 to 1.
 #[unsafe(no_mangle)]
 pub extern "C" fn mean(epsilon: f64, number: f64) -> i32 {
-    let made = Mean::new(epsilon).and_then(|mean| match (0.0..=1.0).contains(&number) {
+    let made = Epsilon::new(epsilon).and_then(Mean::new).and_then(|mean| match (0.0..=1.0).contains(&number) {
         true => mean.report((number * f64::from(UNIT)).round() as u32, &mut Bits::new()),
         false => Err(Error::refused("the number must be from 0 to 1")),
     });
