@@ -41,7 +41,7 @@ fn keys_within_a_target_cost_at_most_that_and_hardly_less() {
                 let contribution = Contribution::new(keys, per_key).unwrap();
                 let target = Target::approximate(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap());
                 let made = StabilityHistogram::within(target, &scope, contribution).unwrap();
-                // Exactly: Σε by the filter, at a δ of which a quarter is enough for the keys.
+                // Exactly Σε by the filter, at four times the δ that the keys need.
                 let spent = Odometer::of(&made.events().unwrap(), &scope).unwrap();
                 let found = spent.epsilon(&Exact::from_f64(4.01 * delta).unwrap()).unwrap();
                 assert!(found <= Exact::from_f64(epsilon).unwrap(), "{epsilon} {delta} {scope}: {found}");

@@ -86,7 +86,7 @@ fn the_recursion_for_quantiles_serves_hardly_more() {
     }
 }
 
-/// A point of five bools as signs.
+/// A point of five bools, each as ±1.
 type Point = Vec<i8>;
 
 const DIMENSION: usize = 5;

@@ -45,7 +45,8 @@ impl Shift {
     }
 }
 
-/// How far what is noised can move in each scope: alternatives, of which neighbours choose one or a mixture (shares of several that add up to at most one). No alternative means: not at all.
+/// How far the noised numbers can move in each scope: alternatives. A pair of neighbours takes one of them or a mixture
+/// (shares of several that add up to at most one). No alternative means: not at all.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moves {
     presence: Vec<Shift>,

@@ -88,7 +88,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Two lists of probabilities of the same length, each of which sums to 1 up to the rounding of decimal input.
+    /// Two lists of probabilities of the same length; each sums to 1 up to the rounding of decimal input.
     pub fn new(p: Vec<f64>, q: Vec<f64>) -> Result<Self> {
         if p.is_empty() || p.len() != q.len() {
             return Err(Error::refused(format!("p and q must have the same length, not {} and {}", p.len(), q.len())));

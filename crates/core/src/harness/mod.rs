@@ -11,7 +11,8 @@ pub mod example_table;
 pub mod neighbours;
 pub mod statistics;
 
-/// How much a test does: `few` for whoever wants to see the tests pass in minutes, `many` where `SCUMBLE_THOROUGH` is set, as in `.ci/run --thorough`.
+/// How much a test does: `few` by default, so that the tests pass in minutes; `many` where `SCUMBLE_THOROUGH` is set,
+/// as in `.ci/run --thorough`.
 pub fn effort<T>(few: T, many: T) -> T {
     if std::env::var_os("SCUMBLE_THOROUGH").is_some() { many } else { few }
 }

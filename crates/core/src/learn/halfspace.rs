@@ -167,9 +167,11 @@ impl HalfspaceLearner {
     /// What was done, for a ledger: the choice, and the noisy labels. `coordinates` names those of each coordinate, `label` that of the label.
     ///
     /// # Guarantee
-    /// The choice is one of scores that all coordinates move: the range of its loss is ε for one of them, and for several the sum, up to that of the whole loss. For fixed noisy labels; and these have
-    /// the same law on both sides unless the label is changed ([`HalfspaceLearner::epsilon_presence`] says why that is true of presence as well), where they are randomized response. So all of it is the
-    /// composition of both, of which the noisy labels are forgotten.
+    /// The choice is one of scores that all coordinates move: the range of its loss is ε for one of them, and for
+    /// several the sum, up to that of the whole loss. This holds for fixed noisy labels. The noisy labels have the same
+    /// law on both sides unless the label is changed ([`HalfspaceLearner::epsilon_presence`] says why that is true of
+    /// presence as well); then they are randomized response. So the mechanism is the composition of both, and the noisy
+    /// labels are discarded.
     pub fn events(&self, coordinates: &[AttributeSet], label: &AttributeSet) -> Result<Vec<Event>> {
         let dimension = self.dimension();
         if coordinates.len() != dimension {

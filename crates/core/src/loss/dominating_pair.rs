@@ -47,7 +47,8 @@ pub trait DominatingPair: fmt::Debug + Send + Sync {
     fn above(&self, loss: f64) -> Tails;
     /// Both masses at losses of at most `loss`, each to the same accuracy.
     fn below(&self, loss: f64) -> Tails;
-    /// Losses outside of which both distributions have no mass but at ±∞, or less than matters (their mass is still counted).
+    /// A range of losses. Outside of it, both distributions have no mass except at ±∞, or a negligible one (which is
+    /// still counted).
     fn range(&self) -> (f64, f64);
     /// P's mass at loss +∞ and Q's mass at loss −∞.
     fn infinite(&self) -> (f64, f64) {

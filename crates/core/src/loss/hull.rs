@@ -87,7 +87,7 @@ impl Hull {
         Some(Self { corners, unit, is_whole })
     }
 
-    /// Moves of which each move of the set is weakly majorized by one, about `pieces` of them.
+    /// About `pieces` moves, such that one of them weakly majorizes each move of the set.
     pub(super) fn covers(&self, pieces: u64) -> Result<Vec<Vec<Shift>>> {
         let pieces = u128::from(pieces);
         let mut covers = match &self.corners[..] {

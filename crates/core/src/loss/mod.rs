@@ -257,7 +257,7 @@ impl Loss {
     /// A lower bound by what some mechanism with these events really does on some neighbours; `own` is that of the pairs of all events.
     ///
     /// # Guarantee
-    /// Leaving an event out only takes information away, so that those of which nothing is known from below are left out.
+    /// Leaving an event out only takes information away, so events without a known lower bound are left out.
     fn known_from_below(&self, question: LossQuery, own: f64) -> f64 {
         let ways = self.components.iter().map(Component::reached).max().unwrap_or(1);
         (0..ways).map(|place| self.attained(place, question, own)).fold(0.0, f64::max)
@@ -420,7 +420,7 @@ fn merged(components: Vec<Component>) -> Vec<Component> {
     kept
 }
 
-/// The worst of several answers, of which each may be the true one.
+/// The worst of several answers, each of them possibly the true one.
 fn worst(answers: Vec<Answer>) -> Answer {
     let none = answer(0.0, 0.0, Method::Pure);
     answers.into_iter().fold(none, |worst, answer| {

@@ -1,7 +1,8 @@
 //! That a person costs no less than its presence: who replaces an owner may take no part.
 //!
-//! An event with moves by scope cannot break that ([`crate::event::Moves::by_scope`]). Where events say side by side what a mechanism costs in each scope, sums take the worse of both
-//! ([`super::filter::Odometer::add_all`]), and whoever is handed such events asks [`check`].
+//! An event with moves by scope cannot break that ([`crate::event::Moves::by_scope`]). Where events say side by side
+//! what a mechanism costs in each scope, sums take the worse of both ([`super::filter::Odometer::add_all`]), and code
+//! that receives such events calls [`check`].
 
 use super::{Loss, TOLERANCE};
 use crate::error::{Error, Result};

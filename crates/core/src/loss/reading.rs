@@ -102,8 +102,8 @@ pub struct ReleaseCost {
     pub rho: f64,
 }
 
-/// ε at δ for releases of which some are pure: the best of keeping the largest pure ones as they are and converting the rest through
-/// zCDP. Every choice is a valid bound, so the best is.
+/// ε at δ for releases, some of them pure: the best of keeping the largest pure ones as they are and converting the
+/// rest through zCDP. Every choice is a valid bound, so the best is.
 ///
 /// # Guarantee
 /// If each release is ε-private or ρ-zCDP as its part states, all of them together are (ε, δ)-private, also when chosen adaptively with

@@ -193,7 +193,8 @@ fn ln_convex_part(x: f64, order: f64) -> f64 {
         return order * x;
     }
     if order * x.abs() < 1e-3 {
-        // α(α−1)x²/2·(1 + (α+1)x/3 + (α²+α+1)x²/12 + …), the rest of which is below a thousandth of the last term.
+        // α(α−1)x²/2·(1 + (α+1)x/3 + (α²+α+1)x²/12 + …), and the rest of the series is below a thousandth of the last
+        // term.
         let more = (order + 1.0) * x / 3.0 + (order * order + order + 1.0) * x * x / 11.9;
         return (0.5 * order * (order - 1.0)).ln() + 2.0 * x.abs().ln() + more.ln_1p() + ROUNDING;
     }

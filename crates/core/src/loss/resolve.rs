@@ -274,7 +274,8 @@ fn component(event: &Event, form: SampleForm, shift: Shift, group: u64) -> Resul
     // other additive kinds that is known of the Rényi curve (superadditive in the shift) and of the pure bound only.
     let further = group > 1 && event.word().is_additive() && !matches!(event.word(), Word::Gaussian { .. });
     let (times, cells) = (event.times() as f64, shift.cells as f64);
-    // "c cells by r rows" stands for the same rows in more cells too ([`hull`]), of which only what adds up is known where moves are not compared by majorization.
+    // "c cells by r rows" stands for the same rows in more cells too ([`hull`]). Where moves are not compared by
+    // majorization, only their sum is known.
     let divided = cells > 1.0 && shift.by.get() >= least_divided(event.word());
     let without_pair = further || (divided && form == SampleForm::Whole);
     if form == SampleForm::Whole || cells <= 1.0 {

@@ -22,7 +22,7 @@ pub(crate) trait LossShape: fmt::Debug + Send + Sync {
         f64::INFINITY
     }
 
-    /// The ρ of a curve that is ρ·α·(α − 1), of which more is known on samples.
+    /// The ρ of a curve that is ρ·α·(α − 1); on samples more is known about such a curve.
     fn concentrated(&self) -> Option<f64> {
         None
     }

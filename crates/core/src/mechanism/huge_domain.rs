@@ -155,8 +155,8 @@ impl KeyUniverse for KeyRange {
     }
 }
 
-/// The absent keys of which each survives with probability `survives`: their number is binomial, their set uniform (by rejection
-/// of those that are present or taken).
+/// The absent keys that survive, each with probability `survives`: their number is binomial, their set uniform (by
+/// rejection of those that are present or taken).
 pub(super) fn surviving_absent<K: KeyUniverse, S: BitSource + ?Sized>(
     keys: &K,
     present: &BTreeMap<K::Key, i64>,

@@ -47,7 +47,8 @@ pub(crate) fn sample<S: BitSource + ?Sized>(
     })
 }
 
-/// The same over candidates of which only is known how many have each distance: a distance, and which of its candidates, from 0 on.
+/// The same where only the number of candidates at each distance is known. The draw is a distance and the index of one
+/// of its candidates, from 0 on.
 pub(crate) fn sample_group<S: BitSource + ?Sized>(
     groups: &BTreeMap<u64, u64>,
     rate: &BigRational,

@@ -99,7 +99,7 @@ impl NoisePlanner {
         Ok(Self { target, moved, noises, frontier, stability })
     }
 
-    /// The candidates for this many cells, of which at most `occupied` hold anybody; best maximum error first.
+    /// The candidates for this many cells, where at most `occupied` hold anybody; best maximum error first.
     ///
     /// A stability histogram leaves empty cells at 0 and publishes no count below its threshold: an occupied cell is off by its
     /// noise, or by a count that the noise kept below the threshold.

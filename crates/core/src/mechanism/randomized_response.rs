@@ -65,8 +65,8 @@ impl RandomizedResponse {
     /// long, choose between the truth and the others by bounds of e^{−ε} that are refined until they decide.
     ///
     /// # Guarantee
-    /// Before: `truth` is one owner's value. After: ε-private for every change of that value (scope person, or any attribute set
-    /// that decides it), with no trust in whoever collects the answers.
+    /// Before: `truth` is one owner's value. After: ε-private for every change of that value (scope person, or any
+    /// attribute set that decides it), with no trust in the collector of the answers.
     pub fn release<S: BitSource + ?Sized>(&self, truth: u64, bits: &mut S) -> Result<u64> {
         if truth >= self.values {
             let last = self.values - 1;

@@ -7,7 +7,8 @@
 //! every key is a rival; otherwise a key that does not occur is one too, with count 0, and is taken to win ties. With d for replaced owners, owners that come and go are hidden as well: one moves it by at most 1, and it is 1
 //! wherever one changes the mode.
 //!
-//! Several values, of which one owner moves at most g: each is published by itself with (ε/g, 1−(1−δ)^{1/g}), which is (ε, δ) together.
+//! Several values, where one owner moves at most g of them: each is published by itself with (ε/g, 1−(1−δ)^{1/g}),
+//! which is (ε, δ) together.
 
 use super::smooth::OwnerSteps;
 use super::stability::KeySelection;
@@ -43,7 +44,8 @@ impl StableValue {
         Self::of_several(epsilon, delta, 1)
     }
 
-    /// The same for several values, of which one owner moves at most `values`: ε and δ are for all of these together.
+    /// The same for several values, where one owner moves at most `values` of them: ε and δ are for all of these
+    /// together.
     pub fn of_several(epsilon: Epsilon, delta: Delta, values: u32) -> Result<Self> {
         Ok(Self { epsilon, delta, test: KeySelection::new(epsilon, delta, values)? })
     }

@@ -74,8 +74,8 @@ pub fn logistic<S: BitSource + ?Sized>(bits: &mut S, score: &Fraction) -> bool {
     }
 }
 
-/// True with the probability that `enclose` encloses ever more narrowly: a uniform real, of which `known` leading bits are
-/// given as `leading`, is compared with it; while the enclosure does not decide, both get more digits.
+/// True with the probability that `enclose` encloses ever more narrowly. It is compared with a uniform real whose first
+/// `known` bits are given as `leading`; while the enclosure does not decide, both get more digits.
 pub(super) fn real<S: BitSource + ?Sized>(
     bits: &mut S,
     leading: u64,

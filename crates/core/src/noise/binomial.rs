@@ -124,7 +124,7 @@ impl BinomialWeights {
 
     /// weight(to)/weight(from) = Γ(from+1) Γ(n−from+1) / (Γ(to+1) Γ(n−to+1)) · (p/(1−p))^{to−from}.
     fn ratio_by_gamma(&self, arithmetic: &Arithmetic, to: u128, from: u128) -> Interval {
-        // ln Γ(n) is about n ln n, of which we want the digits behind the point.
+        // ln Γ(n) is about n ln n, and we want its digits after the point.
         let guard = u64::from(u128::BITS - self.count.leading_zeros()) + 24;
         let wide = Arithmetic::new(arithmetic.precision() + guard);
         let ln_factorial = |n: u128| {

@@ -6,10 +6,11 @@
 //! and the table is that of the distribution itself.
 //!
 //! # Guarantee
-//! Exact, though the table is finite. The block is the one whose cumulative envelope holds a uniform real U, of which we have
-//! drawn the leading bits. The table holds the cumulative probabilities to about 48 certified bits. A random word that all
-//! numbers inside the certified bounds sort alike is decided; for any other, more bits of U are drawn and the bounds
-//! recomputed as much narrower as it takes ([`BlockTable::block_of_real`]), for as long as it takes. The same holds for keeping.
+//! Exact, though the table is finite. The block is the one whose cumulative envelope holds a uniform real U; only the
+//! leading bits of U are drawn. The table holds the cumulative probabilities to about 48 certified bits. A random word
+//! that all numbers inside the certified bounds sort alike is decided; for any other, more bits of U are drawn and the
+//! bounds recomputed as much narrower as it takes ([`BlockTable::block_of_real`]), for as long as it takes. The same
+//! holds for keeping.
 
 use super::bernoulli;
 use super::certified::{Arithmetic, Interval};

@@ -1,4 +1,5 @@
-//! ℓ∞ K-norm noise on Z^k: P\[z\] ∝ e^{−‖z‖∞/scale}, for k answers of which one owner can move all, each by a little.
+//! ℓ∞ K-norm noise on Z^k: P\[z\] ∝ e^{−‖z‖∞/scale}, for k answers where one owner can move all of them, each by a
+//! little.
 //!
 //! Its largest error is about k·scale, without the factor ln k of independent discrete Laplace noise (Hardt and Talwar, *On the
 //! geometry of differential privacy*, 2010; Steinke and Ullman, *Between pure and approximate differential privacy*, 2016).

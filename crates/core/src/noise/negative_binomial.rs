@@ -74,8 +74,8 @@ impl NegativeBinomial {
         into_i64(self.sample_wide(bits))
     }
 
-    /// One draw modulo 2^64: for sums of shares, which add up to the whole noise modulo 2^64 however large a share is. (Draws beyond an i128, of which
-    /// none has a probability above e^{−10^20}, are brought to its end before.)
+    /// One draw modulo 2^64: for sums of shares, which add up to the whole noise modulo 2^64 however large a share is.
+    /// (Draws beyond an i128, each with a probability of at most e^{−10^20}, are clamped to its range before.)
     pub fn sample_word<S: BitSource + ?Sized>(&self, bits: &mut S) -> u64 {
         self.sample_wide(bits) as u64
     }

@@ -34,7 +34,7 @@ impl Announcement {
         }
     }
 
-    /// Noise of this law on a number of each key, of which only some are published.
+    /// Noise of this law on a number of each key; only some keys are published.
     pub fn keys(law: RecordedLaw, keys: impl IntoIterator<Item = (String, i128)>) -> Self {
         Self { law: Some(law), ..Self::records("keys", keys) }
     }
@@ -50,7 +50,7 @@ impl Announcement {
 /// What a mechanism reads.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MechanismInput {
-    /// Numbers, of which each has its own noise.
+    /// Numbers, each with its own noise.
     Cells(Vec<i128>),
     /// Numbers that have one noise together, each in the unit in which one owner moves it by at most 1: the largest move counts.
     Jointly(Vec<f64>),

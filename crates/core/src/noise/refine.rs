@@ -93,7 +93,7 @@ const FIRST_BITS: u64 = 128;
 /// How much closer than the random number's last bit the bounds are.
 const GUARD_BITS: u64 = 64;
 
-/// A uniform number in [0, 1) of which more and more bits are known.
+/// A uniform number in [0, 1); more and more of its bits become known.
 struct Uniform {
     known: BigUint,
     bits: u64,

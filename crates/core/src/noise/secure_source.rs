@@ -22,7 +22,8 @@ use zeroize::Zeroize;
 /// The operating system's entropy, stretched by AES-256-CTR or ChaCha20.
 ///
 /// # Guarantee
-/// Computationally indistinguishable from independent uniform bits to whoever has not broken the cipher or read our memory.
+/// Computationally indistinguishable from independent uniform bits for anybody who has neither broken the cipher nor
+/// read our memory.
 ///
 /// # Panics
 /// Only if after a fork the operating system gives the child no random bits: rather no noise than the parent's.

@@ -1,8 +1,8 @@
 //! More than one curator: protocols in which nobody is trusted with all of the data.
 //!
-//! [`local`]: every owner randomizes an own report, and whoever collects them is not trusted at all. [`sum`]: parties that each hold the counts of
-//! many owners publish their sums through servers that are not trusted alone. [`inner_product`]: two parties with a bit for each owner learn how
-//! many owners have both.
+//! [`local`]: every owner randomizes their own report, and the collector is not trusted at all. [`sum`]: parties that
+//! each hold the counts of many owners publish their sums through servers that are not trusted
+//! alone. [`inner_product`]: two parties with a bit for each owner learn how many owners have both.
 
 pub mod inner_product;
 pub mod local;

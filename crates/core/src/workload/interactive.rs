@@ -316,7 +316,7 @@ pub struct CellWeights {
 const LANES: usize = 8;
 
 impl CellWeights {
-    /// Of which nothing is known.
+    /// Equal weights: nothing is known yet.
     pub fn uniform(cells: usize) -> Self {
         Self { weights: vec![1.0; cells], sum: cells as f64 }
     }

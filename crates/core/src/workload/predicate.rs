@@ -177,7 +177,7 @@ impl Queries {
         self.groups.iter().map(|group| group.table).collect()
     }
 
-    /// The tables of which every cell is a query, in their order, each with the place of its first answer.
+    /// The tables whose cells are all queries, in their order, each with the index of its first answer.
     pub(super) fn whole_tables(&self) -> Vec<(Subset, usize)> {
         let (mut whole, mut first) = (Vec::new(), 0);
         for group in &self.groups {

@@ -53,7 +53,7 @@ pub struct SmallTable {
 }
 
 impl SmallTable {
-    /// Tables of `size` rows; each condition says of which elements of the universe it is true.
+    /// Tables of `size` rows; each condition lists, for every element of the universe, whether it is true of it.
     pub fn new(conditions: &[Vec<bool>], size: u64, epsilon: Epsilon) -> Result<Self> {
         if epsilon.get() == 0.0 {
             return Err(Error::refused("a small table needs epsilon above 0"));

@@ -110,7 +110,7 @@ fn unbiased_marginals_have_the_stated_variance() {
     }
     let number = f64::from(releases) * exact.len() as f64;
     let variance = plan.cell_variance(table).unwrap();
-    // 48000 terms, of which at least 4000 are independent: seven standard deviations.
+    // 48000 terms, at least 4000 of them independent: seven standard deviations.
     assert!((sum / number).abs() < 7.0 * (variance / f64::from(releases)).sqrt());
     assert!((squares / number / variance - 1.0).abs() < 7.0 * (2.0 / f64::from(releases)).sqrt());
     assert!(plan.release(&counts, &mut bits).unwrap().marginal(Subset::of(&[0, 1, 2])).is_err());

@@ -30,7 +30,7 @@ fn first_above(
     law
 }
 
-/// The event says ε₁ + ε₂, of which the split that was asked for is ε₁ to ε₂.
+/// The event says ε₁ + ε₂; the requested split is ε₁ to ε₂.
 pub fn sparse_vector() {
     for (change, gap, seed) in [(ScoreChange::General, 2.0, 240), (ScoreChange::Monotone, 1.0, 241)] {
         let test = SparseVector::new(Epsilon::new(0.5).unwrap(), Epsilon::new(0.8).unwrap(), change).unwrap();

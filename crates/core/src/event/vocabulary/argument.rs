@@ -23,7 +23,7 @@ impl Parameter {
     }
 }
 
-/// What is written for a parameter. Whoever reads or writes events matches on all forms, so that none is left out.
+/// The written form of a parameter. Code that reads or writes events matches on all forms, so that none is left out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ParameterForm {
     /// A number, which is this quantity.

@@ -126,8 +126,11 @@ fn people(codes: &[usize], all: &[Vec<i8>]) -> (Vec<Vec<i8>>, Vec<i8>) {
     codes.iter().map(|code| (all[code / 2].clone(), if code % 2 == 1 { 1i8 } else { -1 })).unzip()
 }
 
-/// Every dataset of two people over two coordinates, everybody who changes anything, comes or goes: what can be told from the law of the result is no more than the events cost, in every scope and for every set of attributes, as ε, as δ
-/// at some ε and as ρ. Moves of several attributes that were charged as events of their own passed in ε alone: ρ of a choice grows with the square of how far its score moves. And a label costs what is charged, and not 1% less; a coordinate and presence not a tenth less, already of two people.
+/// Every dataset of two people over two coordinates, everybody who changes anything, comes or goes: the law of the
+/// result reveals no more than the events cost, in every scope and for every set of attributes, as ε, as δ at some ε
+/// and as ρ. Moves of several attributes that were charged as events of their own passed in ε alone: ρ of a choice
+/// grows with the square of how far its score moves. And a label costs what is charged, and not 1% less; a coordinate
+/// and presence not a tenth less, already of two people.
 #[test]
 fn what_is_learnt_costs_what_is_charged() {
     let names: Vec<AttributeSet> = ["x0", "x1"].into_iter().map(|name| AttributeSet::new([name]).unwrap()).collect();

@@ -20,7 +20,7 @@ pub struct CentralQueries<'a, Row, S: BitSource + ?Sized> {
 }
 
 impl<'a, Row, S: BitSource + ?Sized> CentralQueries<'a, Row, S> {
-    /// `asks` answers about the rows, each of which costs `target` in `scope`.
+    /// `asks` answers about the rows; each costs `target` in `scope`.
     ///
     /// # Guarantee
     /// Before: one row belongs to one owner, and the number of rows is public (as it is where owners are replaced; otherwise state a number that is

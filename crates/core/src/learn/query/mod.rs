@@ -90,8 +90,9 @@ impl<'a, Row> QueryBatch<'a, Row> {
         self.cells
     }
 
-    /// How far the counts move: `most` cells by 1 for presence, twice as many for a person. In the scope of some attributes by what each of these moves, all together: moves of one event
-    /// are alternatives, of which the worst counts, so that they are made for the scope that is asked about.
+    /// How far the counts move: `most` cells by 1 for presence, twice as many for a person. In the scope of some
+    /// attributes, by the sum of what each of these moves: moves of one event are alternatives and the worst counts, so
+    /// they are made for the scope in question.
     pub fn moves(&self, scope: &Scope) -> Result<Moves> {
         let one = Shift::new(self.most as u64, 1.0)?;
         let two = Shift::new(2 * self.most as u64, 1.0)?;

@@ -15,16 +15,18 @@
 //! (ε, δ₀ + (1 − δ₀)δ′)-private if 𝒫′ and 𝒬′ are (ε, δ′)-close. (This is δ-approximate zCDP of [Whitehouse–Ramdas–Rogers–Wu 2023].) The
 //! same step proves the limits in ρ and D_α: they hold except with probability δ if Σδᵢ ≤ δ, and no δ is split there.
 //!
-//! *The ways.* Let L be the loss of 𝒫′ against 𝒬′, stopped before the rule would be broken. At the end of each path one of the ways
-//! holds, and so it held all along, as sums only grow. Paths that end with (1) have L ≤ ε. For way i let Lᵢ be the loss of the process
-//! that stops when way i alone would be broken; on paths that end with i, L = Lᵢ. Hence E\[(1 − e^{ε−L})₊\] ≤ Σᵢ E\[(1 − e^{ε−Lᵢ})₊\], and
-//! it is enough that way i has its share δ′ᵢ for the last term. In (2, j) and (3), let S be the Σε of the events that are counted by
-//! theirs, R the Σρ of the others, A their loss: Lᵢ ≤ S + A, and e^{(α−1)(A−αR)} has mean at most 1, as a product of factors with
-//! conditional mean at most 1 [Feldman–Zrnic 2021, Thm 3.3]. All admitted paths have ε ≥ S + αR + f with the same α and the same
-//! f = −ln(αδ′ᵢ)/(α − 1) + ln(1 − 1/α): in (2, j) α is fixed; in (3), S is 0, and the order that is found for the largest R of all paths
-//! serves those with less. So Lᵢ − ε ≤ X − f with X = A − αR, and E\[(1 − e^{f−X})₊\] ≤ δ′ᵢ [Canonne–Kamath–Steinke 2020, Prop. 12].
-//! (With the best order on each path instead, (2) would not be a filter: whoever may choose between S and R when A is seen can wait for
-//! A to pass a curve that it passes somewhere, by the law of the iterated logarithm.)
+//! *The ways.* Let L be the loss of 𝒫′ against 𝒬′, stopped before the rule would be broken. At the end of each path one
+//! of the ways holds, and so it held all along, as sums only grow. Paths that end with (1) have L ≤ ε. For way i let Lᵢ
+//! be the loss of the process that stops when way i alone would be broken; on paths that end with i, L = Lᵢ. Hence
+//! E\[(1 − e^{ε−L})₊\] ≤ Σᵢ E\[(1 − e^{ε−Lᵢ})₊\], and it is enough that way i has its share δ′ᵢ for the last term. In
+//! (2, j) and (3), let S be the Σε of the events that are counted by theirs, R the Σρ of the others, A their loss: Lᵢ ≤
+//! S + A, and e^{(α−1)(A−αR)} has mean at most 1, as a product of factors with conditional mean at most 1
+//! [Feldman–Zrnic 2021, Thm 3.3]. All admitted paths have ε ≥ S + αR + f with the same α and the same f = −ln(αδ′ᵢ)/(α
+//! − 1) + ln(1 − 1/α): in (2, j) α is fixed; in (3), S is 0, and the order that is found for the largest R of all paths
+//! serves those with less. So Lᵢ − ε ≤ X − f with X = A − αR, and E\[(1 − e^{f−X})₊\] ≤ δ′ᵢ
+//! [Canonne–Kamath–Steinke 2020, Prop. 12]. (With the best order on each path instead, (2) would not be a filter: an
+//! analyst who may choose between S and R after seeing A can wait for A to pass a curve that it passes somewhere, by
+//! the law of the iterated logarithm.)
 //!
 //! *What the split costs.* Gaussian noise alone is converted at 0.7·δ: at ε = 1 and δ = 1e-9, ρ is 2.0% below that for all of δ. Key selection
 //! has a quarter of δ: its threshold is ln 4 = 1.4 scales of Laplace noise above that for all of it.
@@ -313,7 +315,7 @@ fn worse(left: Option<TruncatedBound>, right: Option<TruncatedBound>) -> Option<
     }
 }
 
-/// The smaller of two ω, of which none is infinite.
+/// The smaller of two ω; `None` is infinite.
 fn smaller(left: Option<Exact>, right: Option<Exact>) -> Option<Exact> {
     match (left, right) {
         (Some(left), Some(right)) => Some(left.min(right)),

@@ -1,4 +1,4 @@
-//! Sums as text, for whoever must keep them: every number exactly.
+//! Sums as strings, to store them: every number exactly.
 
 use super::Odometer;
 use super::price::TruncatedBound;

@@ -38,7 +38,7 @@ fn an_owner_who_keeps_some_groups_is_covered() {
     }
 }
 
-/// The law of a noise on whole numbers, by its losses when it is moved: in units, of which a loss is a whole number.
+/// The law of a noise on whole numbers, by its losses when it is moved: a loss is a whole number of units.
 struct LatticeNoise {
     unit: f64,
     masses: Vec<(i64, f64)>,

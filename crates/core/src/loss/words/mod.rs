@@ -46,7 +46,7 @@ pub(crate) trait Accounting {
     /// What a filter charges when `members` owners make the given move at once.
     fn price(&self, shift: &Shift, members: u32) -> Result<Price>;
 
-    /// The noise on numbers of which only those are published that reach a threshold.
+    /// The noise on numbers that are published only where they reach a threshold.
     fn noise(&self) -> Option<&Word> {
         None
     }

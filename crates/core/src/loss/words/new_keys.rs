@@ -100,7 +100,7 @@ fn most_for_each_owner(keys: &NewKeys, by: f64, owners: u64) -> f64 {
 
 /// h = −ln(1 − P(E)) at most, where −ln(1 − Q(E)) ≤ `one` and Q is P moved by `by`.
 fn hazard(noise: &Word, by: f64, one: f64) -> f64 {
-    // A move of which nothing is known.
+    // Nothing is known about this move.
     let Ok(law) = super::of(noise).law(by) else { return f64::INFINITY };
     let (curve, failure) = law.curve();
     if failure >= 1.0 {

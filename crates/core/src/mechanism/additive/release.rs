@@ -41,7 +41,7 @@ impl Additive {
         UnnoisedAnswer { moves: Moves::everywhere(Shift { cells: 1, by: Sensitivity::ONE }) }
     }
 
-    /// Counts of which each owner is in exactly one: presence moves one of them by 1, a replaced person two.
+    /// Counts where each owner is in exactly one: presence moves one of them by 1, a replaced person two.
     ///
     /// ```
     /// use scumble::quantity::rho;

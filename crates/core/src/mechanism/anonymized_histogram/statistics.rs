@@ -2,7 +2,7 @@
 
 use super::Partition;
 
-/// The usual statistics of a histogram, none of which needs the values' names.
+/// The usual statistics of a histogram; none needs the names of the values.
 ///
 /// A private histogram's statistics inherit its error: the numbers of elements and of values, and each sum of the k largest counts, are off by
 /// ‖p̂ − p‖₁ at most. Singletons and the entropy lean on the small counts, which is where most of the noise is.

@@ -73,7 +73,8 @@ fn law(bounded: &BoundedSensitivity, state: &CountSensitivity) -> Distribution<(
     })
 }
 
-/// All graphs on five vertices, every edge added or removed, every edge moved, and every edge of which one end moved: the distinct counts and sensitivities.
+/// All graphs on five vertices, every edge added or removed, every edge moved, and one end of every edge moved: the
+/// distinct counts and sensitivities.
 fn states() -> [Vec<(CountSensitivity, CountSensitivity)>; 3] {
     let pairs: Vec<(u32, u32)> = (0..5).flat_map(|i| (i + 1..5).map(move |j| (i, j))).collect();
     let state: Vec<CountSensitivity> = (0..1u32 << 10)

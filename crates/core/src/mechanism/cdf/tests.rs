@@ -9,7 +9,7 @@ fn gaussian(sigma: f64) -> Noise {
     Noise::gaussian(Sigma::new(sigma).unwrap())
 }
 
-/// In which nodes of which levels the counts of two datasets differ.
+/// The number of nodes, over all levels, where the counts of two datasets differ.
 fn moved(cdf: &Cdf, left: &[i64], right: &[i64]) -> usize {
     let width = |level: u32| (cdf.branching as usize).pow(level);
     let differs = |level: u32| {

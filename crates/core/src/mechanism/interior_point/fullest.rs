@@ -1,4 +1,4 @@
-//! The node with the largest noisy count among up to 2^128, of which only the occupied ones are touched.
+//! The node with the largest noisy count among up to 2^128 nodes; only the occupied ones are touched.
 
 use super::leaves::{Leaf, Leaves};
 use crate::error::{Error, Result};

@@ -58,15 +58,15 @@ impl NodeThresholds {
     }
 }
 
-/// What stands for "no truncation" in a table that is nearly Gaussian.
+/// Stands for "no truncation" in a table that is nearly Gaussian.
 const NEARLY_GAUSSIAN: f64 = 1e4;
 /// By how much a table is widened until it certifies, and how often.
 const WIDER: f64 = 1.002;
 const ATTEMPTS: usize = 40;
 
-/// A table with about the least error at `exceeded`, of which `slope` (the certified sup D/α of what it is used for) is at most ρ;
-/// one move by `shift` may cost about `share` of that. Where a Gaussian would be best, a nearly Gaussian table: its tails must be
-/// rational.
+/// A table with about the least error at `exceeded` whose `slope` (the certified sup D/α of its use) is at most ρ; one
+/// move by `shift` may cost about `share` of that. Where a Gaussian would be best, a nearly Gaussian table: its tails
+/// must be rational.
 pub(in crate::mechanism) fn table(
     (rho, omega): (Rho, Omega),
     (shift, share): (u64, f64),

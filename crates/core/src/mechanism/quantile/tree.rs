@@ -74,9 +74,9 @@ impl QuantileTree {
     /// noise's tail. Up to 64 bits it is the exponential mechanism; from about 96 bits on the recursion, unless ρ is so large that the
     /// noise has a deviation of few units, or β so small that it outweighs the keys.
     ///
-    /// What is compared is the error that holds for *every* data. The exponential mechanism comes near its own only where a vast gap
-    /// between keys lies close to a quantile; whoever knows that there is none (keys that are nearly consecutive, say) is better off with
-    /// [`QuantileTree::exponential`].
+    /// The comparison uses the error that holds for *every* table. The exponential mechanism comes near its worst error
+    /// only where a vast gap between keys lies close to a quantile. If there is no such gap (keys that are nearly
+    /// consecutive, say), [`QuantileTree::exponential`] is better.
     ///
     /// ```
     /// use scumble::mechanism::quantile::QuantileTree;

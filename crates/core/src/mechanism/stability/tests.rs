@@ -269,7 +269,7 @@ fn a_threshold_that_no_count_reaches_is_refused() {
     }
 }
 
-/// The exact law of which keys are published, given the owners of each, in one number for each set.
+/// The exact law of the set of published keys, given the owners of each key: one number for each set.
 fn shown_keys(selection: &KeySelection, owners: &[u64]) -> Vec<f64> {
     let mut law = vec![1.0];
     for count in owners {

@@ -87,7 +87,7 @@ fn distances_are_those_of_a_search() {
     }
 }
 
-/// The law of a mode among three keys, of which the first two are the table's where keys are unknown.
+/// The law of a mode among three keys; where keys are unknown, the table has the first two.
 fn law(stable: &StableValue, values: &[usize], keys: KeyDomain) -> Distribution<Option<usize>> {
     let counts = counts(values, 3);
     // Keys that nobody has are not known.

@@ -118,7 +118,8 @@ impl Graph {
         (0..self.vertices()).map(|vertex| self.degree(vertex))
     }
 
-    /// How many triangles there are: each is found at its vertex of least degree. O(m^{3/2}), of which dense parts take a 64th.
+    /// The number of triangles: each is found at its vertex of least degree. O(m^{3/2}); dense parts take a 64th of
+    /// that.
     pub fn triangles(&self) -> u64 {
         self.count_triangles(&self.dense(LEAST_DEGREE))
     }

@@ -165,7 +165,8 @@ fn shapes_by_the_definitions() {
     }
 }
 
-/// A dense middle, of which a clique of 10^6 edges took five seconds, with few and with many sparse neighbours: bits and lists say the same as the definitions.
+/// A dense middle with few and with many sparse neighbours: bits and lists agree with the definitions. (A clique of
+/// 10^6 edges took five seconds.)
 #[test]
 fn dense_graphs_by_the_definitions() {
     let mut state = 11u64;
@@ -207,7 +208,8 @@ fn edges_that_cannot_be_are_refused_by_their_place() {
 /// What the noise of a graph depends on: its count and its level.
 type CountLevel = (i64, u32);
 
-/// All graphs on three to five vertices: every edge added or removed, every edge moved, and every edge of which one end moved; of each graph what noise depends on.
+/// All graphs on three to five vertices: every edge added or removed, every edge moved, and one end of every edge
+/// moved; for each graph, what the noise depends on.
 fn neighbouring_states<T: Ord + Copy>(of: impl Fn(&Graph) -> T) -> [BTreeSet<(T, T)>; 3] {
     let (mut presence, mut person, mut end) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for n in 3..=5u32 {

@@ -193,7 +193,7 @@ impl TableSampler {
                 .all(|((end, first), second)| *end == (u128::from(*first) << 64 | u128::from(*second)))
     }
 
-    /// The draw that belongs to 128 random bits, of which the second half is drawn only when the first does not decide.
+    /// The draw that belongs to 128 random bits; the second half is drawn only when the first does not decide.
     #[inline]
     fn decide<S: BitSource + ?Sized>(&self, word: u64, bits: &mut S) -> i64 {
         let draw = self.direct[(word >> 48) as usize];

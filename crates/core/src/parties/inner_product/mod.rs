@@ -1,12 +1,13 @@
-//! How many owners have both of two bits, of which each party knows one (survey 7.9.4; spec §10.3).
+//! How many owners have both of two bits, where each party knows one of the bits (survey 7.9.4; spec §10.3).
 //!
 //! The first party has x, the second y, a bit for each owner in an order that both know. The first sends x̂, each bit flipped with probability a/b; the second
 //! answers z = Σ y_i (b·x̂_i − a) + DLap((b−a)/ε), a whole number; z/(b−2a) is unbiased for Σ x_i y_i.
 //!
 //! # Guarantee
-//! The message costs ln((b−a)/a) for each owner's bit of x, whoever sees it; the answer costs ε for each owner's bit of y, also for the first party,
-//! because a bit of y moves the sum by at most b − a whatever the message was. Both hold for parties that look at everything; whoever sends another
-//! message than it should makes the estimate wrong and learns no more. Who the owners are, and how many, both know.
+//! The message costs ln((b−a)/a) for each owner's bit of x, against every reader. The answer costs ε for each owner's
+//! bit of y, also against the first party, because a bit of y moves the sum by at most b − a whatever the message was.
+//! Both bounds hold for parties that look at everything. A party that sends another message than it should makes the
+//! estimate wrong and learns no more. Both parties know who the owners are and how many.
 //!
 //! ```
 //! use scumble::quantity::epsilon;
@@ -82,7 +83,7 @@ impl InnerProduct {
         Ok(self.noise.add_to(self.sum(y, message)?, bits))
     }
 
-    /// Σ y_i (b·x̂_i − a): the answer without noise, for whoever checks it.
+    /// Σ y_i (b·x̂_i − a): the answer without noise, for tests.
     fn sum(&self, y: &[bool], message: &[bool]) -> Result<i64> {
         if y.len() != message.len() {
             return Err(Error::refused(format!(

@@ -1,8 +1,8 @@
 //! The local model: every owner sends one randomized report, and nobody but the owner sees the value.
 //!
-//! A [`FrequencyOracle`] makes reports about one of k values and estimates from many of them how many owners hold each value; [`mean`] does the
-//! same for the mean of a number between 0 and 1. Three oracles (survey 7.9 and \[WBLJ17\], \[ASZ19\]), of which [`FrequencyOracle::best`] takes the
-//! one with the least variance:
+//! A [`FrequencyOracle`] makes reports about one of k values and estimates from many of them how many owners hold each
+//! value; [`mean`] does the same for the mean of a number between 0 and 1. There are three oracles (survey 7.9 and
+//! \[WBLJ17\], \[ASZ19\]); [`FrequencyOracle::best`] takes the one with the least variance:
 //!
 //! | oracle | report | variance for each owner of a value that the owner does not hold |
 //! |---|---|---|
@@ -10,8 +10,8 @@
 //! | [`ReportKind::Unary`] | a bit for each value: the own one with probability ½, any other with 1/(e^ε+1) | 4e^ε/(e^ε−1)² |
 //! | [`ReportKind::Hadamard`] | one number below K, the least power of 2 above k | ((e^ε+1)/(e^ε−1))² |
 //!
-//! Who is protected: an owner's value, from everybody else together. That an owner takes part is seen by whoever receives the report, unless
-//! absent owners report too ([`AbsentOwners::Report`]): they send what says nothing.
+//! What is protected: an owner's value, against everybody else together. The receiver of a report sees that the owner
+//! takes part, unless absent owners report too ([`AbsentOwners::Report`]): their reports carry no information.
 //!
 //! Where we differ: 1/(e^ε+1) is a whole number of 2^−64, rounded up, so that two integers are compared and the loss is never above ε. The
 //! survey's (1±ε)/2 is ln((1+ε)/(1−ε)), and infinite at ε = 1.
@@ -189,8 +189,9 @@ impl FrequencyOracle {
     /// One owner's report.
     ///
     /// # Guarantee
-    /// Before: `value` is one owner's value, and this is the owner's only report. After: ε-private for every change of that value, whoever
-    /// collects the reports. A value outside of the range is refused before anything is drawn.
+    /// Before: `value` is one owner's value, and this is the owner's only report. After: ε-private for every change of
+    /// that value, against any collector of the reports. A value outside of the range is refused before anything is
+    /// drawn.
     pub fn report<S: BitSource + ?Sized>(&self, value: u64, bits: &mut S) -> Result<Report> {
         if value >= self.values {
             return Err(Error::refused(format!("a value must be a number from 0 to {}", self.values - 1)));

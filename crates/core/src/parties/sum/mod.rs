@@ -203,7 +203,8 @@ impl SharedSum {
         Ok(total.into_iter().map(|word| Ring::WORDS.signed(word)).collect())
     }
 
-    /// What an opened sum did, for a ledger: the noise of the honest parties that are planned for, whoever else answered.
+    /// What an opened sum did, for a ledger: the noise of the honest parties that are planned for, whichever other
+    /// parties answered.
     pub fn events(&self, attributes: &AttributeSet) -> Result<Vec<Event>> {
         let word = Word::DiscreteLaplace { scale: self.scale };
         Ok(vec![Event::new(word, moves(self.cells, self.owner, Some(attributes))?)])
@@ -273,7 +274,7 @@ impl SharedSum {
     }
 }
 
-/// How far an owner moves the sums: whoever replaces an owner may be in other cells.
+/// How far an owner moves the sums: the owner's replacement may be in other cells.
 fn moves(cells: u64, owner: OwnerContribution, attributes: Option<&AttributeSet>) -> Result<Moves> {
     let shift = |moved: u64| Shift::new(moved.min(cells), owner.by as f64);
     let (presence, replaced) = (shift(owner.cells)?, shift(owner.cells.saturating_mul(2))?);

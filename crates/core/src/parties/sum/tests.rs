@@ -98,8 +98,9 @@ fn all_servers_but_one_see_uniform_words() {
     }
 }
 
-/// The whole transcript of all servers but one, of two parties, and the sum that the last one opens: it is a function of the opened total and of
-/// uniform words. So two pairs of numbers with the same total cannot be told apart, and those of another total by the total alone.
+/// The whole transcript of all servers but one, of two parties, and the sum that the last one opens: it is a function
+/// of the opened total and of uniform words. So two pairs of numbers with the same total cannot be distinguished, and
+/// pairs with different totals only by the total.
 #[test]
 fn a_transcript_tells_the_total_and_nothing_else() {
     for servers in [2, 3] {
@@ -197,7 +198,7 @@ fn any_number_of_colluders_is_told_its_guarantee() {
                     let claimed = sum.epsilon_against(&Scope::Presence, colluders, answered).unwrap().unwrap();
                     let honest = answered - colluders;
                     if colluders <= colluding {
-                        // Whoever was planned for gets what was promised.
+                        // With at most the planned number of colluders, the promised ε holds.
                         let promised: f64 = epsilon.parse().unwrap();
                         assert!(claimed <= promised * (1.0 + 1e-11), "{claimed}");
                         exact += 1;

@@ -80,7 +80,8 @@ impl TotalNoise {
         let grows = ((k as f64 + self.shape) / (k as f64 + 1.0)).max(1.0).powi(2);
         let ratio = q * q * grows;
         let left = if ratio < 1.0 { behind * ahead / (1.0 - ratio) } else { return None };
-        // Each a_k is a product of k factors of which each is off by less than 4 units of 2^-52, and the sum has as many additions.
+        // Each a_k is a product of k factors, each with an error below 4 units of 2^-52, and the sum has as many
+        // additions.
         let relative = 12.0 * (k as f64 + z as f64 + 8.0) * f64::EPSILON;
         Some(SeriesSum { sum, left, relative })
     }

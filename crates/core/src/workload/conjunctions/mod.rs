@@ -4,8 +4,10 @@
 //! g(Σw) = Σ_r b_r Σ_{|S|=r} w_S exactly: all that is needed are numbers about sets of up to s literals, with noise of its own for each size (§7.7.5 of \[Vad17\], where coefficients of the
 //! polynomial are noised instead).
 //!
-//! Those numbers are [`Measure::Counts`], how many people have all of a set of literals: C(d, r)·2ʳ of them, of which one person has C(d, r). Or [`Measure::Parities`], the C(d, r) sums of products of ±1
-//! columns, of which those counts are sums: the same person moves as many of them by as much, and an answer is a sum of fewer and smaller shares. Parities have the smaller error, always; counts can be read.
+//! Those numbers are [`Measure::Counts`], how many people have all of a set of literals: C(d, r)·2ʳ of them, and one
+//! person is in C(d, r) of them. Or [`Measure::Parities`], the C(d, r) sums of products of ±1 columns; the counts are
+//! sums of these. One person moves as many of them by as much, and an answer is a sum of fewer and smaller shares.
+//! Parities always have the smaller error; counts are easier to read.
 //!
 //! ```
 //! use scumble::noise::InsecureSeededSource;
@@ -185,7 +187,7 @@ impl ConjunctionPlan {
     /// ρ when one person is added or removed.
     ///
     /// # Guarantee
-    /// An upper bound \[CKS20\]: of the sets of r columns one person has C(d, r), each of which moves by 1.
+    /// An upper bound \[CKS20\]: one person has C(d, r) sets of r columns, and each moves by 1.
     pub fn rho_presence(&self) -> f64 {
         let of =
             |(size, sigma)| rho_of_gaussian(sigma, ShiftNorms::units(self.shape.squares(self.measure, size).presence));
@@ -352,7 +354,7 @@ fn relative_variances(shape: &BitLayout, polynomial: &Polynomial, measure: Measu
         match (limits.person, limits.presence) {
             (Some(_), _) => squares.person,
             (None, Some(_)) => squares.presence,
-            // Whoever limits attributes alone says nothing about the number of people: it costs what it would for presence.
+            // Limits on attributes alone say nothing about the number of people: it costs what it would for presence.
             (None, None) => shape.squares_of(measure, size, widest).max(u64::from(size == 0)),
         }
     };

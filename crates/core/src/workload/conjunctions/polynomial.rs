@@ -141,8 +141,9 @@ impl Polynomial {
         std::iter::once(1.0).chain(own).collect()
     }
 
-    /// What each parity of r literals counts in the same: a set of j literals is 2^{−j} times the sum of the parities of its subsets, so that a parity of r gets
-    /// Σ_j −b_j·2^{−j}·C(t − r, j − r) (and 1 more where r = 0). The sign of each literal is left to whoever adds.
+    /// What each parity of r literals counts in the same: a set of j literals is 2^{−j} times the sum of the parities
+    /// of its subsets, so that a parity of r gets Σ_j −b_j·2^{−j}·C(t − r, j − r) (and 1 more where r = 0). The caller
+    /// applies the sign of each literal.
     pub(super) fn of_parities(&self) -> Vec<f64> {
         let share = |r: usize| {
             let term = |j: usize| {
@@ -235,8 +236,9 @@ fn alternating(points: &[usize]) -> (Lagrange, BigRational) {
     (Lagrange { points: points.to_vec(), values }, level)
 }
 
-/// Puts `worst` among the points, in place of the neighbour whose sign it has. There is one: h is 1 at 0 and has its zeros between the points, so that before the first and behind the
-/// last it has their signs.
+/// Puts `worst` among the points, in place of the neighbour whose sign it has. There is one: h is 1 at 0 and has its
+/// zeros between the points, so that it has the sign of the first point before that point, and the sign of the last
+/// point after it.
 fn exchange(points: &mut [usize], worst: usize, rest: &Lagrange) {
     let sign = rest.at(worst).signum();
     let place = points.partition_point(|point| *point < worst);

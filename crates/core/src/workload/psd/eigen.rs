@@ -12,7 +12,7 @@ pub(super) struct Eigen {
     pub vectors: Matrix,
 }
 
-/// Of a symmetric matrix, of which the lower triangle is read.
+/// The eigenvalues and eigenvectors of a symmetric matrix; only its lower triangle is read.
 pub(super) fn eigen(matrix: &Matrix) -> Eigen {
     let Tridiagonal { diagonal, beside, reflections, factors } = tridiagonal(matrix.clone());
     let (values, mut vectors) = divided(&diagonal, &beside);

@@ -1,8 +1,9 @@
 //! The nearest matrix with ones on the diagonal and no negative eigenvalue, in the Frobenius norm.
 //!
-//! Its dual is to minimise θ(y) = ½‖(A + Diag y)₊‖² − Σy, of which the gradient is diag((A + Diag y)₊) − 1 and a generalised Hessian is
-//! h ↦ diag(V(W∘(VᵀDiag(h)V))Vᵀ), W being 1 between positive eigenvalues and λ_i/(λ_i − λ_j) between a positive and another: a semismooth Newton method
-//! \[QS06\], with conjugate gradients for each step and Armijo's rule. What is found carries its own certificate.
+//! Its dual is to minimise θ(y) = ½‖(A + Diag y)₊‖² − Σy. The gradient of θ is diag((A + Diag y)₊) − 1, and a
+//! generalised Hessian is h ↦ diag(V(W∘(VᵀDiag(h)V))Vᵀ), W being 1 between positive eigenvalues and λ_i/(λ_i − λ_j)
+//! between a positive and another: a semismooth Newton method \[QS06\], with conjugate gradients for each step and
+//! Armijo's rule. What is found carries its own certificate.
 
 use super::eigen::{Eigen, eigen};
 use super::matrix::{Matrix, dot};

@@ -19,8 +19,9 @@ const MOST_CHANGES: usize = 40;
 const STEPS: [f64; 3] = [0.0, 1e-9, 1e-6];
 
 impl ResidualPlan {
-    /// The plan with the least weighted variance within limits of which some are on attributes. What no limit speaks about (the number of people,
-    /// among attributes) gets the share of the presence cost that it has in the plan that is best for presence.
+    /// The plan with the least weighted variance within limits, some of them on attributes. A part that no limit
+    /// constrains (the number of people, among attributes) gets the share of the presence cost that it has in the plan
+    /// that is best for presence.
     ///
     /// # Guarantee
     /// Its ρ is within each limit: as rationals for presence and attributes, by the bound [`ResidualPlan::rho_person`] for persons.

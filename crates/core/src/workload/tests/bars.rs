@@ -87,7 +87,8 @@ fn bars_of_noisy_answers_hold_at_every_order() {
     );
 }
 
-/// One attribute of two values: a cell's error is z/2 + (a − b)/4, of which all outcomes are added up, also where the noise is hardly a step.
+/// One attribute of two values: a cell's error is z/2 + (a − b)/4. All its outcomes are added up, also where the noise
+/// is hardly a step.
 #[test]
 fn a_bar_covers_as_much_as_it_says_by_enumeration() {
     let domain = Domain::new(vec![2]).unwrap();

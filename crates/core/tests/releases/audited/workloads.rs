@@ -80,7 +80,7 @@ fn tables(
     });
 }
 
-/// Rows of one column are its noisy counts, of which one is larger by one.
+/// Rows of one column are its noisy counts, one of them larger by one.
 pub fn wide_rows() {
     let plan = wide::synthetic::SyntheticPlan::within(&presence(0.8), &[3]).unwrap();
     let records = |more: usize| {

@@ -3,11 +3,13 @@
 //! With z = w + D the ratio of the laws is e^c·h, c = ln N(s′)/N(s) + 4·ln(s/s′) and h = (s′⁴ + z⁴)/(s⁴ + w⁴). Of all z with |z − w| ≤ D the largest has |z| = |w| + D, so
 //! that w ≥ 0 is enough. With x = w/s, a = D/s, r = s′/s: h(x) = (r⁴ + (x+a)⁴)/(1 + x⁴).
 //!
-//! *h rises, then falls.* h ≥ M means (M−1)x⁴ − 4ax³ − 6a²x² − 4a³x + (M − r⁴ − a⁴) ≤ 0. For M > 1 the derivative has the signs + − − −, hence one positive root
-//! (Descartes): the polynomial falls, then rises, and it is ≤ 0 on an interval. For M ≤ 1 only its last coefficient can be positive, and it is ≤ 0 from one point on.
-//! So {h ≥ M} is an interval for every M. Its derivative has the sign of (x+a)³ − r⁴x³ − a·x³(x+a)³. *Certificate*: two points x₁ < x₂ with h
-//! rising at x₁ and falling at x₂, both by more than what rounding can be; then the largest h at an integer w is at one from ⌊x₁s⌋ to ⌈x₂s⌉, of which there are two
-//! or three, and at very large scales sup h ≤ (r⁴ + (x₂+a)⁴)/(1 + x₁⁴). No search can miss a maximum. (The specification asks for branch and bound, and leaves a certificate open.)
+//! *h rises, then falls.* h ≥ M means (M−1)x⁴ − 4ax³ − 6a²x² − 4a³x + (M − r⁴ − a⁴) ≤ 0. For M > 1 the derivative has
+//! the signs + − − −, hence one positive root (Descartes): the polynomial falls, then rises, and it is ≤ 0 on an
+//! interval. For M ≤ 1 only its last coefficient can be positive, and it is ≤ 0 from one point on. So {h ≥ M} is an
+//! interval for every M. Its derivative has the sign of (x+a)³ − r⁴x³ − a·x³(x+a)³. *Certificate*: two points x₁ < x₂
+//! with h rising at x₁ and falling at x₂, both by more than what rounding can be; then the largest h at an integer w is
+//! at one of the two or three integers from ⌊x₁s⌋ to ⌈x₂s⌉, and at very large scales sup h ≤ (r⁴ + (x₂+a)⁴)/(1 + x₁⁴).
+//! No search can miss a maximum. (The specification asks for branch and bound, and leaves a certificate open.)
 
 use super::pairs;
 use crate::noise::Levels;

@@ -124,7 +124,8 @@ fn every_layout_keeps_its_claim_on_all_small_partitions() {
     }
 }
 
-/// Strips are drawn in one of several phases, none of which looks at the data: in each, and for every size, one element moves one area by 1.
+/// Strips are drawn in one of several phases, and no phase depends on the data: in each, and for every size, one
+/// element moves one area by 1.
 #[test]
 fn strips_keep_the_claim_in_every_phase() {
     let all = all_partitions(6);

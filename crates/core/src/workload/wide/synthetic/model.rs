@@ -47,7 +47,8 @@ const WALKS: usize = 30;
 const STILL: f64 = 2e-5;
 
 impl MarginalMap {
-    /// From the table of `axes` onto that of `set`, of which each column is among the axes, at this level or a finer one.
+    /// From the table of `axes` onto that of `set`; each column of `set` is among the axes, at this level or a finer
+    /// one.
     pub(super) fn new(levels: &[ColumnLevels], axes: &[LevelColumn], set: &[LevelColumn]) -> Self {
         let mut strides = vec![1usize; set.len()];
         for place in (0..set.len().saturating_sub(1)).rev() {
