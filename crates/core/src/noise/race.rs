@@ -1,9 +1,9 @@
 //! The exponential race: one of many candidates, each with probability proportional to e^{−x}, in one pass.
 //!
-//! Candidate i arrives at the time E_i·e^{x_i} with E_i exponential; the first to arrive is i with probability ∝
-//! e^{−x_i}, the first few are what the exponential mechanism gives when it chooses again among those left. Times are
-//! E = −ln U of a uniform real U whose leading bits we know; two times whose bounds overlap get more bits until one is
-//! certainly earlier.
+//! Candidate i arrives at the time E_i·e^{x_i} with E_i exponential; the first to arrive is i with
+//! probability ∝ e^{−x_i}, the first few are what the exponential mechanism gives when it chooses again among those
+//! left. Times are E = −ln U of a uniform real U whose leading bits we know; two times whose bounds overlap get more
+//! bits until one is certainly earlier.
 
 use super::certified::{Arithmetic, Interval};
 use super::fraction::Fraction;

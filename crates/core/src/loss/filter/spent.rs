@@ -19,11 +19,11 @@
 //! of the ways holds, and so it held all along, as sums only grow. Paths that end with (1) have L ≤ ε. For way i let Lᵢ
 //! be the loss of the process that stops when way i alone would be broken; on paths that end with i, L = Lᵢ. Hence
 //! E\[(1 − e^{ε−L})₊\] ≤ Σᵢ E\[(1 − e^{ε−Lᵢ})₊\], and it is enough that way i has its share δ′ᵢ for the last term. In
-//! (2, j) and (3), let S be the Σε of the events that are counted by theirs, R the Σρ of the others, A their loss: Lᵢ ≤
-//! S + A, and e^{(α−1)(A−αR)} has mean at most 1, as a product of factors with conditional mean at most 1
-//! [Feldman–Zrnic 2021, Thm 3.3]. All admitted paths have ε ≥ S + αR + f with the same α and the same f = −ln(αδ′ᵢ)/(α
-//! − 1) + ln(1 − 1/α): in (2, j) α is fixed; in (3), S is 0, and the order that is found for the largest R of all paths
-//! serves those with less. So Lᵢ − ε ≤ X − f with X = A − αR, and E\[(1 − e^{f−X})₊\] ≤ δ′ᵢ
+//! (2, j) and (3), let S be the Σε of the events that are counted by theirs, R the Σρ of the others, A their loss:
+//! Lᵢ ≤ S + A, and e^{(α−1)(A−αR)} has mean at most 1, as a product of factors with conditional mean at most 1
+//! [Feldman–Zrnic 2021, Thm 3.3]. All admitted paths have ε ≥ S + αR + f with the same α and the same
+//! f = −ln(αδ′ᵢ)/(α − 1) + ln(1 − 1/α): in (2, j) α is fixed; in (3), S is 0, and the order that is found for the
+//! largest R of all paths serves those with less. So Lᵢ − ε ≤ X − f with X = A − αR, and E\[(1 − e^{f−X})₊\] ≤ δ′ᵢ
 //! [Canonne–Kamath–Steinke 2020, Prop. 12]. (With the best order on each path instead, (2) would not be a filter: an
 //! analyst who may choose between S and R after seeing A can wait for A to pass a curve that it passes somewhere, by
 //! the law of the iterated logarithm.)

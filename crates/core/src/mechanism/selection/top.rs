@@ -107,11 +107,11 @@ pub fn moves_of_a_pair(change: ScoreChange, touches: Vec<AttributeSet>) -> Resul
 ///
 /// # Why
 /// One step (an owner comes, goes or is replaced) moves each number of owners by at most 1; let v and v′ be the
-/// (m+1)-st. A key that *enters* (f = 0 < f′) had at most v and has more than v′, so v′ ≤ v; one that *leaves* needs v′
-/// ≥ v. (1) v′ < v: nobody leaves, and every key that moves is among the at most m with f′ > 0. (2) v′ > v: the mirror
-/// image. (3) v′ = v: all moves are by 1; with e entering, l leaving and c others that move, e + c ≤ m and l + c ≤ m.
-/// So the moves are those of m independent *runs*, each of one key by at most 2 or of two keys by 1 (by one key by 1
-/// where an owner comes or goes), and in each run at most one key enters and at most one leaves: each run is a
+/// (m+1)-st. A key that *enters* (f = 0 < f′) had at most v and has more than v′, so v′ ≤ v; one that *leaves* needs
+/// v′ ≥ v. (1) v′ < v: nobody leaves, and every key that moves is among the at most m with f′ > 0. (2) v′ > v: the
+/// mirror image. (3) v′ = v: all moves are by 1; with e entering, l leaving and c others that move, e + c ≤ m and
+/// l + c ≤ m. So the moves are those of m independent *runs*, each of one key by at most 2 or of two keys by 1 (by one
+/// key by 1 where an owner comes or goes), and in each run at most one key enters and at most one leaves: each run is a
 /// [`NewKeys`](crate::event::NewKeys) event of one key, whose number is at most 2.
 ///
 /// ```

@@ -10,9 +10,9 @@
 //! # An edge that moves is one step
 //! The specification charges it as two, one that goes and one that comes. It is one
 //! ([`OwnerSteps::one`](super::smooth::OwnerSteps::one)): let y be the graph without the edge; x is y with the edge e,
-//! and x″ is y with the edge f. a and c of every pair of vertices are at least as large with an edge more, so A_k(y) ≤
-//! A_k(x) ≤ A_{k+1}(y), and the same holds for x″: hence A_k(x) ≤ A_{k+1}(x″), and levels, local sensitivities and
-//! distances of x and x″ differ by at most 1. Both counts are at least that of y and at most A_0(y) above it: they
+//! and x″ is y with the edge f. a and c of every pair of vertices are at least as large with an edge more, so
+//! A_k(y) ≤ A_k(x) ≤ A_{k+1}(y), and the same holds for x″: hence A_k(x) ≤ A_{k+1}(x″), and levels, local sensitivities
+//! and distances of x and x″ differ by at most 1. Both counts are at least that of y and at most A_0(y) above it: they
 //! differ by at most A_0(y) ≤ min(A_0(x), A_0(x″)). These are the two conditions of [`super::smooth`].
 //!
 //! ```
