@@ -126,7 +126,7 @@ fn encoded_bits_are_hard() {
     let bits: Vec<bool> = (0..encoding.bits()).map(|bit| bit % 3 == 0).collect();
     let data = encoding.encode(&bits).unwrap();
     let error = mean_error(&at_most(0.01, 1_000_000), &data, 20, 13);
-    // Each bit moves w elements: whoever errs by less than w/(1+e^{wε}) on average could tell the bits apart.
+    // Each bit moves w elements: an error below w/(1+e^{wε}) on average would distinguish the bits.
     let each = |level: &Level| {
         let weight = (level.copies * level.step) as f64;
         weight / (1.0 + (weight * 0.01).exp())

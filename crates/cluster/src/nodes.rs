@@ -1,7 +1,7 @@
 //! A cluster for those who have none: one scheduler and some executors, each a process, as Ballista has them.
 //!
-//! Ballista asks nobody for a password: whoever reaches a scheduler or an executor may run anything on it, with the rights of its process. So both listen
-//! on this machine alone, unless somebody says that the network is theirs.
+//! Ballista asks nobody for a password: anybody who reaches a scheduler or an executor may run anything on it, with the
+//! rights of its process. So both listen only on this machine, unless the curator declares that the network is private.
 
 use crate::remote::STACK;
 use ballista_core::config::TaskSchedulingPolicy;
@@ -28,14 +28,14 @@ const POLICY: TaskSchedulingPolicy = TaskSchedulingPolicy::PullStaged;
 /// How long rows on their way from one step of a statement to the next stay on an executor's disk, in seconds.
 const ROWS_STAY: u64 = 3600;
 
-/// What a scheduler is told.
+/// The options of a scheduler.
 #[derive(Debug, Clone)]
 pub struct SchedulerOptions {
     /// Where it listens; port 0 takes a free one.
     pub listen: SocketAddr,
 }
 
-/// What an executor is told.
+/// The options of an executor.
 #[derive(Debug, Clone)]
 pub struct ExecutorOptions {
     /// The scheduler's host.
@@ -73,7 +73,7 @@ pub fn scheduler(options: &SchedulerOptions, tell: impl FnOnce(SocketAddr)) -> R
     runtime()?.block_on(run).map_err(|error| format!("the scheduler on {} ends: {error}", options.listen))
 }
 
-/// Runs an executor until it is told to stop; `tell` is given the address on which it listens.
+/// Runs an executor until it is asked to stop; `tell` is called with the address on which it listens.
 pub fn executor(options: &ExecutorOptions, tell: impl FnOnce(SocketAddr)) -> Result<(), String> {
     let address = free(options.listen).map_err(|_| format!("nobody can listen on {}", options.listen))?;
     let other = free(SocketAddr::new(address.ip(), 0)).map_err(|_| format!("no port of {} is free", address.ip()))?;

@@ -37,8 +37,9 @@ const DOOR: Duration = Duration::from_secs(10);
 /// How long the look at the files may take. A cluster that has no executor never begins it.
 const LOOK: Duration = Duration::from_secs(60);
 
-/// How often a statement is run that fails, or of which it is not known that every row was counted once. The secret is the same each time, so it gives the
-/// same rows; an executor that died between its work and the reading of its results loses these.
+/// How often a statement is run if it fails, or if it is not known that every row was counted once. The secret is the
+/// same each time, so it gives the same rows; an executor that died between its work and the reading of its results
+/// loses these.
 const ATTEMPTS: usize = 5;
 
 /// A scheduler's records of one job are at most so many bytes.
@@ -173,8 +174,9 @@ impl ClusterSession for BallistaSession {
         planned.map(drop).map_err(|_| ClusterError::Unplanned)
     }
 
-    /// First something without a table: then whoever answers is a scheduler, and an executor works. Of the tables a number of rows is looked up, which is in
-    /// the ends of their files: no column is read, so that what fails here depends on no value.
+    /// First a statement without a table: if it is answered, there is a scheduler, and an executor works. Then the
+    /// number of rows of each table, which stands at the end of its files: no column is read, so a failure here depends
+    /// on no value.
     fn ready(&self) -> Result<(), ClusterError> {
         let most = LOOK.min(self.timeout);
         // What is known here would answer by itself, were it not for a number that nobody knows before.
@@ -198,7 +200,8 @@ impl ClusterSession for BallistaSession {
         Ok(())
     }
 
-    /// The rows of a statement of which every row was counted once. A join that read less than was there for it is believed when it says the same again.
+    /// The rows of a statement, with every row counted once. A join that read less than there was to read is believed
+    /// when it gives the same rows again.
     fn rows(&self, statement: &str) -> Result<Vec<ClusterRow>, ClusterRowsError> {
         let deadline = Instant::now() + self.timeout;
         let mut short: Option<Vec<ClusterRow>> = None;

@@ -22,7 +22,8 @@ pub enum Verdict {
     Unknown,
 }
 
-/// A step: how many rows it wrote, what it read of which other steps, and whether it may stop before it has read all.
+/// A step: how many rows it wrote, how many it read from each other step, and whether it may stop before it has read
+/// all.
 struct JobStage {
     written: u64,
     read: Vec<(u32, u64)>,

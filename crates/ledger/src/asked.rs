@@ -104,7 +104,7 @@ impl RemarkEntry {
         since.ok_or_else(|| format!("entry {sequence} does not say where the entries before it end"))
     }
 
-    /// The remark, which was verified to stand behind `end`, the last entry that is none.
+    /// The remark, which was verified to stand after `end`, the last entry that is not a remark.
     pub fn remark(&self, sequence: u64, end: &Head) -> Result<Remark, String> {
         if self.since(sequence)? != *end {
             return Err(format!("entry {sequence} says wrongly where the entries before it end"));

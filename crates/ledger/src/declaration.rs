@@ -2,9 +2,10 @@
 //! tables' declarations say: a table that has an owner today and none tomorrow would be charged 1 where one person moves it by 1000.
 //!
 //! # Guarantee
-//! Every release of a ledger reads a table under the declaration that stands in the chain before it, and two declarations that reach the
-//! same file agree on whose rows they are, on whether they are private, and on what each column is. So an owner is the same person in
-//! every release that can see their rows; what tables of other sources say adds up, which is right for whoever is in several of them.
+//! Every release of a ledger reads a table under the declaration that stands in the chain before it, and two
+//! declarations that reach the same file agree on whose rows they are, on whether they are private, and on what each
+//! column is. So an owner is the same person in every release that can see their rows; the costs of tables of other
+//! sources add up, which is right for an owner who is in several of them.
 //!
 //! New columns and new tables are added by an entry. No earlier release could read them under another meaning: a column of that
 //! name was not declared before, and undeclared columns do not exist for queries.

@@ -46,9 +46,10 @@ pub struct ReleaseContext {
     pub sets: Vec<AttributeSet>,
     /// Who asks for it, where that is known.
     pub asked: Option<RequestOrigin>,
-    /// Whether whoever asks has limits of their own: then all that was charged for them is read and summed up.
+    /// Whether the analyst has limits of their own: then everything charged for them is read and summed up.
     pub is_limited: bool,
-    /// For what it pays. The entry `drawn` is written before anything that was drawn leaves the process: the same release may go on with a charge for one draw that has none.
+    /// What it pays for. The entry `drawn` is written before anything that was drawn leaves the process: the same
+    /// release may go on with a charge for one draw that has no such entry.
     pub draws: DrawMode,
 }
 
@@ -254,7 +255,7 @@ fn compared(
 }
 
 impl ReserveEntry {
-    /// The charge, of which nothing is known yet but this.
+    /// The charge; nothing but this entry is known of it yet.
     pub fn charge(&self, sequence: u64) -> Result<Charge, String> {
         let place = scumble_wire::LocatedValue::at(&self.events, format!("entry {sequence}, events"));
         let events = events_at(&place).map_err(|error| error.to_string())?;

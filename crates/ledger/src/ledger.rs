@@ -110,8 +110,9 @@ impl Ledger {
 
     /// Checks that this is a ledger of a version that we know, or makes an empty file into one.
     fn prepare(&mut self) -> Result<()> {
-        // The tables first: they and the application's number are made in one transaction, so whoever sees the tables of another
-        // process that is just making the ledger sees the number afterwards. The other way round, a new ledger looked foreign.
+        // The tables first: they and the application's number are made in one transaction, so a process that sees the
+        // tables of another process that is just making the ledger sees the number afterwards. The other way round, a
+        // new ledger looked foreign.
         let tables = self.one_number("SELECT count(*) FROM sqlite_master")?;
         let (application, version) = (self.number("application_id")?, self.number("user_version")?);
         if application != APPLICATION && (application != 0 || tables != 0) {
@@ -219,7 +220,7 @@ impl Ledger {
         Ok(Receipt { sequence: head.entries, head: head.clone(), time })
     }
 
-    /// The charges of a release of which nothing can have been seen, newest first.
+    /// The charges of a release whose draws nobody can have seen, newest first.
     pub fn undrawn(&self, release: &str) -> Result<Vec<UndrawnCharge>> {
         self.read(|connection| store::undrawn(connection, release))
     }
@@ -265,7 +266,8 @@ impl Ledger {
             let asked = proposal.about.asked.as_ref();
             let limited = asked.filter(|_| proposal.about.is_limited);
             standing.own = limited.map(|asked| store::charged_to(entries, &asked.by)).transpose()?;
-            // Whoever looked for the key before this transaction may have looked too early: another process has charged since.
+            // A search for the key before this transaction may have been too early: another process may have charged
+            // since.
             if let Some(key) = asked.and_then(|asked| asked.key.as_ref())
                 && store::keyed(entries, key)?.is_some()
             {
@@ -279,7 +281,7 @@ impl Ledger {
             standing.charge(&proposal.kind, &proposal.events);
             store::append(entries, &head, &proposal.entry(&time, nonce, &standing))
         });
-        // Whoever refuses says why in their own words.
+        // A refusal by `admit` has an error of its own.
         let head = head.map_err(|error| denied.unwrap_or_else(|| error.into()))?;
         Ok(Receipt { sequence: head.entries, head, time })
     }
@@ -366,7 +368,8 @@ impl Ledger {
         self.read(|connection| store::answered(connection, question))
     }
 
-    /// The names of the releases that were charged for a question of somebody's, and of which nothing can have been seen, newest first.
+    /// The names of the releases that were charged for an analyst's question and whose draws nobody can have seen,
+    /// newest first.
     pub fn unanswered(&self, question: &str, by: &str) -> Result<Vec<String>> {
         let found = self.read(|connection| store::unanswered(connection, question, by))?;
         Ok(found.into_iter().map(|undrawn| undrawn.charge.release).collect())
@@ -400,8 +403,9 @@ impl Ledger {
     /// Writes down another budget, and why. Nothing is read or charged.
     ///
     /// # Guarantee
-    /// What was charged before was within the limits that stood in the chain then; what comes after is within the new ones. Whoever reads the ledger sees when
-    /// somebody allowed more than they had promised, and the reason that they gave.
+    /// What was charged before was within the limits that stood in the chain then; what comes after is within the new
+    /// ones. A reader of the ledger sees when somebody allowed more than they had promised, and the reason that they
+    /// gave.
     pub fn change_budget(&mut self, budget: &Budget, because: &str, change: BudgetChange) -> Result<Head> {
         self.append(|entries| {
             let (standing, head) = store::standing(entries, &[])?;

@@ -7,9 +7,10 @@
 //! A sum that is used is the sum of all charges before it:
 //! 1. It stands in the last reservation. [`store::tail`](crate::store) walks from the head down and stops at the first one that it meets; a budget that was
 //!    changed since is taken in on the way.
-//! 2. It belongs to this chain and to this place: the head's hash covers the body, its number and the hash before it, link by link down to
-//!    that reservation. A body of another ledger, of another place or with another number in it does not have that hash. (Whoever can
-//!    rewrite all hashes can write any history; heads that were published elsewhere show that, see `anchor`.)
+//! 2. It belongs to this chain and to this place: the head's hash covers the body, its number and the hash before it,
+//!    link by link down to that reservation. A body of another ledger, of another place or with another number in it
+//!    does not have that hash. (Somebody who can rewrite all hashes can write any history; heads that were published
+//!    elsewhere reveal that, see `anchor`.)
 //! 3. It was right when it was written: in a transaction that excludes other writers, it was made from the `after` before it by
 //!    adding that reservation's events, or from a reading of all entries.
 //! 4. It is counted by today's rule: `rule` must be [`RULE`], or all entries are read again. So they are if a reservation has no
@@ -38,7 +39,7 @@ pub struct LedgerState {
     /// The marks of the tables' files as they were read last, which have passed the check.
     pub(crate) data: InForce<BTreeMap<String, String>>,
     pub(crate) budget: InForce<HeldLimits>,
-    /// What was charged for whoever asks, where somebody is named; no entry holds it.
+    /// What was charged for the analyst, where one is named; no entry holds it.
     pub(crate) own: Option<Sums>,
 }
 
@@ -146,7 +147,7 @@ impl LedgerState {
         Self { own: Some(own), ..self }
     }
 
-    /// What was charged for whoever asks; an error where nobody is named, or an event has no sum.
+    /// What was charged for the analyst; an error where none is named, or an event has no sum.
     pub fn own(&self) -> Result<&Sums> {
         self.own.as_ref().ok_or_else(|| Error::machine("what was charged for whoever asks is not known"))
     }

@@ -226,7 +226,7 @@ fn followed(life: &mut ChargeProgress, entry: &Entry, sequence: u64) -> StoreRes
     if life.follow(entry) { Ok(()) } else { Err(entry.out_of_order(sequence).into()) }
 }
 
-/// A charge of which nothing was drawn that anybody can have seen.
+/// A charge without a draw that anybody can have seen.
 #[derive(Debug, Clone)]
 pub struct UndrawnCharge {
     /// The charge.
@@ -383,7 +383,7 @@ fn marks(connection: &Connection, reserve: &ReserveEntry) -> StoreResult<Marks> 
     Ok(tables.filter_map(|(table, mark)| Some((table.clone(), mark.text()?))).collect())
 }
 
-/// The head, of which the last entry is verified to be there.
+/// The head; its last entry is verified to be there.
 pub(crate) fn end(connection: &Connection) -> StoreResult<Head> {
     let head = stored_head(connection)?;
     let last: Option<i64> = connection.query_row("SELECT max(sequence) FROM entry", [], |row| row.get(0))?;

@@ -323,7 +323,8 @@ fn sums_that_are_not_those_of_the_chain_are_detected() {
     }
 }
 
-/// What was asked and cost nothing stands in the chain, is passed over by whoever looks for sums, and is not believed where it says wrongly what to pass over.
+/// A request that cost nothing stands in the chain, is passed over by a search for sums, and is not believed where it
+/// says wrongly what to pass over.
 #[test]
 fn remarks_are_in_the_chain_and_cost_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -376,7 +377,8 @@ fn remarks_are_in_the_chain_and_cost_nothing() {
     assert_eq!(ledger.answered("question of ada").unwrap().unwrap().sequence, 50);
     assert!(ledger.answered("question of eve").unwrap().is_none());
     assert_eq!(ledger.keyed("k").unwrap().unwrap().sequence, 2);
-    // What comes with a key that was charged, or answered, is not charged, whoever looked when; another key is.
+    // A request with a key that was charged or answered is not charged again, whenever the key was looked up; another
+    // key is.
     let with_key = |key: &str, is_limited: bool| {
         let asked = RequestOrigin { key: Some(key.to_string()), ..asked("ada") };
         Proposal {
@@ -562,8 +564,8 @@ fn limits_are_written_as_numbers() {
     ledger.verify().unwrap();
 }
 
-/// Limits that a later version wrote, in a form that is not known here, are in force too: whoever comes with others is
-/// refused, and who has none of their own goes on under them.
+/// Limits that a later version wrote, in a form that is not known here, are in force too: a project with other limits
+/// is refused, and one without limits of its own goes on under them.
 #[test]
 fn limits_in_an_unknown_form_are_in_force_too() {
     let folder = tempfile::tempdir().unwrap();
@@ -730,7 +732,8 @@ fn writers_at_once_never_overspend() {
     assert_eq!(Ledger::open_existing(&path).unwrap().unwrap().charges().unwrap().len(), 7);
 }
 
-/// The story: the head was read and then the last entry, and whoever wrote in between was "something else than scumble": a server told that an answer was lost.
+/// The story: the head was read and then the last entry. An entry that was written in between was taken for one by
+/// "something else than scumble", and a server reported that an answer was lost.
 #[test]
 fn whoever_reads_while_others_write_sees_one_moment() {
     let folder = tempfile::tempdir().unwrap();

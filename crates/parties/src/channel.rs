@@ -326,7 +326,7 @@ impl Channel {
         }
     }
 
-    /// Says why not. Whoever does not hear it has left anyway.
+    /// Sends the reason of a refusal. A peer that does not receive it has left anyway.
     pub(crate) fn refuse(&mut self, sentence: &str) {
         let _ = self.send(MessageKind::Refused, &sentence.as_bytes()[..sentence.len().min(LONGEST_SENTENCE)]);
     }
@@ -359,7 +359,8 @@ fn printable(body: &[u8]) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
-/// Until when whoever is met now must have shown a key: a handshake's time, and not beyond the deadline, but for a second in which it may still be met.
+/// When a peer that connects now must have shown a key: within a handshake's time, and not beyond the deadline, except
+/// for one second in which it may still connect.
 fn until(deadline: Instant) -> Instant {
     let now = Instant::now();
     deadline.max(now + Duration::from_secs(1)).min(now + HANDSHAKE)

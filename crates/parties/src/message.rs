@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 /// What a message is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MessageKind {
-    /// The digest of the plan that whoever connects goes by.
+    /// The digest of the plan that the connecting side follows.
     Hello = 1,
     /// The same plan; go on.
     Ready = 2,
@@ -74,7 +74,7 @@ pub(crate) fn words(body: &[u8], cells: usize) -> Result<Vec<u64>> {
     }
 }
 
-/// A party whose share is there, by its place in the plan, and of which sending it is.
+/// A party whose share is there, by its place in the plan, and the sending that its share belongs to.
 pub(crate) type ShareEntry = (u32, SendingId);
 
 pub(crate) fn list(list: &[ShareEntry]) -> Vec<u8> {

@@ -217,7 +217,7 @@ impl<'a> SecondParty<'a> {
     }
 }
 
-/// What came of somebody who has shown the first party's key; of others nothing is told.
+/// The outcome of a connection that has shown the first party's key; other connections are not reported.
 enum GuestOutcome {
     /// Has another plan, or left before it said which.
     Unready(Error),
@@ -255,8 +255,8 @@ struct PendingConnection {
     is_known: Arc<AtomicBool>,
 }
 
-/// Whose place whoever comes from `from` takes: that of the oldest of those from the address that holds most places, so that a flood from one address pushes out itself. Nobody who has shown the key is sent
-/// away for others.
+/// The connection that a new one from `from` replaces: the oldest one from the address that holds most places, so that
+/// a flood from one address pushes out itself. A connection that has shown the key is never replaced.
 fn pushed_out(waiting: &VecDeque<PendingConnection>, from: IpAddr) -> Option<usize> {
     let unknown = || waiting.iter().enumerate().filter(|(_, guest)| !guest.is_known.load(Ordering::Relaxed));
     let held = |from: IpAddr| unknown().filter(|(_, guest)| guest.from == from).count();
@@ -268,11 +268,12 @@ fn pushed_out(waiting: &VecDeque<PendingConnection>, from: IpAddr) -> Option<usi
         .map(|(at, _)| at)
 }
 
-/// How often the door is looked at: nobody waits longer to be met.
+/// How often new connections are accepted: nobody waits longer.
 const LOOK: Duration = Duration::from_millis(5);
-/// So many are heard at once; who comes then takes the place of the one who has been here longest of the address with most of them, because a handshake takes no time.
+/// So many connections are heard at once. The next one replaces the oldest one of the address that holds most places,
+/// because a handshake takes no time.
 const MOST_GUESTS: usize = 64;
-/// How long whoever is met at the end of the time has for its bits.
+/// How long a first party that connects at the end of the time has to send its bits.
 const LAST_MOMENT: Duration = Duration::from_secs(1);
 
 impl<'a> GuestListener<'a> {
@@ -285,14 +286,14 @@ impl<'a> GuestListener<'a> {
         Ok(Self { listener, config, plan, owners, deadline, waiting, sender, guests, came, met, unready })
     }
 
-    /// Whoever is met at the last moment still has one to send.
+    /// A first party that connects at the last moment still has one more moment to send.
     fn end(&self) -> Instant {
         self.met.map_or(self.deadline, |met| self.deadline.max(met + LAST_MOMENT))
     }
 
-    /// Lets in whoever is at the door; what has come of somebody, or nothing after a moment.
+    /// Accepts waiting connections. Returns the outcome of one of them, or nothing after a moment.
     fn next(&mut self) -> Option<GuestOutcome> {
-        // However many stand there, the time is looked at now and then.
+        // However many are waiting, the time is checked now and then.
         for _ in 0..MOST_GUESTS {
             let Ok((socket, address)) = self.listener.accept() else { break };
             self.let_in(socket, address.ip().to_canonical());
@@ -315,14 +316,14 @@ impl<'a> GuestListener<'a> {
         // Where there are no more threads, this one is not heard.
         let _ = std::thread::Builder::new().spawn(move || {
             let until = deadline.min(Instant::now() + HANDSHAKE);
-            // Of others nothing is told.
+            // Connections without the key are not reported.
             let Some((channel, _)) = Channel::accept(config, socket, until) else { return };
             is_known.store(true, Ordering::Relaxed);
             hear(channel, &plan, owners, deadline, &sender);
         });
     }
 
-    /// Why there are no bits. Nobody is blamed who was not met: whoever came without the key may be anybody.
+    /// Why there are no bits. It blames only a party that was met: a connection without the key may be from anybody.
     fn in_vain(&self, name: &str) -> Error {
         match (self.met, &self.unready) {
             (Some(_), _) => {
@@ -390,7 +391,7 @@ mod tests {
         }
     }
 
-    /// More than 64 new connections within one handshake pushed the honest party out, whoever they came from.
+    /// More than 64 new connections within one handshake pushed the honest party out, whatever address they came from.
     #[test]
     fn a_flood_from_one_address_pushes_out_itself() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -408,7 +409,7 @@ mod tests {
             waiting.remove(2);
             waiting.push_back(guest("192.0.2.7", false));
         }
-        // Where each holds one, whoever comes a second time gives up their own.
+        // Where each address holds one place, a second connection from an address replaces its own first one.
         let mut waiting = VecDeque::from([honest(), guest("192.0.2.7", false)]);
         assert_eq!(pushed_out(&waiting, flood), Some(1));
         assert_eq!(pushed_out(&waiting, "203.0.113.9".parse().unwrap()), Some(0), "else the oldest");

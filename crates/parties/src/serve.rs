@@ -8,8 +8,9 @@
 //! | charge | writes the charge down | who answered |
 //! | open | tells its sum, hears the others' sums | the total |
 //!
-//! A server tells one sum at most, and only after its own charge: whoever knows the total has the charge of every server in some ledger, and where a
-//! server stops before, nobody knows anything. Shares are kept in memory alone: a server that was killed has lost them.
+//! A server sends at most one sum, and only after its own charge. So where anybody knows the total, the charge of every
+//! server stands in some ledger; and where a server stops before, nobody knows anything. Shares are kept only in
+//! memory: a server that was killed has lost them.
 
 mod hall;
 

@@ -1,4 +1,4 @@
-//! Projects that tests of the program release, and of which the engine's tests are refused something.
+//! Projects that tests of the program release, and that the engine's tests of refusals use.
 
 /// Visits to clinics, and the wards of these.
 pub const CLINIC: &str = r#"

@@ -67,7 +67,7 @@ pub(crate) fn missing_parameters(place: &LocatedValue<'_>) -> WireResult<Vec<&'s
     Ok(missing)
 }
 
-/// An object with a word's parameters, of which one may be missing and has the value given.
+/// An object with a word's parameters; one may be missing and then has the value in `free`.
 struct EventParameters<'a> {
     place: &'a LocatedValue<'a>,
     free: Option<(&'a str, f64)>,

@@ -123,7 +123,7 @@ fn every_word_has_a_class_in_python() {
         std::fs::write(repository().join(path), &module).unwrap();
     }
     assert_eq!(read(path), module, "{path} is not what the table says");
-    // They are what the package gives to whoever imports it.
+    // The package exports them.
     for file in ["__init__.py", "events.py"] {
         let text = read(&format!("crates/python/python/scumble/{file}"));
         for entry in WORDS {

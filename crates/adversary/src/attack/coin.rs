@@ -55,7 +55,7 @@ impl CoinOutcome {
     /// ```
     pub fn at_least(&self, beta: Beta) -> Result<Option<f64>> {
         let Self::Guessed { right, coins } = *self else { return Ok(None) };
-        // A box of two sides, of which the other one says nothing.
+        // A two-sided box whose other side says nothing.
         let both = 2.0 * beta.get();
         Ok(Some(Counts::new(right.into(), coins.into(), 0, 1)?.confidence(both)?.p_low))
     }

@@ -1,7 +1,8 @@
 //! Reconstruction by the other linear programme: the column in [0, 1]ⁿ whose largest error is least, rounded at ½ (Dwork, McSherry, Talwar 2007; Vadhan 2017, 7.5.2).
 //!
-//! It is for answers of which every one is off by little, as those with bounded noise, and it has a [`certificate`](MinMaxSolution::wrong_at_most). One answer that is garbage ruins it:
-//! then [`linear`](super::linear) is better.
+//! It is for answers that are all off by little, as those with bounded noise, and it has a
+//! [`certificate`](MinMaxSolution::wrong_at_most). One outlier among the answers ruins it: then
+//! [`linear`](super::linear) is better.
 
 use super::least_squares::MatrixCertificate;
 use super::programme::{Objective, solve};
@@ -17,7 +18,8 @@ pub struct MinMaxSolution {
     pub column: Vec<bool>,
     /// max|⟨q, x⟩ − y| at the estimate.
     pub largest_error: f64,
-    /// No column in [0, 1]ⁿ has a largest error below this: some answer is off by at least as much, whoever has what.
+    /// No column in [0, 1]ⁿ has a largest error below this: some answer is off by at least as much, whatever the column
+    /// is.
     pub largest_error_at_least: f64,
 }
 

@@ -1,7 +1,8 @@
 //! Tracing by Tardos' code (2003), with symmetric scores (Škorić, Katzenbeisser, Celik 2008) and a threshold that is valid for every pirate.
 //!
-//! Column j has a bias p_j = sin² r, r uniform on [t, π/2 − t], sin² t = 1/(300c); each user's bit is 1 with probability p_j. Whoever publishes a word w made of the
-//! rows of a few users gives them high scores; an innocent's bits are independent of w, so that the score has a law which is known given w and p.
+//! Column j has a bias p_j = sin² r, r uniform on [t, π/2 − t], sin² t = 1/(300c); each user's bit is 1 with
+//! probability p_j. A published word w that is made of the rows of a few users gives them high scores. An innocent
+//! user's bits are independent of w, so the law of their score is known given w and p.
 
 use super::chernoff::{ScoreStep, check_probabilities, threshold};
 use scumble::error::{Error, Result};

@@ -1,5 +1,5 @@
-//! Several releases about the same records. Without noise nothing composes by itself; what does is here, and what does not is
-//! refused by whoever calls.
+//! Several releases about the same records. Without noise nothing composes by itself. The cases that do compose are
+//! here; callers refuse the others.
 //!
 //! What the paper prints and what does not hold: two releases of independent parts of the data are *not* private together
 //! (x⊕y⊕z and y⊕z reveal x), nearly independent days do *not* cost 2c but up to 4c, and (ε, δ) twice is (2ε, (1+e^ε)δ).
@@ -43,7 +43,8 @@ pub fn parallel(claims: &[ApproximateBound]) -> ApproximateBound {
     })
 }
 
-/// Releases of which the j-th reads only the j-th coordinate of every record, the coordinates of each record being independent.
+/// Releases where the j-th reads only the j-th coordinate of every record, and the coordinates of each record are
+/// independent.
 pub fn independent_coordinates(claims: &[ApproximateBound]) -> ApproximateBound {
     let none = ApproximateBound { epsilon: 0.0, delta: 0.0 };
     claims.iter().fold(none, |all, claim| with_dependency(all, *claim, 0.0, 0.0))
@@ -69,7 +70,7 @@ pub fn dependency_of_two_days(c: f64) -> f64 {
     4.0 * c
 }
 
-/// Two counts over the same m other records, each of which is (x₁, x₂) with the same joint law: the exact law of the pair.
+/// Two counts over the same m other records, each (x₁, x₂) with the same joint law: the exact law of the pair.
 #[derive(Debug, Clone)]
 pub struct TwoCounts {
     side: usize,

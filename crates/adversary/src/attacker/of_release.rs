@@ -33,7 +33,7 @@ pub struct AttackerSettings {
 pub enum Statistic {
     /// One count.
     Count,
-    /// The counts of all of this many categories, of which each row is in one.
+    /// The counts of all of this many categories; each row is in one of them.
     Histogram(u64),
 }
 

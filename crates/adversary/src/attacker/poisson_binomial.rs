@@ -15,7 +15,7 @@ const WORTH_A_BINOMIAL: u64 = 16;
 /// Coins are added one at a time up to here, then whole windows are convolved.
 const CHUNK: usize = 64;
 
-/// `how_many` records of which the attacker believes, of each, that it is 1 with this probability.
+/// `how_many` records; the attacker believes of each that it is 1 with this probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BeliefGroup {
     /// The attacker's belief that such a record is 1.
@@ -30,7 +30,7 @@ impl BeliefGroup {
         Ok(Self { probability: Probability::new(probability)?, how_many })
     }
 
-    /// p and 1 − p, neither of which loses more than one rounding.
+    /// p and 1 − p, each with at most one rounding error.
     pub(super) fn coin(&self) -> (f64, f64) {
         let heads = self.probability.get();
         (heads, 1.0 - heads)

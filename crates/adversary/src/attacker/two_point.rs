@@ -36,7 +36,7 @@ pub(super) fn two_point(low: u64, high: u64, lambda: f64) -> Window {
     let turn = (lambda * lambda * low as f64 + mu * mu * high as f64) / (lambda * lambda + mu * mu);
     // ρ(k) for first ≤ k < last: the forward run up to κ, the mirrored run from the other end beyond it.
     let forward_end = (turn.floor() as u64 + 1).clamp(first, last);
-    // Near κ an error dies out only over several standard deviations, of which the reach is fourteen.
+    // Near κ an error dies out only over several standard deviations; the reach is fourteen of them.
     let run_up = reach as u64 / 2 + 64;
     let forward = RatioRecursion { low, high, lambda, mu, run_up }.ratios(first, forward_end);
     let backward = RatioRecursion { low: high, high: low, lambda, mu, run_up }.ratios(m - last, m - forward_end);

@@ -96,7 +96,7 @@ impl ConfidenceBounds {
         self.log_ratio(delta).max(0.0)
     }
 
-    /// The same without its floor, to compare events of which none proves anything.
+    /// The same without its floor, to compare events that prove nothing.
     pub(super) fn log_ratio(&self, delta: Delta) -> f64 {
         let above = (self.p_low - delta.get()).next_down();
         if above <= 0.0 {

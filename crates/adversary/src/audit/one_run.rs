@@ -1,8 +1,9 @@
 //! An audit of a single run, by canaries (Steinke, Nasr, Jagielski, *Privacy auditing with one (1) training run*, 2023).
 //!
-//! Each of m canaries is in the table with probability ½, by coins of their own. Whoever audits sees the output, guesses about r of them (a number
-//! fixed before the truth is looked at), and v guesses are right. If the mechanism is (ε, δ)-private in the presence scope, then that happens with
-//! probability at most P\[W ≥ v\] + 2mδ·max_i P\[v > W ≥ v − i\]/i, W ~ Bin(r, e^ε/(1 + e^ε)).
+//! Each of m canaries is in the table with probability ½, by coins of their own. The auditor sees the output, guesses
+//! about r of them (a number fixed before looking at the truth), and v guesses are right. If the mechanism is (ε,
+//! δ)-private in the presence scope, then that happens with probability at most P\[W ≥ v\] + 2mδ·max_i
+//! P\[v > W ≥ v − i\]/i, W ~ Bin(r, e^ε/(1 + e^ε)).
 
 use super::binomial::Binomial;
 use super::counts::error_share;
@@ -29,7 +30,7 @@ pub struct OneRunAudit {
 }
 
 impl OneRunAudit {
-    /// `guesses` about some of the `canaries`, of which `right` were right.
+    /// `guesses` about some of the `canaries`; `right` of them were right.
     pub fn new(canaries: u64, guesses: u64, right: u64) -> Result<Self> {
         if guesses == 0 || guesses > canaries || right > guesses || guesses > MOST_GUESSES {
             return Err(Error::refused(format!(

@@ -53,7 +53,7 @@ struct ErrorTails {
     alpha: f64,
     /// A.
     together: f64,
-    /// So many steps at once, of which the last and lowest stands for all.
+    /// So many steps at once; the last and lowest stands for all of them.
     stride: f64,
     strides: u32,
     /// h_{k+stride} = max(0, kept·h_k − lost).
@@ -148,8 +148,9 @@ pub fn concentrated_standard_error_lower(rho: Rho) -> f64 {
 /// A lower bound of the largest error among `cells` cells of an ε-private histogram, where ε is for replacing one owner: on some table, with
 /// probability at least ½, some cell is off by at least this.
 ///
-/// Packing: with n owners, all in one cell, whoever is off by less than n/2 everywhere names the cell. If that happens with probability
-/// above ½ for each of the K cells, then 1 ≥ Σ_j P\[j is named | all in cell 1\] > K·½·e^{−nε}, so n > ln(K/2)/ε.
+/// Packing: with n owners, all in one cell, an answer that is off by less than n/2 everywhere names the cell. If that
+/// happens with probability above ½ for each of the K cells, then 1 ≥ Σ_j
+/// P\[j is named | all in cell 1\] > K·½·e^{−nε}, so n > ln(K/2)/ε.
 ///
 /// ```
 /// use scumble_adversary::limits::count::histogram_error_lower;
@@ -250,7 +251,8 @@ mod tests {
         assert!((attained - 1.25f64.sqrt()).abs() < 1e-6, "{attained}");
     }
 
-    /// Discrete Laplace noise with δ on top of it, and noise cut off where δ allows it, at scales of which the tails are looked at in strides.
+    /// Discrete Laplace noise with δ on top of it, and noise cut off where δ allows it, at scales where the tails are
+    /// computed in strides.
     #[test]
     fn long_tails_stay_below_noise_that_is_private() {
         for (at, slips) in [(1e-3, 1e-6), (1e-4, 1e-9), (1e-7, 1e-12), (0.0, 1e-6), (1e-3, 0.1)] {

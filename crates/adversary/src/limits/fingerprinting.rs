@@ -68,8 +68,9 @@ pub fn people_lower(attributes: u64, epsilon: Epsilon, delta: Delta, rms_error: 
     })
 }
 
-/// What nobody can beat for the counts behind these means: on some table of at most `most_people` people (of any number, where that is none) the root of the mean
-/// square error of `attributes` counts, one of each attribute, is at least this under (ε, δ) in the person scope; rounded down.
+/// A lower bound for the counts behind these means: on some table of at most `most_people` people (of any number, where
+/// that is `None`) the root of the mean square error of `attributes` counts, one of each attribute, is at least this
+/// under (ε, δ) in the person scope; rounded down.
 ///
 /// Of n people the means are off by e with n ≥ n*(e) = (⅓ − 4e²)·√d/D, so that the counts are off by n·e ≥ n·√(⅓ − n·D/√d)/2. A table of more people has constant rows
 /// beside these n, which change no error of a count; so the best n is taken, near (2/9)·√d/D.
@@ -204,7 +205,8 @@ mod tests {
     #[test]
     fn no_limit_is_above_what_randomized_response_reaches() {
         for epsilon in [0.01f64, 0.1, 0.5, 1.0, 2.0] {
-            // One attribute of n people, each told with probability e^ε/(1 + e^ε), unbiased: the variance of the count is n·e^ε/(e^ε − 1)².
+            // One attribute of n people, each reported correctly with probability e^ε/(1 + e^ε), unbiased: the variance
+            // of the count is n·e^ε/(e^ε − 1)².
             let variance = epsilon.exp() / (epsilon.exp() - 1.0).powi(2);
             for people in [1u64, 2, 10, 1000] {
                 let least =

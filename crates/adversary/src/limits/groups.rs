@@ -1,4 +1,5 @@
-//! What a guarantee for one owner leaves of groups of owners: tables that differ in many owners may be told apart more easily, but not arbitrarily.
+//! What a guarantee for one owner implies for groups of owners: tables that differ in many owners may be easier to
+//! distinguish, but not arbitrarily so.
 
 use super::singular::wrong_fraction_lower;
 use scumble::error::Result;
@@ -26,8 +27,9 @@ const EPSILONS: [f64; 3] = [0.5, 1.0, 2.0];
 impl OwnerGuarantee {
     /// Pairs (ε, δ) that hold for tables that differ in `owners` owners, each by itself; none where nothing is known.
     ///
-    /// (ε, δ) becomes (mε, δ·(e^{mε} − 1)/(e^ε − 1)) (Vadhan 2017, Lemma 7.2.2, summed up), and ρ becomes m²ρ (Bun and Steinke 2016, Proposition 1.9), of which
-    /// some pairs are taken, and (0, √(1 − e^{−ρ})) (Bretagnolle and Huber 1979: the divergence is at most ρ).
+    /// (ε, δ) becomes (mε, δ·(e^{mε} − 1)/(e^ε − 1)) (Vadhan 2017, Lemma 7.2.2, summed up), and ρ becomes m²ρ (Bun and
+    /// Steinke 2016, Proposition 1.9). From m²ρ some pairs are taken, and (0, √(1 − e^{−ρ})) (Bretagnolle and Huber
+    /// 1979: the divergence is at most ρ).
     ///
     /// ```
     /// use scumble_adversary::limits::groups::OwnerGuarantee;

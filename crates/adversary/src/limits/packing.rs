@@ -97,8 +97,9 @@ pub fn printed_success_at_most(epsilon: Epsilon, delta: Delta, size: f64, change
     (libm::exp(changes as f64 * epsilon.get()) * (1.0 / size + delta.get())).min(1.0)
 }
 
-/// With what probability a private selection of keys publishes a key of which there are `copies` in an otherwise empty table, at its best: p₀ = 0,
-/// p_m = min(e^ε·p_{m−1} + δ, 1 − e^{−ε}(1 − p_{m−1} − δ)) (Desfontaines, Voss, Gipson, Mandayam 2022).
+/// The largest probability with which a private selection of keys publishes a key that has `copies` in an otherwise
+/// empty table: p₀ = 0, p_m = min(e^ε·p_{m−1} + δ, 1 − e^{−ε}(1 − p_{m−1} − δ)) (Desfontaines, Voss, Gipson, Mandayam
+/// 2022).
 ///
 /// ```
 /// use scumble_adversary::limits::packing::key_selection;

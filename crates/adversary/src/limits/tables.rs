@@ -3,8 +3,9 @@
 //! The limit is that of [`singular`](super::singular), for tables in which each of s kinds of owners is there as a group of g owners or not at all: what holds for one owner
 //! holds for groups ([`OwnerGuarantee`]), and all counts are g times as large, so that E ≥ g·(σ_min/2)·√(s·c_g/k).
 //!
-//! The kinds are the rows of Sylvester's matrix of order h over two values of each of h columns, any two of which agree in half of the columns. The k = 2h counts have the
-//! Gram matrix h/2·(1 + J), J all ones, so that σ_min² = h/2 and E ≥ g·√(h·c_g)/4. Tables of two columns add nothing for these kinds.
+//! The kinds are the rows of Sylvester's matrix of order h over two values of each of h columns; any two rows agree in
+//! half of the columns. The k = 2h counts have the Gram matrix h/2·(1 + J), J all ones, so that σ_min² = h/2 and
+//! E ≥ g·√(h·c_g)/4. Tables of two columns add nothing for these kinds.
 
 use super::groups::OwnerGuarantee;
 use scumble::error::Result;
@@ -34,7 +35,8 @@ struct OwnerKinds {
 /// One kind and one count.
 const SINGLE: OwnerKinds = OwnerKinds { kinds: 1, strength: 1.0 };
 
-/// The limit of counts of which each owner is in one: a histogram, or counts below thresholds (where no set of kinds is stronger than a single one).
+/// The limit of counts where each owner is in one: a histogram, or counts below thresholds (where no set of kinds is
+/// stronger than a single one).
 ///
 /// ```
 /// use scumble_adversary::limits::{groups::OwnerGuarantee, tables::apart};
@@ -49,7 +51,8 @@ pub fn apart(guarantee: &OwnerGuarantee, beta: f64) -> Result<CountLimit> {
 
 /// The limit of the tables of each of `columns` columns with at least two values, as counts of owners: all are within E with probability at most 1 − β.
 ///
-/// With `people`, for tables of exactly so many owners (person scope): who is not there has a filler's row instead, which is counted too.
+/// With `people`, for tables of exactly so many owners (person scope): an absent owner has a filler's row instead,
+/// which is counted too.
 ///
 /// ```
 /// use scumble_adversary::limits::{groups::OwnerGuarantee, tables::{apart, marginals}};

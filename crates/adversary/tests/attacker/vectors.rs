@@ -371,7 +371,7 @@ fn k_anonymous_enumeration(name: &str, inputs: &Value, expected: &Value, epsilon
 
 fn composition(name: &str, inputs: &Value, expected: &Value) {
     if inputs["mu"].is_null() {
-        // Three releases of which each pair is independent of the target, and all three reveal it.
+        // Three releases: each pair is independent of the target, and all three reveal it.
         let mut laws = [[[0.0; 8]; 2]; 1];
         for bits in 0..32u32 {
             let bit = |place: u32| bits >> place & 1;

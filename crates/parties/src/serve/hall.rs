@@ -307,7 +307,7 @@ impl ListenerContext {
         if let Err(error) = &heard {
             self.change(|state| state.others.entry(server).or_default().trouble = Some(error.to_string()));
         }
-        // Whoever has sent its sum may leave.
+        // A server that has sent its sum may leave.
         if self.lock().others.get(&server).is_some_and(|other| other.sum.is_some()) { Ok(()) } else { heard }
     }
 

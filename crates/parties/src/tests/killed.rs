@@ -7,7 +7,8 @@ use crate::send::ShareSender;
 use crate::serve::ServerStep;
 use std::time::Instant;
 
-/// A server dies at each of its steps. Whoever opens opens the whole sum, and then every server has charged, the dead one too.
+/// A server dies at each of its steps. If anybody opens a sum, it is the whole one, and then every server has charged,
+/// the dead one too.
 #[test]
 fn a_server_that_dies_opens_nothing_or_has_charged() {
     let steps: [(&str, CrashCondition); 6] = [
@@ -31,7 +32,7 @@ fn dies_at(name: &str, dies: CrashCondition, servers: usize) {
     let dying = world.serve(0, WAIT, TestObserver::dying(dies));
     let others: Vec<_> = (1..servers).map(|place| world.serve(place, WAIT, TestObserver::on())).collect();
     for party in 0..3 {
-        // Who meets the dead one fails, and has sent nothing that can be opened.
+        // A party that meets the dead server fails, and has sent nothing that can be opened.
         let sender = ShareSender::meet(&world.plan, &world.parties[party], WAIT / 4);
         let _ = sender.and_then(|sender| sender.send(&world.values(party), &mut SumFixture::bits(party)));
     }

@@ -148,7 +148,7 @@ fn wrong_keys_are_refused_on_both_sides() {
     running.into_iter().for_each(|server| assert_eq!(server.opened(), world.expected(&[0, 1])));
 }
 
-/// A party whose plan differs in anything, such as who the parties are, is told so before it sends.
+/// A party whose plan differs in anything, such as who the parties are, is refused with that reason before it sends.
 #[test]
 fn another_plan_is_refused() {
     let mut world = SumFixture::new(2, 0, 1, 2);

@@ -123,7 +123,7 @@ fn nobody_is_blamed_who_was_not_met() {
     assert!(within >= WAIT && within < WAIT + Duration::from_secs(5), "{within:?}");
     assert_eq!(error, "nobody has shown the key of 'a' in time (3 connections came without it); nothing was answered");
     drop(crowd);
-    // Whoever has shown the key and then says nothing is named.
+    // A party that shows the key and then sends nothing is named.
     std::thread::scope(|scope| {
         let second = scope
             .spawn(|| SecondParty::listen(&two.plan, &two.keys[1], &two.listener, WAIT).err().unwrap().to_string());

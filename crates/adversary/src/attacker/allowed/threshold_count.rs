@@ -33,7 +33,7 @@ pub(super) fn threshold_count(scenario: &Scenario, threshold: u64) -> Result<All
         _ => None,
     };
     if scenario.in_blocks() {
-        // Only what holds for the count itself, of which this is a function.
+        // Only what holds for the count itself; this is a function of it.
         return plain_count(scenario);
     }
     match &scenario.uncertainty {
