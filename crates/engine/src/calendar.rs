@@ -84,7 +84,7 @@ pub(crate) fn day(text: &str) -> Option<i64> {
     }
     let (year, month, day) = (digits(&text[..4])?, digits(&text[5..7])?, digits(&text[8..])?);
     let days = days_of(year, month, day);
-    // A day that is none, as 30 February, would come back as another.
+    // A day that does not exist, such as 30 February, would come back as another.
     (civil(days) == (year, month, day)).then_some(days)
 }
 
@@ -209,7 +209,7 @@ impl CalendarUnit {
         }
     }
 
-    /// Seconds of which all beginnings are multiples.
+    /// A number of seconds that divides all beginnings.
     pub fn grid(self) -> i64 {
         match self {
             Self::Second => 1,

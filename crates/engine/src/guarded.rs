@@ -1,4 +1,5 @@
-//! Work of which no panic shows: on private rows, whose values a message might quote, and on files that somebody has damaged.
+//! Work whose panics are not shown: on private rows, whose values a message might quote, and on files that somebody has
+//! damaged.
 
 use crate::error::Result;
 use crate::stop::Interruption;
@@ -39,7 +40,8 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Option<T> {
     in_silence(work).ok()?.ok()
 }
 
-/// What the work gives, or nothing if it panicked: libraries that read files panic where lengths and kinds in them make no sense. Whoever was asked to stop goes on unwinding.
+/// What the work gives, or nothing if it panicked: libraries that read files panic where lengths and types in them make
+/// no sense. An interruption goes on unwinding.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
     match in_silence(work) {
         Ok(given) => Some(given),

@@ -19,7 +19,7 @@ use std::path::Path;
 /// Who the rows of a table are about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Owner {
-    /// Whoever this column names.
+    /// The owner that this column names.
     Column(String),
     /// Each row is one person.
     Rows,
@@ -101,7 +101,7 @@ pub fn starter(source: &Path, written: &LayoutOptions, owner: &Owner, project: &
     if let Owner::Column(owner) = owner
         && !columns.iter().any(|(name, _)| name == owner)
     {
-        // What may be values of a row is not told.
+        // Names that may be values of a row are not shown.
         let is_named = written.header.is_some() || doubt(source, written)?.is_none();
         let hint = suggestion(owner, columns.iter().filter(|_| is_named).map(|(name, _)| name.as_str()));
         let all: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();

@@ -1,7 +1,7 @@
 //! Rows that a program already has in memory, as Arrow writes them: what a data frame hands over in the place of a file.
 //!
-//! They are bytes that nobody changes any more. Whoever changes the frame afterwards changes nothing here, so that what was checked is what
-//! every query reads; and nothing of them is ever written to a disk.
+//! They are bytes that nobody changes any more. A later change of the frame changes nothing here, so every query reads
+//! what was checked; and nothing of them is ever written to a disk.
 
 use crate::error::{Error, Result};
 use bytes::Bytes;

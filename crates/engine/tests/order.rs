@@ -60,7 +60,7 @@ fn watched(plan: &mut Plan, ledger: PathBuf, wrong: Wrong, begun: Rc<RefCell<Vec
 
 static SAID: AtomicUsize = AtomicUsize::new(0);
 
-/// Three releases, of which the second goes wrong: the sentence, if there is one.
+/// Three releases, and the second fails: the sentence, if there is one.
 fn run(wrong: Wrong) -> Option<String> {
     let folder = Folder::with(&[("people.csv", "age\n41\n57\n")]);
     let at = |name: &str| folder.file(name);
@@ -95,8 +95,8 @@ fn run(wrong: Wrong) -> Option<String> {
     shown.err().map(|error| error.to_string())
 }
 
-/// All releases were computed before any was charged, and the sentence said which failed on what: whoever chose the query chose the
-/// question, and the ledger said 0.
+/// All releases were computed before any was charged, and the sentence said which failed on what: the author of the
+/// query chose what the failure revealed, and the ledger said 0.
 #[test]
 fn what_fails_after_the_charge_is_one_sentence_and_stays_charged() {
     std::panic::set_hook(Box::new(|_| {

@@ -3,9 +3,11 @@
 //! The backend counts the rows of each combination of values; the counts become a table of how many have each count before
 //! anything else happens, so that what is held and published is O(√rows), however many values there are.
 //!
-//! Of the owner's column it says how many owners have how many rows. What stands in for a value is then an owner, and their rows, of which at most B count, are its elements: an owner
-//! who comes or goes is one value with up to B elements more or less, which moves B cells of the diagram (φ_{≥r}, how many have at least r, by 1 for each r up to B); one who is replaced
-//! moves |b − b′| ≤ B of them, which is charged as 2B like all elements of one owner. What their rows say makes no difference: no attribute moves it.
+//! Of the owner's column it says how many owners have how many rows. Then an owner stands in for a value, and the
+//! owner's rows are its elements (at most B of them count): an owner who comes or goes is one value with up to B
+//! elements more or less, which moves B cells of the diagram (φ_{≥r}, how many have at least r, by 1 for each r up to
+//! B); one who is replaced moves |b − b′| ≤ B of them, which is charged as 2B like all elements of one owner. What
+//! their rows say makes no difference: no attribute moves it.
 //!
 //! Where few values can occur, or owners have few rows, noise on each of these few cells is far smaller than on the regions of a layout: then the cells are noised as kind
 //! `histogram` does it, at its cost, and sorted ([`listed`]). Which way is taken follows from public numbers alone, and the plan says it.

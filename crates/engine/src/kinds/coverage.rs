@@ -151,7 +151,7 @@ const ALL: &[CoveredKind] = &[
     CoveredKind {
         fields: "sql = \"SELECT day, COUNT(*) AS n, SUM(cost) AS s, AVG(cost) AS a FROM visits GROUP BY day\"\nbounding_report = { share = 0.3 }",
         cost: "{ epsilon = 4 }",
-        // The intervals are about all rows, of which one of each owner counts.
+        // The intervals are about all rows, and one row of each owner counts.
         truth: Truth::At("{ epsilon = 100000 }"),
         keys: &["day"],
         ..SQL
@@ -262,7 +262,7 @@ fn project() -> (Folder, Project) {
         writeln!(rows, "{group},{},{},{x},{y},{town}", index % 3 == 0, index % 5 == 0).unwrap();
     }
     let edges: String = edges().iter().map(|(a, b)| format!("{a},{b}\n")).collect();
-    // One to three rows of an owner, of which one counts.
+    // One to three rows of an owner; one of them counts.
     let visits = (0..40).flat_map(|owner| (0..=owner % 3).map(move |visit| (owner, visit)));
     let visits: String = visits
         .map(|(owner, visit)| format!("o{owner},{},{}\n", (owner + visit) % 3, (owner * 3 + visit) % 11))

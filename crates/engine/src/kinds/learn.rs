@@ -247,7 +247,7 @@ const MOST_HELD: u64 = 1_000_000;
 struct Promise {
     /// How well it does, in words.
     about: String,
-    /// Sentences for whoever plans.
+    /// Sentences for the plan.
     notes: Vec<String>,
     /// For the ledger.
     rule: Value,

@@ -40,7 +40,8 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
     let name = column.value.clone();
     let attributes = Rc::new(Attributes::of(vec![column], request, project, true, &["is_published"])?);
     let budget_delta = budget_delta(project);
-    // One owner has one record: whoever comes, goes or is replaced is one step, and so are other values of the column.
+    // One owner has one record: an owner who comes, goes or is replaced is one step, and so are other values of the
+    // column.
     let steps = OwnerSteps::one().reading(AttributeSet::new([name])?);
     Ok(AnalysedRequest::new(ModeAnalysis { attributes, steps, budget_delta }))
 }

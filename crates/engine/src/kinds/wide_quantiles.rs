@@ -51,7 +51,7 @@ impl Analysis for WideQuantilesAnalysis {
 enum WideQuantilesMechanism {
     /// Each by itself.
     Each(Vec<Quantile>),
-    /// By a tree, of which these are some.
+    /// By a tree; these are some of its quantiles.
     Tree(QuantileTree, Vec<usize>),
 }
 
@@ -128,7 +128,7 @@ impl WideQuantilesMechanism {
     }
 }
 
-/// The least number of levels of which all of these are quantiles; none if they are no 2nds, 4ths, …, 64ths.
+/// The least number of levels whose quantiles include all of these; none if they are no 2nds, 4ths, …, 64ths.
 fn levels_of(fractions: &[f64]) -> Option<u32> {
     let inside = fractions.iter().all(|fraction| 0.0 < *fraction && *fraction < 1.0);
     let fits = |levels: &u32| fractions.iter().all(|fraction| (fraction * f64::from(1u32 << levels)).fract() == 0.0);

@@ -129,7 +129,7 @@ fn pair<T: PartialOrd + Copy + std::fmt::Display + std::ops::Neg<Output = T>>(
     Ok(Some((low, high)))
 }
 
-/// `lower` and `upper` of dates or times, of which `day` is one day.
+/// `lower` and `upper` of dates or times; `day` is the length of one day.
 fn span(section: &Section, read: fn(&Spot) -> Result<i64>, day: i64) -> Result<Option<(i64, i64)>> {
     let (lower, upper) = match (section.get("lower"), section.get("upper")) {
         (None, None) => return Ok(None),

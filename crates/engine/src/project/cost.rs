@@ -113,7 +113,7 @@ impl DefaultScope {
     ///
     /// The fields say it too, as if it had been written there: charges remember them, and what was published is found
     /// again by them. So no answer is kept under a scope that it was not made for. An accuracy has no scope: it decides
-    /// the noise by itself, whoever is protected.
+    /// the noise by itself, whatever the scope.
     pub fn of_request(&self, request: Request) -> Request {
         let has_cost = request.fields.get("cost").is_some() && !matches!(request.cost.target, Goal::Accuracy { .. });
         if !has_cost || request.cost.said_scope.is_some() {

@@ -68,7 +68,7 @@ pub struct Project {
     pub attacker: Option<Attacker>,
     /// What single analysts may spend of the budget, by their names, where a server is asked by several.
     pub analysts: BTreeMap<String, Budget>,
-    /// Whether whoever works on it should stop.
+    /// Whether work on it should stop.
     pub stop: Stop,
     /// How many bytes of memory a release may take, if that was said.
     pub memory: Option<u64>,
@@ -300,7 +300,7 @@ impl Project {
         table.server.is_none() && self.cluster.is_none()
     }
 
-    /// Pairs of attributes of which at least one is declared sensitive: the report tells about them together.
+    /// Pairs of attributes with at least one that is declared sensitive: the report describes them together.
     pub fn sensitive_pairs(&self) -> Result<Vec<AttributeSet>> {
         let sensitive = self.tables.values().flat_map(|table| &table.columns).filter(|column| column.sensitive);
         let mut pairs = std::collections::BTreeSet::new();

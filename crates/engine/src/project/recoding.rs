@@ -57,7 +57,7 @@ impl Recoding {
     }
 }
 
-/// `bins` and `labels` of a column, of which `read` reads an edge.
+/// `bins` and `labels` of a column; `read` reads an edge.
 pub(super) fn bins<T: PartialOrd>(
     section: &Section,
     spot: &Spot,
@@ -141,7 +141,7 @@ impl BinEdges {
     }
 }
 
-/// `map` and `unlisted` of a column of texts, of which values are listed or not.
+/// `map` and `unlisted` of a column of strings, whose values are listed or not.
 pub(super) fn texts(section: &Section, is_listed: bool) -> Result<Option<Recoding>> {
     let mut map = BTreeMap::new();
     if let Some(spot) = section.get("map") {

@@ -109,7 +109,7 @@ fn the_scope_of_costs_that_say_none() {
     for cost in [usual, "accuracy = { within = 9, confidence = 0.9 }", said[0], said[1]] {
         assert_eq!(fields("cost_scope = \"person\"\n", cost), fields("", cost), "{cost}");
     }
-    // The noise of an accuracy is the same whoever is protected.
+    // The noise of an accuracy is the same in every scope.
     for cost in
         ["accuracy = { within = 9, confidence = 0.9 }", "cost = { accuracy = { within = 9, confidence = 0.9 } }"]
     {
@@ -238,7 +238,7 @@ fn numbers_are_those_that_are_written() {
     assert_ne!(exact("0.1"), Exact::from_f64(0.1).unwrap());
 }
 
-/// Whoever says nothing about the attacker gets the strongest one.
+/// A project that says nothing about the attacker gets the strongest one.
 #[test]
 fn what_is_not_said_makes_no_attacker_weaker() {
     let attacker = |lines: &str| read(&format!("{TABLE}[attacker]\n{lines}\n")).unwrap().attacker.unwrap();

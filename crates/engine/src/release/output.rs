@@ -249,7 +249,7 @@ fn same_name(name: &str, columns: [&str; 2]) -> Error {
 /// The ends of the names that may stand beside a noisy column.
 const BESIDE: &[&str] = &["_error", "_interval", "_rank_error"];
 
-/// Control characters and those that turn the direction of writing, as signs.
+/// Shows control characters, and those that change the direction of writing, as visible characters.
 fn visible(text: &str) -> String {
     let sign = |letter: char| match letter {
         '\n' | '\t' => letter,

@@ -71,7 +71,7 @@ impl PricedRequest {
     }
 }
 
-/// An [`Analysis`] of which nobody knows the mechanism.
+/// An [`Analysis`] without the type of its mechanism.
 trait AnyAnalysis {
     fn at_cost(self: Rc<Self>, cost: &Cost) -> Result<PricedRequest>;
 }

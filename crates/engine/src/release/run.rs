@@ -73,7 +73,7 @@ pub struct Runner<'a> {
     project: &'a Project,
     ledger: OpenLedger,
     asker: Option<Asker>,
-    /// Whether nothing is charged: releases go on with charges of which nothing was seen.
+    /// Whether nothing is charged: releases go on with charges whose draws nobody has seen.
     is_going_on: bool,
     watch: Arc<Watch>,
     /// What the machine has, for tests in which that is little.
@@ -110,7 +110,7 @@ impl<'a> Runner<'a> {
         Self { asker: Some(asker), ..self }
     }
 
-    /// The same, which charges nothing: its releases go on with charges of which nothing was seen, or are refused.
+    /// The same, which charges nothing: its releases go on with charges whose draws nobody has seen, or are refused.
     pub fn going_on(self) -> Self {
         Self { is_going_on: true, ..self }
     }
@@ -211,7 +211,7 @@ impl<'a> Runner<'a> {
         Ok(before)
     }
 
-    /// Whoever asks, if they have limits of their own.
+    /// The analyst, if they have limits of their own.
     fn limited(&self) -> Option<&Asker> {
         self.asker.as_ref().filter(|asker| asker.limits.is_some())
     }
@@ -288,8 +288,9 @@ impl<'a> Runner<'a> {
     /// Runs one release on integers that another engine has computed (`scumble setup integers`), from files of a folder.
     ///
     /// # Guarantee
-    /// As for [`Runner::release`], except that no row is read: what is wrong with the files is said before the charge, and their one-time number is charged at
-    /// most once. That the integers are those of the job's statements is for whoever ran it to know.
+    /// As for [`Runner::release`], except that no row is read: what is wrong with the files is said before the charge,
+    /// and their one-time number is charged at most once. That the integers are those of the job's statements is the
+    /// responsibility of the operator of the job.
     pub fn release_given(
         &self,
         planned: &PlannedRelease,

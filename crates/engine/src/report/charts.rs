@@ -39,7 +39,7 @@ impl ReportChart {
     }
 }
 
-/// The chart for pages and for phones, of which the style shows one.
+/// The chart for pages and for phones; the style shows one of them.
 pub(super) fn both_sizes(drawing: &ReportChart) -> Markup {
     html! {
         figure.on-page { (drawing.to_svg(Size::Wide)) }

@@ -101,7 +101,7 @@ impl Report<'_> {
         Ok(delta_for(limit, &self.question(&attributes, &[])))
     }
 
-    /// Pairs of attributes of which at least one is declared sensitive.
+    /// Pairs of attributes with at least one that is declared sensitive.
     pub(crate) fn pairs(&self) -> Result<Vec<AttributeSet>> {
         self.project.sensitive_pairs()
     }

@@ -329,7 +329,7 @@ fn is_truth_as_text(cast: &datafusion::logical_expr::Cast, schema: &DFSchema) ->
     Ok(*cast.field.data_type() == DataType::Utf8 && cast.expr.get_type(schema)? == DataType::Boolean)
 }
 
-/// A number that is none, as SQL casts it from a text.
+/// NaN or an infinity, as SQL casts it from a string.
 fn word(number: f64) -> &'static str {
     match number {
         number if number.is_nan() => "NaN",
@@ -469,7 +469,8 @@ fn in_list(text: &str, engine: Engine) -> String {
     format!("{} || ':' || {text}", engine.text(&format!("CHAR_LENGTH({text})")))
 }
 
-/// Whether rows need not be told apart: they bring no values, and no bound on all of them chooses among groups. Then one row for each group says all.
+/// Whether rows of a group need not be distinguished: they bring no values, and no bound on all of them chooses among
+/// groups. Then one row for each group is enough.
 fn is_counted_by_group(cut: &PrivateQuery, bounds: Bounds) -> bool {
     let brings_values = cut.query.measures.iter().any(|measure| measure.expression.is_some());
     let Bounds { groups, rows_per_group, rows } = bounds.deciding();

@@ -52,8 +52,9 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// The bounds that decide: none on groups, or on rows of one group, where it is at least R. R rows are in no more groups than R and no more in one group, whoever chooses them;
-    /// and a bound of R rows in a group would leave of 180 rows on time and 20 late ones 20 of each to choose from.
+    /// The bounds that decide: none on groups, or on rows of one group, where it is at least R. R rows are in no more
+    /// than R groups, and no more than R are in one group, whatever rule chooses them; and a bound of 20 rows in a
+    /// group would leave 20 of 180 rows on time and 20 of 20 late ones to choose from.
     ///
     /// Where a group has one row at most, R of the groups are R of the rows: the first rule takes that sample, and the third has nothing to do.
     pub fn deciding(self) -> Self {
@@ -213,7 +214,7 @@ pub(crate) fn piece_of(hash: u64, from: u32, log2: u32) -> usize {
 /// Which of two groups comes first where their ranks are equal: by their keys.
 pub(crate) type Tie<'a> = &'a dyn Fn(u32, u32) -> Ordering;
 
-/// All rows of some owners, of which some will stay.
+/// All rows of some owners; some of the rows will stay.
 pub(crate) struct Bounder<'a> {
     ranks: &'a Ranks,
     bounds: Bounds,

@@ -1,10 +1,10 @@
 //! Whether the files of a table are what the project file declares: the one thing about the data that may be looked at without a charge.
 //!
 //! # Guarantee
-//! Every declared column of a table is read to its end, whatever will be asked: the outcome depends on the file and the declaration alone and is the same
-//! for every query, so that a query cannot be made to ask by failing. What passed is read without an error by every query, as long as
-//! its [`TableState::fingerprint`] stays. A sentence of this module names places of the private files (file, line, column), never a value: it is for
-//! whoever holds the files.
+//! Every declared column of a table is read to its end, whatever will be asked: the outcome depends on the file and the
+//! declaration alone and is the same for every query, so that a query cannot be made to ask by failing. What passed is
+//! read without an error by every query, as long as its [`TableState::fingerprint`] stays. A sentence of this module
+//! names positions in the private files (file, line, column), never a value: it is for the curator who holds the files.
 
 use crate::error::{Error, Result};
 use crate::guarded::caught;
@@ -150,8 +150,9 @@ pub fn check(project: &Project, names: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// What the declarations of the tables `names` seem to lack though their files fit them, in sentences with the place: listed values that stand in quotation marks, which no
-/// query counts, rows of a graph that are no edge of it, and labels of `learn` that are neither 0 nor 1. For whoever holds the files, as all of this.
+/// What the declarations of the tables `names` seem to lack though their files fit them, in sentences with the place:
+/// listed values that stand in quotation marks, which no query counts, rows of a graph that are no edge of it, and
+/// labels of `learn` that are neither 0 nor 1. For the curator who holds the files, like everything in this module.
 pub fn hints(project: &Project, names: &[String]) -> Result<Vec<String>> {
     let mut hints = Vec::new();
     for name in names {

@@ -401,7 +401,8 @@ impl DataFile {
         self.form == FileFormat::Csv && wide().unwrap_or(false)
     }
 
-    /// About how many rows it has, where that can be told without reading it: from what a Parquet file says, or from the length of the first lines.
+    /// About how many rows it has, where that is known without reading it: from what a Parquet file says, or from the
+    /// length of the first lines.
     pub fn expected_rows(&self) -> Option<u64> {
         match self.form {
             FileFormat::Parquet => u64::try_from(self.footer().ok()?.metadata().file_metadata().num_rows()).ok(),
@@ -428,7 +429,7 @@ impl DataFile {
         }
     }
 
-    /// An Arrow file, of which these columns are read.
+    /// An Arrow file; these columns of it are read.
     pub fn arrow(&self, columns: Option<Vec<usize>>) -> Result<FileReader<BufReader<File>>> {
         let file = self.open()?;
         let read = caught(|| {

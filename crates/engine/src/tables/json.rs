@@ -35,7 +35,7 @@ pub(crate) fn first_line(file: &DataFile) -> Option<u64> {
     lines.object().ok()?.map(|_| lines.line())
 }
 
-/// Reads objects, of which some keys are wanted.
+/// Reads objects; some of their keys are wanted.
 pub(crate) struct Lines<R> {
     input: R,
     /// Those that are wanted, and whether as texts.

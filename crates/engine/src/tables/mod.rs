@@ -103,7 +103,7 @@ impl Backend {
         backend.memory = Memory::of(project);
         backend.memory.folders.iter().for_each(|folder| spill::remove_left_over(folder));
         let tables = names.iter().map(|name| project.table(name)).collect::<Result<Vec<_>>>()?;
-        // Whoever says that a cluster computes has a reason not to have rows here; what is public may be anywhere.
+        // A curator who declares a cluster has a reason not to have rows here; public tables may be anywhere.
         if let (Some(cluster), Some(table)) = (&project.cluster, tables.iter().find(|table| !table.public)) {
             return Err(Error::input(format!(
                 "the rows of table '{}' would be read here, and the project file says that {cluster} computes with them: take [engine] out to read them here",

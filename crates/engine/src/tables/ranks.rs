@@ -47,7 +47,7 @@ impl Ranks {
         Self::Sha(Arc::new(Sha { secret: secret.to_string(), texts: Vec::new() }))
     }
 
-    /// The same for rows of which these values are hashes of texts.
+    /// The same for rows where these values are hashes of strings.
     pub fn with_texts(self, texts: Vec<bool>) -> Self {
         match self {
             Self::Sip(key) => Self::Sip(key),

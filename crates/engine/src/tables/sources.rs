@@ -123,7 +123,7 @@ pub(crate) fn source_files(table: &Table) -> Result<Vec<DataFile>> {
         .map_err(|error| error.or_while(&format!("table '{}'", table.name)))
 }
 
-/// About how many rows a table has, where that can be told without reading them.
+/// About how many rows a table has, where that is known without reading them.
 pub(crate) fn expected_rows(table: &Table) -> Option<u64> {
     source_files(table).ok()?.iter().map(DataFile::expected_rows).sum()
 }
@@ -207,7 +207,7 @@ impl<'a> Columns<'a> {
         let columns = file.columns()?;
         let named = columns.into_iter().enumerate().filter(|(_, (name, _))| !name.is_empty());
         let by_name: HashMap<_, _> = named.map(|(place, (name, kind))| (name, (place, kind))).collect();
-        // A CSV file of which no declared name was found may have no line of names: what stands there are values.
+        // A CSV file without any declared name may have no header: its first line then holds values.
         let declared: Vec<&String> = table.columns.iter().map(|column| &column.name).chain(&table.owner).collect();
         let is_declared = |name: &String| declared.iter().any(|one| one.eq_ignore_ascii_case(name));
         let has_names = file.form != FileFormat::Csv || by_name.keys().any(is_declared);

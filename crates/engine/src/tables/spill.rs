@@ -109,7 +109,7 @@ impl Spill {
     }
 
     fn state(&self) -> MutexGuard<'_, SpillState> {
-        // Whoever died holding it has failed the whole query.
+        // A thread that died holding it has failed the whole query.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

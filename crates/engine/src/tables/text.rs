@@ -28,7 +28,7 @@ pub(crate) enum TextRows {
 }
 
 impl TextRows {
-    /// Before the first row of a file with these columns, of which some are wanted.
+    /// Before the first row of a file with these columns; some of them are wanted.
     pub fn open(
         file: &DataFile,
         columns: &[String],

@@ -127,7 +127,8 @@ pub(crate) fn missing_hint(word: &str) -> String {
     format!(" (if this stands for a missing value, say null = [\"{shown}\"] for the table)")
 }
 
-/// Whether a text looks like a number with signs between thousands: 2,500, 1.234,5, 1,234.5. Of 2,500 nobody can know, and a guess would be wrong by a factor of 1000.
+/// Whether a string looks like a number with separators between thousands: 2,500, 1.234,5, 1,234.5. What 2,500 means
+/// nobody can know, and a guess could be wrong by a factor of 1000.
 fn has_thousands(text: &str) -> bool {
     let text = text.trim_start_matches('-');
     let grouped = |sign: char, other: char| {
@@ -141,7 +142,7 @@ fn has_thousands(text: &str) -> bool {
     grouped(',', '.') || (text.contains(',') && grouped('.', ','))
 }
 
-/// The sign that a field stands in, if it is one that some programs write around texts.
+/// The quotation mark around a field, if it is one that some programs write around strings.
 pub(crate) fn quoted(text: &str) -> Option<char> {
     let sign = text.chars().next().filter(|sign| matches!(sign, '\'' | '"' | '`'))?;
     (text.len() > 1 && text.ends_with(sign)).then_some(sign)

@@ -1,4 +1,4 @@
-//! How far reading has come, for whoever waits for it.
+//! The progress of reading rows.
 
 use datafusion::physical_plan::ExecutionPlan;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ const SOON: (Duration, f64) = (Duration::from_secs(3), 0.01);
 
 /// How far a release has come with the rows of its tables: asked on one thread while others work.
 ///
-/// It tells how many rows there are, and is for whoever holds the tables: what it says is not to be published.
+/// It reveals how many rows there are, so it is for the curator and must not be published.
 #[derive(Default)]
 pub struct Watch {
     reading: Mutex<Option<ReadProgress>>,

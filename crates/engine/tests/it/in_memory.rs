@@ -21,7 +21,7 @@ const RELEASES: &str = "[[release]]\nname = \"by sex\"\nsql = \"SELECT sex, COUN
 fn stream(columns: Vec<(&str, ArrayRef)>) -> Batches {
     let batch = RecordBatch::try_from_iter(columns).unwrap();
     let mut writer = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
-    // In two batches, of which one is empty.
+    // In two batches; one is empty.
     writer.write(&batch.slice(0, 0)).unwrap();
     writer.write(&batch).unwrap();
     writer.finish().unwrap();
@@ -176,7 +176,7 @@ fn a_stop_before_the_charge_leaves_nothing_behind() {
     assert!(!folder.file("scumble.ledger").exists());
 }
 
-/// A source of noise that asks for the end where it is first drawn from: behind the charge.
+/// A source of noise that asks for a stop at its first draw, which is after the charge.
 struct Late(InsecureSeededSource, Stop);
 
 impl scumble::BitSource for Late {

@@ -217,7 +217,7 @@ fn the_page_of_kinds_is_what_the_kinds_declare() {
 /// The rows of an owner that count were chosen with a key of their own, so that not even a seed gave the same answer twice.
 #[test]
 fn a_seed_decides_everything() {
-    // Each owner has twenty rows of different values, of which one counts.
+    // Each owner has twenty rows of different values, and one of them counts.
     let rows: String = (0..400).map(|i| format!("{},{}\n", i / 20, i % 20)).collect();
     let rows = format!("id,x\n{rows}");
     let text = "[dataset.t]\nsource = \"t.csv\"\nowner = \"id\"\nmax_rows_per_owner = 1\n[dataset.t.columns]\nx = { type = \"int\", lower = 0, upper = 19 }\n\

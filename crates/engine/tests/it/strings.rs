@@ -200,7 +200,7 @@ fn owners_of_numbers_in_a_dictionary_are_the_same_owners() {
     }
 }
 
-/// Bytes are no texts: who declares them as such is told so, with the file, the column and what to do.
+/// Bytes are not strings: an error about such a declaration names the file, the column and what to do.
 #[test]
 fn bytes_are_no_texts() {
     let bytes: ArrayRef = Arc::new(BinaryArray::from_iter_values((0..ROWS).map(|i| [b'a', (i % 4) as u8 + b'0'])));

@@ -9,11 +9,12 @@
 //! Of one owner at most R rows are put into the table, R public: the first ones, group after group. They are a function of the owner's own rows. So what one
 //! owner adds to the table is not negative and adds up to at most R:
 //! - presence: it lies in the hull of "one cell by R";
-//! - person, and attributes of keys, filters and joins: the difference of two such, each cell of which is at most R in size, all together at most 2R: the hull of
-//!   "two cells by R";
+//! - person, and attributes of keys, filters and joins: the difference of two such; each of its cells is at most R in
+//!   size, all together at most 2R: the hull of "two cells by R";
 //! - other attributes: nothing, because no value that is summed decides where a row is.
 //!
-//! How many owners have more than that is one more number, which one owner moves by at most 1. Nothing can be said about what they have beyond.
+//! The number of owners who have more than that is one more number; one owner moves it by at most 1. Nothing can be
+//! said about the rows they have beyond.
 
 mod table;
 
@@ -59,7 +60,7 @@ pub(crate) static KIND: Kind = Kind {
 /// How much of an owner is looked at where nothing else is said.
 const ROWS: u64 = 1024;
 const GROUPS: u64 = 128;
-/// Bounds of which less is known than this (the width of the interval of what they cut off) are not suggested.
+/// Bounds are not suggested if the interval of what they cut off is wider than this.
 const WIDEST_SUGGESTED: f64 = 0.5;
 /// The share of the cost that counts the owners who have more.
 const SHARE_BEYOND: &str = "0.1";

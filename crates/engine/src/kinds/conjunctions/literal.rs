@@ -25,7 +25,7 @@ pub(crate) enum Comparison {
     AtLeast,
 }
 
-/// All of them, the longer signs first: what begins with them is no shorter one.
+/// All comparison operators, longer ones first, so that `>=` is not read as `>`.
 const SIGNS: [(&str, Comparison); 7] = [
     (">=", Comparison::AtLeast),
     ("<=", Comparison::AtMost),
@@ -214,7 +214,7 @@ fn split(text: &str) -> Result<Vec<String>> {
     Ok(parts)
 }
 
-/// A literal, and whether a comparison was asked for of which the tests have the contrary.
+/// A literal, and whether it is a comparison whose negation is among the tests.
 fn literal(part: &str, tests: &[Test]) -> Result<((usize, bool), bool)> {
     let (mut rest, mut value) = (part.trim(), true);
     while let Some(after) =

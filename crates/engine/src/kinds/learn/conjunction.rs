@@ -37,9 +37,11 @@ pub(crate) fn questions(asked: &LearnRequest) -> Vec<YesNoQuestion> {
 /// What noise on all counts is: an event for presence and persons, and one for each attribute.
 ///
 /// # Guarantee
-/// d questions: an owner with label 1 fails exactly one of the two conditions of each, so that presence and the label move d cells. Another value of a column answers at most two of its questions otherwise (of
-/// a bool, its one), each of which moves two cells; so a person moves d, or all that its columns move. A change of several columns moves what each moves: moves of one event are alternatives, of which
-/// the worst counts, so that each column has an event of its own, and those add up. Where one column's change may mean another record, every attribute is charged as a person.
+/// d questions: an owner with label 1 fails exactly one of the two conditions of each, so that presence and the label
+/// move d cells. Another value of a column changes the answers of at most two of its questions (of a bool, its one),
+/// and each moves two cells; so a person moves d, or all that its columns move. A change of several columns moves the
+/// sum of what each moves. Moves of one event are alternatives and the worst counts, so each column has an event of its
+/// own, and those add up. Where one column's change may mean another record, every attribute is charged as a person.
 pub(crate) fn events(asked: &LearnRequest, questions: &[YesNoQuestion], noise: &Noise) -> Result<Vec<Event>> {
     let moves = moves(asked, questions)?;
     if asked.attributes.move_together() {

@@ -40,9 +40,11 @@ fn best(asked: &LearnRequest, found: &SuccinctHistogram) -> Option<Vec<u32>> {
 
 /// How many mistakes the rule makes at most among up to a million owners, except with probability β, if some point w is always right.
 ///
-/// Of all candidates of the root no noise is beyond E, and what F owners share is found. A string that nobody has is listed with at most F₀ + E, the floor and its noise; there are l labels, of which one counts as 1.
-/// If w does not win, it was not found, or at most F₀ + E beyond l − 1 strings that nobody has: so fewer than max(F, E + l(F₀ + E)) owners have it. What wins instead is a point of label 0, with F₀ + E
-/// at most for label 1, and so with at most F₀ + lE owners that were found, and (l − 1)F that were not. Both together are wrong.
+/// Of all candidates of the root no noise is beyond E, and what F owners share is found. A string that nobody has is
+/// listed with at most F₀ + E, the floor and its noise; there are l labels, and one of them counts as 1. If w does not
+/// win, it was not found, or at most F₀ + E beyond l − 1 strings that nobody has: so fewer than max(F, E + l(F₀ + E))
+/// owners have it. What wins instead is a point of label 0, with F₀ + E at most for label 1, and so with at most
+/// F₀ + lE owners that were found, and (l − 1)F that were not. Both together are wrong.
 fn most_mistakes(tree: &Tree, labels: f64, beta: f64) -> Result<f64> {
     let root = tree.root();
     let noise = Noise::laplace(root.scale).maximum(MOST_CANDIDATES as f64, beta / 2.0);
@@ -236,8 +238,10 @@ mod tests {
         found
     }
 
-    /// The law of the published rule, of all outcomes of four combinations: no change of the column, of the label or of both, and nobody who comes or goes, can be told from it beyond what is charged; and a charge that is 1% smaller
-    /// would be too small. ε is large, because both noises at once are seen in 1 − 1/k of a rule's probability alone, where k is by how much the other combination leads.
+    /// The law of the published rule, of all outcomes of four combinations: it reveals no more than is charged about a
+    /// change of the column, of the label or of both, or about an owner who comes or goes; and a charge that is 1%
+    /// smaller would be too small. ε is large, because both noises at once are seen in 1 − 1/k of a rule's probability
+    /// alone, where k is by how much the other combination leads.
     #[test]
     fn the_rule_costs_what_is_charged_and_one_percent_less_is_too_little() {
         let cost = "cost = { epsilon = 40, scope = \"attribute\" }";

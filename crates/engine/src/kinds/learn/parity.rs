@@ -41,7 +41,7 @@ impl Analysis for ParityAnalysis {
         if !matches!(cost.target, Goal::Epsilon(_)) {
             return Err(Error::input("a parity takes an epsilon, and no delta: write cost = { epsilon = … }"));
         }
-        // Whoever comes, goes or is replaced is one step: the learner is made for the scope itself.
+        // An owner who comes, goes or is replaced is one step: the learner is made for the scope itself.
         let steps = OwnerSteps::one();
         let (learner, events) = FittedCost::new(KIND.name, cost, None)?.fit(&steps, |step| {
             let epsilon = step.epsilon.min(LARGEST);

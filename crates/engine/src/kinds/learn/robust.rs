@@ -154,7 +154,7 @@ impl Analysis for RobustAnalysis {
     }
 }
 
-/// Each record as signs, 1 for true: what is missing is not true.
+/// Each record as numbers, 1 for true and −1 otherwise: a missing value is not true.
 fn signs(asked: &LearnRequest, records: &Records) -> (Vec<Vec<i8>>, Vec<i8>) {
     let sign = |is_one: bool| if is_one { 1 } else { -1 };
     let columns = &records.columns[..asked.domain.len()];

@@ -1,9 +1,10 @@
 //! Kinds `marginals` and `synthetic`: all tables of up to this many attributes, or whole rows with about the same tables.
 //!
-//! Three methods of the core can do it, each with its own cost per attribute, and a fourth for the pairs of up to 500 binary columns ([`pairs`]); `auto` takes the one that promises the smallest error. The
-//! three end in a fitted table of counts that is consistent and not negative, of which rows are made. A table of such counts is biased wherever
-//! counts are small, and nobody knows its error: so `marginals` publishes the unbiased estimates with their error bars, and the fitted
-//! counts beside them, without any.
+//! Three methods of the core can do it, each with its own cost per attribute, and a fourth for the pairs of up to 500
+//! binary columns ([`pairs`]); `auto` takes the one that promises the smallest error. The three end in a fitted table
+//! of counts that is consistent and not negative; rows are drawn from it. A table of such counts is biased wherever
+//! counts are small, and nobody knows its error: so `marginals` publishes the unbiased estimates with their error bars,
+//! and the fitted counts beside them, without any.
 
 mod answers;
 mod never;

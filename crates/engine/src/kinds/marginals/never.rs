@@ -26,7 +26,7 @@ impl std::fmt::Display for Token {
     }
 }
 
-/// Signs, longer ones first.
+/// Operators and separators, longer ones first.
 const SIGNS: [&str; 10] = ["<=", ">=", "<>", "!=", "<", ">", "=", "(", ")", ","];
 
 /// What a text means for these columns, whose values are `labels`; or a sentence that says why it means nothing.

@@ -1,4 +1,5 @@
-//! Which columns a query will publish, known from its plan alone: for whoever must tell them before anything is paid.
+//! Which columns a query will publish, known from its plan alone: for interfaces that must announce them before
+//! anything is charged.
 
 use super::answer::{RANK_ERROR, depends_on_quantiles, quantile_of};
 use crate::error::Result;
@@ -81,7 +82,7 @@ pub(crate) fn columns(cut: &PrivateQuery) -> Result<Vec<PublishedColumn>> {
     Ok(all)
 }
 
-/// Of which kinds the parameters `$1`, `$2` … of a query are, as far as the query tells; without data.
+/// The types of the parameters `$1`, `$2` … of a query, as far as the query determines them; without data.
 pub fn parameters(sql: &str, project: &Project) -> Result<Vec<Option<ColumnKind>>> {
     let found = crate::sql::parameters(sql, project, &Backend::without_data(project)?)?;
     let last = found.iter().map(|(number, _)| *number).max().unwrap_or(0);
@@ -92,7 +93,8 @@ pub fn parameters(sql: &str, project: &Project) -> Result<Vec<Option<ColumnKind>
     Ok(kinds)
 }
 
-/// Refuses a text that is too long, or too deep to be parsed without harm: whoever parses queries before they are planned asks this first.
+/// Refuses a string that is too long, or nested too deeply to be parsed without harm. Code that parses queries before
+/// they are planned calls this first.
 pub fn refuse_too_long(sql: &str) -> Result<()> {
     crate::sql::refuse_too_long(sql)
 }

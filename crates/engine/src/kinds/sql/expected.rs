@@ -105,7 +105,7 @@ pub(crate) fn expected_of(
     let cells: Vec<NoisyCell> = LIES.iter().map(lying).collect();
     let points = NoisyIntegers { keys: vec![key; cells.len()], cells };
     let unsure = uncertainties(cut, &points, private, backend)?;
-    // What fails on every number, such as a pattern that is none, fails here and not after the charge.
+    // An expression that fails on every number, such as an invalid pattern, fails here and not after the charge.
     above::run(&cut.plan, &cut.aggregate, &released(cut, &points)?, backend)?;
     let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
     let mut all = Vec::new();

@@ -191,7 +191,7 @@ impl JointNoise {
         )
     }
 
-    /// For a test that replays it: each number in units of which a move costs ε = 1.
+    /// For a test that replays it: each number in units such that a move by one unit costs ε = 1.
     fn said(&self, sums: &[i128]) -> Announcement {
         let unit = |(sum, steps): (&i128, &i128)| *sum as f64 * *steps as f64 / self.scale.get();
         let input = MechanismInput::Jointly(sums.iter().zip(&self.steps).map(unit).collect());
@@ -225,8 +225,9 @@ impl JointNoise {
     }
 }
 
-/// ⌊z/w + ½⌋. Ties go up, whatever the sign: x + ⌊z/w + ½⌋ = ⌊(xw + z)/w + ½⌋ is a function of the noisy number xw + z alone. With ties away from zero it
-/// were not, and half of w = 2 would be ties: a pair of neighbours could be told apart by 1.7 times where 1.2 was claimed (by hand, for scale 10 and steps of 2).
+/// ⌊z/w + ½⌋. Ties go up, whatever the sign: x + ⌊z/w + ½⌋ = ⌊(xw + z)/w + ½⌋ is a function of the noisy number xw + z
+/// alone. With ties away from zero it were not, and half of w = 2 would be ties: the likelihood ratio of a pair of
+/// neighbours could be 1.7 where 1.2 was claimed (by hand, for scale 10 and steps of 2).
 fn rounded(drawn: i128, steps: i128) -> i128 {
     drawn.saturating_mul(2).saturating_add(steps).div_euclid(2 * steps)
 }

@@ -41,8 +41,8 @@ pub(crate) fn selected(query: &AnalysedQuery, noisy: &PricedQuery) -> Result<Opt
 /// The selection that costs an owner of this many keys at most this ε and δ; none where the cost is no ε.
 ///
 /// # Guarantee
-/// A person is two owners, one leaving and one coming: half of ε, and the δ of which two are the whole. In exact arithmetic what the events cost in the
-/// cost's scope is no more.
+/// A person is two owners, one leaving and one coming: each has half of ε, and the δ that makes the whole when taken
+/// twice. In exact arithmetic the events cost no more than that in the cost's scope.
 pub(crate) fn within(cost: &Cost, delta: f64, keys: u64) -> Result<Option<KeySelection>> {
     let (Goal::Epsilon(epsilon), Ok(keys)) = (&cost.target, u32::try_from(keys)) else { return Ok(None) };
     let (scope, share, own) = match cost.scope() {

@@ -204,7 +204,7 @@ pub(crate) fn within_file(error: Error, outer: Place) -> Error {
     Error::at(outer, sentence)
 }
 
-/// A query of which all is known that does not depend on its cost.
+/// An analysed query: everything about it that does not depend on its cost.
 pub(crate) struct AnalysedQuery {
     pub sql: String,
     pub cut: Rc<PrivateQuery>,
@@ -543,7 +543,7 @@ impl Threshold {
         Ok(Some(Self { measure, least, delta: Delta::new(delta)?, keys }))
     }
 
-    /// The event of the numbers of owners with this noise, of which those are published that reach the threshold.
+    /// The event of the numbers of owners with this noise, where the numbers that reach the threshold are published.
     fn event(&self, noise: Event) -> Result<Event> {
         Ok(noise.for_new_keys(self.delta, self.keys)?)
     }

@@ -34,7 +34,7 @@ const NEVER: f64 = 1e-9;
 const PLACES: f64 = 2000.0;
 
 impl ThresholdEvidence {
-    /// None for a noise of which the law is not known here.
+    /// `None` for a noise whose law is not known here.
     pub fn new(noise: &Noise, least: i64) -> Option<Self> {
         let (least, far) = (least as f64, noise.quantile(NEVER) + 1.0);
         let step = (noise.standard_deviation() / PLACES).floor().max(1.0);

@@ -45,8 +45,8 @@ pub(crate) fn mean(sum: (f64, NoiseLaw), count: (f64, NoiseLaw), least: f64, mos
     Uncertainty { standard_error: half / z, low, high }
 }
 
-/// The means of all sums and counts that are each within what their noise reaches with probability 97.5%. Small noise is on whole numbers, of which the law of a large one says too little: a mean
-/// of 50 rows had 87% at ε = 11.
+/// The means of all sums and counts that are each within what their noise reaches with probability 97.5%. Small noise
+/// is on whole numbers, and the law of a large noise says too little about it: a mean of 50 rows had 87% at ε = 11.
 fn box_of((sum, far_of_sum): (f64, f64), (count, far): (f64, f64), (least, most): (f64, f64)) -> (f64, f64) {
     let (fewest, largest) = (count - far, count + far);
     if fewest <= 0.0 {

@@ -12,7 +12,7 @@ use scumble::quantity::Beta;
 
 /// A key that needs more than one in this many of all owners is one that hardly any table has.
 const SHARE_OF_OWNERS: u64 = 10;
-/// From here on a threshold that fewer groups per owner would lower is warned of, whoever is there …
+/// From here on the plan warns of a threshold that fewer groups per owner would lower, whatever the number of owners …
 const MANY_OWNERS: u64 = 1000;
 /// … if they would lower it this many times.
 const WORTH_IT: u64 = 4;

@@ -77,7 +77,7 @@ pub(crate) fn half_width(noises: &[(f64, NoiseLaw)], far: &[f64]) -> f64 {
     }
 }
 
-/// The largest number of which all these are multiples, if there is one that is not tiny beside them.
+/// The largest number that divides all these, if there is one that is not tiny compared with them.
 fn in_common(factors: impl Iterator<Item = f64> + Clone) -> Option<f64> {
     let largest = factors.clone().fold(0.0, f64::max);
     let step = factors.clone().fold(0.0, |mut one: f64, mut other: f64| {

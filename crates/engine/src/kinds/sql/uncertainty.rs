@@ -215,8 +215,9 @@ impl NoiseContext<'_> {
         measures.iter().map(|measure| &self.private.noises[*measure]).collect()
     }
 
-    /// How far down and up a sum of numbers is where each is within its own interval, all of them together with probability 95%: for numbers of which one
-    /// may be below what its noise says, because its key was published. Taken away, it moves the sum up.
+    /// How far down and up a sum of numbers is where each is within its own interval, all of them together with
+    /// probability 95%: for numbers where one may be below what its noise says, because its key was published. Where
+    /// that number is subtracted, it moves the sum up.
     fn box_of(&self, cell: &NoisyCell, measures: &[usize], noises: &[(f64, NoiseLaw)]) -> (f64, f64) {
         let used = measures.iter().zip(noises).filter(|(_, (factor, _))| *factor != 0.0);
         let few = used.clone().count().max(1) as f64;
@@ -382,7 +383,7 @@ impl<'a> DerivedColumn<'a> {
                 }
                 let (value, factors) = (here.span.middle(), self.factors(&here));
                 let found = self.known.linear((value, &factors), &self.fars, (&self.measures, cell));
-                // What is computed from a number of which the noise is next to nothing is looked at one step further.
+                // A value that is computed from a number with almost no noise is looked at one step further.
                 let step = factors.iter().map(|factor| factor.abs()).fold(0.0, f64::max);
                 match self.around.is_some() && found.low == found.high {
                     true => found.with(Span::around(value, step)),

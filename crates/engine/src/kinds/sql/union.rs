@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// A UNION ALL of which all is known that does not depend on its cost.
+/// An analysed UNION ALL: everything about it that does not depend on its cost.
 pub(crate) struct UnionQuery {
     sql: String,
     plan: Rc<LogicalPlan>,
@@ -201,7 +201,7 @@ impl PricedBranch {
         Ok(vec![noised(&self.cut, integers, &self.privates[0], &mut DrawnNoise(charged.bits()))])
     }
 
-    /// One cell of each grouping, of which all numbers are 0.
+    /// One cell of each grouping, with all numbers 0.
     fn made_up(&self) -> Result<Vec<NoisyIntegers>> {
         let one = |cut: &PrivateQuery, private: &QueryMechanism| -> Result<NoisyIntegers> {
             let sums = vec![0; private.noises.len()];

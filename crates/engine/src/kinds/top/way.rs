@@ -61,7 +61,7 @@ impl DetectionBound {
 }
 
 impl TopMechanism {
-    /// Noise on every value's number of owners: whoever comes or goes moves as many as it has values.
+    /// Noise on every value's number of owners: an owner who comes or goes moves as many as they have values.
     pub fn counts(scores: &Scores, cost: &Cost, number: u64) -> Result<Self> {
         let (noise, delta) = noise(scores, cost, &scores.moves, 1)?;
         let event = noise.event(scores.moves.clone())?;

@@ -19,9 +19,10 @@ impl Answers {
         Ok(String::from_utf8(bytes).unwrap_or_default())
     }
 
-    /// The query's columns and, after each noisy one, `COLUMN_error`: its standard error, or `unbounded`. Texts are those of the data except for two things, which JSON and
-    /// Parquet keep: characters that a terminal would obey are shown as signs, and a text that a spreadsheet would take for a formula
-    /// has an apostrophe before it. A text without letters is a pair of quotation marks, NULL is nothing.
+    /// The query's columns and, after each noisy one, `COLUMN_error`: its standard error, or `unbounded`. Strings are
+    /// those of the data with two exceptions, which JSON and Parquet do not have: characters that a terminal would obey
+    /// are shown as visible characters, and a string that a spreadsheet would take for a formula has an apostrophe
+    /// before it. An empty string is a pair of quotation marks, NULL is nothing.
     pub(crate) fn write_csv(&self, out: &mut dyn Write) -> Result<()> {
         let mut write = |lines: &str| {
             let written = out.write_all(lines.as_bytes());

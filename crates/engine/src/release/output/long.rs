@@ -39,7 +39,7 @@ impl LongTable {
         Ok(columns)
     }
 
-    /// What a reader is told.
+    /// The note for a reader.
     pub(crate) fn note(&self) -> String {
         format!(
             "There are {} rows: all of them are in the CSV and the Parquet file, and the first {HELD_ROWS} in the JSON file.",
@@ -71,7 +71,7 @@ impl Answers {
         let (part, make) = (&long.part, &make);
         let processors = available_parallelism().map_or(1, usize::from);
         scope(|scope| {
-            // Each makes every so-manieth part; whoever is ahead waits.
+            // With n processors each makes every n-th part; a thread that is ahead waits.
             let started = (0..processors).map(|first| {
                 let (send, made) = sync_channel(0);
                 scope.spawn(move || {

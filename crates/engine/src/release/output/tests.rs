@@ -6,8 +6,8 @@ fn texts(cells: &[&str]) -> Answers {
     Answers { columns, notes: Vec::new(), details: Details::default() }
 }
 
-/// The story: a key `=cmd|'/c calc'!A1` of the data was published as it was, and a spreadsheet that opens the CSV runs it; a key with
-/// an escape sequence rewrote the terminal of whoever looked at it.
+/// The story: a key `=cmd|'/c calc'!A1` of the data was published as it was, and a spreadsheet that opens the CSV runs
+/// it; a key with an escape sequence rewrote the reader's terminal.
 #[test]
 fn a_key_is_neither_a_formula_nor_a_command_for_the_terminal() {
     let answers =

@@ -88,7 +88,7 @@ impl Privacy {
     }
 }
 
-/// The limits of counts below each of many thresholds, of which `expected` is this release's own error with probability 95%.
+/// The limits of counts below each of many thresholds; `expected` is this release's own error with probability 95%.
 ///
 /// Packing (Vadhan 2017, 7.5.13, corrected): tables in which m owners have one value, whichever it is, are all near the empty one and must be answered differently, so that nobody is
 /// within (m* − 1)/2 owners with probability 95%. And [`apart`].
@@ -119,8 +119,9 @@ pub(crate) fn of_thresholds(
     Ok(limits)
 }
 
-/// The limit by the least singular value of counts of which an owner can be in one alone and moves it by `moved`: each is a group of owners who are there or not (survey 7.5.2, with
-/// groups). For such counts it says no more than that of a single one, which is the strongest that these matrices have.
+/// The limit by the least singular value of counts where an owner can be in one of them alone and moves it by `moved`:
+/// each is a group of owners who are there or not (survey 7.5.2, with groups). For such counts it says no more than the
+/// limit of a single one, which is the strongest that these matrices have.
 fn apart(column: &str, (presence, all): (&Privacy, &str), moved: f64, expected: f64) -> Result<Option<Floor>> {
     let found = tables::apart(&presence.guarantee(), BETA)?;
     Ok((found.count_error_at_least > 0.0).then(|| Floor {

@@ -164,7 +164,7 @@ pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<CalibratedNoise> {
     }
 }
 
-/// The least noise of `runs` independent runs, each of which moves like this, that stays within the cost.
+/// The least noise of `runs` independent runs that stays within the cost; each run moves like this.
 ///
 /// # Guarantee
 /// As for [`calibrate`] of this many measures.

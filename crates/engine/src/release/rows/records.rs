@@ -1,7 +1,7 @@
 //! One record of categories per owner: what the kinds that protect attributes one by one look at.
 //!
-//! An attribute is a column whose values can be listed (a category, a bool, an int with bounds; for some kinds other numbers, in [`steps`]), or a category of which they cannot. Where
-//! a table has an owner, each owner has one record:
+//! An attribute is a column whose values can be listed (a category, a bool, an int with bounds; for some kinds other
+//! numbers, in [`steps`]), or a category without listed values. Where a table has an owner, each owner has one record:
 //! - with `max_rows_per_owner = 1` the record takes each attribute from one of the owner's rows, chosen by a keyed hash of the owner, the
 //!   attribute and its value. Nearly always there is one row only; where there are more, a change of one attribute in all of them
 //!   changes that attribute of the record and no other, so that attributes are protected one by one.
@@ -99,7 +99,7 @@ enum Owners {
     Rows,
     /// Owners have one row: attribute by attribute.
     EachAttribute(String),
-    /// Owners have several rows, of which one counts.
+    /// Owners have several rows, and one of them counts.
     WholeRow(String),
 }
 
@@ -457,7 +457,7 @@ struct RecordsReader<'a> {
     codes: Vec<HashMap<String, u32>>,
     /// The texts of the codes, where they were not known before.
     found: Vec<Vec<String>>,
-    /// The records, of which all are there only at the end where rows have owners.
+    /// The records; where rows have owners, all of them are there only at the end.
     columns: Vec<Vec<u32>>,
     /// The rows of owners.
     owned: Option<RowsByOwner>,
@@ -543,7 +543,7 @@ impl<'a> RecordsReader<'a> {
         })
     }
 
-    /// The record of an owner with these different rows, of each of which there are so many.
+    /// The record of an owner with these different rows, each with its number of copies.
     fn record(&self, owner: Name<'_>, rows: &[(&[i64], u64)], record: &mut Vec<u32>) {
         record.clear();
         let codes = |row: &[i64]| row.iter().map(|code| *code as u32).collect::<Vec<u32>>();

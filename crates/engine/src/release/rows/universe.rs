@@ -1,4 +1,5 @@
-//! All combinations of values of some columns, of which each owner has one; and conditions on them, tried out in public.
+//! All combinations of values of some columns; each owner has one of them. And conditions on them, evaluated on public
+//! values.
 //!
 //! # Guarantee
 //! A condition is evaluated on the combinations, before anything is charged, and never on a row: whether it can be computed depends on the declarations alone. An owner has one record
@@ -41,7 +42,7 @@ impl Universe {
         Ok(self.domain.count(&records.columns)?)
     }
 
-    /// Of which combinations a condition is true.
+    /// Which combinations fulfil a condition.
     pub fn fulfilling(&self, condition: &PlacedValue<String>, project: &Project) -> Result<Vec<bool>> {
         let text = one_condition(condition)?;
         let table = self.attributes.table();

@@ -180,7 +180,7 @@ struct Grant {
 }
 
 impl InteractiveSession<'_> {
-    /// Of which combinations a question is true; what is wrong with it is said here, and nothing is charged.
+    /// Which combinations fulfil a question; errors in it are reported here, and nothing is charged.
     pub fn understood(&self, question: &str) -> Result<LinearQuery> {
         let place = Place { origin: Origin::CommandLine, line: 1, column: 1 };
         let condition = PlacedValue { value: question.to_string(), place };
@@ -396,7 +396,7 @@ impl InteractiveSession<'_> {
         }
     }
 
-    /// Whoever reads the table should not take it for all that was answered.
+    /// A reader should not take the table for everything that was answered.
     fn said_of_forgotten(&self) -> Option<String> {
         (self.forgotten > 0).then(|| {
             format!(

@@ -30,7 +30,7 @@ impl Runner<'_> {
         question_digest(self.project(), planned)
     }
 
-    /// The name that the ledger has for whoever asks.
+    /// The analyst's name in the ledger.
     pub(crate) fn asked_as(&self) -> Option<&str> {
         self.asker().map(|asker| asker.by.as_str())
     }

@@ -108,7 +108,7 @@ impl<'a> ReleaseCharge<'a> {
         &self.planned.request.name
     }
 
-    /// Charges, durably; or goes on with a charge of which nothing was seen.
+    /// Charges, durably; or goes on with a charge whose draws nobody has seen.
     fn reserve(&self, places: Places, ledger: &mut Ledger) -> Result<ChargeStep> {
         let waiting = if self.may_go_on { self.runner.waiting(self.planned, ledger)? } else { None };
         // From the charge on, whatever ends this early leaves an interrupted one.
@@ -139,7 +139,8 @@ impl<'a> ReleaseCharge<'a> {
     ) -> Result<ChargeStep> {
         let (runner, name) = (self.runner, self.name());
         let answers = guarded(|| {
-            // Another ledger may have charged something since: whoever comes second sees the first, and both see both.
+            // Another ledger may have charged something since: the later charge sees the earlier one, and where both
+            // run at once, each sees the other.
             let tables = &self.proposal.about.tables;
             exclusivity::among_ledgers(runner.project(), self.planned, tables, runner.ledger())?;
             self.answers(&receipt, bits)

@@ -1,11 +1,12 @@
 //! What was published before with the same declaration is kept: releasing it again would give away more about the same people, for numbers that
 //! everybody has already.
 //!
-//! A release is the same if its name, its kind and all that it says are (the cost among it, and the scope that the project gives it), how much of an owner its tables let count, and which graph they are; and, for an
-//! exact count, which has no other guarantee, what is declared about the attacker. What else its tables
-//! are (source, owner, layout, columns) need not be compared: a ledger refuses a table that is not what it was. How large the budget is makes no
-//! difference, although key selection takes its δ from it: raising a budget is no reason to pay for everything anew. Nor does changed data: new numbers about
-//! changed rows are a new release, for whoever wants one and says so.
+//! A release is the same if its name, its kind and all that it says are (the cost among it, and the scope that the
+//! project gives it), how much of an owner its tables let count, and which graph they are; and, for an exact count,
+//! which has no other guarantee, what is declared about the attacker. What else its tables are (source, owner, layout,
+//! columns) need not be compared: a ledger refuses a table that is not what it was. How large the budget is makes no
+//! difference, although key selection takes its δ from it: raising a budget is no reason to pay for everything anew.
+//! Nor does changed data: new numbers about changed rows are a new release, for a curator who asks for one.
 
 use crate::attackers::declared;
 use crate::digest::digest_of;
@@ -36,7 +37,7 @@ pub struct KeptRelease {
     pub time: String,
     /// The files, which are as they were published.
     pub files: Vec<PathBuf>,
-    /// Whether the data has changed since; none where that cannot be told.
+    /// Whether the data has changed since; `None` where that is unknown.
     pub data_changed: Option<bool>,
 }
 
@@ -91,7 +92,8 @@ impl Runner<'_> {
         Ok((!is_same(self.project(), planned, &charge)?).then_some(charge.sequence))
     }
 
-    /// The name and the entry of what was published with the same declaration under a name that no release has any more: whoever renames a release pays for it anew.
+    /// The name and the entry of what was published with the same declaration under a name that no release has any
+    /// more: a renamed release is charged anew.
     pub fn published_as(&self, planned: &PlannedRelease) -> Result<Option<(String, u64)>> {
         let Some(ledger) = self.existing_ledger()? else { return Ok(None) };
         let is_gone = |charge: &Charge| self.project().releases.iter().all(|request| request.name != charge.release);
@@ -107,7 +109,8 @@ impl Runner<'_> {
         Ok(None)
     }
 
-    /// The entries of charges of a release that published nothing: whoever made them was interrupted, or is still at work. They stay.
+    /// The entries of charges of a release that published nothing: the process that made them was interrupted, or is
+    /// still at work. They stay.
     pub fn interrupted(&self, name: &str) -> Result<Vec<u64>> {
         let Some(ledger) = self.existing_ledger()? else { return Ok(Vec::new()) };
         let charges = ledger.reservations(name)?.into_iter().filter(|charge| charge.life.commits() == 0);

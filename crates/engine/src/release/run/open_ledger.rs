@@ -8,8 +8,8 @@
 //! An open ledger is no older view of it: each reading and each writing is a transaction of its own that reads the
 //! state again, so that what other processes
 //! charge meanwhile is seen. Where the path leads to another file by now, or the connection had an error, it is opened
-//! again, except by whoever is using it: they hold proofs
-//! of that very file, and it refuses what is written to it after it was moved away.
+//! again, except by code that is using it: that code holds proofs of that very file, and the file refuses what is
+//! written to it after it was moved away.
 
 use crate::error::{Error, Result};
 use crate::ledger::{self, Ledger};
@@ -62,8 +62,8 @@ impl OpenLedger {
         RefMut::filter_map(open, Option::as_mut).map_err(|_| in_use())
     }
 
-    /// Opens the ledger if it is not open, or not the one at its path any more. Whoever is using it goes on with the
-    /// one that they have.
+    /// Opens the ledger if it is not open, or not the one at its path any more. Code that is using it goes on with the
+    /// one that it has.
     fn refresh(&self, open: impl FnOnce(&Path) -> ledger::Result<Option<Ledger>>) -> Result<()> {
         let Ok(mut held) = self.open.try_borrow_mut() else { return Ok(()) };
         if held.as_ref().is_some_and(|ledger| ledger.is_open_at(&self.path)) {

@@ -1,8 +1,9 @@
 //! The output files of a release: written under names that nobody can guess, then put in their places together.
 //!
-//! The files of one release belong together: whoever renames holds the folder's lock, so that two processes that publish under one
-//! name never leave the table of one beside the JSON of the other. New files are made with `create_new`, which follows no link;
-//! a place that is taken by a link or a folder is refused before anything is charged.
+//! The files of one release belong together: the process that renames holds the folder's lock, so that two processes
+//! that publish under one name never leave the table of one beside the JSON of the other. New files are made with
+//! `create_new`, which follows no link; a place that is taken by a link or a folder is refused before anything is
+//! charged.
 
 use super::kept::is_published;
 use crate::digest::{DigestWriter, digest_of};
@@ -142,8 +143,9 @@ impl Drop for Places {
 /// The folder of files that were published and replaced.
 const EARLIER: &str = "earlier";
 
-/// Where a charge's file is kept once another has its place: the files of one release have one name. Ledgers that share a folder count their entries each for
-/// itself, and are told apart by the digest of the JSON file, which holds the ledger's head.
+/// Where a charge's file is kept once another has its place: the files of one release have one name. Ledgers that share
+/// a folder count their entries each for itself, and are distinguished by the digest of the JSON file, which holds the
+/// ledger's head.
 pub(crate) fn earlier(folder: &Path, name: &str, charge: &Charge) -> Option<PathBuf> {
     let output = charge.state.output()?;
     let digest = output.files.get("json").unwrap_or(&output.values);
@@ -192,7 +194,7 @@ fn second_name(place: &Path, folder: &Path, kept: &Path) -> io::Result<()> {
 
 /// A temporary file of a process that is not there any more is older than this.
 const OLD: Duration = Duration::from_secs(24 * 3600);
-/// Whoever makes a temporary file has locked it in less.
+/// A process that makes a temporary file locks it in less than this.
 const NEW: Duration = Duration::from_secs(60);
 
 /// Removes temporary files that somebody who was killed has left: those that nobody holds, and those of a day ago or before.
@@ -258,7 +260,7 @@ mod tests {
         assert_eq!(fs::read_dir(&out).unwrap().count(), 2, "the two links and nothing else");
     }
 
-    /// Whoever was killed left an empty file for ever, or the first gigabytes of a large table for a day.
+    /// The story: a killed process left an empty file for ever, or the first gigabytes of a large table for a day.
     #[test]
     fn what_the_killed_left_is_swept() {
         let folder = tempfile::tempdir().unwrap();

@@ -83,7 +83,8 @@ pub fn published(out: &Path, charges: &[Charge]) -> (Vec<PublishedRelease>, Vec<
     (shown, unshown)
 }
 
-/// Whether the numbers of an older charge of a name can be told from those of a newer one: rounds stand in one file, and the first ledgers had no digests of the JSON.
+/// Whether the numbers of an older charge of a name can be distinguished from those of a newer one: rounds stand in one
+/// file, and the first ledgers had no digests of the JSON.
 fn is_kept_by_itself(charge: &Charge) -> bool {
     !publishes(charge, Publication::Rounds)
         && charge.state.output().is_some_and(|output| output.files.contains_key("json"))

@@ -1,10 +1,12 @@
-//! Charges of which nothing has left the program: the same release goes on with them, and pays nothing more.
+//! Charges whose draws have not left the program: the same release goes on with them, and pays nothing more.
 //!
-//! A charge pays for one draw that somebody sees. Whoever was killed, lost a server in mid-statement, or failed while computing has shown nothing: the entry
-//! `drawn` is written before the first byte leaves the process, and there is at most one for each charge ([`Ledger::drawn`]). So whatever was drawn before is gone,
-//! and the draw that is seen at last is the only one, whichever run makes it, and however many are at work at once.
+//! A charge pays for one draw that somebody sees. A process that was killed, lost a server in mid-statement, or failed
+//! while computing has shown nothing: the entry `drawn` is written before the first byte leaves the process, and there
+//! is at most one for each charge ([`Ledger::drawn`]). So earlier draws are gone, and the draw that is seen is the only
+//! one, whichever run makes it, and however many runs are at work at once.
 //!
-//! What a failure tells is told once for each charge, as before: the release must be the same, and so must its files. A query that fails on somebody's value fails again.
+//! A failure reveals its information once for each charge, as before: the release must be the same, and so must its
+//! files. A query that fails on somebody's value fails again.
 
 use super::kept::request_digest;
 use crate::error::Result;
@@ -18,7 +20,8 @@ use std::path::{Path, PathBuf};
 
 /// A charge that somebody is at work on: a file beside the ledger that is locked until they are done or dead, so that nobody else goes on with it meanwhile.
 ///
-/// That is good manners, not what the guarantee rests on: where no file can be locked, two may be at work, and one of them is told that it was too late.
+/// The guarantee does not rest on this lock: where no file can be locked, two processes may be at work, and one of them
+/// gets the error that it was too late.
 pub(crate) struct ChargeLock {
     file: Option<File>,
     path: PathBuf,
@@ -80,7 +83,7 @@ impl Runner<'_> {
             if self.is_for(planned, &charge)?
                 && self.is_unchanged(planned, &marks)?
                 && let Some(work) = ChargeLock::alone_on(self.ledger(), at.entries)?
-                // Whoever was at work may have ended between the first look and the lock.
+                // The process that was at work may have ended between the first look and the lock.
                 && ledger.undrawn(&planned.request.name)?.iter().any(|one| one.at == at)
             {
                 return Ok(Some(WaitingCharge { at, work }));
@@ -99,7 +102,7 @@ impl Runner<'_> {
         Ok(now.is_some_and(|now| now.iter().all(|(table, mark)| marks.get(table) == Some(mark))))
     }
 
-    /// Whether a charge is for exactly this, of whoever asks now.
+    /// Whether a charge is for exactly this release by this analyst.
     fn is_for(&self, planned: &PlannedRelease, charge: &Charge) -> Result<bool> {
         let place = backend_of(&planned.request, &planned.plan.tables, self.project())?;
         let hash = if place.is_some() { HASH } else { OWN_HASH };

@@ -1,7 +1,7 @@
 //! What a cluster of executors does for a release: it runs the statements of its integers on files that all executors see.
 //!
-//! How to speak to a cluster is not known here: it would bring all of DataFusion and a network into every build. Whoever has it gives it once, with
-//! [`install`].
+//! How to speak to a cluster is not known here: it would bring all of DataFusion and a network into every build. A
+//! program that has the client installs it once, with [`install`].
 
 use crate::project::Cluster;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ pub trait ClusterSession {
 pub enum ClusterError {
     /// Nobody answers at the address.
     Away,
-    /// Whoever answers is no scheduler that it can be worked with.
+    /// Something answers that is not a usable scheduler.
     Strange,
     /// There is a scheduler, and no executor takes work.
     Idle,

@@ -9,8 +9,8 @@
 //! - A job that was printed for another query, other bounds or other columns has another number, and is refused.
 //! - Everything that can be wrong with what comes back is said before the charge; noise is drawn after it is durable.
 //!
-//! What no program can see is whether the integers are those of the statements, and of the rows: that an owner moves them by no more than is charged
-//! rests on whoever ran the job, as it rests on us that our own pass is right.
+//! What no program can see is whether the integers are those of the statements, and of the rows: that an owner moves
+//! them by no more than is charged depends on the operator of the job, as it depends on us that our own pass is right.
 
 pub(super) mod read;
 mod sheet;
@@ -87,7 +87,7 @@ impl Job {
             said.extend(texts.map_err(|error| unwritten(&request.name, &error))?);
         }
         let digest = digest(json!(said).to_string().as_bytes());
-        // First the number of charges, then the charged jobs: whoever charges in between is noticed.
+        // First the number of charges, then the charged jobs: a charge in between is noticed.
         let (charges, before) = match ledger {
             Some(ledger) => (ledger.standing(&[])?.0.releases(), ledger.jobs(&digest)?),
             None => (0, Vec::new()),

@@ -1,5 +1,6 @@
-//! Comparisons that nobody can have meant: of numbers with a text that is none, and of texts with a number, unless one of those that are listed is one. They would be NULL on every row,
-//! and the answer 0, at its full price. Where texts that nobody lists are numbers, CAST says so.
+//! Comparisons that nobody can have meant: of numbers with a string that is not a number, and of strings with a number,
+//! unless a listed value is one. They would be NULL on every row, and the answer would be 0 at its full cost. Where
+//! strings without listed values are numbers, CAST says so.
 
 use super::describe::{shown, type_word};
 use crate::error::Result;
@@ -59,7 +60,7 @@ fn no_date(date: &Expr, number: &Expr, schema: &DFSchema) -> Option<(String, Str
     Some((name.rsplit('.').next().unwrap_or_default().to_string(), sentence))
 }
 
-/// A value is looked for among those of a sub-query, of which one are texts and the others numbers.
+/// IN looks for a value among those of a sub-query, and one side has strings and the other numbers.
 fn no_member(list: &InSubquery, schema: &DFSchema) -> Option<(String, String)> {
     let (one, other) = (list.expr.get_type(schema).ok()?, list.subquery.subquery.schema().field(0).data_type().clone());
     let is_text = |kind: &DataType| matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);

@@ -3,7 +3,8 @@
 //! A date's interval is in days, a time's in seconds. DataFusion computes with 64 bits of nanoseconds, which hold the years 1678 to 2261, and fails
 //! beyond: so everything of these types has an interval within [`REACH`], or is refused. Columns are within by their declaration.
 //!
-//! `date_part` and `date_trunc` run inside [`Calendar`], of which the optimiser knows nothing: what is analysed is what runs.
+//! `date_part` and `date_trunc` run inside [`Calendar`]. The optimiser knows nothing about it, so what is analysed is
+//! what runs.
 
 use super::describe::{Describer, ValueFacts, shown};
 use crate::calendar::{CalendarUnit, DAY, REACH, year};

@@ -181,7 +181,7 @@ impl Describer<'_> {
         self.source.error("", sentence)
     }
 
-    /// The attributes of all parts, each of which is checked.
+    /// The attributes of all parts; each part is checked.
     fn attributes_of_parts(&self, expression: &Expr) -> Result<BTreeSet<String>> {
         let mut attributes = BTreeSet::new();
         for part in parts(expression) {

@@ -1,8 +1,8 @@
 //! What running a query reads, made once from what was analysed: whose rows they are, the columns of each, what is
 //! summed up of these, and the keys of cells.
 //!
-//! Whoever reads rows, bounds owners, sums up or looks at integers reads this and nothing else of a query, so that no
-//! two of them see another number of columns, another order or another type.
+//! Code that reads rows, bounds owners, sums up or looks at integers reads this and nothing else of a query, so that
+//! all of it sees the same columns in the same order with the same types.
 
 use super::QueryParts;
 use super::below::Ownership;

@@ -143,7 +143,7 @@ pub(crate) fn group_key(name: String, expression: &Expr, describer: &Describer<'
     };
     match kind.clone() {
         DataType::Utf8 | DataType::Int64 | DataType::Boolean | DataType::Date32 => {}
-        // Whoever lists no keys does not mind how many there are.
+        // Where no keys are listed, their number does not matter.
         kind if kind == MOMENT && (known.granularity.is_some() || !describer.source.lists_keys) => {}
         kind if kind == MOMENT => {
             let sentence = format!(

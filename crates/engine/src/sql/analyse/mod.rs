@@ -66,7 +66,7 @@ pub(crate) struct QueryParts {
 #[derive(Clone)]
 pub(crate) struct PrivateQuery {
     parts: Arc<QueryParts>,
-    /// How it runs; none where it has several groupings, each of which runs by itself.
+    /// How it runs; `None` where it has several groupings, because each of them runs by itself.
     execution: Option<Arc<Execution>>,
     /// The other branches of a UNION ALL whose first branch this is: they read rows in the same release.
     beside: Vec<PrivateQuery>,
@@ -118,7 +118,7 @@ impl PrivateQuery {
         }
     }
 
-    /// Of its parts, none of which changes from here on.
+    /// Of its parts, which do not change from here on.
     fn of(parts: QueryParts) -> Result<Self> {
         let execution = parts.sets.is_empty().then(|| Execution::of(&parts)).transpose()?;
         Ok(Self { parts: Arc::new(parts), execution: execution.map(Arc::new), beside: Vec::new() })

@@ -6,7 +6,7 @@
 use crate::sql::functions::PairStatistic;
 use crate::tables::functions::Grid;
 
-/// Of which measures it is made (indices).
+/// The measures that a statistic of two columns is computed from (indices).
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pair {
     pub asked: PairStatistic,

@@ -1,10 +1,10 @@
 //! One row for each owner first: `SELECT AVG(total) FROM (SELECT person, SUM(cost) AS total FROM visits GROUP BY person)`.
 //!
-//! The inner aggregate groups by the owner, and may group by more. An owner's rows are bounded as ever, by owner and inner key
-//! ([`crate::tables::bounding`]); those that stay become one *inner row* for each owner and inner key, and what the query does with inner
-//! rows is evaluated on these ([`run`]). So the outer aggregate sees a table of which an owner has at most min(g, R) rows, none of which
-//! is chosen by a value: [`InnerQuery::outer_bounds`] says how many may be in one of its groups, and all sensitivities follow from that as
-//! they do for other tables ([`super::sensitivity`]).
+//! The inner aggregate groups by the owner, and may group by more. An owner's rows are bounded as ever, by owner and
+//! inner key ([`crate::tables::bounding`]); those that stay become one *inner row* for each owner and inner key, and
+//! what the query does with inner rows is evaluated on these ([`run`]). So the outer aggregate sees a table where an
+//! owner has at most min(g, R) rows, and no value chooses them: [`InnerQuery::outer_bounds`] says how many may be in
+//! one of its groups, and all sensitivities follow from that as they do for other tables ([`super::sensitivity`]).
 //!
 //! # Guarantee
 //! For every hash key:

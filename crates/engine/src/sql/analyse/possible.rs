@@ -123,7 +123,7 @@ impl PossibleRows {
         Self { columns, ..self }
     }
 
-    /// The rows of which these conditions are true.
+    /// The rows that fulfil these conditions.
     pub fn filtered<'a>(mut self, conditions: impl IntoIterator<Item = &'a Expr>, schema: &DFSchema) -> Self {
         let more: Vec<DeclaredExpression> =
             conditions.into_iter().filter_map(|condition| self.over(condition, schema)).collect();
@@ -133,7 +133,8 @@ impl PossibleRows {
 
     /// One row for each owner and key of these rows; `read` is a number that no table has.
     ///
-    /// The keys of such a row are those of some row, of which the conditions are true; everything else may be anything that is known of it.
+    /// The keys of such a row are those of some row that fulfils the conditions; everything else may be anything that
+    /// is known to be possible for it.
     pub fn aggregated(self, columns: Vec<AggregatedColumn>, schema: &DFSchema, read: usize) -> Self {
         let mut declared = self.declared.clone();
         let made = columns.into_iter().enumerate().map(|(index, column)| match column {

@@ -145,7 +145,7 @@ pub(crate) struct Measure {
     pub range: (i64, i64),
 }
 
-/// A column of values on a finite grid, of which quantiles are asked.
+/// A column of values on a finite grid whose quantiles are asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RankedColumn {
     pub expression: Expr,

@@ -231,7 +231,7 @@ impl Refuser<'_> {
     }
 }
 
-/// Whether the second argument of a function has percent signs, if it is a string that is written out.
+/// Whether the second argument of a function contains `%`, if it is a string that is written out.
 fn has_percent_signs(function: &Function) -> bool {
     match plain_arguments(function).as_deref() {
         Some([_, Expr::Value(format)]) => {

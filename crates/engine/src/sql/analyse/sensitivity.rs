@@ -164,8 +164,9 @@ fn moves_of(row: &RowEffect<'_>, query: &Query) -> Result<Moves> {
 /// The moves of a sum over owners of something between nothing and `most` that depends on how many rows an owner has in which group.
 ///
 /// # Guarantee
-/// Whoever comes, goes or takes another's place moves the sum by at most `most`, because what each adds is between nothing and that. How many rows
-/// there are in which group depends on keys, filters and joins; other attributes do not move the sum.
+/// An owner who comes, goes or replaces another moves the sum by at most `most`, because each adds between nothing and
+/// that. How many rows there are in which group depends on keys, filters and joins; other attributes do not move the
+/// sum.
 pub(crate) fn of_owners(most: u64, query: &Query) -> Result<Moves> {
     let one = vec![Shift::one_cell(rounded_up(most.into()))?];
     let mut touches = vec![touch(&query.key_attributes.union(&query.rows).cloned().collect(), one.clone())?];

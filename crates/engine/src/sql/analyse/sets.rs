@@ -1,7 +1,8 @@
 //! ROLLUP, CUBE and GROUPING SETS: several groupings of the same rows in one answer.
 //!
-//! Each grouping is a query of its own, with its own keys, bounds and sensitivities, and has its share of the cost: whoever adds them up finds what
-//! releasing them one by one would have cost. What stands above the aggregate sees one table, with NULL in the keys that a row is not grouped by.
+//! Each grouping is a query of its own, with its own keys, bounds and sensitivities, and has its share of the cost:
+//! together they cost what releasing them one by one would have cost. What stands above the aggregate sees one table,
+//! with NULL in the keys that a row is not grouped by.
 
 use super::QueryParts;
 use super::below::DescribedPlan;

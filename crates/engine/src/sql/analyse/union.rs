@@ -1,8 +1,10 @@
 //! UNION ALL of released results: several queries in one answer.
 //!
-//! Each branch is a query of its own, with its own rows, keys, bounds and sensitivities, and has its share of the cost: whoever adds them up finds what releasing
-//! them one by one would have cost. What stands above the union sees one table of released numbers. For the analysis, and for error bars, a branch is the whole query with that
-//! branch alone in the place of the union: what is done with a row afterwards depends on no other row, except for which rows stay and in which order (and for window functions, which have no error bar).
+//! Each branch is a query of its own, with its own rows, keys, bounds and sensitivities, and has its share of the cost:
+//! together they cost what releasing them one by one would have cost. What stands above the union sees one table of
+//! released numbers. For the analysis, and for error bars, a branch is the whole query with that branch alone in the
+//! place of the union: what is done with a row afterwards depends on no other row, except for which rows stay and in
+//! which order (and for window functions, which have no error bar).
 
 use super::measure::MOST_NUMBERS;
 use super::sets::MOST_SETS;

@@ -89,7 +89,7 @@ fn all_cells(execution: &Execution, found: Vec<SumsByKey>) -> Result<ExactCells>
     Ok(cells)
 }
 
-/// The parts that are left to look at: whoever asks gets the next one.
+/// The parts that are left to look at: each caller gets the next one.
 struct PartQueue<'a> {
     shared: &'a ReaderContext,
     next: &'a AtomicUsize,

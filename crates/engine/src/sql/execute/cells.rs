@@ -12,7 +12,7 @@ use datafusion::common::{Column, DataFusionError};
 use datafusion::logical_expr::{Expr, LogicalPlan, and, lit};
 use std::sync::Arc;
 
-/// Of which combinations a condition is true.
+/// Which combinations fulfil a condition.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TruthTable {
     /// Which of the columns it reads, in their order.

@@ -89,7 +89,7 @@ impl<'a> Programme<'a> {
         })
     }
 
-    /// The inner rows of which all conditions are true.
+    /// The inner rows that fulfil all conditions.
     fn kept(&self, mut batch: RecordBatch) -> DataFusionResult<RecordBatch> {
         for condition in &self.conditions {
             let is_true = condition.evaluate(&batch)?.into_array(batch.num_rows())?;

@@ -1,5 +1,5 @@
-//! Every function of SQL of which something is known: one record each, one file for each family. Whoever analyses,
-//! runs, encloses or writes an expression reads it here, so that a new function is a record and a word in
+//! Every SQL function that has properties here: one record each, one file for each family. Code that analyses, runs,
+//! encloses or writes an expression reads them here, so that a new function is a record and a word in
 //! docs/reference/sql.md.
 //!
 //! On private rows only functions are answered that depend on their arguments alone and fail on no value of them.
@@ -48,7 +48,7 @@ pub(crate) struct SqlFunction {
 }
 
 impl SqlFunction {
-    /// A function of which nothing else is known.
+    /// A function without known properties.
     const fn new(name: &'static str) -> Self {
         Self {
             name,

@@ -43,7 +43,8 @@ u = { type = "category" }
 d = { type = "date", lower = "2013-01-01", upper = "2014-02-03" }
 "#;
 
-/// Every function of which something is said somewhere, by all names that people write, and some of which nothing is.
+/// Every function that is documented or handled somewhere, by all names that people write, and some functions that are
+/// not.
 const FUNCTIONS: &str = "abs btrim trim ceil ceiling character_length char_length length coalesce nvl ifnull nvl2 concat \
     concat_ws ends_with exp floor greatest least left ln log10 log log2 lower ltrim mod nullif power pow replace right \
     round rtrim signum sign sqrt cbrt starts_with strpos position instr substr substring trunc upper sin cos tan repeat \

@@ -270,8 +270,9 @@ fn names_are_quoted_as_datafusion_quotes_them() {
     }
 }
 
-/// The writer leaves a quote behind a backslash as it is: a name such as `a\"` ended early, and what followed it was SQL of whoever gave the name. BigQuery reads a backslash in a name as
-/// the beginning of another character, and Spark replaces `${…}` wherever it stands.
+/// The writer leaves a quote behind a backslash as it is: a name such as `a\"` ended early, and what followed it was
+/// SQL chosen by the author of the name. BigQuery reads a backslash in a name as the beginning of another character,
+/// and Spark replaces `${…}` wherever it stands.
 #[test]
 fn names_that_other_engines_would_read_otherwise_are_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! All rows of each owner, for whoever chooses among them by a rule of its own. Where they do not fit the memory, they wait in an encrypted file.
+//! All rows of each owner, for kinds that choose among them by a rule of their own. Rows that do not fit into memory
+//! wait in an encrypted file.
 
 use super::{Bounder, Bounds, ColumnarRows, LostRows, OwnerPart, PartContext};
 use crate::tables::hash::{Key, QuickHash};

@@ -18,7 +18,8 @@ fn rank_of(owner: i64, group: u32) -> u64 {
     group_rank(KEY, Name::Number(owner), u64::from(group)) % 5
 }
 
-/// The kept groups and values of all owners, and the groups of which an owner has one (which of its rows says so is all the same).
+/// The kept groups and values of all owners, and each group once for every owner in it (whichever of the owner's rows
+/// counts for that).
 #[derive(Debug, Default, PartialEq)]
 struct KeptSet {
     rows: Vec<(u32, i64)>,
@@ -106,7 +107,7 @@ fn then() -> impl Strategy<Value = PartStep> {
     prop_oneof![Just(PartStep::Nothing), Just(PartStep::Cut), Just(PartStep::Write)]
 }
 
-/// A part that is given `pocket` rows at a time, and of which `then` says what happens behind these.
+/// A part that is given `pocket` rows at a time; `then` says what happens after each time.
 fn part_of(rows: &[PlainRow], aside: &PartContext, pocket: usize, then: &[PartStep], text: bool) -> OwnerPart {
     let mut part = aside.part();
     for (index, chunk) in rows.chunks(pocket).enumerate() {
@@ -236,7 +237,7 @@ fn many_rows_are_cut_down_on_the_way() {
     assert_eq!(kept_of(&part, &tight, bounds), expected);
 }
 
-/// Rows of which none can be dropped: the pieces of a large part, in memory and from the file, together are all of it.
+/// No row can be dropped here: the pieces of a large part, in memory and from the file, together are all of it.
 #[test]
 fn pieces_are_all_of_a_part() {
     let rows: Vec<PlainRow> = (0..150_000i64).map(|i| (i * 7 % 100_003, (i % 7) as u32, i)).collect();

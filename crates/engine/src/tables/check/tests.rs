@@ -413,7 +413,7 @@ fn wrong_statistics_of_a_parquet_file_hide_no_row() {
     let count = |sql: String| runtime.block_on(async { context.sql(&sql).await.unwrap().count().await.unwrap() });
     assert_eq!(count("SELECT n FROM t".to_string()), 12);
     assert_eq!(count(format!("SELECT n FROM t WHERE n = {NUMBER}")), 12, "{places:?}");
-    // The statistics are wrong indeed: whoever believes them finds nothing.
+    // The statistics are wrong indeed: a reader that believes them finds nothing.
     let believing = runtime.block_on(async {
         let frame = context.read_parquet(path.to_str().unwrap(), Default::default()).await.unwrap();
         frame
@@ -426,7 +426,7 @@ fn wrong_statistics_of_a_parquet_file_hide_no_row() {
     assert_eq!(believing, 0, "{places:?}");
 }
 
-/// A table of which nothing is declared still has rows.
+/// A table without declared columns still has rows.
 #[test]
 fn rows_without_a_declared_column_are_rows() {
     let folder = tempfile::tempdir().unwrap();

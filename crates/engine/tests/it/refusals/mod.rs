@@ -1,5 +1,5 @@
-//! What is refused, with its sentence and its place: tables of queries, declarations, files and fields of kinds. A few of
-//! the same stories are told through the program in `crates/cli/tests/it`; here each takes milliseconds.
+//! Refusals, with their sentences and positions: tables of queries, declarations, files and fields of kinds. A few of
+//! the same stories run through the program in `crates/cli/tests/it`; here each takes milliseconds.
 
 mod declarations;
 mod files;
@@ -14,7 +14,7 @@ use scumble_engine::release::Runner;
 use scumble_engine::{ErrorKind, Result};
 use std::ops::Deref;
 
-/// A folder with a project of which something is refused.
+/// A folder with a project that has something to refuse.
 struct Refusing(Folder);
 
 impl Deref for Refusing {

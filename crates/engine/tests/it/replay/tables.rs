@@ -96,7 +96,7 @@ impl Table {
             let which: Vec<&Vec<&'static str>> = which.iter().map(|at| &self.others[*at % self.others.len()]).collect();
             self.rows_of(owner, &which)
         };
-        // Few and many rows, of which some do not count.
+        // Few and many rows; some of them do not count.
         let sets: Vec<Vec<usize>> = if self.owner {
             vec![vec![0], vec![1, 2, 3, 4], (0..9).collect(), vec![3, 3, 3, 3]]
         } else {

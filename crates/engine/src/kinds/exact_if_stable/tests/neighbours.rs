@@ -200,7 +200,8 @@ fn persons() -> Vec<OwnerRecords> {
 const COST: &str = "cost = { epsilon = 1, delta = 0.1 }";
 const UNLISTED: &str = ", values = [\"a\", \"b\"]";
 
-/// One count of a table, of a query, of a join, of owners and of different values: whoever comes, goes, or is another changes one answer.
+/// One count of a table, of a query, of a join, of owners and of different values: an owner who comes, goes or is
+/// replaced changes one answer.
 #[test]
 fn one_count() {
     for (tables, fields, tight) in [
@@ -222,7 +223,7 @@ fn one_count() {
     }
 }
 
-/// For each key: whoever changes town changes two answers.
+/// For each key: an owner who changes town changes two answers.
 #[test]
 fn each_key() {
     // A key that nobody else knows of appears or disappears: with one that is replaced one of each, which is not worse than one.
@@ -250,7 +251,8 @@ fn the_largest_key() {
     }
 }
 
-/// Owners of three rows, of which two may be in one town: they fill two towns, and are in three if they like. Charged for two, three answers would change for the price of two.
+/// Owners with three rows each, two of them possibly in one town: they fill two towns, and can be in three. If they
+/// were charged for two, three answers would change at the cost of two.
 #[test]
 fn owners_are_charged_for_all_towns_that_they_are_in() {
     let visit = |town: &'static str| vec![town, "true"];

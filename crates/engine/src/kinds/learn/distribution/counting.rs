@@ -27,7 +27,8 @@ use std::collections::HashMap;
 const MOST_CELLS: f64 = 1_000_000.0;
 /// Combinations are numbered up to 2 to this.
 pub(crate) const MOST_KEY_BITS: u32 = 120;
-/// What the number of owners has of a cost for presence. For persons it costs nothing more: whoever is replaced moves two combinations, or one and the number.
+/// The share that the number of owners has of a cost for presence. For persons it costs nothing more: a replaced owner
+/// moves two combinations, or one and the number.
 const FOR_OWNERS: &str = "0.1";
 /// Promises of heavy hitters are for at most this many owners, or for as many as are public.
 const MANY_OWNERS: u64 = 1_000_000;

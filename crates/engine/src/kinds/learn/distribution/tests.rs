@@ -93,8 +93,9 @@ fn told(domain: &DistributionDomain, counting: &DistributionMechanism, listed_fr
     worst
 }
 
-/// What is published costs no more than is charged, and where it matters a charge that is 2% (for persons at a cost for presence 6%) smaller would be too small. ε is large, because of two combinations only the
-/// difference is told, whose tail is that of one noise but for a factor.
+/// What is published costs no more than is charged, and where it matters a charge that is 2% (for persons at a cost for
+/// presence 6%) smaller would be too small. ε is large, because two combinations reveal only their difference, and its
+/// tail is that of one noise up to a factor.
 #[test]
 fn what_is_published_costs_what_is_charged() {
     let cases = [

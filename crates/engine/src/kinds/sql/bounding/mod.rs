@@ -16,8 +16,10 @@
 //! - person: f(one) − f(other) lies in \[−m, m\]: by at most m as well;
 //! - attributes of keys, filters and joins: the same; other attributes do not move it.
 //!
-//! Here m is min(R′, g′r′) − 1 for the rows cut off, as one row at least counts of whoever has any, and min(R, gr) for those that count; g′ − 1 and min(g, R) for groups; 1 for owners
-//! beyond. PrivateQuery off is never less than nothing: min(R, Σ_{i≤g} min(nᵢ, r)) grows with each of g, r and R, and an owner counts in no more groups than it has.
+//! Here m is min(R′, g′r′) − 1 for the rows cut off, because at least one row counts of every owner who has any, and
+//! min(R, gr) for those that count; g′ − 1 and min(g, R) for groups; 1 for owners beyond. The number cut off is never
+//! negative: min(R, Σ_{i≤g} min(nᵢ, r)) grows with each of g, r and R, and an owner counts in no more groups than it
+//! has.
 //!
 //! # What the interval covers
 //! Let b be a measure of the bounded table, w the same under the wider bounds, a that of all rows, and let no row add less than nothing. Then b ≤ a, and
@@ -119,7 +121,7 @@ impl Number {
     /// m: the most that one owner adds.
     pub fn most(self, bounds: Bounds, wide: Bounds) -> u64 {
         match self {
-            // Of whoever has rows, one at least counts.
+            // At least one row counts of every owner who has rows.
             Self::RowsCut => (most_rows(wide) - 1).max(1),
             Self::RowsKept => most_rows(bounds),
             Self::GroupsCut => (wide.groups.min(wide.rows) - 1).max(1),
@@ -166,7 +168,7 @@ pub(crate) struct WidenedColumn {
     pub beside: usize,
 }
 
-/// A bounding report of which all is known that does not depend on its cost.
+/// An analysed bounding report: everything about it that does not depend on its cost.
 #[derive(Debug, Clone)]
 pub(crate) struct BoundingReport {
     share: Exact,

@@ -127,7 +127,7 @@ fn checked(case: &Case, context: &SessionContext) -> Result<CaseOutcome, Failure
     Ok(CaseOutcome::Held { compared: trial.same_in_sqlite()? })
 }
 
-/// The groupings of a query, each of which is run.
+/// The groupings of a query; each is run.
 fn groupings(cut: &PrivateQuery) -> Vec<&PrivateQuery> {
     if cut.sets.is_empty() { vec![cut] } else { cut.sets.iter().map(|set| &set.cut).collect() }
 }

@@ -64,7 +64,7 @@ pub(crate) enum AggregateKind {
     /// AVG, VAR, STDDEV, MIN, MAX, MEDIAN by name.
     Named(&'static str),
     Percentile(&'static str),
-    /// Of two columns, the second of which is a number that is written out or another expression.
+    /// Of two columns; the second is a number that is written out or another expression.
     Pair(&'static str),
     /// From the other end where it is descending.
     Within {

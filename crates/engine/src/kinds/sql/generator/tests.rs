@@ -6,8 +6,9 @@ use datafusion::prelude::SessionContext;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many queries are tried: a quarter for whoever wants to see the tests pass in minutes, all of them where `SCUMBLE_THOROUGH` is set, as in
-/// `.ci/run --thorough`; as many as the environment variable `SCUMBLE_QUERIES` says, where it is set.
+/// How many queries are tried: a quarter by default, so that the tests pass in minutes; all of them where
+/// `SCUMBLE_THOROUGH` is set, as in `.ci/run --thorough`; as many as the environment variable `SCUMBLE_QUERIES` says,
+/// where it is set.
 fn queries(few: u64, many: u64) -> u64 {
     wanted("SCUMBLE_QUERIES", effort(few, many))
 }
@@ -54,7 +55,7 @@ fn adversarial_queries_keep_all_promises() {
     all_keep_promises(queries(150, 600), false, (36, 18));
 }
 
-/// The whole grammar, of which more is refused: an inner query and the one around it must both be answered.
+/// The whole grammar. More of it is refused, because an inner query and the one around it must both be answered.
 #[test]
 fn adversarial_queries_of_the_whole_grammar_keep_all_promises() {
     all_keep_promises(queries(60, 200), true, (26, 15));

@@ -73,7 +73,7 @@ fn quantiles_without_noise_give_the_clamped_answer() {
         "SELECT sex, MAX(age) AS b FROM people GROUP BY sex HAVING MAX(age) > 45 ORDER BY b DESC",
         "sex,b\nx,120\nf,50\n",
     );
-    // With owners: the whole of owner 3 is one clinic, of which two visits count.
+    // With owners: owner 3 is in one clinic only, and two visits count.
     check("SELECT MIN(cost) AS a, MAX(cost) AS b, MEDIAN(cost) AS m FROM visits", "a,b,m\n10,80,60\n");
     check("SELECT MAX(v.cost) AS b FROM visits v JOIN wards w ON v.clinic = w.clinic WHERE w.floor = 1", "b\n50\n");
 }

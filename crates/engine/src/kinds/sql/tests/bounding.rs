@@ -201,7 +201,8 @@ fn what_is_cut_off_is_counted() {
     let all =
         [rows(1, "a", 2), rows(2, "a", 6), rows(3, "a", 1), rows(3, "b", 1), rows(3, "c", 1), rows(4, "d", 5)].concat();
     let found = small.exact("o,k,u,f,x", &all);
-    // At most 2 groups, 2 rows in each and 3 in all count: 2 of owner 1; 2 of 6, of which the report sees 5; 2 of 3; 2 of 5.
+    // At most 2 groups, 2 rows in each and 3 in all count: 2 of owner 1; 2 of 6, where the report sees 5; 2 of 3; 2
+    // of 5.
     assert_eq!(found.numbers, [3 + 1 + 3, 8, 1, 5, 1], "rows cut and kept, groups cut and kept, owners beyond");
     // Under the report's bounds all rows but one are there.
     assert_eq!(found.cells.values().map(|cell| cell[0]).sum::<i128>(), 15);

@@ -44,7 +44,7 @@ fn check(project: &str, sql: &'static str, cost: &str, header: &str, rows: &[&st
         .filter(|_| !noised(&cut, integers.clone(), &plan.private, &mut DrawnNoise(&mut bits)).cells.is_empty())
         .count();
     frequency(&format!("{sql} at {cost}"), shown, DRAWS, claimed);
-    // Whoever is published is published with a noisy number from the threshold on.
+    // A published key has a noisy number from the threshold on.
     let least = plan.private.threshold.unwrap();
     assert!(1.0 - (1.0 - noise.at_least(least - 1)).powi(keys) <= claimed, "{sql}: the threshold is too low");
 }

@@ -42,7 +42,8 @@ fn intervals_cover() {
             let intervals = column.uncertainty.as_ref().unwrap();
             let covered = intervals.iter().filter(|one| (one.low..=one.high).contains(&truth)).count();
             let rate = covered as f64 / f64::from(runs);
-            // docs/reference/limits.md says 98% or more of what is bent, for which the proof leaves room, and more than 97.5% of a quotient of which the noise is seen to be whole numbers.
+            // docs/reference/limits.md says 98% or more for functions that are not linear, where the proof leaves room,
+            // and more than 97.5% for a quotient whose noise is visibly whole numbers.
             let is_small = plan.private.noises.iter().any(|noise| NoiseLaw::of(noise).deviation < SMALL);
             let most = match column.name.as_str() {
                 "v" | "d" => 0.998,

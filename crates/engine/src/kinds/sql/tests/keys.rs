@@ -48,7 +48,8 @@ fn empty_groups_get_independent_noise_and_counts_may_be_negative() {
 
 #[test]
 fn an_owner_brings_in_no_more_unknown_keys_than_it_may() {
-    // Keys of which no row was kept were noised all the same: an owner with many keys of its own got a chance to show for each.
+    // Keys without a kept row were noised all the same: an owner with many keys of their own got a chance to show for
+    // each.
     let text = PROJECT.replace("values = [\"a\", \"b\", \"c\"] }\ncost", "}\ncost");
     let (folder, project) = sample_with(&text);
     let rows: Vec<String> = (0..300).map(|key| format!("1,key {key},1")).collect();

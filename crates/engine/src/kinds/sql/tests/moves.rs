@@ -134,7 +134,8 @@ x = { type = "int", lower = -1, upper = 3 }
     assert_eq!(reached[&Scope::Presence], 1.0, "{reached:?}");
 }
 
-/// Two rows of an owner in a group of which one counts: which one depends on both columns, so that another y can mean another x.
+/// Two rows of an owner in a group, and one of them counts: which one depends on both columns, so another y can mean
+/// another x.
 #[test]
 fn which_rows_count_depends_on_all_values() {
     let project = r#"

@@ -1,5 +1,6 @@
-//! Numbers with fractions, dates and times as attributes: public steps of equal width between the declared bounds. Whoever counts them may join neighbouring steps to bins of about
-//! equal mass by their noisy counts, which are private quantiles.
+//! Numbers with fractions, dates and times as attributes: public steps of equal width between the declared bounds. A
+//! kind that counts them may join neighbouring steps to bins of about equal mass by their noisy counts, which are
+//! private quantiles.
 
 use super::{Cell, unexpected};
 use crate::calendar::{shown_day, shown_moment};

@@ -116,7 +116,7 @@ for name in sorted(os.listdir(folder)):
                 spark.sql(query).write.parquet(f'{folder}/{name[:-4]}/{i}')
 ";
 
-/// Takes a minute: it is for whoever wants to know it all.
+/// Takes a minute, so it runs only where `SCUMBLE_NEED_SPARK` is set.
 #[test]
 fn spark_gives_the_integers_of_our_pass() {
     let has_spark =

@@ -1,4 +1,5 @@
-//! The JSON file of a release, of which only the first rows are held: one of synthetic rows is hundreds of megabytes long.
+//! The JSON file of a release; only its first rows are held in memory, because a file of synthetic rows is hundreds of
+//! megabytes long.
 
 use crate::release::run::published::MOST_ROWS;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};

@@ -1,4 +1,4 @@
-//! A charge of which nothing was seen is gone on with, once, and by nobody but the same release of the same rows.
+//! A charge whose draw nobody has seen is continued once, and only by the same release of the same rows.
 
 use super::*;
 use crate::ledger::ChargeState;
@@ -32,7 +32,7 @@ fn visits(towns: u64) -> String {
     format!("person,clinic\n{rows}")
 }
 
-/// Whose release, on which machine, and with noise of which source.
+/// Whose release, on which machine, and with which source of noise.
 #[derive(Default)]
 struct ReleaseAttempt {
     machine: Option<Machine>,

@@ -96,7 +96,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // Whoever goes says so; where the server is gone already, there is nobody to tell.
+        // The client says goodbye; where the server is gone already, that fails harmlessly.
         drop(self.client.take());
         let _ = self.runtime.block_on(async { timeout(GOODBYE, &mut self.carrier).await });
     }
@@ -162,7 +162,7 @@ fn not_let_in(error: &tokio_postgres::Error) -> PostgresError {
 trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
-/// A stream of which no more is read than is left: a message or rows without end must not fill the memory.
+/// A stream that reads at most `left` more bytes: an endless message or endless rows must not fill the memory.
 struct BoundedStream {
     stream: Box<dyn Stream>,
     left: Arc<AtomicU64>,

@@ -16,7 +16,8 @@ const LONGEST: usize = 100_000;
 const LONGEST_CHAIN: usize = 2_000;
 /// The most brackets, CASEs and parameters of types inside each other; the parser gives up at 50 of most.
 const DEEPEST_BRACKETS: usize = 200;
-/// The most tokens in a row of which each can stand before the next one and none is an operand: NOT NOT, - -, INTERVAL INTERVAL.
+/// The most tokens in a row where each can stand before the next one and no token is an operand: NOT NOT, - -, INTERVAL
+/// INTERVAL.
 const LONGEST_RUN: usize = 100;
 /// The most tokens that the parser reads, one as often as it is read. `CAST(` is tried as a cast, and where what stands in it is wrong as a call of a function; in PostgreSQL's dialect each argument of a call is
 /// tried first as the name of another one, right or wrong. Each level of such brackets multiplies the time, and 40 of them, 80 bytes, kept a thread for ever.
@@ -115,7 +116,7 @@ struct Level {
     inner: usize,
     /// The longest chain between two commas.
     longest: usize,
-    /// The parts of UNION and its kin, each of which stands inside the next one, whatever commas they hold.
+    /// The parts of UNION and its kin; each stands inside the next one, whatever commas they hold.
     parts: usize,
 }
 

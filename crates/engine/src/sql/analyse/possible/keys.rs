@@ -473,7 +473,7 @@ pub(in crate::sql) fn batch(
     Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
 }
 
-/// The combinations of which a condition is true.
+/// The combinations that fulfil a condition.
 fn kept(batch: &RecordBatch, condition: &Arc<dyn PhysicalExpr>) -> DataFusionResult<RecordBatch> {
     let is_true = condition.evaluate(batch)?.into_array(batch.num_rows())?;
     let is_true = is_true.as_boolean_opt().ok_or_else(|| planned("a condition of another type"))?;

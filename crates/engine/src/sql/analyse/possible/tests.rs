@@ -31,7 +31,8 @@ number = { type = "int", lower = 3, upper = 6 }
 floor = { type = "category", values = ["low", "high"] }
 "#;
 
-/// Every combination of the short columns, NULL included; the others take some values, all of which occur beside each.
+/// Every combination of the short columns, NULL included; the others take some values, and all of these occur beside
+/// each combination.
 fn every_row() -> TableFolder {
     all_rows(true)
 }
@@ -72,7 +73,7 @@ fn listed_and_found(tables: &TableFolder, sql: &str) -> (Vec<String>, BTreeSet<S
     (integers.keys.iter().map(shown).collect(), found.map(|(key, _)| shown(key)).collect())
 }
 
-/// Keys of which all columns are short: those that are listed are those that occur, neither more nor fewer.
+/// Keys whose columns are all short: the listed keys are exactly those that occur.
 const EXACT: [&str; 34] = [
     "age / 10 * 10 FROM people",
     "age % 3 FROM people",

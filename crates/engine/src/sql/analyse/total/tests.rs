@@ -64,7 +64,7 @@ fn texts_that_would_be_too_long_are_null() {
     assert!(evaluated("replace(repeat('x', 1000), 'x', repeat('y', 2000))").iter().all(absent));
     assert!(evaluated("replace(repeat('x', 1000), '', repeat('y', 2000))").iter().all(absent));
     assert_eq!(evaluated("replace('axa', 'x', 'yy')")[0].to_string(), "ayya");
-    // The same of `lpad`, of which a server died that was asked for a plan; fewer characters than none were a panic.
+    // The same for `lpad`, which killed a server that was asked for a plan; a negative length caused a panic.
     for none in ["lpad('x', 100000000)", "rpad('x', 5000000000, t)", "rpad('x', -1)"] {
         assert!(evaluated(none).iter().all(absent), "{none}");
     }

@@ -126,7 +126,7 @@ fn mode() {
     coins("mode", drawn, chance(&events[0], 1.0, 7), chance(&events[0], 0.5, 7));
 }
 
-/// Twenty rows, of which seven must go until there are fewer than fourteen.
+/// Twenty rows; seven must go until there are fewer than fourteen.
 #[test]
 fn exact_if_stable() {
     let request = "kind = \"exact-if-stable\"\ntable = \"t\"\nat_least = 14\ncost = { epsilon = 1, delta = 2e-3 }";
@@ -139,7 +139,8 @@ fn exact_if_stable() {
     coins("exact if stable", drawn, chance(&events[0], 1.0, 7), chance(&events[0], 0.5, 7));
 }
 
-/// The same of a query, for a key and for the key with the largest count: twenty rows of one key and six of the other, of which one row moves both (a person) or one (presence).
+/// The same for a query, for a key and for the key with the largest count: twenty rows of one key and six of the other;
+/// one row moves both keys (a person) or one (presence).
 #[test]
 fn exact_if_stable_of_keys() {
     let rows = format!("x\n{}{}", "1\n".repeat(20), "0\n".repeat(6));
@@ -224,7 +225,8 @@ fn learn_a_robust_halfspace() {
     }
 }
 
-/// Three thousand combinations of fifty owners each, of which none falls below 0: probabilities differ as noisy counts do. The number of owners has noise of its own for presence, and that of the counts otherwise.
+/// Three thousand combinations of fifty owners each, where no noisy count falls below 0: probabilities differ as noisy
+/// counts do. The number of owners has noise of its own for presence, and that of the counts otherwise.
 #[test]
 fn learn_a_distribution() {
     let owners = |answers: &Answers| answers.details.facts["distribution"]["owners"].as_f64().unwrap();
