@@ -77,12 +77,12 @@ pub struct ListeningServer {
     pub address: SocketAddr,
     /// Where for PostgreSQL's clients.
     pub postgres: Option<SocketAddr>,
-    /// A link that makes whoever opens it first a curator, once.
+    /// A link that makes the first person who opens it a curator, once.
     pub link: String,
 }
 
-/// Serves a project until the process is told to stop (SIGTERM or SIGINT): then nothing new is begun and what has begun is ended; a second signal stops at once.
-/// `started` is called when it listens.
+/// Serves a project until the process gets SIGTERM or SIGINT: then it begins nothing new and ends what has begun; a
+/// second signal stops at once. `started` is called when it listens.
 pub fn serve(options: &Options, started: impl FnOnce(&ListeningServer)) -> Result<()> {
     refuse_plain(options)?;
     let tls = options.tls.as_ref().map(|(certificate, key)| tls::config(certificate, key)).transpose()?;
@@ -90,7 +90,7 @@ pub fn serve(options: &Options, started: impl FnOnce(&ListeningServer)) -> Resul
     let service = Arc::new(service.map_err(|refusal| Error::input(refusal.to_string()))?);
     let (sessions, link) = Sessions::begin()?;
     if options.logs {
-        // Whoever has set up another log already keeps it.
+        // A program that has set up another log already keeps it.
         let _ = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_target(false).try_init();
     }
     // Each door has its half.
@@ -155,7 +155,7 @@ pub fn serve(options: &Options, started: impl FnOnce(&ListeningServer)) -> Resul
     done
 }
 
-/// Plain HTTP shows tokens and answers to whoever is on the way.
+/// Plain HTTP shows tokens and answers to everybody on the network path.
 fn refuse_plain(options: &Options) -> Result<()> {
     let beyond = [Some(options.listen), options.postgres].into_iter().flatten().find(|one| !one.ip().is_loopback());
     let Some(beyond) = beyond.filter(|_| options.tls.is_none() && !options.insecure_http) else { return Ok(()) };
@@ -192,8 +192,8 @@ fn reached(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(own, address.port())
 }
 
-/// How many connections may wait to be accepted. With the usual 128 a flood is not told that it is too many: whoever comes late waits for a second, and then is
-/// not heard.
+/// How many connections may wait to be accepted. With the usual 128 a flood gets no refusal: a connection that comes
+/// late waits for a second, and then is dropped.
 const WAITING: u32 = 4096;
 
 /// Listens on an address that an option gives; where that is.

@@ -61,7 +61,7 @@ impl HttpEndpoint {
             let (stream, address) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    // Too many open files, say: whoever waits is served when some are closed.
+                    // Too many open files, say: waiting connections are served when some files are closed.
                     if !matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset) {
                         tokio::time::sleep(Duration::from_millis(50)).await;
                     }
@@ -83,7 +83,8 @@ impl HttpEndpoint {
             let acceptor = acceptor.clone();
             tokio::spawn(async move {
                 let _ = stream.set_nodelay(true);
-                // Whoever says nothing is told why the connection ends. (Within TLS nobody can be spoken to before the handshake.)
+                // A silent client gets the reason before the connection ends. (With TLS nothing can be sent before the
+                // handshake.)
                 if acceptor.is_none() && is_silent(&stream, HEADERS, &mut one.stop.clone()).await {
                     return say_and_close(stream, SILENT).await;
                 }
@@ -206,27 +207,27 @@ pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-/// Says that there are too many, and waits hardly at all for whoever does not listen.
+/// Sends that there are too many connections, and hardly waits for a client that does not read.
 fn turn_away(stream: TcpStream, is_secure: bool, metrics: &Metrics) {
     metrics.turned_away();
-    // Whoever comes with TLS is not spoken to in plain text: the connection ends, and that is all.
+    // A TLS client gets nothing in plain text: the connection just ends.
     if is_secure {
         return;
     }
     tokio::spawn(say_and_close(stream, TOO_MANY));
 }
 
-/// Says one thing, and waits hardly at all for whoever does not listen.
+/// Sends one thing, and hardly waits for a client that does not read.
 async fn say_and_close(mut stream: TcpStream, what: &[u8]) {
     let said = tokio::time::timeout(Duration::from_secs(1), async {
         stream.write_all(what).await?;
         stream.shutdown().await?;
-        // What was sent is read, or the sentence is lost on the way.
+        // The client's bytes are read, or the sentence is lost on the way.
         let mut rest = [0u8; 1024];
         while stream.read(&mut rest).await? > 0 {}
         std::io::Result::Ok(())
     });
-    // Whoever has left does not hear it.
+    // A client that has left does not get it.
     let _ = said.await;
 }
 

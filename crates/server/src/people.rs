@@ -1,4 +1,5 @@
-//! How many connections one person holds at a door: whoever has a token and several addresses does not take all places either.
+//! How many connections one person holds at a door: somebody with one token and several addresses cannot take all
+//! places either.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

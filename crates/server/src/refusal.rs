@@ -26,7 +26,7 @@ pub enum RefusalKind {
     Token,
     /// This role may not.
     Role,
-    /// There is no such thing, or not for whoever asks.
+    /// There is no such thing, or not for this person.
     NotFound,
     /// It was charged, and its answer is not there.
     Lost,

@@ -14,7 +14,8 @@ const SESSION: Duration = Duration::from_secs(12 * 3600);
 /// This many sessions of one person are held at once; beyond them their oldest ends, and nobody else's.
 const MOST_EACH: usize = 20;
 
-/// The link, until it was opened, and the sessions by the digest of their cookie: whoever reads the memory of an index finds no cookie.
+/// The link, until it was opened, and the sessions by the digest of their cookie: the memory of the index holds no
+/// cookie.
 ///
 /// There are at most [`MOST_EACH`] for each name that has access, and those of a name that lost it end when it is next looked at: so their number is bounded by the
 /// file of those who may ask.
@@ -29,7 +30,7 @@ struct SessionTable {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Bearer {
     pub person: Person,
-    /// What is kept of their token; none for whoever opened the link of the start.
+    /// What is kept of their token; `None` for the person who opened the link of the start.
     pub token: Option<String>,
 }
 

@@ -83,7 +83,8 @@ mod tests {
         assert_eq!(delays[..3], [FIRST, FIRST * 2, FIRST * 4]);
         assert_eq!(delays[7], LONGEST);
         assert_eq!(slow.count("192.0.2.8".parse().unwrap()), FIRST, "another address is another one");
-        // With 32 of them waiting, whoever else came from there was told at once that the server is busy, and whoever guesses got answers without waiting.
+        // The story: with 32 of them waiting, all others from that address were refused at once because the server was
+        // busy, and somebody who guessed tokens got answers without waiting.
         assert!((0..1_000).all(|_| slow.count(from) == LONGEST), "all of them wait");
     }
 }

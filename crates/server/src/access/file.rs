@@ -65,7 +65,8 @@ impl AccessList {
         read.ok_or_else(|| Error::input(format!("{shown} is not in a form that this version knows")))
     }
 
-    /// What is said to whoever comes under a name, whether or not anybody has it. No proof fits it unless somebody has access under it.
+    /// The challenge for a login under a name, whether or not anybody has it. No proof fits it unless somebody has
+    /// access under it.
     pub fn challenge(&self, name: &str) -> ScramVerifier {
         let of = |what: &str| {
             hmac(self.secret.as_deref().unwrap_or_default().as_bytes(), format!("{what} {name}").as_bytes())
@@ -148,7 +149,7 @@ pub(crate) fn prepare(ledger: &Path) -> Result<()> {
     }
 }
 
-/// Changes the file, complete or not at all; whoever else changes it waits.
+/// Changes the file, completely or not at all; other processes that change it wait.
 pub(super) fn change(ledger: &Path, change: impl FnOnce(&mut AccessList) -> Result<()>) -> Result<()> {
     let path = beside(ledger, ".access")?;
     let folder = path.parent().unwrap_or(Path::new("/")).to_path_buf();

@@ -1,7 +1,8 @@
 //! Who may ask: names, roles, and what is kept of their tokens, in a file beside the ledger that nobody else may read.
 //!
-//! A token is 256 random bits in 64 hexadecimal digits. It is shown once; kept are its SHA-256 and what SCRAM needs of it, from which nobody finds a token of
-//! that length. So whoever reads the file can log in as nobody, and whoever can write it can make themselves a curator: it is the curator's.
+//! A token is 256 random bits in 64 hexadecimal digits. It is shown once. The file keeps its SHA-256 and what SCRAM
+//! needs of it; nobody finds a token of that length from these. So a reader of the file can log in as nobody, and
+//! somebody who can write it can make themselves a curator: it belongs to the curator.
 
 mod file;
 mod scram;
@@ -21,7 +22,7 @@ pub(crate) use file::{AccessEntry, AccessList, prepare};
 pub(crate) use scram::salted;
 pub(crate) use scram::{ITERATIONS, hmac};
 
-/// The name under which whoever opens the link of a server's start asks; nobody else can have it.
+/// The name of the person who opens the link of a server's start; nobody else can have it.
 pub const FIRST_CURATOR: &str = "curator";
 
 /// What somebody may do; each role may do all that those before it may.

@@ -56,7 +56,7 @@ pub(super) async fn query(app: Arc<App>, call: Call) -> Reply {
     respond(app, &call.headers, "answer", work).await
 }
 
-/// What comes of work: as it is, or, for whoever accepts events, after events that say that it goes on.
+/// The outcome of work: as it is, or, for a client that accepts events, after events that say that it goes on.
 async fn respond<W>(app: Arc<App>, headers: &HeaderMap, last: &'static str, work: W) -> Reply
 where
     W: Future<Output = Result<Value, Refusal>> + Send + 'static,

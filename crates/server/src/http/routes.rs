@@ -32,7 +32,7 @@ pub(crate) struct Route {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RouteAccess {
     Anybody,
-    /// Whoever is on this machine, and whoever has a token.
+    /// Everybody on this machine, and everybody with a token.
     Near,
     Role(Role),
 }

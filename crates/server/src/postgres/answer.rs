@@ -27,7 +27,7 @@ pub(super) struct StatementOutcome {
     pub tag: &'static str,
     /// What a reader should know.
     pub notices: Vec<String>,
-    /// Settings of which clients are told.
+    /// Settings that are reported to clients.
     pub told: Vec<(&'static str, String)>,
     /// The right to hold these rows until they are read.
     pub _held: Option<HeldRows>,

@@ -1,4 +1,5 @@
-//! Ending a query from another connection, as Ctrl-C in `psql` does: whoever knows both numbers of a connection may.
+//! Ending a query from another connection, as Ctrl-C in `psql` does: a client that knows both numbers of a connection
+//! may.
 
 use scumble::noise::{BitSource, SecureSource};
 use std::collections::HashMap;

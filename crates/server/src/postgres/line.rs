@@ -111,7 +111,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> MessageStream<S> {
             let _ = self.send().await;
         }
         let _ = timeout(PATIENCE, self.stream.shutdown()).await;
-        // What was sent is read for a moment: whoever hangs up on what is unread takes back what was said last.
+        // The client's bytes are read for a moment: closing a socket with unread bytes discards what was sent last.
         let mut rest = [0; 1024];
         let drained = async { while self.stream.read(&mut rest).await.is_ok_and(|length| length > 0) {} };
         let _ = timeout(Duration::from_secs(1), drained).await;

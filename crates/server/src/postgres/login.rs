@@ -1,4 +1,5 @@
-//! From a connection to somebody who is known: encryption, names, and the proof of a token. Whoever does not come through here gets to no query.
+//! From a connection to an authenticated person: encryption, names, and the proof of a token. No query is answered
+//! without this.
 
 use super::cancel::{CancelRegistration, CancelRegistry};
 use super::exchange::{MECHANISM, ScramExchange};

@@ -85,7 +85,7 @@ impl PostgresEndpoint {
                 () = stopped(&mut stop) => break,
             };
             let Ok((stream, address)) = accepted else {
-                // Too many open files, say: whoever waits is served when some are closed.
+                // Too many open files, say: waiting connections are served when some files are closed.
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
@@ -155,9 +155,9 @@ impl PostgresContext {
     }
 }
 
-/// Says that there are too many, and waits hardly at all for whoever does not listen.
+/// Sends that there are too many connections, and hardly waits for a client that does not read.
 fn turn_away(stream: TcpStream, is_secure: bool) {
-    // Whoever comes with TLS is not spoken to in plain text: the connection ends, and that is all.
+    // A TLS client gets nothing in plain text: the connection just ends.
     if is_secure {
         return;
     }

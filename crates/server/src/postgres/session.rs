@@ -32,7 +32,7 @@ use tokio::time::{Instant, timeout_at};
 const MOST_STATEMENTS: usize = 1_000;
 const MOST_PORTALS: usize = 100;
 const LONGEST: usize = 1 << 20;
-/// How many bytes of rows wait in the portals of a connection for whoever reads them in parts.
+/// How many bytes of rows wait in the portals of a connection for a client that reads them in parts.
 const MOST_HELD: usize = 8 << 20;
 
 /// How many bytes of rows a client reads in a second at least, and how long it may take beside that.
@@ -206,7 +206,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> PostgresSession<'a, S> {
         }
     }
 
-    /// A text of statements, each of which must be fine before the first is done.
+    /// A string of statements; all must be valid before the first is executed.
     async fn simple(&mut self, text: &str) -> Result<(), MessageError> {
         let asker = self.asker()?;
         let all = asked(text, &self.names)?;

@@ -306,7 +306,8 @@ fn only_who_has_the_token_gets_in() {
     assert!(sentence.contains("password authentication failed for user \"nobody\""), "{sentence}");
 }
 
-/// pgwire's own loop would let in whoever fails without a fatal error; here there is no query before a login, whatever comes first.
+/// pgwire's own loop would let in a client whose login fails without a fatal error; here no query is answered before a
+/// login, whatever comes first.
 #[test]
 fn nothing_is_answered_before_the_login() {
     let server = TestServer::new();
@@ -340,7 +341,7 @@ fn a_revoked_token_stops_at_once() {
     access::revoke(&server.ledger, "ann").unwrap();
     assert_eq!(ann.query("SELECT 1").code(), "28000");
     assert!(ann.read().is_none(), "the connection has ended");
-    // Whoever gets the name again has another token; the old connection is not theirs.
+    // The next person with this name has another token; the old connection is not theirs.
     let again = access::add(&server.ledger, "ann", Role::Analyst).unwrap();
     assert_eq!(TestClient::login(server.address, "ann", "scumble", &server.token, &[]).err().unwrap().code(), "28P01");
     TestClient::login(server.address, "ann", "scumble", &again, &[]).unwrap();
@@ -695,7 +696,7 @@ fn a_server_that_stops_says_so() {
     assert!(ann.read().is_none());
 }
 
-/// The answer to a request to end somebody's query is nothing, whoever asks and with whatever numbers.
+/// A request to end somebody's query gets no answer, from whatever client and with whatever numbers.
 #[test]
 fn a_request_to_cancel_is_not_answered() {
     let server = TestServer::new();
@@ -714,7 +715,8 @@ fn one_person_and_one_address_have_so_many_connections() {
     let refused = login("ann", &server.token).err().unwrap();
     assert!(refused.code() == "53300" && !refused.letters.contains('Z'), "{refused:?}");
     assert!(refused.error.as_ref().unwrap().1.contains("ann has as many connections"), "{refused:?}");
-    // Another person has their own, up to what their address may have; whoever is turned away by that is told before any login.
+    // Another person has connections of their own, up to the limit of their address; a client beyond that limit is
+    // refused before any login.
     let again = |name: &str, token: &str| {
         (0..200).find_map(|_| {
             std::thread::sleep(Duration::from_millis(20));
@@ -729,7 +731,7 @@ fn one_person_and_one_address_have_so_many_connections() {
     assert!(again("ann", &server.token).is_some(), "a connection that ended is not counted");
 }
 
-/// A statement that is parsed and bound to a portal of this name, of which one row is asked for.
+/// Parses a statement, binds it to a portal of this name, and asks for one row of it.
 fn one_row_of(client: &mut TestClient, portal: &str, sql: &str) -> ServerReplies {
     client.send(Some(b'P'), &[b"\0", sql.as_bytes(), b"\0\0\0"].concat());
     client.send(Some(b'B'), &[portal.as_bytes(), &[0; 8]].concat());

@@ -36,11 +36,11 @@ pub struct QueryRequest {
     pub key: Option<String>,
 }
 
-/// How far the charge for a question has come, as far as whoever asks it must know.
+/// The progress of the charge for a question, as far as the analyst must know it.
 enum QuestionState {
     /// Nothing was charged for it that could be gone on with.
     Unpaid,
-    /// Charged, and nothing of it was seen: the release that goes on with the charge.
+    /// Charged, and nobody has seen its draw: the release that goes on with the charge.
     Reserved(Box<PlannedRelease>),
     /// Charged, and not published: lost, or another server is at work on it.
     Unfinished(Refusal),
@@ -130,7 +130,7 @@ fn going_on(
     Ok(runner.goes_on_with(&planned)?.map(|_| Box::new(planned)))
 }
 
-/// The same for the newest charge of somebody's for a question of which nothing was seen.
+/// The same for a person's newest charge for a question whose draw nobody has seen.
 fn unanswered(
     runner: &Runner<'_>,
     ledger: &Ledger,
@@ -208,8 +208,9 @@ impl Service {
     /// The answer to a question: the one that was paid for, or a new one, which is charged before a row is read.
     ///
     /// # Guarantee
-    /// One charge at a time is begun by this process, and none that does not fit when it is written. A question that is dropped while it waits costs nothing;
-    /// one that has begun is brought to its end, and its answer is there for whoever asks again.
+    /// This process begins one charge at a time, and none that does not fit when it is written. A question that is
+    /// dropped while it waits costs nothing; one that has begun is brought to its end, and its answer is there when it
+    /// is asked again.
     pub async fn ask(self: &Arc<Self>, person: &Person, question: &QueryRequest) -> Result<PaidAnswer, Refusal> {
         allowed(person, Role::Analyst)?;
         if let Some(key) = &question.key

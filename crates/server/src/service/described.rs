@@ -29,7 +29,7 @@ impl Service {
         self.project.words_of_cost(&question.cost)
     }
 
-    /// Of which kinds the parameters `$1`, `$2` … of a query are, as far as it tells.
+    /// The types of the parameters `$1`, `$2` … of a query, as far as it determines them.
     pub(crate) async fn parameters(
         self: &Arc<Self>,
         person: &Person,

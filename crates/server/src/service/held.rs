@@ -42,7 +42,7 @@ impl MemoryQuota {
         let bytes = u32::try_from(bytes.min(MOST_EACH)).unwrap_or(u32::MAX);
         let own = self.of(name);
         let reserved = timeout(self.patience, async {
-            // One's own first: whoever waits for that keeps nothing from others.
+            // The person's own quota first: a request that waits for it keeps nothing from others.
             let own = own.acquire_many_owned(bytes).await.ok()?;
             let all = Arc::clone(&self.all).acquire_many_owned(bytes).await.ok()?;
             Some(HeldRows { all, own })
@@ -52,7 +52,7 @@ impl MemoryQuota {
 
     fn of(&self, name: &str) -> Arc<Semaphore> {
         let mut by = self.by.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever holds a permit of one holds the semaphore too.
+        // A holder of a permit holds its semaphore too.
         by.retain(|_, own| Arc::strong_count(own) > 1);
         Arc::clone(by.entry(name.to_string()).or_insert_with(|| Arc::new(Semaphore::new(MOST_EACH))))
     }

@@ -14,7 +14,7 @@ const OLDEST: Duration = Duration::from_secs(60);
 
 /// The ledger as it was read last.
 pub(super) struct HistoryCache {
-    /// Whoever holds it reads.
+    /// The holder reads the ledger.
     permit: Arc<Semaphore>,
     last: Mutex<Option<(Instant, Arc<History>)>>,
 }

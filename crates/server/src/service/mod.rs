@@ -48,7 +48,7 @@ pub struct Service {
     project: Arc<Project>,
     ledger: PathBuf,
     out: PathBuf,
-    /// Whoever holds it may pay.
+    /// The holder may charge.
     charge_lock: Mutex<()>,
     /// So much is worked on at once, so that memory is bounded however many ask.
     worker_permits: Arc<Semaphore>,
@@ -143,7 +143,8 @@ impl Service {
         }
     }
 
-    /// Whether somebody still has the token that they came with. Whoever opened the link of the start has none, and keeps their session.
+    /// Whether somebody still has the token that they came with. The person who opened the link of the start has none,
+    /// and keeps their session.
     pub(crate) fn is_current(&self, bearer: &Bearer) -> bool {
         if bearer.token.is_none() {
             return bearer.person.name == FIRST_CURATOR;
@@ -175,7 +176,8 @@ impl Service {
         self.with_access(|access| access.named(name).map(|entry| entry.scram.clone())).ok().flatten()
     }
 
-    /// What is said to whoever comes under this name: the salt of a name is the same before it is added, while it has access, after it was revoked, and after a restart.
+    /// The challenge for a login under this name: the salt of a name is the same before it is added, while it has
+    /// access, after it was revoked, and after a restart.
     pub(crate) fn challenge(&self, name: &str) -> Result<ScramVerifier, Refusal> {
         self.with_access(|access| access.challenge(name))
     }
@@ -270,7 +272,7 @@ fn with_article(role: Role) -> String {
     format!("{} {role}", if role == Role::Analyst { "an" } else { "a" })
 }
 
-/// What is wrong with the server's own files is for its log, not for whoever knocks.
+/// Errors in the server's own files go to its log, not to the client.
 fn hidden(error: impl Into<Error>) -> Refusal {
     tracing::error!("{}", error.into());
     Refusal::new(RefusalKind::Machine, "the server cannot tell who may ask: its log says why")

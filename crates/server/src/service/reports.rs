@@ -26,7 +26,7 @@ pub(crate) type ReportTexts = Arc<[String; 2]>;
 
 /// Reports that were made.
 pub(super) struct ReportCache {
-    /// Whoever holds it makes one.
+    /// The holder makes a report.
     permit: Arc<Semaphore>,
     held: Mutex<VecDeque<HeldReport>>,
 }
@@ -82,7 +82,7 @@ impl Service {
         }
         let (permit, person) = (Arc::clone(&self.reports.permit), person.clone());
         self.with(&permit, move |service| {
-            // Whoever waited gets what the one before them has made.
+            // A request that waited gets the report that the one before it has made.
             let of = service.shown_to(&person)?;
             if let Some(texts) = service.reports.get(&of) {
                 return Ok(texts);
@@ -149,7 +149,8 @@ mod tests {
         Person { name: name.to_string(), role }
     }
 
-    /// Each report took 1.7 seconds of a processor, in the places of everything else: whoever asked for a few at once kept the server from saying that it is well.
+    /// Each report took 1.7 seconds of a processor, in the places of everything else: a few requests at once kept the
+    /// server from answering health checks.
     #[tokio::test(flavor = "multi_thread")]
     async fn a_report_is_made_once_and_holds_up_nobody() {
         let folder = folder();

@@ -104,7 +104,7 @@ pub(crate) fn kept(cut: &PrivateQuery, names: &Names, bounds: Bounds, secret: &s
     parts.text
 }
 
-/// Named parts, each of which reads the one before.
+/// Named parts; each reads the one before.
 struct WithClause {
     text: String,
     last: &'static str,

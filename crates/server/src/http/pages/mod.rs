@@ -73,7 +73,7 @@ fn page(person: &Person, path: &str, title: &str, content: &Markup) -> Response 
     whole(title, &body)
 }
 
-/// A refusal as a page: whoever is not known goes to the page where one logs in.
+/// A refusal as a page: somebody without a session is sent to the login page.
 pub(super) fn refused(refusal: &Refusal) -> Response {
     if refusal.kind == RefusalKind::Token {
         let mut response = typed(HTML, "");

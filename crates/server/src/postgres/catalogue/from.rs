@@ -166,7 +166,7 @@ pub(super) struct JoinSearch<'j> {
     steps: &'j [JoinStep<'j>],
     /// The parts of WHERE, with the table at which all that they need is there.
     parts: Vec<(usize, &'j Expr)>,
-    /// For each table, how its rows are found that can be joined, where that can be told.
+    /// For each table, the index that finds its rows for a join, where there is one.
     indices: Vec<Option<JoinIndex<'j>>>,
     context: EvaluationContext<'j>,
     scope: &'j NameScope<'j>,

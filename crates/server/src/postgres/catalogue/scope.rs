@@ -58,8 +58,9 @@ impl NameScope<'_> {
         }
     }
 
-    /// Which column of which table; the column of a table that has it not is behind its last one, and NULL. The names that are looked at are paid for: there can be
-    /// 24 tables of 1,664 columns.
+    /// The table and the column that a name means. Where a table does not have the column, its index is one past the
+    /// last one, and its value is NULL. Every name that is compared counts as work: there can be 24 tables of 1,664
+    /// columns.
     pub fn place(
         &self,
         table: Option<&str>,

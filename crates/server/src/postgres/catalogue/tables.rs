@@ -375,7 +375,7 @@ fn databases() -> ResultTable {
     made(&columns, vec![row])
 }
 
-/// Whoever asks, and nobody else: who else has access is the curator's to tell.
+/// Only the person who asks: only the curator may tell who else has access.
 fn roles(world: &Catalogue<'_>) -> ResultTable {
     let columns = [
         ("oid", PgType::Oid),
