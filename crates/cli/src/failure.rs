@@ -16,7 +16,7 @@ pub enum Failure {
     Refuted(String),
     /// Anything else: exit status 1.
     Other(String),
-    /// Whoever read our output has left: not a failure to speak of.
+    /// The reader of our output has closed it, which is not reported as a failure.
     ClosedOutput,
 }
 

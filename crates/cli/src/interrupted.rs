@@ -70,7 +70,8 @@ fn locked<T>(one: &Mutex<T>) -> MutexGuard<'_, T> {
     one.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits for Ctrl-C (and for being told to end) on a thread of its own, from the first call on. Where no thread can be had, the program ends as any other does.
+/// Waits for Ctrl-C (and for SIGTERM) on a thread of its own, from the first call on. Where no thread can be had, the
+/// program ends as any other does.
 fn watch() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -108,7 +109,7 @@ pub fn outlive_long_files() {
         }
         let kind = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
         if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() {
-            // Whoever hears it stays for as long as the process does.
+            // The handler stays for as long as the process does.
             drop(runtime.block_on(async { signal(kind) }));
         }
     }

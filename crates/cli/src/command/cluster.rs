@@ -154,7 +154,7 @@ mod running {
             (false, true) => format!("{address}\n"),
             (false, false) => format!("{what} listening on {address}\n"),
         };
-        // Whoever closed the output has a node all the same.
+        // The node runs even where the output is closed.
         let _ = print(&text);
     }
 }

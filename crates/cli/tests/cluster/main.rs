@@ -135,7 +135,7 @@ fn project(folder: &Folder, name: &str) -> Project {
     Project::open(&folder.file(name)).unwrap()
 }
 
-/// Visits of 1,000 owners per 100,000 rows, all of which count; as much noise as there is at ε = 10^6: none.
+/// Visits of 1,000 owners per 100,000 rows, and all of them count. At ε = 10^6 there is no noise.
 const VISITS: &str = r#"
 [budget]
 person = { epsilon = 1e7, delta = 1e-3 }

@@ -59,7 +59,7 @@ fn a_join_may_stop_early_and_never_reads_more() {
 #[test]
 fn records_that_do_not_fit_together_are_no_proof() {
     assert_eq!(judge(vec![], 0), Verdict::Unknown);
-    // A step that is missing, a step that nobody reads, one that two read, one that is told twice.
+    // A step that is missing, a step that nobody reads, one that two read, one that is reported twice.
     assert_eq!(judge(vec![step(2, &[1], vec![reader(1, &[1])])], 1), Verdict::Unknown);
     assert_eq!(judge(vec![step(1, &[1], vec![]), step(2, &[1], vec![])], 1), Verdict::Unknown);
     let twice = vec![step(1, &[1], vec![]), step(2, &[2], vec![reader(1, &[1]), reader(1, &[1])])];

@@ -1,4 +1,5 @@
-//! A browser that is told what to do: Chromium's own protocol over two named pipes, so that nothing but the browser is needed.
+//! A browser under remote control: Chromium's own protocol over two named pipes, so that nothing but the browser is
+//! needed.
 
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
@@ -42,7 +43,7 @@ impl Browser {
         let profile = tempfile::tempdir().unwrap();
         let [to, from] = ["to", "from"].map(|name| profile.path().join(name));
         assert!(Command::new("mkfifo").args([&to, &from]).status().unwrap().success());
-        // The browser reads what it is told from its third file, and writes to its fourth.
+        // The browser reads commands from its third file, and writes to its fourth.
         let child = Command::new("sh")
             .args(["-c", "exec \"$@\" 3<\"$TO\" 4>\"$FROM\"", "sh", program])
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars"])

@@ -59,7 +59,7 @@ pub fn says(output: &str, line: &str) -> bool {
     })
 }
 
-/// Runs these commands, each of which must print what the page shows; gives their number.
+/// Runs these commands; each must print what the page shows. Returns their number.
 pub fn follow(folder: &Folder, commands: &[(String, Vec<String>)]) -> usize {
     for (command, lines) in commands {
         let arguments = words(command);

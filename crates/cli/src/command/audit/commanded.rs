@@ -165,7 +165,8 @@ impl ExternalMechanismArguments {
     }
 }
 
-/// The last line that a command says on its standard error, of which all is read; of a very long one the beginning.
+/// The last line that a command writes to its standard error, which is read to its end; of a very long line the
+/// beginning.
 fn complaint(mut pipe: impl Read) -> Option<String> {
     let (mut all, mut part) = (Vec::new(), [0; 4096]);
     while let Ok(bytes @ 1..) = pipe.read(&mut part) {

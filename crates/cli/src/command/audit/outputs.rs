@@ -50,7 +50,8 @@ fn read(path: &Path) -> Result<Outputs, Failure> {
     Outputs::read(&input::text(path)?).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
 }
 
-/// Refuses ε = 0 at δ = 0: whoever promises that publishes nothing that depends on the data, and outputs tell nothing about that.
+/// Refuses ε = 0 at δ = 0: a mechanism with that promise publishes nothing that depends on the data, and outputs say
+/// nothing about that.
 pub fn something_published(epsilon: Epsilon) -> Result<(), Failure> {
     match epsilon.get() {
         0.0 => Err(Failure::Input(

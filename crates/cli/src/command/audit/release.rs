@@ -182,7 +182,7 @@ type NeighbourRows = [Vec<Row>; 2];
 struct AuditFixture<'a> {
     request: &'a Request,
     project: Project,
-    /// The private table, of which one owner changes.
+    /// The private table; one of its owners changes.
     table: Table,
     attributes: BTreeSet<String>,
     folder: ScratchFolder,

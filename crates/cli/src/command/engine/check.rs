@@ -1,4 +1,4 @@
-//! `scumble check`: whether the files of a project's tables fit their declaration. For whoever holds the files.
+//! `scumble check`: whether the files of a project's tables fit their declaration. For the curator who holds the files.
 
 use super::table;
 use crate::failure::Failure;

@@ -132,7 +132,7 @@ fn show(arguments: &LedgerShowArguments) -> Result<(), Failure> {
     let (project, path) = located(&arguments.project)?;
     let ledger = existing(&path)?;
     let (charges, head) = (ledger.charges()?, ledger.head()?);
-    // What was promised is what the ledger holds; a project file that says otherwise is told so.
+    // The budget that the ledger holds was promised; a project file with another one gets a note.
     let in_force = ledger.standing(&[])?.0.budget();
     let differs = in_force.as_ref().is_some_and(|budget| *budget != project.budget);
     let budget = in_force.unwrap_or_else(|| project.budget.clone());

@@ -140,7 +140,7 @@ struct PlanOfRelease {
     #[serde(flatten)]
     forecast: ReleaseForecast,
     published: Option<PriorPublication>,
-    /// The entry of a charge of which nothing was seen.
+    /// The entry of a charge whose draw nobody has seen.
     goes_on_with: Option<u64>,
 }
 

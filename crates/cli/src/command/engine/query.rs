@@ -71,7 +71,7 @@ pub fn run(arguments: &QueryArguments, quiet: bool) -> Result<(), Failure> {
         false => outcome.answers.csv(),
     });
     let text = text.collect::<Result<String, scumble_engine::Error>>()?;
-    // The answer alone is on stdout: whoever reads it there reads a table.
+    // Only the answer is on stdout, so that its reader gets a table.
     if !(quiet || arguments.json) {
         for estimates in planned.iter().filter_map(|planned| planned.plan.estimates.as_ref()) {
             crate::failure::say(estimates.words());

@@ -87,7 +87,7 @@ impl ParticipantArguments {
     }
 }
 
-/// What a sum that is opened costs the owners, as whoever has this role writes it down.
+/// What an opened sum costs the owners, as a participant in this role records it.
 fn charge_of(plan: &Plan, role: &str) -> Result<ExternalCharge, Failure> {
     let trust = plan.sum().trust();
     Ok(ExternalCharge {

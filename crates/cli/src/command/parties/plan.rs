@@ -39,7 +39,7 @@ pub fn run(arguments: &PartiesPlanArguments) -> Result<(), Failure> {
     }
 }
 
-/// Whether a plan is one for the product of two parties; what cannot be read is said by whoever reads it next.
+/// Whether a plan is one for the product of two parties; the code that reads it next reports an unreadable file.
 fn is_of_two(path: &Path) -> bool {
     std::fs::read_to_string(path).is_ok_and(|text| text.lines().any(|line| line.trim() == "[first]"))
 }

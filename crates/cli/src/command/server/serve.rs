@@ -77,7 +77,7 @@ pub fn run(arguments: &ServeArguments, quiet: bool) -> Result<(), Failure> {
     Ok(scumble_server::serve(&options, |started| tell(started, &arguments.host, arguments.json, quiet))?)
 }
 
-/// Where it listens and how one gets in. Whoever closed the output serves all the same.
+/// Prints where it listens and how to log in. The server runs even where the output is closed.
 fn tell(started: &ListeningServer, hosts: &[String], as_json: bool, quiet: bool) {
     let ListeningServer { address, postgres, link } = started;
     let also = postgres.map_or(String::new(), |address| {

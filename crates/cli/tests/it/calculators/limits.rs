@@ -79,7 +79,7 @@ fn a_project_has_its_limits_beside_its_releases() {
     let floor = &count["errors"][0];
     assert_eq!(floor["column"], "n");
     assert!(floor["factor"].as_f64().unwrap() >= 1.0, "{floor}");
-    // 121 ages that must be told apart: at least three owners off, by packing.
+    // 121 ages that must be distinguished: at least three owners off, by packing.
     let floor = &found["releases"][2]["errors"][0];
     assert!(floor["least_possible"].as_f64().unwrap() >= 3.0 && floor["factor"].as_f64().unwrap() >= 1.0, "{floor}");
     // The same counts by the least singular value: less, and said so.

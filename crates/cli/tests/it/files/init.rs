@@ -99,7 +99,7 @@ fn what_init_writes_runs_whatever_the_file_is_called() {
     assert!(text.contains("# sex = { type = \"category\""), "{text}");
 }
 
-/// A file without a line of names is told what to say.
+/// The error about a file without a header says what to declare.
 #[test]
 fn a_file_without_names_is_told_what_to_say() {
     let project = format!(

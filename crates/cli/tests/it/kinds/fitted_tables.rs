@@ -144,7 +144,8 @@ fn each_attribute_gets_what_it_was_granted_and_the_plan_says_so() {
     assert!(!whole.stdout(&["plan", "--details"]).contains("granted"));
 }
 
-/// Ten million rows were made up, for a table of which everybody knows that it has a billion people: minutes for a file that nobody asked for.
+/// Ten million rows were drawn for a table that publicly has a billion people: minutes for a file that nobody asked
+/// for.
 #[test]
 fn synthetic_rows_of_more_people_than_can_be_made_up_are_refused() {
     let said = folder("public_owners = 1000000000000\n", &release("synthetic", "")).run(&["plan"]);

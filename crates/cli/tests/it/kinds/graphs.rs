@@ -156,7 +156,8 @@ fn a_graph_needs_no_columns() {
     assert_eq!(folder.run(&["release", "--quiet"]).status.code(), Some(0));
 }
 
-/// Rows that are no edge count for nothing, and no failure tells of them; whoever holds the file is told of the first, by its line.
+/// Rows that are no edge count for nothing, and no failure reveals them; a check reports the first one to the curator,
+/// by its line.
 #[test]
 fn a_check_says_which_row_is_no_edge() {
     let folder = folder("triangles", "cost = { epsilon = 1 }");

@@ -104,7 +104,7 @@ fn rows_of_many_columns_keep_their_links_and_what_is_publicly_known() {
         })
         .count();
     assert!(near * 10 > rows.len() * 6, "{near} of {}", rows.len());
-    // What was measured is told.
+    // The answer describes what was measured.
     let told = answer.to_string();
     assert!(
         told.contains("no row is anybody's") && told.contains("chosen privately") && told.contains("expected_distance"),

@@ -85,7 +85,8 @@ fn a_broken_file_costs_nothing_and_a_checked_one_is_remembered() {
     assert_eq!(entries()[8..], ["data", "reserve", "drawn", "commit"], "a changed file is an entry");
 }
 
-/// A digest of the file in the ledger would tell bob's age to whoever knows everything else: they try all of them.
+/// A digest of the file in the ledger would reveal bob's age to an attacker who knows everything else: they try all
+/// ages.
 #[test]
 fn the_ledger_holds_no_digest_of_the_data() {
     let folder = folder("");

@@ -6,7 +6,8 @@ use crate::support::{Folder, epsilon, printed};
 use serde_json::Value;
 use std::fs;
 
-/// A budget was whatever the project file said today: whoever was refused wrote a larger number into it, and nothing showed that.
+/// A budget was whatever the project file said today: after a refusal one could write a larger number into it, and
+/// nothing showed that.
 #[test]
 fn a_budget_is_raised_with_a_reason_and_never_by_an_edit() {
     let folder = folder(&counts());
@@ -91,7 +92,8 @@ fn the_first_budget_is_in_force_as_soon_as_a_command_that_may_write_sees_it() {
     }
 }
 
-/// `scumble budget` refused to write the first one: whoever wanted to say why had to charge something first.
+/// `scumble budget` refused to write the first one: a curator who wanted to give a reason had to charge something
+/// first.
 #[test]
 fn the_first_budget_may_have_a_reason() {
     let folder = Folder::with(&[("scumble.toml", &format!("{PEOPLE}{}", counts())), ("people.csv", &people(200))]);
@@ -148,7 +150,7 @@ fn limits_are_shown_in_one_way() {
     let report = folder.read("out/report.html");
     assert!(report.contains("(person, δ = 0)") && !report.contains("0e0"), "no delta is 0");
     assert!(report.contains("<td>epsilon 1e40</td>") && !report.contains("1000000000000"), "no zeros without end");
-    // What a large limit is cannot be told by its first digits alone: the ledger has all of them.
+    // The first digits of a large limit do not determine it: the ledger has all of them.
     let export = folder.json(&["ledger", "export"]);
     let held = export["entries"].as_array().unwrap().iter().find(|entry| entry["body"]["entry"] == "budget").unwrap();
     let exact = serde_json::json!({ "epsilon": format!("1{}", "0".repeat(40)), "delta": "0" });

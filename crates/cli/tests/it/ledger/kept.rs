@@ -4,7 +4,8 @@ use crate::fixtures::people::{BUDGET, PEOPLE, counts, folder, ledger, people, re
 use serde_json::Value;
 use std::fs;
 
-/// What no answer depends on, and how a keyword is written, make no other release; another declaration is told before it is paid for.
+/// Fields that no answer depends on, and the case of a keyword, do not make another release; another declaration is
+/// announced before it is charged.
 #[test]
 fn the_same_release_in_other_words_is_kept() {
     let folder = folder(&counts());
@@ -52,7 +53,7 @@ fn a_renamed_release_is_told() {
     assert!(!folder.stdout(&["plan"]).contains("was published as"));
 }
 
-/// Whoever ran `scumble release` twice had paid twice, for numbers that everybody had already.
+/// Running `scumble release` twice was charged twice, for numbers that everybody had already.
 #[test]
 fn a_second_release_keeps_what_is_published() {
     let folder = folder(&counts());

@@ -609,7 +609,7 @@ fn served(what: &str, more: &[&str], few: u64, ask: impl Fn(&Server, &str) -> Op
             &[("LD_PRELOAD", &library), ("KILL_AT", &at), ("KILL_COUNT", &count)],
         )
     };
-    // A server that is told to end says how many calls there were.
+    // A server that gets SIGTERM reports how many calls there were.
     let folder = fresh();
     let server = start(&folder, 0).unwrap();
     assert!(ask(&server, &token).is_some(), "{what} is not answered");

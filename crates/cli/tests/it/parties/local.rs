@@ -227,8 +227,9 @@ fn a_ledger_holds_what_the_owners_paid() {
     folder.refused(&[&collect[..], &["--again"]].concat(), 3, "epsilon 0.5 is left");
 }
 
-/// The story: the ledger showed a person with ε = 1 beside a presence that is not protected at all, after `collect` without `--presence` and with `--mean`. Who replaces an owner may be
-/// one who sends no report, so that a person costs what presence does. A budget for persons is told what helps.
+/// The story: the ledger showed a person with ε = 1 beside a presence that is not protected at all, after `collect`
+/// without `--presence` and with `--mean`. The replacement of an owner may send no report, so a person costs at least
+/// what presence does. The error about a budget for persons says what helps.
 #[test]
 fn a_person_is_never_shown_below_its_presence() {
     let held = owners(&[("2", 500)]);

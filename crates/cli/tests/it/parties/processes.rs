@@ -227,7 +227,7 @@ fn killed(round: u64) -> usize {
     let sent = parties.into_iter().flatten().map(ended).filter(|run| run.status.success()).count();
     servers.into_iter().flatten().for_each(|child| drop(ended(child)));
     let opened = world.is_as_promised(2);
-    // Who was told that all servers have its share is in the sum, and one party may be silent.
+    // A party that got the confirmation that all servers have its share is in the sum, and one party may be silent.
     assert!(round % 3 != 2 || sent < 2 || opened == 2, "round {round}: {sent} have sent");
     opened
 }
@@ -362,7 +362,8 @@ fn two_parties_multiply() {
     // Flips are whole numbers of 2^-16, so that the cost is a little below what was asked for.
     let cost = epsilon(&shown["attributes"]["smokes"]);
     assert!(cost <= 2.0 && cost > 1.999, "{cost}");
-    // Who the owners are is known, and whoever replaces one may not be among them: a person was once shown with ε = 2 beside a presence that is not protected.
+    // Who the owners are is known, and the replacement of one may not be among them: a person was once shown with ε = 2
+    // beside a presence that is not protected.
     let has_none = |scope: &str| shown[scope]["epsilon"].as_f64().is_none();
     assert!(has_none("presence") && has_none("person"), "{shown}");
     folder.write("b.txt", "1\n2\n");

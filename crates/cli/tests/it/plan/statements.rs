@@ -126,7 +126,7 @@ fn a_key_that_needs_many_of_all_owners_is_warned_of() {
     assert!(said.contains(&format!("Warning: a key needs {needed} owners, and there are {}", needed * 4)), "{said}");
 }
 
-/// A logarithm with bounds is answered; a number that is certain keeps its ends, and one that is none is not shown.
+/// A logarithm with bounds is answered; a number that is certain keeps its ends, and NaN is not shown.
 #[test]
 fn numbers_that_are_certain_have_ends_and_others_are_not_shown() {
     let folder = people("");
@@ -199,7 +199,7 @@ fn what_key_selection_means_is_said() {
     assert!(public.json(&["ledger", "show", "--json"])["person"]["rho"].as_f64().unwrap() > 0.0);
 }
 
-/// A ρ with a δ for keys was shown at that δ, of which the rule leaves a quarter to keys: ∞.
+/// A ρ with a δ for keys was shown at that δ, and the rule leaves a quarter of it to keys: ∞.
 #[test]
 fn a_release_is_shown_at_a_delta_at_which_it_has_an_epsilon() {
     let folder = people(&release("SELECT state, COUNT(*) AS n FROM people GROUP BY state", "rho = 0.01, delta = 1e-9"));

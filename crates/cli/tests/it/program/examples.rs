@@ -151,7 +151,7 @@ const NEED: [(&str, &str); 7] = [
     ("scumble lab audit scumble.toml", "scumble.toml"),
 ];
 
-/// Begins of examples of which only the arguments are read: they serve, or take a minute.
+/// Beginnings of examples whose arguments alone are checked: they serve, or take a minute.
 const LONG: [&str; 2] = ["scumble setup cluster", "scumble lab reproduce"];
 
 fn run(folder: &Folder, line: &str) {

@@ -228,7 +228,7 @@ fn a_server_computes_integers_and_its_words_are_not_repeated() {
     let done = with_password(&folder, PASSWORD, &release);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let csv = folder.read("out/by clinic.csv");
-    // 50 owners with two visits each, all of which count.
+    // 50 owners with two visits each; all visits count.
     assert!(csv.contains("\na,33,") && csv.contains("\nb,67,"), "{csv}");
     let reserve = entries(&folder).into_iter().find(|entry| entry["body"]["entry"] == "reserve").unwrap();
     assert_eq!(reserve["body"]["rule"]["hash"], "SHA-256");
@@ -274,7 +274,7 @@ fn a_server_computes_integers_and_its_words_are_not_repeated() {
         let csv = folder.read("out/by clinic.csv");
         assert!(csv.contains(expected), "{table}: {csv}");
     }
-    // What fails on a row fails behind the charge, in the sentence that says nothing of it.
+    // A failure on a row comes after the charge, with a sentence that says nothing about the row.
     let folder = project(&server.source("broken"));
     let done = with_password(&folder, PASSWORD, &[&release[..], &["--quiet"]].concat());
     crate::support::refused(&done, 1, "failed after it was charged");

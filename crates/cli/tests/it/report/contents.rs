@@ -45,7 +45,7 @@ fn reports_add_up_over_runs() {
     let report = folder.json_file("out/report.json");
     assert_eq!((&report["not_shown"][0]["sequence"], &report["not_shown"][0]["name"]), (&4.into(), &"counts".into()));
     assert!(report["not_shown"][0]["why"].as_str().unwrap().contains("paid for again since"), "{report:#}");
-    // What somebody has edited is not what was published, and is not told.
+    // An edited file is not what was published, and is not shown.
     let edited = folder.read("out/all.json").replace("everybody", "nobody");
     folder.write("out/all.json", &edited);
     folder.stdout(&["release"]);

@@ -15,7 +15,7 @@ fn signal(server: &Server) {
     assert!(Command::new("kill").args(["-TERM", &server.id()]).status().unwrap().success());
 }
 
-/// A certificate for this machine, made by openssl, which a client can be told to trust.
+/// A certificate for this machine, made by openssl; a client can be configured to trust it.
 fn with_certificate() -> Option<Folder> {
     if !(is_here("openssl", "version") && is_here("curl", "--version")) {
         return None;
@@ -175,7 +175,7 @@ fn nothing_that_is_sent_becomes_a_header_or_a_second_request() {
         let said = String::from_utf8_lossy(&said).into_owned();
         assert!(!said.contains("200 OK"), "{first:.60?}: {said}");
     }
-    // A body that is told both ways is read one way: what is left of it is not a request.
+    // A body with both kinds of length is read in one way: the rest of it is not a request.
     let smuggled = format!("GET /v1/me HTTP/1.1\r\nHost: {own}\r\nAuthorization: {bearer}\r\n\r\n");
     let both = format!(
         "POST /v1/plan HTTP/1.1\r\nHost: {own}\r\nAuthorization: {bearer}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n0\r\n\r\n{smuggled}",
@@ -287,7 +287,7 @@ fn events_do_not_tell_when_the_work_was_done() {
     assert!(events.contains("\"stored\":true") && events.contains("{\"seconds\":1}"), "{events}");
 }
 
-/// Idle connections beyond the places are told so, all of them; what they cost in memory is little.
+/// All idle connections beyond the limit are refused with a reason; they take little memory.
 #[test]
 fn a_flood_of_connections_is_refused_and_takes_little_memory() {
     let folder = project();
@@ -311,7 +311,8 @@ fn a_flood_of_connections_is_refused_and_takes_little_memory() {
         .collect();
     let during = memory(&server);
     assert!(during < before + (120 << 20), "{} MiB became {}", before >> 20, during >> 20);
-    // Who has no place is told so at once; who has one and does not go on is told so after ten seconds, for which the thorough wait.
+    // A client without a place is refused at once; one that has a place and sends nothing more is refused after ten
+    // seconds. Only a thorough run waits for that.
     let waits = if effort(0, 1) == 0 { 100 } else { 0 };
     let mut told = [0, 0];
     for mut stream in flood.into_iter().skip(waits) {
@@ -328,7 +329,7 @@ fn a_flood_of_connections_is_refused_and_takes_little_memory() {
     assert_eq!(server.get(&ada, "/v1/me").status, 200);
 }
 
-/// The most memory that the server had so far, in bytes; nothing where that is not told.
+/// The most memory that the server had so far, in bytes; 0 where the system does not report it.
 fn memory(server: &Server) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0 kB");

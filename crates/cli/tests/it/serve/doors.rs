@@ -66,7 +66,7 @@ fn no_plan_and_no_query_of_the_catalogue_ends_the_server() {
     assert_eq!(server.send("GET", "/healthz", &[], "").status, 200);
 }
 
-/// The most memory that the server had so far, in bytes; nothing where that is not told.
+/// The most memory that the server had so far, in bytes; 0 where the system does not report it.
 fn memory(server: &Server) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0 kB");
@@ -138,7 +138,8 @@ fn a_revoked_session_does_not_come_back() {
     }
 }
 
-/// Logins of one viewer ended everybody's sessions; wrong tokens of one guest kept others from being told that theirs is wrong.
+/// Logins of one viewer ended everybody's sessions; wrong tokens of one guest kept others from getting the error that
+/// theirs is wrong.
 #[test]
 fn logins_of_one_are_no_end_for_others() {
     let folder = project();
@@ -243,7 +244,8 @@ fn listed(server: &Server, token: &str) -> Vec<u64> {
     all
 }
 
-/// The entries that somebody is shown, by every way in which answers are listed or told; `curator` sees all that there are.
+/// The entries that a person can see, by every way in which answers are listed or described; `curator` sees all of
+/// them.
 fn seen(server: &Server, token: &str, curator: &str) -> Vec<u64> {
     let own = listed(server, token);
     let report = server.get(token, "/v1/report?format=json").expect(200);
@@ -266,7 +268,8 @@ fn sequence(reply: &Value) -> u64 {
     reply["sequence"].as_u64().unwrap()
 }
 
-/// A curator's `scumble query` was shown to viewers and analysts, and a plan told that a colleague's question is stored, without a trace.
+/// A curator's `scumble query` was shown to viewers and analysts, and a plan revealed that a colleague's question is
+/// stored, without a trace.
 #[test]
 fn each_role_sees_its_own_and_a_plan_that_tells_of_a_colleague_is_written_down() {
     let folder: Folder = project();

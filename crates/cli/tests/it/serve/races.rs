@@ -86,7 +86,8 @@ fn an_own_budget_is_not_passed_by_haste() {
     assert_eq!(charges(&folder).len(), 5);
 }
 
-/// One key in several requests at once, through two servers, with one question and with two: one charge, and whoever asked the same gets the same.
+/// One key in several requests at once, through two servers, with one question and with two: one charge, and equal
+/// questions get equal answers.
 #[test]
 fn a_key_is_charged_for_once_whoever_is_faster() {
     let folder = project();
@@ -117,7 +118,8 @@ fn a_key_is_charged_for_once_whoever_is_faster() {
     assert_eq!(charges(&folder).len(), 1);
 }
 
-/// What PostgreSQL's clients are told about tables comes from declarations: the same for a table of other rows, and of other people.
+/// What PostgreSQL's clients learn about tables comes from declarations: the same for a table of other rows, and of
+/// other people.
 #[test]
 fn the_catalogue_tells_nothing_of_the_rows() {
     if !is_here("psql", "--version") {

@@ -376,7 +376,7 @@ fn a_server_that_is_told_to_stop_ends_what_has_begun() {
         signal(&server, "-TERM");
         asking.join().unwrap()
     });
-    // Either it had begun, and is answered, or it is told that nothing was charged.
+    // Either it had begun, and is answered, or it is refused without a charge.
     match answer.status {
         200 => assert_eq!(answer.json()["stored"], false),
         _ => drop(answer.refused(503, "about to stop")),
@@ -418,7 +418,8 @@ fn answers_come_as_events_too() {
     assert!(release("{\"only\": [\"nothing\"]}").contains("event: problem\ndata: {"));
 }
 
-/// A server dies between the charge and the first byte of the answer: whoever asks the same again, with the same key, with another or without one, gets the answer, and nothing more is charged.
+/// A server dies between the charge and the first byte of the answer: a person who asks the same again, with the same
+/// key, with another or without one, gets the answer, and nothing more is charged.
 #[test]
 fn a_charge_of_which_nothing_was_seen_is_gone_on_with() {
     for (first, then) in [(Some("one"), Some("one")), (Some("one"), None), (None, None), (None, Some("two"))] {

@@ -36,8 +36,8 @@ fn rows(folder: &Folder) -> Vec<Value> {
     folder.json_file("out/r.json")["answers"]["rows"].as_array().unwrap().clone()
 }
 
-/// 6 + 2 + 1 cells: the groups, those of one sex, and all. Three groupings have a third of the cost each, in each of which one person moves what
-/// a person moves there.
+/// 6 + 2 + 1 cells: the groups, those of one sex, and all. Three groupings have a third of the cost each, and in each
+/// of them one person moves what a person moves there.
 #[test]
 fn a_rollup_has_totals_of_their_own() {
     let sql = "SELECT sex, city, GROUPING(city) AS over_cities, COUNT(*) AS n FROM people GROUP BY ROLLUP (sex, city)";

@@ -1,4 +1,4 @@
-//! What a query publishes: values, names and files that were wrong, or that did something to whoever opened them.
+//! What a query publishes: values, names and files that were wrong, or that harmed their reader.
 
 use crate::support::Folder;
 

@@ -56,7 +56,8 @@ fn the_branches_share_the_cost() {
     exactly(epsilon(&costs["attributes"]["sex"]), 30.0);
 }
 
-/// Queries of different tables, of which one has owners: the cost is that of both together, and what is cut off is said of the one.
+/// Queries of different tables, and one of the tables has owners: the cost is that of both together, and the report of
+/// what is cut off is about that table.
 #[test]
 fn the_branches_may_read_different_tables() {
     let sql = "SELECT clinic AS place, COUNT(*) AS n FROM visits GROUP BY clinic UNION ALL SELECT city, COUNT(*) FROM people GROUP BY city";
