@@ -41,7 +41,7 @@ pub struct SparseVector {
     change: ScoreChange,
 }
 
-/// The noise on the threshold of an open round: it would reveal more than was charged. It is never printed.
+/// The noise on the threshold of an open round: knowing it would reveal more than was charged. It is never printed.
 #[must_use]
 pub struct ThresholdNoise(i128);
 

@@ -58,8 +58,8 @@ impl NameScope<'_> {
         }
     }
 
-    /// The table and the column that a name means. Where a table does not have the column, its index is one past the
-    /// last one, and its value is NULL. Every name that is compared counts as work: there can be 24 tables of 1,664
+    /// The table and the column that a name means. Where the named table does not have the column, its index is
+    /// `usize::MAX` and its value NULL. Every name that is compared counts as work: there can be 24 tables of 1,664
     /// columns.
     pub fn place(
         &self,

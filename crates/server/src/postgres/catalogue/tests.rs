@@ -394,7 +394,7 @@ fn what_is_looked_through_is_paid_for() {
     assert!(using > 100 * 100 * 2 * 4_000 / 64, "{using}");
 }
 
-/// The story: a cancelled query was answered as cancelled, and its thread went on.
+/// The story: a client that cancelled got its reply, and the thread went on working.
 #[test]
 fn a_query_that_was_cancelled_ends() {
     let (tables, settings) = (declared(), Settings::new("ann"));
