@@ -243,7 +243,11 @@ pub(crate) fn declared(project: &Project) -> Result<Value> {
 fn missing(project: &Project, attacker: &Attacker, table: &str) -> Vec<String> {
     let mut missing = Vec::new();
     if !attacker.independent {
-        missing.push("[attacker] needs independence = \"declared\": that the attacker considers different owners independent, so that households or duplicates do not give each other away".to_string());
+        missing.push(
+            "[attacker] needs independence = \"declared\": the attacker considers different owners \
+            independent, without households or duplicates"
+                .to_string(),
+        );
     }
     if project.tables.get(table).is_none_or(|table| table.public_owners.is_none()) {
         missing.push(format!(

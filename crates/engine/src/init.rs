@@ -156,7 +156,8 @@ fn named(source: &Path, written: &LayoutOptions) -> Result<Vec<(String, Option<D
     }
     if names.len() == 1 && first.layout.header.is_none() && first.has_wider_rows() {
         return Err(Error::input(format!(
-            "the first line of {} has one field, and later ones have more: if a title or a remark stands above the names, remove it; if there are no names, say --header NAME,NAME,…",
+            "the first line of {} has one field, and later ones have more: remove a title above the names, or give \
+                the names with --header NAME,NAME,…",
             first.path.display()
         )));
     }

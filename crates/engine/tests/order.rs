@@ -109,7 +109,7 @@ fn what_fails_after_the_charge_is_one_sentence_and_stays_charged() {
     assert_eq!(SAID.load(Ordering::SeqCst), 0, "a panic has printed its message");
     for sentence in &sentences {
         assert!(
-            sentence.starts_with("release 'second' failed after it was charged: nothing of it was published"),
+            sentence.starts_with("release 'second' failed after it was charged: nothing was published"),
             "{sentence}"
         );
         assert_eq!(sentence, &sentences[0]);

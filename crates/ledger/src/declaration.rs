@@ -111,7 +111,8 @@ pub fn joined(before: &Declarations, new: &Declarations, folder: &Path) -> Resul
 
 fn refused(table: &str, what: &str, remedy: &str) -> Error {
     Error::input(format!(
-        "table '{table}' is not what earlier releases of this ledger read: {what}; what they were charged would not be true of it, so nothing was charged or released: {remedy}"
+        "table '{table}' is not what earlier releases of this ledger read: {what}; nothing was charged or released: \
+            {remedy}"
     ))
 }
 

@@ -102,7 +102,8 @@ impl LedgerState {
             (format!(" ({is}; it was {was})"), if new.allows_more_than(old) { "raise" } else { "lower" })
         });
         Err(Error::input(format!(
-            "the budget of {project} is not the one that the ledger holds in entry {}{what}, and nothing was charged: write down why with scumble budget {verb} {project} --because \"…\", or put the old one back into the file",
+            "the budget of {project} differs from ledger entry {}{what}; nothing was charged: run scumble budget \
+                {verb} {project} --because \"…\", or undo it",
             at.entries
         )))
     }
@@ -149,7 +150,7 @@ impl LedgerState {
 
     /// What was charged for the analyst; an error where none is named, or an event has no sum.
     pub fn own(&self) -> Result<&Sums> {
-        self.own.as_ref().ok_or_else(|| Error::machine("what was charged for whoever asks is not known"))
+        self.own.as_ref().ok_or_else(|| Error::machine("the charges of this analyst are not known"))
     }
 
     /// The field `after`.

@@ -581,7 +581,7 @@ fn limits_in_an_unknown_form_are_in_force_too() {
     for limits in [HeldLimits::default(), limits_of_version_6().in_force()] {
         next.about.budget = limits;
         let refused = ledger.reserve(&next, anything).unwrap_err().to_string();
-        assert!(refused.contains("is not the one that the ledger holds in entry 1, and nothing was"), "{refused}");
+        assert!(refused.contains("differs from ledger entry 1; nothing was"), "{refused}");
     }
     next.about.budget = standing.limits();
     ledger.reserve(&next, anything).unwrap();

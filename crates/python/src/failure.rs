@@ -72,10 +72,9 @@ fn about(keys: &[String], sentence: &str) -> String {
 /// A sentence that names the program's commands and flags, with what stands for them in Python.
 fn in_python(sentence: &str) -> String {
     for change in ["raise", "lower"] {
-        if let Some((before, rest)) = sentence.split_once(&format!("with scumble budget {change} ")) {
+        if let Some((before, rest)) = sentence.split_once(&format!("scumble budget {change} ")) {
             let after = rest.split_once("--because \"…\"").map_or("", |(_, after)| after);
-            let after = after.replace("into the file", "in its place");
-            return format!("{before}with session.{change}_budget(\"…\"){after}");
+            return format!("{before}session.{change}_budget(\"…\"){after}");
         }
     }
     let mut words = sentence.replace("name its folder with --out", "name its folder with out=");

@@ -198,7 +198,7 @@ impl Project {
         let desk = self.0.clone();
         charged(py, Stop::default(), move || {
             if because.trim().is_empty() {
-                return Err(Failure::input("a changed budget needs a reason, for whoever reads the ledger"));
+                return Err(Failure::input("a changed budget needs a reason, which the ledger records"));
             }
             let project = desk.project()?;
             let ledger = Ledger::open_existing(desk.runner(&project).ledger())?;

@@ -94,7 +94,7 @@ def test_the_budget_refuses_and_charges_nothing() -> None:
 def test_another_budget_needs_a_reason() -> None:
     session().plan(QUERY, epsilon=0.5).release()
     more = session(budget=sc.Budget(person=(2.0, 1e-9)))
-    with pytest.raises(sc.InputError, match=r'^the budget of this session .* with session.raise_budget\("…"\)'):
+    with pytest.raises(sc.InputError, match=r'^the budget of this session .* run session.raise_budget\("…"\)'):
         more.plan(QUERY, epsilon=1.2, name="more").release()
     with pytest.raises(sc.InputError, match="reason"):
         more.raise_budget(" ")

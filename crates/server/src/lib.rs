@@ -160,7 +160,8 @@ fn refuse_plain(options: &Options) -> Result<()> {
     let beyond = [Some(options.listen), options.postgres].into_iter().flatten().find(|one| !one.ip().is_loopback());
     let Some(beyond) = beyond.filter(|_| options.tls.is_none() && !options.insecure_http) else { return Ok(()) };
     Err(Error::input(format!(
-        "{} can be reached from other machines, and without TLS whoever is on the way reads tokens and answers: give --tls-certificate and --tls-key, or --insecure-http where something else encrypts",
+        "{} can be reached from other machines, and needs TLS: give --tls-certificate and --tls-key, or \
+            --insecure-http where something else encrypts",
         beyond
     )))
 }

@@ -163,7 +163,8 @@ fn covered(events: &[Event], scope: &Scope, at: &LocatedValue<'_>) -> WireResult
     let touched = || events.iter().any(|event| !event.moves().parts().2.is_empty());
     match scope.members().0 {
         Scope::Person if !moves(&Scope::Person) && (moves(&Scope::Presence) || touched()) => Err(at.refuse(
-            "something moves with an owner's presence or attributes, and nothing with a replaced owner: who replaces an owner may have other values or no rows, so write that move as person too",
+            "presence or attributes move something, and person does not: a new owner may have other values or no \
+                rows, so write that move as person too",
         )),
         Scope::Person => at.core(scumble::loss::person::check(events)),
         _ => Ok(()),

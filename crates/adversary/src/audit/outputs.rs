@@ -126,7 +126,7 @@ fn check(first: &Outputs, second: &Outputs) -> Result<()> {
     for (outputs, side) in [(first, "the table"), (second, "its neighbour")] {
         if looks_sorted(outputs) {
             return Err(Error::refused(format!(
-                "the outputs on {side} are sorted: an audit looks for an event in the first ones and tests it on the others, so give them in the order in which they were drawn"
+                "the outputs on {side} are sorted: give them in the order in which they were drawn"
             )));
         }
     }

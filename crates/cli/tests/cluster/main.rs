@@ -405,7 +405,7 @@ fn what_is_wrong_with_a_cluster_is_said_before_anything_is_charged() {
     let door = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     folder.write("scumble.toml", &format!("{}timeout = 5\n{VISITS}", engine(&door.local_addr().unwrap().to_string())));
     std::thread::spawn(move || door.incoming().for_each(drop));
-    refused(&folder.run(&release), 1, "is no scheduler of Apache Ballista 55");
+    refused(&folder.run(&release), 1, "does not answer as a scheduler of Apache Ballista 55");
     assert!(!folder.file("out").exists() && !folder.file("scumble.ledger").exists());
     drop(executor);
 }

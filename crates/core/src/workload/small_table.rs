@@ -208,7 +208,8 @@ fn candidates(universe: u64, conditions: u64) -> impl Iterator<Item = u64> {
 
 fn too_many(universe: u64, conditions: u64, size: u64) -> Error {
     Error::refused(format!(
-        "a small table of {size} rows over {universe} combinations of values and {conditions} conditions means more than 10^8 comparisons: take fewer rows, columns or values; MWEM (kind marginals, method 'mwem') and questions one by one (kind interactive) take up to 10^7 combinations"
+        "{size} rows, {universe} combinations of values and {conditions} conditions need over 10^8 comparisons: take \
+            fewer, or use method 'mwem' or kind interactive"
     ))
 }
 

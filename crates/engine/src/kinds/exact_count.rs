@@ -57,7 +57,11 @@ pub(crate) static KIND: Kind = Kind {
 
 fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
     if !ACCEPTED.read(request)? {
-        return Err(ACCEPTED.error(request, "an exact count is not differentially private and protects only against the declared attacker: set i_accept_assumptions = true if you accept that, or publish the count with noise (kind sql)"));
+        return Err(ACCEPTED.error(
+            request,
+            "an exact count protects only against the declared attacker: set \
+            i_accept_assumptions = true to accept that, or publish the count with noise (kind sql)",
+        ));
     }
     let table = table(request, project)?;
     if table.owner.is_some() && table.bounding.rows != Some(1) {

@@ -157,7 +157,8 @@ impl InteractiveRequest {
             cells: Vec::new(),
             assumed: None,
             about: format!(
-                "with probability 95% each of {} answers is within {error} of {people} owners, measured ones within {}; up to {rounds} rounds, each charged when it opens",
+                "with probability 95% each of {} answers is within {error} of {people} owners, measured ones within \
+                    {}; up to {rounds} rounds are charged",
                 self.questions, promise.slack_answer
             ),
         };

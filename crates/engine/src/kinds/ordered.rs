@@ -53,7 +53,8 @@ pub(crate) fn ordered<'a>(request: &Request, project: &'a Project) -> Result<Ord
         Domain::Float { bounds: Some((lower, upper)), .. } if upper > lower => {}
         _ => {
             return Err(name.error(format!(
-                "column '{}' needs to be an int, a float, a date or a timestamp with lower and upper, from public knowledge; of texts, say in which order: keys = \"texts\" or \"uuids\"",
+                "column '{}' must be an int, float, date or timestamp with public bounds (lower, upper), or strings \
+                    in an order: keys = \"texts\" or \"uuids\"",
                 name.value
             )));
         }

@@ -248,12 +248,14 @@ impl TriangleRequest {
         let error = self.standard_error(mechanism)?;
         Ok(match mechanism {
             TriangleMechanism::Propose(propose) => format!(
-                "the same for every graph that is answered; with probability 95% there is an answer if {} or more edges must change until one can change more than {} triangles",
+                "the same for every answered graph; an answer has probability 95% if {} or more edges must change \
+                    until one can change more than {} triangles",
                 propose.published_from(Beta::new(BETA)?)?,
                 self.proposed.unwrap_or(1)
             ),
             TriangleMechanism::Smooth(_) | TriangleMechanism::Bounded(_) => format!(
-                "standard error about {error:.1} if two vertices have at most {} common neighbours (common_neighbours says another number); what it is stands beside the answer",
+                "standard error about {error:.1} if two vertices have at most {} common neighbours (to change: \
+                    common_neighbours); it is published with the answer",
                 self.common
             ),
         })

@@ -43,7 +43,8 @@ impl Server {
             Some(rest) => rest,
             None if text.contains("://") => {
                 return Err(spot.error(
-                    "a source is a file, a folder of files, or a table of PostgreSQL (postgres://user@host:port/database?table=schema.name); of other databases see docs/how-to/remote-backends.md",
+                    "a source is a file, a folder or postgres://user@host:port/database?table=schema.name; for other \
+                        databases see docs/how-to/remote-backends.md",
                 ));
             }
             None if password_file.is_some() => {

@@ -175,7 +175,11 @@ fn tables_and_their_owners() {
 fn addresses_of_servers() {
     let source = |address: &str| TABLE.replace("people.csv", address);
     for (address, words) in [
-        ("mysql://ada@here/db?table=t", "a source is a file, a folder of files, or a table of PostgreSQL"),
+        (
+            "mysql://ada@here/db?table=t",
+            "a source is a file, a folder or \
+            postgres://user@host:port/database?table=schema.name; for",
+        ),
         ("postgres://here/db?table=t", "the address says no user"),
         ("postgres://ada:secret@here/db?table=t", "no password stands in a project file"),
         ("postgres://ada@here:port/db?table=t", "the port is no number"),

@@ -344,7 +344,8 @@ impl<'a> Runner<'a> {
         let names = releases.iter().flat_map(|planned| file_names(&planned.request.name)).chain(reports);
         match names.map(|name| real(&out.join(name))).find(|place| is_taken(place)) {
             Some(place) => Err(Error::input(format!(
-                "{} is the ledger's, the project's or a table's own file or lies in a table's folder, and outputs do not take its place: give another folder with --out, or the release another name",
+                "{} belongs to the ledger, the project or a table, and outputs do not replace it: give another folder \
+                    with --out, or the release another name",
                 place.display()
             ))),
             None => Ok(()),

@@ -55,7 +55,8 @@ pub(crate) trait IntegerSource {
 pub(crate) fn unwritten(name: &str, error: &DataFusionError) -> Error {
     match error {
         DataFusionError::NotImplemented(what) => Error::input(format!(
-            "the integers of release '{name}' cannot be computed elsewhere: {what} is not written for other engines, because they do not mean the same by it (docs/how-to/remote-backends.md says what is)"
+            "release '{name}' cannot be computed by another engine: {what} means something else there; \
+                docs/how-to/remote-backends.md lists what is supported"
         )),
         _ => Error::machine(format!("the integers of release '{name}' cannot be written as SQL")),
     }

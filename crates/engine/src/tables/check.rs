@@ -276,7 +276,8 @@ fn no_label(labels: &[(String, String)], file: &DataFile) -> Result<Option<Strin
             let number = rows.field(*place).and_then(|text| text.trim().parse::<f64>().ok());
             if number.is_some_and(|number| number != 0.0 && number != 1.0) {
                 return Ok(Some(format!(
-                    "{}:{}: column '{}' is the label of release '{release}', and holds neither 0 nor 1 here: what is below 0 counts as 0, what is above 1 as 1",
+                    "{}:{}: column '{}' is the label of release '{release}', and holds neither 0 nor 1 here: less \
+                        counts as 0, more as 1",
                     file.path.display(),
                     rows.line_of(*place),
                     names[*place]

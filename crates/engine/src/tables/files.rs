@@ -138,7 +138,8 @@ fn inside(
                 .filter(|(column, _)| partition.len() < DEEPEST && partition.iter().all(|(other, _)| other != column))
             else {
                 return Err(Error::input(format!(
-                    "the folder {shown} holds another folder, {}: only files beside each other, and folders that are called after a column's value, as in year=2013, are one table; move them together, or name the inner folder as the source",
+                    "the folder {shown} holds another folder, {}, which is not called after a column's value, as in \
+                        year=2013: move its files, or name it as the source",
                     path.display()
                 )));
             };

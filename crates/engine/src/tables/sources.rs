@@ -262,7 +262,11 @@ pub(crate) fn separator_hint<'a>(
     let sign = [';', '\t', '|', ','].into_iter().find(|sign| only.contains(*sign))?;
     let shown = sign_shown(sign);
     if file.layout.separator == b'\t' && sign == ',' {
-        return Some(": the file is read with tabs between its fields, because its name ends in .tsv or separator says so, and seems to be separated by ','; say separator = \",\" for the table, or call it .csv".to_string());
+        return Some(
+            ": the file is read with tabs between its fields (.tsv, or separator), and seems to have ','; set \
+            separator = \",\" for the table, or rename it to .csv"
+                .to_string(),
+        );
     }
     Some(format!(": the file seems to be separated by '{shown}'; say separator = \"{shown}\" for the table"))
 }

@@ -86,7 +86,8 @@ impl WantedType {
             ),
             Self::Day => (
                 calendar::day(kept).is_some(),
-                "is declared as date and is no date as in 2013-12-31; write it so, leave it empty, or declare the column as category (or as timestamp, if times of day stand there)",
+                "is declared as date and is not a date as in 2013-12-31; write it so, leave it empty, or declare the \
+                    column as category (or timestamp, for times of day)",
             ),
             Self::Moment(zone) => (
                 calendar::moment(kept, zone).is_some(),

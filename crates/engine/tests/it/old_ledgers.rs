@@ -60,7 +60,7 @@ fn a_ledger_from_before_new_keys_costs_what_it_cost() {
     let mut next = proposal("next");
     if let Some(budget) = ledger.budgets().unwrap().last() {
         let refused = ledger.reserve(&next, |_| Ok::<(), Error>(())).unwrap_err().to_string();
-        assert!(refused.contains("is not the one that the ledger holds"), "{refused}");
+        assert!(refused.contains("differs from ledger"), "{refused}");
         next.about.budget = budget.limits.clone();
     }
     ledger.reserve(&next, |_| Ok::<(), Error>(())).unwrap();

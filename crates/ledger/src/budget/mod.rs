@@ -170,14 +170,15 @@ impl Refusal {
         } else {
             ""
         };
-        Error::budget(format!(
-            "release '{release}' was refused and nothing was charged: in the scope {} it asks for {}, the budget is {}, {} is spent and {word} {} is left{why}; {largest}",
+        let sentence = format!(
+            "in the scope {} it asks for {}, the budget is {}, {} is spent and {word} {} is left{why}; {largest}",
             self.scope,
             shown(&self.alone),
             limit_words(&self.limit),
             shown(&self.before),
             rounded_down(left),
-        ))
+        );
+        Error::budget(format!("release '{release}' was refused and nothing was charged: {sentence}"))
     }
 }
 

@@ -7,6 +7,11 @@ from typing import Any
 
 from ._errors import InputError
 
+_SUPPORTED = (
+    "Gaussian, Laplace, DiscreteLaplace, RandomizedResponse, ZC (with xi 0), Composed, SelfComposed, PoissonSampled, "
+    "SampledWithoutReplacement, NoOp"
+)
+
 
 def events(event: Any) -> list[dict[str, Any]]:
     """The documents of an event; an event that costs nothing has none."""
@@ -58,7 +63,4 @@ def _word(name: str, event: Any) -> dict[str, Any]:
         return {"mechanism": "randomized-response", "epsilon": epsilon, "values": values}
     if name == "ZCDpEvent" and float(getattr(event, "xi", 0.0)) == 0.0:
         return {"mechanism": "zcdp", "rho": float(event.rho)}
-    raise InputError(
-        f"{name} of dp_accounting has no word here; those that have: Gaussian, Laplace, DiscreteLaplace, RandomizedResponse, "
-        "ZC (with xi 0), Composed, SelfComposed, PoissonSampled, SampledWithoutReplacement, NoOp"
-    )
+    raise InputError(f"{name} of dp_accounting is not supported; those that are: {_SUPPORTED}")

@@ -64,8 +64,8 @@ def _culprit(name: str, columns: Sequence[str], tried: Any) -> InputError:
             tried([column])
         except Exception:
             return InputError(
-                f"table '{name}': column '{column}' holds values of several types, or of one that Arrow does not have; "
-                "make it one type first (numbers, texts, dates …), or do not declare it"
+                f"table '{name}': column '{column}' holds several types, or one that Arrow lacks; "
+                "convert it to one type (numbers, strings, dates …), or do not declare it"
             )
     return InputError(f"table '{name}' cannot be read as a table of Arrow")
 

@@ -90,7 +90,8 @@ pub struct AccessRecord {
 pub fn add(ledger: &Path, name: &str, role: Role) -> Result<String> {
     if !is_name(name) || name == FIRST_CURATOR {
         return Err(Error::input(format!(
-            "'{name}' cannot be the name of somebody who asks: give 1 to 63 of a-z, 0-9, '.', '_' and '-', a letter or digit first, and not '{FIRST_CURATOR}', which is whoever opens the link of the server's start"
+            "'{name}' cannot be a name here: give 1 to 63 of a-z, 0-9, '.', '_' and '-', a letter or digit first, and \
+                not '{FIRST_CURATOR}', the server's first curator"
         )));
     }
     let token = token()?;

@@ -32,7 +32,7 @@ fn what_is_wrong_is_said_in_a_sentence() {
     let ledger = folder.path().join("scumble.ledger");
     let said = |result: Result<String>| result.unwrap_err().to_string();
     for name in ["", "Ada", "a b", "../x", "-a", "curator", "a\nb", &"x".repeat(64)] {
-        assert!(said(add(&ledger, name, Role::Viewer)).contains("cannot be the name"), "{name:?}");
+        assert!(said(add(&ledger, name, Role::Viewer)).contains("cannot be a name"), "{name:?}");
     }
     add(&ledger, "ada", Role::Viewer).unwrap();
     assert!(said(add(&ledger, "ada", Role::Viewer)).contains("has access already"));

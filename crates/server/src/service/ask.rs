@@ -399,7 +399,8 @@ impl Service {
             Role::Curator => error.into(),
             _ => Refusal::new(
                 RefusalKind::Machine,
-                "this cannot be answered now: the tables are not as they are declared, the project or its budget was changed since the server began, or the server cannot write; nothing was charged, and the curator finds why in the server's log and with 'scumble check'",
+                "this cannot be answered now, and nothing was charged: the curator finds why in the server's log and \
+                    with 'scumble check'",
             ),
         })
     }
@@ -493,7 +494,8 @@ fn unpublished(charge: &Charge) -> Refusal {
     Refusal::new(
         RefusalKind::Lost,
         format!(
-            "this was charged (entry {}), and its answer is not published: the server that charged for it stopped while it wrote the answer, or is still at work, or the tables have changed since; nothing more was charged; ask again later, or with another Idempotency-Key, or without one, to pay for an answer",
+            "this was charged (entry {}) and is not published; nothing more was charged: ask again later, or pay \
+                again with another Idempotency-Key, or without one",
             charge.sequence
         ),
     )

@@ -67,7 +67,7 @@ pub fn run(arguments: &BudgetArguments, quiet: bool) -> Result<(), Failure> {
 fn change(arguments: &BudgetChangeArguments, change: BudgetChange, quiet: bool) -> Result<(), Failure> {
     let because = arguments.because.trim();
     if because.is_empty() {
-        return Err(Failure::Input("--because needs a reason, for whoever reads the ledger".to_string()));
+        return Err(Failure::Input("--because needs a reason, which the ledger records".to_string()));
     }
     let (project, path) = located(&arguments.project)?;
     let head = existing(&path)?.change_budget(&project.budget, because, change)?;

@@ -98,7 +98,8 @@ pub fn run(arguments: &LocalCollectArguments) -> Result<(), Failure> {
     if collected.reports == 0 && collected.rejected > 0 {
         let (file, lines) = (arguments.reports.display(), collected.rejected);
         return Err(Failure::Input(format!(
-            "{file}: none of its {lines} lines is a report of the oracle {}: look whether the values, epsilon and the oracle are those with which reports were made",
+            "{file}: none of its {lines} lines is a report of the oracle {}: check that the values, epsilon and \
+                oracle are those of the reports",
             collected.oracle
         )));
     }

@@ -256,7 +256,11 @@ fn a_list_that_forgets_a_scope_is_refused() {
         r#"{{"mechanism":"discrete-laplace","scale":1.0,"moves":{{"presence":{one},"person":[],"touches":[]}}}}"#
     );
     let document = format!(r#"{{"neighbours":"replace","delta":0,"events":[{event}]}}"#);
-    crate::support::refused(&scumble(&["account", "-"], &document), 2, "nothing with a replaced owner");
+    crate::support::refused(
+        &scumble(&["account", "-"], &document),
+        2,
+        "presence or attributes move something, and person does not",
+    );
 }
 
 /// An event as ledgers have it since the first version: SUM of x in [−5, 10] in 2 groups. δ(0) was certified as 0.18420 and δ(0.65) as 0.02549; an owner who keeps one group moves (15, 10, 10),

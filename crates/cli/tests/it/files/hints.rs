@@ -28,7 +28,7 @@ fn a_declared_separator_wins_over_the_name_of_a_file() {
     // Without the word it is another reading of the same file, which the ledger knows.
     folder.write("scumble.toml", &with_comma.replace("separator = \",\"\n", ""));
     folder.refused(&["release"], 2, "its files were read");
-    folder.refused(&["check"], 2, "say separator = \",\" for the table, or call it .csv");
+    folder.refused(&["check"], 2, "set separator = \",\" for the table, or rename it to .csv");
     folder.write("people.tsv", &rows().replace(',', "\t"));
     folder.stdout(&["check"]);
     // In a ledger the comma of a .csv file is what is usual.

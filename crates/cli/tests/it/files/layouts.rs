@@ -109,7 +109,7 @@ fn a_file_of_tabs_that_has_commas_is_told_what_to_say() {
     let rows = "name,größe,alter,raucher\nMüller,1.75,44,ja\n";
     let folder = Folder::with(&[("people.tsv", rows), ("scumble.toml", &project("people.tsv", ""))]);
     let said = folder.refused(&["check"], 2, "people.tsv has no column 'name': the file is read with tabs");
-    assert!(said.contains("say separator = \",\" for the table, or call it .csv"), "{said}");
+    assert!(said.contains("set separator = \",\" for the table, or rename it to .csv"), "{said}");
     for name in ["people.csv", "people.tsv"] {
         let folder = Folder::with(&[(name, rows), ("scumble.toml", &project(name, "separator = \",\""))]);
         folder.stdout(&["check"]);

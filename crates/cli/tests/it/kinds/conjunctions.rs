@@ -284,7 +284,7 @@ fn what_psd_cannot_do_is_one_sentence_with_its_place() {
     };
     of("missing = \"never\"\n", "", "takes columns of two values, and 'c0' has 3 values");
     of("method = \"psd\"", "method = \"psd\"\norder = 3", "makes tables of 2 columns, and order is 3");
-    of("kind = \"marginals\"", "kind = \"synthetic\"", "of which no rows can be made");
+    of("kind = \"marginals\"", "kind = \"synthetic\"", "and no rows: use kind marginals, or another method");
     of("method = \"psd\"", "method = \"psd\"\nrounds = 3", "'rounds' is for the method 'mwem'");
     of("c3 = { type = \"bool\" }", "c3 = { type = \"int\", lower = 0, upper = 5 }", "'c3' has 6 values");
 }

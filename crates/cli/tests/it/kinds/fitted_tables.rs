@@ -149,8 +149,11 @@ fn each_attribute_gets_what_it_was_granted_and_the_plan_says_so() {
 #[test]
 fn synthetic_rows_of_more_people_than_can_be_made_up_are_refused() {
     let said = folder("public_owners = 1000000000000\n", &release("synthetic", "")).run(&["plan"]);
-    let said = crate::support::refused(&said, 2, "public_owners of the table");
-    assert!(said.contains("are 1000000000000: at most 10000000 rows are made up; release kind marginals"), "{said}");
+    let said = crate::support::refused(&said, 2, "public_owners of table");
+    assert!(
+        said.contains("is 1000000000000, and at most 10000000 synthetic rows are made: use kind marginals"),
+        "{said}"
+    );
     folder("public_owners = 10000000\n", &release("synthetic", "")).stdout(&["plan"]);
     folder("public_owners = 1000000000000\n", &release("marginals", "")).stdout(&["plan"]);
 }

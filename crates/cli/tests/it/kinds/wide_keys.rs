@@ -89,5 +89,5 @@ fn quantiles_and_counts_of_values_that_are_no_numbers() {
 fn what_has_no_order_is_told_what_to_write() {
     let without = PROJECT.replace("keys = \"texts\"\nmax_bytes = 2\n", "");
     let folder = Folder::with(&[("visits.csv", &visits()), ("scumble.toml", &without)]);
-    folder.refused(&["plan"], 2, "of texts, say in which order: keys = \"texts\" or \"uuids\"");
+    folder.refused(&["plan"], 2, "(lower, upper), or strings in an order: keys = \"texts\" or \"uuids\"");
 }

@@ -19,8 +19,7 @@ fn a_budget_is_raised_with_a_reason_and_never_by_an_edit() {
         &["plan"],
         &["query", "SELECT COUNT(*) AS n FROM people", "--cost", "epsilon=0.1"],
     ] {
-        let said =
-            folder.refused(command, 2, "the budget of scumble.toml is not the one that the ledger holds in entry 3");
+        let said = folder.refused(command, 2, "the budget of scumble.toml differs from ledger entry 3");
         assert!(said.contains("scumble budget raise scumble.toml --because"), "{said}");
     }
     assert!(folder.stdout(&["ledger"]).contains("is not the one that is in force"));

@@ -185,7 +185,7 @@ fn lost_outputs_are_a_sentence_and_no_charge() {
     let published = folder.read("out/counts.csv");
     folder.write("out/counts.csv", "sex,n\nf,100\n");
     let said = folder.refused(&["release"], 2, "out/counts.csv is not what was published; nothing was charged");
-    assert!(said.contains("entry 4") && said.contains("pay for new numbers with --again counts"), "{said}");
+    assert!(said.contains("entry 4") && said.contains("or use --again counts"), "{said}");
     folder.write("out/counts.csv", &published);
     assert!(folder.stdout(&["release"]).contains("kept: counts"));
     let json = folder.read("out/counts.json");

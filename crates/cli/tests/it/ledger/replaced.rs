@@ -70,8 +70,11 @@ fn a_plan_says_what_became_of_files() {
     folder.stdout(&["release", "--quiet"]);
     fs::rename(folder.file("out"), folder.file("elsewhere")).unwrap();
     let said = folder.stdout(&["plan"]);
-    assert!(said.contains("(entry 4), and ") && said.contains("counts.csv is not there any more: put back"), "{said}");
-    assert!(said.contains("pay for new numbers with release --again counts") && !said.contains("kept"), "{said}");
+    assert!(
+        said.contains("(entry 4), and ") && said.contains("counts.csv is not there any more: restore it"),
+        "{said}"
+    );
+    assert!(said.contains("or use release --again counts") && !said.contains("kept"), "{said}");
     let lost = &folder.json(&["plan", "--json"])["releases"][0]["published"]["lost"];
     assert!(lost.as_str().unwrap().ends_with("counts.csv is not there any more"), "{lost}");
     assert!(folder.stdout(&["plan", "--out", "elsewhere"]).contains("(entry 4); kept, at no further cost"));

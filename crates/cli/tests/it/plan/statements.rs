@@ -71,7 +71,7 @@ fn plans_say_how_many_owners_a_key_needs() {
         Folder::with(&[("scumble.toml", &text), ("visits.csv", "id,clinic\n1,a\n")])
     };
     // The bound must be said where an owner could be in hundreds of groups.
-    plan("", "").refused(&["plan"], 2, "say max_groups_per_owner");
+    plan("", "").refused(&["plan"], 2, "set max_groups_per_owner");
 
     let hundred = plan("max_groups_per_owner = 100\n", "public_owners = 4000\n");
     let rule = hundred.json(&["plan", "--json"])["releases"][0]["rule"].clone();

@@ -264,7 +264,14 @@ fn a_server_computes_integers_and_its_words_are_not_repeated() {
         2,
         "no password stands in a project file",
     );
-    refused("mysql://u@h/d", PASSWORD, &release, 2, "a source is a file, a folder of files, or a table of PostgreSQL");
+    refused(
+        "mysql://u@h/d",
+        PASSWORD,
+        &release,
+        2,
+        "a source is a file, a folder or \
+        postgres://user@host:port/database?table=schema.name; for",
+    );
     refused("postgres://u@example.org/d?table=t&sslmode=disable", PASSWORD, &release, 2, "sslmode is verify-full");
     // Numbers of the server that no fraction is near to are no reason to fail: whether a release does would tell that somebody has one.
     for (table, expected) in [("odd", "\na,33,"), ("nobody", "\na,0,")] {

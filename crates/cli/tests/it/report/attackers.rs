@@ -150,7 +150,7 @@ fn an_exact_count_is_refused_where_it_would_protect_nobody_or_break_a_budget() {
         (vec![&dataset("")[..], ATTACKER, EXACT], 2, "public_owners"),
         (vec![&owners, &ATTACKER.replace("\"declared\"", "\"unknown\""), EXACT], 2, "independence"),
         (vec![&owners, &ATTACKER.replace("0.5", "1"), EXACT], 2, "would protect nobody"),
-        (vec![&owners, ATTACKER, &EXACT.replace("= true", "= false")], 2, "i_accept_assumptions = true if you accept"),
+        (vec![&owners, ATTACKER, &EXACT.replace("= true", "= false")], 2, "i_accept_assumptions = true to accept"),
         (
             vec![&owners, ATTACKER, &EXACT.replace("i_accept_assumptions = true\n", "")],
             2,

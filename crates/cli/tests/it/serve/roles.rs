@@ -74,7 +74,7 @@ fn a_server_is_not_reachable_in_plain_text_unless_it_is_told_so() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.code() == Some(2) && said.contains(words), "{said}");
     };
-    refused(&["--listen", "0.0.0.0:0"], "without TLS");
+    refused(&["--listen", "0.0.0.0:0"], "needs TLS");
     refused(&["--listen", "0.0.0.0:0", "--tls-certificate", "x.pem"], "--tls-key");
     refused(
         &["--listen", "0.0.0.0:0", "--tls-certificate", "x.pem", "--tls-key", "x.key"],
@@ -251,7 +251,7 @@ fn everybody_may_do_what_their_role_may_and_no_more() {
         "{shown}"
     );
     folder.refused(&["access", "revoke", "ada"], 2, "nobody called 'ada' has access");
-    folder.refused(&["access", "add", "Ada"], 2, "cannot be the name");
+    folder.refused(&["access", "add", "Ada"], 2, "cannot be a name");
     folder.refused(&["access", "add", "eve", "--role", "king"], 2, "a role is curator, analyst or viewer");
 }
 

@@ -128,7 +128,7 @@ fn dates_without_bounds() {
     sentence(
         &folder,
         "SELECT MAX(day) AS d FROM flights",
-        "needs bounds: declare lower and upper for day in the project file",
+        "needs bounds: declare public lower and upper for day in the project file",
     );
 }
 
@@ -213,10 +213,7 @@ delay = { type = "int", lower = 0, upper = 100 }
             "the value of column 'year' in the name of the folder is declared as int and is no whole number",
         ),
         ("flights/year=2012", "do not name the same columns"),
-        (
-            "flights/summer",
-            "only files beside each other, and folders that are called after a column's value, as in year=2013",
-        ),
+        ("flights/summer", "which is not called after a column's value, as in year=2013"),
     ] {
         std::fs::create_dir_all(folder.file(path)).unwrap();
         folder.write(&format!("{path}/part.csv"), "delay\n1\n");

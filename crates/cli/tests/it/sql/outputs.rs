@@ -88,20 +88,16 @@ fn an_answer_never_takes_the_place_of_a_table_or_of_the_ledger() {
     let folder = folder();
     let table = folder.read("people.csv");
     let sql = "SELECT COUNT(*) AS n FROM people";
-    folder.refused(
-        &["query", sql, "--cost", "epsilon=1", "--out", ".", "--name", "people"],
-        2,
-        "do not take its place",
-    );
+    folder.refused(&["query", sql, "--cost", "epsilon=1", "--out", ".", "--name", "people"], 2, "do not replace it");
     for ledger in ["out/report.html", "out/report.json", "out/query.csv", "out/query.parquet"] {
         std::fs::create_dir_all(folder.file("out")).unwrap();
-        folder.refused(&["query", sql, "--cost", "epsilon=1", "--ledger", ledger], 2, "do not take its place");
+        folder.refused(&["query", sql, "--cost", "epsilon=1", "--ledger", ledger], 2, "do not replace it");
     }
     folder.refused(&["query", sql, "--cost", "epsilon=1", "--name", "report"], 2, "cannot be called 'report'");
     std::fs::create_dir(folder.file("many")).unwrap();
     std::fs::rename(folder.file("people.csv"), folder.file("many/people.csv")).unwrap();
     folder.write("scumble.toml", &PROJECT.replace("people.csv", "many"));
-    folder.refused(&["query", sql, "--cost", "epsilon=1", "--out", "many"], 2, "do not take its place");
+    folder.refused(&["query", sql, "--cost", "epsilon=1", "--out", "many"], 2, "do not replace it");
     assert_eq!(folder.read("many/people.csv"), table);
     assert!(!folder.file("scumble.ledger").exists());
 }

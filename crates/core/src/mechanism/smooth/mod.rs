@@ -263,7 +263,8 @@ fn start(family: NoiseFamily, target: Target) -> Result<(u32, f64)> {
         }
         _ => {
             return Err(Error::refused(format!(
-                "smooth noise of the family {} is not calibrated to {target}: cauchy4 takes epsilon, discrete-laplace epsilon and delta, discrete-gaussian these or rho and omega",
+                "smooth noise of the family {} cannot meet {target}: cauchy4 takes epsilon; discrete-laplace epsilon, \
+                    delta; discrete-gaussian these, or rho, omega",
                 family.name()
             )));
         }

@@ -334,7 +334,8 @@ fn check(shape: &BitLayout, polynomial: &Polynomial, measure: Measure) -> Result
     let sets = numbers(columns, polynomial.degree(), measure);
     if sets > MOST_SETS {
         return Err(Error::refused(format!(
-            "the sets of up to {} of {columns} columns have {sets} {}, and at most {MOST_SETS} are released: lower the width, allow a larger bias, or leave columns out",
+            "sets of up to {} of {columns} columns have {sets} {}, more than {MOST_SETS}: lower the width, allow a \
+                larger bias, or leave columns out",
             polynomial.degree(),
             measure.name()
         )));

@@ -346,7 +346,8 @@ fn check(sizes: &[u32], order: usize) -> Result<()> {
     let all: f64 = (1..=order).map(|order| all_cells(sizes, order)).sum();
     if one > MOST_TABLE_CELLS || all > MOST_CELLS {
         return Err(Error::refused(format!(
-            "the tables of up to {order} columns have {all:.0} cells together, of which at most {MOST_CELLS:.0} can be measured, and the largest {one:.0}, of which at most {MOST_TABLE_CELLS:.0}: lower the order, leave columns out, or join values"
+            "tables of up to {order} columns have {all:.0} cells (limit {MOST_CELLS:.0}), the largest {one:.0} (limit \
+                {MOST_TABLE_CELLS:.0}): lower the order or leave columns out"
         )));
     }
     Ok(())

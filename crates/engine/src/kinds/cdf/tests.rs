@@ -77,7 +77,7 @@ fn wrong_requests_get_a_sentence() {
         assert!(error.to_string().contains(sentence), "{error}");
         assert!(error.kind() == crate::ErrorKind::Input, "{error:?}");
     };
-    let needs = "needs to be an int, a float, a date or a timestamp with lower and upper, from public knowledge";
+    let needs = "must be an int, float, date or timestamp with public bounds";
     check("x = { type = \"int\" }", &format!("kind = \"cdf\"\ncolumn = \"x\"\n{CERTAIN}"), needs);
     check("x = { type = \"category\" }", &format!("kind = \"cdf\"\ncolumn = \"x\"\n{CERTAIN}"), needs);
     check(AGE, &format!("kind = \"cdf\"\ncolumn = \"y\"\n{CERTAIN}"), "has no declared column 'y'");

@@ -224,11 +224,12 @@ fn why(found: &[ConjunctionCandidate], bias: Option<f64>, people: Option<u64>) -
             format!("no bias was allowed; the standard error of a conjunction of the full width: {}", all.join(", "))
         }
         (Some(bias), Some(0.0)) => format!(
-            "without any bias, although {bias} was allowed: it promises the smallest error of a conjunction of the full width (root mean square, with the bias at its largest): {}",
+            "without bias, although {bias} was allowed: it has the smallest error of a conjunction of the full width \
+                (root mean square, at the largest bias): {}",
             all.join(", ")
         ),
         (Some(_), _) => format!(
-            "it promises the smallest error of a conjunction of the full width (root mean square, with the bias at its largest): {}",
+            "it has the smallest error of a conjunction of the full width (root mean square, at the largest bias): {}",
             all.join(", ")
         ),
     }

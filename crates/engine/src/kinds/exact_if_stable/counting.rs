@@ -28,8 +28,10 @@ pub(crate) const SQL: Field<Option<PlacedValue<String>>> = Field::new(
 
 const ONE_CONDITION: &str = "this must be one condition on the rows of the table";
 const ONE_COUNT: &str = "exact-if-stable takes one count beside the keys: SELECT COUNT(*), COUNT(x) or COUNT(DISTINCT x) …; other aggregates are answered with noise, by kind sql";
-const AS_IT_STANDS: &str = "the count and the keys must stand by themselves, as in SELECT key, COUNT(*) … GROUP BY key: what is published of it is said beside the query, by at_least, rounded_to or largest";
-const NOTHING_ABOVE: &str = "leave out HAVING, ORDER BY, LIMIT and window functions: what is published of the count is said beside the query, by at_least, rounded_to or largest (largest = true is the first key ORDER BY the count DESC)";
+const AS_IT_STANDS: &str = "the count and the keys must stand by themselves, as in SELECT key, COUNT(*) … GROUP BY \
+    key: choose what is published by at_least, rounded_to or largest";
+const NOTHING_ABOVE: &str = "leave out HAVING, ORDER BY, LIMIT and window functions: choose what is published of the \
+    count by at_least, rounded_to or largest";
 const ONE_GROUPING: &str =
     "exact-if-stable takes one grouping: leave out ROLLUP, CUBE and GROUPING SETS, and release each grouping by itself";
 const ALL_KEYS: &str = "SELECT must name every column of GROUP BY, by itself: each answer says which key it is about";

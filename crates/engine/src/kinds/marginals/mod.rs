@@ -189,7 +189,8 @@ impl Marginals {
             && people > answers::MOST_ROWS as u64
         {
             return Err(Error::input(format!(
-                "synthetic rows are made for everybody, and public_owners of the table '{}' are {people}: at most {} rows are made up; release kind marginals, or a table of fewer people",
+                "public_owners of table '{}' is {people}, and at most {} synthetic rows are made: use kind marginals, \
+                    or a table of fewer owners",
                 attributes.table(),
                 answers::MOST_ROWS
             )));

@@ -16,7 +16,10 @@ use scumble::workload::psd::{ColumnPairs, Literal, MOST_COLUMNS, MeasuredPairs, 
 pub(crate) fn refusal(attributes: &Attributes, order: usize, published: MarginalsForm) -> Option<String> {
     let columns = attributes.names().len();
     if published == MarginalsForm::Rows {
-        return Some("the method 'psd' makes tables of two columns, of which no rows can be made".to_string());
+        return Some(
+            "the method 'psd' makes tables of two columns and no rows: use kind marginals, or another method"
+                .to_string(),
+        );
     }
     if order != 2 {
         return Some(format!("the method 'psd' makes tables of 2 columns, and order is {order}"));

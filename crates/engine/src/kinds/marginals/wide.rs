@@ -175,7 +175,8 @@ fn order(request: &Request, sizes: &[u32], is_rows: bool) -> Result<usize> {
     let cells: f64 = (1..=order).map(|order| all_cells(sizes, order)).sum();
     if !is_rows && cells > marginals::MOST_CELLS {
         return Err(records::COLUMNS.error(request, format!(
-            "the tables of up to {order} of these columns have {cells:.0} cells together, of which at most {:.0} are published: lower the order, leave columns out, or join values",
+            "tables of up to {order} of these columns have {cells:.0} cells, more than {:.0}: lower the order, leave \
+                columns out, or join values",
             marginals::MOST_CELLS
         )));
     }

@@ -53,7 +53,7 @@ fn wrong_requests_get_a_sentence() {
     };
     check(AGE, "[]", CERTAIN, "give at least one quantile");
     check(AGE, "[1.5]", CERTAIN, "1.5");
-    let needs = "needs to be an int, a float, a date or a timestamp with lower and upper, from public knowledge";
+    let needs = "must be an int, float, date or timestamp with public bounds";
     check("x = { type = \"int\" }", "[0.5]", CERTAIN, needs);
     let accuracy = "cost = { accuracy = { within = 3, confidence = 0.9 } }";
     check(AGE, "[0.5]", accuracy, "accuracy can be asked of COUNT and SUM; for quantiles give epsilon or rho");

@@ -101,5 +101,5 @@ fn wrong_requests_get_a_sentence() {
     let smooth = format!("method = \"smooth\"\n{}", quantiles("texts", "[0.5]"));
     check(TEXT, &smooth, "the method 'smooth' is for columns of numbers; leave it out for keys");
     let without = quantiles("texts", "[0.5]").replace("keys = \"texts\"\n", "");
-    check(TEXT, &without, "of texts, say in which order: keys = \"texts\" or \"uuids\"");
+    check(TEXT, &without, "(lower, upper), or strings in an order: keys = \"texts\" or \"uuids\"");
 }

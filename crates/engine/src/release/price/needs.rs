@@ -47,7 +47,8 @@ pub(crate) fn refuse_too_large(request: &Request, bytes: u64, memory: &Memory, i
     Err(Error::at(
         request.fields.place(),
         format!(
-            "release '{}' takes about {} of memory, whatever rows there are, and {allowed} {}: declare fewer vertices, values or steps for what it asks, or say memory = \"{}\" or more at the top of the project file where there is that much; nothing was charged",
+            "'{}' needs about {} of memory, and {allowed} {}: ask for less, or set memory = \"{}\" in the project \
+                file; nothing was charged",
             request.name,
             shown(bytes),
             shown(most),

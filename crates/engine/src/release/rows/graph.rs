@@ -40,7 +40,8 @@ impl Edges {
         let table = private_table(request, project)?;
         let Some(declared) = table.graph.clone() else {
             let sentence = format!(
-                "kind {} is about graphs, and table '{}' is none: say in [dataset.{}] which columns are the ends of an edge, graph = {{ from = \"…\", to = \"…\", vertices = … }}",
+                "kind {} needs a graph, and table '{}' is not one: declare its edges in [dataset.{}] with graph = {{ \
+                    from = \"…\", to = \"…\", vertices = … }}",
                 request.kind, table.name, table.name
             );
             return Err(TABLE.error(request, sentence));
@@ -50,7 +51,8 @@ impl Edges {
             (Some(owner), Some(rows)) => Some((owner.clone(), rows)),
             (Some(_), None) => {
                 return Err(request.fields.error(format!(
-                    "owners of table '{}' have several edges: say how many may count, max_rows_per_owner; so many of an owner are protected together, and a vertex with all its edges is not (node-level privacy is not offered)",
+                    "owners of table '{}' have several edges: set max_rows_per_owner, how many edges are protected \
+                        together (node-level privacy is not offered)",
                     table.name
                 )));
             }

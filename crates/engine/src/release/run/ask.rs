@@ -454,6 +454,7 @@ fn model_alone(
 /// The ledger cannot write down that an answer is about to be seen: nobody sees it. That depends on no value.
 fn unshown(name: &str, why: &str) -> Error {
     Error::machine(format!(
-        "release '{name}' failed after its round was charged: {why}; nothing of the answer was shown, and the round is over and stays charged: ask again, which opens a new one"
+        "release '{name}' failed after its round was charged: {why}; nothing of the answer was shown, and the charge \
+            stays: ask again, in a new round"
     ))
 }

@@ -191,7 +191,8 @@ fn documented(planned: &PlannedRelease, mut answers: Answers, pass: &Pass) -> (A
 /// What was drawn for a charge is seen once, and somebody else was first.
 fn overtaken(name: &str) -> Error {
     Error::machine(format!(
-        "release '{name}' was not published by this run: another process went on with its charge, and was first; nothing more was charged, and its files are the other's"
+        "release '{name}' was not published by this run: another process used its charge first; nothing more was \
+            charged, and its files are the other's"
     ))
 }
 
@@ -199,32 +200,36 @@ fn overtaken(name: &str) -> Error {
 /// no value and on no cause.
 pub(super) fn unseen(name: &str) -> Error {
     Error::machine(format!(
-        "release '{name}' failed after it was charged: nothing of it was published, and its charge stays in the ledger as interrupted; the same release goes on with that charge and pays nothing more, unless its files change; why is not said, because that may depend on the data (look at the files with 'scumble check', and keep the query clear of values that do not fit)"
+        "release '{name}' failed after it was charged: nothing was published, and why may be private; see 'scumble \
+            check'; the same release uses this charge"
     ))
 }
 
 /// The one sentence for everything that can fail after that.
 pub(super) fn interrupted(name: &str) -> Error {
     Error::machine(format!(
-        "release '{name}' failed after it was charged: nothing of it was published, and its charge stays in the ledger as interrupted; why is not said, because that may depend on the data (look at the files with 'scumble check', keep the query clear of values that do not fit, and release it under a new charge)"
+        "release '{name}' failed after it was charged: nothing was published, and why may be private; see 'scumble \
+            check'; release it under a new charge"
     ))
 }
 
 /// Nothing was seen yet, and the ledger cannot write down that it is about to be.
 fn unnoted(name: &str, error: &ledger::Error, is_own: bool) -> Error {
     let next = match is_own {
-        true => "the same release goes on with that charge and pays nothing more, unless its files change",
+        true => "the same release uses this charge and pays nothing more, unless its files change",
         false => "release it under a new charge",
     };
     Error::machine(format!(
-        "release '{name}' failed after it was charged: {error}; nothing of it was published, and its charge stays in the ledger as interrupted; {next}"
+        "release '{name}' failed after it was charged: {error}; nothing was published, and the charge stays in the \
+            ledger as interrupted; {next}"
     ))
 }
 
 /// The outputs could not be written: that depends on what may be published alone, so that it can be said.
 fn unwritten(name: &str, error: &Error) -> Error {
     Error::machine(format!(
-        "release '{name}' failed after its noise was drawn: {error}; nothing of it was published, and its charge stays in the ledger as interrupted: mend that, and release it under a new charge"
+        "release '{name}' failed after its noise was drawn: {error}; nothing was published, and the charge stays: fix \
+            that, and release it under a new charge"
     ))
 }
 

@@ -19,12 +19,14 @@ pub(crate) fn in_ledger(planned: &PlannedRelease, before: &LedgerState) -> Resul
     if holds_lonely(before) {
         return Err(refused(
             name,
-            "the ledger or this run holds a count without noise, which protects somebody only while nothing else about them is published, here or anywhere; what is about other people has a source, a project and a ledger of its own",
+            "the ledger or this run holds a count without noise, which protects nobody once anything else about them \
+                is published: use another project for other people",
         ));
     }
     if is_lonely(&planned.request.kind) && before.releases() > 0 {
         let why = format!(
-            "a count without noise protects somebody only if nothing else about them is ever published, and there are {} other releases in the ledger or in this run",
+            "a count without noise protects nobody once anything else about them is published, and there are {} other \
+                releases in the ledger or in this run",
             before.releases()
         );
         return Err(refused(name, &why));
@@ -92,10 +94,12 @@ pub(crate) fn among_ledgers(
         if meets {
             let why = match exact {
                 true => format!(
-                    "the ledger {shown} has answered about the same source, and a count without noise protects somebody only if nothing else about them is ever published"
+                    "the ledger {shown} has answered about the same source, and a count without noise protects nobody \
+                        once anything else about them is published"
                 ),
                 false => format!(
-                    "the ledger {shown} holds a count without noise of the same source, which protects somebody only while nothing else about them is published"
+                    "the ledger {shown} holds a count without noise of the same source, which protects nobody once \
+                        anything else about them is published"
                 ),
             };
             return Err(refused(&planned.request.name, &why));

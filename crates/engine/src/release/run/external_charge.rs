@@ -127,7 +127,8 @@ impl ExternalCharge {
     fn fits(&self, before: &LedgerState, book: &ChargedLedger) -> Result<()> {
         if holds_lonely(before) {
             return Err(Error::budget(format!(
-                "'{}' was refused and nothing was charged: the ledger holds a count without noise, which protects somebody only while nothing else about them is published",
+                "'{}' was refused and nothing was charged: the ledger holds a count without noise, which protects \
+                    nobody once anything else about them is published",
                 self.release
             )));
         }
@@ -179,7 +180,7 @@ impl OutputPlaces {
             names.iter().map(|name| real(&folder.join(name))).find(|place| *place == real(&book.ledger))
         {
             return Err(Error::input(format!(
-                "{} is the ledger, and outputs do not take its place: give another folder with --out",
+                "{} is the ledger, and outputs do not replace it: give another folder with --out",
                 taken.display()
             )));
         }

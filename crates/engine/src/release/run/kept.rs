@@ -350,9 +350,11 @@ fn lost(gone: &[(&String, Charge, String)]) -> Error {
         1 => " (and so with another release)".to_string(),
         others => format!(" (and so with {others} other releases)"),
     };
+    let what = format!("{what}{more}");
     let names: BTreeSet<String> = gone.iter().map(|(name, ..)| again(name)).collect();
     Error::input(format!(
-        "release '{name}' was published on {} (entry {}), and {what}{more}; nothing was charged: put back what was published, name its folder with --out, or pay for new numbers with {}",
+        "'{name}' was published on {} (entry {}), and {what}; nothing was charged: restore it, name its folder with \
+            --out, or use {}",
         day(&charge.time),
         charge.sequence,
         names.into_iter().collect::<Vec<_>>().join(" "),

@@ -60,7 +60,8 @@ impl ClusterBackend {
     pub fn begin(cluster: &Cluster, queries: &[Rc<PrivateQuery>], project: &Project) -> Result<Self> {
         let connect = installed().ok_or_else(|| {
             Error::input(format!(
-                "the project file says [engine] cluster = \"{cluster}\", and this program was built without clusters: build it with cargo install --path crates/cli --features cluster"
+                "[engine] has cluster = \"{cluster}\", and this program was built without clusters: build it with \
+                    cargo install --path crates/cli --features cluster"
             ))
         })?;
         let names: BTreeSet<&String> = queries.iter().flat_map(|query| &query.below.tables).collect();
@@ -226,7 +227,8 @@ fn sentence(cluster: &Cluster, trouble: &ClusterError) -> Error {
             "the cluster {cluster} is not there: look whether its scheduler runs, and at its host and port"
         )),
         ClusterError::Strange => Error::machine(format!(
-            "whoever answers at {cluster} is no scheduler of Apache Ballista 55 that gives results: look at its host, its port and its version"
+            "{cluster} does not answer as a scheduler of Apache Ballista 55 that gives results: check its host, port \
+                and version"
         )),
         ClusterError::Idle => Error::machine(format!(
             "the cluster {cluster} has no executor that takes work: start one (scumble setup cluster executor)"

@@ -165,7 +165,7 @@ pub(crate) fn of_query<'a>(
             let step = step.filter(|step| (first..=last).contains(step));
             let step = step.ok_or_else(|| wrong("has a step that is not within the declared bounds"))?;
             let times = whole(values[keys + 1]).and_then(|times| u64::try_from(times).ok()).filter(|times| *times > 0);
-            let times = times.ok_or_else(|| wrong("says of a step that it occurs a number of times that is none"))?;
+            let times = times.ok_or_else(|| wrong("gives a step a count that is not a number"))?;
             let cell = match sums {
                 0 => cells.entry(key).or_insert_with(empty),
                 _ => cells.get_mut(&key).ok_or_else(|| wrong("has a key that statement 1 of its query lacks"))?,

@@ -18,7 +18,8 @@ pub(super) fn find_aggregate(plan: &LogicalPlan, source: &QuerySource<'_>) -> Re
             None => Err(no_aggregate(source)),
         },
         LogicalPlan::Window(window) => find_aggregate(&window.input, source).map_err(|_| {
-            let sentence = "a window function is answered on released numbers only, as one row would move the results of others: aggregate first (COUNT, SUM … with GROUP BY), then use it on the results";
+            let sentence = "a window function is supported on released numbers only: aggregate first (COUNT, SUM … \
+                with GROUP BY), then use it on the results";
             source.error("over", sentence)
         }),
         LogicalPlan::TableScan(_) | LogicalPlan::EmptyRelation(_) | LogicalPlan::Values(_) => Err(no_aggregate(source)),

@@ -313,7 +313,8 @@ impl Walker<'_> {
         };
         match (&left.owner, &right.owner) {
             (Ownership::EachRow, _) | (_, Ownership::EachRow) => {
-                let sentence = "a table in a join needs an owner in the project file, as a row may be joined to several: declare the column that says whose rows they are, or put the other table's columns into its file";
+                let sentence = "a table in a join needs an owner in the project file: declare the column that says \
+                    whose rows they are, or put the other table's columns into its file";
                 Err(self.source.error("join", sentence))
             }
             (Ownership::Public, Ownership::Public) => Ok(Ownership::Public),

@@ -88,7 +88,7 @@ fn never_equal(text: &Expr, number: &Expr, schema: &DFSchema, project: &Project)
             else {
                 return None;
             };
-            let sentence = format!("{number} is a number and is compared with the text '{said}', which is none");
+            let sentence = format!("{number} is a number and is compared with '{said}', which is not: write a number");
             (!is_number(said)).then(|| (said.clone(), sentence))
         }
         Expr::Column(column) => {
@@ -104,11 +104,13 @@ fn never_equal(text: &Expr, number: &Expr, schema: &DFSchema, project: &Project)
             }
             let sentence = match some? {
                 Some(value) => format!(
-                    "{0} holds texts, none of which is a number, and is compared with one: compare it with one of its values, as in {0} = '{value}'",
+                    "{0} holds strings that are not numbers, and is compared with a number: compare it with one of \
+                        its values, as in {0} = '{value}'",
                     column.name
                 ),
                 None => format!(
-                    "{0} holds texts and is compared with a number: write the text in single quotes, or CAST({0} AS BIGINT) where its texts are numbers",
+                    "{0} holds strings and is compared with a number: write a string in single quotes, or CAST({0} AS \
+                        BIGINT) if its strings are numbers",
                     column.name
                 ),
             };

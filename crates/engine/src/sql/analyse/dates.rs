@@ -218,7 +218,8 @@ impl Describer<'_> {
             }
             _ => {
                 let sentence = format!(
-                    "{} cannot be cast from {from} to {to} on private rows: dates become TIMESTAMP, INT (days since 1970-01-01) or VARCHAR, timestamps DATE or VARCHAR, and texts and numbers no dates: declare those columns as date or timestamp",
+                    "{} cannot be cast from {from} to {to} on private rows: dates cast to TIMESTAMP, INT (days) or \
+                        VARCHAR; declare others as date or timestamp",
                     shown(inner)
                 );
                 return Err(self.refused(sentence));

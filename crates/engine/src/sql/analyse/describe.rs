@@ -99,7 +99,8 @@ impl Describer<'_> {
         if !is_answered(&kind) {
             let expression = shown(expression);
             let sentence = format!(
-                "{expression} has the type {kind}: on private rows there are truth values, texts, dates, TIMESTAMP, DOUBLE, REAL and whole numbers of up to 64 bits; cast it to one of these"
+                "{expression} has the type {kind}; cast it to a type of private rows: BOOLEAN, VARCHAR, DATE, \
+                    TIMESTAMP, DOUBLE, REAL or whole numbers of up to 64 bits"
             );
             return Err(self.refused(sentence));
         }

@@ -27,7 +27,8 @@ const MOST_AGGREGATES: usize = 200;
 const MOST_KEYS: usize = 32;
 /// Where groups are not public, an owner counts in up to this many without being asked about: noise and threshold are in proportion to them.
 const MOST_UNASKED: u64 = 10;
-const UNASKED: &str = "the groups are not public, and how many owners one needs to be published grows with the number of groups that one owner may count in: say max_groups_per_owner (a few, in the table or in the release), or list the values of the column in the project file";
+const UNASKED: &str = "the groups are not public: set max_groups_per_owner (a few, in the table or in the release), \
+    or list the values of the column in the project file";
 /// The finest grid of a square: 2²⁰ steps on either side of the centre.
 const SQUARE_STEPS: f64 = 1_048_576.0;
 /// Sums are made of steps that fit 2⁵³.
@@ -100,7 +101,8 @@ fn finished(mut query: Query, bounds: Option<Bounds>, source: &QuerySource<'_>) 
         Some(cells) if cells.saturating_mul((query.keys.len() + query.aggregates.len()) as u64) > MOST_NUMBERS => {
             let columns = query.keys.len() + query.aggregates.len();
             let sentence = format!(
-                "GROUP BY has {cells} cells of {columns} columns, and an answer has at most {MOST_NUMBERS} numbers and keys; group by fewer columns or release fewer aggregates at a time"
+                "GROUP BY has {cells} cells of {columns} columns, and an answer has at most {MOST_NUMBERS} numbers \
+                    and keys; group by fewer columns or release fewer aggregates"
             );
             Err(source.error("group by", sentence))
         }
@@ -465,10 +467,12 @@ pub(crate) fn grid(describer: &Describer<'_>, argument: &Expr, name: &str) -> Re
         let columns = known.attributes.iter().cloned().collect::<Vec<_>>().join(", ");
         let sentence = match have_bounds(describer, expression)? {
             true => format!(
-                "{name}({argument}) has no bounds, although {columns} has: a logarithm, a quotient or a power may be arbitrarily large there; keep its argument away from that, as in LN(GREATEST(x, 1)) or x / GREATEST(y, 1)"
+                "{name}({argument}) has no bounds, although {columns} has: bound logarithms, quotients and powers, as \
+                    in LN(GREATEST(x, 1)) or x / GREATEST(y, 1)"
             ),
             false => format!(
-                "{name}({argument}) needs bounds: declare lower and upper for {columns} in the project file, from public knowledge (of a truth value, write CASE WHEN … THEN 1 ELSE 0 END)"
+                "{name}({argument}) needs bounds: declare public lower and upper for {columns} in the project file \
+                    (of a truth value, write CASE WHEN … THEN 1 ELSE 0 END)"
             ),
         };
         return Err(source.error_at_call(name, sentence));

@@ -200,7 +200,8 @@ fn not_by_owner(inner: &DescribedPlan, source: &QuerySource<'_>) -> Error {
     source.error(
         "from",
         format!(
-            "an aggregate over an aggregate is answered where the inner one groups by the owner column{by}, and so makes rows that belong to one owner each; release another inner one by itself, then compute on its results"
+            "an aggregate over an aggregate needs an inner GROUP BY the owner column{by}; release any other inner \
+                aggregate by itself, then compute on its results"
         ),
     )
 }

@@ -24,7 +24,8 @@ pub(crate) fn of(line: &str, source: &QuerySource<'_>) -> Option<Error> {
         let called = || quoted("satisfy a function call '", '\'').or_else(|| quoted("satisfy a call to '", '\''));
         let name = called().or_else(|| quoted("unction '", '\''))?;
         let sentence = format!(
-            "{} does not take what it is given here: another number of values is needed, or numbers where texts, truth values or dates stand (CASE WHEN … THEN 1 ELSE 0 END makes a number of a truth value, day - DATE '2000-01-01' one of a date, COUNT(*) FILTER (WHERE …) counts rows)",
+            "{} does not take these arguments: check their number and types (for truth values: CASE WHEN … THEN 1 \
+                ELSE 0 END; for dates: day - DATE '2000-01-01')",
             name.to_uppercase()
         );
         return Some(source.error_at_call(name, sentence));

@@ -221,7 +221,8 @@ impl Refuser<'_> {
         match columns.find(|column| is_elsewhere(column)) {
             Some(column) if has_offset(text) => {
                 let sentence = format!(
-                    "'{text}' has an offset, and columns such as {} hold the time on the wall of their zone: write the time that a clock shows there, without Z or an offset",
+                    "'{text}' has an offset, and columns such as {} hold the local time of their zone: write the time \
+                        that a clock shows there, without Z or an offset",
                     column.name
                 );
                 refused(part, &sentence)

@@ -98,9 +98,13 @@ impl GroupByClause {
         let columns = (self.keys.len() + aggregate.aggr_expr.len()) as u64;
         let cells = sets.iter().map(|set| set.cut.query.cells().unwrap_or(0)).fold(0, u64::saturating_add);
         if cells.saturating_mul(columns) > MOST_NUMBERS {
-            return Err(source.error("group by", format!(
-                "GROUP BY has {cells} cells of {columns} columns in all of its groupings, and an answer has at most {MOST_NUMBERS} numbers and keys; group by fewer columns or release fewer aggregates at a time"
-            )));
+            return Err(source.error(
+                "group by",
+                format!(
+                    "GROUP BY has {cells} cells of {columns} columns in all groupings, and an answer has at most \
+                    {MOST_NUMBERS} numbers and keys; use fewer columns or aggregates"
+                ),
+            ));
         }
         let kind = aggregate.schema.field(self.keys.len()).data_type().clone();
         let name = Column::new_unqualified(Aggregate::INTERNAL_GROUPING_ID);

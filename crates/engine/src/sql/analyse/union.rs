@@ -46,9 +46,13 @@ pub(crate) fn refuse_too_long(branches: &[(PrivateQuery, LogicalPlan)], source: 
     let columns = branches.first().map_or(0, |(cut, _)| cut.plan.schema().fields().len()) as u64;
     let cells = branches.iter().map(|(cut, _)| cut.cells()).fold(0, u64::saturating_add);
     if cells.saturating_mul(columns) > MOST_NUMBERS {
-        return Err(source.error("union", format!(
-            "the UNION ALL has {cells} cells of {columns} columns in all of its branches, and an answer has at most {MOST_NUMBERS} numbers and keys; release them in several queries"
-        )));
+        return Err(source.error(
+            "union",
+            format!(
+                "the UNION ALL has {cells} cells of {columns} columns in all branches, and an answer has at most \
+                {MOST_NUMBERS} numbers and keys; release them in several queries"
+            ),
+        ));
     }
     Ok(())
 }

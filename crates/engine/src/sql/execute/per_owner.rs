@@ -316,7 +316,7 @@ impl<'a> InnerSummation<'a> {
                 (InnerValues::Whole(numbers), _) => Arc::new(numbers.drain(..).collect::<Int64Array>()),
                 (InnerValues::Fraction(numbers), _) => Arc::new(numbers.drain(..).collect::<Float64Array>()),
                 (InnerValues::Key, InnerComputation::Key(index)) => take(&self.programme.keys[index], &groups, None)?,
-                (InnerValues::Key, _) => return Err(DataFusionError::Internal("a key that is none".to_string())),
+                (InnerValues::Key, _) => return Err(DataFusionError::Internal("what is not a key".to_string())),
             };
             columns.push(if *array.data_type() == column.kind { array } else { cast(&array, &column.kind)? });
         }

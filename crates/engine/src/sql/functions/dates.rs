@@ -8,7 +8,7 @@ pub(super) const ALL: &[SqlFunction] = &[
     // A format of PostgreSQL's would be published as it stands.
     SqlFunction {
         spelling: Spelling::WithPercentSigns(
-            "TO_CHAR takes a format with percent signs here: '%Y-%m' is year and month, '%d.%m.%Y' a date",
+            "TO_CHAR takes a format with % here: '%Y-%m' is year and month, '%d.%m.%Y' a date",
         ),
         ..SqlFunction::new("to_char")
     },

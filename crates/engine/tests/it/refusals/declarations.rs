@@ -33,7 +33,7 @@ fn refusals_of_declarations_and_files() {
         (
             "date",
             "day\n2013-01-31\n31.01.2013\n",
-            "flights.csv:3: the value in column 'day' is declared as date and is no date as in 2013-12-31; write it so",
+            "flights.csv:3: the value in column 'day' is declared as date and is not a date as in 2013-12-31; write it so",
         ),
         ("date", "day\n2013-02-30\n", "flights.csv:2: the value in column 'day' is declared as date"),
         (

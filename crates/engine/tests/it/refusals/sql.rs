@@ -54,8 +54,8 @@ fn release(sql: &str, cost: &str) -> String {
 fn refusals_are_in_the_words_of_sql() {
     let folder = clinic();
     for (sql, words) in [
-        ("SELECT CORR(cost, clinic) AS r FROM visits", "query:1:8: CORR does not take what it is given here"),
-        ("SELECT CORR(cost) AS r FROM visits", "another number of values is needed"),
+        ("SELECT CORR(cost, clinic) AS r FROM visits", "query:1:8: CORR does not take these arguments"),
+        ("SELECT CORR(cost) AS r FROM visits", "check their number and types"),
         ("SELECT SUM(SQRT(clinic)) AS r FROM visits", "query:1:12: SQRT does not take"),
         (
             "SELECT COUNT(*) AS n FROM visits WHERE clinic IN (SELECT clinic, city FROM wards)",
@@ -104,7 +104,7 @@ fn refusals_are_in_the_words_of_sql() {
         ("SELECT version() AS v, COUNT(*) AS n FROM visits", "version() says nothing about rows"),
         (
             "SELECT TO_CHAR(day, 'YYYY-MM') AS m, COUNT(*) AS n FROM visits GROUP BY TO_CHAR(day, 'YYYY-MM')",
-            "TO_CHAR takes a format with percent signs here",
+            "TO_CHAR takes a format with % here",
         ),
         ("SELECT FLOOR(cost / 2) AS k, COUNT(*) AS n FROM visits GROUP BY FLOOR(cost / 2)", "CAST(FLOOR(x) AS BIGINT)"),
         ("SELECT AVG(CAST(urgent AS INT)) AS a FROM visits", "of a truth value, write CASE WHEN … THEN 1 ELSE 0 END"),
@@ -136,7 +136,7 @@ fn refusals_are_in_the_words_of_sql() {
 fn queries_are_refused_in_our_words() {
     let folder = people();
     let texts =
-        "name holds texts and is compared with a number: write the text in single quotes, or CAST(name AS BIGINT)";
+        "name holds strings and is compared with a number: write a string in single quotes, or CAST(name AS BIGINT)";
     for condition in ["name > 5", "5 = name", "name IN (5, 6)", "name BETWEEN 1 AND 6"] {
         folder.in_our_words(&format!("SELECT COUNT(*) AS n FROM people WHERE {condition}"), texts);
     }
@@ -174,7 +174,7 @@ fn queries_are_refused_in_our_words() {
         ("NOT age", truth),
         ("age", truth),
         ("age LIKE 5", "LIKE compares texts"),
-        ("ABS(name) > 1", "ABS does not take what it is given here"),
+        ("ABS(name) > 1", "ABS does not take these arguments: check their"),
     ] {
         folder.in_our_words(&format!("SELECT COUNT(*) AS n FROM people WHERE {condition}"), words);
     }
@@ -216,7 +216,7 @@ fn refusals_of_dates() {
             "the unit of DATE_TRUNC must be written out, as one of second, minute, hour",
         ),
         ("SELECT MAX(day) - MIN(day) AS days FROM flights", "computes with dates after the aggregate"),
-        ("SELECT AVG(day) AS d FROM flights", "AVG does not take what it is given here"),
+        ("SELECT AVG(day) AS d FROM flights", "AVG does not take these arguments: check their"),
     ] {
         folder.query(sql, "epsilon=1", words);
     }
@@ -320,7 +320,7 @@ fn what_is_not_answered_of_each_owners_rows_is_said_in_one_sentence() {
     };
     query(
         "SELECT AVG(n) FROM (SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic)",
-        "where the inner one groups by the owner column 'person'",
+        "needs an inner GROUP BY the owner column 'person'",
     );
     query(
         "SELECT AVG(m) FROM (SELECT person, MEDIAN(cost) AS m FROM visits GROUP BY person)",
@@ -387,27 +387,28 @@ fn what_is_not_answered_is_said_as_it_is() {
         ("SELECT REGR_COUNT(age, age) AS s FROM people", "the aggregate regr_count is not answered; these are: COUNT,"),
         (
             "SELECT SUM(LN(age - 18)) AS s FROM people",
-            "has no bounds, although age has: a logarithm, a quotient or a power may be arbitrarily large there",
+            "has no bounds, although age has: bound logarithms, quotients and powers",
         ),
-        ("SELECT SUM(LENGTH(state)) AS s FROM people", "needs bounds: declare lower and upper for state"),
+        ("SELECT SUM(LENGTH(state)) AS s FROM people", "needs bounds: declare public lower and upper for state"),
     ] {
         folder.query(sql, "epsilon=1", words);
     }
     for (sql, words) in [
         (
             "SELECT COUNT(*) AS n FROM people WHERE age = 'old'",
-            "age is a number and is compared with the text 'old', which is none",
+            "age is a number and is compared with 'old', which is not: write a number",
         ),
         (
             "SELECT COUNT(*) AS n FROM people WHERE disease > 5",
-            "disease holds texts, none of which is a number, and is compared with one: compare it with one of its values, as in disease = 'none'",
+            "disease holds strings that are not numbers, and is compared with a number: compare it with one of its \
+                values, as in disease = 'none'",
         ),
         ("SELECT COUNT(*) AS n FROM people WHERE disease IN (1, 2)", "disease holds texts"),
         (
             "SELECT disease, COUNT(*) AS n FROM people",
             "query:1:8: disease is neither in GROUP BY nor inside of an aggregate: write GROUP BY disease",
         ),
-        ("SELECT SUM(disease) AS n FROM people", "query:1:8: SUM does not take what it is given here"),
+        ("SELECT SUM(disease) AS n FROM people", "query:1:8: SUM does not take these arguments"),
         ("SELECT COUNT(*) AS n FROM people WHERE (age > 5) = 'yes'", "a truth value is compared with something else"),
         ("SELECT COUNT(*) AS n, SUM(age) AS n FROM people", "query:1:20: two columns of the result are called 'n'"),
     ] {

@@ -157,7 +157,7 @@ fn what_engines_do_not_mean_the_same_by_is_refused_by_name() {
     ] {
         for (_, engine) in Engine::NAMED {
             let error = runner.job(&request(0, sql), engine).unwrap_err().to_string();
-            assert!(error.contains(words) && error.contains("cannot be computed elsewhere"), "{sql}\n{error}");
+            assert!(error.contains(words) && error.contains("cannot be computed by another engine"), "{sql}\n{error}");
         }
     }
 }

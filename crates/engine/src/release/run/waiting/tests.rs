@@ -60,7 +60,7 @@ impl ReleaseAttempt {
 fn failed(folder: &Folder, project: &Project) {
     let small = ReleaseAttempt { machine: Some(SMALL), ..ReleaseAttempt::default() };
     let sentence = small.release(folder, project).unwrap_err().to_string();
-    assert!(sentence.contains("goes on with that charge"), "{sentence}");
+    assert!(sentence.contains("uses this charge"), "{sentence}");
 }
 
 fn charges(project: &Project) -> Vec<Charge> {

@@ -140,7 +140,7 @@ fn what_cannot_be_proved_is_refused_in_one_sentence() {
     let per_owner = "(SELECT person, SUM(cost) AS total FROM visits GROUP BY person) AS t";
     refused(
         "SELECT AVG(n) AS m FROM (SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic) AS t",
-        "groups by the owner column 'person'",
+        "needs an inner GROUP BY the owner column 'person'",
     );
     refused(
         "SELECT AVG(n) AS m FROM (SELECT age, COUNT(*) AS n FROM people GROUP BY age) AS t",
