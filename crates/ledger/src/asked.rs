@@ -107,7 +107,7 @@ impl RemarkEntry {
     /// The remark, which was verified to stand after `end`, the last entry that is not a remark.
     pub fn remark(&self, sequence: u64, end: &Head) -> Result<Remark, String> {
         if self.since(sequence)? != *end {
-            return Err(format!("entry {sequence} says wrongly where the entries before it end"));
+            return Err(format!("entry {sequence} is wrong about where the entries before it end"));
         }
         let came = match (self.of.get(), self.why.text()) {
             (Some(of), None) if self.planned.get() == Some(&true) => Some(RemarkOutcome::Planned(*of)),
@@ -120,6 +120,6 @@ impl RemarkEntry {
             let remarked = RemarkContent { by, what, cost, key: self.key.text(), came: came? };
             Some(Remark { sequence, time: self.time.text()?, remarked })
         };
-        read().ok_or_else(|| format!("entry {sequence} is of a form that this version does not know"))
+        read().ok_or_else(|| format!("entry {sequence} has a form that this version does not know"))
     }
 }

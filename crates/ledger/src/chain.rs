@@ -67,7 +67,7 @@ pub(crate) fn verify(stored: Vec<(i64, String, Vec<u8>)>, end: &Head) -> Result<
     }
     if head != *end {
         return Err(format!(
-            "{} entries are there, and the head speaks of {}: the end is missing",
+            "there are {} entries, and the head names {}: the end is missing",
             head.entries, end.entries
         ));
     }

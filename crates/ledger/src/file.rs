@@ -50,17 +50,15 @@ pub fn unusable_name(name: &Path) -> Option<&'static str> {
     let text = name.to_string_lossy();
     let last = name.file_name().map(|last| last.to_string_lossy().to_lowercase()).unwrap_or_default();
     if last.is_empty() || text.ends_with('/') {
-        return Some("a ledger is a file, and this names none; give a file name such as scumble.ledger");
+        return Some("this does not name a file; give a file name such as scumble.ledger");
     }
     if last.starts_with(':') || last.starts_with("file:") || text.to_lowercase().starts_with("file:") {
-        return Some(
-            "a ledger is a file on disk, and this name has another meaning to the database; give a file name such as scumble.ledger",
-        );
+        return Some("this name has another meaning to the database; give a file name such as scumble.ledger");
     }
     // A database keeps its log under these names, and removes what it finds there: a ledger of that name would be gone with its charges.
     let is_log = ["-wal", "-shm", "-journal"].iter().any(|end| last.ends_with(end)) || last.contains("-mj");
     if is_log || [".key", ".state", ".lock", ".access"].iter().any(|end| last.ends_with(end)) {
-        return Some("this name is that of a file beside another ledger; give a file name such as scumble.ledger");
+        return Some("this is the name of a file beside another ledger; give a file name such as scumble.ledger");
     }
     None
 }

@@ -415,18 +415,28 @@ impl Ledger {
             let refused = |sentence: &str| Err(StoreError::Refused(Error::input(sentence)));
             match before {
                 Some(before) if before == budget && is_first => {
-                    return refused("neither the ledger nor the project file has a budget: write limits into [budget] first");
+                    return refused(
+                        "neither the ledger nor the project file has a budget: write limits into [budget] first",
+                    );
                 }
                 Some(before) if before == budget => {
-                    return refused("the ledger's budget is the project file's already: there is nothing to change; write the new limits into [budget] first");
+                    return refused(
+                        "the ledger has the project file's budget already: there is nothing to change; \
+                        write new limits into [budget] first",
+                    );
                 }
                 // First limits are neither higher nor lower than others.
                 _ if is_first => {}
                 Some(before) if change == BudgetChange::Raise && !budget.allows_more_than(before) => {
-                    return refused("no limit of the new budget is higher than the ledger's: that is scumble budget lower");
+                    return refused("no limit of the new budget is higher than the ledger's: use scumble budget lower");
                 }
-                before if change == BudgetChange::Lower && before.is_none_or(|before| budget.allows_more_than(before)) => {
-                    return refused("some limit of the new budget is higher than the ledger's, or gone: that is scumble budget raise");
+                before
+                    if change == BudgetChange::Lower && before.is_none_or(|before| budget.allows_more_than(before)) =>
+                {
+                    return refused(
+                        "some limit of the new budget is higher than the ledger's, or gone: use scumble \
+                        budget raise",
+                    );
                 }
                 _ => {}
             }
@@ -491,7 +501,7 @@ impl Ledger {
 
     fn damaged(&self, sentence: &str) -> Error {
         Error::machine(format!(
-            "the ledger {} was changed by something else than scumble: {sentence}",
+            "the ledger {} was changed by something other than scumble: {sentence}",
             self.path.display()
         ))
     }
@@ -505,7 +515,7 @@ fn in_transaction(
     // It may have changed since the ledger was opened.
     let version: i32 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if version > VERSION {
-        return Err(StoreError::Damaged(format!("it is of version {version} now, which this program does not know")));
+        return Err(StoreError::Damaged(format!("it now has version {version}, which this program does not know")));
     }
     if version < VERSION {
         transaction.pragma_update(None, "user_version", VERSION)?;

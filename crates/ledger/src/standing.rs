@@ -193,7 +193,7 @@ impl LedgerState {
 
     /// Takes in an entry that says what is in force from now on.
     pub(crate) fn note(&mut self, entry: &Entry, at: Head) -> std::result::Result<(), String> {
-        let unknown = || format!("entry {} is of a form that this version does not know", at.entries);
+        let unknown = || format!("entry {} has a form that this version does not know", at.entries);
         match entry {
             Entry::Declaration(entry) => {
                 let tables = entry.tables.get().ok_or_else(unknown)?.iter();

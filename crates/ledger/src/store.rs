@@ -390,7 +390,7 @@ pub(crate) fn end(connection: &Connection) -> StoreResult<Head> {
     let last = u64::try_from(last.unwrap_or(0)).unwrap_or(0);
     if last != head.entries || (last == 0 && head.hash != GENESIS) {
         return Err(StoreError::Damaged(format!(
-            "the last entry is {last}, and the head speaks of {}: the end is missing",
+            "the last entry is {last}, and the head names {}: the end is missing",
             head.entries
         )));
     }

@@ -406,7 +406,7 @@ fn remarks_are_in_the_chain_and_cost_nothing() {
     *lying.last_mut().unwrap() = wrong.to_string();
     rewritten(&path, &lying);
     let error = Ledger::open_existing(&path).unwrap().unwrap().verify().unwrap_err().to_string();
-    assert!(error.contains("says wrongly where the entries before it end"), "{error}");
+    assert!(error.contains("is wrong about where the entries before it end"), "{error}");
     wrong["since"] = json!({ "entry": 10_000, "hash": "00".repeat(32) });
     *lying.last_mut().unwrap() = wrong.to_string();
     rewritten(&path, &lying);

@@ -268,9 +268,17 @@ impl Channel {
             let is_ended = matches!(kind, Some(UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe));
             let is_passing = is_late || is_ended;
             let sentence = match is_passing {
-                true if is_late => format!("'{name}' has not shown its key in time: it may be crowded by others; try again, or with a longer --wait"),
-                true => format!("'{name}' ended the connection before it showed its key: it may be crowded by others; try again, or with a longer --wait"),
-                false => format!("'{name}' does not show the key that the plan has for it, or ended the connection ({error})"),
+                true if is_late => format!(
+                    "'{name}' has not shown its key in time: it may be overloaded; try again, \
+                    or with a longer --wait"
+                ),
+                true => format!(
+                    "'{name}' ended the connection before it showed its key: it may be overloaded; try \
+                    again, or with a longer --wait"
+                ),
+                false => format!(
+                    "'{name}' does not show the key that the plan has for it, or ended the connection ({error})"
+                ),
             };
             HandshakeFailure { sentence, is_passing }
         });
@@ -343,7 +351,7 @@ impl Channel {
         match theirs == plan {
             true => Ok(()),
             false => {
-                let sentence = "this server goes by another plan: both need the same file, byte for byte";
+                let sentence = "this server has another plan: both need the same file, byte for byte";
                 self.refuse(sentence);
                 Err(Error::failed(sentence))
             }

@@ -69,7 +69,7 @@ impl Key {
     }
 
     fn from_bytes(private: Zeroizing<Vec<u8>>, shown: &str) -> Result<Self> {
-        let wrong = || Error::input(format!("{shown} is no private key that 'scumble parties key' wrote"));
+        let wrong = || Error::input(format!("{shown} is not a private key that 'scumble parties key' wrote"));
         let pair = Ed25519KeyPair::from_pkcs8(&private).map_err(|_| wrong())?;
         let public: &[u8] = pair.public_key().as_ref();
         let public = public.try_into().map_err(|_| wrong())?;
@@ -99,7 +99,8 @@ impl Key {
         });
         written.map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => Error::input(format!(
-                "{} is there already, and a key is not written over: give another name, or print its public half with --public",
+                "{} exists already, and a key is never overwritten: give another name, or print its public half with \
+                    --public",
                 path.display()
             )),
             _ => Error::input(format!("{}: {error}", path.display())),
@@ -133,7 +134,7 @@ mod tests {
         assert_eq!(Key::read(&path).unwrap().public(), key.public());
         assert_ne!(Key::generate().unwrap().public(), key.public());
         let sentence = key.write(&path).unwrap_err().to_string();
-        assert!(sentence.contains("not written over"), "{sentence}");
+        assert!(sentence.contains("never overwritten"), "{sentence}");
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
@@ -145,7 +146,7 @@ mod tests {
             assert!(wrong.parse::<PublicKey>().is_err());
         }
         std::fs::write(&path, "# nothing\nabcdef\n").unwrap();
-        assert!(Key::read(&path).is_err_and(|error| error.to_string().contains("no private key")));
+        assert!(Key::read(&path).is_err_and(|error| error.to_string().contains("not a private key")));
         assert!(Key::read(&folder.path().join("none")).is_err());
     }
 }

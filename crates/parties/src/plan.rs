@@ -90,8 +90,7 @@ impl Plan {
         let parties = entries(&table, "party")?.into_iter().map(party).collect::<Result<Vec<_>>>()?;
         different(&servers, &parties)?;
         let (colluding, silent) = (whole(&table, "colluding", "the plan")?, whole(&table, "silent", "the plan")?);
-        let needed =
-            "say how many parties may tell each other what they know (colluding) and how many may not answer (silent)";
+        let needed = "set how many parties may collude (colluding) and how many may not answer (silent)";
         let missing = || Error::input(needed);
         let (colluding, silent) = colluding.zip(silent).ok_or_else(missing)?;
         let trust = Trust::new(parties.len() as u64, colluding, silent, servers.len() as u64)?;
@@ -101,7 +100,8 @@ impl Plan {
         sum.check_fits(largest)?;
         if (cells.len() as u64).saturating_mul(parties.len() as u64) > MOST_WORDS {
             return Err(Error::input(format!(
-                "{} parties with {} cells are more than the {MOST_WORDS} numbers that a server keeps: have fewer cells",
+                "{} parties with {} cells need more than the {MOST_WORDS} numbers that a server keeps: use fewer \
+                    cells",
                 parties.len(),
                 cells.len()
             )));
@@ -201,9 +201,7 @@ pub(crate) fn file_name(table: &Table) -> Result<String> {
     };
     let name = table.get("name").and_then(Value::as_str).filter(fits);
     name.map(str::to_string).ok_or_else(|| {
-        Error::input(
-            "name must be a word of letters, digits, '-', '_' and '.', up to 100 long: outputs are called by it",
-        )
+        Error::input("name must have up to 100 letters, digits, '-', '_' and '.': outputs are named after it")
     })
 }
 
@@ -228,9 +226,7 @@ fn whole(table: &Table, key: &str, place: &str) -> Result<Option<u64>> {
     match table.get(key) {
         None => Ok(None),
         Some(Value::Integer(number)) if *number >= 0 => Ok(Some(number.unsigned_abs())),
-        Some(other) => {
-            Err(Error::input(format!("{key} of {place} must be a whole number that is not below 0, not {other}")))
-        }
+        Some(other) => Err(Error::input(format!("{key} of {place} must be a whole number of at least 0, not {other}"))),
     }
 }
 
@@ -246,7 +242,7 @@ fn cells(table: &Table) -> Result<Vec<String>> {
             let names = names.filter(|names| !names.is_empty()).ok_or_else(wrong)?;
             let mut seen = BTreeSet::new();
             if let Some(name) = names.iter().find(|name| name.trim().is_empty() || !seen.insert(name.as_str())) {
-                return Err(Error::input(format!("cells: '{name}' is empty or there twice")));
+                return Err(Error::input(format!("cells: '{name}' is empty or listed twice")));
             }
             Ok(names)
         }
@@ -325,12 +321,12 @@ fn different(servers: &[Server], parties: &[Party]) -> Result<()> {
     for (name, key) in all.chain(parties.iter().map(|party| (&party.name, party.key))) {
         if !names.insert(name) {
             return Err(Error::input(format!(
-                "the name '{name}' is there twice: servers and parties have different names"
+                "the name '{name}' is listed twice: give servers and parties different names"
             )));
         }
         if !keys.insert(key) {
             return Err(Error::input(format!(
-                "the key of '{name}' is there twice: each server and each party has its own"
+                "the key of '{name}' is listed twice: each server and each party has its own"
             )));
         }
     }

@@ -58,7 +58,7 @@ impl ProductPlan {
         let owners =
             table.get("owners").and_then(Value::as_integer).filter(|owners| (1..=MOST_OWNERS).contains(owners));
         let owners = owners.ok_or_else(|| {
-            Error::input(format!("owners must be how many bits each of the two has, from 1 to {MOST_OWNERS}"))
+            Error::input(format!("owners must be the number of bits that each of the two has, from 1 to {MOST_OWNERS}"))
         })?;
         let (first, first_cost, _) = side(&table, "first")?;
         let (second, second_cost, address) = side(&table, "second")?;
@@ -115,7 +115,7 @@ impl ProductPlan {
         match key.public() {
             key if key == self.first.0.key => Ok(Role::First),
             key if key == self.second.0.key => Ok(Role::Second),
-            _ => Err(Error::input("this key is neither the first nor the second party's of the plan")),
+            _ => Err(Error::input("this key belongs to neither the first nor the second party of the plan")),
         }
     }
 
@@ -170,7 +170,7 @@ impl<'a> FirstParty<'a> {
         let mut channel = Channel::connect(key, &plan.address, second.key, &second.name, deadline)?;
         channel.patience(Some(deadline.saturating_duration_since(Instant::now()).clamp(LAST_MOMENT, PATIENCE)))?;
         let met = channel.hello(&plan.digest);
-        met.map_err(|error| Error::failed(format!("'{}' was met and nothing was sent: {error}", second.name)))?;
+        met.map_err(|error| Error::failed(format!("'{}' was reached and nothing was sent: {error}", second.name)))?;
         Ok(Self { plan, channel, wait })
     }
 
@@ -328,11 +328,11 @@ impl<'a> GuestListener<'a> {
         match (self.met, &self.unready) {
             (Some(_), _) => {
                 return Error::failed(format!(
-                    "'{name}' was met and has not sent its bits in time; nothing was answered"
+                    "'{name}' was reached and has not sent its bits in time; nothing was answered"
                 ));
             }
             (None, Some(error)) => {
-                return Error::failed(format!("'{name}' was met, and nothing was answered: {error}"));
+                return Error::failed(format!("'{name}' was reached, and nothing was answered: {error}"));
             }
             (None, None) => {}
         }

@@ -18,14 +18,14 @@ impl<'a> ShareSender<'a> {
     /// Meets all servers, which may begin until `wait` is over: each shows its key, has the same plan and still takes this party's share.
     pub fn meet(plan: &'a Plan, key: &Key, wait: Duration) -> Result<Self> {
         if plan.party_of(key.public()).is_none() {
-            return Err(Error::input("this key is no party's of the plan"));
+            return Err(Error::input("this key belongs to no party of the plan"));
         }
         let deadline = Instant::now() + wait;
         let meet = |server: &crate::Server| -> Result<Channel> {
             let mut channel = Channel::connect(key, &server.address, server.key, &server.name, deadline)?;
             let met = channel.hello(plan.digest());
             met.map_err(|error| {
-                Error::failed(format!("server '{}' was met and nothing was sent: {error}", server.name))
+                Error::failed(format!("server '{}' was reached and nothing was sent: {error}", server.name))
             })?;
             Ok(channel)
         };
@@ -61,6 +61,7 @@ impl<'a> ShareSender<'a> {
 
 fn lost(server: &str, error: &Error) -> Error {
     Error::failed(format!(
-        "server '{server}' has not said that it stored its share, and the servers leave this party out unless all have one: {error}"
+        "server '{server}' has not confirmed its share, and this party is left out unless all servers have one: \
+            {error}"
     ))
 }

@@ -73,7 +73,7 @@ pub fn serve(
     wait: Duration,
     watch: &mut dyn ServerObserver,
 ) -> Result<OpenedSum> {
-    let own = plan.server_of(key.public()).ok_or_else(|| Error::input("this key is no server's of the plan"))?;
+    let own = plan.server_of(key.public()).ok_or_else(|| Error::input("this key belongs to no server of the plan"))?;
     let hall = ShareListener::open(plan, own, key, listener, wait)?;
     let server = ServerRun { plan, key, own, hall: &hall, wait };
     watch.step(&ServerStep::Listening);
@@ -137,7 +137,7 @@ impl ServerRun<'_> {
         for (_, server) in self.plan.servers().iter().enumerate().filter(|(place, _)| *place != self.own) {
             let mut channel = Channel::connect(self.key, &server.address, server.key, &server.name, deadline)?;
             let met = channel.hello(self.plan.digest());
-            met.map_err(|error| Error::failed(format!("server '{}' cannot be met: {error}", server.name)))?;
+            met.map_err(|error| Error::failed(format!("server '{}' cannot be reached: {error}", server.name)))?;
             others.push(channel);
         }
         Ok(())

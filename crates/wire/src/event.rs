@@ -48,7 +48,7 @@ fn entry_of(word: &LocatedValue<'_>) -> WireResult<&'static WordEntry> {
     let name = word.text()?;
     word_entry(name).ok_or_else(|| {
         let known: Vec<&str> = WORDS.iter().map(|entry| entry.name).collect();
-        word.refuse(format!("there is no mechanism {name:?}; those that are: {}", known.join(", ")))
+        word.refuse(format!("unknown mechanism {name:?}; expected one of {}", known.join(", ")))
     })
 }
 
@@ -149,7 +149,7 @@ fn moves_at(place: &LocatedValue<'_>) -> WireResult<Moves> {
     match place.get("touches_add_up")? {
         None => Ok(moves),
         Some(field) if field.value().as_bool() == Some(true) => field.core(moves.adding_up()),
-        Some(field) => Err(field.refuse("touches_add_up is true, or left out")),
+        Some(field) => Err(field.refuse("touches_add_up must be true, or left out")),
     }
 }
 
@@ -180,9 +180,7 @@ fn sampling(place: &LocatedValue<'_>, free: Option<(&str, f64)>) -> WireResult<S
     match kind.text()? {
         "poisson" => Ok(Sampling::Poisson(rate)),
         "without-replacement" => Ok(Sampling::WithoutReplacement(rate)),
-        other => {
-            Err(kind.refuse(format!("there is no sampling {other:?}; those that are: poisson, without-replacement")))
-        }
+        other => Err(kind.refuse(format!("unknown sampling {other:?}; expected poisson or without-replacement"))),
     }
 }
 

@@ -78,7 +78,7 @@ impl<'a> LocatedValue<'a> {
             None => Ok(()),
             Some(name) => Err(WireError {
                 path: format!("{}.{name}", self.path),
-                message: format!("there is no such field here; those that are: {}", known.join(", ")),
+                message: format!("unknown field; expected one of {}", known.join(", ")),
             }),
         }
     }
@@ -104,7 +104,7 @@ impl<'a> LocatedValue<'a> {
 
     /// The text here.
     pub fn text(&self) -> WireResult<&'a str> {
-        self.value.as_str().ok_or_else(|| self.refuse(format!("a text is expected, not {}", shown(self.value))))
+        self.value.as_str().ok_or_else(|| self.refuse(format!("a string is expected, not {}", shown(self.value))))
     }
 
     /// The elements here.

@@ -46,7 +46,7 @@ pub struct Calibration {
 
 fn scope(place: &LocatedValue<'_>) -> WireResult<Scope> {
     let scope = match (place.get("neighbours")?, place.get("attributes")?) {
-        (Some(_), Some(field)) => return Err(field.refuse("neighbours are given already: ask for one of both")),
+        (Some(_), Some(field)) => return Err(field.refuse("neighbours are given already: ask for one of the two")),
         (None, Some(field)) => {
             let names: Vec<&str> = field.list()?.iter().map(LocatedValue::text).collect::<WireResult<_>>()?;
             Scope::Attributes(field.core(AttributeSet::new(names))?)
@@ -56,7 +56,7 @@ fn scope(place: &LocatedValue<'_>) -> WireResult<Scope> {
             "add-remove" => Scope::Presence,
             "replace" => Scope::Person,
             other => {
-                let message = format!("there are no neighbours {other:?}; those that are: add-remove, replace");
+                let message = format!("unknown neighbours {other:?}; expected add-remove or replace");
                 return Err(field.refuse(message));
             }
         },
@@ -92,7 +92,7 @@ pub fn account_from_json(document: &Value) -> WireResult<Account> {
         (Some(delta), None) => AccountQuestion::Epsilon(delta.quantity(Delta::new)?),
         (None, Some(epsilon)) => AccountQuestion::Delta(epsilon.quantity(Epsilon::new)?),
         (None, None) => return Err(place.refuse("give delta to ask for epsilon, or epsilon to ask for delta")),
-        (Some(_), Some(epsilon)) => return Err(epsilon.refuse("delta is given already: ask for one of both")),
+        (Some(_), Some(epsilon)) => return Err(epsilon.refuse("delta is given already: ask for one of the two")),
     };
     let scope = scope(&place)?;
     Ok(Account { events: some_events(&place.field("events")?, &scope)?, scope, ask })
@@ -203,7 +203,7 @@ fn free_event(place: &LocatedValue<'_>, event: &LocatedValue<'_>) -> WireResult<
         Some(field) => match field.text()? {
             "times" => true,
             "rate" | "noise" => false,
-            other => return Err(field.refuse(format!("{other:?} cannot be free; what can: noise, rate, times"))),
+            other => return Err(field.refuse(format!("{other:?} cannot be free; expected noise, rate or times"))),
         },
     };
     match (&missing[..], rate_missing, asked_times) {

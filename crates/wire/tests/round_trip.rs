@@ -105,13 +105,10 @@ fn smooth_noise_that_cannot_be_is_refused_at_its_place() {
         event_from_json(&event).unwrap_err().to_string()
     };
     let check = |found: String, begin: &str| assert!(found.starts_with(begin), "{found}");
-    check(refused(json!("cauchy"), json!("9/8"), json!("1/3"), json!(24)), "$.family: there is no noise \"cauchy\"");
+    check(refused(json!("cauchy"), json!("9/8"), json!("1/3"), json!(24)), "$.family: unknown noise \"cauchy\"");
     check(refused(json!("cauchy4"), json!("5/3"), json!("1/3"), json!(24)), "$: gamma must be one more than one over");
-    check(refused(json!("cauchy4"), json!(1.125), json!("1/3"), json!(24)), "$.gamma: a text is expected");
-    check(
-        refused(json!("cauchy4"), json!("9/8"), json!("0/3"), json!(24)),
-        "$.alpha: a fraction here is of two positive",
-    );
+    check(refused(json!("cauchy4"), json!(1.125), json!("1/3"), json!(24)), "$.gamma: a string is expected");
+    check(refused(json!("cauchy4"), json!("9/8"), json!("0/3"), json!(24)), "$.alpha: a fraction needs two positive");
     check(refused(json!("cauchy4"), json!("9/8"), json!("1/3"), json!(1e12)), "$.levels: levels must be");
     check(refused(json!("cauchy4"), json!("9/8"), json!("1/3"), json!(2_000_000)), "$: levels of noise need");
     check(refused(json!("cauchy4"), json!("2/1"), json!("100/1"), json!(63)), "$: 63 levels go beyond");
@@ -128,9 +125,9 @@ fn parities_that_cannot_be_are_refused_at_their_place() {
         let found = found.unwrap_err();
         assert!(found.starts_with(begin), "{found}");
     };
-    check(read(json!(0.5), json!("1/3")), "$.keep: a text is expected");
+    check(read(json!(0.5), json!("1/3")), "$.keep: a string is expected");
     check(read(json!("2/2"), json!("1/3")), "$: keep of a parity must be a fraction below 1");
-    check(read(json!("1/2"), json!("0/3")), "$.give_up: a fraction here is of two positive");
+    check(read(json!("1/2"), json!("0/3")), "$.give_up: a fraction needs two positive");
 }
 
 /// A parameter that is missing, or none of its quantity, is refused at its own place; so is what does not fit together.
@@ -163,7 +160,7 @@ fn parameters_are_refused_at_their_place() {
     let laplace = json!({ "mechanism": "laplace", "scale": 2 });
     assert_eq!(keys(laplace, 0), "$.keys: an owner has at least 1 key, not 0");
     let pure = json!({ "mechanism": "pure", "epsilon": 2 });
-    assert!(keys(pure, 1).starts_with("$.noise: new keys are published by their noisy numbers: pure"));
+    assert!(keys(pure, 1).starts_with("$.noise: new keys are published by their noisy counts: pure"));
     let again = json!({ "mechanism": "new-keys" });
     assert_eq!(keys(again, 1), "$.noise.mechanism: the noise of new keys must be another mechanism");
 }

@@ -90,7 +90,7 @@ fn refusals_name_the_path() {
     );
     refused(
         r#"{"events": [{"mechanism": "pure", "epsilon": 1}, {"mechanism": "magic"}], "delta": 1e-5}"#,
-        &format!("$.events[1].mechanism: there is no mechanism \"magic\"; those that are: {}", known.join(", ")),
+        &format!("$.events[1].mechanism: unknown mechanism \"magic\"; expected one of {}", known.join(", ")),
     );
     refused(
         r#"{"events": [{"mechanism": "pure", "epsilon": 1, "sampling": {"kind": "poisson", "rate": 1.5}}], "delta": 0}"#,

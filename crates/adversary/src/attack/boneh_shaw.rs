@@ -137,7 +137,7 @@ impl BonehShawCode {
     /// The row of a user, from 1 on.
     pub fn row(&self, user: u64) -> Result<Vec<bool>> {
         if !(1..=self.users).contains(&user) {
-            return Err(Error::refused(format!("users are 1 to {}, not {user}", self.users)));
+            return Err(Error::refused(format!("a user must be from 1 to {}, not {user}", self.users)));
         }
         Ok(self.columns.iter().map(|block| *block >= user).collect())
     }

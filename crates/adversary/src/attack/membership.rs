@@ -26,7 +26,7 @@ impl MembershipAttack {
         if published.len() != population.len() || published.is_empty() {
             let (given, known) = (published.len(), population.len());
             return Err(Error::refused(format!(
-                "there are {given} published means and {known} of the population: as many of each are needed"
+                "there are {given} published means and {known} of the population: give the same number of each"
             )));
         }
         check_probabilities(population, "population mean")?;
@@ -41,7 +41,7 @@ impl MembershipAttack {
     pub fn score(&self, person: &[bool]) -> Result<f64> {
         if person.len() != self.steps.len() {
             return Err(Error::refused(format!(
-                "a person has {} bits, there are {} means",
+                "a person has {} bits, and there are {} means",
                 person.len(),
                 self.steps.len()
             )));

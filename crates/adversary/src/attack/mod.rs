@@ -73,7 +73,7 @@ pub(crate) fn check_answers(queries: &Queries, answers: &[f64]) -> Result<()> {
     }
     match answers.iter().position(|answer| answer.abs() > MOST_ANSWER) {
         Some(at) => Err(Error::refused(format!(
-            "answer {} of {} is {:e}, which no count is near ({MOST_ANSWER:e} at most): leave it out, and its query",
+            "answer {} of {} is {:e}, and counts are at most {MOST_ANSWER:e}: leave out the answer and its query",
             at + 1,
             answers.len(),
             answers[at]

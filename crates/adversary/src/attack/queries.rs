@@ -49,7 +49,7 @@ impl Queries {
                 )));
             }
             if query.windows(2).any(|pair| pair[0] == pair[1]) {
-                return Err(Error::refused(format!("query {at} counts somebody twice")));
+                return Err(Error::refused(format!("query {at} counts a person twice")));
             }
             members.extend(query);
             starts.push(members.len());

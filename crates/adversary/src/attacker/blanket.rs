@@ -65,7 +65,7 @@ fn smallest(records: &[(Lambda, u64)], taken: u64) -> Result<Vec<(Lambda, u64)>>
         left -= away;
     }
     if left > 0 {
-        return Err(Error::refused(format!("{taken} records cannot be taken out of a list that is shorter")));
+        return Err(Error::refused(format!("{taken} records cannot be removed from a shorter list")));
     }
     Ok(kept)
 }

@@ -34,7 +34,7 @@ impl Counts {
             }
             if hits > runs {
                 return Err(Error::refused(format!(
-                    "{hits} hits in {runs} runs on {side}: there are at most as many as runs"
+                    "{hits} hits in {runs} runs on {side}: there cannot be more hits than runs"
                 )));
             }
         }

@@ -34,7 +34,8 @@ impl OneRunAudit {
     pub fn new(canaries: u64, guesses: u64, right: u64) -> Result<Self> {
         if guesses == 0 || guesses > canaries || right > guesses || guesses > MOST_GUESSES {
             return Err(Error::refused(format!(
-                "of {canaries} canaries at least one and at most all are guessed, at most 1e7, and at most all guesses are right; not {guesses} guesses with {right} right"
+                "of {canaries} canaries, guess 1 to all and at most 1e7, with at most all of them right; not \
+                    {guesses} guesses with {right} right"
             )));
         }
         Ok(Self { canaries, guesses, right })

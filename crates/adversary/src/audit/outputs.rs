@@ -131,7 +131,7 @@ fn check(first: &Outputs, second: &Outputs) -> Result<()> {
         }
     }
     if first.all_equal(second) {
-        return Err(Error::refused("all outputs are the same on both tables, so that there is nothing to compare"));
+        return Err(Error::refused("all outputs are the same on both tables: there is nothing to compare"));
     }
     Ok(())
 }

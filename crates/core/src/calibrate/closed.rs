@@ -212,7 +212,8 @@ pub fn share_of(budget: &Exact, parts: usize) -> Result<Exact> {
     let share = Exact::from_rational(budget.rational() / whole(parts.max(1) as u64)).down_to_grid();
     if share <= Exact::zero() {
         return Err(Error::refused(format!(
-            "a cost of {:e} for {parts} numbers is too small: the ledger counts in steps of 1e-30, so that each needs at least that",
+            "a cost of {:e} for {parts} numbers is too small: each needs at least 1e-30, the step in which the ledger \
+                counts",
             budget.to_f64()
         )));
     }
@@ -255,7 +256,7 @@ fn above_zero(name: &str, target: impl Into<Exact>) -> Result<BigRational> {
 
 fn something(moved: ShiftNorms) -> Result<ShiftNorms> {
     if moved.is_nothing() {
-        return Err(Error::refused("nothing moves, so that any epsilon is within the target: there is no largest"));
+        return Err(Error::refused("nothing moves, so any epsilon meets the target: there is no largest"));
     }
     Ok(moved)
 }

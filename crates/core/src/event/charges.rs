@@ -31,7 +31,7 @@ pub fn charged_by_scope(
     let moved = |shift: &&Shift| !shift.is_nothing();
     let covered = |shift: &Shift| person.1.iter().any(|own| own.covers(shift));
     if !(is_at_least(&person.0, &presence.0) && presence.1.iter().filter(moved).all(covered)) {
-        return Err(Error::refused("a person must be charged at least what its presence is"));
+        return Err(Error::refused("a person must be charged at least as much as its presence"));
     }
     let none = Vec::new;
     let mut events = vec![

@@ -162,7 +162,7 @@ impl Moves {
         if self.same_everywhere || is_alone || covering() == *self {
             return Ok(());
         }
-        Err(Error::refused("person must cover what presence and touches list: who replaces an owner may have no rows"))
+        Err(Error::refused("person must cover what presence and touches list: the new owner may have no rows"))
     }
 
     /// Whether presence moves something here that a person does not: then other events say what a person costs.

@@ -49,7 +49,7 @@ impl NewKeys {
         let is_noise = noise.is_additive() && !matches!(noise, Word::NewKeys(_));
         if !(is_noise || matches!(noise, Word::Approximate { .. })) {
             return Err(Error::refused(format!(
-                "new keys are published by their noisy numbers: {} is not added to a number",
+                "new keys are published by their noisy counts: {} is not added to a count",
                 noise.name()
             )));
         }

@@ -98,7 +98,7 @@ impl FromStr for NoiseFamily {
     fn from_str(text: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|family| family.name() == text).ok_or_else(|| {
             Error::refused(format!(
-                "there is no noise {text:?} by levels; those that are: {}",
+                "unknown noise {text:?} by levels; expected one of {}",
                 Self::ALL.map(Self::name).join(", ")
             ))
         })
@@ -123,7 +123,7 @@ impl Quotient {
     /// Refuses zeros.
     pub fn new(above: u32, below: u32) -> Result<Self> {
         if above == 0 || below == 0 {
-            return Err(Error::refused(format!("a fraction here is of two positive numbers, not {above}/{below}")));
+            return Err(Error::refused(format!("a fraction needs two positive numbers, not {above}/{below}")));
         }
         let common = above.gcd(&below);
         Ok(Self { above: above / common, below: below / common })

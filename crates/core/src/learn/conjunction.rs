@@ -60,7 +60,7 @@ pub fn with_batch<T>(
         )));
     }
     if !names.is_empty() && names.len() != attributes + 1 {
-        return Err(Error::refused("the names are those of all attributes, and of the label"));
+        return Err(Error::refused("give a name for each attribute and for the label"));
     }
     let of = |row: &Example, cells: &mut Vec<usize>| falsified(row, attributes, cells);
     let touch = |(place, set): (usize, &AttributeSet)| {

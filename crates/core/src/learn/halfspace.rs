@@ -175,7 +175,7 @@ impl HalfspaceLearner {
     pub fn events(&self, coordinates: &[AttributeSet], label: &AttributeSet) -> Result<Vec<Event>> {
         let dimension = self.dimension();
         if coordinates.len() != dimension {
-            return Err(Error::refused(format!("the names are those of {dimension} coordinates and of the label")));
+            return Err(Error::refused(format!("give a name for each of {dimension} coordinates and for the label")));
         }
         let by = |by: f64| Shift::one_cell(by).map(|shift| vec![shift]);
         let touch = |attributes: &AttributeSet| Ok(Touch { attributes: attributes.clone(), shifts: by(1.0)? });

@@ -120,7 +120,7 @@ impl ThresholdLearner {
             return Err(Error::refused(format!("a threshold is learnt over 1 to {MOST_BITS} bits, not {bits}")));
         }
         if numbers.is_empty() || numbers.len() != labels.len() {
-            return Err(Error::refused("a threshold is learnt from as many numbers as labels, at least one"));
+            return Err(Error::refused("a threshold needs a label for each number, and at least one number"));
         }
         if let Some(row) = numbers.iter().position(|&number| number >> bits != 0) {
             return Err(Error::refused(format!("row {row} does not fit into {bits} bits")));

@@ -42,7 +42,8 @@ pub fn check(events: &[Event]) -> Result<()> {
         let [person, presence] = [&person, &presence].map(|loss| loss.epsilon(delta).upper);
         if person < presence * (1.0 - 10.0 * TOLERANCE) {
             return Err(Error::refused(
-                "a person must cost at least what its presence does: who replaces an owner may have no rows, so write that move as person too",
+                "person must cost at least as much as presence: a new owner may have no rows, so write that move as \
+                    person too",
             ));
         }
     }

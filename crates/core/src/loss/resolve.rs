@@ -25,7 +25,7 @@ fn with_threshold(event: &Event, noise: &Word, scope: &Scope) -> Result<Vec<Comp
     let noise = event.clone().with_word(noise.clone());
     if size > 1 && event.sampling().is_some() && event.moves().leaves_presence_to_others() {
         return Err(Error::refused(
-            "new keys on a sample have no proven bound for groups where presence and person stand in different events",
+            "new keys on a sample have no proven bound for groups if presence and person stand in different events",
         ));
     }
     let (form, scope, noise) = match event.sampling() {

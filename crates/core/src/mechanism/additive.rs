@@ -82,7 +82,7 @@ impl Noise {
         let moved = ShiftNorms::of(moves, scope);
         if moved.is_nothing() {
             return Err(Error::refused(format!(
-                "{scope} moves nothing here, so that it asks for no noise: choose a scope that the answer depends on"
+                "{scope} moves nothing here, so no noise is needed: choose a scope that the answer depends on"
             )));
         }
         match target {

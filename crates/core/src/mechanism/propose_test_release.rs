@@ -48,7 +48,10 @@ impl ProposeTestRelease {
     /// The proposed sensitivity, at least 1; (ε₁, δ) for the test, ε₂ for the noise.
     pub fn new(proposed: u64, epsilon_test: Epsilon, delta: Delta, epsilon_noise: Epsilon) -> Result<Self> {
         if proposed == 0 || proposed > MOST_PROPOSED {
-            return Err(Error::refused(format!("a proposed sensitivity is from 1 to {MOST_PROPOSED}, not {proposed}")));
+            return Err(Error::refused(format!(
+                "a proposed sensitivity must be from 1 to {MOST_PROPOSED}, not \
+                {proposed}"
+            )));
         }
         let (epsilon, delta): (Epsilon, Delta) = (epsilon_test, delta);
         let scale = scale_for_pure(epsilon_noise, Sensitivity::new(proposed as f64)?)?;

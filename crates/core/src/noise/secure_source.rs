@@ -256,7 +256,7 @@ mod forks {
         match status {
             0 => Ok(()),
             code => {
-                Err(Error::refused(format!("forks of this process cannot be noticed (pthread_atfork gave {code})")))
+                Err(Error::refused(format!("forks of this process cannot be detected (pthread_atfork gave {code})")))
             }
         }
     }

@@ -78,7 +78,7 @@ impl Domain {
         let mut cells = vec![0usize; columns[0].len()];
         for (attribute, (column, &size)) in columns.iter().zip(&self.sizes).enumerate() {
             if column.len() != cells.len() {
-                return Err(Error::refused(format!("column {attribute} has not as many rows as column 0")));
+                return Err(Error::refused(format!("column {attribute} does not have as many rows as column 0")));
             }
             for (row, (cell, &value)) in cells.iter_mut().zip(column).enumerate() {
                 let value: u32 = value.into();

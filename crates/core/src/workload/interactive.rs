@@ -95,7 +95,8 @@ impl InteractivePlan {
     pub fn new(cells: u64, total: u64, questions: u64, updates: u64, epsilon: Epsilon, beta: Beta) -> Result<Self> {
         if !(1..=MOST_CELLS).contains(&cells) {
             return Err(Error::refused(format!(
-                "questions one by one are for 1 to 10^7 combinations of values, not {cells}: leave columns out or join values"
+                "interactive questions need 1 to 10^7 combinations of values, not {cells}: leave columns out or join \
+                    values"
             )));
         }
         if !(1..=MOST_UPDATES).contains(&updates) {
@@ -103,7 +104,7 @@ impl InteractivePlan {
         }
         if questions == 0 || !(1..MOST_PEOPLE).contains(&total) {
             return Err(Error::refused(
-                "questions one by one need at least one question, and from one to 2^40 owners, declared or released",
+                "interactive questions need at least one question, and 1 to 2^40 owners, declared or released",
             ));
         }
         let answer = epsilon.get() * MEASURING;

@@ -27,7 +27,7 @@ impl Bits {
     pub fn new(columns: &[Vec<bool>]) -> Result<Self> {
         let people = columns.first().map_or(0, Vec::len);
         if let Some(other) = columns.iter().position(|column| column.len() != people) {
-            return Err(Error::refused(format!("column {other} has not as many rows as column 0")));
+            return Err(Error::refused(format!("column {other} does not have as many rows as column 0")));
         }
         let word = |bits: &[bool]| bits.iter().rev().fold(0u64, |word, bit| word << 1 | u64::from(*bit));
         Ok(Self { people, columns: columns.iter().map(|column| column.chunks(64).map(word).collect()).collect() })

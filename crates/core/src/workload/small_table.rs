@@ -65,9 +65,7 @@ impl SmallTable {
             ));
         }
         if conditions.iter().any(|condition| condition.len() != universe) {
-            return Err(Error::refused(
-                "each condition says of every element of the universe whether it is true of it",
-            ));
+            return Err(Error::refused("each condition must say for every element of the universe whether it is true"));
         }
         if !(1..=LARGEST_SIZE).contains(&size) {
             return Err(Error::refused(format!("a small table has 1 to {LARGEST_SIZE} rows, not {size}")));

@@ -186,7 +186,7 @@ impl<'de> Visitor<'de> for GivenVisitor {
         let (mut entries, mut seen) = (Vec::new(), BTreeSet::new());
         while let Some((key, value)) = map.next_entry::<String, OrderedJson>()? {
             if !seen.insert(key.clone()) {
-                return Err(A::Error::custom(format!("'{key}' is there twice")));
+                return Err(A::Error::custom(format!("'{key}' is listed twice")));
             }
             entries.push((key, value));
         }

@@ -37,7 +37,7 @@ fn the_file_and_its_sections() {
     check_more("release = 1", "5:11: this must be a table in { } or under a [heading]");
     check(&format!("release = 1\n{TABLE}"), "1:11: this must be a list in [ ]");
     check(&format!("ledger = 1\n{TABLE}"), "1:10: this must be a text in quotation marks");
-    check(&format!("ledger = \":memory:\"\n{TABLE}"), "1:10: a ledger is a file");
+    check(&format!("ledger = \":memory:\"\n{TABLE}"), "1:10: this does not name a file");
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn a_project_of_values_is_that_of_a_file() {
         ("{}".to_string(), Some("the project"), "the file needs 'dataset'"),
         ("[]".to_string(), None, "a project is an object of JSON"),
         ("{".to_string(), None, "this is not JSON ("),
-        (table(r#""columns": {"age": {}, "age": {}}"#), None, "'age' is there twice"),
+        (table(r#""columns": {"age": {}, "age": {}}"#), None, "'age' is listed twice"),
         (table(r#""colums": {}"#), Some("dataset.people"), "unknown key 'colums'"),
         (
             table(r#""columns": {"age": {"type": null}}"#),

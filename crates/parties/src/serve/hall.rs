@@ -59,7 +59,7 @@ impl ListenerState {
             _ if self.shares.contains_key(&party) => {
                 Some("this party has sent already, and what was sent first counts")
             }
-            true => Some("no more shares are taken: the time is over"),
+            true => Some("no more shares are accepted: the time is over"),
             false => None,
         }
     }
@@ -77,7 +77,7 @@ impl ListenerState {
                 *sum = Some(message::words(body, plan.cells().len())?)
             }
             MessageKind::Refused => return Err(Error::failed(String::from_utf8_lossy(body).into_owned())),
-            _ => return Err(Error::failed("it said something twice or out of order")),
+            _ => return Err(Error::failed("it sent something twice or out of order")),
         }
         Ok(())
     }
@@ -299,7 +299,7 @@ impl ListenerContext {
             is_new
         });
         if !is_new {
-            let why = "this server has connected before, and what it said first counts";
+            let why = "this server has connected before, and what it sent first counts";
             channel.refuse(why);
             return Err(Error::failed(why));
         }

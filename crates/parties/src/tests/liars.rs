@@ -110,7 +110,7 @@ fn parties_come_again_where_strangers_crowd_the_door() {
     let crowd: Vec<_> = world.plan.servers().iter().flat_map(|server| (0..120).map(|_| connect(server))).collect();
     std::thread::sleep(std::time::Duration::from_millis(300));
     let now = ShareSender::meet(&world.plan, &world.parties[0], std::time::Duration::ZERO).err().unwrap().to_string();
-    assert!(now.contains("it may be crowded by others"), "{now}");
+    assert!(now.contains("it may be overloaded"), "{now}");
     std::thread::spawn(move || {
         std::thread::sleep(std::time::Duration::from_millis(700));
         drop(crowd);
@@ -125,7 +125,7 @@ fn wrong_keys_are_refused_on_both_sides() {
     let mut world = SumFixture::new(2, 0, 0, 2);
     let stranger = Key::generate().unwrap();
     let error = ShareSender::meet(&world.plan, &stranger, WAIT).err().unwrap();
-    assert_eq!(error, Error::input("this key is no party's of the plan"));
+    assert_eq!(error, Error::input("this key belongs to no party of the plan"));
     let running = world.serve_all(LONG);
     // A stranger who does not look into the plan first.
     let server = &world.plan.servers()[0];
@@ -157,7 +157,7 @@ fn another_plan_is_refused() {
     let mut channel =
         Channel::connect(&world.parties[0], &server.address, server.key, &server.name, Instant::now() + LONG).unwrap();
     let sentence = channel.hello(&[7; 32]).unwrap_err().to_string();
-    assert!(sentence.contains("goes by another plan"), "{sentence}");
+    assert!(sentence.contains("has another plan"), "{sentence}");
     world.send(1).unwrap();
     running.into_iter().for_each(|server| assert_eq!(server.opened(), world.expected(&[1])));
 }

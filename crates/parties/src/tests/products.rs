@@ -129,7 +129,7 @@ fn nobody_is_blamed_who_was_not_met() {
             .spawn(|| SecondParty::listen(&two.plan, &two.keys[1], &two.listener, WAIT).err().unwrap().to_string());
         let first = FirstParty::meet(&two.plan, &two.keys[0], LONG).unwrap();
         let sentence = second.join().unwrap();
-        assert!(sentence.contains("'a' was met and has not sent its bits in time"), "{sentence}");
+        assert!(sentence.contains("'a' was reached and has not sent its bits in time"), "{sentence}");
         drop(first);
     });
 }

@@ -29,7 +29,7 @@ pub fn run(arguments: &PartiesServeArguments, quiet: bool) -> Result<(), Failure
     let part = &arguments.part;
     let (plan, key) = part.open(Plan::open)?;
     let own = plan.server_of(key.public());
-    let own = own.ok_or_else(|| Failure::Input("this key is no server's of the plan".to_string()))?;
+    let own = own.ok_or_else(|| Failure::Input("this key belongs to no server of the plan".to_string()))?;
     let (book, again) = (part.ledger.needed()?, part.ledger.again);
     charge_of(&plan, &[])?.admitted(&book, again)?;
     let outputs = OutputPlaces::claim(&arguments.out, plan.name(), &book)?;

@@ -298,11 +298,7 @@ fn a_list_in_which_a_person_costs_less_than_its_presence_is_refused() {
     let person = event(json!({ "mechanism": "pure", "epsilon": 1 }), &none, &one);
     for presence in [seen, more] {
         let document = json!({ "neighbours": "replace", "delta": 1e-6, "events": [presence, person] });
-        crate::support::refused(
-            &scumble(&["account", "-"], &document.to_string()),
-            2,
-            "at least what its presence does",
-        );
+        crate::support::refused(&scumble(&["account", "-"], &document.to_string()), 2, "at least as much as presence");
     }
     // A presence on a sample of a fixed size was once free of charge where a person stands in an event of its own.
     let mut sampled = event(json!({ "mechanism": "pure", "epsilon": 1 }), &one, &none);

@@ -51,7 +51,7 @@ fn wrong_questions_are_refused() {
         ("neighbours", json!({"epsilon": 0}), "$.epsilon: a limit needs epsilon above 0"),
         ("information", json!({"epsilon": 0}), "$.epsilon: a limit needs epsilon above 0"),
         ("singular", json!({"queries": [[1]], "epsilon": 0}), "$.epsilon: a limit needs epsilon above 0"),
-        ("neighbours", json!({"epsilon": 1, "sigma": 2}), "$.sigma: there is no such field"),
+        ("neighbours", json!({"epsilon": 1, "sigma": 2}), "$.sigma: unknown field"),
         ("singular", json!({"queries": [[1, 0], [1]], "epsilon": 1}), "row 1 of the query matrix has 1 columns"),
         ("singular", json!({"queries": [[1, 2]], "epsilon": 1}), "$.queries[0][1]: -1, 0 or 1 is expected"),
         ("singular", json!({"queries": [[1]], "epsilon": 1, "beta": 1}), "beta must be a number in [0, 1)"),

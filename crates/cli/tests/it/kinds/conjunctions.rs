@@ -174,7 +174,7 @@ fn what_cannot_be_looked_up_is_one_sentence() {
     of("smoker", "publish it with scumble release");
     folder.stdout(&["release"]);
     of("smokr", "did you mean 'smoker'?");
-    of("smoker AND insured AND age >= 65", "up to 2 literals, and these are 3");
+    of("smoker AND insured AND age >= 65", "up to 2 literals, not 3");
     of("smoker AND NOT smoker", "nobody satisfies");
     of("smoker OR insured", "'OR' is not answered");
     of("", "joined by AND");

@@ -197,11 +197,7 @@ fn a_column_of_one_value_or_of_a_million_is_no_failure_and_too_many_values_are_r
     let output = scumble(many.path(), &["release"]);
     let sentence = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{sentence}");
-    assert!(
-        sentence
-            .contains("the columns have 11000000 values together, and rows are made of columns with at most 10000000"),
-        "{sentence}"
-    );
+    assert!(sentence.contains("the columns have 11000000 values together, more than 10000000"), "{sentence}");
     assert!(!many.path().join("scumble.ledger").exists(), "nothing was charged");
 }
 

@@ -112,7 +112,7 @@ fn a_ledger_that_is_no_file_is_refused() {
             ("scumble.toml", &format!("ledger = \"{name}\"\n{PEOPLE}")),
         ]);
         let sentence = said(&query(&folder, COUNT, &[]));
-        assert!(sentence.starts_with("scumble: scumble.toml:1:10: a ledger is a file"), "{name}: {sentence}");
+        assert!(sentence.starts_with("scumble: scumble.toml:1:10: this does not name a file"), "{name}: {sentence}");
         folder.write("scumble.toml", PEOPLE);
         let output = query(&folder, COUNT, &["--ledger", name]);
         assert_eq!(output.status.code(), Some(2), "{name}: {}", said(&output));

@@ -27,7 +27,7 @@ fn a_budget_is_raised_with_a_reason_and_never_by_an_edit() {
     assert_eq!((spent(&folder), left(&folder)), (0.5, 1.5), "the ledger's budget counts");
     folder.refused(&["budget", "raise"], 2, "--because");
     folder.refused(&["budget", "raise", "--because", " "], 2, "needs a reason");
-    folder.refused(&["budget", "lower", "--because", "less"], 2, "that is scumble budget raise");
+    folder.refused(&["budget", "lower", "--because", "less"], 2, "use scumble budget raise");
     let said = folder.stdout(&["budget", "raise", "--because", "a second wave"]);
     assert!(said.contains("in force from entry 7 on"), "{said}");
     folder.refused(&["budget", "raise", "--because", "a second wave"], 2, "there is nothing to change");
@@ -40,7 +40,7 @@ fn a_budget_is_raised_with_a_reason_and_never_by_an_edit() {
     // The other way, and back to none at all.
     folder.write("scumble.toml", &format!("{PEOPLE}{}{}", BUDGET.replace("2.0", "1.0"), counts()));
     folder.refused(&["release"], 2, "scumble budget lower scumble.toml --because");
-    folder.refused(&["budget", "raise", "--because", "less"], 2, "that is scumble budget lower");
+    folder.refused(&["budget", "raise", "--because", "less"], 2, "use scumble budget lower");
     folder.stdout(&["budget", "lower", "--because", "enough is known"]);
     folder.refused(&["release", "--again", "counts"], 3, "epsilon 1 is spent");
     folder.write("scumble.toml", &format!("{PEOPLE}{}", counts()));

@@ -273,14 +273,14 @@ fn wrong_input_is_named() {
     let world = World::new(2, 0, 2, "2");
     let folder = &world.folder;
     let refused = |arguments: &[&str], words: &str| folder.refused(&[&["parties"], arguments].concat(), 2, words);
-    refused(&["key", "p0.key"], "is there already, and a key is not written over");
-    refused(&["key", "--public", "flu.toml"], "is no private key");
+    refused(&["key", "p0.key"], "exists already, and a key is never overwritten");
+    refused(&["key", "--public", "flu.toml"], "is not a private key");
     refused(&["plan", "none.toml"], "none.toml");
     folder.write("bad.toml", &folder.read("flu.toml").replace("silent = 0", "silent = 2"));
     refused(&["plan", "bad.toml"], "bad.toml: of 2 parties 0 may collude and 2 may be silent");
-    refused(&["serve", "flu.toml", "--key", "p0.key", "--ledger", "l"], "no server's of the plan");
+    refused(&["serve", "flu.toml", "--key", "p0.key", "--ledger", "l"], "no server of the plan");
     refused(&["serve", "flu.toml", "--key", "s0.key"], "say which ledger is charged");
-    refused(&["send", "flu.toml", "--key", "s0.key", "--counts", "p0.csv", "--wait", "1"], "no party's of the plan");
+    refused(&["send", "flu.toml", "--key", "s0.key", "--counts", "p0.csv", "--wait", "1"], "no party of the plan");
     refused(&["send", "flu.toml", "--key", "p0.key", "--counts", "none.csv"], "none.csv is no file");
     refused(&["send", "flu.toml", "--key", "p0.key", "--counts", "p0.csv", "--wait", "0"], "--wait");
     let run = ended(world.send(0, "1"));

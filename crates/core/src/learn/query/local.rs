@@ -26,7 +26,11 @@ impl<'a, Row, S: BitSource + ?Sized> LocalQueries<'a, Row, S> {
     pub fn new(rows: &'a [Row], epsilon: Epsilon, asks: u64, bits: &'a mut S) -> Result<Self> {
         at_least_one(rows.len())?;
         if asks == 0 || asks > rows.len() as u64 {
-            return Err(Error::refused(format!("{} owners answer 1 to as many asks, not {asks}", rows.len())));
+            return Err(Error::refused(format!(
+                "the asks must be from 1 to the number of owners, which is {}, not \
+                {asks}",
+                rows.len()
+            )));
         }
         let mut order: Vec<u64> = (0..rows.len() as u64).collect();
         permutation::shuffle(bits, &mut order);

@@ -182,13 +182,13 @@ impl<Row> StatisticalQueries<Row> for ExactQueries<'_, Row> {
 
 fn at_least_one(rows: usize) -> Result<()> {
     match rows {
-        0 => Err(Error::refused("statistical queries are about at least 1 row")),
+        0 => Err(Error::refused("statistical queries need at least 1 row")),
         _ => Ok(()),
     }
 }
 
 fn exhausted(asks: u64) -> Error {
-    Error::refused(format!("exhausted: {asks} asks were paid for, and all are answered"))
+    Error::refused(format!("exhausted: {asks} asks were charged for, and all are answered"))
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ fn what_is_not_paid_for_is_not_answered() {
     let mut local = LocalQueries::new(&rows, Epsilon::new(1.0).unwrap(), 2, &mut bits).unwrap();
     assert!(local.ask(&one).is_ok() && local.ask(&one).is_ok());
     let refused = local.ask(&one).unwrap_err().to_string();
-    assert_eq!(refused, "exhausted: 2 asks were paid for, and all are answered");
+    assert_eq!(refused, "exhausted: 2 asks were charged for, and all are answered");
     assert!(LocalQueries::new(&rows, Epsilon::new(1.0).unwrap(), 11, &mut bits).is_err());
     // A curator who went on answering passed all tests: only owners were asked too often.
     let of = |(x, _): &(u64, bool), cells: &mut Vec<usize>| cells.push(*x as usize % 2);
@@ -79,7 +79,7 @@ fn what_is_not_paid_for_is_not_answered() {
         CentralQueries::new(&rows, Target::pure(Epsilon::new(1.0).unwrap()), Scope::Person, 2, &mut bits).unwrap();
     assert!(central.ask(&one).is_ok() && central.ask_all(&batch).is_ok());
     let refused = [central.ask(&one).unwrap_err(), central.ask_all(&batch).unwrap_err()].map(|error| error.to_string());
-    assert_eq!(refused, ["exhausted: 2 asks were paid for, and all are answered"; 2]);
+    assert_eq!(refused, ["exhausted: 2 asks were charged for, and all are answered"; 2]);
     let none: [(u64, bool); 0] = [];
     assert!(CentralQueries::new(&none, Target::pure(Epsilon::new(1.0).unwrap()), Scope::Person, 1, &mut bits).is_err());
     assert!(ExactQueries::new(&none).ask(&one).is_err());

@@ -85,7 +85,7 @@ pub(crate) fn of(word: &Word) -> Box<dyn Accounting + '_> {
 fn owners(word: &str, by: f64) -> Result<f64> {
     if by > 1e6 {
         return Err(Error::refused(format!(
-            "a move of {by} counts as that many owners for a {word} event: at most 1000000"
+            "a move of {by} counts as so many owners for a {word} event: it must be at most 1000000"
         )));
     }
     Ok(by.ceil().max(1.0))

@@ -144,7 +144,7 @@ impl HeavyHitters {
         }
         for (attribute, (column, &size)) in columns.iter().zip(&self.domains).enumerate() {
             if column.len() != columns[0].len() {
-                return Err(Error::refused(format!("column {attribute} has not as many rows as column 0")));
+                return Err(Error::refused(format!("column {attribute} does not have as many rows as column 0")));
             }
             if let Some(row) = column.iter().position(|&value| value.into() >= size) {
                 return Err(Error::refused(format!(

@@ -229,7 +229,7 @@ fn a_tree_that_the_proof_does_not_cover_is_refused() {
     check(2, vec![node(vec![a], 5, 2)], &[], "attribute 1 is not in the tree");
     check(2, vec![node(vec![a, b], 5, 0)], &[], "clip depth of node 0 must be at least 1");
     check(2, vec![node(vec![a], 9, 2), node(vec![below, b], 8, 2)], &[], "below the floor 7 of its child 0");
-    check(1, vec![node(vec![a, a], 5, 2)], &[], "joined already");
+    check(1, vec![node(vec![a, a], 5, 2)], &[], "joins already");
     check(2, vec![node(vec![a, b], 5, 2)], &[1], "threshold node of its own");
     check(1, vec![node(vec![a], 5, 5)], &[0], "at most its threshold − 1");
     let wide = Node { scale: Scale::new(20.0).unwrap(), ..node(vec![a], 5, 1) };

@@ -355,7 +355,7 @@ fn check_joins(attributes: usize, nodes: &[Node]) -> Result<()> {
                 }
             };
             if std::mem::replace(seen, true) {
-                return Err(Error::refused(format!("node {index} of the tree joins something that is joined already")));
+                return Err(Error::refused(format!("node {index} of the tree joins what another node joins already")));
             }
         }
     }

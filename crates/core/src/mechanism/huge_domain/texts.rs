@@ -34,7 +34,7 @@ impl StringDomain {
     /// Texts of up to this many bytes, 1 to 17.
     pub fn up_to(bytes: usize) -> Result<Self> {
         if !(1..=MOST_BYTES).contains(&bytes) {
-            return Err(Error::refused(format!("texts may have up to 1 to {MOST_BYTES} bytes, not {bytes}")));
+            return Err(Error::refused(format!("strings may have up to 1 to {MOST_BYTES} bytes, not {bytes}")));
         }
         let mut ways = vec![1u128];
         for length in 1..=bytes {

@@ -194,7 +194,8 @@ impl QuantileTree {
                 Ok(vec![event.repeated(self.levels.into())?])
             }
             Descent::Recursive(..) if values > 1 => Err(Error::refused(
-                "quantiles by the recursion are for owners of one value each: let one row of each count, or take the exponential mechanism",
+                "quantiles by recursion need owners of one value each: count one row of each, or use the exponential \
+                    mechanism",
             )),
             Descent::Recursive(median, _) => median.events(self.levels, attributes),
         }

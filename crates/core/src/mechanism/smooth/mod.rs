@@ -317,7 +317,7 @@ fn largest_alpha(near: f64, holds: impl Fn(Quotient) -> Result<bool>) -> Result<
         if holds(quotient(middle)?)? { low = middle } else { high = middle }
     }
     if low == 0 {
-        return Err(Error::refused("no smooth noise is within the target: raise it"));
+        return Err(Error::refused("no smooth noise meets the target: raise it"));
     }
     Ok((low, unit as u32))
 }

@@ -29,7 +29,7 @@ impl QuantileBounds {
     pub fn new(values: &[i64], quantile: (u32, u32), bounds: (i64, i64)) -> Result<Self> {
         let ((above, below), (lower, upper)) = (quantile, bounds);
         if above == 0 || above >= below {
-            return Err(Error::refused(format!("a quantile is strictly between 0 and 1, not {above}/{below}")));
+            return Err(Error::refused(format!("a quantile must be strictly between 0 and 1, not {above}/{below}")));
         }
         if lower > upper || i128::from(upper) - i128::from(lower) >= 1 << 62 {
             return Err(Error::refused(format!(

@@ -229,7 +229,7 @@ fn twice(edges: &[(u32, u32)], names: &[u32], a: u32, b: u32) -> Error {
     };
     let place = edges.iter().enumerate().filter(|(_, edge)| is_it(edge)).nth(1).map_or(0, |(place, _)| place);
     let (x, y) = edges[place];
-    Error::refused(format!("edge {} of the list, {x}–{y}, is there twice: an edge has one row", place + 1))
+    Error::refused(format!("edge {} of the list, {x}–{y}, is listed twice: give each edge one row", place + 1))
 }
 
 /// How far an edge can change the number of triangles of a graph and of those near it.

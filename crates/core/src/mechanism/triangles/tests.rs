@@ -200,7 +200,7 @@ fn edges_that_cannot_be_are_refused_by_their_place() {
     assert_eq!(refused(3, &[(0, 3)]), "edge 1 of the list is 0–3: the vertices are 0 to 2");
     assert_eq!(
         refused(4, &[(0, 1), (2, 3), (3, 2), (0, 2)]),
-        "edge 3 of the list, 3–2, is there twice: an edge has one row"
+        "edge 3 of the list, 3–2, is listed twice: give each edge one row"
     );
     assert!(Graph::new(0, &[]).is_ok() && Graph::new(1, &[]).unwrap().sensitivity().at(5) == 0);
 }

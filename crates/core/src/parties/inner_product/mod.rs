@@ -59,7 +59,8 @@ impl InnerProduct {
     pub fn with_flip(above: u64, below: u64, second: Epsilon) -> Result<Self> {
         if above == 0 || below > UNIT || 2 * above >= below {
             return Err(Error::refused(format!(
-                "a bit is flipped with a probability above 0 and below 1/2, of a denominator up to {UNIT}, not {above}/{below}"
+                "a bit is flipped with a probability above 0 and below 1/2, with a denominator up to {UNIT}, not \
+                    {above}/{below}"
             )));
         }
         let scale = scale_for_pure(second, Sensitivity::new((below - above) as f64)?)?;

@@ -158,7 +158,8 @@ impl FrequencyOracle {
     pub fn chosen(kind: Option<ReportKind>, absent: AbsentOwners, epsilon: Epsilon, values: u64) -> Result<Self> {
         match (kind, absent) {
             (Some(ReportKind::KAry), AbsentOwners::Report) => Err(Error::refused(
-                "where absent owners report the oracle must be unary or hadamard: k-ary reports of absent owners look as if they held every value equally",
+                "where absent owners report, the oracle must be unary or hadamard: k-ary reports of absent owners \
+                    look like every value equally",
             )),
             (Some(kind), _) => Self::new(kind, epsilon, values),
             (None, AbsentOwners::Report) => Self::new(Self::best_with_absent(values), epsilon, values),

@@ -76,7 +76,8 @@ impl Trust {
         }
         if colluding.saturating_add(silent) >= parties {
             return Err(Error::refused(format!(
-                "of {parties} parties {colluding} may collude and {silent} may be silent, so that nobody's noise is left: both together must be fewer than the parties"
+                "of {parties} parties {colluding} may collude and {silent} may be silent, which leaves no noise: both \
+                    together must be fewer than the parties"
             )));
         }
         Ok(Self { parties, colluding, silent, servers })
@@ -168,7 +169,8 @@ impl SharedSum {
         let scale = scale_for_pure(epsilon, ShiftNorms::of(&moves, scope))?;
         if scale.get() > LARGEST_SCALE {
             return Err(Error::refused(format!(
-                "noise of scale {:.0} is too wide for sums of whole numbers: allow a larger epsilon, or fewer cells for an owner",
+                "noise of scale {:.0} is too large for sums of whole numbers: raise epsilon, or allow fewer cells for \
+                    an owner",
                 scale.get()
             )));
         }

@@ -250,7 +250,7 @@ impl ConjunctionPlan {
     pub fn release<S: BitSource + ?Sized>(&self, columns: &Bits, bits: &mut S) -> Result<ConjunctionSummary> {
         if columns.columns() != self.shape.columns {
             return Err(Error::refused(format!(
-                "the data has {} columns, and the release is of {}",
+                "the data has {} columns, and the release has {}",
                 columns.columns(),
                 self.shape.columns
             )));

@@ -104,7 +104,7 @@ impl ConjunctionSummary {
         let literals = self.checked(literals)?;
         if literals.len() >= self.numbers.len() {
             return Err(Error::refused(format!(
-                "projected parities are of up to {} columns, and these are {}",
+                "projected parities have up to {} columns, not {}",
                 self.numbers.len() - 1,
                 literals.len()
             )));
@@ -141,7 +141,7 @@ impl ConjunctionSummary {
         }
         if sorted.len() > self.width {
             return Err(Error::refused(format!(
-                "this release answers conjunctions of up to {} literals, and these are {}",
+                "this release answers conjunctions of up to {} literals, not {}",
                 self.width,
                 sorted.len()
             )));

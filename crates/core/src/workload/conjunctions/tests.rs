@@ -241,10 +241,7 @@ fn what_cannot_be_planned_or_asked_is_refused_in_one_sentence() {
     let summary =
         small.release(&Bits::new(&vec![vec![true; 9]; 3]).unwrap(), &mut InsecureSeededSource::new(1)).unwrap();
     check(summary.answer(&[(0, true), (0, false)]).unwrap_err().to_string(), "true and false at once");
-    check(
-        summary.answer(&[(0, true), (1, true), (2, true)]).unwrap_err().to_string(),
-        "up to 2 literals, and these are 3",
-    );
+    check(summary.answer(&[(0, true), (1, true), (2, true)]).unwrap_err().to_string(), "up to 2 literals, not 3");
     check(summary.answer(&[(3, true)]).unwrap_err().to_string(), "there are 3 columns");
     assert_eq!(summary.answer(&[(0, true), (0, true)]), summary.answer(&[(0, true)]));
     assert!(small.release(&Bits::new(&[vec![true]]).unwrap(), &mut InsecureSeededSource::new(1)).is_err());

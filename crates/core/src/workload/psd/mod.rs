@@ -62,7 +62,7 @@ impl ColumnPairs {
     /// Its ρ is within each limit.
     pub fn within(limits: &RhoLimits, columns: usize) -> Result<Self> {
         if !(2..=MOST_COLUMNS).contains(&columns) {
-            return Err(Error::refused(format!("pairs are of 2 to {MOST_COLUMNS} columns, not of {columns}")));
+            return Err(Error::refused(format!("pairs need 2 to {MOST_COLUMNS} columns, not {columns}")));
         }
         // A cell's variance is (σ₀² + 2σ₁² + σ₂²)/16 at a cost of 1/σ₀² + d/σ₁² + C(d, 2)/σ₂²: σ² ∝ √(cost/weight).
         let (single, pair) = ((columns as f64 / 2.0).sqrt(), (binomial(columns, 2) as f64).sqrt());
@@ -140,7 +140,7 @@ impl ColumnPairs {
     pub fn release<S: BitSource + ?Sized>(&self, columns: &Bits, bits: &mut S) -> Result<MeasuredPairs> {
         if columns.columns() != self.columns {
             return Err(Error::refused(format!(
-                "the data has {} columns, and the release is of {}",
+                "the data has {} columns, and the release has {}",
                 columns.columns(),
                 self.columns
             )));

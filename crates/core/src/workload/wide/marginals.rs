@@ -222,7 +222,7 @@ impl MarginalPlan {
     /// [`MarginalPlan::rho_presence`], [`MarginalPlan::rho`] and [`MarginalPlan::rho_person`]; the noise is exact.
     pub fn release<S: BitSource + ?Sized>(&self, records: &Records, bits: &mut S) -> Result<MeasuredMarginals> {
         if records.sizes() != self.sizes || records.people() as u64 >= MOST_PEOPLE {
-            return Err(Error::refused("the records have not the planned columns, or are more than 2^40"));
+            return Err(Error::refused("the records do not have the planned columns, or are more than 2^40"));
         }
         let mut residuals = BTreeMap::new();
         if let Some(people) = self.people {

@@ -40,7 +40,7 @@ impl Records {
         }
         for (number, (column, &size)) in columns.iter().zip(&sizes).enumerate() {
             if column.len() != columns[0].len() {
-                return Err(Error::refused(format!("column {number} has not as many rows as column 0")));
+                return Err(Error::refused(format!("column {number} does not have as many rows as column 0")));
             }
             if let Some(row) = column.iter().position(|&value| value >= size) {
                 return Err(Error::refused(format!(

@@ -161,7 +161,7 @@ fn what_cannot_be_calibrated_is_refused_in_one_sentence() {
         Additive::sum(0, 1).unwrap().within(Target::pure(Epsilon::new(1.0).unwrap()), age).unwrap_err().to_string();
     assert_eq!(
         unmoved,
-        "attributes {age} moves nothing here, so that it asks for no noise: choose a scope that the answer depends on"
+        "attributes {age} moves nothing here, so no noise is needed: choose a scope that the answer depends on"
     );
     assert!(Additive::sum(3, 2).is_err());
 }

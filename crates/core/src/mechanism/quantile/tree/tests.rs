@@ -83,7 +83,7 @@ fn a_tree_of_owners_of_two_values_costs_what_its_event_says() {
     check(&person, law, &claim(&events, &Scope::Person), tight);
     check(&person, law, &claim(&events, &Scope::Attributes(read.clone())), tight);
     let refused = tiny_tree(places, None).events_of(2, &read).unwrap_err().to_string();
-    assert!(refused.contains("for owners of one value each"), "{refused}");
+    assert!(refused.contains("need owners of one value each"), "{refused}");
 }
 
 #[test]

@@ -95,7 +95,8 @@ impl SyntheticPlan {
         let values: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
         if values > MOST_VALUES {
             return Err(Error::refused(format!(
-                "the columns have {values} values together, and rows are made of columns with at most {MOST_VALUES}: join values, with bins or a map, or leave columns out"
+                "the columns have {values} values together, more than {MOST_VALUES}: join values, with bins or a map, \
+                    or leave columns out"
             )));
         }
         let caps = Caps::new(limits, sizes.len())?;
@@ -120,7 +121,7 @@ impl SyntheticPlan {
         bits: &mut S,
     ) -> Result<SyntheticRows> {
         if records.sizes() != self.sizes {
-            return Err(Error::refused("the records have not the planned columns"));
+            return Err(Error::refused("the records do not have the planned columns"));
         }
         let mut session = Session::new(self, bits.next_u64())?;
         while !session.asked.is_empty() {

@@ -31,27 +31,25 @@ impl SyntheticPlan {
             };
             if !ascending || one.values.len() != one.columns.len() || !one.columns.iter().zip(&one.values).all(fits) {
                 return Err(Error::refused(
-                    "a combination that cannot be needs columns of the table, and one truth for each value",
+                    "an impossible combination needs columns of the table, and true or false for each value",
                 ));
             }
         }
         self.never = never;
         let shares: Vec<Vec<f64>> = (0..self.sizes.len()).map(|column| self.possible(column, Vec::new())).collect();
         if shares.iter().any(|own| own.iter().all(|share| *share == 0.0)) {
-            return Err(Error::refused("the combinations that cannot be leave a column without any value"));
+            return Err(Error::refused("the impossible combinations leave a column without any value"));
         }
         let levels: Vec<ColumnLevels> =
             shares.iter().enumerate().map(|(column, own)| ColumnLevels::new(own, &self.classes(column))).collect();
         let masks = self.masks(&levels);
         let sets: Vec<LevelColumns> = masks.iter().map(|mask| mask.set.clone()).collect();
         let Some(tree) = JunctionTree::new(&levels, &sets, room(&levels)) else {
-            return Err(Error::refused(
-                "the combinations that cannot be tie too many columns together: leave some out",
-            ));
+            return Err(Error::refused("the impossible combinations link too many columns: leave some out"));
         };
         match JunctionModel::independent(&levels, tree, &shares, &masks).mass() {
             mass if mass > 0.0 => Ok(self),
-            _ => Err(Error::refused("the combinations that cannot be contradict each other: no row is left")),
+            _ => Err(Error::refused("the impossible combinations contradict each other: no row is left")),
         }
     }
 
