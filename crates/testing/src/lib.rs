@@ -3,6 +3,8 @@
 //! (`tests/it/support.rs`).
 
 mod folder;
+#[cfg(unix)]
+pub mod killer;
 pub mod laws;
 pub mod other_engines;
 pub mod postgres;

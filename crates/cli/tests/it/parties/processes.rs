@@ -2,6 +2,7 @@
 
 use crate::ledger::kills;
 use crate::support::{Folder, effort, epsilon, printed};
+use scumble_testing::killer::killer;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::net::TcpListener;
@@ -180,7 +181,7 @@ fn killed_processes_open_nothing_or_what_was_promised() {
 /// The same at single calls of a server and of a party: what is opened then is what was promised, and all servers have drawn it.
 #[test]
 fn processes_that_are_killed_at_single_calls_open_nothing_or_what_was_promised() {
-    if kills::killer().is_none() {
+    if killer().is_none() {
         return;
     }
     let run = |victim: &str, at: u64| {
