@@ -315,9 +315,14 @@ fn outside_of_kinds_nobody_compares_with_a_kind() {
             let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
             for line in text.lines().map(|line| line.split("//").next().unwrap_or_default()) {
                 let names_it = |kind: &&str| {
+                    // Compared on either side, or the arm of a match.
                     let written = [
-                        format!("kind == \"{kind}\""),
-                        format!("kind != \"{kind}\""),
+                        format!("== \"{kind}\""),
+                        format!("!= \"{kind}\""),
+                        format!("\"{kind}\" =="),
+                        format!("\"{kind}\" !="),
+                        format!("\"{kind}\" =>"),
+                        format!("\"{kind}\" |"),
                         format!("::{}::KIND", kind.replace('-', "_")),
                     ];
                     written.iter().any(|one| line.contains(one.as_str()))
