@@ -1,4 +1,4 @@
-"""The programs of docs/reference/python.md run, and so does each line of the tables in docs/coming-from."""
+"""The programs of docs/reference/python.md run, and so do the programs and each line of the tables in docs/coming-from."""
 
 import pathlib
 import re
@@ -12,8 +12,9 @@ PAGE = (DOCS / "reference/python.md").read_text(encoding="utf-8")
 PEOPLE = pd.DataFrame({"age": [i % 100 for i in range(3000)], "disease": [["none", "flu", "hiv"][i % 3] for i in range(3000)]})
 
 
-def programs() -> list[str]:
-    return re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+def programs(page: str = PAGE) -> list[str]:
+    """The blocks of Python that are not marked with ``ignore``."""
+    return re.findall(r"```python\n(.*?)```", page, re.DOTALL)
 
 
 def test_every_program_of_the_page_runs(folder: pathlib.Path) -> None:
@@ -24,6 +25,25 @@ def test_every_program_of_the_page_runs(folder: pathlib.Path) -> None:
     for program in found:
         exec(program, names)
     assert len(names["answer"]) == 3  # type: ignore[arg-type]
+
+
+def newcomers() -> list[pathlib.Path]:
+    found = [path for path in sorted((DOCS / "coming-from").glob("*.md")) if programs(path.read_text(encoding="utf-8"))]
+    assert len(found) >= 6, found
+    return found
+
+
+@pytest.mark.parametrize("path", newcomers(), ids=lambda path: path.stem)
+def test_each_program_for_newcomers_runs(path: pathlib.Path, folder: pathlib.Path) -> None:
+    found = programs(path.read_text(encoding="utf-8"))
+    if any("to_polars" in program for program in found):
+        pytest.importorskip("polars")
+    # The first page makes the session of the pages that make none.
+    if not any("sc.Session(" in program for program in found):
+        found = programs((DOCS / "coming-from/index.md").read_text(encoding="utf-8")) + found
+    names: dict[str, object] = {"sc": sc, "people": PEOPLE, "frame": PEOPLE}
+    for program in found:
+        exec(program, names)
 
 
 def lines() -> list[str]:

@@ -404,6 +404,7 @@ pub(crate) fn expected(mechanism: &AnonymizedHistogram) -> ExpectedError {
     ExpectedError {
         column: "how_many".into(),
         standard_error: None,
+        margin: None,
         cells: Vec::new(),
         assumed: None,
         about: format!("{amount}{cost}"),

@@ -268,6 +268,7 @@ fn expected(errors: &[f64]) -> ExpectedError {
     ExpectedError {
         column: "count".to_string(),
         standard_error: Some(largest),
+        margin: None,
         cells: errors.to_vec(),
         assumed: None,
         about,

@@ -148,6 +148,7 @@ fn plan(
     let expected = ExpectedError {
         column: "count".to_string(),
         standard_error: Some(0.0),
+        margin: None,
         cells: Vec::new(),
         assumed: None,
         about: "exact, without noise: not differentially private".to_string(),

@@ -287,6 +287,7 @@ fn plan(stability: Rc<Stability>, stable: StableValue, events: Vec<Event>) -> Re
     let expected = stability.asked.names(counting).into_iter().map(|column| ExpectedError {
         column,
         standard_error: None,
+        margin: None,
         cells: Vec::new(),
         assumed: None,
         about: about.clone(),

@@ -254,6 +254,7 @@ fn plan(attributes: Rc<Attributes>, tree: Tree, granted: Value, events: Vec<Even
     let expected = ExpectedError {
         column: "count".to_string(),
         standard_error: Some(noise.standard_deviation()),
+        margin: Some(noise.quantile(BETA)),
         cells: Vec::new(),
         assumed: None,
         about,

@@ -94,6 +94,7 @@ impl TextCounts {
         let expected = ExpectedError {
             column: COUNT.to_string(),
             standard_error: Some(noise.standard_deviation()),
+            margin: Some(noise.quantile(BETA)),
             cells: Vec::new(),
             assumed: None,
             about: format!("the same for every text; one is published with probability 95% if it has {shown} rows"),

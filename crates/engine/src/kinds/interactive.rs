@@ -154,6 +154,7 @@ impl InteractiveRequest {
         let expected = ExpectedError {
             column: "answer".to_string(),
             standard_error: None,
+            margin: None,
             cells: Vec::new(),
             assumed: None,
             about: format!(

@@ -263,6 +263,7 @@ fn plan(
     let expected = ExpectedError {
         column: "rule".to_string(),
         standard_error: None,
+        margin: None,
         cells: Vec::new(),
         assumed: None,
         about: promise.about,

@@ -78,6 +78,7 @@ fn plan(attributes: Rc<Attributes>, stable: StableValue, events: Vec<Event>) -> 
     let expected = ExpectedError {
         column: attributes.names()[0].clone(),
         standard_error: None,
+        margin: None,
         cells: Vec::new(),
         assumed: None,
         about: format!(

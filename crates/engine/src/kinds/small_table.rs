@@ -167,6 +167,7 @@ impl SmallTableRequest {
         let expected = ExpectedError {
             column: "estimate".to_string(),
             standard_error: None,
+            margin: None,
             cells: Vec::new(),
             assumed: None,
             about: format!(

@@ -135,6 +135,7 @@ impl Quantiles {
         let expected = self.fractions.iter().map(|fraction| ExpectedError {
             column: format!("value at {fraction}"),
             standard_error: None,
+            margin: None,
             cells: Vec::new(),
             assumed: None,
             about: about.clone(),

@@ -221,6 +221,7 @@ impl TriangleRequest {
                 TriangleMechanism::Propose(propose) => Some(propose.standard_error()),
                 _ => None,
             },
+            margin: None,
             cells: Vec::new(),
             assumed: None,
             about: self.about(&mechanism)?,

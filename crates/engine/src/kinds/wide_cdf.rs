@@ -97,8 +97,14 @@ fn plan(values: Rc<KeyedValues>, way: WideCdfMechanism, events: Vec<Event>) -> R
         format_args!("1/{}", points + 1),
         2.0 * ranks
     );
-    let expected =
-        ExpectedError { column: COUNT.to_string(), standard_error: None, cells: Vec::new(), assumed: None, about };
+    let expected = ExpectedError {
+        column: COUNT.to_string(),
+        standard_error: None,
+        margin: None,
+        cells: Vec::new(),
+        assumed: None,
+        about,
+    };
     let mut rule = values.rule();
     rule["points"] = json!(points);
     rule["noise"] = json!(crate::release::price::noise::described(&way.noise));

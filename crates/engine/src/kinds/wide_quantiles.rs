@@ -171,6 +171,7 @@ fn plan(analysis: Rc<WideQuantilesAnalysis>, way: WideQuantilesMechanism, events
     let expected = fractions.iter().zip(&errors).map(|(fraction, ranks)| ExpectedError {
         column: format!("value at {fraction}"),
         standard_error: None,
+        margin: None,
         cells: Vec::new(),
         assumed: None,
         about: format!("off by at most {ranks:.1} rows in rank with 95% confidence; in value that depends on the data"),

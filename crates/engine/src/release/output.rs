@@ -117,6 +117,11 @@ impl Uncertainty {
     pub fn published_error(&self) -> f64 {
         six_digits(self.standard_error)
     }
+
+    /// The 95% margin: half the width of the interval; none where an end is infinite.
+    pub fn margin(&self) -> Option<f64> {
+        Some((self.high - self.low) / 2.0).filter(|margin| margin.is_finite())
+    }
 }
 
 impl Cell {

@@ -177,6 +177,9 @@ pub struct ExpectedError {
     pub column: String,
     /// The standard error of each cell, or of the worst one where they differ; none where it depends on the data.
     pub standard_error: Option<f64>,
+    /// The 95% margin of each cell: half the width of its interval in the answer; none where there is no such interval.
+    #[serde(skip)]
+    pub margin: Option<f64>,
     /// The standard errors of all cells, where they differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<f64>,
@@ -193,6 +196,9 @@ pub struct AssumedError {
     pub rows: u64,
     /// The standard error if the values lie evenly between their bounds.
     pub standard_error: f64,
+    /// The 95% margin of the same cell.
+    #[serde(skip)]
+    pub margin: Option<f64>,
     /// The smallest that was found for values that lie otherwise (all at one bound, in the middle, half at each bound).
     pub least: f64,
     /// The largest.

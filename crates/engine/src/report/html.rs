@@ -179,7 +179,7 @@ fn table(answers: &Answers, rows: usize) -> Markup {
                         @for column in &answers.columns {
                             th { (column.name) }
                             @if column.uncertainty.is_some() {
-                                th.beside { "± std. error" }
+                                th.beside { "std. error" }
                                 th { "95% interval" }
                             }
                         }

@@ -92,10 +92,11 @@ class Plan:
     def _words(self) -> list[str]:
         words = [f"costs a person epsilon {_html.up(self.costs['person'])} at delta {self.delta:g}"]
         errors = [
-            f"{column} ± {_html.number(error) if error is not None else 'what the data decides'}"
+            f"{column} {_html.number(error) if error is not None else '(depends on the data)'}"
             for column, error in self.errors.items()
         ]
-        words += [", ".join(errors[:4]) + (f", {len(errors) - 4} more" if len(errors) > 4 else "")] if errors else []
+        more = f", {len(errors) - 4} more" if len(errors) > 4 else ""
+        words += [f"standard error: {', '.join(errors[:4])}{more}"] if errors else []
         if self.published:
             words.append("published already, at no further cost")
         elif not self.fits:

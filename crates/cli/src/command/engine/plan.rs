@@ -208,13 +208,14 @@ fn release_text(
     }
     text.push_str(&table(&["scope", &format!("epsilon at delta {}", shown_delta(delta))], rows));
     text.push_str(&granted(&planned.plan.rule["granted"]));
-    let errors = planned.plan.expected.clone().into_iter().map(|expected| {
-        let assumed = expected.assumed.map(|assumed| format!("about {}", digits(assumed.standard_error)));
-        let known = expected.standard_error.map(digits);
-        let error = known.or(assumed).unwrap_or_else(|| "?".to_string());
-        vec![expected.column, error, expected.about]
+    let errors = planned.plan.expected.iter().map(|expected| {
+        let (error, margin) = line::numbers(expected);
+        let error = error.unwrap_or_else(|| "?".to_string());
+        let margin = margin.map_or_else(String::new, |margin| format!(" ({})", digits(margin)));
+        vec![expected.column.clone(), format!("{error}{margin}"), expected.about.clone()]
     });
-    text.push_str(&table(&["column", "standard error", ""], errors.collect()));
+    let header = line::heading(&planned.plan.expected);
+    text.push_str(&table(&["column", header, ""], errors.collect()));
     for note in without_epsilon(planned, scopes, delta)?.iter().chain(&planned.plan.notes) {
         text.push_str(&format!("{note}\n"));
     }

@@ -1,6 +1,6 @@
 //! What `scumble plan` says in its lines.
 
-use crate::fixtures::people::{OWN_NAMES, PEOPLE, counts, folder, total};
+use crate::fixtures::people::{OWN_NAMES, PEOPLE, counts, folder, release, total};
 use crate::support::Folder;
 
 /// A plan was pages of tables, and said that nothing fits with status 0.
@@ -15,7 +15,11 @@ fn a_plan_is_one_line_for_each_release() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 3, "{text}");
     // The budget of sex is the tighter one: 0.5 of 0.6.
-    assert!(lines[0].starts_with("counts: costs a person epsilon 0.5, sex 0.5; n ± "), "{text}");
+    assert!(
+        lines[0].starts_with("counts: costs a person epsilon 0.5, sex 0.5; standard error (95% margin): n 5.64"),
+        "{text}"
+    );
+    assert!(lines[0].ends_with(" (12)"), "{text}");
     assert!(
         lines[1].starts_with("towns: costs a person epsilon 1 at delta ") && lines[1].contains("a key needs about "),
         "{text}"
@@ -37,6 +41,22 @@ fn a_plan_is_one_line_for_each_release() {
         let printed = String::from_utf8(output.stdout).unwrap();
         assert!(printed.contains("counts") && printed.contains("towns"), "the plan is there all the same: {printed}");
     }
+}
+
+/// The number after ± was the standard error, and read as a margin. The margin of a plan is half the width of the
+/// interval in the answer.
+#[test]
+fn a_plan_has_the_margin_of_the_answer() {
+    let public = folder(&counts());
+    let line = public.stdout(&["plan"]);
+    assert!(line.contains("; standard error (95% margin): n 5.64") && line.contains(" (12)"), "{line}");
+    let sql = "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex";
+    let answer = public.json(&["query", sql, "--cost", "epsilon=0.5", "--json"]);
+    let end = |place: usize| answer["rows"][0]["n_interval"][place].as_f64().unwrap();
+    assert_eq!(end(1) - end(0), 24.0, "{answer}");
+    // No interval holds a median, so a plan has its error in ranks alone.
+    let line = folder(&release("median", "SELECT MEDIAN(age) AS m FROM people")).stdout(&["plan"]);
+    assert!(line.contains("; m (off by at most ") && !line.contains("standard error"), "{line}");
 }
 
 /// What is published already does not count against a plan.

@@ -8,6 +8,7 @@ mod guide;
 mod help;
 mod how_to;
 mod names;
+mod page_examples;
 mod readme;
 mod releases;
 mod show;

@@ -105,6 +105,7 @@ impl FewCells {
         ExpectedError {
             column: "how_many".into(),
             standard_error: None,
+            margin: None,
             cells: Vec::new(),
             assumed: None,
             about: format!(

@@ -166,6 +166,7 @@ impl BoundsSearch {
         let line = |column: &str, noise: &Noise, about: String| ExpectedError {
             column: column.to_string(),
             standard_error: Some(noise.standard_deviation()),
+            margin: None,
             cells: Vec::new(),
             assumed: None,
             about,

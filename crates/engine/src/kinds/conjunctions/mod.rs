@@ -330,6 +330,7 @@ fn expected(plan: &conjunctions::ConjunctionPlan, why: &str) -> Result<Vec<Expec
         expected.push(ExpectedError {
             column: number_name(plan.measure()).to_string(),
             standard_error: Some(standard_error),
+            margin: None,
             cells: Vec::new(),
             assumed: None,
             about: format!("conjunctions of {literals} looked up; {bias}"),

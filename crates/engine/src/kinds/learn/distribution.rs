@@ -123,6 +123,7 @@ fn plan(domain: Rc<DistributionDomain>, counting: DistributionMechanism, events:
         expected: vec![ExpectedError {
             column: PUBLISHED[0].to_string(),
             standard_error: None,
+            margin: None,
             cells: Vec::new(),
             assumed: None,
             about,

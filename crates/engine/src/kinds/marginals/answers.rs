@@ -176,6 +176,7 @@ pub(crate) fn expected(
         expected.push(ExpectedError {
             column: column.to_string(),
             standard_error,
+            margin: None,
             cells: Vec::new(),
             assumed: None,
             about,

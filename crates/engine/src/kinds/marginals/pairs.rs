@@ -40,6 +40,7 @@ pub(crate) fn expected(pairs: &ColumnPairs, published: MarginalsForm, choice: &M
     let tell = |column: &str, standard_error: Option<f64>, about: String| ExpectedError {
         column: column.to_string(),
         standard_error,
+        margin: None,
         cells: Vec::new(),
         assumed: None,
         about,

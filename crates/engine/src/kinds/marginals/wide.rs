@@ -334,6 +334,7 @@ fn expected(asked: &WideMarginals, work: &WideMethod, method: &str) -> Vec<Expec
     let tell = |column: &str, standard_error: Option<f64>, about: String| ExpectedError {
         column: column.to_string(),
         standard_error,
+        margin: None,
         cells: Vec::new(),
         assumed: None,
         about,

@@ -12,6 +12,7 @@ use super::{QueryMechanism, rank_error};
 use crate::error::{Error, Result};
 use crate::project::Request;
 use crate::release::field::Field;
+use crate::release::output::Uncertainty;
 use crate::release::plan::{AssumedError, ExpectedError};
 use crate::sql::analyse::query::{Computation, Measure, Summand};
 use crate::sql::{PrivateQuery, above};
@@ -111,9 +112,11 @@ pub(crate) fn expected_of(
     let mut all = Vec::new();
     for (output, unsure) in outputs.into_iter().zip(unsure) {
         let Some(unsure) = unsure else { continue };
+        let margin = unsure.rows.first().and_then(Uncertainty::margin);
         let lying: Vec<f64> = unsure.rows.into_iter().map(|one| one.standard_error).collect();
         let standard_error = Some(lying[0]).filter(|error| unsure.is_everywhere_the_same && error.is_finite());
-        let assumed = if standard_error.is_none() { assumed(rows, &lying) } else { None };
+        let assumed = if standard_error.is_none() { assumed(rows, &lying, margin) } else { None };
+        let margin = margin.filter(|_| standard_error.is_some());
         let direct = output.direct.map(|aggregate| &cut.query.aggregates[aggregate]);
         let about = match (direct, standard_error, &assumed) {
             _ if output.windowed => "a window function over released numbers: no error is given".to_string(),
@@ -125,18 +128,19 @@ pub(crate) fn expected_of(
             (_, None, Some(assumed)) => assumed.words(),
             (_, None, None) => "depends on the released numbers; stands beside each of them".to_string(),
         };
-        all.push(ExpectedError { column: output.name, standard_error, cells: Vec::new(), assumed, about });
+        all.push(ExpectedError { column: output.name, standard_error, margin, cells: Vec::new(), assumed, about });
     }
     Ok(all)
 }
 
-fn assumed(rows: u64, lying: &[f64]) -> Option<AssumedError> {
+fn assumed(rows: u64, lying: &[f64], margin: Option<f64>) -> Option<AssumedError> {
     let least = lying.iter().copied().fold(f64::INFINITY, f64::min);
     let most = lying.iter().copied().fold(0.0, f64::max);
     // What is certain for such a cell is not for another: no error of 0 is planned.
     lying.iter().all(|error| error.is_finite() && *error > 0.0).then_some(AssumedError {
         rows,
         standard_error: lying[0],
+        margin,
         least,
         most,
     })

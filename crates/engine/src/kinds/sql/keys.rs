@@ -77,6 +77,7 @@ pub(crate) fn expected(cut: &PrivateQuery, private: &QueryMechanism) -> Result<O
     Ok(Some(ExpectedError {
         column: names.join(", "),
         standard_error: None,
+        margin: None,
         cells: Vec::new(),
         assumed: None,
         about: format!(

@@ -253,6 +253,7 @@ impl Scores {
         let number = ExpectedError {
             column: way.column().to_string(),
             standard_error: Some(way.noise.standard_deviation()),
+            margin: Some(way.half_width()),
             cells: Vec::new(),
             assumed: None,
             about: "the same for every value, whatever the data".to_string(),
@@ -260,6 +261,7 @@ impl Scores {
         let found = ExpectedError {
             column: self.names.join(", "),
             standard_error: None,
+            margin: None,
             cells: Vec::new(),
             assumed: None,
             about: way.promise(),

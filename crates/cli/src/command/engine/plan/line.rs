@@ -74,21 +74,43 @@ fn costs(planned: &PlannedRelease, project: &Project, delta: &Exact) -> Result<S
     Ok(text)
 }
 
+/// The error of each column, after what the numbers are.
 fn errors(expected: &[ExpectedError]) -> String {
-    let one = |expected: &ExpectedError| {
-        let known = expected.standard_error.map(|error| format!("{} ± {}", expected.column, digits(error)));
-        let assumed = expected.assumed.as_ref();
-        let assumed = assumed.map(|assumed| format!("{} ± about {}", expected.column, digits(assumed.standard_error)));
-        known.or(assumed).unwrap_or_else(|| match expected.about.is_empty() {
-            true => format!("{} ± what the data decides", expected.column),
-            false => format!("{} ({})", expected.column, expected.about),
-        })
+    let shown = &expected[..expected.len().min(COLUMNS)];
+    let numbers: Vec<(Option<String>, Option<f64>)> = shown.iter().map(numbers).collect();
+    let one = |(expected, (error, margin)): (&ExpectedError, &(Option<String>, Option<f64>))| match (error, margin) {
+        (Some(error), Some(margin)) => format!("{} {error} ({})", expected.column, digits(*margin)),
+        (Some(error), None) => format!("{} {error}", expected.column),
+        (None, _) if expected.about.is_empty() => format!("{} depends on the data", expected.column),
+        (None, _) => format!("{} ({})", expected.column, expected.about),
     };
-    let more = match expected.len().saturating_sub(COLUMNS) {
+    let heading = match numbers.iter().any(|(error, _)| error.is_some()) {
+        true => format!("{}: ", heading(shown)),
+        false => String::new(),
+    };
+    let more = match expected.len() - shown.len() {
         0 => None,
         more => Some(format!("{more} more")),
     };
-    expected.iter().take(COLUMNS).map(one).chain(more).collect::<Vec<_>>().join(", ")
+    let columns = shown.iter().zip(&numbers).map(one).chain(more).collect::<Vec<_>>();
+    format!("{heading}{}", columns.join(", "))
+}
+
+/// What the numbers of these columns are.
+pub(super) fn heading(expected: &[ExpectedError]) -> &'static str {
+    match expected.iter().any(|expected| numbers(expected).1.is_some()) {
+        true => "standard error (95% margin)",
+        false => "standard error",
+    }
+}
+
+/// The standard error of a column, where one is known or assumed, and its 95% margin.
+pub(super) fn numbers(expected: &ExpectedError) -> (Option<String>, Option<f64>) {
+    match (expected.standard_error, &expected.assumed) {
+        (Some(error), _) => (Some(digits(error)), expected.margin),
+        (None, Some(assumed)) => (Some(format!("about {}", digits(assumed.standard_error))), assumed.margin),
+        (None, None) => (None, None),
+    }
 }
 
 /// How many owners a key needs: of several groupings or queries the one that needs most, of a tree of joins its largest threshold.

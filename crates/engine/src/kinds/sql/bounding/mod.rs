@@ -297,6 +297,7 @@ impl BoundingReport {
         let line = |column: String, error: f64, about: &str| ExpectedError {
             column,
             standard_error: Some(error),
+            margin: None,
             cells: Vec::new(),
             assumed: None,
             about: about.to_string(),
