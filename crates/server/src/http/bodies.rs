@@ -3,6 +3,8 @@
 use crate::access::Role;
 use crate::refusal::Refusal;
 use crate::service::{QueryRequest, TableShown};
+use scumble::quantity::Exact;
+use scumble_engine::project::{Cost, CostScope};
 use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
@@ -89,13 +91,13 @@ impl QuestionBody {
             Value::Bool(fresh) => fresh,
             _ => return Err(Refusal::input("'fresh' must be true or false")),
         };
-        let cost = CostBody::deserialize(self.cost).ok().and_then(CostBody::written).ok_or_else(|| {
-            Refusal::input(
-                "'cost' must be like {\"epsilon\": 0.1}, {\"rho\": 0.05} or {\"epsilon\": 1, \"delta\": 1e-9}",
-            )
-        })?;
+        let cost = CostBody::deserialize(self.cost).map_err(|_| unlike_a_cost())?.cost()?;
         Ok(QueryRequest { sql, cost, fresh, key })
     }
+}
+
+fn unlike_a_cost() -> Refusal {
+    Refusal::input("'cost' must be like {\"epsilon\": 0.1}, {\"rho\": 0.05} or {\"epsilon\": 1, \"delta\": 1e-9}")
 }
 
 /// A cost.
@@ -126,36 +128,26 @@ fn said<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Optio
 }
 
 impl Decimal {
-    fn written(self) -> Option<String> {
-        match self {
-            Self::Number(number) => Some(number.to_string()),
-            Self::Text(text) => {
-                let is_number =
-                    !text.is_empty() && text.chars().all(|letter| letter.is_ascii_digit() || "+-.eE".contains(letter));
-                is_number.then_some(text)
-            }
-        }
+    /// The number to its last digit: 0.1 is a tenth, not the binary fraction next to it.
+    fn exact(self) -> Result<Exact, Refusal> {
+        let digits = match self {
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => text,
+        };
+        let is_number = digits.chars().all(|letter| letter.is_ascii_digit() || "+-.eE".contains(letter));
+        digits.parse().ok().filter(|_| is_number).ok_or_else(unlike_a_cost)
     }
 }
 
 impl CostBody {
-    /// As the engine reads it, and as it stands in the ledger; none where a number is none, or there is none.
-    fn written(self) -> Option<String> {
-        let mut parts = Vec::new();
-        for (name, number) in [("epsilon", self.epsilon), ("rho", self.rho), ("delta", self.delta)] {
-            if let Some(number) = number {
-                parts.push(format!("{name}={}", number.written()?));
-            }
+    fn cost(self) -> Result<Cost, Refusal> {
+        let exact = |number: Option<Decimal>| number.map(Decimal::exact).transpose();
+        let (epsilon, rho, delta) = (exact(self.epsilon)?, exact(self.rho)?, exact(self.delta)?);
+        if epsilon.is_none() && rho.is_none() && delta.is_none() {
+            return Err(unlike_a_cost());
         }
-        if parts.is_empty() {
-            return None;
-        }
-        if let Some(scope) = self.scope {
-            // A word, so that it cannot bring further parts of a cost.
-            let is_word = scope.chars().all(|letter| letter.is_ascii_lowercase());
-            parts.push(Some(format!("scope={scope}")).filter(|_| is_word)?);
-        }
-        Some(parts.join(","))
+        let scope = self.scope.map(|scope| scope.parse::<CostScope>()).transpose()?;
+        Ok(Cost::of_parts(epsilon, rho, delta, scope)?)
     }
 }
 
@@ -235,7 +227,8 @@ mod tests {
     fn a_question_is_read_or_refused_at_its_field() {
         let read = |body: Value| {
             let body: QuestionBody = serde_json::from_value(body).unwrap();
-            body.question(None).map(|question| (question.cost, question.fresh)).map_err(|refusal| refusal.to_string())
+            let shown = |question: QueryRequest| (question.cost.to_string(), question.fresh);
+            body.question(None).map(shown).map_err(|refusal| refusal.to_string())
         };
         let of_cost = |cost: Value| read(json!({ "sql": "SELECT 1", "cost": cost }));
         let fine = |cost: &str| Ok((cost.to_string(), false));
@@ -259,10 +252,13 @@ mod tests {
             json!({ "epsilon": [1] }),
             json!({ "scope": "person" }),
             json!({ "epsilon": 1, "scope": null }),
-            json!({ "epsilon": 1, "scope": "person,delta=0.5" }),
         ] {
             assert!(of_cost(wrong.clone()).unwrap_err().starts_with("'cost' must be like"), "{wrong}");
         }
+        let scope = of_cost(json!({ "epsilon": 1, "scope": "person,delta=0.5" }));
+        assert_eq!(scope.unwrap_err(), "the scope of a cost is 'person', 'presence' or 'attribute'");
+        let two = of_cost(json!({ "epsilon": 1, "rho": 1 }));
+        assert_eq!(two.unwrap_err(), "a cost has exactly one of epsilon, rho and accuracy");
         let cost = json!({ "epsilon": 1 });
         assert_eq!(read(json!({ "cost": cost })).unwrap_err(), "'sql' must be a text: the query");
         assert_eq!(read(json!({ "sql": 1, "cost": cost })).unwrap_err(), "'sql' must be a text: the query");

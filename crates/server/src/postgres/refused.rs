@@ -106,7 +106,6 @@ fn of_sentence(sentence: &str) -> &'static str {
         ("there is no table ", code::NO_TABLE),
         ("there is no declared column ", code::NO_COLUMN),
         ("there is no function ", code::NO_FUNCTION),
-        ("--cost ", code::VALUE),
         ("cost", code::VALUE),
     ];
     begins.iter().find(|(begin, _)| sentence.starts_with(begin)).map_or(code::UNSUPPORTED, |(_, code)| *code)

@@ -5,7 +5,7 @@ use crate::access::{Person, Role};
 use crate::refusal::{Refusal, RefusalKind};
 use scumble::noise::{BitSource, SecureSource};
 use scumble_engine::ledger::{Charge, ChargeState, Ledger, LedgerState, RemarkContent, RemarkOutcome};
-use scumble_engine::project::Request;
+use scumble_engine::project::{Cost, Request};
 use scumble_engine::release::{Answers, PlannedRelease, Runner, stored};
 use scumble_engine::summary::planned::{ReleaseForecast, delta_of, forecast, scopes, usual_delta};
 use scumble_engine::summary::{PerScope, ScopeLeft, SummaryRequest as LedgerQuestion, summary};
@@ -28,8 +28,8 @@ const WAIT: Duration = Duration::from_millis(50);
 pub struct QueryRequest {
     /// The query.
     pub sql: String,
-    /// What it may cost: `epsilon=0.1`, `rho=0.05`, or `epsilon=1,delta=1e-9`.
-    pub cost: String,
+    /// What it may cost.
+    pub cost: Cost,
     /// Pay for new numbers although there is an answer.
     pub fresh: bool,
     /// The request's own key: what comes again with it gets the same answer, and is not charged again.
@@ -464,7 +464,7 @@ impl Service {
         came: RemarkOutcome,
     ) -> Result<(), Refusal> {
         let what: String = question.sql.chars().take(REMARKED).collect();
-        let cost: String = question.cost.chars().take(200).collect();
+        let cost: String = question.cost.to_string().chars().take(200).collect();
         let remarked = RemarkContent { by: person.name.clone(), what, cost, key, came };
         Ledger::open_or_create(&self.ledger)?.remark(&remarked)?;
         Ok(())
@@ -507,6 +507,6 @@ fn stored_mark(answer: &PaidAnswer) -> String {
 
 /// A question as a release of this name. What is wrong with it is known without data.
 fn planned(runner: &Runner<'_>, name: &str, question: &QueryRequest) -> Result<PlannedRelease, Refusal> {
-    let request = Request::sql(name, &question.sql, &question.cost.parse()?)?;
+    let request = Request::sql(name, &question.sql, &question.cost)?;
     Ok(runner.plan(&request)?)
 }

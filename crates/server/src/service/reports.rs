@@ -193,7 +193,7 @@ mod tests {
         let ann = person("ann", Role::Analyst);
         let asked = super::super::QueryRequest {
             sql: "SELECT COUNT(*) AS n FROM people".to_string(),
-            cost: "epsilon=0.1".to_string(),
+            cost: "epsilon=0.1".parse().unwrap(),
             fresh: false,
             key: None,
         };
