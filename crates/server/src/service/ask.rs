@@ -260,7 +260,7 @@ impl Service {
         let planned = match planned {
             Ok(planned) => planned,
             Err(refusal) => {
-                if refusal.kind == RefusalKind::Input {
+                if refusal.kind() == RefusalKind::Input {
                     self.remark_refused(person, question, &refusal)?;
                 }
                 self.metrics.refused();
@@ -447,7 +447,7 @@ impl Service {
     }
 
     fn remark_refused(&self, person: &Person, question: &QueryRequest, refusal: &Refusal) -> Result<(), Refusal> {
-        let mark = digest(format!("{}\n{}\n{}", question.cost, question.sql, refusal.sentence).as_bytes());
+        let mark = digest(format!("{}\n{}\n{}", question.cost, question.sql, refusal.sentence()).as_bytes());
         if self.is_known_remark(person, &mark) {
             return Ok(());
         }

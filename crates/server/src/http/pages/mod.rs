@@ -75,14 +75,13 @@ fn page(person: &Person, path: &str, title: &str, content: &Markup) -> Response 
 
 /// A refusal as a page: somebody without a session is sent to the login page.
 pub(super) fn refused(refusal: &Refusal) -> Response {
-    if refusal.kind == RefusalKind::Token {
+    if refusal.kind() == RefusalKind::Token {
         let mut response = typed(HTML, "");
         *response.status_mut() = StatusCode::SEE_OTHER;
         response.headers_mut().insert(LOCATION, HeaderValue::from_static("/enter"));
         return response;
     }
-    let shown = problem::shown(refusal);
-    let title = shown["title"].as_str().unwrap_or_default();
+    let (_, title) = refusal.kind().words();
     let body = html! {
         body {
             main #main {
@@ -93,7 +92,7 @@ pub(super) fn refused(refusal: &Refusal) -> Response {
         }
     };
     let mut response = whole(title, &body);
-    *response.status_mut() = StatusCode::from_u16(refusal.kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() = StatusCode::from_u16(refusal.kind().status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response
 }
 
