@@ -141,5 +141,5 @@ fn published(one: &PublishedRelease) -> ReportedRelease<'_> {
 
 fn unshown(one: &UnshownCharge) -> UnshownDocument<'_> {
     let Charge { release, kind, sequence, time, .. } = &one.charge;
-    UnshownDocument { name: release, kind, sequence: *sequence, time, why: &one.why }
+    UnshownDocument { name: release, kind, sequence: *sequence, time, why: one.why.sentence() }
 }

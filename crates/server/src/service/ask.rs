@@ -6,7 +6,7 @@ use crate::refusal::{Refusal, RefusalKind};
 use scumble::noise::{BitSource, SecureSource};
 use scumble_engine::ledger::{Charge, ChargeState, Ledger, LedgerState, RemarkContent, RemarkOutcome};
 use scumble_engine::project::{Cost, Request};
-use scumble_engine::release::{Answers, PlannedRelease, Runner, stored};
+use scumble_engine::release::{Answers, PlannedRelease, Runner, StoredAnswers, stored};
 use scumble_engine::summary::planned::{ReleaseForecast, delta_of, forecast, scopes, usual_delta};
 use scumble_engine::summary::{PerScope, ScopeLeft, SummaryRequest as LedgerQuestion, summary};
 use scumble_engine::{Error, ErrorKind, digest};
@@ -354,7 +354,7 @@ impl Service {
         if charge.state.output().is_none() {
             return Err(unpublished(charge));
         }
-        let (answers, shown) = stored(&self.out, charge).map_err(|why| {
+        let StoredAnswers { answers, document, .. } = stored(&self.out, charge).map_err(|why| {
             Refusal::new(
                 RefusalKind::Lost,
                 format!(
@@ -366,7 +366,7 @@ impl Service {
         let head = ledger.head()?;
         Ok(PaidAnswer {
             answers: Arc::new(answers),
-            shown: Arc::new(shown),
+            shown: Arc::new(document),
             release: charge.release.clone(),
             sequence: charge.sequence,
             time: charge.time.clone(),
