@@ -1,7 +1,7 @@
 //! The section on attackers who do not know everything.
 
-use super::Report;
 use super::format::table;
+use super::{AttackerLine, Report};
 use crate::attackers::{Finding, answer};
 use crate::budget::{Odometer, rounded_up, shown_delta};
 use crate::error::Result;
@@ -74,6 +74,12 @@ impl AttackerFinding {
             without_assumptions: AssumptionFreeLoss { scope: "person", epsilon: self.unassuming, delta: self.delta },
             other_releases: self.others,
         }
+    }
+
+    /// The same in one line.
+    pub(super) fn line(&self) -> AttackerLine {
+        let (release, without_assumptions) = (self.release.clone(), self.unassuming);
+        AttackerLine { release, without_assumptions, epsilon: self.epsilon() }
     }
 
     /// ε against this attacker.

@@ -19,14 +19,14 @@ const EMBEDDED_ROWS: usize = 1000;
 pub(super) struct ReportDocument<'a> {
     engine: &'static str,
     written: &'a str,
-    verdict: Vec<String>,
+    pub(super) verdict: Vec<String>,
     project: String,
     project_digest: &'a str,
     ledger_head: String,
     ledger_entries: u64,
     /// Those that are not listed one by one.
     earlier_releases: u64,
-    summary: LedgerSummary,
+    pub(super) summary: LedgerSummary,
     curves: Vec<Curve>,
     readings: Readings,
     releases: Vec<ReportedRelease<'a>>,

@@ -118,13 +118,13 @@ fn what_leaves() -> BTreeMap<String, String> {
     let head = ledger.head().unwrap();
     let (charges, standing, time) = (&charges, &standing, "2026-11-18T00:00:00Z".to_string());
     let (published, unshown) = (&published, &unshown);
-    let [_, json] = Report { project: &project, charges, standing, published, unshown, time, head }.texts().unwrap();
+    let report = Report { project: &project, charges, standing, published, unshown, time, head }.texts().unwrap();
     let mut leaves = BTreeMap::from([
         // What went in: crates/cli/tests/it/ledger/kills.rs kills its release.
         ("project.toml".to_string(), project_file()),
         ("plan.json".to_string(), format!("{:#}\n", serde_json::Value::Array(plans))),
         ("ledger.json".to_string(), format!("{:#}\n", ledger.export().unwrap())),
-        ("report.json".to_string(), json),
+        ("report.json".to_string(), report.json),
     ]);
     let mut answers: Vec<PathBuf> =
         std::fs::read_dir(folder.file("out")).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -192,12 +192,11 @@ pub(super) async fn report(app: Arc<App>, call: Call) -> Reply {
         Some("json") => false,
         Some(_) => return Err(Refusal::input("the format of the report is json or html")),
     };
-    let texts = app.service.report(call.person()?).await?;
-    let [page, json] = &*texts;
+    let report = app.service.report(call.person()?).await?;
     if !is_page {
-        return Ok(typed("application/json", json.clone()));
+        return Ok(typed("application/json", report.json.clone()));
     }
-    let mut response = typed("text/html; charset=utf-8", page.clone());
+    let mut response = typed("text/html; charset=utf-8", report.page.clone());
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(REPORT_POLICY));
     response.headers_mut().insert(X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN"));
     Ok(response)
