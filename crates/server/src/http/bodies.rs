@@ -13,7 +13,7 @@ use serde_json::{Number, Value};
 #[derive(Serialize)]
 pub(super) struct PersonBody<'a> {
     pub name: &'a str,
-    pub role: String,
+    pub role: Role,
 }
 
 /// Somebody to whom access was given, with the token that is shown once.
@@ -28,7 +28,7 @@ pub(super) struct TokenBody<'a> {
 #[derive(Serialize)]
 pub(super) struct AccessBody<'a> {
     pub name: &'a str,
-    pub role: String,
+    pub role: Role,
     pub added: &'a str,
     pub revoked: Option<&'a str>,
 }
