@@ -15,7 +15,9 @@ mod event;
 mod place;
 mod question;
 
-pub use attacker::{AttackerQuestion, attacker_from_json, verdict_to_json};
+pub use attacker::{
+    AttackerQuestion, DegradationDocument, GuaranteeDocument, VerdictDocument, attacker_from_json, verdict_to_json,
+};
 pub use event::{event_at, event_from_json, event_to_json, events_at};
 pub use place::{LocatedValue, WireError, WireErrorKind, WireResult, parse};
 pub use question::{

@@ -2,7 +2,7 @@
 
 use super::format::table;
 use super::{AttackerLine, Report};
-use crate::attackers::{Finding, answer};
+use crate::attackers::{Finding, FindingDocument, answer};
 use crate::budget::{Odometer, rounded_up, shown_delta};
 use crate::error::Result;
 use crate::project::Attacker;
@@ -10,7 +10,6 @@ use maud::{Markup, html};
 use scumble::scope::Scope;
 use scumble_adversary::attacker::{Guarantee, Verdict, brittleness};
 use serde::Serialize;
-use serde_json::Value;
 
 /// What the project's attacker learns from one release, beside what the release gives away without assumptions.
 pub(super) struct AttackerFinding {
@@ -28,7 +27,7 @@ pub(super) struct AttackerFinding {
 pub(super) struct AttackerDocument<'a> {
     /// What `scumble lab attacker` prints.
     #[serde(flatten)]
-    answer: Value,
+    answer: FindingDocument,
     release: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     epsilon: Option<f64>,
@@ -68,7 +67,7 @@ impl Report<'_> {
 impl AttackerFinding {
     pub(super) fn document(&self) -> AttackerDocument<'_> {
         AttackerDocument {
-            answer: self.answer.json(),
+            answer: self.answer.document(),
             release: &self.release,
             epsilon: self.epsilon(),
             without_assumptions: AssumptionFreeLoss { scope: "person", epsilon: self.unassuming, delta: self.delta },
