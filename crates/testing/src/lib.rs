@@ -3,6 +3,7 @@
 //! (`tests/it/support.rs`).
 
 mod folder;
+pub mod golden;
 pub mod laws;
 pub mod other_engines;
 pub mod postgres;
