@@ -25,6 +25,7 @@ const USUAL_DELTA: f64 = 1e-9;
 /// A release as the analysis of partial knowledge sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "StatisticDocument", into = "StatisticDocument")]
+#[non_exhaustive]
 pub enum ReleasedStatistic {
     /// Numbers of rows of one table, with this noise on each.
     Rows {

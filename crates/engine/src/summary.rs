@@ -184,6 +184,7 @@ impl ChargeOutcome {
 
 /// What was spent about several owners at once.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct GroupCosts {
     /// How many.
     pub size: NonZeroU32,

@@ -66,6 +66,7 @@ pub fn short(scope: &Scope) -> String {
 
 /// All about a planned release that can be known before it is paid for.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ReleaseForecast {
     /// The release.
     pub name: String,

@@ -77,6 +77,7 @@ pub struct Person {
 
 /// Somebody as the file has them, without what is kept of their token.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AccessRecord {
     /// Their name.
     pub name: String,

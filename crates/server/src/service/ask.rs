@@ -50,6 +50,7 @@ enum QuestionState {
 
 /// One paid answer.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct PaidAnswer {
     /// What was published.
     pub answers: Arc<Answers>,
@@ -101,6 +102,7 @@ pub struct AnswerDocument<'a> {
 
 /// What a question would cost: a release of `scumble plan --json`, and what that means for who asks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Forecast {
     /// What is known of the release.
     #[serde(flatten)]

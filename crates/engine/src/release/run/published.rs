@@ -32,6 +32,7 @@ pub const MOST_ROWS: usize = 10_000;
 
 /// A release whose numbers are there.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct PublishedRelease {
     /// Its charge.
     pub charge: Charge,
@@ -60,6 +61,7 @@ impl PublishedRelease {
 
 /// A charge whose numbers are not shown.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct UnshownCharge {
     /// The charge.
     pub charge: Charge,
