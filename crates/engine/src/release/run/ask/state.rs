@@ -104,12 +104,10 @@ impl RoundState {
     }
 }
 
-/// What stands at the beginning of a file for people who open it.
-const WARNING: &str = "a secret of scumble: whoever reads the numbers below learns more than was paid for";
-
 /// The file of a state. Its digest is in the ledger, so that what was not written by [`RoundState::sealed`] is not believed.
 #[derive(Serialize, Deserialize)]
 struct StateDocument {
+    /// For people who open the file.
     #[serde(default)]
     what: String,
     #[serde(default)]
@@ -142,7 +140,7 @@ struct GivenDocument {
 impl StateDocument {
     fn of(state: &RoundState, salt: String) -> Self {
         Self {
-            what: WARNING.to_string(),
+            what: "a secret of scumble: whoever reads the numbers below learns more than was paid for".to_string(),
             salt,
             request: state.request.clone(),
             key: state.key.map(|(one, other)| format!("{one:016x}{other:016x}")),
