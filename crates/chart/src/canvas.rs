@@ -14,6 +14,7 @@ const LEGEND_GAP: f64 = 6.0;
 
 /// How large a picture is drawn. Letters have the same size in both, so that each is readable at its own width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Size {
     /// For a page: 720 wide.
     #[default]

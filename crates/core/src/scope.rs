@@ -14,6 +14,7 @@ use std::num::NonZeroU32;
 /// assert_eq!(Scope::Presence.to_string(), "presence");
 /// # Ok::<(), scumble::Error>(())
 /// ```
+// Exhaustive on purpose: a match in another crate must decide about every variant, so a new one may not pass unseen.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     /// One owner is added or removed; the number of owners is private.

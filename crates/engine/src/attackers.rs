@@ -14,7 +14,7 @@ use scumble_adversary::attacker::{
     AddedNoise, AttackerSettings, Lambda, Ratio, ReleaseAssessment, Statistic, Verdict, of_release, sentence,
     sentence_with,
 };
-use scumble_wire::{AttackerQuestion, verdict_to_json};
+use scumble_wire::{AttackerQuestion, VerdictDocument};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -25,6 +25,7 @@ const USUAL_DELTA: f64 = 1e-9;
 /// A release as the analysis of partial knowledge sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "StatisticDocument", into = "StatisticDocument")]
+#[non_exhaustive]
 pub enum ReleasedStatistic {
     /// Numbers of rows of one table, with this noise on each.
     Rows {
@@ -182,19 +183,45 @@ impl Finding {
         }
     }
 
-    /// As JSON: what `scumble lab attacker --json` prints, and the words.
-    pub fn json(&self) -> Value {
-        let mut shown = match self {
+    /// As JSON has it: what `scumble lab attacker --json` prints, and the words.
+    pub fn document(&self) -> FindingDocument {
+        let verdict = match self {
             Self::Learned(learned) => {
                 let question = AttackerQuestion { scenario: learned.scenario.clone(), assumed: Vec::new() };
-                verdict_to_json(&question, &learned.verdict)
+                FindingVerdict::Analysed(VerdictDocument::of(&question, &learned.verdict))
             }
-            Self::Missing(missing) => json!({ "verdict": "refused", "missing": missing }),
-            Self::NotAnalysed(why) => json!({ "verdict": "not-analysed", "reason": why }),
+            Self::Missing(missing) => FindingVerdict::Analysed(VerdictDocument::Refused { missing: missing.clone() }),
+            Self::NotAnalysed(why) => FindingVerdict::NotAnalysed { verdict: "not-analysed", reason: why.clone() },
         };
-        shown["words"] = json!(self.words());
-        shown
+        FindingDocument { verdict, words: self.words() }
     }
+}
+
+/// A [`Finding`] as JSON has it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct FindingDocument {
+    /// The verdict.
+    #[serde(flatten)]
+    pub verdict: FindingVerdict,
+    /// The finding in words.
+    pub words: String,
+}
+
+/// A verdict on a release as JSON has it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum FindingVerdict {
+    /// That of the analysis.
+    Analysed(VerdictDocument),
+    /// The release is not of a kind that is analysed.
+    NotAnalysed {
+        /// The word for this verdict.
+        verdict: &'static str,
+        /// Why not.
+        reason: String,
+    },
 }
 
 /// What the project's attacker learns from a release, taken alone; none if the project declares no attacker.

@@ -154,15 +154,37 @@ pub struct ChargeCost {
     pub release: String,
     /// Its kind.
     pub kind: String,
-    /// `committed` or `interrupted`.
-    pub state: &'static str,
+    /// How far it came.
+    pub state: ChargeOutcome,
     /// What it cost.
     #[serde(flatten)]
     pub spent: PerScope<ScopeCost>,
 }
 
+/// How far a charge came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum ChargeOutcome {
+    /// Its answer is published.
+    Committed,
+    /// It stays charged, and its answer may or may not have been seen.
+    Interrupted,
+}
+
+impl ChargeOutcome {
+    /// In one word, as in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Committed => "committed",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
 /// What was spent about several owners at once.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct GroupCosts {
     /// How many.
     pub size: NonZeroU32,
@@ -282,8 +304,8 @@ fn release(charge: &Charge, scopes: &[(Scope, Option<Limit>)], question: &Summar
         release: charge.release.clone(),
         kind: charge.kind.clone(),
         state: match charge.state {
-            ChargeState::Committed(_) => "committed",
-            ChargeState::Reserved | ChargeState::Drawn => "interrupted",
+            ChargeState::Committed(_) => ChargeOutcome::Committed,
+            ChargeState::Reserved | ChargeState::Drawn => ChargeOutcome::Interrupted,
         },
         spent,
     })

@@ -17,6 +17,7 @@ const WORD: &str = "scumble-ledger";
 
 /// A head, and when it was taken down.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Anchor {
     /// The head.
     pub head: Head,

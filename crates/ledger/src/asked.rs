@@ -55,6 +55,7 @@ pub struct RemarkContent {
 }
 
 /// What came of a question that cost nothing.
+// Exhaustive on purpose: a match in another crate must decide about every variant, so a new one may not pass unseen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RemarkOutcome {
     /// The answer of this entry, which was paid for before.

@@ -76,6 +76,7 @@ impl Proposal {
 }
 
 /// How far a charge has come. In every state it is spent.
+// Exhaustive on purpose: a match in another crate must decide about every variant, so a new one may not pass unseen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChargeState {
     /// Nothing of it can have been seen: the process is still at work, failed, or died, and the same release may go on

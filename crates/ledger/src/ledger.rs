@@ -46,6 +46,7 @@ pub struct Ledger {
 
 /// Which way a budget changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BudgetChange {
     /// Somebody may lose more than before.
     Raise,
@@ -55,6 +56,7 @@ pub enum BudgetChange {
 
 /// Limits that were in force from some entry on.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct BudgetInForce {
     /// The entry's place in the ledger.
     pub sequence: u64,

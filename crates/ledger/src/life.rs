@@ -10,6 +10,7 @@ use crate::digest::unhex;
 
 /// For what a charge pays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum DrawMode {
     /// One draw that somebody sees.
     #[default]

@@ -170,6 +170,7 @@ fn meant(
 
 /// A reservation, as far as it tells whether its release may go on.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Reservation {
     /// The head of the chain after it.
     pub head: Head,

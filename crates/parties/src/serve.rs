@@ -26,6 +26,7 @@ use std::time::{Duration, Instant};
 
 /// What became of a sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OpenedSum {
     /// The parties that are in it, by their place in the plan.
     pub answered: Vec<usize>,
@@ -35,6 +36,7 @@ pub struct OpenedSum {
 
 /// How far a server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ServerStep {
     /// Parties can send.
     Listening,

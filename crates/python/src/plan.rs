@@ -3,7 +3,7 @@
 use crate::failure::Result;
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
-use scumble_engine::attackers::answer;
+use scumble_engine::attackers::{FindingDocument, answer};
 use scumble_engine::budget::{Odometer, one_attribute};
 use scumble_engine::project::Project;
 use scumble_engine::release::{Estimates, ExpectedError, Floor, PlannedRelease, Runner};
@@ -30,7 +30,7 @@ pub struct PlanShown {
     rule: Value,
     tables: Vec<String>,
     estimates: Option<Estimates>,
-    attacker: Option<Value>,
+    attacker: Option<FindingDocument>,
     events: Vec<Value>,
     published: Option<PriorPublication>,
     /// Why the budget refuses it.
@@ -82,7 +82,7 @@ pub fn told(
         rule: plan.rule.clone(),
         tables: plan.tables.clone(),
         estimates: plan.estimates.clone(),
-        attacker: answer(project, &plan.counted)?.map(|answer| answer.json()),
+        attacker: answer(project, &plan.counted)?.map(|answer| answer.document()),
         events: plan.events.iter().map(event_to_json).collect(),
         published: before.map(|(sequence, time)| PriorPublication { sequence, time }),
         refused,

@@ -6,12 +6,9 @@ use std::fmt;
 /// Why not.
 #[derive(Debug, Clone)]
 pub struct Refusal {
-    /// What kind of refusal it is.
-    pub kind: RefusalKind,
-    /// The sentence.
-    pub sentence: String,
-    /// Where, if it is in a text that was given.
-    pub place: Option<Place>,
+    kind: RefusalKind,
+    sentence: String,
+    place: Option<Place>,
 }
 
 /// Kinds of refusals.
@@ -102,6 +99,21 @@ impl Refusal {
     /// Wrong input.
     pub fn input(sentence: impl Into<String>) -> Self {
         Self::new(RefusalKind::Input, sentence)
+    }
+
+    /// What kind of refusal it is.
+    pub fn kind(&self) -> RefusalKind {
+        self.kind
+    }
+
+    /// What is wrong and what to do, without the place.
+    pub fn sentence(&self) -> &str {
+        &self.sentence
+    }
+
+    /// Where it is, if it is in a text that was given.
+    pub fn place(&self) -> Option<&Place> {
+        self.place.as_ref()
     }
 }
 

@@ -3,6 +3,7 @@
 //! (`tests/it/support.rs`).
 
 mod folder;
+pub mod golden;
 #[cfg(unix)]
 pub mod killer;
 pub mod laws;

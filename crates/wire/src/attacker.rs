@@ -7,6 +7,7 @@ use scumble_adversary::attacker::{
     AddedNoise, BeliefCoverage, BeliefGroup, Generalisation, GuaranteeQuery, Knowledge, KnownRecords, Lambda,
     Population, PublishedStatistic, Ratio, Release, Scenario, Uncertainty, Verdict, brittleness, sentence,
 };
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// A question and what was assumed where it says nothing.
@@ -296,34 +297,94 @@ fn query(section: &LocatedValue) -> WireResult<GuaranteeQuery> {
     }
 }
 
+/// A verdict as JSON has it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "verdict", rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum VerdictDocument {
+    /// This holds.
+    Guarantee(GuaranteeDocument),
+    /// There is no guarantee.
+    None {
+        /// Why, in one sentence.
+        reason: String,
+    },
+    /// Nothing may be claimed.
+    Refused {
+        /// What is missing, each in one sentence.
+        missing: Vec<String>,
+    },
+}
+
+/// A guarantee as JSON has it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct GuaranteeDocument {
+    /// The notion of partial knowledge.
+    pub kind: &'static str,
+    /// ε.
+    pub epsilon: f64,
+    /// No smaller ε than this can hold for this δ in the worst case.
+    pub epsilon_lower: f64,
+    /// δ.
+    pub delta: f64,
+    /// In the worst case δ at this ε is at least this.
+    pub delta_lower: f64,
+    /// By which analysis.
+    pub method: &'static str,
+    /// What is left when assumptions fail.
+    pub degradation: Vec<DegradationDocument>,
+    /// What the noise alone gives against everybody.
+    pub noise_epsilon: Option<f64>,
+    /// The guarantee in words.
+    pub sentence: String,
+    /// What a reader must know of such a guarantee.
+    pub warning: &'static str,
+    /// What was taken for granted.
+    pub assumed: Vec<String>,
+}
+
+/// What is left when an assumption fails, as JSON has it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct DegradationDocument {
+    /// What fails.
+    pub change: String,
+    /// ε then, if anything holds.
+    pub epsilon: Option<f64>,
+    /// δ then, if anything holds.
+    pub delta: Option<f64>,
+}
+
+impl VerdictDocument {
+    /// The verdict on a question.
+    pub fn of(question: &AttackerQuestion, verdict: &Verdict) -> Self {
+        let guarantee = match verdict {
+            Verdict::None { reason } => return Self::None { reason: reason.clone() },
+            Verdict::Refused { missing } => return Self::Refused { missing: missing.clone() },
+            Verdict::Guarantee(guarantee) => guarantee,
+        };
+        let degradation = guarantee.degradation.iter().map(|row| {
+            let (epsilon, delta) = row.claim.unzip();
+            DegradationDocument { change: row.change.words(), epsilon, delta }
+        });
+        Self::Guarantee(GuaranteeDocument {
+            kind: guarantee.notion.name(),
+            epsilon: guarantee.epsilon,
+            epsilon_lower: guarantee.epsilon_lower,
+            delta: guarantee.delta,
+            delta_lower: guarantee.delta_lower,
+            method: guarantee.method.name(),
+            degradation: degradation.collect(),
+            noise_epsilon: guarantee.noise_epsilon,
+            sentence: sentence(&question.scenario, guarantee),
+            warning: brittleness(),
+            assumed: question.assumed.clone(),
+        })
+    }
+}
+
 /// The verdict as JSON.
 pub fn verdict_to_json(question: &AttackerQuestion, verdict: &Verdict) -> Value {
-    match verdict {
-        Verdict::None { reason } => json!({ "verdict": "none", "reason": reason }),
-        Verdict::Refused { missing } => json!({ "verdict": "refused", "missing": missing }),
-        Verdict::Guarantee(guarantee) => {
-            let degradation: Vec<Value> = guarantee
-                .degradation
-                .iter()
-                .map(|row| {
-                    let (epsilon, delta) = row.claim.unzip();
-                    json!({ "change": row.change.words(), "epsilon": epsilon, "delta": delta })
-                })
-                .collect();
-            json!({
-                "verdict": "guarantee",
-                "kind": guarantee.notion.name(),
-                "epsilon": guarantee.epsilon,
-                "epsilon_lower": guarantee.epsilon_lower,
-                "delta": guarantee.delta,
-                "delta_lower": guarantee.delta_lower,
-                "method": guarantee.method.name(),
-                "degradation": degradation,
-                "noise_epsilon": guarantee.noise_epsilon,
-                "sentence": sentence(&question.scenario, guarantee),
-                "warning": brittleness(),
-                "assumed": question.assumed,
-            })
-        }
-    }
+    json!(VerdictDocument::of(question, verdict))
 }

@@ -15,9 +15,11 @@ mod event;
 mod place;
 mod question;
 
-pub use attacker::{AttackerQuestion, attacker_from_json, verdict_to_json};
+pub use attacker::{
+    AttackerQuestion, DegradationDocument, GuaranteeDocument, VerdictDocument, attacker_from_json, verdict_to_json,
+};
 pub use event::{event_at, event_from_json, event_to_json, events_at};
-pub use place::{LocatedValue, WireError, WireResult, parse};
+pub use place::{LocatedValue, WireError, WireErrorKind, WireResult, parse};
 pub use question::{
     Account, AccountQuestion, Calibration, PrivacyClaim, account_from_json, calibration_from_json, claim_at,
 };

@@ -3,14 +3,56 @@
 use scumble::Error;
 use serde_json::{Map, Value};
 
-/// What is wrong, and where.
+/// What sort of refusal it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WireErrorKind {
+    /// The text is not JSON.
+    NotJson,
+    /// A field that must be there is missing.
+    Missing,
+    /// A field has a name that is not known in its place.
+    Unknown,
+    /// A value that is not allowed in its place.
+    Value,
+}
+
+/// What is wrong with a document, and where. Prints as the JSON path of the field, a colon and one sentence.
+///
+/// ```
+/// use scumble_wire::{WireErrorKind, event_from_json, parse};
+/// let refused = event_from_json(&parse(r#"{"mechanism": "laplace", "scale": 10}"#)?).unwrap_err();
+/// assert_eq!((refused.kind(), refused.path()), (WireErrorKind::Missing, "$.sensitivity"));
+/// assert_eq!(refused.to_string(), "$.sensitivity: sensitivity is missing");
+/// # Ok::<(), scumble_wire::WireError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{path}: {message}")]
+#[error("{path}: {sentence}")]
 pub struct WireError {
+    kind: WireErrorKind,
+    path: String,
+    sentence: String,
+}
+
+impl WireError {
+    fn new(kind: WireErrorKind, path: impl Into<String>, sentence: impl Into<String>) -> Self {
+        Self { kind, path: path.into(), sentence: sentence.into() }
+    }
+
+    /// What sort of refusal it is.
+    pub fn kind(&self) -> WireErrorKind {
+        self.kind
+    }
+
     /// The JSON path of the offending field.
-    pub path: String,
-    /// One sentence.
-    pub message: String,
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// What is wrong and what to do, without the path.
+    pub fn sentence(&self) -> &str {
+        &self.sentence
+    }
 }
 
 /// What is read of a document, or where and why it was refused.
@@ -18,8 +60,9 @@ pub type WireResult<T> = std::result::Result<T, WireError>;
 
 /// Parses a document; what is not JSON (NaN, for one) is refused with its line and column.
 pub fn parse(text: &str) -> WireResult<Value> {
-    serde_json::from_str(text)
-        .map_err(|error| WireError { path: "$".to_string(), message: format!("this is not JSON: {error}") })
+    let wrong =
+        |error: serde_json::Error| WireError::new(WireErrorKind::NotJson, "$", format!("this is not JSON: {error}"));
+    serde_json::from_str(text).map_err(wrong)
 }
 
 /// A value and its path.
@@ -46,8 +89,8 @@ impl<'a> LocatedValue<'a> {
     }
 
     /// A refusal of this place.
-    pub fn refuse(&self, message: impl Into<String>) -> WireError {
-        WireError { path: self.path.clone(), message: message.into() }
+    pub fn refuse(&self, sentence: impl Into<String>) -> WireError {
+        WireError::new(WireErrorKind::Value, self.path.as_str(), sentence)
     }
 
     /// The core's refusal, at this place.
@@ -68,18 +111,20 @@ impl<'a> LocatedValue<'a> {
 
     /// A field that must be there.
     pub fn field(&self, name: &str) -> WireResult<LocatedValue<'a>> {
-        self.get(name)?
-            .ok_or_else(|| WireError { path: format!("{}.{name}", self.path), message: format!("{name} is missing") })
+        let missing =
+            || WireError::new(WireErrorKind::Missing, format!("{}.{name}", self.path), format!("{name} is missing"));
+        self.get(name)?.ok_or_else(missing)
     }
 
     /// Refuses every field that is not one of `known`.
     pub fn only(&self, known: &[&str]) -> WireResult<()> {
         match self.object()?.keys().find(|name| !known.contains(&name.as_str())) {
             None => Ok(()),
-            Some(name) => Err(WireError {
-                path: format!("{}.{name}", self.path),
-                message: format!("unknown field; expected one of {}", known.join(", ")),
-            }),
+            Some(name) => Err(WireError::new(
+                WireErrorKind::Unknown,
+                format!("{}.{name}", self.path),
+                format!("unknown field; expected one of {}", known.join(", ")),
+            )),
         }
     }
 

@@ -20,6 +20,7 @@ pub enum AccountQuestion {
 
 /// Events and a question about them.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Account {
     /// What was done.
     pub events: Vec<Event>,
@@ -111,6 +112,7 @@ fn some_events(place: &LocatedValue<'_>, scope: &Scope) -> WireResult<Vec<Event>
 }
 
 /// What somebody claims of a mechanism.
+// Exhaustive on purpose: a match in another crate must decide about every variant, so a new one may not pass unseen.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PrivacyClaim {
     /// That its outputs cost what these events do, in this scope.

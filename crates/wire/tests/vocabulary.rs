@@ -115,23 +115,25 @@ fn every_word_has_a_class_in_python() {
     let mut module = "\"\"\"The words of the ledger, a class for each. Written from the table in crates/core/src/event/vocabulary.rs by\n\
                       ``SCUMBLE_UPDATE=1 cargo test -p scumble-wire --test vocabulary``.\"\"\"\n\n\
                       from __future__ import annotations\n\nfrom collections.abc import Mapping, Sequence\n\
-                      from typing import Any\n\nfrom ._event import Event\n"
+                      from typing import Any\n\nfrom ._event import Event\n\n__all__ = [\n"
         .to_string();
+    WORDS.iter().for_each(|entry| writeln!(module, "    \"{}\",", class_of(entry)).unwrap());
+    module.push_str("]\n");
     WORDS.iter().for_each(|entry| module.push_str(&class(entry)));
     let path = "crates/python/python/scumble/_words.py";
     if std::env::var_os("SCUMBLE_UPDATE").is_some() {
         std::fs::write(repository().join(path), &module).unwrap();
     }
     assert_eq!(read(path), module, "{path} is not what the table says");
-    // The package exports them.
+    // The package exports all of them, and names none.
     for file in ["__init__.py", "events.py"] {
         let text = read(&format!("crates/python/python/scumble/{file}"));
+        for line in ["from ._words import *\n", "\n__all__ += _words.__all__\n"] {
+            assert!(text.contains(line), "{file} has no line {line:?}");
+        }
         for entry in WORDS {
             let name = class_of(entry);
-            assert!(
-                text.contains(&format!("    {name},\n")) || text.contains(&format!("\"{name}\"")),
-                "{name} in {file}"
-            );
+            assert!(!text.contains(&format!("\"{name}\"")), "{name} is named in {file}");
         }
     }
 }

@@ -25,6 +25,7 @@ use scumble::scope::Scope;
 
 /// What came of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum CoinOutcome {
     /// This many of the coins were guessed right.
     Guessed {

@@ -8,6 +8,7 @@ use scumble::loss::special::normal_above;
 
 /// An estimate of the secret column.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct LeastSquaresSolution {
     /// The numbers of least squared error (of least length, if there are several).
     pub estimate: Vec<f64>,

@@ -9,6 +9,7 @@ pub use super::programme::MOST_PEOPLE;
 
 /// The solution, and how near it is.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct LinearSolution {
     /// Between 0 and 1 for each person.
     pub estimate: Vec<f64>,

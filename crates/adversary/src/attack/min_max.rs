@@ -11,6 +11,7 @@ use scumble::error::Result;
 
 /// The solution, and how near it is.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct MinMaxSolution {
     /// Between 0 and 1 for each person.
     pub estimate: Vec<f64>,

@@ -34,6 +34,7 @@ use scumble::error::{Error, Result};
 
 /// How much of a secret column was recovered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Recovery {
     /// Of how many people.
     pub people: usize,

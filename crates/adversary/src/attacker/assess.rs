@@ -11,6 +11,7 @@ use scumble::error::Result;
 use scumble::quantity::Probability;
 
 /// The answer to a [`Scenario`].
+// Exhaustive on purpose: a match in another crate must decide about every variant, so a new one may not pass unseen.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
     /// This holds, under the assumptions of the scenario.
@@ -29,6 +30,7 @@ pub enum Verdict {
 
 /// An (ε, δ) against an attacker with partial knowledge.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Guarantee {
     /// Active or passive.
     pub notion: Notion,
@@ -70,6 +72,7 @@ impl Notion {
 
 /// How an assumption could fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AssumptionChange {
     /// The attacker knows this percentage of the records that were assumed unknown.
     Known(u32),
@@ -81,6 +84,7 @@ pub enum AssumptionChange {
 
 /// What holds when an assumption fails; `None` where nothing does.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Degradation {
     /// What failed.
     pub change: AssumptionChange,

@@ -29,6 +29,7 @@ pub struct AttackerSettings {
 }
 
 /// What was released.
+// Exhaustive on purpose: a match in another crate must decide about every variant, so a new one may not pass unseen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Statistic {
     /// One count.

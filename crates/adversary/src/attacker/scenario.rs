@@ -53,6 +53,7 @@ pub struct Knowledge {
 
 /// Which records are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum KnownRecords {
     /// Any: the worst subset.
     Any,
@@ -90,6 +91,7 @@ pub enum Uncertainty {
 
 /// Whom a list of beliefs lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BeliefCoverage {
     /// All unknown records; the worst of them is the target.
     All,

@@ -9,6 +9,7 @@ use scumble::quantity::{Delta, Epsilon};
 
 /// A claim: if it is true, an event of probability q on the neighbour has at most [`Claim::allowed`] on the table.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Claim {
     /// (ε, δ)-differential privacy.
     Approximate {

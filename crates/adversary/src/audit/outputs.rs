@@ -12,6 +12,7 @@ pub const LEAST_OUTPUTS: usize = 200;
 
 /// What two samples of outputs prove.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Comparison {
     /// The event that the first part of the outputs suggested.
     pub event: Distinguisher,

@@ -15,6 +15,7 @@ use std::fmt;
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Outputs {
     /// One number each; infinite ones are outputs too.
     Numbers(Vec<f64>),

@@ -91,6 +91,7 @@ impl HistogramSize {
 
 /// Whose the elements are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ElementOwners {
     /// An owner has elements: up to `elements`, of up to `values` values, and up to `of_each` of one value.
     Elements {
@@ -330,6 +331,7 @@ pub fn lemma_10(elements: u64, epsilon: Epsilon, delta: Delta) -> f64 {
 
 /// Theorem 7 with the numbers of its proof.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct EncodingLowerBound {
     /// Δ = ⌈√((n/ε)·log₂(1/ε))/10⌉, the size of the encoding.
     pub distance: u64,

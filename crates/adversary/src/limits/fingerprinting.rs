@@ -27,6 +27,7 @@ pub fn lemma_constant(people: u64) -> BigRational {
 /// How many people a table must have before `attributes` means can be (ε, δ)-private (person scope) with this root-mean-square error per mean, in units
 /// of [0, 1].
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct SampleComplexity {
     /// (⅓ − 4e²)·√d/D with D = √(2/3)·sinh ε + 2(1 + e^{−ε})·δ·√d; none where that is void (e ≥ 0.288).
     pub direct: Option<f64>,

@@ -9,6 +9,7 @@ use scumble::quantity::{Delta, Epsilon, Rho};
 
 /// What is promised to one owner, in one scope.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum OwnerGuarantee {
     /// (ε, δ).
     Approximate {

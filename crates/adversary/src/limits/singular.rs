@@ -88,6 +88,7 @@ impl Matrix {
 
 /// What nobody can beat, for one set of columns.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ReconstructionLimit {
     /// Which columns.
     pub columns: Vec<usize>,

@@ -15,6 +15,7 @@ const MOST_OWNERS: u64 = 1 << 40;
 
 /// What nobody can beat, and for which tables it is shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct CountLimit {
     /// Some count is off by at least this with a probability above β; 0 where nothing is known.
     pub count_error_at_least: f64,

@@ -50,7 +50,7 @@ fn read(file: &Path) -> Result<Value, Failure> {
         std::fs::read_to_string(file).map_err(|error| Failure::Input(format!("{shown} cannot be read: {error}")))?
     };
     if text.trim_start().starts_with('{') {
-        return scumble_wire::parse(&text).map_err(|error| Failure::Input(format!("{shown}: {}", error.message)));
+        return scumble_wire::parse(&text).map_err(|error| Failure::Input(format!("{shown}: {}", error.sentence())));
     }
     toml::from_str(&text).map_err(|error| {
         let line = error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());

@@ -8,6 +8,7 @@ use crate::quantity::{Omega, Probability, Rho, Scale, Sensitivity, Sigma};
 
 /// What calibration chose.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum LeastErrorNoise {
     /// Sinh-normal noise, certified from its table.
     SinhNormal(SinhNormal),

@@ -26,6 +26,7 @@ pub use spent::{Odometer, own_share};
 /// assert_eq!(limit.to_string(), "epsilon 1.5 at delta 1e-9");
 /// # Ok::<(), scumble::Error>(())
 /// ```
+// Exhaustive on purpose: a match in another crate must decide about every variant, so a new one may not pass unseen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Limit {
     /// (ε, δ); δ = 0 is pure.

@@ -80,6 +80,7 @@ pub struct Answer {
 
 /// The rule that an answer comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Method {
     /// The exact curve of Gaussian noise.
     Gaussian,

@@ -8,6 +8,7 @@
 ///
 /// Every field is an upper bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Reading {
     /// By which factor the odds between any two values of the attributes can change: e^ε.
     pub posterior_odds_factor: f64,

@@ -18,6 +18,7 @@ use crate::scope::Scope;
 
 /// One way to meet the target.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct NoiseCandidate {
     /// The noise.
     pub noise: Noise,

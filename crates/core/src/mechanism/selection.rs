@@ -28,6 +28,7 @@ pub use obvious::ObviousAnswer;
 
 /// How one step of the data moves the scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ScoreChange {
     /// Adding, removing or replacing an owner moves each score by at most 1, some up and some down.
     General,

@@ -114,6 +114,7 @@ impl StableValue {
 
 /// Which keys can be the mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum KeyDomain {
     /// Those that are listed, and no others.
     Public,

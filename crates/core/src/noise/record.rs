@@ -49,6 +49,7 @@ impl Announcement {
 
 /// What a mechanism reads.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum MechanismInput {
     /// Numbers, each with its own noise.
     Cells(Vec<i128>),

@@ -29,6 +29,7 @@ mod fit;
 
 /// How the queries of a round are picked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum QueryFamilies {
     /// From all families of attribute-disjoint queries; at most 20 attributes.
     Joint,

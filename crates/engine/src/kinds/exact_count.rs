@@ -143,7 +143,7 @@ fn plan(
         "filters": { "attributes": cut.query.rows },
         "noise": "none: not differentially private",
         "i_accept_assumptions": true,
-        "attacker": Finding::Learned(Box::new(learned.clone())).json(),
+        "attacker": Finding::Learned(Box::new(learned.clone())).document(),
     });
     let expected = ExpectedError {
         column: "count".to_string(),

@@ -5,6 +5,7 @@ use super::section::{Section, Spot, positive};
 use crate::error::{Error, Result};
 use scumble::quantity::{Delta, Epsilon, Exact, Rho};
 use serde_json::{Map, Value, json};
+use std::fmt;
 use std::str::FromStr;
 
 /// What a release may cost, or how good it must be. A cost that does not say its scope is in that of the project's
@@ -17,6 +18,7 @@ use std::str::FromStr;
 /// assert_eq!("epsilon=0.5,delta=0.125".parse::<Cost>()?, cost);
 /// // A number of a program is taken as it is, to the last bit; one in a text as it is written.
 /// assert!("epsilon=0.1".parse::<Cost>()? != Cost::epsilon(Epsilon::new(0.1)?)?);
+/// assert_eq!(cost.to_string(), "epsilon=0.5,delta=0.125");
 /// assert!("rho=0".parse::<Cost>().is_err());
 /// # Ok::<(), scumble_engine::Error>(())
 /// ```
@@ -71,8 +73,12 @@ impl CostScope {
             Self::Attribute => "attribute",
         }
     }
+}
 
-    fn named(name: &str) -> Result<Self> {
+impl FromStr for CostScope {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
         let known = Self::ALL.into_iter().find(|(own, _)| *own == name).map(|(_, scope)| scope);
         known.ok_or_else(|| Error::input("the scope of a cost is 'person', 'presence' or 'attribute'"))
     }
@@ -101,12 +107,11 @@ impl DefaultScope {
         }
     }
 
-    /// The words of a cost as flags have them, with this scope if they say none.
-    pub fn of_words(&self, cost: &str) -> String {
-        match cost.contains("scope") {
-            true => cost.to_string(),
-            false => format!("{cost},scope={}", self.scope.name()),
-        }
+    /// The cost, which says this scope if it said none. An accuracy has no scope: it decides the noise by itself, for
+    /// every scope.
+    pub fn of_cost(&self, cost: Cost) -> Cost {
+        let says_one = cost.said_scope.is_some() || matches!(cost.target, Goal::Accuracy { .. });
+        if says_one { cost } else { cost.about(self.scope) }
     }
 
     /// The request, whose cost says this scope if it said none.
@@ -120,7 +125,7 @@ impl DefaultScope {
             return request;
         }
         let fields = request.fields.with_inner("cost", "scope", &self.said);
-        Request { cost: Cost { said_scope: Some(self.scope), ..request.cost }, fields, ..request }
+        Request { cost: self.of_cost(request.cost), fields, ..request }
     }
 }
 
@@ -157,6 +162,30 @@ impl Cost {
     /// The same with a δ. One of 0 is what a cost without δ has, but a request remembers that it was said.
     pub fn with_delta(self, delta: impl Into<Exact>) -> Result<Self> {
         Ok(Self { delta: Some(within_range(delta.into(), Delta::new)?), ..self })
+    }
+
+    /// The same about another scope than that of the project.
+    pub fn about(self, scope: CostScope) -> Self {
+        Self { said_scope: Some(scope), ..self }
+    }
+
+    /// A cost of its parts: exactly one of ε and ρ, with a δ and a scope where they were said.
+    pub fn of_parts(
+        epsilon: Option<Exact>,
+        rho: Option<Exact>,
+        delta: Option<Exact>,
+        scope: Option<CostScope>,
+    ) -> Result<Self> {
+        let cost = match (epsilon, rho) {
+            (Some(epsilon), None) => Self::epsilon(epsilon)?,
+            (None, Some(rho)) => Self::rho(rho)?,
+            _ => return Err(Error::input(ONE_TARGET)),
+        };
+        let cost = Self { said_scope: scope, ..cost };
+        match delta {
+            None => Ok(cost),
+            Some(delta) => cost.with_delta(delta),
+        }
     }
 
     /// The same for releases, to which a δ of 0 is none.
@@ -200,20 +229,50 @@ impl FromStr for Cost {
                 "epsilon" => epsilon.replace(number()?).is_some(),
                 "rho" => rho.replace(number()?).is_some(),
                 "delta" => delta.replace(number()?).is_some(),
-                "scope" => said_scope.replace(CostScope::named(value.trim())?).is_some(),
+                "scope" => said_scope.replace(value.trim().parse::<CostScope>()?).is_some(),
                 _ => return Err(bad()),
             };
             if is_second {
                 return Err(bad());
             }
         }
-        let cost = match (epsilon, rho) {
-            (Some(epsilon), None) => Self::epsilon(epsilon)?,
-            (None, Some(rho)) => Self::rho(rho)?,
-            _ => return Err(Error::input(ONE_TARGET)),
-        };
-        let cost = Self { said_scope, ..cost };
-        delta.map_or(Ok(cost.clone()), |delta| cost.with_delta(delta))
+        Self::of_parts(epsilon, rho, delta, said_scope)
+    }
+}
+
+/// As flags have it: what is read back as the same cost.
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.target {
+            Goal::Epsilon(epsilon) => write!(f, "epsilon={}", decimal(epsilon))?,
+            Goal::Rho(rho) => write!(f, "rho={}", decimal(rho))?,
+            // No flag has this; a project file does.
+            Goal::Accuracy { within, confidence } => write!(f, "within={within},confidence={confidence}")?,
+        }
+        if let Some(delta) = &self.delta {
+            write!(f, ",delta={}", decimal(delta))?;
+        }
+        match self.said_scope {
+            None => Ok(()),
+            Some(scope) => write!(f, ",scope={}", scope.name()),
+        }
+    }
+}
+
+/// A number with all of its digits; a small one with an exponent, as `1e-9`.
+fn decimal(number: &Exact) -> String {
+    /// More zeros than these after the point, and an exponent is shorter to read.
+    const ZEROS: usize = 4;
+    let text = number.to_string();
+    let fraction = text.strip_prefix("0.").unwrap_or_default();
+    let digits = fraction.trim_start_matches('0');
+    let zeros = fraction.len() - digits.len();
+    match digits.split_at_checked(1) {
+        Some((first, rest)) if zeros > ZEROS => {
+            let point = if rest.is_empty() { "" } else { "." };
+            format!("{first}{point}{rest}e-{}", zeros + 1)
+        }
+        _ => text,
     }
 }
 
@@ -246,7 +305,7 @@ pub(crate) fn cost(section: &Section) -> Result<Cost> {
         Some((spot, delta)) => at(spot, target.with_delta(delta))?,
         None => target,
     };
-    let scope = |spot: &Spot| CostScope::named(spot.text()?).map_err(|error| error.or_at(spot.place()));
+    let scope = |spot: &Spot| spot.text()?.parse::<CostScope>().map_err(|error| error.or_at(spot.place()));
     let said_scope = section.get("scope").map(scope).transpose()?;
     Ok(Cost { said_scope, ..cost }.without_zero_delta())
 }
@@ -304,6 +363,18 @@ mod tests {
     }
 
     #[test]
+    fn a_cost_is_shown_as_flags_have_it() {
+        for (text, shown) in [
+            ("epsilon=0.10", "epsilon=0.1"),
+            ("delta=0.000001, rho = 2", "rho=2,delta=1e-6"),
+            ("scope=presence,epsilon=1,delta=1.25e-9", "epsilon=1,delta=1.25e-9,scope=presence"),
+            ("epsilon=0.00001", "epsilon=0.00001"),
+        ] {
+            assert_eq!(text.parse::<Cost>().unwrap().to_string(), shown);
+        }
+    }
+
+    #[test]
     fn a_cost_is_read_back_as_it_was_given() {
         for text in [
             "epsilon=0.1",
@@ -312,6 +383,7 @@ mod tests {
             "epsilon=1,scope=presence",
         ] {
             let given: Cost = text.parse().unwrap();
+            assert_eq!(given.to_string().parse::<Cost>().unwrap(), given);
             let section = crate::project::given(given.json().as_object().unwrap());
             assert_eq!(cost(&section).unwrap(), given);
         }

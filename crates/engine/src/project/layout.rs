@@ -8,6 +8,7 @@ use std::path::Path;
 
 /// How a table's CSV files are written; `null` and `trim` are about JSON lines as well.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Layout {
     /// What stands between two fields.
     pub separator: u8,

@@ -163,6 +163,7 @@ impl Column {
 
 /// What a column holds. Values outside are brought inside where the table is read: numbers, dates and times are moved to the nearest bound, NaN and
 /// categories that are not listed become NULL.
+// Exhaustive on purpose: a match in another crate must decide about every variant, so a new one may not pass unseen.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Domain {
     /// Whole numbers.
@@ -290,9 +291,12 @@ impl Project {
         }
     }
 
-    /// The words of a cost, such as `epsilon=1`, with the scope that this project gives it: for those who tell what was paid.
-    pub fn words_of_cost(&self, cost: &str) -> String {
-        self.default_scope.as_ref().map_or_else(|| cost.to_string(), |default| default.of_words(cost))
+    /// A cost with the scope that this project gives it: for messages about what was paid.
+    pub fn cost_with_scope(&self, cost: &Cost) -> Cost {
+        match &self.default_scope {
+            Some(default) => default.of_cost(cost.clone()),
+            None => cost.clone(),
+        }
     }
 
     /// Whether the rows of a table are read by this program, and not computed with where they are.

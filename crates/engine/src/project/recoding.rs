@@ -14,6 +14,7 @@ const MOST_BINS: usize = 10_000;
 /// # Guarantee
 /// A function of the one value: it fails on none, and NULL stays NULL.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Recoding {
     /// The interval that a value is in, by its label. What is below the first edge is in the first interval, NaN in none.
     Bins {
@@ -33,6 +34,7 @@ pub enum Recoding {
 
 /// Where intervals begin.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum BinEdges {
     /// Of whole numbers.
     Whole(Vec<i64>),

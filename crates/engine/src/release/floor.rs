@@ -6,6 +6,7 @@ use std::borrow::Cow;
 /// An expected error and the least that anybody could promise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "FloorDocument", into = "FloorDocument")]
+#[non_exhaustive]
 pub struct Floor {
     /// The column.
     pub column: String,

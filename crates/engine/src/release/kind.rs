@@ -57,6 +57,7 @@ impl Kind {
 
 /// Whether other releases about the same people may stand beside one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Exclusivity {
     /// Any.
     Any,
@@ -80,6 +81,7 @@ pub enum Publication {
 
 /// What else than a request's own fields and its tables decides what it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DigestOf {
     /// Nothing.
     Request,
@@ -91,6 +93,7 @@ pub enum DigestOf {
 
 /// How a release's events are counted for groups of owners.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Grouping {
     /// Each by itself.
     EachEvent,
@@ -100,6 +103,7 @@ pub enum Grouping {
 
 /// Whom the cost of a kind may be about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CostAbout {
     /// It takes no cost: a release without noise.
     Nobody,

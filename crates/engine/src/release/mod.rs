@@ -31,7 +31,10 @@ pub use run::external_charge::{ChargedLedger, ExternalCharge, OutputPlaces, Paid
 #[cfg(feature = "generator")]
 pub use run::job::integers_of_both;
 pub use run::kept::{KeptRelease, again};
-pub use run::published::{MOST_ROWS, PublishedRelease, UnshownCharge, published, published_file, stored};
+pub use run::published::{
+    MOST_ROWS, OutputError, OutputErrorKind, PublishedRelease, StoredAnswers, UnshownCharge, published, published_file,
+    stored,
+};
 pub use run::{PlannedRelease, ReleaseOutcome, Runner};
 
 pub use crate::sql::text::Engine;

@@ -172,6 +172,7 @@ impl<'a> ChargedAccess<'a> {
 
 /// The error to expect of one published column.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ExpectedError {
     /// The column.
     pub column: String,
@@ -191,6 +192,7 @@ pub struct ExpectedError {
 
 /// The standard error of a cell about which something is assumed, from public knowledge.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct AssumedError {
     /// How many rows it has.
     pub rows: u64,

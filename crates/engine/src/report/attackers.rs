@@ -1,8 +1,8 @@
 //! The section on attackers who do not know everything.
 
-use super::Report;
 use super::format::table;
-use crate::attackers::{Finding, answer};
+use super::{AttackerLine, Report};
+use crate::attackers::{Finding, FindingDocument, answer};
 use crate::budget::{Odometer, rounded_up, shown_delta};
 use crate::error::Result;
 use crate::project::Attacker;
@@ -10,7 +10,6 @@ use maud::{Markup, html};
 use scumble::scope::Scope;
 use scumble_adversary::attacker::{Guarantee, Verdict, brittleness};
 use serde::Serialize;
-use serde_json::Value;
 
 /// What the project's attacker learns from one release, beside what the release gives away without assumptions.
 pub(super) struct AttackerFinding {
@@ -28,7 +27,7 @@ pub(super) struct AttackerFinding {
 pub(super) struct AttackerDocument<'a> {
     /// What `scumble lab attacker` prints.
     #[serde(flatten)]
-    answer: Value,
+    answer: FindingDocument,
     release: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     epsilon: Option<f64>,
@@ -68,12 +67,18 @@ impl Report<'_> {
 impl AttackerFinding {
     pub(super) fn document(&self) -> AttackerDocument<'_> {
         AttackerDocument {
-            answer: self.answer.json(),
+            answer: self.answer.document(),
             release: &self.release,
             epsilon: self.epsilon(),
             without_assumptions: AssumptionFreeLoss { scope: "person", epsilon: self.unassuming, delta: self.delta },
             other_releases: self.others,
         }
+    }
+
+    /// The same in one line.
+    pub(super) fn line(&self) -> AttackerLine {
+        let (release, without_assumptions) = (self.release.clone(), self.unassuming);
+        AttackerLine { release, without_assumptions, epsilon: self.epsilon() }
     }
 
     /// ε against this attacker.

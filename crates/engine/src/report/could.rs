@@ -125,6 +125,7 @@ impl GuessingAttack {
                 self.kind
             )),
             CoinOutcome::TooMany(numbers) => Some(format!("not tried: {numbers} numbers depend on it")),
+            _ => Some("not tried".to_string()),
         }
     }
 

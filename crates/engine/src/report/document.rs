@@ -19,14 +19,14 @@ const EMBEDDED_ROWS: usize = 1000;
 pub(super) struct ReportDocument<'a> {
     engine: &'static str,
     written: &'a str,
-    verdict: Vec<String>,
+    pub(super) verdict: Vec<String>,
     project: String,
     project_digest: &'a str,
     ledger_head: String,
     ledger_entries: u64,
     /// Those that are not listed one by one.
     earlier_releases: u64,
-    summary: LedgerSummary,
+    pub(super) summary: LedgerSummary,
     curves: Vec<Curve>,
     readings: Readings,
     releases: Vec<ReportedRelease<'a>>,
@@ -141,5 +141,5 @@ fn published(one: &PublishedRelease) -> ReportedRelease<'_> {
 
 fn unshown(one: &UnshownCharge) -> UnshownDocument<'_> {
     let Charge { release, kind, sequence, time, .. } = &one.charge;
-    UnshownDocument { name: release, kind, sequence: *sequence, time, why: &one.why }
+    UnshownDocument { name: release, kind, sequence: *sequence, time, why: one.why.sentence() }
 }

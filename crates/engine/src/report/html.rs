@@ -149,7 +149,7 @@ fn unshown(report: &Report<'_>) -> Markup {
                 td { (one.charge.release) }
                 td { (one.charge.sequence) }
                 td { (front::moment(&one.charge.time)) }
-                td { (one.why) }
+                td { (one.why.sentence()) }
             }
         }
     };

@@ -43,6 +43,33 @@ pub struct Report<'a> {
     pub head: Head,
 }
 
+/// A report as it is written, and the parts of it that a program shows on pages of its own.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct WrittenReport {
+    /// The page.
+    pub page: String,
+    /// The same as JSON.
+    pub json: String,
+    /// The sentences at its beginning.
+    pub verdict: Vec<String>,
+    /// What the ledger adds up to.
+    pub summary: LedgerSummary,
+    /// What the project's attacker learns, release by release; nothing if the project declares none.
+    pub attackers: Vec<AttackerLine>,
+}
+
+/// What one release gives away to everybody, and what the project's attacker learns from it: ε, where there is one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AttackerLine {
+    /// The release.
+    pub release: String,
+    /// ε for a person, without assumptions.
+    pub without_assumptions: Option<f64>,
+    /// ε against the declared attacker, where the analysis claims one.
+    pub epsilon: Option<f64>,
+}
+
 /// The curve δ ↦ ε of one scope.
 #[derive(Serialize)]
 pub(crate) struct Curve {
@@ -67,17 +94,25 @@ impl Report<'_> {
 
     /// Writes `report.html` and `report.json` into a folder; gives the first one's path.
     pub fn write(&self, folder: &Path) -> Result<PathBuf> {
-        let [page, json] = self.texts()?;
-        let mut files = written(folder, &[("report.html", page.as_bytes()), ("report.json", json.as_bytes())])?;
+        let report = self.texts()?;
+        let texts = [("report.html", report.page.as_bytes()), ("report.json", report.json.as_bytes())];
+        let mut files = written(folder, &texts)?;
         Ok(files.swap_remove(0))
     }
 
     /// The page and the JSON.
-    pub fn texts(&self) -> Result<[String; 2]> {
+    pub fn texts(&self) -> Result<WrittenReport> {
         // Once for both: for millions of owners this takes a moment.
         let (against, tried) = (self.against()?, self.tried()?);
-        let json = format!("{:#}\n", crate::summary::document(&self.document(&against, &tried)?)?);
-        Ok([html::page(self, &against, &tried)?, json])
+        let document = self.document(&against, &tried)?;
+        let json = format!("{:#}\n", crate::summary::document(&document)?);
+        Ok(WrittenReport {
+            page: html::page(self, &against, &tried)?,
+            json,
+            verdict: document.verdict,
+            summary: document.summary,
+            attackers: against.iter().map(attackers::AttackerFinding::line).collect(),
+        })
     }
 
     /// What the ledger adds up to.

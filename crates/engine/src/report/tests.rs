@@ -20,8 +20,8 @@ fn texts(folder: &Folder, project: &str) -> (String, Value) {
     let head = Ledger::open_existing(runner.ledger()).unwrap().unwrap().head().unwrap();
     let (charges, standing, time) = (&charges, &standing, "2026-11-18T00:00:00Z".to_string());
     let (published, unshown) = (&published, &unshown);
-    let [page, json] = Report { project: &project, charges, standing, published, unshown, time, head }.texts().unwrap();
-    (page, serde_json::from_str(&json).unwrap())
+    let report = Report { project: &project, charges, standing, published, unshown, time, head }.texts().unwrap();
+    (report.page, serde_json::from_str(&report.json).unwrap())
 }
 
 #[test]

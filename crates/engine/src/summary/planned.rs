@@ -1,7 +1,7 @@
 //! What a planned release would cost in every scope, and the error to expect: the same wherever it is asked.
 
 use super::{PerScope, ScopeCost};
-use crate::attackers::answer;
+use crate::attackers::{FindingDocument, answer};
 use crate::budget::{Odometer, one_attribute};
 use crate::error::Result;
 use crate::project::Project;
@@ -66,6 +66,7 @@ pub fn short(scope: &Scope) -> String {
 
 /// All about a planned release that can be known before it is paid for.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ReleaseForecast {
     /// The release.
     pub name: String,
@@ -82,7 +83,7 @@ pub struct ReleaseForecast {
     /// About how many bytes it takes.
     pub memory_bytes: u64,
     /// What the project's attacker would learn, as `scumble lab attacker` prints it.
-    pub attacker: Option<Value>,
+    pub attacker: Option<FindingDocument>,
     /// What the numbers are about, where not all rows count.
     pub estimates: Option<Estimates>,
     /// How the numbers are made, in the words of its kind.
@@ -112,7 +113,7 @@ pub fn forecast(
         limits: plan.limits.clone(),
         notes: without_epsilon(planned, scopes, delta)?.into_iter().chain(plan.notes.iter().cloned()).collect(),
         memory_bytes: plan.memory,
-        attacker: answer(project, &plan.counted)?.map(|answer| answer.at_most(everybody).json()),
+        attacker: answer(project, &plan.counted)?.map(|answer| answer.at_most(everybody).document()),
         estimates: plan.estimates.clone(),
         rule: plan.rule.clone(),
     })

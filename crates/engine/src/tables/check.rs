@@ -33,6 +33,7 @@ const BUFFER: usize = 1 << 20;
 
 /// What a table's source is at this moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TableState {
     /// The table's name.
     pub table: String,
@@ -44,6 +45,7 @@ pub struct TableState {
 
 /// What a file is at this moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FileState {
     /// Where it is.
     pub path: PathBuf,

@@ -208,7 +208,7 @@ fn no_floor_of_counts_is_above_what_our_own_kinds_reach() {
                     for (number, kind) in KINDS_WITH_FLOORS.iter().enumerate() {
                         let text = format!("{tables}[[release]]\nname = \"r\"\n{kind}\ncost = {{ {cost} }}\n");
                         let Some(release) = planned(&text, 0) else { continue };
-                        for Floor { column, least, expected, about, error } in release.plan.limits {
+                        for Floor { column, least, expected, about, error, .. } in release.plan.limits {
                             floors[number] += 1;
                             assert!(least <= expected, "{text}: {least} {error} {about}, and {expected} is promised");
                             assert!(

@@ -11,6 +11,7 @@ use scumble_engine::release::{Runner, published};
 use scumble_engine::report::Report;
 use scumble_engine::summary::document;
 use scumble_engine::summary::planned::{delta_of, forecast, scopes, usual_delta};
+use scumble_testing::golden;
 use scumble_testing::tables::USUAL;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -57,46 +58,6 @@ fn project_file() -> String {
     text + BASE
 }
 
-/// Times, digests and the folder, which are different in each run.
-fn masked(text: &str, folder: &Path) -> String {
-    let text = text.replace(&folder.display().to_string(), "<folder>");
-    let mut out = String::with_capacity(text.len());
-    let bytes = text.as_bytes();
-    let (mut at, mut copied) = (0, 0);
-    while at < bytes.len() {
-        let hex = bytes[at..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
-        let time = time_length(&bytes[at..]);
-        let is_nonce =
-            [&b"\"nonce\": \""[..], b"\\\"nonce\\\":\\\""].iter().any(|before| bytes[..at].ends_with(before));
-        if hex >= 32 || is_nonce || time > 0 {
-            out.push_str(&text[copied..at]);
-            out.push_str(if time > 0 { "<time>" } else { "<digest>" });
-            at += if time > 0 { time } else { hex };
-            copied = at;
-        } else {
-            at += hex.max(1);
-        }
-    }
-    out.push_str(&text[copied..]);
-    out
-}
-
-/// The length of a time like 2026-11-18T17:08:00Z at the beginning of a string, or 0.
-fn time_length(bytes: &[u8]) -> usize {
-    let shape = b"dddd-dd-ddTdd:dd:dd";
-    let fits = bytes.len() >= shape.len()
-        && shape.iter().zip(bytes).all(|(shape, byte)| match shape {
-            b'd' => byte.is_ascii_digit(),
-            b'T' => matches!(byte, b'T' | b' '),
-            other => other == byte,
-        });
-    if !fits {
-        return 0;
-    }
-    let rest = &bytes[shape.len()..];
-    shape.len() + rest.iter().take_while(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'Z')).count()
-}
-
 /// All that leaves the program, by the name of its golden file.
 fn what_leaves() -> BTreeMap<String, String> {
     let tables = tables();
@@ -118,13 +79,13 @@ fn what_leaves() -> BTreeMap<String, String> {
     let head = ledger.head().unwrap();
     let (charges, standing, time) = (&charges, &standing, "2026-11-18T00:00:00Z".to_string());
     let (published, unshown) = (&published, &unshown);
-    let [_, json] = Report { project: &project, charges, standing, published, unshown, time, head }.texts().unwrap();
+    let report = Report { project: &project, charges, standing, published, unshown, time, head }.texts().unwrap();
     let mut leaves = BTreeMap::from([
         // What went in: crates/cli/tests/it/ledger/kills.rs kills its release.
         ("project.toml".to_string(), project_file()),
         ("plan.json".to_string(), format!("{:#}\n", serde_json::Value::Array(plans))),
         ("ledger.json".to_string(), format!("{:#}\n", ledger.export().unwrap())),
-        ("report.json".to_string(), json),
+        ("report.json".to_string(), report.json),
     ]);
     let mut answers: Vec<PathBuf> =
         std::fs::read_dir(folder.file("out")).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -137,33 +98,10 @@ fn what_leaves() -> BTreeMap<String, String> {
             leaves.insert(format!("out/{name}"), text);
         }
     }
-    leaves.into_iter().map(|(name, text)| (name, masked(&text, folder.path()))).collect()
+    leaves.into_iter().map(|(name, text)| (name, golden::masked(&text, folder.path()))).collect()
 }
 
 #[test]
 fn what_leaves_the_program_is_as_it_was() {
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let leaves = what_leaves();
-    if std::env::var_os("SCUMBLE_GOLDEN").is_some() {
-        std::fs::remove_dir_all(&kept).ok();
-        for (name, text) in &leaves {
-            let path = kept.join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        return;
-    }
-    let mut moved = Vec::new();
-    for (name, text) in &leaves {
-        let before = std::fs::read_to_string(kept.join(name)).unwrap_or_default();
-        if before != *text {
-            let line = before.lines().zip(text.lines()).position(|(before, now)| before != now);
-            let line = line.unwrap_or_else(|| before.lines().count().min(text.lines().count()));
-            let at = |text: &str| text.lines().nth(line).unwrap_or("").chars().take(300).collect::<String>();
-            moved.push(format!("{name}, line {}:\n  before: {}\n  now:    {}", line + 1, at(&before), at(text)));
-        }
-    }
-    let files = std::fs::read_dir(kept.join("out")).unwrap().count();
-    assert_eq!(files, leaves.keys().filter(|name| name.starts_with("out/")).count(), "other files of answers");
-    assert!(moved.is_empty(), "what leaves the program has changed:\n{}", moved.join("\n"));
+    golden::check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden"), &what_leaves());
 }

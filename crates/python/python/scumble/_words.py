@@ -8,6 +8,25 @@ from typing import Any
 
 from ._event import Event
 
+__all__ = [
+    "Gaussian",
+    "DiscreteGaussian",
+    "Laplace",
+    "DiscreteLaplace",
+    "SinhNormal",
+    "RandomizedResponse",
+    "Exponential",
+    "Pure",
+    "Approximate",
+    "Zcdp",
+    "Tcdp",
+    "HeavyHitters",
+    "NewKeys",
+    "SmoothNoise",
+    "Parity",
+    "Pair",
+]
+
 
 class Gaussian(Event):
     """Continuous Gaussian noise of standard deviation σ."""

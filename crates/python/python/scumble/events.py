@@ -4,31 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import _words
 from ._event import Event, dumped
-from ._words import (
-    Approximate,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Exponential,
-    Gaussian,
-    HeavyHitters,
-    Laplace,
-    NewKeys,
-    Pair,
-    Parity,
-    Pure,
-    RandomizedResponse,
-    SinhNormal,
-    SmoothNoise,
-    Tcdp,
-    Zcdp,
-)
+from ._words import *
 
-__all__ = [
-    "Approximate", "DiscreteGaussian", "DiscreteLaplace", "Event", "Exponential", "Gaussian", "HeavyHitters", "Laplace",
-    "NewKeys", "Pair", "Parity", "Pure", "RandomizedResponse", "SinhNormal", "SmoothNoise", "Tcdp", "Zcdp", "dumped",
-    "poisson", "without_replacement",
-]
+__all__ = ["Event", "dumped", "poisson", "without_replacement"]
+__all__ += _words.__all__
 
 
 def poisson(rate: float | None) -> dict[str, Any]:

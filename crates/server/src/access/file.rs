@@ -1,10 +1,12 @@
 //! The file of those who may ask: `NAME.access` beside the ledger, as JSON, readable by its owner alone.
 
+use super::scram::ScramDocument;
 use super::{ITERATIONS, Person, Role, ScramVerifier, hmac, token};
 use crate::session::Bearer;
 use scumble_engine::ledger::beside;
+use scumble_engine::summary::document;
 use scumble_engine::{Error, Result, digest};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
@@ -14,6 +16,8 @@ use subtle::ConstantTimeEq;
 const LONGEST: u64 = 4 << 20;
 /// The version of its form.
 const VERSION: u64 = 1;
+/// 256 bits in hexadecimal digits.
+const DIGITS: usize = 64;
 
 /// Somebody, and what is kept of their token.
 #[derive(Debug, Clone)]
@@ -56,13 +60,10 @@ impl AccessList {
         }
         let text =
             fs::read_to_string(&path).map_err(|error| Error::machine(format!("{shown} cannot be read ({error})")))?;
-        let value: Option<Value> = serde_json::from_str(&text).ok();
-        let read = value.filter(|value| value["version"] == VERSION).and_then(|value| {
-            let people = value["people"].as_array()?.iter().map(AccessEntry::from_json).collect::<Option<Vec<_>>>()?;
-            let secret = value["secret"].as_str().filter(|secret| secret.len() == 64).map(str::to_string);
-            Some(Self { people, secret })
-        });
-        read.ok_or_else(|| Error::input(format!("{shown} is not in a form that this version knows")))
+        let document = serde_json::from_str::<AccessDocument>(&text).ok();
+        document
+            .and_then(AccessDocument::list)
+            .ok_or_else(|| Error::input(format!("{shown} is not in a form that this version knows")))
     }
 
     /// The challenge for a login under a name, whether or not anybody has it. No proof fits it unless somebody has
@@ -120,23 +121,63 @@ impl AccessEntry {
     pub fn person(&self) -> Person {
         Person { name: self.name.clone(), role: self.role }
     }
+}
 
-    fn json(&self) -> Value {
-        json!({
-            "name": self.name, "role": self.role.to_string(), "added": self.added, "revoked": self.revoked, "token": self.hash,
-            "scram": self.scram.json(),
-        })
+/// The file.
+#[derive(Serialize, Deserialize)]
+struct AccessDocument {
+    version: u64,
+    secret: Option<String>,
+    people: Vec<EntryDocument>,
+}
+
+/// Somebody in the file.
+#[derive(Serialize, Deserialize)]
+struct EntryDocument {
+    name: String,
+    role: Role,
+    added: String,
+    revoked: Option<String>,
+    /// The SHA-256 of the token.
+    token: String,
+    scram: ScramDocument,
+}
+
+impl AccessDocument {
+    fn of(AccessList { people, secret }: &AccessList) -> Self {
+        Self { version: VERSION, secret: secret.clone(), people: people.iter().map(EntryDocument::of).collect() }
     }
 
-    fn from_json(shown: &Value) -> Option<Self> {
-        let text = |key: &str| shown[key].as_str().map(str::to_string);
-        Some(Self {
-            name: text("name")?,
-            role: text("role")?.parse().ok()?,
-            added: text("added")?,
-            revoked: text("revoked"),
-            hash: text("token").filter(|hash| hash.len() == 64)?,
-            scram: ScramVerifier::from_json(&shown["scram"])?,
+    /// What it says; none in another version, or where something is not as it was written.
+    fn list(self) -> Option<AccessList> {
+        if self.version != VERSION {
+            return None;
+        }
+        let people = self.people.into_iter().map(EntryDocument::entry).collect::<Option<_>>()?;
+        Some(AccessList { people, secret: self.secret.filter(|secret| secret.len() == DIGITS) })
+    }
+}
+
+impl EntryDocument {
+    fn of(AccessEntry { name, role, added, revoked, hash, scram }: &AccessEntry) -> Self {
+        Self {
+            name: name.clone(),
+            role: *role,
+            added: added.clone(),
+            revoked: revoked.clone(),
+            token: hash.clone(),
+            scram: scram.into(),
+        }
+    }
+
+    fn entry(self) -> Option<AccessEntry> {
+        Some(AccessEntry {
+            name: self.name,
+            role: self.role,
+            added: self.added,
+            revoked: self.revoked,
+            hash: Some(self.token).filter(|hash| hash.len() == DIGITS)?,
+            scram: self.scram.try_into().ok()?,
         })
     }
 }
@@ -160,8 +201,7 @@ pub(super) fn change(ledger: &Path, change: impl FnOnce(&mut AccessList) -> Resu
         access.secret = Some(token()?);
     }
     change(&mut access)?;
-    let people: Vec<Value> = access.people.iter().map(AccessEntry::json).collect();
-    let text = format!("{:#}\n", json!({ "version": VERSION, "secret": access.secret, "people": people }));
+    let text = format!("{:#}\n", document(&AccessDocument::of(&access))?);
     let temporary = folder.join(format!(".scumble-{}.tmp", &token()?[..16]));
     let written = write(&temporary, &path, &text).and_then(|()| held.sync_all());
     written.map_err(|error| {

@@ -13,6 +13,7 @@ use scumble::noise::{BitSource, SecureSource};
 use scumble_engine::project::is_name;
 use scumble_engine::report::Report;
 use scumble_engine::{Error, Result, nearest};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
@@ -26,7 +27,8 @@ pub(crate) use scram::{ITERATIONS, hmac};
 pub const FIRST_CURATOR: &str = "curator";
 
 /// What somebody may do; each role may do all that those before it may.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Sees published answers and the report.
     Viewer,
@@ -75,6 +77,7 @@ pub struct Person {
 
 /// Somebody as the file has them, without what is kept of their token.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AccessRecord {
     /// Their name.
     pub name: String,

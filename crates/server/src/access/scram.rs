@@ -3,9 +3,10 @@
 //! SaltedPassword = PBKDF2(token, salt, iterations), ClientKey = HMAC(SaltedPassword, "Client Key"), StoredKey = SHA-256(ClientKey),
 //! ServerKey = HMAC(SaltedPassword, "Server Key"). Tokens have 256 bits, so that iterations add nothing: they are as few as clients accept.
 
+use hex::{FromHex, FromHexError};
 use ring::hmac::HMAC_SHA256;
 use ring::pbkdf2::{self, PBKDF2_HMAC_SHA256};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::num::NonZeroU32;
 
@@ -32,21 +33,33 @@ impl ScramVerifier {
         let stored_key = Sha256::digest(hmac(&salted, b"Client Key")).into();
         Self { salt, iterations: ITERATIONS.get(), stored_key, server_key: hmac(&salted, b"Server Key") }
     }
+}
 
-    pub(super) fn json(&self) -> Value {
-        json!({
-            "salt": hex::encode(&self.salt), "iterations": self.iterations,
-            "stored_key": hex::encode(self.stored_key), "server_key": hex::encode(self.server_key),
-        })
+/// How the file has it: bytes in hexadecimal.
+#[derive(Serialize, Deserialize)]
+pub(super) struct ScramDocument {
+    salt: String,
+    iterations: u32,
+    stored_key: String,
+    server_key: String,
+}
+
+impl From<&ScramVerifier> for ScramDocument {
+    fn from(ScramVerifier { salt, iterations, stored_key, server_key }: &ScramVerifier) -> Self {
+        let (stored_key, server_key) = (hex::encode(stored_key), hex::encode(server_key));
+        Self { salt: hex::encode(salt), iterations: *iterations, stored_key, server_key }
     }
+}
 
-    pub(super) fn from_json(shown: &Value) -> Option<Self> {
-        let bytes = |key: &str| hex::decode(shown[key].as_str()?).ok();
-        Some(Self {
-            salt: bytes("salt")?,
-            iterations: u32::try_from(shown["iterations"].as_u64()?).ok()?,
-            stored_key: bytes("stored_key")?.try_into().ok()?,
-            server_key: bytes("server_key")?.try_into().ok()?,
+impl TryFrom<ScramDocument> for ScramVerifier {
+    type Error = FromHexError;
+
+    fn try_from(document: ScramDocument) -> Result<Self, FromHexError> {
+        Ok(Self {
+            salt: hex::decode(document.salt)?,
+            iterations: document.iterations,
+            stored_key: <[u8; 32]>::from_hex(document.stored_key)?,
+            server_key: <[u8; 32]>::from_hex(document.server_key)?,
         })
     }
 }
@@ -93,6 +106,6 @@ mod tests {
         // The server's signature 6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4= in hexadecimal.
         let signature = "eabae24d1062db75a9451ff0b6ea7e98c8546549ff741e672d3251b2397de46e";
         assert_eq!(hex::encode(hmac(&scram.server_key, message.as_bytes())), signature);
-        assert_eq!(ScramVerifier::from_json(&scram.json()), Some(scram));
+        assert_eq!(ScramVerifier::try_from(ScramDocument::from(&scram)), Ok(scram));
     }
 }

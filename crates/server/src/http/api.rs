@@ -192,12 +192,11 @@ pub(super) async fn report(app: Arc<App>, call: Call) -> Reply {
         Some("json") => false,
         Some(_) => return Err(Refusal::input("the format of the report is json or html")),
     };
-    let texts = app.service.report(call.person()?).await?;
-    let [page, json] = &*texts;
+    let report = app.service.report(call.person()?).await?;
     if !is_page {
-        return Ok(typed("application/json", json.clone()));
+        return Ok(typed("application/json", report.json.clone()));
     }
-    let mut response = typed("text/html; charset=utf-8", page.clone());
+    let mut response = typed("text/html; charset=utf-8", report.page.clone());
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(REPORT_POLICY));
     response.headers_mut().insert(X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN"));
     Ok(response)
@@ -207,7 +206,7 @@ pub(super) async fn people(app: Arc<App>, _: Call) -> Reply {
     let people = on_files(&app, access::list).await?;
     let people = people.iter().map(|one| AccessBody {
         name: &one.name,
-        role: one.role.to_string(),
+        role: one.role,
         added: &one.added,
         revoked: one.revoked.as_deref(),
     });
@@ -218,7 +217,7 @@ pub(super) async fn add(app: Arc<App>, call: Call) -> Reply {
     let (name, role) = call.body::<AddPersonBody>()?.person()?;
     let own = name.clone();
     let token = on_files(&app, move |ledger| access::add(ledger, &own, role)).await?;
-    shown(&TokenBody { person: PersonBody { name: &name, role: role.to_string() }, token: &token })
+    shown(&TokenBody { person: PersonBody { name: &name, role }, token: &token })
 }
 
 pub(super) async fn revoke(app: Arc<App>, call: Call) -> Reply {
@@ -241,7 +240,7 @@ pub(super) async fn on_files<T: Send + 'static>(
 
 pub(super) async fn me(_: Arc<App>, call: Call) -> Reply {
     let person = call.person()?;
-    shown(&PersonBody { name: &person.name, role: person.role.to_string() })
+    shown(&PersonBody { name: &person.name, role: person.role })
 }
 
 pub(super) async fn described() -> Reply {
@@ -267,7 +266,7 @@ pub(super) async fn enter(app: Arc<App>, call: Call) -> Reply {
         None => app.service.bearer(token, call.peer).await?,
     };
     let person = &bearer.person;
-    let mut response = shown(&PersonBody { name: &person.name, role: person.role.to_string() })?;
+    let mut response = shown(&PersonBody { name: &person.name, role: person.role })?;
     let session = app.sessions.open(bearer)?;
     set_cookie(&app, &mut response, &session, 12 * 3600)?;
     Ok(response)

@@ -3,15 +3,17 @@
 use crate::access::Role;
 use crate::refusal::Refusal;
 use crate::service::{QueryRequest, TableShown};
-use serde::de::{DeserializeOwned, Deserializer};
+use scumble::quantity::Exact;
+use scumble_engine::project::{Cost, CostScope};
+use serde::de::{DeserializeOwned, Deserializer, IgnoredAny};
 use serde::{Deserialize, Serialize};
-use serde_json::{Number, Value};
+use serde_json::Number;
 
 /// Somebody who may ask.
 #[derive(Serialize)]
 pub(super) struct PersonBody<'a> {
     pub name: &'a str,
-    pub role: String,
+    pub role: Role,
 }
 
 /// Somebody to whom access was given, with the token that is shown once.
@@ -26,7 +28,7 @@ pub(super) struct TokenBody<'a> {
 #[derive(Serialize)]
 pub(super) struct AccessBody<'a> {
     pub name: &'a str,
-    pub role: String,
+    pub role: Role,
     pub added: &'a str,
     pub revoked: Option<&'a str>,
 }
@@ -67,13 +69,39 @@ pub(super) trait RequestBody: DeserializeOwned {
     const KEYS: &'static [&'static str];
 }
 
-/// A question. What is wrong with a field is said of that field, so that all are read as they stand.
+/// A field as it was given. A refusal names the field that is wrong, so a wrong value does not end the reading of a body.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum GivenField<T> {
+    /// A value of the field's type.
+    Fits(T),
+    /// Another value, or none.
+    Wrong(IgnoredAny),
+}
+
+impl<T> Default for GivenField<T> {
+    fn default() -> Self {
+        Self::Wrong(IgnoredAny)
+    }
+}
+
+impl<T> GivenField<T> {
+    /// The value; else a refusal in this sentence.
+    fn or_refuse(self, sentence: impl Into<String>) -> Result<T, Refusal> {
+        match self {
+            Self::Fits(value) => Ok(value),
+            Self::Wrong(_) => Err(Refusal::input(sentence)),
+        }
+    }
+}
+
+/// A question.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct QuestionBody {
-    sql: Value,
-    cost: Value,
-    fresh: Value,
+    sql: GivenField<String>,
+    cost: GivenField<CostBody>,
+    fresh: Option<GivenField<bool>>,
 }
 
 impl RequestBody for QuestionBody {
@@ -83,20 +111,15 @@ impl RequestBody for QuestionBody {
 impl QuestionBody {
     /// The question, with the request's own key.
     pub fn question(self, key: Option<String>) -> Result<QueryRequest, Refusal> {
-        let Value::String(sql) = self.sql else { return Err(Refusal::input("'sql' must be a text: the query")) };
-        let fresh = match self.fresh {
-            Value::Null => false,
-            Value::Bool(fresh) => fresh,
-            _ => return Err(Refusal::input("'fresh' must be true or false")),
-        };
-        let cost = CostBody::deserialize(self.cost).ok().and_then(CostBody::written).ok_or_else(|| {
-            Refusal::input(
-                "'cost' must be like {\"epsilon\": 0.1}, {\"rho\": 0.05} or {\"epsilon\": 1, \"delta\": 1e-9}",
-            )
-        })?;
-        Ok(QueryRequest { sql, cost, fresh, key })
+        let sql = self.sql.or_refuse("'sql' must be a text: the query")?;
+        let fresh = self.fresh.map(|fresh| fresh.or_refuse("'fresh' must be true or false")).transpose()?;
+        let cost = self.cost.or_refuse(UNLIKE_A_COST)?.cost()?;
+        Ok(QueryRequest { sql, cost, fresh: fresh.unwrap_or(false), key })
     }
 }
+
+const UNLIKE_A_COST: &str =
+    "'cost' must be like {\"epsilon\": 0.1}, {\"rho\": 0.05} or {\"epsilon\": 1, \"delta\": 1e-9}";
 
 /// A cost.
 #[derive(Deserialize)]
@@ -126,36 +149,26 @@ fn said<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Optio
 }
 
 impl Decimal {
-    fn written(self) -> Option<String> {
-        match self {
-            Self::Number(number) => Some(number.to_string()),
-            Self::Text(text) => {
-                let is_number =
-                    !text.is_empty() && text.chars().all(|letter| letter.is_ascii_digit() || "+-.eE".contains(letter));
-                is_number.then_some(text)
-            }
-        }
+    /// The number to its last digit: 0.1 is a tenth, not the binary fraction next to it.
+    fn exact(self) -> Result<Exact, Refusal> {
+        let digits = match self {
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => text,
+        };
+        let is_number = digits.chars().all(|letter| letter.is_ascii_digit() || "+-.eE".contains(letter));
+        digits.parse().ok().filter(|_| is_number).ok_or_else(|| Refusal::input(UNLIKE_A_COST))
     }
 }
 
 impl CostBody {
-    /// As the engine reads it, and as it stands in the ledger; none where a number is none, or there is none.
-    fn written(self) -> Option<String> {
-        let mut parts = Vec::new();
-        for (name, number) in [("epsilon", self.epsilon), ("rho", self.rho), ("delta", self.delta)] {
-            if let Some(number) = number {
-                parts.push(format!("{name}={}", number.written()?));
-            }
+    fn cost(self) -> Result<Cost, Refusal> {
+        let exact = |number: Option<Decimal>| number.map(Decimal::exact).transpose();
+        let (epsilon, rho, delta) = (exact(self.epsilon)?, exact(self.rho)?, exact(self.delta)?);
+        if epsilon.is_none() && rho.is_none() && delta.is_none() {
+            return Err(Refusal::input(UNLIKE_A_COST));
         }
-        if parts.is_empty() {
-            return None;
-        }
-        if let Some(scope) = self.scope {
-            // A word, so that it cannot bring further parts of a cost.
-            let is_word = scope.chars().all(|letter| letter.is_ascii_lowercase());
-            parts.push(Some(format!("scope={scope}")).filter(|_| is_word)?);
-        }
-        Some(parts.join(","))
+        let scope = self.scope.map(|scope| scope.parse::<CostScope>()).transpose()?;
+        Ok(Cost::of_parts(epsilon, rho, delta, scope)?)
     }
 }
 
@@ -163,8 +176,8 @@ impl CostBody {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct ReleaseBody {
-    only: Value,
-    again: Value,
+    only: Option<GivenField<Vec<String>>>,
+    again: Option<GivenField<Vec<String>>>,
 }
 
 impl RequestBody for ReleaseBody {
@@ -178,9 +191,8 @@ impl ReleaseBody {
     }
 }
 
-fn names(key: &str, list: Value) -> Result<Vec<String>, Refusal> {
-    let names = Option::<Vec<String>>::deserialize(list);
-    let names = names.map_err(|_| Refusal::input(format!("'{key}' must be a list of names of releases")))?;
+fn names(key: &str, list: Option<GivenField<Vec<String>>>) -> Result<Vec<String>, Refusal> {
+    let names = list.map(|list| list.or_refuse(format!("'{key}' must be a list of names of releases"))).transpose()?;
     Ok(names.unwrap_or_default())
 }
 
@@ -188,8 +200,8 @@ fn names(key: &str, list: Value) -> Result<Vec<String>, Refusal> {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct AddPersonBody {
-    name: Value,
-    role: Value,
+    name: GivenField<String>,
+    role: GivenField<String>,
 }
 
 impl RequestBody for AddPersonBody {
@@ -199,11 +211,8 @@ impl RequestBody for AddPersonBody {
 impl AddPersonBody {
     /// The name, and what they may do.
     pub fn person(self) -> Result<(String, Role), Refusal> {
-        let text = |key: &str, value: Value| match value {
-            Value::String(text) => Ok(text),
-            _ => Err(Refusal::input(format!("'{key}' must be a text"))),
-        };
-        let (name, role) = (text("name", self.name)?, text("role", self.role)?);
+        let name = self.name.or_refuse("'name' must be a text")?;
+        let role = self.role.or_refuse("'role' must be a text")?;
         Ok((name, role.parse::<Role>().map_err(Refusal::input)?))
     }
 }
@@ -212,7 +221,7 @@ impl AddPersonBody {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct LoginBody {
-    token: Value,
+    token: GivenField<String>,
 }
 
 impl RequestBody for LoginBody {
@@ -222,20 +231,24 @@ impl RequestBody for LoginBody {
 impl LoginBody {
     /// The token; what is no text is no token.
     pub fn token(&self) -> &str {
-        self.token.as_str().unwrap_or_default().trim()
+        match &self.token {
+            GivenField::Fits(token) => token.trim(),
+            GivenField::Wrong(_) => "",
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     #[test]
     fn a_question_is_read_or_refused_at_its_field() {
         let read = |body: Value| {
             let body: QuestionBody = serde_json::from_value(body).unwrap();
-            body.question(None).map(|question| (question.cost, question.fresh)).map_err(|refusal| refusal.to_string())
+            let shown = |question: QueryRequest| (question.cost.to_string(), question.fresh);
+            body.question(None).map(shown).map_err(|refusal| refusal.to_string())
         };
         let of_cost = |cost: Value| read(json!({ "sql": "SELECT 1", "cost": cost }));
         let fine = |cost: &str| Ok((cost.to_string(), false));
@@ -259,10 +272,13 @@ mod tests {
             json!({ "epsilon": [1] }),
             json!({ "scope": "person" }),
             json!({ "epsilon": 1, "scope": null }),
-            json!({ "epsilon": 1, "scope": "person,delta=0.5" }),
         ] {
             assert!(of_cost(wrong.clone()).unwrap_err().starts_with("'cost' must be like"), "{wrong}");
         }
+        let scope = of_cost(json!({ "epsilon": 1, "scope": "person,delta=0.5" }));
+        assert_eq!(scope.unwrap_err(), "the scope of a cost is 'person', 'presence' or 'attribute'");
+        let two = of_cost(json!({ "epsilon": 1, "rho": 1 }));
+        assert_eq!(two.unwrap_err(), "a cost has exactly one of epsilon, rho and accuracy");
         let cost = json!({ "epsilon": 1 });
         assert_eq!(read(json!({ "cost": cost })).unwrap_err(), "'sql' must be a text: the query");
         assert_eq!(read(json!({ "sql": 1, "cost": cost })).unwrap_err(), "'sql' must be a text: the query");

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 /// A refusal as a response.
 pub(super) fn response(refusal: &Refusal) -> Response {
-    let status = StatusCode::from_u16(refusal.kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let status = StatusCode::from_u16(refusal.kind().status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = typed(status, &shown(refusal));
-    match refusal.kind {
+    match refusal.kind() {
         RefusalKind::Token => drop(response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
         RefusalKind::Busy => drop(response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"))),
         _ => {}
@@ -42,11 +42,11 @@ struct PlaceBody {
 
 /// A refusal as JSON: its place is that in the query.
 pub(super) fn shown(refusal: &Refusal) -> Value {
-    let (word, title) = refusal.kind.words();
-    let place = refusal.place.as_ref();
+    let (word, title) = refusal.kind().words();
+    let place = refusal.place();
     let place = place.map(|place| PlaceBody { r#in: place.origin.to_string(), line: place.line, column: place.column });
     let detail = refusal.to_string();
-    json!(ProblemBody { place, ..problem(refusal.kind.status(), word, title, &detail) })
+    json!(ProblemBody { place, ..problem(refusal.kind().status(), word, title, &detail) })
 }
 
 /// A problem that is no refusal of ours.

@@ -9,7 +9,10 @@ use super::statement::{ClientStatement, PrivateTableQuery};
 use super::value::{CellValue, PgType};
 use crate::access::Person;
 use crate::service::{Forecast, HeldRows, PaidAnswer, QueryRequest, Service, TableShown};
+use scumble::quantity::epsilon;
+use scumble_engine::Error;
 use scumble_engine::kinds::PublishedColumn;
+use scumble_engine::project::Cost;
 use scumble_engine::release::{Answers, Cell};
 use sqlparser::ast::Statement;
 use std::sync::Arc;
@@ -74,8 +77,7 @@ impl AnalystContext {
         question: &PrivateTableQuery,
         settings: &Settings,
     ) -> Result<Vec<ResultColumn>, SqlError> {
-        // Which columns there are does not depend on the cost.
-        let cost = settings.cost().map_or_else(|_| "epsilon=1".to_string(), |(cost, _)| cost);
+        let cost = settings.cost().map_or_else(|_| any_cost(), |(cost, _)| Ok(cost))?;
         let asked = QueryRequest { sql: text(question)?, cost, fresh: false, key: None };
         let columns = self.service.columns(&self.person, &asked).await;
         let columns = columns.map_err(|refusal| SqlError::of(refusal, question.text.as_deref()))?;
@@ -186,6 +188,12 @@ impl AnalystContext {
         };
         Ok(ResultTable { columns, rows })
     }
+}
+
+/// A cost for a client that has not set one and asks for the columns alone, which do not depend on it.
+fn any_cost() -> Result<Cost, SqlError> {
+    let cost = epsilon(1.0).map_err(Error::from).and_then(Cost::epsilon);
+    cost.map_err(|error| SqlError::of(error.into(), None))
 }
 
 /// Says that nobody waits any more, when it is dropped: a query that was cancelled does not go on.

@@ -96,7 +96,7 @@ pub(super) async fn login<'a, S: AsyncRead + AsyncWrite + Unpin>(
         return Err(refused(code::UNSUPPORTED, "nothing is replicated here"));
     }
     let is_somebody = service.scram(name).is_some();
-    let challenge = service.challenge(name).map_err(|refusal| refused(code::MACHINE, &refusal.sentence))?;
+    let challenge = service.challenge(name).map_err(|refusal| refused(code::MACHINE, refusal.sentence()))?;
     let Some(stored_key) = proved(line, challenge, is_somebody).await? else {
         service.failed(from).await;
         let sentence = format!(

@@ -25,9 +25,9 @@ impl Literal {
             ColumnKind::Whole => Self::Number("1".into()),
             ColumnKind::Number => Self::Number("1.5".into()),
             ColumnKind::Truth => Self::Truth(true),
-            ColumnKind::Text => Self::Text("a".into()),
             ColumnKind::Day => Self::Day("2000-01-01".into()),
             ColumnKind::Moment => Self::Moment("2000-01-01 00:00:00".into()),
+            _ => Self::Text("a".into()),
         }
     }
 }

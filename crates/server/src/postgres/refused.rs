@@ -65,9 +65,9 @@ impl SqlError {
 
     /// What the service says about a query whose text the client has in front of them; `text` is none where it was written anew.
     pub fn of(refusal: Refusal, text: Option<&str>) -> Self {
-        let sentence = refusal.sentence.trim_start_matches("query: ").to_string();
-        let code = match refusal.kind {
-            RefusalKind::Input => of_sentence(&sentence),
+        let sentence = refusal.sentence().trim_start_matches("query: ");
+        let code = match refusal.kind() {
+            RefusalKind::Input => of_sentence(sentence),
             RefusalKind::Budget => code::BUDGET,
             RefusalKind::Token => code::PASSWORD,
             RefusalKind::Role => code::ROLE,
@@ -77,8 +77,8 @@ impl SqlError {
             RefusalKind::TooLarge => code::TOO_MUCH,
             RefusalKind::Conflict | RefusalKind::TooSlow | RefusalKind::Machine => code::MACHINE,
         };
-        let place = refusal.place.filter(|place| place.origin == Origin::Query);
-        let position = place.zip(text).map(|(place, text)| position(&place, text));
+        let place = refusal.place().filter(|place| place.origin == Origin::Query);
+        let position = place.zip(text).map(|(place, text)| position(place, text));
         Self { position, ..Self::new(code, sentence) }
     }
 
@@ -106,7 +106,6 @@ fn of_sentence(sentence: &str) -> &'static str {
         ("there is no table ", code::NO_TABLE),
         ("there is no declared column ", code::NO_COLUMN),
         ("there is no function ", code::NO_FUNCTION),
-        ("--cost ", code::VALUE),
         ("cost", code::VALUE),
     ];
     begins.iter().find(|(begin, _)| sentence.starts_with(begin)).map_or(code::UNSUPPORTED, |(_, code)| *code)
@@ -132,13 +131,13 @@ fn printable(sentence: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scumble_engine::Error;
 
     #[test]
     fn a_place_becomes_the_number_of_a_character() {
         let place = Place { origin: Origin::Query, line: 2, column: 3 };
         assert_eq!(position(&place, "äb\ncd"), 6);
-        let refusal =
-            Refusal { kind: RefusalKind::Input, sentence: "there is no table 'x'".into(), place: Some(place) };
+        let refusal = Refusal::from(Error::at(place, "there is no table 'x'"));
         let refused = SqlError::of(refusal.clone(), Some("äb\ncd"));
         assert_eq!((refused.code, refused.position), ("42P01", Some(6)));
         assert_eq!(SqlError::of(refusal, None).position, None);

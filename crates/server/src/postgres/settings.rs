@@ -1,6 +1,7 @@
 //! What a connection has set: the cost of its queries, and what PostgreSQL's clients expect to be able to set and to look at.
 
 use super::refused::{SqlError, code};
+use scumble_engine::Error;
 use scumble_engine::project::Cost;
 use std::collections::BTreeMap;
 
@@ -133,10 +134,7 @@ impl Settings {
         let wrong = |sentence: String| Err(SqlError::new(code::VALUE, sentence));
         match name {
             COST if value.is_empty() => Ok(()),
-            COST => match value.parse::<Cost>() {
-                Ok(_) => Ok(()),
-                Err(error) => wrong(error.to_string().replace("--cost", COST)),
-            },
+            COST => cost(value).map(drop),
             FRESH if truth(value).is_none() => wrong(format!("{FRESH} is on or off, not '{value}'")),
             "client_encoding"
                 if !["utf8", "utf-8", "unicode"].contains(&value.trim_matches('\'').to_lowercase().as_str()) =>
@@ -163,12 +161,12 @@ impl Settings {
     }
 
     /// What a query may cost, and whether new numbers are wanted.
-    pub fn cost(&self) -> Result<(String, bool), SqlError> {
-        let cost = self.get(COST).filter(|cost| !cost.is_empty()).ok_or_else(|| {
+    pub fn cost(&self) -> Result<(Cost, bool), SqlError> {
+        let words = self.get(COST).filter(|words| !words.is_empty()).ok_or_else(|| {
             let sentence = "say first what a query may cost";
             SqlError::new(code::NOT_YET, sentence).with_hint(format!("SET {COST} = 'epsilon=0.1'"))
         })?;
-        Ok((cost, self.get(FRESH).is_some_and(|fresh| fresh == "on")))
+        Ok((cost(&words)?, self.get(FRESH).is_some_and(|fresh| fresh == "on")))
     }
 
     /// All settings and their values.
@@ -180,6 +178,11 @@ impl Settings {
     pub fn reported(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
         KNOWN.iter().filter(|(.., told)| *told).map(|(name, ..)| (*name, self.get(name).unwrap_or_default()))
     }
+}
+
+/// A cost as it is set.
+fn cost(words: &str) -> Result<Cost, SqlError> {
+    words.parse().map_err(|error: Error| SqlError::new(code::VALUE, error.to_string().replace("--cost", COST)))
 }
 
 /// Nobody can change what the server is.
@@ -258,11 +261,13 @@ mod tests {
         let start =
             [("options".to_string(), r"-c scumble.cost=epsilon=0.1,\ delta=1e-9 --scumble.fresh=on".to_string())];
         settings.at_start(&start).unwrap();
-        assert_eq!(settings.cost().unwrap(), ("epsilon=0.1, delta=1e-9".to_string(), true));
+        let first: Cost = "epsilon=0.1,delta=1e-9".parse().unwrap();
+        assert_eq!(settings.cost().unwrap(), (first.clone(), true));
+        assert_eq!(settings.get(COST).unwrap(), "epsilon=0.1, delta=1e-9");
         settings.set(COST, Some("rho=0.5")).unwrap();
-        assert_eq!(settings.cost().unwrap().0, "rho=0.5");
+        assert_eq!(settings.cost().unwrap().0.to_string(), "rho=0.5");
         settings.reset();
-        assert_eq!(settings.cost().unwrap().0, "epsilon=0.1, delta=1e-9");
+        assert_eq!(settings.cost().unwrap().0, first);
     }
 
     #[test]

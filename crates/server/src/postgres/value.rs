@@ -120,9 +120,10 @@ impl From<ColumnKind> for PgType {
             ColumnKind::Whole => Self::Whole,
             ColumnKind::Number => Self::Number,
             ColumnKind::Truth => Self::Truth,
-            ColumnKind::Text => Self::Text,
             ColumnKind::Day => Self::Day,
             ColumnKind::Moment => Self::Moment,
+            // A kind that is not known here is sent as PostgreSQL sends what it has no type for.
+            _ => Self::Text,
         }
     }
 }

@@ -5,8 +5,8 @@ use crate::access::{Person, Role};
 use crate::refusal::{Refusal, RefusalKind};
 use scumble::noise::{BitSource, SecureSource};
 use scumble_engine::ledger::{Charge, ChargeState, Ledger, LedgerState, RemarkContent, RemarkOutcome};
-use scumble_engine::project::Request;
-use scumble_engine::release::{Answers, PlannedRelease, Runner, stored};
+use scumble_engine::project::{Cost, Request};
+use scumble_engine::release::{Answers, PlannedRelease, Runner, StoredAnswers, stored};
 use scumble_engine::summary::planned::{ReleaseForecast, delta_of, forecast, scopes, usual_delta};
 use scumble_engine::summary::{PerScope, ScopeLeft, SummaryRequest as LedgerQuestion, summary};
 use scumble_engine::{Error, ErrorKind, digest};
@@ -28,8 +28,8 @@ const WAIT: Duration = Duration::from_millis(50);
 pub struct QueryRequest {
     /// The query.
     pub sql: String,
-    /// What it may cost: `epsilon=0.1`, `rho=0.05`, or `epsilon=1,delta=1e-9`.
-    pub cost: String,
+    /// What it may cost.
+    pub cost: Cost,
     /// Pay for new numbers although there is an answer.
     pub fresh: bool,
     /// The request's own key: what comes again with it gets the same answer, and is not charged again.
@@ -50,6 +50,7 @@ enum QuestionState {
 
 /// One paid answer.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct PaidAnswer {
     /// What was published.
     pub answers: Arc<Answers>,
@@ -101,6 +102,7 @@ pub struct AnswerDocument<'a> {
 
 /// What a question would cost: a release of `scumble plan --json`, and what that means for who asks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Forecast {
     /// What is known of the release.
     #[serde(flatten)]
@@ -260,7 +262,7 @@ impl Service {
         let planned = match planned {
             Ok(planned) => planned,
             Err(refusal) => {
-                if refusal.kind == RefusalKind::Input {
+                if refusal.kind() == RefusalKind::Input {
                     self.remark_refused(person, question, &refusal)?;
                 }
                 self.metrics.refused();
@@ -354,7 +356,7 @@ impl Service {
         if charge.state.output().is_none() {
             return Err(unpublished(charge));
         }
-        let (answers, shown) = stored(&self.out, charge).map_err(|why| {
+        let StoredAnswers { answers, document, .. } = stored(&self.out, charge).map_err(|why| {
             Refusal::new(
                 RefusalKind::Lost,
                 format!(
@@ -366,7 +368,7 @@ impl Service {
         let head = ledger.head()?;
         Ok(PaidAnswer {
             answers: Arc::new(answers),
-            shown: Arc::new(shown),
+            shown: Arc::new(document),
             release: charge.release.clone(),
             sequence: charge.sequence,
             time: charge.time.clone(),
@@ -447,7 +449,7 @@ impl Service {
     }
 
     fn remark_refused(&self, person: &Person, question: &QueryRequest, refusal: &Refusal) -> Result<(), Refusal> {
-        let mark = digest(format!("{}\n{}\n{}", question.cost, question.sql, refusal.sentence).as_bytes());
+        let mark = digest(format!("{}\n{}\n{}", question.cost, question.sql, refusal.sentence()).as_bytes());
         if self.is_known_remark(person, &mark) {
             return Ok(());
         }
@@ -464,7 +466,7 @@ impl Service {
         came: RemarkOutcome,
     ) -> Result<(), Refusal> {
         let what: String = question.sql.chars().take(REMARKED).collect();
-        let cost: String = question.cost.chars().take(200).collect();
+        let cost: String = question.cost.to_string().chars().take(200).collect();
         let remarked = RemarkContent { by: person.name.clone(), what, cost, key, came };
         Ledger::open_or_create(&self.ledger)?.remark(&remarked)?;
         Ok(())
@@ -507,6 +509,6 @@ fn stored_mark(answer: &PaidAnswer) -> String {
 
 /// A question as a release of this name. What is wrong with it is known without data.
 fn planned(runner: &Runner<'_>, name: &str, question: &QueryRequest) -> Result<PlannedRelease, Refusal> {
-    let request = Request::sql(name, &question.sql, &question.cost.parse()?)?;
+    let request = Request::sql(name, &question.sql, &question.cost)?;
     Ok(runner.plan(&request)?)
 }

@@ -17,7 +17,7 @@ impl Service {
         allowed(person, Role::Analyst)?;
         let (person, question) = (person.clone(), question.clone());
         self.at_work(move |service| {
-            let request = Request::sql("plan", &question.sql, &question.cost.parse()?)?;
+            let request = Request::sql("plan", &question.sql, &question.cost)?;
             let planned = service.runner(&person, None).plan(&request)?;
             Ok(planned.columns()?.unwrap_or_default())
         })
@@ -26,7 +26,7 @@ impl Service {
 
     /// The words of a question's cost, with the scope that the project gives it.
     pub(crate) fn words_of_cost(&self, question: &QueryRequest) -> String {
-        self.project.words_of_cost(&question.cost)
+        self.project.cost_with_scope(&question.cost).to_string()
     }
 
     /// The types of the parameters `$1`, `$2` … of a query, as far as it determines them.

@@ -93,7 +93,7 @@ mod tests {
         assert!(nothing.charges.is_empty() && Arc::ptr_eq(&nothing, &service.whole().await.unwrap()));
         let asked = QueryRequest {
             sql: "SELECT COUNT(*) AS n FROM people".to_string(),
-            cost: "epsilon=0.1".to_string(),
+            cost: "epsilon=0.1".parse().unwrap(),
             fresh: false,
             key: None,
         };

@@ -17,7 +17,8 @@ pub(crate) use held::HeldRows;
 pub(crate) use shown::DownloadForm;
 #[cfg(test)]
 pub(crate) use shown::HeadShown;
-pub use shown::{BudgetShown, BudgetState, ColumnShown, TableShown};
+pub use shown::{BudgetShown, BudgetState, ColumnShown, ColumnType, DeclaredValue, TableShown};
+pub(crate) use shown::{ChargeShown, HistoryShown, PublishedAnswer, RemarkShown};
 
 use crate::access::{self, AccessEntry, AccessList, FIRST_CURATOR, Person, Role, ScramVerifier};
 use crate::metrics::Metrics;

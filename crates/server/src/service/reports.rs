@@ -7,7 +7,7 @@ use scumble_engine::Error;
 use scumble_engine::ledger::{Charge, Head, Ledger, LedgerState};
 use scumble_engine::project::Project;
 use scumble_engine::release::{PublishedRelease, UnshownCharge, published};
-use scumble_engine::report::Report;
+use scumble_engine::report::{Report, WrittenReport};
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,9 +21,6 @@ const MOST: usize = 16;
 /// The files of answers may come and go without the ledger; a report is not older than this.
 const OLDEST: Duration = Duration::from_secs(60);
 
-/// The page and the JSON.
-pub(crate) type ReportTexts = Arc<[String; 2]>;
-
 /// Reports that were made.
 pub(super) struct ReportCache {
     /// The holder makes a report.
@@ -34,7 +31,7 @@ pub(super) struct ReportCache {
 struct HeldReport {
     of: ReportKey,
     at: Instant,
-    texts: ReportTexts,
+    report: Arc<WrittenReport>,
 }
 
 /// What a report depends on, beside the project, which does not change while the server runs: the ledger, and what somebody may see in it.
@@ -58,41 +55,41 @@ impl Default for ReportCache {
 }
 
 impl ReportCache {
-    fn get(&self, of: &ReportKey) -> Option<ReportTexts> {
+    fn get(&self, of: &ReportKey) -> Option<Arc<WrittenReport>> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let found = held.iter().find(|made| made.of == *of && made.at.elapsed() < OLDEST);
-        found.map(|made| Arc::clone(&made.texts))
+        found.map(|made| Arc::clone(&made.report))
     }
 
-    fn put(&self, of: ReportKey, texts: &ReportTexts) {
+    fn put(&self, of: ReportKey, report: &Arc<WrittenReport>) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.retain(|made| made.of.to != of.to);
         held.truncate(MOST - 1);
-        held.push_front(HeldReport { of, at: Instant::now(), texts: Arc::clone(texts) });
+        held.push_front(HeldReport { of, at: Instant::now(), report: Arc::clone(report) });
     }
 }
 
 impl Service {
     /// The report, as a page and as JSON. What single analysts asked is shown to them and to curators; what all of it adds up to, to everybody.
-    pub(crate) async fn report(self: &Arc<Self>, person: &Person) -> Result<ReportTexts, Refusal> {
+    pub(crate) async fn report(self: &Arc<Self>, person: &Person) -> Result<Arc<WrittenReport>, Refusal> {
         let who = person.clone();
         let held = self.at_work(move |service| Ok(service.reports.get(&service.shown_to(&who)?))).await?;
-        if let Some(texts) = held {
-            return Ok(texts);
+        if let Some(report) = held {
+            return Ok(report);
         }
         let (permit, person) = (Arc::clone(&self.reports.permit), person.clone());
         self.with(&permit, move |service| {
             // A request that waited gets the report that the one before it has made.
             let of = service.shown_to(&person)?;
-            if let Some(texts) = service.reports.get(&of) {
-                return Ok(texts);
+            if let Some(report) = service.reports.get(&of) {
+                return Ok(report);
             }
-            let texts = Arc::new(service.made_report(&person)?);
+            let report = Arc::new(service.made_report(&person)?);
             // What was charged meanwhile may be in it, and would be missing in one that is taken for newer.
             if service.shown_to(&person)? == of {
-                service.reports.put(of, &texts);
+                service.reports.put(of, &report);
             }
-            Ok(texts)
+            Ok(report)
         })
         .await
     }
@@ -107,25 +104,25 @@ impl Service {
         Ok(ReportKey { head, to })
     }
 
-    fn made_report(&self, person: &Person) -> Result<[String; 2], Refusal> {
+    fn made_report(&self, person: &Person) -> Result<WrittenReport, Refusal> {
         let runner = self.runner(person, None);
         let (mut charges, standing) = runner.recent(RECENT)?;
         let whole = self.whole_now()?;
         let visible: BTreeSet<u64> = self.visible(&whole, person).iter().map(|charge| charge.sequence).collect();
         charges.retain(|charge| visible.contains(&charge.sequence));
         let (published, unshown) = published(&self.out, &charges);
-        Ok(texts(&self.project, &self.ledger, &charges, &standing, &published, &unshown)?)
+        Ok(written(&self.project, &self.ledger, &charges, &standing, &published, &unshown)?)
     }
 }
 
-fn texts(
+fn written(
     project: &Project,
     ledger: &Path,
     charges: &[Charge],
     standing: &LedgerState,
     published: &[PublishedRelease],
     unshown: &[UnshownCharge],
-) -> Result<[String; 2], Error> {
+) -> Result<WrittenReport, Error> {
     let head = Ledger::open_existing(ledger)?.map_or(Ok(Head::empty()), |ledger| ledger.head())?;
     Report { project, charges, standing, published, unshown, time: Report::now(), head }.texts()
 }
@@ -193,12 +190,12 @@ mod tests {
         let ann = person("ann", Role::Analyst);
         let asked = super::super::QueryRequest {
             sql: "SELECT COUNT(*) AS n FROM people".to_string(),
-            cost: "epsilon=0.1".to_string(),
+            cost: "epsilon=0.1".parse().unwrap(),
             fresh: false,
             key: None,
         };
         service.ask(&ann, &asked).await.unwrap();
         let after = service.report(&vic).await.unwrap();
-        assert!(!Arc::ptr_eq(&before, &after) && after[1].contains("\"ledger_entries\": "));
+        assert!(!Arc::ptr_eq(&before, &after) && after.json.contains("\"ledger_entries\": "));
     }
 }

@@ -9,15 +9,15 @@ use scumble::noise::SecureSource;
 use scumble_engine::budget::{Budget, Sums};
 use scumble_engine::ledger::{Charge, Head, Ledger, LedgerState, Remark, RemarkOutcome};
 use scumble_engine::project::{Column, Domain, Project, Request};
-use scumble_engine::release::{KeptRelease, arrow, published_file, stored};
+use scumble_engine::release::{Answers, KeptRelease, OutputError, StoredAnswers, arrow, published_file, stored};
 use scumble_engine::report::Report;
 use scumble_engine::summary::{
     ChargeCost, LedgerSummary, PerScope, RULE, ScopeCost, ScopeLeft, SummaryRequest, document, summary,
 };
 use scumble_engine::{Error, nearest};
 use serde::Serialize;
-use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A table as it is declared.
@@ -38,14 +38,62 @@ pub struct TableShown {
 pub struct ColumnShown {
     /// Its name.
     pub name: String,
-    /// What it holds: int, float, category, bool, date or timestamp.
+    /// What it holds.
     #[serde(rename = "type")]
-    pub kind: &'static str,
-    /// Its bounds or values, as far as they are declared.
+    pub kind: ColumnType,
+    /// Its bounds, its grid or its values by their keys in the project file, as far as they are declared.
     #[serde(flatten)]
-    pub declared: Value,
+    pub declared: BTreeMap<&'static str, DeclaredValue>,
     /// Whether it is declared sensitive.
     pub sensitive: bool,
+}
+
+/// What a column holds, as project files say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum ColumnType {
+    /// Whole numbers.
+    Int,
+    /// Numbers.
+    Float,
+    /// Texts.
+    Category,
+    /// True or false.
+    Bool,
+    /// Days.
+    Date,
+    /// Times.
+    Timestamp,
+}
+
+impl ColumnType {
+    /// The word of project files.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Int => "int",
+            Self::Float => "float",
+            Self::Category => "category",
+            Self::Bool => "bool",
+            Self::Date => "date",
+            Self::Timestamp => "timestamp",
+        }
+    }
+}
+
+/// Something that is declared of a column.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum DeclaredValue {
+    /// A bound of whole numbers.
+    Whole(i64),
+    /// A bound or the grid of numbers.
+    Number(f64),
+    /// A bound of days or times.
+    Text(String),
+    /// All values there can be.
+    List(Vec<String>),
 }
 
 /// What was spent and what is left of one budget.
@@ -89,8 +137,8 @@ pub struct BudgetShown {
 /// How many entries a ledger has, and the hash of the last one.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct HeadShown {
-    entries: u64,
-    head: String,
+    pub(crate) entries: u64,
+    pub(crate) head: String,
 }
 
 impl HeadShown {
@@ -104,36 +152,36 @@ impl HeadShown {
 pub(crate) struct HistoryShown {
     /// The sums; none where there is no ledger yet.
     #[serde(flatten)]
-    budget: Option<BudgetState>,
+    pub(crate) budget: Option<BudgetState>,
     pub(crate) releases: Vec<ChargeShown>,
-    asked: Vec<RemarkShown>,
+    pub(crate) asked: Vec<RemarkShown>,
     #[serde(flatten)]
-    head: HeadShown,
+    pub(crate) head: HeadShown,
 }
 
 /// A charge, who asked for it, and its query.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct ChargeShown {
     #[serde(flatten)]
-    cost: ChargeCost,
-    by: Option<String>,
-    sql: Value,
+    pub(crate) cost: ChargeCost,
+    pub(crate) by: Option<String>,
+    pub(crate) sql: Option<String>,
 }
 
 /// A question that was not charged.
 #[derive(Debug, Clone, Serialize)]
-struct RemarkShown {
-    sequence: u64,
-    time: String,
-    by: String,
-    what: String,
-    cost: String,
+pub(crate) struct RemarkShown {
+    pub(crate) sequence: u64,
+    pub(crate) time: String,
+    pub(crate) by: String,
+    pub(crate) what: String,
+    pub(crate) cost: String,
     /// The entry whose answer it got.
-    answer: Option<u64>,
+    pub(crate) answer: Option<u64>,
     /// Why it was refused.
-    refused: Option<String>,
+    pub(crate) refused: Option<String>,
     /// The entry that its plan said is paid for.
-    planned: Option<u64>,
+    pub(crate) planned: Option<u64>,
 }
 
 /// Published answers.
@@ -145,12 +193,12 @@ pub(crate) struct AnswersShown {
 /// A published answer.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct PublishedAnswer {
-    sequence: u64,
-    time: String,
-    release: String,
-    kind: String,
-    sql: Value,
-    by: Option<String>,
+    pub(crate) sequence: u64,
+    pub(crate) time: String,
+    pub(crate) release: String,
+    pub(crate) kind: String,
+    pub(crate) sql: Option<String>,
+    pub(crate) by: Option<String>,
 }
 
 /// What came of publishing what the project file declares.
@@ -268,7 +316,7 @@ impl Service {
             let shown = costs.map(|(cost, charge)| ChargeShown {
                 cost,
                 by: charge.asked.as_ref().map(|asked| asked.by.clone()),
-                sql: charge.rule["sql"].clone(),
+                sql: query_of(charge),
             });
             let remarks = whole.remarks.iter().filter(|remark| all || remark.remarked.by == person.name);
             Ok(HistoryShown {
@@ -307,7 +355,7 @@ impl Service {
                     time: charge.time.clone(),
                     release: charge.release.clone(),
                     kind: charge.kind.clone(),
-                    sql: charge.rule["sql"].clone(),
+                    sql: query_of(charge),
                     by: by.cloned(),
                 }
             });
@@ -325,24 +373,18 @@ impl Service {
     ) -> Result<Vec<u8>, Refusal> {
         let (person, whole) = (person.clone(), self.whole().await?);
         self.at_work(move |service| {
-            // What is not for them looks like what is not there.
-            let charges = service.visible(&whole, &person);
-            let found = charges.into_iter().find(|charge| charge.sequence == sequence);
-            let missing =
-                || Refusal::new(RefusalKind::NotFound, format!("there is no answer {sequence} that you may see"));
-            let charge = found.filter(|charge| charge.state.output().is_some()).ok_or_else(missing)?;
-            let gone =
-                |why: String| Refusal::new(RefusalKind::Lost, format!("answer {sequence} was paid for, and {why}"));
+            let charge = service.visible_answer(&whole, &person, sequence)?;
+            let gone = |why| gone(sequence, &why);
             match form {
                 DownloadForm::Json => {
-                    let (answers, shown) = stored(&service.out, charge).map_err(gone)?;
+                    let StoredAnswers { answers, document: shown, .. } = stored(&service.out, charge).map_err(gone)?;
                     let (columns, release) = (columns(&answers), charge.release.as_str());
                     let shown = document(&StoredAnswer { shown: &shown, columns, release, sequence })?;
                     Ok(format!("{shown:#}\n").into_bytes())
                 }
                 DownloadForm::Arrow => {
-                    let (answers, shown) = stored(&service.out, charge).map_err(gone)?;
-                    match shown["row_count"].as_u64() {
+                    let StoredAnswers { answers, row_count, .. } = stored(&service.out, charge).map_err(gone)?;
+                    match row_count {
                         Some(rows) => Err(Refusal::new(
                             RefusalKind::Input,
                             format!("answer {sequence} has {rows} rows, too many for a stream of Arrow's: ask for it as parquet or csv"),
@@ -354,6 +396,29 @@ impl Service {
             }
         })
         .await
+    }
+
+    /// The release of an answer that somebody may see, and its table.
+    pub(crate) async fn answer_table(
+        self: &Arc<Self>,
+        person: &Person,
+        sequence: u64,
+    ) -> Result<(String, Answers), Refusal> {
+        let (person, whole) = (person.clone(), self.whole().await?);
+        self.at_work(move |service| {
+            let charge = service.visible_answer(&whole, &person, sequence)?;
+            let stored = stored(&service.out, charge).map_err(|why| gone(sequence, &why))?;
+            Ok((charge.release.clone(), stored.answers))
+        })
+        .await
+    }
+
+    /// The charge of an answer that somebody may see. What is not for them looks like what is not there.
+    fn visible_answer<'h>(&self, whole: &'h History, person: &Person, sequence: u64) -> Result<&'h Charge, Refusal> {
+        let found = self.visible(whole, person).into_iter().find(|charge| charge.sequence == sequence);
+        found.filter(|charge| charge.state.output().is_some()).ok_or_else(|| {
+            Refusal::new(RefusalKind::NotFound, format!("there is no answer {sequence} that you may see"))
+        })
     }
 
     /// The charges that somebody may know of ([`may_see`](Self::may_see)).
@@ -448,6 +513,16 @@ impl Service {
     }
 }
 
+/// An answer that was paid for, and is not there as it was published.
+fn gone(sequence: u64, why: &OutputError) -> Refusal {
+    Refusal::new(RefusalKind::Lost, format!("answer {sequence} was paid for, and {why}"))
+}
+
+/// The query of a charge, where its kind has one. A rule is in the words of its kind.
+fn query_of(charge: &Charge) -> Option<String> {
+    charge.rule["sql"].as_str().map(str::to_string)
+}
+
 fn known(project: &Project, name: &str) -> Result<(), Refusal> {
     if project.releases.iter().any(|request| request.name == *name) {
         return Ok(());
@@ -477,25 +552,28 @@ fn remark_shown(remark: &Remark) -> RemarkShown {
 }
 
 fn column(column: &Column) -> ColumnShown {
-    let bounded = |bounds: &Option<(i64, i64)>| match bounds {
-        Some((low, high)) => json!({ "lower": column.domain.written(*low), "upper": column.domain.written(*high) }),
-        None => json!({}),
+    use DeclaredValue::{List, Number, Text, Whole};
+    let ends = |bounds: Option<[DeclaredValue; 2]>| match bounds {
+        Some([lower, upper]) => BTreeMap::from([("lower", lower), ("upper", upper)]),
+        None => BTreeMap::new(),
+    };
+    let written = |bounds: &Option<(i64, i64)>| {
+        ends(bounds.map(|(lower, upper)| [lower, upper].map(|end| Text(column.domain.written(end)))))
     };
     let (kind, declared) = match &column.domain {
-        Domain::Int { bounds: Some((low, high)) } => ("int", json!({ "lower": low, "upper": high })),
-        Domain::Int { bounds: None } => ("int", json!({})),
+        Domain::Int { bounds } => (ColumnType::Int, ends(bounds.map(|(lower, upper)| [Whole(lower), Whole(upper)]))),
         Domain::Float { bounds, granularity } => {
-            let mut shown = bounds.map_or(json!({}), |(low, high)| json!({ "lower": low, "upper": high }));
-            if let Some(grid) = granularity {
-                shown["granularity"] = json!(grid);
-            }
-            ("float", shown)
+            let mut declared = ends(bounds.map(|(lower, upper)| [Number(lower), Number(upper)]));
+            declared.extend(granularity.map(|grid| ("granularity", Number(grid))));
+            (ColumnType::Float, declared)
         }
-        Domain::Category { values: Some(values) } => ("category", json!({ "values": values })),
-        Domain::Category { values: None } => ("category", json!({})),
-        Domain::Bool => ("bool", json!({})),
-        Domain::Date { bounds } => ("date", bounded(bounds)),
-        Domain::Timestamp { bounds, .. } => ("timestamp", bounded(bounds)),
+        Domain::Category { values } => {
+            let values = values.iter().map(|values| ("values", List(values.clone())));
+            (ColumnType::Category, values.collect())
+        }
+        Domain::Bool => (ColumnType::Bool, BTreeMap::new()),
+        Domain::Date { bounds } => (ColumnType::Date, written(bounds)),
+        Domain::Timestamp { bounds, .. } => (ColumnType::Timestamp, written(bounds)),
     };
     ColumnShown { name: column.name.clone(), kind, declared, sensitive: column.sensitive }
 }

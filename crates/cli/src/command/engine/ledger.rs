@@ -209,7 +209,7 @@ fn text(shown: &LedgerSummary) -> String {
             release.sequence.to_string(),
             release.time.clone(),
             release.release.clone(),
-            release.state.to_string(),
+            release.state.word().to_string(),
             shown_epsilon(release.spent.person.as_ref().and_then(|cost| cost.epsilon)),
         ]
     });

@@ -57,7 +57,7 @@ fn newest<'a>(charges: &'a [Charge], name: &str) -> Result<&'a Charge, Failure> 
 /// The answers as they were published.
 fn answers(out: &Path, charge: &Charge, as_json: bool) -> Result<String, Failure> {
     let shown = match as_json {
-        true => stored(out, charge).map(|(_, answers)| format!("{answers:#}\n")),
+        true => stored(out, charge).map(|stored| format!("{:#}\n", stored.document)),
         false => published_file(out, charge, "csv").map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
     };
     shown.map_err(|why| Failure::Input(format!("'{}' is not in {}: {why}", charge.release, out.display())))
@@ -100,5 +100,5 @@ fn release_shown(one: &PublishedRelease) -> Value {
 }
 
 fn unshown_shown(missing: &UnshownCharge) -> Value {
-    json!({ "name": missing.charge.release, "sequence": missing.charge.sequence, "why": missing.why })
+    json!({ "name": missing.charge.release, "sequence": missing.charge.sequence, "why": missing.why.sentence() })
 }

@@ -82,6 +82,7 @@ impl ServerObserver for ChargingObserver<'_> {
                 format!("charged: entry {entry} of {}", self.book.ledger().display())
             }
             ServerStep::Told => "sent the own sum to the other servers".to_string(),
+            _ => return,
         };
         if !self.quiet {
             say(&line);

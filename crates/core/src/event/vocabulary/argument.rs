@@ -41,6 +41,7 @@ pub enum ParameterForm {
 }
 
 /// The value of a parameter, to be written.
+// Exhaustive on purpose: a match in another crate must decide about every variant, so a new one may not pass unseen.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ParameterValue<'a> {
     /// A number.

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HistogramFamily {
     /// m, m−1, …, 1: the worst that is known for rows and columns.
     Staircase,

@@ -15,6 +15,7 @@ use crate::quantity::{Beta, Scale};
 
 /// What a cell is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CellKind {
     /// A value: how many elements it has.
     Values,

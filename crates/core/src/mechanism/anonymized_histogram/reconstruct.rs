@@ -7,6 +7,7 @@ use crate::quantity::Epsilon;
 
 /// How noisy areas become areas that a partition can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ProjectionMethod {
     /// The nearest in L1; only for layouts of rows and single columns.
     LeastAbsolute,

@@ -16,6 +16,7 @@ use super::Partition;
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Statistics {
     /// How many elements.
     pub elements: u64,

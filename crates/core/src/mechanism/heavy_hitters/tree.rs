@@ -16,6 +16,7 @@ use crate::scope::AttributeSet;
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum JoinShape {
     /// One attribute, by its position.
     Attribute(usize),

@@ -81,6 +81,7 @@ impl ReportKind {
 
 /// What owners without a value do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AbsentOwners {
     /// They send nothing: that somebody takes part is not protected.
     Silent,

@@ -6,6 +6,7 @@ use crate::workload::limits::RhoLimits;
 
 /// A way to answer conjunctions, and its error.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ConjunctionCandidate {
     /// The plan.
     pub plan: ConjunctionPlan,

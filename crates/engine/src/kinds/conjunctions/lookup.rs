@@ -29,6 +29,7 @@ pub(crate) fn fact(
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct LookupAnswer {
     /// The conjunction, in the words of the release.
     pub conjunction: String,

@@ -20,6 +20,7 @@ pub struct PublishedColumn {
 
 /// What the cells of a column are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ColumnKind {
     /// Whole numbers.
     Whole,

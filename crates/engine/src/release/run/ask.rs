@@ -48,6 +48,7 @@ use std::path::{Path, PathBuf};
 
 /// An answer, as it is shown.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct InteractiveAnswer {
     /// The condition.
     pub question: String,

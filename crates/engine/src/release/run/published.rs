@@ -4,8 +4,10 @@
 //! beside them. A file that is not what the ledger knows is not shown: somebody's edit is not what was published.
 
 mod document;
+mod missing;
 mod report_part;
 
+pub use missing::{OutputError, OutputErrorKind};
 pub(crate) use report_part::release_document;
 
 use super::kept::is_published;
@@ -30,6 +32,7 @@ pub const MOST_ROWS: usize = 10_000;
 
 /// A release whose numbers are there.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct PublishedRelease {
     /// Its charge.
     pub charge: Charge,
@@ -58,11 +61,12 @@ impl PublishedRelease {
 
 /// A charge whose numbers are not shown.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct UnshownCharge {
     /// The charge.
     pub charge: Charge,
-    /// Why not, in words.
-    pub why: String,
+    /// Why not.
+    pub why: OutputError,
 }
 
 /// What is there of these charges in a folder, newest first, and what is not.
@@ -96,20 +100,20 @@ fn publishes(charge: &Charge, what: Publication) -> bool {
 }
 
 /// Why an older charge of a name is not shown by itself.
-fn replaced(charge: &Charge) -> String {
+fn replaced(charge: &Charge) -> OutputError {
     let why = match publishes(charge, Publication::Rounds) {
         true => "an earlier round: its answers stand with those of the last",
         false => "paid for again since, and its files are not among the earlier ones",
     };
-    why.to_string()
+    OutputError::new(OutputErrorKind::Replaced, why)
 }
 
-fn read(out: &Path, charge: &Charge, charges: &[Charge]) -> Result<PublishedRelease, String> {
+fn read(out: &Path, charge: &Charge, charges: &[Charge]) -> Result<PublishedRelease, OutputError> {
     let (here, bytes) = found(out, charge, "json")?;
-    let document: Document = serde_json::from_slice(&bytes).map_err(|_| UNREADABLE.to_string())?;
-    let (answers, limits, counted) = of_document(&document).ok_or(ANOTHER_VERSION)?;
+    let document: Document = serde_json::from_slice(&bytes).map_err(|_| OutputError::unreadable())?;
+    let (answers, limits, counted) = of_document(&document).ok_or_else(OutputError::other_version)?;
     let kept = kept_place(out, charge, "csv").filter(|_| !here);
-    let file = kept.or_else(|| Some(out.join(name(charge, "csv")?))).ok_or(UNREADABLE)?;
+    let file = kept.or_else(|| Some(out.join(name(charge, "csv")?))).ok_or_else(OutputError::unreadable)?;
     let (charge, events) = (charge.clone(), events(charge, charges)?);
     Ok(PublishedRelease {
         charge,
@@ -124,40 +128,61 @@ fn read(out: &Path, charge: &Charge, charges: &[Charge]) -> Result<PublishedRele
 }
 
 /// What was done for the numbers of a charge's files. The rounds of an interactive release are alike and counted; the last one of them has the largest number, whether it was completed or not.
-fn events(charge: &Charge, charges: &[Charge]) -> Result<Vec<Event>, String> {
+fn events(charge: &Charge, charges: &[Charge]) -> Result<Vec<Event>, OutputError> {
     let same = |other: &&Charge| other.release == charge.release && other.request == charge.request;
     let rounds = match publishes(charge, Publication::Rounds) {
         true => charges.iter().filter(same).filter_map(|one| one.rule["number"].as_u64()).max().unwrap_or(1),
         false => return Ok(charge.events.clone()),
     };
     let repeated = charge.events.iter().map(|event| event.clone().repeated(rounds));
-    repeated.collect::<scumble::Result<_>>().map_err(|_| "its rounds cannot be counted".to_string())
+    let uncounted = |_| OutputError::new(OutputErrorKind::Unreadable, "its rounds cannot be counted");
+    repeated.collect::<scumble::Result<_>>().map_err(uncounted)
 }
 
-/// All that a charge has published, as a table and as the JSON that was printed; in words why not, where its files are not there as they were.
-pub fn stored(out: &Path, charge: &Charge) -> Result<(Answers, Value), String> {
+/// All that a charge has published.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct StoredAnswers {
+    /// The table.
+    pub answers: Answers,
+    /// The JSON that was printed.
+    pub document: Value,
+    /// How many rows were published, where the files for programs have more than the document.
+    pub row_count: Option<u64>,
+}
+
+/// All that a charge has published, if its files are there as they were.
+pub fn stored(out: &Path, charge: &Charge) -> Result<StoredAnswers, OutputError> {
     let bytes = published_file(out, charge, "json")?;
-    let mut whole: Value = serde_json::from_slice(&bytes).map_err(|_| UNREADABLE.to_string())?;
-    let (answers, report) = (whole["answers"].take(), whole["report"].take());
+    let StoredDocument { answers, report } = serde_json::from_slice(&bytes).map_err(|_| OutputError::unreadable())?;
     let mut facts = answers.as_object().cloned().unwrap_or_default();
-    let Some(Value::Array(first)) = facts.remove("rows") else { return Err(UNREADABLE.to_string()) };
+    let Some(Value::Array(first)) = facts.remove("rows") else { return Err(OutputError::unreadable()) };
+    let row_count = facts.get("row_count").and_then(Value::as_u64);
     let document = Document { rows: first.len(), first, facts, report };
-    let (table, ..) = of_document(&document).ok_or(ANOTHER_VERSION)?;
-    Ok((table, answers))
+    let (table, ..) = of_document(&document).ok_or_else(OutputError::other_version)?;
+    Ok(StoredAnswers { answers: table, document: answers, row_count })
 }
 
-const UNREADABLE: &str = "its files cannot be read";
-const ANOTHER_VERSION: &str = "published by another version; its files have the numbers";
+/// The JSON file of a release, with all of its rows.
+#[derive(Deserialize)]
+struct StoredDocument {
+    #[serde(default)]
+    answers: Value,
+    #[serde(default)]
+    report: Value,
+}
 
-/// The bytes of a charge's file of this end (`csv`, `parquet`, `json`), which are what was published; in words why not, where they are not there.
-pub fn published_file(out: &Path, charge: &Charge, end: &str) -> Result<Vec<u8>, String> {
+/// The bytes of a charge's file of this form (`csv`, `parquet`, `json`), which are what was published.
+pub fn published_file(out: &Path, charge: &Charge, end: &str) -> Result<Vec<u8>, OutputError> {
     found(out, charge, end).map(|(_, bytes)| bytes)
 }
 
 /// The same, and whether they are in their place, not among the earlier files.
-fn found(out: &Path, charge: &Charge, end: &str) -> Result<(bool, Vec<u8>), String> {
-    let output = charge.state.output().ok_or("charged, and not completed")?;
-    let name = name(charge, end).ok_or_else(|| format!("there is no file .{end} of an answer"))?;
+fn found(out: &Path, charge: &Charge, end: &str) -> Result<(bool, Vec<u8>), OutputError> {
+    let incomplete = || OutputError::new(OutputErrorKind::Incomplete, "charged, and not completed");
+    let formless = || OutputError::new(OutputErrorKind::NoSuchForm, format!("there is no file .{end} of an answer"));
+    let output = charge.state.output().ok_or_else(incomplete)?;
+    let name = name(charge, end).ok_or_else(formless)?;
     let is_right = |bytes: &Vec<u8>| is_published(output, &name, &crate::digest(bytes));
     let here = std::fs::read(out.join(&name));
     if let Some(bytes) = here.as_ref().ok().filter(|bytes| is_right(bytes)) {
@@ -165,8 +190,8 @@ fn found(out: &Path, charge: &Charge, end: &str) -> Result<(bool, Vec<u8>), Stri
     }
     let kept = kept_place(out, charge, end).and_then(|place| std::fs::read(place).ok()).filter(is_right);
     kept.map(|bytes| (false, bytes)).ok_or_else(|| match here {
-        Ok(_) => "its files are not what was published".to_string(),
-        Err(_) => "its files are not in this folder".to_string(),
+        Ok(_) => OutputError::new(OutputErrorKind::Changed, "its files are not what was published"),
+        Err(_) => OutputError::new(OutputErrorKind::Missing, "its files are not in this folder"),
     })
 }
 

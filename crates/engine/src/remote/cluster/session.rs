@@ -24,6 +24,7 @@ pub trait ClusterSession {
 
 /// Why a cluster does not do what it is asked to. What it says itself is not repeated, because it may quote values.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ClusterError {
     /// Nobody answers at the address.
     Away,
@@ -44,6 +45,7 @@ pub enum ClusterError {
 /// Why there are no rows. What a cluster says of a failure may quote values, so that no word of it decides what a user reads: whether executors can open the files was
 /// asked before the charge ([`ClusterSession::ready`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ClusterRowsError {
     /// The statement failed.
     Failed,

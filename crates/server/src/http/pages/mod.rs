@@ -4,15 +4,13 @@ mod views;
 
 use super::api::{on_files, sequence, typed};
 use super::call::Call;
-use super::{App, Reply, is_curator, problem};
+use super::{App, Reply, is_curator};
 use crate::access::{self, Person, Role};
 use crate::refusal::{Refusal, RefusalKind};
 use axum::http::StatusCode;
 use axum::http::header::{HeaderValue, LOCATION};
 use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
-use scumble_engine::summary::document;
-use serde_json::Value;
 use std::sync::Arc;
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -75,14 +73,13 @@ fn page(person: &Person, path: &str, title: &str, content: &Markup) -> Response 
 
 /// A refusal as a page: somebody without a session is sent to the login page.
 pub(super) fn refused(refusal: &Refusal) -> Response {
-    if refusal.kind == RefusalKind::Token {
+    if refusal.kind() == RefusalKind::Token {
         let mut response = typed(HTML, "");
         *response.status_mut() = StatusCode::SEE_OTHER;
         response.headers_mut().insert(LOCATION, HeaderValue::from_static("/enter"));
         return response;
     }
-    let shown = problem::shown(refusal);
-    let title = shown["title"].as_str().unwrap_or_default();
+    let (_, title) = refusal.kind().words();
     let body = html! {
         body {
             main #main {
@@ -93,7 +90,7 @@ pub(super) fn refused(refusal: &Refusal) -> Response {
         }
     };
     let mut response = whole(title, &body);
-    *response.status_mut() = StatusCode::from_u16(refusal.kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() = StatusCode::from_u16(refusal.kind().status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response
 }
 
@@ -121,8 +118,8 @@ pub(super) async fn enter() -> Reply {
 
 pub(super) async fn overview(app: Arc<App>, call: Call) -> Reply {
     let person = call.person()?;
-    let budget = document(&app.service.budget(person).await?)?;
-    let answers = document(&app.service.answers(person).await?)?;
+    let budget = app.service.budget(person).await?;
+    let answers = app.service.answers(person).await?.answers;
     Ok(page(person, "/", "Overview", &views::overview(&budget, &answers)))
 }
 
@@ -132,28 +129,27 @@ pub(super) async fn ask(app: Arc<App>, call: Call) -> Reply {
 
 pub(super) async fn answers(app: Arc<App>, call: Call) -> Reply {
     let person = call.person()?;
-    let answers = document(&app.service.answers(person).await?)?;
+    let answers = app.service.answers(person).await?.answers;
     Ok(page(person, "/answers", "Answers", &views::answers(&answers)))
 }
 
 pub(super) async fn answer(app: Arc<App>, call: Call) -> Reply {
     let (person, sequence) = (call.person()?, sequence(&call)?);
-    let bytes = app.service.answer(person, sequence, crate::service::DownloadForm::Json).await?;
-    let answer: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    Ok(page(person, "/answers", "Answer", &views::answer(sequence, &answer)))
+    let (release, answers) = app.service.answer_table(person, sequence).await?;
+    Ok(page(person, "/answers", "Answer", &views::answer(sequence, &release, &answers)))
 }
 
 pub(super) async fn ledger(app: Arc<App>, call: Call) -> Reply {
     let person = call.person()?;
-    let history = document(&app.service.history(person).await?)?;
+    let history = app.service.history(person).await?;
     Ok(page(person, "/ledger", "Ledger", &views::ledger(&history, is_curator(person))))
 }
 
 pub(super) async fn who_learns_what(app: Arc<App>, call: Call) -> Reply {
     let person = call.person()?;
-    let texts = app.service.report(person).await?;
-    let report: Value = serde_json::from_str(&texts[1]).unwrap_or_default();
-    Ok(page(person, "/who-learns-what", "Who learns what", &views::who_learns_what(&report)))
+    let report = app.service.report(person).await?;
+    let content = views::who_learns_what(&report.summary, &report.attackers);
+    Ok(page(person, "/who-learns-what", "Who learns what", &content))
 }
 
 pub(super) async fn people(app: Arc<App>, call: Call) -> Reply {
@@ -163,9 +159,8 @@ pub(super) async fn people(app: Arc<App>, call: Call) -> Reply {
 
 pub(super) async fn report(app: Arc<App>, call: Call) -> Reply {
     let person = call.person()?;
-    let texts = app.service.report(person).await?;
-    let report: Value = serde_json::from_str(&texts[1]).unwrap_or_default();
-    Ok(page(person, "/report", "Report", &views::report(&report)))
+    let report = app.service.report(person).await?;
+    Ok(page(person, "/report", "Report", &views::report(&report.verdict)))
 }
 
 pub(super) async fn style() -> Reply {

@@ -1,40 +1,65 @@
 //! What stands on each page.
 
 use crate::access::AccessRecord;
-use crate::service::TableShown;
+use crate::service::{
+    BudgetShown, BudgetState, ChargeShown, DeclaredValue, HistoryShown, PublishedAnswer, RemarkShown, TableShown,
+};
 use maud::{Markup, html};
 use scumble_engine::budget::{rounded_down, rounded_up};
-use serde_json::Value;
+use scumble_engine::release::{AnswerColumn, Answers, Cell, UNBOUNDED, Uncertainty};
+use scumble_engine::report::AttackerLine;
+use scumble_engine::summary::{ChargeCost, ChargeOutcome, LedgerSummary, PerScope, ScopeCost, ScopeLeft};
 
 /// This many rows of an answer stand on its page.
 const SHOWN: usize = 1000;
 
+/// What stands where there is nothing to say.
+const NOTHING: &str = "–";
+
 /// A number rounded as the ledger's are: what was spent upwards.
-fn spent(value: &Value) -> String {
-    value.as_f64().map_or("∞".to_string(), rounded_up)
+fn spent(epsilon: Option<f64>) -> String {
+    finite(epsilon).map_or("∞".to_string(), rounded_up)
 }
 
-/// A value as text; numbers with as many digits as anybody reads.
-fn text(value: &Value) -> String {
-    match value {
-        Value::Null => "–".to_string(),
-        Value::String(text) => text.clone(),
-        Value::Number(number) if number.is_f64() => number.as_f64().map_or("–".to_string(), readable),
-        Value::Array(list) => list.iter().map(text).collect::<Vec<_>>().join(", "),
-        other => other.to_string(),
+fn finite(number: Option<f64>) -> Option<f64> {
+    number.filter(|number| number.is_finite())
+}
+
+/// A text as a cell of a table.
+fn plain(text: &str) -> Markup {
+    html! { (text) }
+}
+
+/// The same, where there may be none.
+fn optional(text: Option<&str>) -> Markup {
+    plain(text.unwrap_or(NOTHING))
+}
+
+/// A published value; numbers with as many digits as anybody reads.
+fn value(cell: &Cell) -> Markup {
+    html! {
+        @match cell {
+            Cell::Null => (NOTHING),
+            Cell::Text(text) => (&**text),
+            Cell::Whole(number) => (number),
+            Cell::Number(number) => (readable(*number)),
+            Cell::Truth(truth) => (truth),
+        }
     }
 }
 
-/// The same as a cell of a table.
-fn plain(value: &Value) -> Markup {
-    html! { (text(value)) }
+/// An error, or an end of an interval.
+fn end(number: f64) -> String {
+    if number.is_infinite() { UNBOUNDED.to_string() } else { readable(number) }
 }
 
-/// A cell of an answer: an interval is two numbers.
-fn cell(value: &Value) -> Markup {
-    match value.as_array().map(Vec::as_slice) {
-        Some([low, high]) => html! { (text(low)) " to " (text(high)) },
-        _ => plain(value),
+/// The cells beside a noisy number: its error, and its interval where one is known.
+fn beside(uncertainty: &Uncertainty) -> [Markup; 2] {
+    let Uncertainty { low, high, .. } = *uncertainty;
+    let error = end(uncertainty.published_error());
+    match low.is_nan() || high.is_nan() {
+        true => [html! { (error) }, plain(NOTHING)],
+        false => [html! { (error) }, html! { (end(low)) " to " (end(high)) }],
     }
 }
 
@@ -53,7 +78,8 @@ fn table(id: &str, caption: &str, header: &[&str], rows: &[Vec<Markup>]) -> Mark
 
 /// Six digits of a number.
 fn readable(number: f64) -> String {
-    format!("{number:.5e}").parse().map_or("–".to_string(), |rounded: f64| rounded.to_string())
+    let rounded = finite(Some(number)).and_then(|number| format!("{number:.5e}").parse::<f64>().ok());
+    rounded.map_or(NOTHING.to_string(), |rounded| rounded.to_string())
 }
 
 /// A time as people write it; the tables say that it is UTC.
@@ -62,60 +88,62 @@ fn moment(whole: &str) -> Markup {
 }
 
 /// The name of a release, which leads to its answer.
-fn named(one: &Value) -> Markup {
-    match one["sequence"].as_u64() {
-        Some(sequence) if one["state"] == "committed" => {
-            html! { a href={ "/answers/" (sequence) } { (text(&one["release"])) } }
-        }
-        _ => plain(&one["release"]),
+fn named(charge: &ChargeCost) -> Markup {
+    match charge.state {
+        ChargeOutcome::Committed => html! { a href={ "/answers/" (charge.sequence) } { (charge.release) } },
+        _ => plain(&charge.release),
     }
 }
 
 /// The first letters of a query.
-fn short(value: &Value) -> Markup {
-    let Some(whole) = value.as_str() else { return html! { "–" } };
+fn short(query: Option<&str>) -> Markup {
+    let Some(whole) = query else { return plain(NOTHING) };
     let start: String = whole.chars().take(120).collect();
     html! { code { (start.trim()) @if start.len() < whole.len() { "…" } } }
 }
 
 /// What is left, and recent answers.
-pub(super) fn overview(budget: &Value, answers: &Value) -> Markup {
-    let all = answers["answers"].as_array().map_or(&[][..], Vec::as_slice);
+pub(super) fn overview(budget: &BudgetShown, answers: &[PublishedAnswer]) -> Markup {
     html! {
         h2 { "What is left" }
-        (scopes(budget))
-        @if !budget["own"].is_null() {
+        (scopes(&budget.project))
+        @if let Some(own) = &budget.own {
             h2 { "What is left of your own budget" }
-            (scopes(&budget["own"]))
+            (scopes(own))
         }
         h2 { "Recent answers" }
-        (listed(&all[..all.len().min(8)]))
+        (listed(&answers[..answers.len().min(8)]))
     }
 }
 
 /// A bar for each scope that has a limit.
-fn scopes(budget: &Value) -> Markup {
-    let attributes = budget["attributes"].as_object().into_iter().flatten();
+fn scopes(budget: &BudgetState) -> Markup {
+    let (spent, left) = (&budget.spent, &budget.remaining);
+    let whole = [("presence", &spent.presence, &left.presence), ("person", &spent.person, &left.person)];
     html! {
         ul.scopes {
-            @for scope in ["presence", "person"] { (bar(scope, &budget[scope], &budget["remaining"][scope])) }
-            @for (name, cost) in attributes { (bar(name, cost, &budget["remaining"]["attributes"][name])) }
+            @for (name, cost, left) in whole {
+                @if let Some(cost) = cost { (bar(name, cost, left.as_ref())) }
+            }
+            @for (name, cost) in &spent.attributes { (bar(name, cost, left.attributes.get(name))) }
         }
     }
 }
 
 /// What was spent in a scope, and what is left of its limit.
-fn bar(name: &str, cost: &Value, left: &Value) -> Markup {
-    let (unit, left) = match (left["epsilon"].as_f64(), left["rho"].as_f64()) {
-        (Some(left), _) => ("epsilon", left),
-        (None, Some(left)) => ("rho", left),
+fn bar(name: &str, cost: &ScopeCost, left: Option<&ScopeLeft>) -> Markup {
+    let of_left = |unit: fn(&ScopeLeft) -> Option<f64>| left.and_then(unit).filter(|left| left.is_finite());
+    let rho = finite(cost.rho).or(finite(cost.approximate_zcdp.as_ref().map(|zcdp| zcdp.rho)));
+    let (unit, used, left) = match (of_left(|left| left.epsilon), of_left(|left| left.rho)) {
+        (Some(left), _) => ("epsilon", finite(cost.epsilon), left),
+        (None, Some(left)) => ("rho", rho, left),
         (None, None) => {
             return html! {
-                li { span.scope { (name) } " " span { "epsilon " (spent(&cost["epsilon"])) " spent, no limit" } }
+                li { span.scope { (name) } " " span { "epsilon " (spent(cost.epsilon)) " spent, no limit" } }
             };
         }
     };
-    let used = cost[unit].as_f64().or(cost["approximate_zcdp"][unit].as_f64()).unwrap_or(0.0);
+    let used = used.unwrap_or(0.0);
     let most = used + left;
     let share = if most > 0.0 { (used / most).clamp(0.0, 1.0) } else { 1.0 };
     let label = format!("{name}: {unit} {} of about {} spent", rounded_up(used), rounded_up(most));
@@ -131,11 +159,11 @@ fn bar(name: &str, cost: &Value, left: &Value) -> Markup {
     }
 }
 
-fn listed(answers: &[Value]) -> Markup {
+fn listed(answers: &[PublishedAnswer]) -> Markup {
     let rows = answers.iter().map(|one| {
-        let sequence = one["sequence"].as_u64().unwrap_or(0);
-        let link = html! { a href={ "/answers/" (sequence) } { (sequence) } };
-        vec![link, moment(&text(&one["time"])), plain(&one["release"]), short(&one["sql"]), plain(&one["by"])]
+        let link = html! { a href={ "/answers/" (one.sequence) } { (one.sequence) } };
+        let (query, by) = (short(one.sql.as_deref()), optional(one.by.as_deref()));
+        vec![link, moment(&one.time), plain(&one.release), query, by]
     });
     let header = ["entry", "time (UTC)", "release", "query", "asked by"];
     match answers.is_empty() {
@@ -186,10 +214,8 @@ fn declared(table: &TableShown) -> Markup {
             ul {
                 @for column in &table.columns {
                     li {
-                        code { (column.name) } " " (column.kind)
-                        @for (key, value) in column.declared.as_object().into_iter().flatten() {
-                            ", " (key) " " (text(value))
-                        }
+                        code { (column.name) } " " (column.kind.word())
+                        @for (key, value) in &column.declared { ", " (key) " " (declaration(value)) }
                         @if column.sensitive { ", sensitive" }
                     }
                 }
@@ -198,20 +224,28 @@ fn declared(table: &TableShown) -> Markup {
     }
 }
 
+fn declaration(value: &DeclaredValue) -> String {
+    match value {
+        DeclaredValue::Whole(number) => number.to_string(),
+        DeclaredValue::Number(number) => readable(*number),
+        DeclaredValue::Text(text) => text.clone(),
+        DeclaredValue::List(values) => values.join(", "),
+    }
+}
+
 /// All answers.
-pub(super) fn answers(answers: &Value) -> Markup {
-    listed(answers["answers"].as_array().map_or(&[][..], Vec::as_slice))
+pub(super) fn answers(answers: &[PublishedAnswer]) -> Markup {
+    listed(answers)
 }
 
 /// One answer, with its downloads; the script draws it.
-pub(super) fn answer(sequence: u64, answer: &Value) -> Markup {
-    let rows = answer["rows"].as_array().map_or(&[][..], Vec::as_slice);
-    let names = ordered(answer);
-    let header: Vec<&str> = names.iter().map(String::as_str).collect();
-    let cells = rows.iter().take(SHOWN).map(|row| names.iter().map(|name| cell(&row[name.as_str()])).collect());
-    let notes = answer["notes"].as_array().into_iter().flatten().filter_map(Value::as_str);
+pub(super) fn answer(sequence: u64, release: &str, answers: &Answers) -> Markup {
+    let header: Vec<String> = answers.columns.iter().flat_map(headings).collect();
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    let rows = answers.rows();
+    let cells = (0..rows.min(SHOWN)).map(|row| answers.columns.iter().flat_map(|column| cells(column, row)).collect());
     html! {
-        p { "Release " (answer["release"].as_str().unwrap_or_default()) ", entry " (sequence) " of the ledger." }
+        p { "Release " (release) ", entry " (sequence) " of the ledger." }
         p {
             "Download: "
             @for (index, form) in ["csv", "json", "parquet", "arrow"].into_iter().enumerate() {
@@ -221,41 +255,31 @@ pub(super) fn answer(sequence: u64, answer: &Value) -> Markup {
         }
         div #chart data-answer=(sequence) {}
         (table("rows", "The answer", &header, &cells.collect::<Vec<_>>()))
-        @if rows.len() > SHOWN { p { "The first " (SHOWN) " of " (rows.len()) " rows; the files have all." } }
-        @for note in notes { p { (note) } }
+        @if rows > SHOWN { p { "The first " (SHOWN) " of " (rows) " rows; the files have all." } }
+        @for note in &answers.notes { p { (note) } }
     }
 }
 
-/// The keys of an answer's rows: its columns in their order, each with what stands beside it.
-fn ordered(answer: &Value) -> Vec<String> {
-    let keys: Vec<&String> = answer["rows"][0].as_object().into_iter().flat_map(|row| row.keys()).collect();
-    let columns: Vec<&str> = answer["columns"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let mut names: Vec<String> = Vec::new();
-    for column in &columns {
-        let beside = |key: &&&String| {
-            let rest = key.strip_prefix(column).and_then(|rest| rest.strip_prefix('_'));
-            rest.is_some_and(|rest| ["error", "interval", "rank_error", "rank_interval"].contains(&rest))
-                && !columns.contains(&key.as_str())
-        };
-        names.extend(
-            keys.iter()
-                .filter(|key| key.as_str() == *column)
-                .chain(keys.iter().filter(beside))
-                .map(|key| key.to_string()),
-        );
-    }
-    names.extend(keys.iter().filter(|key| !names.contains(key)).map(|key| key.to_string()).collect::<Vec<_>>());
-    names
+/// The name of a column, and the names of what stands beside it.
+fn headings(column: &AnswerColumn) -> Vec<String> {
+    let beside = column.uncertainty.iter().flat_map(|_| ["_error", "_interval"]);
+    let beside = beside.map(|end| format!("{}{end}", column.name));
+    std::iter::once(column.name.clone()).chain(beside).collect()
+}
+
+/// The cells of a column in a row.
+fn cells(column: &AnswerColumn, row: usize) -> Vec<Markup> {
+    let beside = column.uncertainty.iter().filter_map(|all| all.get(row)).flat_map(beside);
+    column.cells.get(row).map(value).into_iter().chain(beside).collect()
 }
 
 /// What was charged and asked.
-pub(super) fn ledger(history: &Value, is_curator: bool) -> Markup {
-    let list = |name: &str| history[name].as_array().into_iter().flatten().rev();
-    let charges: Vec<Vec<Markup>> = list("releases").map(charged).collect();
-    let asked: Vec<Vec<Markup>> = list("asked").map(free).collect();
+pub(super) fn ledger(history: &HistoryShown, is_curator: bool) -> Markup {
+    let charges: Vec<Vec<Markup>> = history.releases.iter().rev().map(charged).collect();
+    let asked: Vec<Vec<Markup>> = history.asked.iter().rev().map(free).collect();
     let header = ["entry", "time (UTC)", "release", "query", "asked by", "state", "epsilon (person)"];
     html! {
-        p { (history["entries"].to_string()) " entries, head " code { (text(&history["head"])) } }
+        p { (history.head.entries) " entries, head " code { (history.head.head) } }
         @if is_curator {
             p {
                 button type="button" id="verify" { "Verify every entry" } " "
@@ -279,36 +303,40 @@ pub(super) fn ledger(history: &Value, is_curator: bool) -> Markup {
 }
 
 /// A charge's line.
-fn charged(one: &Value) -> Vec<Markup> {
+fn charged(one: &ChargeShown) -> Vec<Markup> {
+    let cost = &one.cost;
     vec![
-        plain(&one["sequence"]),
-        moment(&text(&one["time"])),
-        named(one),
-        short(&one["sql"]),
-        plain(&one["by"]),
-        plain(&one["state"]),
-        html! { (spent(&one["person"]["epsilon"])) },
+        html! { (cost.sequence) },
+        moment(&cost.time),
+        named(cost),
+        short(one.sql.as_deref()),
+        optional(one.by.as_deref()),
+        plain(cost.state.word()),
+        html! { (spent(about_person(&cost.spent))) },
     ]
 }
 
+/// ε about a person.
+fn about_person(costs: &PerScope<ScopeCost>) -> Option<f64> {
+    costs.person.as_ref().and_then(|cost| cost.epsilon)
+}
+
 /// The line of what was asked at no cost.
-fn free(one: &Value) -> Vec<Markup> {
-    let came = match (one["answer"].as_u64(), one["planned"].as_u64()) {
+fn free(one: &RemarkShown) -> Vec<Markup> {
+    let came = match (one.answer, one.planned) {
         (Some(answer), _) => html! { "answer " (answer) ", which was paid for" },
         (None, Some(answer)) => html! { "a plan, which said that answer " (answer) " is stored" },
-        (None, None) => plain(&one["refused"]),
+        (None, None) => optional(one.refused.as_deref()),
     };
-    let when = moment(&text(&one["time"]));
-    vec![plain(&one["sequence"]), when, short(&one["what"]), plain(&one["cost"]), plain(&one["by"]), came]
+    let (sequence, query) = (html! { (one.sequence) }, short(Some(&one.what)));
+    vec![sequence, moment(&one.time), query, plain(&one.cost), plain(&one.by), came]
 }
 
 /// Attributes against releases, and what weaker attackers learn.
-pub(super) fn who_learns_what(report: &Value) -> Markup {
-    let summary = &report["summary"];
-    let names: Vec<&str> =
-        summary["attributes"].as_object().into_iter().flat_map(|all| all.keys().map(String::as_str)).collect();
+pub(super) fn who_learns_what(summary: &LedgerSummary, against: &[AttackerLine]) -> Markup {
+    let names = summary.spent.attributes.keys().map(String::as_str);
     // Sets of attributes are named with a comma between them.
-    let (together, single): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|name| name.contains(','));
+    let (together, single): (Vec<&str>, Vec<&str>) = names.partition(|name| name.contains(','));
     let header = [&["release", "person"][..], &single].concat();
     let sets: Vec<String> = together.iter().map(|names| names.replace(',', " and ")).collect();
     let header_of_sets: Vec<&str> = std::iter::once("release").chain(sets.iter().map(String::as_str)).collect();
@@ -323,15 +351,15 @@ pub(super) fn who_learns_what(report: &Value) -> Markup {
             (table("together", "Releases and sets of attributes", &header_of_sets, &matrix(summary, &together, false)))
         }
         h2 { "Attackers who know less" }
-        (attackers(report))
+        (attackers(against))
     }
 }
 
 /// What the attacker whom the project declares learns from each release.
-fn attackers(report: &Value) -> Markup {
-    let rows = report["attackers"].as_array().into_iter().flatten().map(|one| {
-        let against = one["epsilon"].as_f64().map_or("nothing better is claimed".to_string(), rounded_up);
-        vec![plain(&one["release"]), html! { (spent(&one["without_assumptions"]["epsilon"])) }, html! { (against) }]
+fn attackers(against: &[AttackerLine]) -> Markup {
+    let rows = against.iter().map(|one| {
+        let claimed = finite(one.epsilon).map_or("nothing better is claimed".to_string(), rounded_up);
+        vec![plain(&one.release), html! { (spent(one.without_assumptions)) }, html! { (claimed) }]
     });
     let rows: Vec<Vec<Markup>> = rows.collect();
     let header = ["release", "epsilon against everybody", "epsilon against the declared attacker"];
@@ -351,29 +379,29 @@ fn attackers(report: &Value) -> Markup {
 
 /// A line for each release and one for all: what it gives away about a person, where that is asked, and about each
 /// of these.
-fn matrix(summary: &Value, names: &[&str], with_person: bool) -> Vec<Vec<Markup>> {
-    let row = |name: Markup, one: &Value| {
+fn matrix(summary: &LedgerSummary, names: &[&str], with_person: bool) -> Vec<Vec<Markup>> {
+    let row = |name: Markup, costs: &PerScope<ScopeCost>| {
+        let about = |name: &&str| heat(costs.attributes.get(*name).and_then(|cost| cost.epsilon));
         let mut cells = vec![name];
-        cells.extend(with_person.then(|| heat(&one["person"]["epsilon"])));
-        cells.extend(names.iter().map(|name| heat(&one["attributes"][*name]["epsilon"])));
+        cells.extend(with_person.then(|| heat(about_person(costs))));
+        cells.extend(names.iter().map(about));
         cells
     };
-    let releases = summary["releases"].as_array().into_iter().flatten();
-    let mut rows: Vec<Vec<Markup>> = releases.map(|one| row(named(one), one)).collect();
-    rows.push(row(html! { strong { "all releases together" } }, summary));
+    let mut rows: Vec<Vec<Markup>> = summary.releases.iter().map(|one| row(named(one), &one.spent)).collect();
+    rows.push(row(html! { strong { "all releases together" } }, &summary.spent));
     rows
 }
 
 /// An epsilon on a ground that is the darker, the larger it is.
-fn heat(value: &Value) -> Markup {
-    let degree = match value.as_f64() {
+fn heat(epsilon: Option<f64>) -> Markup {
+    let degree = match finite(epsilon) {
         Some(epsilon) if epsilon <= 0.0 => 0,
         Some(epsilon) if epsilon <= 0.1 => 1,
         Some(epsilon) if epsilon <= 0.5 => 2,
         Some(epsilon) if epsilon <= 1.0 => 3,
         _ => 4,
     };
-    html! { span class={ "heat heat-" (degree) } { (spent(value)) } }
+    html! { span class={ "heat heat-" (degree) } { (spent(epsilon)) } }
 }
 
 /// Who has access.
@@ -402,11 +430,9 @@ pub(super) fn people(people: &[AccessRecord]) -> Markup {
 }
 
 /// The verdict, and where the whole report is.
-pub(super) fn report(report: &Value) -> Markup {
+pub(super) fn report(verdict: &[String]) -> Markup {
     html! {
-        @for sentence in report["verdict"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-            p { (sentence) }
-        }
+        @for sentence in verdict { p { (sentence) } }
         p {
             a href="/v1/report?format=html" { "The report on a page of its own" } ", or "
             a href="/v1/report?format=json" { "as JSON" } "."
@@ -418,20 +444,73 @@ pub(super) fn report(report: &Value) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use crate::service::HeadShown;
+    use scumble_engine::ledger::Head;
+    use std::collections::BTreeMap;
 
     /// What comes from a table or from somebody's text is text on a page, wherever it stands.
     #[test]
     fn texts_are_never_markup() {
         let evil = "<script>alert(1)</script>\"'";
-        let row = json!({ evil: evil, "n": 1.5, "n_error": 28.281325184025587, "n_interval": [-1.0, 3.25] });
-        let answered = json!({ "rows": [row], "columns": [evil, "n"], "notes": [evil], "release": evil });
-        let one = json!({ "sequence": 1, "time": evil, "release": evil, "sql": evil, "by": evil, "state": "committed", "what": evil, "cost": evil, "refused": evil });
-        let history = json!({ "releases": [one], "asked": [one], "head": evil, "entries": 1 });
-        let report = json!({
-            "summary": { "releases": [one], "attributes": { evil: {}, "a,b": {} } }, "verdict": [evil],
-            "attackers": [{ "release": evil }],
-        });
+        let owned = || evil.to_string();
+        let uncertain = Uncertainty { standard_error: 28.281325184025587, low: -1.0, high: 3.25 };
+        let column = |name: &str, cell, uncertainty| AnswerColumn { name: name.into(), cells: vec![cell], uncertainty };
+        let answered = Answers {
+            columns: vec![
+                column(evil, Cell::Text(evil.into()), None),
+                column("n", Cell::Number(1.5), Some(vec![uncertain])),
+            ],
+            notes: vec![owned()],
+            details: Default::default(),
+        };
+        let published = [PublishedAnswer {
+            sequence: 1,
+            time: owned(),
+            release: owned(),
+            kind: owned(),
+            sql: Some(owned()),
+            by: Some(owned()),
+        }];
+        let none = ScopeCost { epsilon: None, delta: 0.0, rho: None, approximate_zcdp: None };
+        let attributes = BTreeMap::from([(owned(), none.clone()), ("a,b".to_string(), none)]);
+        let spent = PerScope { attributes, ..PerScope::default() };
+        let cost = ChargeCost {
+            sequence: 1,
+            time: owned(),
+            release: owned(),
+            kind: owned(),
+            state: ChargeOutcome::Committed,
+            spent: spent.clone(),
+        };
+        let asked = RemarkShown {
+            sequence: 1,
+            time: owned(),
+            by: owned(),
+            what: owned(),
+            cost: owned(),
+            answer: None,
+            refused: Some(owned()),
+            planned: None,
+        };
+        let history = HistoryShown {
+            budget: None,
+            releases: vec![ChargeShown { cost: cost.clone(), by: Some(owned()), sql: Some(owned()) }],
+            asked: vec![asked],
+            head: HeadShown::of(&Head::empty()),
+        };
+        let summary = LedgerSummary {
+            spent: spent.clone(),
+            releases: vec![cost],
+            remaining: PerScope::default(),
+            rule: "",
+            groups: None,
+        };
+        let against = [AttackerLine { release: owned(), without_assumptions: None, epsilon: None }];
+        let budget = BudgetShown {
+            project: BudgetState::told(spent, PerScope::default()),
+            own: None,
+            head: HeadShown::of(&Head::empty()),
+        };
         let people = [AccessRecord {
             name: evil.into(),
             role: crate::access::Role::Viewer,
@@ -439,22 +518,35 @@ mod tests {
             revoked: Some(evil.into()),
         }];
         let pages = [
-            answer(1, &answered),
-            answers(&json!({ "answers": [one] })),
+            answer(1, evil, &answered),
+            answers(&published),
             ledger(&history, true),
-            who_learns_what(&report),
+            who_learns_what(&summary, &against),
             super::people(&people),
-            super::report(&report),
-            overview(&json!({ "attributes": { evil: {} } }), &json!({ "answers": [one] })),
+            super::report(&[owned()]),
+            overview(&budget, &published),
         ];
         for page in pages {
             let page = page.into_string();
             assert!(page.contains("&lt;script&gt;") && !page.contains("<script"), "{page}");
         }
-        let shown = answer(1, &answered).into_string();
+        let shown = answer(1, evil, &answered).into_string();
         let columns: Vec<&str> =
             shown.split("<th scope=\"col\">").skip(2).map(|part| part.split('<').next().unwrap()).collect();
         assert_eq!(columns, ["n", "n_error", "n_interval"]);
         assert!(shown.contains("<td>28.2813</td><td>-1 to 3.25</td>"), "{shown}");
+    }
+
+    #[test]
+    fn what_is_not_known_is_said_so() {
+        let beside = |low, high, standard_error| {
+            let [error, interval] = beside(&Uncertainty { standard_error, low, high });
+            format!("{} | {}", error.into_string(), interval.into_string())
+        };
+        assert_eq!(beside(f64::NEG_INFINITY, 2.0, f64::INFINITY), "unbounded | unbounded to 2");
+        assert_eq!(beside(f64::NAN, f64::NAN, f64::NAN), "– | –");
+        assert_eq!(value(&Cell::Number(f64::NAN)).into_string(), "–");
+        assert_eq!(value(&Cell::Null).into_string(), "–");
+        assert_eq!(spent(Some(f64::INFINITY)), "∞");
     }
 }

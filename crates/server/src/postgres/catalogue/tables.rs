@@ -3,7 +3,8 @@
 use super::{Catalogue, ResultColumn, ResultTable};
 use crate::postgres::settings::DATABASE;
 use crate::postgres::value::{CellValue, PgType};
-use crate::service::{ColumnShown, TableShown};
+use crate::service::{ColumnShown, ColumnType, TableShown};
+use serde_json::json;
 
 /// The numbers of the schemas, of the one database, of the one role and of the way in which tables are kept; those of tables follow [`FIRST`].
 pub(super) const CATALOGUE: i64 = 11;
@@ -83,12 +84,12 @@ pub(super) const TYPES: [CatalogueType; 31] = [
 /// The type of a declared column.
 fn type_of(column: &ColumnShown) -> &'static CatalogueType {
     let name = match column.kind {
-        "int" => "int8",
-        "float" => "float8",
-        "bool" => "bool",
-        "date" => "date",
-        "timestamp" => "timestamp",
-        _ => "text",
+        ColumnType::Int => "int8",
+        ColumnType::Float => "float8",
+        ColumnType::Bool => "bool",
+        ColumnType::Date => "date",
+        ColumnType::Timestamp => "timestamp",
+        ColumnType::Category => "text",
     };
     TYPES.iter().find(|kind| kind.name == name).unwrap_or(&TYPES[7])
 }
@@ -110,11 +111,8 @@ pub(super) fn description(world: &Catalogue<'_>, table: i64, column: i64) -> Cel
 
 fn declared(column: &ColumnShown) -> String {
     let sensitive = if column.sensitive { ", sensitive" } else { "" };
-    let fields = column.declared.as_object().into_iter().flatten();
-    let fields =
-        fields.filter(|(key, value)| !["type", "sensitive", "name"].contains(&key.as_str()) && !value.is_null());
-    let fields: String = fields.map(|(key, value)| format!(", {key} {value}")).collect();
-    format!("{}{fields}{sensitive}", column.kind)
+    let fields: String = column.declared.iter().map(|(key, value)| format!(", {key} {}", json!(value))).collect();
+    format!("{}{fields}{sensitive}", column.kind.word())
 }
 
 /// A table by its name in small letters; none where the catalogue has no such one. Empty tables have no columns: whatever is asked of them is NULL.

@@ -2,27 +2,27 @@ use super::*;
 use crate::postgres::bound::{bound, parameters};
 use crate::postgres::parameter::Literal;
 use crate::postgres::statement::{ClientStatement, asked};
-use crate::service::ColumnShown;
-use serde_json::json;
-use std::collections::BTreeSet;
+use crate::service::{ColumnShown, ColumnType, DeclaredValue};
+use std::collections::{BTreeMap, BTreeSet};
 
 fn declared() -> Vec<TableShown> {
-    let column = |name: &str, kind: &'static str, declared| ColumnShown {
+    let column = |name: &str, kind, declared: &[(&'static str, DeclaredValue)]| ColumnShown {
         name: name.into(),
         kind,
-        declared,
+        declared: declared.iter().cloned().collect(),
         sensitive: name == "disease",
     };
+    let sexes = DeclaredValue::List(vec!["f".into(), "m".into()]);
     let people = vec![
-        column("age", "int", json!({ "lower": 0, "upper": 110 })),
-        column("sex", "category", json!({ "values": ["f", "m"] })),
-        column("disease", "category", json!({})),
-        column("income", "float", json!({})),
-        column("day", "date", json!({})),
-        column("seen", "timestamp", json!({})),
-        column("insured", "bool", json!({})),
+        column("age", ColumnType::Int, &[("lower", DeclaredValue::Whole(0)), ("upper", DeclaredValue::Whole(110))]),
+        column("sex", ColumnType::Category, &[("values", sexes)]),
+        column("disease", ColumnType::Category, &[]),
+        column("income", ColumnType::Float, &[]),
+        column("day", ColumnType::Date, &[]),
+        column("seen", ColumnType::Timestamp, &[]),
+        column("insured", ColumnType::Bool, &[]),
     ];
-    let visits = vec![column("clinic", "category", json!({}))];
+    let visits = vec![column("clinic", ColumnType::Category, &[])];
     let table =
         |name: &str, columns| TableShown { name: name.into(), owner: Some("id".into()), public: false, columns };
     vec![table("people", people), table("Visits 1", visits)]
@@ -199,8 +199,12 @@ fn a_small_language_is_enough() {
 /// Forty tables of forty columns: what drivers ask about all of them at once is found by numbers and not by trying all combinations.
 #[test]
 fn many_tables_are_not_too_many() {
-    let column =
-        |index: usize| ColumnShown { name: format!("c{index}"), kind: "int", declared: json!({}), sensitive: false };
+    let column = |index: usize| ColumnShown {
+        name: format!("c{index}"),
+        kind: ColumnType::Int,
+        declared: BTreeMap::new(),
+        sensitive: false,
+    };
     let table = |index: usize| TableShown {
         name: format!("t{index:02}"),
         owner: None,

@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 
 /// A table that was measured.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct MeasuredTable {
     /// The columns, by position.
     pub columns: Vec<usize>,

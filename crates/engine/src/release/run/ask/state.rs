@@ -14,7 +14,7 @@ use crate::ledger::{Head, beside};
 use crate::project::file_stem;
 use crate::tables::hash::Key;
 use scumble::noise::{BitSource, SecureSource};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -96,56 +96,95 @@ impl RoundState {
     pub fn sealed(&self) -> Result<SealedState> {
         let mut random = SecureSource::new()?;
         let salt: String = (0..4).map(|_| format!("{:016x}", random.next_u64())).collect();
-        let mut kept = self.json();
-        kept["salt"] = salt.into();
-        let text = format!("{kept:#}\n");
+        // By way of a value, whose keys are sorted.
+        let document = serde_json::to_value(StateDocument::of(self, salt));
+        let document = document.map_err(|error| Error::machine(format!("a state cannot be written ({error})")))?;
+        let text = format!("{document:#}\n");
         Ok(SealedState { digest: digest(text.as_bytes()), text })
     }
+}
 
-    fn json(&self) -> Value {
-        let open = self.open.as_ref().map(|open| {
-            let Head { entries, .. } = &open.head;
-            json!({ "entry": entries, "hash": open.head.hex(), "secret": open.secret.to_string() })
-        });
-        let answers = self.answers.iter().map(|given| {
-            json!({ "question": given.question, "how": given.how.words(), "answer": given.answer, "expected": given.expected })
-        });
-        json!({
-            "what": "a secret of scumble: whoever reads the numbers below learns more than was paid for",
-            "request": self.request, "key": self.key.map(|(one, other)| format!("{one:016x}{other:016x}")),
-            "open": open, "answers": answers.collect::<Vec<_>>(),
-        })
+/// The file of a state. Its digest is in the ledger, so that what was not written by [`RoundState::sealed`] is not believed.
+#[derive(Serialize, Deserialize)]
+struct StateDocument {
+    /// For people who open the file.
+    #[serde(default)]
+    what: String,
+    #[serde(default)]
+    salt: String,
+    request: String,
+    /// Two numbers of 64 bits in hexadecimal digits.
+    key: Option<String>,
+    open: Option<OpenDocument>,
+    answers: Vec<GivenDocument>,
+}
+
+/// An open round in the file.
+#[derive(Serialize, Deserialize)]
+struct OpenDocument {
+    entry: u64,
+    hash: String,
+    /// In decimal digits: numbers of JSON have 64 bits.
+    secret: String,
+}
+
+/// A given answer in the file.
+#[derive(Serialize, Deserialize)]
+struct GivenDocument {
+    question: String,
+    how: String,
+    answer: i64,
+    expected: u64,
+}
+
+impl StateDocument {
+    fn of(state: &RoundState, salt: String) -> Self {
+        Self {
+            what: "a secret of scumble: whoever reads the numbers below learns more than was paid for".to_string(),
+            salt,
+            request: state.request.clone(),
+            key: state.key.map(|(one, other)| format!("{one:016x}{other:016x}")),
+            open: state.open.as_ref().map(OpenDocument::of),
+            answers: state.answers.iter().map(GivenDocument::of).collect(),
+        }
     }
 
-    fn from_json(value: &Value) -> Option<Self> {
+    /// The state; none where something is not as it was written.
+    fn state(self) -> Option<RoundState> {
         let half = |text: &str, from: usize| u64::from_str_radix(text.get(from..from + 16)?, 16).ok();
-        let key = match value["key"].as_str() {
+        let key = match &self.key {
             Some(text) => Some(half(text, 0).zip(half(text, 16))?),
             None => None,
         };
-        let open = &value["open"];
-        let open = match open.is_null() {
-            true => None,
-            false => Some(OpenRound {
-                head: Head { entries: open["entry"].as_u64()?, hash: unhex(open["hash"].as_str()?)? },
-                secret: open["secret"].as_str()?.parse().ok()?,
-            }),
+        let open = match &self.open {
+            Some(open) => Some(open.round()?),
+            None => None,
         };
-        let given = |value: &Value| {
-            let how = value["how"].as_str()?;
-            Some(GivenAnswer {
-                question: value["question"].as_str()?.to_string(),
-                how: AnswerSource::ALL.into_iter().find(|one| one.words() == how)?,
-                answer: value["answer"].as_i64()?,
-                expected: value["expected"].as_u64()?,
-            })
-        };
-        Some(Self {
-            request: value["request"].as_str()?.to_string(),
-            key,
-            open,
-            answers: value["answers"].as_array()?.iter().map(given).collect::<Option<_>>()?,
-        })
+        let answers = self.answers.into_iter().map(GivenDocument::answer).collect::<Option<_>>()?;
+        Some(RoundState { request: self.request, key, open, answers })
+    }
+}
+
+impl OpenDocument {
+    fn of(open: &OpenRound) -> Self {
+        Self { entry: open.head.entries, hash: open.head.hex(), secret: open.secret.to_string() }
+    }
+
+    fn round(&self) -> Option<OpenRound> {
+        let head = Head { entries: self.entry, hash: unhex(&self.hash)? };
+        Some(OpenRound { head, secret: self.secret.parse().ok()? })
+    }
+}
+
+impl GivenDocument {
+    fn of(given: &GivenAnswer) -> Self {
+        let GivenAnswer { question, how, answer, expected } = given;
+        Self { question: question.clone(), how: how.words().to_string(), answer: *answer, expected: *expected }
+    }
+
+    fn answer(self) -> Option<GivenAnswer> {
+        let how = AnswerSource::ALL.into_iter().find(|one| one.words() == self.how)?;
+        Some(GivenAnswer { question: self.question, how, answer: self.answer, expected: self.expected })
     }
 }
 
@@ -194,7 +233,8 @@ impl StateFile {
             return None;
         }
         let text = fs::read_to_string(&self.path).ok()?;
-        Some((RoundState::from_json(&serde_json::from_str(&text).ok()?)?, digest(text.as_bytes())))
+        let document: StateDocument = serde_json::from_str(&text).ok()?;
+        Some((document.state()?, digest(text.as_bytes())))
     }
 
     /// Replaces what is kept: all of it or nothing, and on the disk when this returns.
