@@ -1,6 +1,7 @@
 //! Noise that is added to integers.
 
 use super::{Audit, nearer};
+use scumble::Target;
 use scumble::event::{Moves, Shift};
 use scumble::mechanism::additive::{Additive, Noise};
 use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, CellKind, ElementCount, ListedCounts, Partition};
@@ -197,8 +198,14 @@ pub fn threshold_counts() {
 /// Two honest parties and a colluder, who leaves out its noise; the neighbour's owner is at one of the honest ones.
 pub fn shared_sum() {
     let trust = Trust::new(3, 1, 0, 2).unwrap();
-    let sum = SharedSum::new("1".parse().unwrap(), &Scope::Presence, 1, OwnerContribution { cells: 1, by: 1 }, trust)
-        .unwrap();
+    let sum = SharedSum::within(
+        Target::pure("1".parse().unwrap()),
+        Scope::Presence,
+        1,
+        OwnerContribution { cells: 1, by: 1 },
+        trust,
+    )
+    .unwrap();
     let events = sum.events(&AttributeSet::new(["disease"]).unwrap()).unwrap();
     Audit::of("shared sum", &events, &Scope::Presence).tells(1700, |moved, bits| {
         let mut servers = vec![vec![3], vec![2]];
