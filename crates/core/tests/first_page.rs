@@ -1,15 +1,19 @@
 //! The front door: the lines that the first page promises, one contract for all mechanisms, and the example programs.
 
 use scumble::loss::filter::Odometer;
+use scumble::mechanism::bounded_sensitivity::BoundedSensitivity;
 use scumble::mechanism::cdf::Cdf;
 use scumble::mechanism::huge_domain::HugeDomainHistogram;
 use scumble::mechanism::interior_point::InteriorPoint;
 use scumble::mechanism::k_norm::KNormMechanism;
+use scumble::mechanism::propose_test_release::ProposeTestRelease;
 use scumble::mechanism::quantile::{Quantile, QuantileTree, ThresholdCounts};
 use scumble::mechanism::randomized_response::RandomizedResponse;
 use scumble::mechanism::selection::top::GeneralizedHistogram;
 use scumble::mechanism::selection::{ObviousAnswer, Selection};
+use scumble::mechanism::smooth::OwnerSteps;
 use scumble::mechanism::stability::KeySelection;
+use scumble::mechanism::stable_value::StableValue;
 use scumble::noise::{InsecureSeededSource, SecureSource};
 use scumble::quantity::{Beta, Delta, Epsilon, Exact, beta, delta, epsilon};
 use scumble::workload::People;
@@ -59,6 +63,45 @@ fn keys_within_a_target_cost_at_most_that_and_hardly_less() {
             }
         }
     }
+}
+
+/// What the events cost in this scope by the exact filter: at most ε and δ, and hardly less.
+fn costs(what: &str, events: Vec<Event>, scope: &Scope, epsilon: f64, delta: f64) {
+    let spent = Odometer::of(&events, scope).unwrap();
+    let (found, mass) = (spent.pure_sum().unwrap().to_f64_up(), spent.delta().to_f64_up());
+    assert!(found <= epsilon * (1.0 + 1e-11) && found > 0.999_999 * epsilon, "{what} in {scope}: {found}");
+    assert!(mass <= delta * (1.0 + 1e-11) && mass >= 0.999_999 * delta, "{what} in {scope}: {mass}");
+}
+
+#[test]
+fn a_target_is_met_in_the_scope_that_it_is_given_for() {
+    let (pure, whole) = (Target::pure(epsilon(0.25).unwrap()), delta(1e-6).unwrap());
+    let approximate = Target::approximate(epsilon(0.5).unwrap(), whole);
+    let family = Scope::Person.group(3.try_into().unwrap());
+    for scope in [&Scope::Presence, &Scope::Person] {
+        for keys in [1, 4] {
+            let selection = KeySelection::within(approximate, scope, keys).unwrap();
+            costs("key selection", selection.events().unwrap(), scope, 0.5, 1e-6);
+            assert_eq!(selection.keys_per_owner(), keys);
+        }
+        let moves = Contribution::new(3, 1).unwrap().moves().unwrap();
+        let several = StableValue::within_several(approximate, scope, &moves).unwrap();
+        costs("several stable values", several.events_moving(&moves).unwrap(), scope, 0.5, 1e-6);
+    }
+    for scope in [&Scope::Presence, &Scope::Person, &family] {
+        for steps in [OwnerSteps::one(), OwnerSteps::two().of_rows(3)] {
+            let stable = StableValue::within(approximate, scope, &steps).unwrap();
+            costs("a stable value", stable.events(&steps).unwrap(), scope, 0.5, 1e-6);
+            let bounded = BoundedSensitivity::within(approximate, pure, scope, &steps).unwrap();
+            costs("a bounded sensitivity", bounded.events(&steps).unwrap(), scope, 0.75, 1e-6);
+            let test = ProposeTestRelease::within(approximate, pure, scope, &steps, 7).unwrap();
+            costs("propose, test, release", test.events(&steps).unwrap(), scope, 0.75, 1e-6);
+        }
+    }
+    let disease = Scope::Attributes(scumble::AttributeSet::new(["disease"]).unwrap());
+    assert!(KeySelection::within(approximate, &disease, 1).is_err());
+    assert!(StableValue::within(approximate, &disease, &OwnerSteps::one()).is_err(), "it reads no attribute");
+    assert!(StableValue::within(pure, Scope::Person, &OwnerSteps::one()).is_err(), "without a delta");
 }
 
 /// What every mechanism has, in one order and one shape. (Randomized response needs the attributes that decide the truth.)

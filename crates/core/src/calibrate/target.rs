@@ -1,5 +1,6 @@
 //! What is asked for.
 
+use crate::error::{Error, Result};
 use crate::quantity::{Delta, Epsilon, Omega, Rho};
 use std::fmt;
 
@@ -45,6 +46,25 @@ impl Target {
     /// (ρ, ω)-truncated concentrated differential privacy.
     pub fn tcdp(rho: Rho, omega: Omega) -> Self {
         Self::Truncated(rho, omega)
+    }
+}
+
+/// What a mechanism can make of a target that is stated in another notion than its own.
+impl Target {
+    /// (ε, δ), for a mechanism whose event is one.
+    pub(crate) fn with_delta(self, what: &str) -> Result<(Epsilon, Delta)> {
+        match self {
+            Self::Approximate(epsilon, delta) => Ok((epsilon, delta)),
+            _ => Err(Error::refused(format!("{what} needs an (epsilon, delta), not {self}: use Target::approximate"))),
+        }
+    }
+
+    /// ε, for a mechanism that is pure.
+    pub(crate) fn without_delta(self, what: &str) -> Result<Epsilon> {
+        match self {
+            Self::Pure(epsilon) | Self::Approximate(epsilon, _) => Ok(epsilon),
+            _ => Err(Error::refused(format!("{what} needs an epsilon, not {self}: use Target::pure"))),
+        }
     }
 }
 

@@ -11,13 +11,13 @@
 //!
 //! *The level is private*: no error bar may be made of it. A draw of Cauchy noise takes about the same time at every level (0.71 to 0.74 of the proposals are kept).
 
-use crate::calibrate::Target;
+use crate::calibrate::{ShiftNorms, Target, epsilon_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, NoiseFamily, Quotient, Shift, SmoothNoise, Touch, Word};
 use crate::loss::{self, Loss};
 use crate::noise::tape::{self, Announcement, MechanismInput};
 use crate::noise::{BitSource, Cauchy4, DiscreteGaussian, DiscreteLaplace, Levels};
-use crate::quantity::{Beta, Delta, Scale, Sigma};
+use crate::quantity::{Beta, Delta, Epsilon, Scale, Sigma};
 use crate::scope::{AttributeSet, Scope};
 
 pub mod quantile;
@@ -61,6 +61,52 @@ impl OwnerSteps {
     /// The same where the query reads these attributes of a row: other values of them are a replaced row.
     pub fn reading(self, attributes: AttributeSet) -> Self {
         Self { attributes, ..self }
+    }
+
+    /// What one step may cost, so that an owner of these steps costs at most `target` in `scope`.
+    ///
+    /// # Guarantee
+    /// An event of a pure ε or an (ε, δ) within what is returned, which moves as [`OwnerSteps::moves`] says, costs at most `target` in `scope`: k
+    /// steps of (ε, δ) cost kε and δ·(e^{kε} − 1)/(e^ε − 1). Where one step is all, it is the target itself.
+    ///
+    /// ```
+    /// use scumble::mechanism::smooth::OwnerSteps;
+    /// use scumble::quantity::epsilon;
+    /// use scumble::{Scope, Target};
+    /// let target = Target::pure(epsilon(1.0)?);
+    /// assert_eq!(OwnerSteps::two().target_of_one(target, &Scope::Presence)?, target);
+    /// assert_eq!(OwnerSteps::two().target_of_one(target, &Scope::Person)?, Target::pure(epsilon(0.5)?));
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn target_of_one(&self, target: Target, scope: &Scope) -> Result<Target> {
+        let number = self.number(scope)?;
+        let each = |epsilon: Epsilon| epsilon_for_pure(epsilon, ShiftNorms::units(number));
+        match target {
+            _ if number == 1 => Ok(target),
+            Target::Pure(epsilon) => Ok(Target::Pure(each(epsilon)?)),
+            Target::Approximate(epsilon, delta) => {
+                let epsilon = each(epsilon)?;
+                // No rounding of the growth is as large as what is taken off.
+                let growth = (epsilon.get() * number as f64).exp_m1() / epsilon.get().exp_m1();
+                // Beyond all numbers nothing is left of a δ.
+                let each = (delta.get() / growth * (1.0 - 1e-9)).max(0.0);
+                Ok(Target::Approximate(epsilon, Delta::new(each)?))
+            }
+            _ => Err(Error::refused(format!(
+                "{target} is not divided among the {number} steps of an owner: give an epsilon"
+            ))),
+        }
+    }
+
+    /// How many steps an owner is in `scope`, at least one.
+    fn number(&self, scope: &Scope) -> Result<u64> {
+        let furthest = self.moves(1.0)?.shifts(scope).iter().map(|shift| shift.by.get()).fold(0.0, f64::max);
+        if furthest == 0.0 {
+            return Err(Error::refused(format!(
+                "{scope} moves nothing here, so that there is nothing to calibrate: choose a scope that the answer depends on"
+            )));
+        }
+        Ok((furthest as u64).saturating_mul(scope.members().1.into()))
     }
 
     /// One cell that moves by at most `by` with each step.

@@ -2,7 +2,6 @@
 
 use super::Audit;
 use super::added::scale;
-use scumble::AttributeSet;
 use scumble::mechanism::additive::Noise;
 use scumble::mechanism::interior_point::InteriorPoint;
 use scumble::mechanism::quantile::{Quantile, QuantileTree};
@@ -11,7 +10,7 @@ use scumble::mechanism::selection::top::GeneralizedHistogram;
 use scumble::mechanism::selection::{MaxNoise, ObviousAnswer, ScoreChange, Selection, Selector};
 use scumble::mechanism::stability::{Contribution, KeySelection, StabilityHistogram};
 use scumble::quantity::{Delta, Epsilon, Probability, Sigma};
-use scumble::scope::Scope;
+use scumble::{AttributeSet, Scope, Target};
 use std::collections::BTreeMap;
 
 fn epsilon(value: f64) -> Epsilon {
@@ -136,7 +135,7 @@ pub fn stability_histogram() {
 
 /// Four owners of a key instead of three.
 pub fn key_selection() {
-    let selection = KeySelection::new(epsilon(1.0), delta(0.02), 1).unwrap();
+    let selection = KeySelection::within(Target::approximate(epsilon(1.0), delta(0.02)), Scope::Presence, 1).unwrap();
     Audit::of("key selection", &selection.events().unwrap(), &Scope::Presence)
         .tells(1290, |moved, bits| selection.release(&[((), 3 + u64::from(moved))], bits).unwrap().len() as f64);
 }
