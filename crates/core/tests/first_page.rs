@@ -10,13 +10,16 @@ use scumble::mechanism::propose_test_release::ProposeTestRelease;
 use scumble::mechanism::quantile::{Quantile, QuantileTree, ThresholdCounts};
 use scumble::mechanism::randomized_response::RandomizedResponse;
 use scumble::mechanism::selection::top::GeneralizedHistogram;
-use scumble::mechanism::selection::{ObviousAnswer, Selection};
+use scumble::mechanism::selection::{ObviousAnswer, ScoreChange, Selection};
 use scumble::mechanism::smooth::OwnerSteps;
+use scumble::mechanism::sparse_vector::SparseVector;
 use scumble::mechanism::stability::KeySelection;
 use scumble::mechanism::stable_value::StableValue;
 use scumble::noise::{InsecureSeededSource, SecureSource};
-use scumble::quantity::{Beta, Delta, Epsilon, Exact, beta, delta, epsilon};
+use scumble::quantity::{Beta, Delta, Epsilon, Exact, beta, delta, epsilon, rho};
 use scumble::workload::People;
+use scumble::workload::interactive::InteractivePlan;
+use scumble::workload::small_table::SmallTable;
 use scumble::{Additive, Contribution, Event, Histogram, Loss, Result, Scope, StabilityHistogram, Target};
 
 #[test]
@@ -98,7 +101,24 @@ fn a_target_is_met_in_the_scope_that_it_is_given_for() {
             costs("propose, test, release", test.events(&steps).unwrap(), scope, 0.75, 1e-6);
         }
     }
-    let disease = Scope::Attributes(scumble::AttributeSet::new(["disease"]).unwrap());
+    let read = scumble::AttributeSet::new(["disease"]).unwrap();
+    let disease = Scope::Attributes(read.clone());
+    for scope in [&Scope::Presence, &Scope::Person, &disease, &family] {
+        for change in [ScoreChange::General, ScoreChange::Monotone] {
+            let test = SparseVector::within(pure, scope, change).unwrap();
+            costs("sparse vector", test.events(&read).unwrap(), scope, 0.25, 0.0);
+            let test = SparseVector::within_parts(pure, pure, scope, change).unwrap();
+            costs("sparse vector in parts", test.events(&read).unwrap(), scope, 0.5, 0.0);
+        }
+        let table = SmallTable::within(pure, scope, &[vec![true, false]], 3).unwrap();
+        costs("a small table", table.events(&read).unwrap(), scope, 0.25, 0.0);
+        let concentrated = SmallTable::within(Target::zcdp(rho(0.1).unwrap()), scope, &[vec![true, false]], 3).unwrap();
+        let spent = Odometer::of(&concentrated.events(&read).unwrap(), scope).unwrap();
+        let found = spent.rho(&Exact::zero()).unwrap().to_f64_up();
+        assert!(found <= 0.1 * (1.0 + 1e-11) && found > 0.0999, "a small table in {scope}: {found}");
+        let plan = InteractivePlan::within(pure, scope, 16, 1000, 10, 7, beta(0.05).unwrap()).unwrap();
+        costs("questions one by one", plan.events(&read).unwrap(), scope, 0.25, 0.0);
+    }
     assert!(KeySelection::within(approximate, &disease, 1).is_err());
     assert!(StableValue::within(approximate, &disease, &OwnerSteps::one()).is_err(), "it reads no attribute");
     assert!(StableValue::within(pure, Scope::Person, &OwnerSteps::one()).is_err(), "without a delta");

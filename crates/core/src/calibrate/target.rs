@@ -1,7 +1,8 @@
 //! What is asked for.
 
+use super::range_for_zcdp;
 use crate::error::{Error, Result};
-use crate::quantity::{Delta, Epsilon, Omega, Rho};
+use crate::quantity::{Delta, Epsilon, Omega, Rho, Sensitivity};
 use std::fmt;
 
 /// The privacy that something must have, in one of four notions.
@@ -56,6 +57,14 @@ impl Target {
         match self {
             Self::Approximate(epsilon, delta) => Ok((epsilon, delta)),
             _ => Err(Error::refused(format!("{what} needs an (epsilon, delta), not {self}: use Target::approximate"))),
+        }
+    }
+
+    /// The range of the privacy loss of an exponential mechanism: ε itself, or as much as ρ has room for.
+    pub(crate) fn range(self) -> Result<Epsilon> {
+        match self {
+            Self::Pure(epsilon) | Self::Approximate(epsilon, _) => Ok(epsilon),
+            Self::Concentrated(rho) | Self::Truncated(rho, _) => range_for_zcdp(rho, Sensitivity::ONE),
         }
     }
 
