@@ -1,6 +1,7 @@
 //! The front door: the lines that the first page promises, one contract for all mechanisms, and the example programs.
 
 use scumble::loss::filter::Odometer;
+use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, ElementCount};
 use scumble::mechanism::bounded_sensitivity::BoundedSensitivity;
 use scumble::mechanism::cdf::Cdf;
 use scumble::mechanism::huge_domain::HugeDomainHistogram;
@@ -116,6 +117,11 @@ fn a_target_is_met_in_the_scope_that_it_is_given_for() {
         let spent = Odometer::of(&concentrated.events(&read).unwrap(), scope).unwrap();
         let found = spent.rho(&Exact::zero()).unwrap().to_f64_up();
         assert!(found <= 0.1 * (1.0 + 1e-11) && found > 0.0999, "a small table in {scope}: {found}");
+        for size in [ElementCount::Private, ElementCount::AtMost(100)] {
+            let histogram = AnonymizedHistogram::within(pure, scope, size).unwrap();
+            let spent = Odometer::of(&histogram.events(&read).unwrap(), scope).unwrap().pure_sum().unwrap().to_f64_up();
+            assert!(spent <= 0.25 && spent > 0.9 * 0.25, "an anonymized histogram in {scope}: {spent}");
+        }
         let plan = InteractivePlan::within(pure, scope, 16, 1000, 10, 7, beta(0.05).unwrap()).unwrap();
         costs("questions one by one", plan.events(&read).unwrap(), scope, 0.25, 0.0);
     }

@@ -127,7 +127,7 @@ pub fn anonymized_histogram() {
         (Partition::from_counts([9, 5, 3, 1, 1]).unwrap(), Partition::from_counts([9, 5, 4, 1, 1]).unwrap());
     let epsilon = |value: f64| Epsilon::new(value).unwrap();
     for (size, at, seed) in [(ElementCount::AtMost(30), 1.0, 1130), (ElementCount::Private, 1.6, 1131)] {
-        let mechanism = AnonymizedHistogram::new(epsilon(at), size).unwrap();
+        let mechanism = AnonymizedHistogram::within(Target::pure(epsilon(at)), Scope::Presence, size).unwrap();
         let events = mechanism.events(&AttributeSet::new(["name"]).unwrap()).unwrap();
         Audit::of("anonymized histogram", &events, &Scope::Presence).runs(40_000).tells(seed, |moved, bits| {
             let released = mechanism.release(if moved { &there } else { &here }, bits).unwrap();
