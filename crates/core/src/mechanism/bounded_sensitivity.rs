@@ -55,7 +55,8 @@ pub struct BoundedAnswer {
 const MOST_TRUNCATION: u64 = 1 << 40;
 
 impl BoundedSensitivity {
-    /// From an (ε₁, δ) for the bound and an ε₂ for the answer in `scope`, where an owner is so many steps: both above 0.
+    /// From an (ε₁, δ) for the bound and an ε₂ for the answer in `scope`, where an owner is so many
+    /// steps: both ε above 0, δ strictly between 0 and 1.
     ///
     /// # Guarantee
     /// [`BoundedSensitivity::events`] of the same steps cost at most (ε₁ + ε₂, δ) in `scope`.

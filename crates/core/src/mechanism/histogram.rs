@@ -40,9 +40,9 @@ impl Histogram {
         Self { noise }
     }
 
-    /// The noise with the least maximum error over `cells` cells that meets the target in `scope`, which is presence or person. For
-    /// (ρ, ω) it is sinh-normal noise, or the discrete Gaussian where that is not worse; otherwise the best that
-    /// [`histogram_noise`] compares.
+    /// The noise with the least maximum error over `cells` cells that meets the target in `scope`, which is presence or
+    /// person. For (ρ, ω) it is sinh-normal noise, or the discrete Gaussian where that is not worse; otherwise the best
+    /// that [`histogram_noise`] compares.
     ///
     /// # Guarantee
     /// What [`Histogram::events`] cost in `scope` is at most `target`.
@@ -175,7 +175,8 @@ mod tests {
             for cells in [1, 1_000_000] {
                 let best = Histogram::within(Target::approximate(epsilon, delta), &scope, cells, beta).unwrap();
                 let spent = Loss::of(best.events().unwrap(), &scope).unwrap().delta(epsilon);
-                // Where the accountant has only a Rényi curve, its upper bound is not the whole truth: look at the lower one.
+                // Where the accountant has only a Rényi curve, its upper bound is not the whole truth: look at the
+                // lower one.
                 let certified = if best.noise().name() == "sinh-normal" { spent.lower } else { spent.upper };
                 assert!(certified <= 1e-6 * (1.0 + 1e-3), "{} {scope} {cells}: {spent:?}", best.noise().name());
             }

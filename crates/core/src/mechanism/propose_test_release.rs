@@ -50,7 +50,8 @@ pub struct ProposeTestRelease {
 const MOST_PROPOSED: u64 = 1 << 32;
 
 impl ProposeTestRelease {
-    /// From an (ε₁, δ) for the test and an ε₂ for the noise in `scope`, where an owner is so many steps; then the proposed sensitivity, at least 1.
+    /// From an (ε₁, δ) for the test and an ε₂ for the noise in `scope`, where an owner is so many steps; then the
+    /// proposed sensitivity, at least 1.
     ///
     /// # Guarantee
     /// [`ProposeTestRelease::events`] of the same steps cost at most (ε₁ + ε₂, δ) in `scope`.

@@ -66,8 +66,8 @@ impl fmt::Debug for ThresholdNoise {
 }
 
 impl SparseVector {
-    /// A round within the target in `scope`, with the split of ε for which the variance of ν − ρ is the least: ε₂ = g^{2/3}·ε₁, with g = 2, or 1 where
-    /// scores move the same way.
+    /// A round within the target in `scope`, with the split of ε for which the variance of ν − ρ is the least: ε₂ =
+    /// g^{2/3}·ε₁, with g = 2, or 1 where scores move the same way.
     ///
     /// # Guarantee
     /// [`SparseVector::events`] cost at most `target` in `scope`, if the scores read what it is about.
@@ -77,14 +77,16 @@ impl SparseVector {
             return Err(Error::refused("sparse vector needs epsilon above 0"));
         }
         let first = epsilon / (1.0 + f64::from(change.gap_moves()).powi(2).cbrt());
-        // The difference is rounded by at most half of its last digit, which is at most the first's: both together are not above ε.
+        // The difference is rounded by at most half of its last digit, which is at most the first's: both together are
+        // not above ε.
         Self::split(Epsilon::new(first.next_down())?, Epsilon::new(epsilon - first)?, change)
     }
 
     /// A round within both targets together in `scope`: ε₁ for the threshold and ε₂ for the questions, both above 0.
     ///
     /// # Guarantee
-    /// [`SparseVector::events`] cost at most ε₁ + ε₂, rounded up to an f64, in `scope`, if the scores read what it is about.
+    /// [`SparseVector::events`] cost at most ε₁ + ε₂, rounded up to an f64, in `scope`, if the scores read what it is
+    /// about.
     ///
     /// ```
     /// use scumble::quantity::epsilon;
@@ -181,7 +183,8 @@ impl SparseVector {
     }
 }
 
-/// Scores that move the same way with an owner who comes or goes may move both ways with one who is replaced: two steps.
+/// Scores that move the same way with an owner who comes or goes may move both ways with one who is replaced: two
+/// steps.
 fn steps_of(change: ScoreChange) -> OwnerSteps {
     if change == ScoreChange::Monotone { OwnerSteps::two() } else { OwnerSteps::one() }
 }

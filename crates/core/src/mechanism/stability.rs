@@ -210,7 +210,8 @@ const COMPLEMENT_ROUNDING: f64 = f64::EPSILON;
 const MOST_STEPS: usize = 50_000_000;
 
 impl KeySelection {
-    /// From an (ε, δ) in `scope`, which is presence or person, where an owner has at most `keys_per_owner` keys and counts once in each.
+    /// From an (ε, δ) in `scope`, which is presence or person, where an owner has at most `keys_per_owner` keys and
+    /// counts once in each.
     ///
     /// # Guarantee
     /// [`KeySelection::events`] cost at most (ε, δ) in `scope`.
@@ -317,9 +318,9 @@ impl KeySelection {
     /// The same where neighbours change the owners of keys as `moves` say: this many keys, each by one owner.
     ///
     /// # Guarantee
-    /// Keys are published independently of each other, each (ε/c, 1 − (1 − δ)^{1/c})-privately in its number of owners, where c is how many keys
-    /// change in the scope of the target; so n changed keys cost (nε/c, 1 − (1 − δ)^{n/c}) by composition. Refused where a number of
-    /// owners moves by more than 1.
+    /// Keys are published independently of each other, each (ε/c, 1 − (1 − δ)^{1/c})-privately in its number of owners,
+    /// where c is how many keys change in the scope of the target; so n changed keys cost (nε/c, 1 − (1 − δ)^{n/c}) by
+    /// composition. Refused where a number of owners moves by more than 1.
     ///
     /// ```
     /// use scumble::quantity::{delta, epsilon};

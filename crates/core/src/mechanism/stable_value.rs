@@ -53,7 +53,8 @@ impl StableValue {
         Self::shared(steps.target_of_one(target, scope.borrow())?, 1)
     }
 
-    /// Several values, from an (ε, δ) in `scope` for all of them together; `moves` say of how many values neighbours move the distance.
+    /// Several values, from an (ε, δ) in `scope` for all of them together; `moves` say of how many values neighbours
+    /// move the distance.
     ///
     /// # Guarantee
     /// [`StableValue::events_moving`] of the same moves cost at most (ε, δ) in `scope`.

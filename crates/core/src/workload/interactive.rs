@@ -93,8 +93,8 @@ pub enum Reply {
 }
 
 impl InteractivePlan {
-    /// All rounds within the target in `scope`, for `questions` questions about `total` owners in a universe of `cells`, with this many updates and a
-    /// promise that fails with probability β.
+    /// All rounds within the target in `scope`, for `questions` questions about `total` owners in a universe of
+    /// `cells`, with this many updates and a promise that fails with probability β.
     ///
     /// # Guarantee
     /// [`InteractivePlan::events`] cost at most `target` in `scope`, if the questions read what it is about.

@@ -56,7 +56,8 @@ pub struct SmallTable {
 }
 
 impl SmallTable {
-    /// Tables of `size` rows, one of which is drawn within the target in `scope`; each condition lists, for every element of the universe, whether it is true of it.
+    /// Tables of `size` rows, one of which is drawn within the target in `scope`; each condition lists, for every
+    /// element of the universe, whether it is true of it.
     ///
     /// # Guarantee
     /// [`SmallTable::events`] cost at most `target` in `scope`, if the conditions read what it is about.

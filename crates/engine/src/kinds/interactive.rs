@@ -180,7 +180,10 @@ impl InteractiveRequest {
                 "records": self.universe.attributes.rule(), "cells": self.universe.domain.cells(), "owners": people,
                 "questions": self.questions, "rounds": rounds, "threshold": promise.threshold, "error": error,
                 "measured_error": promise.slack_answer,
-                "round": { "threshold": promise.epsilon_threshold.get(), "test": promise.epsilon_question.get(), "measure": promise.epsilon_answer.get() },
+                "round": {
+                    "threshold": promise.epsilon_threshold.get(), "test": promise.epsilon_question.get(),
+                    "measure": promise.epsilon_answer.get()
+                },
             }),
             expected: vec![expected],
             notes,

@@ -110,7 +110,8 @@ impl AnonymizedHistogram {
     /// From an ε in `scope`, for owners of one element each, with the layout that suits.
     ///
     /// # Guarantee
-    /// [`AnonymizedHistogram::events`] cost at most `target` in `scope`, if the elements were made from what it is about.
+    /// [`AnonymizedHistogram::events`] cost at most `target` in `scope`, if the elements were made from what it is
+    /// about.
     pub fn within(target: Target, scope: impl Borrow<Scope>, size: ElementCount) -> Result<Self> {
         let scope = scope.borrow();
         // A replaced owner takes elements away and puts as many back.
@@ -136,8 +137,8 @@ impl AnonymizedHistogram {
     /// use scumble::quantity::Epsilon;
     /// use scumble::{Scope, Target};
     /// let target = Target::pure(Epsilon::new(1.0)?);
-    /// let edges = AnonymizedHistogram::within(target, Scope::Presence, ElementCount::AtMost(2000))?.with_elements_per_owner(2)?;
-    /// assert_eq!(edges.epsilon_per_element().get(), 0.5);
+    /// let one = AnonymizedHistogram::within(target, Scope::Presence, ElementCount::AtMost(2000))?;
+    /// assert_eq!(one.with_elements_per_owner(2)?.epsilon_per_element().get(), 0.5);
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn with_elements_per_owner(self, most: u64) -> Result<Self> {

@@ -66,8 +66,9 @@ impl OwnerSteps {
     /// What one step may cost, so that an owner of these steps costs at most `target` in `scope`.
     ///
     /// # Guarantee
-    /// An event of an ε, an (ε, δ) or a ρ within what is returned, which moves as [`OwnerSteps::moves`] says, costs at most `target` in `scope`: k
-    /// steps of (ε, δ) cost kε and δ·(e^{kε} − 1)/(e^ε − 1), k steps of ρ cost k²ρ. Where one step is all, it is the target itself.
+    /// An event of an ε, an (ε, δ) or a ρ within what is returned, which moves as [`OwnerSteps::moves`] says, costs at
+    /// most `target` in `scope`: k steps of (ε, δ) cost kε and δ·(e^{kε} − 1)/(e^ε − 1), k steps of ρ cost k²ρ. Where
+    /// one step is all, it is the target itself.
     ///
     /// ```
     /// use scumble::mechanism::smooth::OwnerSteps;
@@ -115,7 +116,7 @@ impl OwnerSteps {
         let furthest = self.moves(1.0)?.shifts(scope).iter().map(|shift| shift.by.get()).fold(0.0, f64::max);
         if furthest == 0.0 {
             return Err(Error::refused(format!(
-                "{scope} moves nothing here, so that there is nothing to calibrate: choose a scope that the answer depends on"
+                "{scope} moves nothing here, so that nothing is calibrated: choose a scope that the answer depends on"
             )));
         }
         Ok((furthest as u64).saturating_mul(scope.members().1.into()))

@@ -161,7 +161,8 @@ pub struct SharedSum {
 const LARGEST_SCALE: f64 = 1e15;
 
 impl SharedSum {
-    /// `cells` sums, with the least noise that meets the target in `scope` (presence or person): a pure ε, by its Laplace noise.
+    /// `cells` sums, with the least noise that meets the target in `scope` (presence or person): a pure ε, by its
+    /// Laplace noise.
     ///
     /// # Guarantee
     /// [`SharedSum::events`] cost at most the ε of `target` in `scope`.
