@@ -17,7 +17,7 @@ use scumble::mechanism::sparse_vector::SparseVector;
 use scumble::mechanism::stability::KeySelection;
 use scumble::mechanism::stable_value::StableValue;
 use scumble::noise::{InsecureSeededSource, SecureSource};
-use scumble::quantity::{Beta, Delta, Epsilon, Exact, beta, delta, epsilon, rho};
+use scumble::quantity::{Beta, Delta, Epsilon, Exact, beta, delta, epsilon, omega, rho};
 use scumble::workload::People;
 use scumble::workload::interactive::InteractivePlan;
 use scumble::workload::small_table::SmallTable;
@@ -104,6 +104,22 @@ fn a_target_is_met_in_the_scope_that_it_is_given_for() {
     }
     let read = scumble::AttributeSet::new(["disease"]).unwrap();
     let disease = Scope::Attributes(read.clone());
+    for scope in [&Scope::Presence, &Scope::Person, &family] {
+        let point = InteriorPoint::within(pure, scope, 64, beta(0.05).unwrap()).unwrap();
+        costs("an interior point", point.events().unwrap(), scope, 0.25, 0.0);
+        let tree = QuantileTree::within(pure, scope, 1 << 40, 3, beta(0.05).unwrap()).unwrap();
+        costs("a tree of quantiles", tree.events().unwrap(), scope, 0.25, 0.0);
+    }
+    let truncated = Target::tcdp(rho(0.1).unwrap(), omega(6.0).unwrap());
+    for scope in [&Scope::Presence, &Scope::Person] {
+        let point = InteriorPoint::within(truncated, scope, 128, beta(0.05).unwrap()).unwrap();
+        let tree = QuantileTree::within(truncated, scope, u128::MAX, 2, beta(0.05).unwrap()).unwrap();
+        for events in [point.events().unwrap(), tree.events().unwrap()] {
+            let spent = Odometer::of(&events, scope).unwrap();
+            let found = spent.truncated_rho(&"6".parse().unwrap(), &Exact::zero()).unwrap().to_f64_up();
+            assert!(found <= 0.1 * (1.0 + 1e-9), "wide keys in {scope}: {found}");
+        }
+    }
     for scope in [&Scope::Presence, &Scope::Person, &disease, &family] {
         for change in [ScoreChange::General, ScoreChange::Monotone] {
             let test = SparseVector::within(pure, scope, change).unwrap();

@@ -1,8 +1,9 @@
 //! What is asked for.
 
-use super::range_for_zcdp;
+use super::{ShiftNorms, epsilon_for_pure, range_for_zcdp};
 use crate::error::{Error, Result};
-use crate::quantity::{Delta, Epsilon, Omega, Rho, Sensitivity};
+use crate::quantity::{Delta, Epsilon, Omega, Rho};
+use crate::scope::Scope;
 use std::fmt;
 
 /// The privacy that something must have, in one of four notions.
@@ -60,11 +61,22 @@ impl Target {
         }
     }
 
-    /// The range of the privacy loss of an exponential mechanism: ε itself, or as much as ρ has room for.
-    pub(crate) fn range(self) -> Result<Epsilon> {
+    /// (ρ, ω), for a mechanism that is as far from every owner who is replaced, comes or goes.
+    pub(crate) fn truncated(self, scope: &Scope, what: &str) -> Result<(Rho, Omega)> {
+        match (self, scope) {
+            (Self::Truncated(rho, omega), Scope::Presence | Scope::Person) => Ok((rho, omega)),
+            (Self::Truncated(..), _) => {
+                Err(Error::refused(format!("{what} is for presence or person, not for {scope}")))
+            }
+            _ => Err(Error::refused(format!("{what} needs a rho and an omega, not {self}: use Target::tcdp"))),
+        }
+    }
+
+    /// The range of the privacy loss of an exponential mechanism that is run where `moved` says.
+    pub(crate) fn range(self, moved: ShiftNorms) -> Result<Epsilon> {
         match self {
-            Self::Pure(epsilon) | Self::Approximate(epsilon, _) => Ok(epsilon),
-            Self::Concentrated(rho) | Self::Truncated(rho, _) => range_for_zcdp(rho, Sensitivity::ONE),
+            Self::Pure(epsilon) | Self::Approximate(epsilon, _) => epsilon_for_pure(epsilon, moved),
+            Self::Concentrated(rho) | Self::Truncated(rho, _) => range_for_zcdp(rho, moved),
         }
     }
 

@@ -63,7 +63,7 @@ impl SmallTable {
     /// [`SmallTable::events`] cost at most `target` in `scope`, if the conditions read what it is about.
     pub fn within(target: Target, scope: impl Borrow<Scope>, conditions: &[Vec<bool>], size: u64) -> Result<Self> {
         let scope = scope.borrow();
-        let epsilon = OwnerSteps::one().read_by(scope).target_of_one(target, scope)?.range()?;
+        let epsilon = target.range(OwnerSteps::one().read_by(scope).moved(scope, 1)?)?;
         if epsilon.get() == 0.0 {
             return Err(Error::refused("a small table needs epsilon above 0"));
         }

@@ -304,7 +304,7 @@ pub fn heavy_hitters() {
 }
 
 pub fn threshold_counts() {
-    let tree = QuantileTree::exponential(7, 1, Epsilon::new(1.0).unwrap()).unwrap();
+    let tree = QuantileTree::new(7, 1, Epsilon::new(1.0).unwrap()).unwrap();
     let counts = ThresholdCounts::new(tree, Noise::laplace(scale(2.5)));
     let event = counts.events().unwrap().pop().unwrap();
     let mut bits = InsecureSeededSource::new(15);

@@ -96,7 +96,7 @@ fn check_quantile(quantile: &Quantile, values: &[u128], law: &dyn Fn(f64) -> BTr
 /// Of four keys the two in the middle have two values each: they are at distance 0, the others at 4 halves of a rank. The tree by the
 /// recursion is compared with its whole law in `mechanism/quantile/tree/tests.rs`.
 pub fn quantile_tree() {
-    let tree = QuantileTree::exponential(3, 1, epsilon(1.2)).unwrap();
+    let tree = QuantileTree::new(3, 1, epsilon(1.2)).unwrap();
     let at = epsilon_of(&tree.events().unwrap()[0]);
     let law = |epsilon: f64| proportional([(true, 1.0), (false, (-2.0 * epsilon).exp())]);
     let mut bits = InsecureSeededSource::new(26);
@@ -108,7 +108,7 @@ pub fn quantile_tree() {
 /// The exponential way: P\[y\] ∝ e^{ε·min(#{x ≤ y}, #{x ≥ y})}. The recursion is compared with its whole law in
 /// `mechanism/interior_point/tests.rs`.
 pub fn interior_point() {
-    let point = InteriorPoint::exponential(2, epsilon(0.6)).unwrap();
+    let point = InteriorPoint::new(2, epsilon(0.6)).unwrap();
     let at = epsilon_of(&point.events().unwrap()[0]);
     let values = [0u128, 0, 1, 1, 1, 1, 1, 1, 3];
     let law = |epsilon: f64| {

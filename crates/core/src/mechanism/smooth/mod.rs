@@ -11,13 +11,13 @@
 //!
 //! *The level is private*: no error bar may be made of it. A draw of Cauchy noise takes about the same time at every level (0.71 to 0.74 of the proposals are kept).
 
-use crate::calibrate::{ShiftNorms, Target, epsilon_for_pure, share_of};
+use crate::calibrate::{ShiftNorms, Target, epsilon_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, NoiseFamily, Quotient, Shift, SmoothNoise, Touch, Word};
 use crate::loss::{self, Loss};
 use crate::noise::tape::{self, Announcement, MechanismInput};
 use crate::noise::{BitSource, Cauchy4, DiscreteGaussian, DiscreteLaplace, Levels};
-use crate::quantity::{Beta, Delta, Epsilon, Rho, Scale, Sigma};
+use crate::quantity::{Beta, Delta, Epsilon, Scale, Sensitivity, Sigma};
 use crate::scope::{AttributeSet, Scope};
 
 pub mod quantile;
@@ -66,9 +66,9 @@ impl OwnerSteps {
     /// What one step may cost, so that an owner of these steps costs at most `target` in `scope`.
     ///
     /// # Guarantee
-    /// An event of an ε, an (ε, δ) or a ρ within what is returned, which moves as [`OwnerSteps::moves`] says, costs at
-    /// most `target` in `scope`: k steps of (ε, δ) cost kε and δ·(e^{kε} − 1)/(e^ε − 1), k steps of ρ cost k²ρ. Where
-    /// one step is all, it is the target itself.
+    /// An event of an ε or an (ε, δ) within what is returned, which moves as [`OwnerSteps::moves`] says, costs at most
+    /// `target` in `scope`: k steps of (ε, δ) cost kε and δ·(e^{kε} − 1)/(e^ε − 1). Where one step is all, it is the
+    /// target itself.
     ///
     /// ```
     /// use scumble::mechanism::smooth::OwnerSteps;
@@ -93,12 +93,8 @@ impl OwnerSteps {
                 let each = (delta.get() / growth * (1.0 - 1e-9)).max(0.0);
                 Ok(Target::Approximate(epsilon, Delta::new(each)?))
             }
-            Target::Concentrated(rho) => {
-                let parts = usize::try_from(number.saturating_mul(number)).unwrap_or(usize::MAX);
-                Ok(Target::Concentrated(Rho::new(share_of(&rho.into(), parts)?.to_f64_down())?))
-            }
-            Target::Truncated(..) => Err(Error::refused(format!(
-                "{target} is not divided among the {number} steps of an owner: give an epsilon or a rho alone"
+            Target::Concentrated(_) | Target::Truncated(..) => Err(Error::refused(format!(
+                "{target} is not divided among the {number} steps of an owner: give an epsilon"
             ))),
         }
     }
@@ -109,6 +105,11 @@ impl OwnerSteps {
             Scope::Attributes(attributes) => self.reading(attributes.clone()),
             _ => self,
         }
+    }
+
+    /// How far these steps move this many cells together in `scope`, each by 1 with each step.
+    pub(crate) fn moved(&self, scope: &Scope, cells: u64) -> Result<ShiftNorms> {
+        Ok(ShiftNorms::cells(cells, Sensitivity::new(self.number(scope)? as f64)?))
     }
 
     /// How many steps an owner is in `scope`, at least one.

@@ -188,7 +188,7 @@ pub fn heavy_hitters() {
 
 /// The total has its own noise; the tree beside it costs next to nothing.
 pub fn threshold_counts() {
-    let tree = QuantileTree::exponential(7, 1, Epsilon::new(0.01).unwrap()).unwrap();
+    let tree = QuantileTree::new(7, 1, Epsilon::new(0.01).unwrap()).unwrap();
     let counts = ThresholdCounts::new(tree, Noise::laplace(scale(1.2)));
     let (here, there) = (vec![3u128; 20], vec![3u128; 21]);
     Audit::of("threshold counts", &counts.events().unwrap(), &Scope::Presence)

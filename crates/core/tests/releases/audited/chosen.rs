@@ -45,7 +45,7 @@ pub fn quantile() {
 }
 
 pub fn quantile_tree() {
-    let tree = QuantileTree::exponential(255, 1, epsilon(1.5)).unwrap();
+    let tree = QuantileTree::new(255, 1, epsilon(1.5)).unwrap();
     Audit::of("tree of quantiles", &tree.events().unwrap(), &Scope::Presence).tells(1220, |moved, bits| {
         let values: &[u128] = if moved { &[128, 0] } else { &[128] };
         f64::from(u8::from(tree.release(values, bits).unwrap()[0] > 128))
@@ -54,7 +54,7 @@ pub fn quantile_tree() {
 
 /// One more at the least key: the keys of the lower half have another on their side, those of the upper half have not.
 pub fn interior_point() {
-    let point = InteriorPoint::exponential(10, epsilon(1.2)).unwrap();
+    let point = InteriorPoint::new(10, epsilon(1.2)).unwrap();
     let here = [0u128, 512, 512, 1023];
     let there = [0u128, 0, 512, 512, 1023];
     Audit::of("interior point", &point.events().unwrap(), &Scope::Presence).tells(1230, |moved, bits| {
