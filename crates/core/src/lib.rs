@@ -182,8 +182,9 @@
 //! use scumble::quantity::rho;
 //! use scumble::workload::planner::{RhoLimits, residual};
 //! use scumble::workload::{Domain, Subset};
+//! use scumble::{Scope, Target};
 //! let domain = Domain::new(vec![3, 2, 4])?;
-//! let plan = residual(&domain, 2, &RhoLimits { person: Some(rho(0.1)?), ..RhoLimits::default() })?;
+//! let plan = residual(&domain, 2, &RhoLimits::of(Target::zcdp(rho(0.1)?), Scope::Person)?)?;
 //! let measured = plan.release(&[50; 24], &mut InsecureSeededSource::new(1))?;
 //! assert_eq!(measured.marginal(Subset::of(&[0, 1]))?.len(), 6);
 //! # Ok::<(), scumble::Error>(())

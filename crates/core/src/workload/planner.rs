@@ -94,11 +94,11 @@ pub fn mwem(domain: &Domain, order: usize, rounds: u32, disjoint: usize, limits:
         )));
     }
     let queries = Queries::marginals(domain, order)?;
-    let trial = Mwem::new(queries.clone(), rounds, disjoint, Rho::new(1.0)?, QueryFamilies::Blocks)?;
+    let trial = Mwem::of_attribute(queries.clone(), rounds, disjoint, Rho::new(1.0)?, QueryFamilies::Blocks)?;
     let number = trial.rho_presence() * share_of_people(limits);
     let (presence, person) = (trial.rho_presence() + number, trial.rho_person() + number);
     let excess = limits.excess(presence, person, |j| trial.rho(Subset::of(&[j])))?;
-    let mwem = Mwem::new(queries, rounds, disjoint, Rho::new(1.0 / excess)?, QueryFamilies::Blocks)?;
+    let mwem = Mwem::of_attribute(queries, rounds, disjoint, Rho::new(1.0 / excess)?, QueryFamilies::Blocks)?;
     let people = people(limits, mwem.rho_presence())?;
     Ok((mwem, people))
 }
