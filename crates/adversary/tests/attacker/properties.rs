@@ -34,7 +34,9 @@ proptest! {
     fn a_count_hides_more_with_more_epsilon_more_records_and_less_shift(
         list in groups(), noise in noises(), epsilon in 0.0..3.0f64, more in 0.0..1.0f64, extra in 0.0..=1.0f64,
     ) {
-        let at = |list: &[BeliefGroup], epsilon: f64, shift: u32| exact_count(list, noise, eps(epsilon), shift).unwrap().delta();
+        let at = |list: &[BeliefGroup], epsilon: f64, shift: u32| {
+            exact_count(list, noise, eps(epsilon), shift).unwrap().delta()
+        };
         let delta = at(&list, epsilon, 1);
         prop_assert!(delta.lower <= delta.upper);
         ordered(at(&list, epsilon + more, 1), delta)?;
@@ -50,7 +52,8 @@ proptest! {
     fn mirrored_beliefs_change_the_directions(list in groups(), noise in noises(), epsilon in 0.0..3.0f64) {
         let mirrored: Vec<BeliefGroup> =
             list.iter().map(|group| BeliefGroup::new(1.0 - group.probability.get(), group.how_many).unwrap()).collect();
-        let (one, other) = (exact_count(&list, noise, eps(epsilon), 1).unwrap(), exact_count(&mirrored, noise, eps(epsilon), 1).unwrap());
+        let at = |list: &[BeliefGroup]| exact_count(list, noise, eps(epsilon), 1).unwrap();
+        let (one, other) = (at(&list), at(&mirrored));
         for (a, b) in [(one.with_against_without, other.without_against_with), (one.without_against_with, other.with_against_without)] {
             prop_assert!(a.lower <= b.upper * SLACK + 1e-12 && b.lower <= a.upper * SLACK + 1e-12, "{a:?} {b:?}");
         }
@@ -87,7 +90,9 @@ proptest! {
     #[test]
     fn the_box_and_the_blanket_are_monotone(m in 1..300u64, box_lambda in 0.02..0.25f64, wider in 1.0..2.0f64, epsilon in 0.0..2.0f64) {
         let (narrow, wide) = (lambda(box_lambda), lambda(box_lambda * wider));
-        let worst = |m: u64, lambda: Lambda, epsilon: f64| worst_count(m, lambda, AddedNoise::None, eps(epsilon), 1, 1e-6).unwrap().delta;
+        let worst = |m: u64, lambda: Lambda, epsilon: f64| {
+            worst_count(m, lambda, AddedNoise::None, eps(epsilon), 1, 1e-6).unwrap().delta
+        };
         ordered(worst(m, wide, epsilon), worst(m, narrow, epsilon))?;
         ordered(worst(m + 3, narrow, epsilon), worst(m, narrow, epsilon))?;
         ordered(worst(m, narrow, epsilon + 0.2), worst(m, narrow, epsilon))?;
@@ -101,8 +106,10 @@ proptest! {
     #[test]
     fn fair_coins_make_all_bounds_one(m in 1..400u64, epsilon in 0.0..2.0f64) {
         let half = lambda(0.5);
-        let coins = exact_count(&[BeliefGroup::new(0.5, m).unwrap()], AddedNoise::None, eps(epsilon), 1).unwrap().delta();
-        for bound in [worst_count(m, half, AddedNoise::None, eps(epsilon), 1, 1e-6).unwrap().delta, blanket(m, half, eps(epsilon)).unwrap()] {
+        let fair = [BeliefGroup::new(0.5, m).unwrap()];
+        let coins = exact_count(&fair, AddedNoise::None, eps(epsilon), 1).unwrap().delta();
+        let worst = worst_count(m, half, AddedNoise::None, eps(epsilon), 1, 1e-6).unwrap().delta;
+        for bound in [worst, blanket(m, half, eps(epsilon)).unwrap()] {
             prop_assert!(bound.lower <= coins.upper * SLACK && coins.lower <= bound.upper * SLACK, "{bound:?} {coins:?}");
         }
     }
@@ -118,14 +125,17 @@ proptest! {
 
     #[test]
     fn the_unified_bound_is_monotone(p_max in 0.05..0.8f64, more in 1.0..1.2f64, threshold in 0..25i64, epsilon in 0.0..1.5f64, known in 0..10u64) {
-        let at = |p: f64, threshold: i64, known: u64| unified_passive(probability(p), threshold, eps(epsilon), known, Some(150)).unwrap();
+        let at = |p: f64, threshold: i64, known: u64| {
+            unified_passive(probability(p), threshold, eps(epsilon), known, Some(150)).unwrap()
+        };
         ordered(at(p_max, threshold, 0), at(p_max * more, threshold, 0))?;
         ordered(at(p_max, threshold + 1, 0), at(p_max, threshold, 0))?;
         // Knowing more can only be claimed at a larger δ.
         prop_assert!(at(p_max, threshold, 0).lower <= at(p_max, threshold, known).upper * SLACK + 1e-15);
         let any = unified(probability(p_max), threshold, eps(epsilon), None).unwrap();
         ordered(at(p_max, threshold, 0), any)?;
-        ordered(unified(probability(p_max), threshold, eps(epsilon), Some(150)).unwrap(), unified(probability(p_max), threshold - 2, eps(epsilon), Some(150)).unwrap())?;
+        let at = |threshold: i64| unified(probability(p_max), threshold, eps(epsilon), Some(150)).unwrap();
+        ordered(at(threshold), at(threshold - 2))?;
     }
 
     #[test]

@@ -123,7 +123,7 @@ pub(crate) fn of_thresholds(
 /// each is a group of owners who are there or not (survey 7.5.2, with groups). For such counts it says no more than the
 /// limit of a single one, which is the strongest that these matrices have.
 fn apart(column: &str, (presence, all): (&Privacy, &str), moved: f64, expected: f64) -> Result<Option<Floor>> {
-    let found = tables::apart(&presence.guarantee(), BETA)?;
+    let found = tables::apart(&presence.guarantee(), Probability::new(BETA)?)?;
     Ok((found.count_error_at_least > 0.0).then(|| Floor {
         column: column.to_string(),
         error: LARGEST.into(),
@@ -175,7 +175,7 @@ pub(crate) fn of_tables(events: &[Event], tables: &AllTables<'_>) -> Result<Vec<
     };
     let of = tables.people.map_or(String::new(), |people| format!(", for tables of {people} owners"));
     let mut limits = Vec::new();
-    let singular = tables::marginals(columns, &own.guarantee(), BETA, tables.people)?;
+    let singular = tables::marginals(columns, &own.guarantee(), Probability::new(BETA)?, tables.people)?;
     if singular.count_error_at_least > 0.0 {
         let (who, kinds) = (if tables.people.is_some() { "person" } else { "presence" }, singular.kinds);
         let kinds = if kinds == 1 { String::new() } else { format!(" of each of {kinds} kinds") };
