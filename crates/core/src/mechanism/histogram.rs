@@ -89,7 +89,7 @@ impl Histogram {
 
     /// The most that any of `cells` cells is off, except with probability β.
     pub fn error(&self, beta: Beta, cells: u64) -> Result<f64> {
-        Ok(self.noise.maximum(cells as f64, beta.get()))
+        Ok(self.noise.maximum(cells as f64, beta))
     }
 }
 
@@ -148,7 +148,7 @@ mod tests {
             let claim = Claim { renyi: [1.1, 1.3, 1.5].map(renyi).to_vec(), ..Claim::default() };
             check(&pairs, |dataset| distribution(&noise, dataset), &claim, Slack { renyi: 1e-6, ..Slack::ANY });
         }
-        let exact = one.delta_of_two_upper(1.0);
+        let exact = one.delta_of_two_upper(Epsilon::new(1.0).unwrap());
         let claim = Claim { deltas: vec![(1.0, exact)], ..Claim::default() };
         let pairs = neighbours::person(&[0u8, 1], 2);
         check(&pairs, |dataset| distribution(&noise, dataset), &claim, Slack { delta: 1e-6, ..Slack::ANY });
@@ -163,7 +163,7 @@ mod tests {
         };
         for (scope, moved) in [(Scope::Presence, 1.0), (Scope::Person, 2.0)] {
             let Noise::SinhNormal(noise) = make(scope).noise().clone() else { panic!("not sinh-normal") };
-            assert!(moved * noise.certificate(1).unwrap().slope_upper(7.0) <= 0.02);
+            assert!(moved * noise.certificate(1).unwrap().slope_upper(Omega::new(7.0).unwrap()) <= 0.02);
         }
         assert!(make(Scope::Person).error(beta, 1000).unwrap() > make(Scope::Presence).error(beta, 1000).unwrap());
     }

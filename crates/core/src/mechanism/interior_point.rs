@@ -83,7 +83,7 @@ impl InteriorPoint {
         let quarter = beta.get() / 4.0;
         let ln_nodes = f64::from(bits) * std::f64::consts::LN_2;
         let all = (quarter.ln() - ln_nodes).exp();
-        let cost = |noise: &SinhNormal| Ok(noise.certificate(1)?.slope_upper(omega.get()));
+        let cost = |noise: &SinhNormal| Ok(noise.certificate(1)?.slope_upper(omega));
         let nodes = table((Rho::new(nodes / 2.0)?, omega), (1, 1.0), all, cost)?;
         let before = table((Rho::new(end)?, omega), (1, 1.0), quarter, cost)?;
         let quantile = |noise: &SinhNormal, p: f64| noise.table().quantile(p) as f64;

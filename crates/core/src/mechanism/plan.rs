@@ -119,14 +119,14 @@ impl NoisePlanner {
         let mut noises = self.noises.clone();
         noises.extend(self.sinh_normal(cells, beta)?.map(Noise::SinhNormal));
         let candidate = |noise: Noise| NoiseCandidate {
-            maximum_error: noise.maximum(cells as f64, beta.get()),
+            maximum_error: noise.maximum(cells as f64, beta),
             standard_deviation: noise.standard_deviation(),
             noise,
             threshold: None,
         };
         let mut candidates: Vec<NoiseCandidate> = noises.into_iter().map(candidate).collect();
         candidates.extend(self.stability.as_ref().map(|stability| {
-            let off = stability.noise().maximum(occupied as f64, beta.get());
+            let off = stability.noise().maximum(occupied as f64, beta);
             NoiseCandidate {
                 maximum_error: off + (stability.threshold() - 1) as f64,
                 standard_deviation: stability.noise().standard_deviation(),
@@ -271,8 +271,8 @@ impl Calibration<'_> {
     /// One release: the exact δ of the table. Several: the accountant.
     fn holds(&self, noise: &SinhNormal) -> Result<bool> {
         let spent = match (self.releases, self.moved) {
-            (1, 1) => noise.certificate(1)?.delta_upper(self.epsilon.get()),
-            (1, 2) => noise.certificate(1)?.delta_of_two_upper(self.epsilon.get()),
+            (1, 1) => noise.certificate(1)?.delta_upper(self.epsilon),
+            (1, 2) => noise.certificate(1)?.delta_of_two_upper(self.epsilon),
             _ => {
                 let event = self.event(Word::SinhNormal { sigma: noise.sigma(), a: noise.a() })?;
                 Loss::of(&[event], self.scope)?.delta(self.epsilon).upper
@@ -350,7 +350,9 @@ mod tests {
             assert_eq!(plan[0].noise.name(), "sinh-normal");
             for candidate in plan {
                 match &candidate.noise {
-                    Noise::SinhNormal(noise) => assert!(moved * noise.certificate(1).unwrap().slope_upper(7.0) <= 0.02),
+                    Noise::SinhNormal(noise) => {
+                        assert!(moved * noise.certificate(1).unwrap().slope_upper(Omega::new(7.0).unwrap()) <= 0.02)
+                    }
                     Noise::Gaussian(noise) => assert!(moved * 0.5 / noise.sigma().get().powi(2) <= 0.02),
                     Noise::Laplace(noise) => {
                         let epsilon = 1.0 / noise.scale().get();

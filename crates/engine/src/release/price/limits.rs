@@ -9,7 +9,7 @@ use crate::sql::analyse::query::{Computation, GroupKey, Measure, Summand};
 use crate::sql::{PrivateQuery, above};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use scumble::event::Event;
-use scumble::quantity::{Delta, Epsilon, Exact, Omega, Probability, Rho};
+use scumble::quantity::{Beta, Delta, Epsilon, Exact, Omega, Probability, Rho};
 use scumble::scope::Scope;
 use scumble_adversary::limits::groups::OwnerGuarantee;
 use scumble_adversary::limits::{count, fingerprinting, packing, tables, tcdp};
@@ -265,7 +265,7 @@ pub(crate) fn of_query(cut: &PrivateQuery, noises: &[Noise], events: &[Event]) -
         let counts =
             matches!(query.measures.get(measure).map(|measure| measure.what), Some(Summand::Owners | Summand::Rows));
         if let (true, Some(cells)) = (counts, query.cells()) {
-            let largest = noise.maximum(cells as f64, BETA) * step;
+            let largest = noise.maximum(cells as f64, Beta::new(BETA)?) * step;
             singular.extend(apart(&column, (&presence, all), moved * step, largest)?);
         }
         let are_all_reached = counts && query.keys.iter().all(|key| is_column(&key.expression));
@@ -277,7 +277,7 @@ pub(crate) fn of_query(cut: &PrivateQuery, noises: &[Noise], events: &[Event]) -
             limits.push(Floor {
                 column,
                 error: "largest error of all cells, in half of the runs".into(),
-                expected: noise.maximum(cells as f64, 0.5) * step,
+                expected: noise.maximum(cells as f64, Beta::new(0.5)?) * step,
                 least: least * moved * step,
                 about: format!("person, {}{all}", person.words()),
             });
