@@ -1,5 +1,6 @@
 //! The front door: the lines that the first page promises, one contract for all mechanisms, and the example programs.
 
+use scumble::event::NoiseFamily;
 use scumble::loss::filter::Odometer;
 use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, ElementCount};
 use scumble::mechanism::bounded_sensitivity::BoundedSensitivity;
@@ -12,7 +13,7 @@ use scumble::mechanism::quantile::{Quantile, QuantileTree, ThresholdCounts};
 use scumble::mechanism::randomized_response::RandomizedResponse;
 use scumble::mechanism::selection::top::GeneralizedHistogram;
 use scumble::mechanism::selection::{ObviousAnswer, ScoreChange, Selection};
-use scumble::mechanism::smooth::OwnerSteps;
+use scumble::mechanism::smooth::{OwnerSteps, SmoothMechanism};
 use scumble::mechanism::sparse_vector::SparseVector;
 use scumble::mechanism::stability::KeySelection;
 use scumble::mechanism::stable_value::StableValue;
@@ -98,6 +99,9 @@ fn a_target_is_met_in_the_scope_that_it_is_given_for() {
             costs("a stable value", stable.events(&steps).unwrap(), scope, 0.5, 1e-6);
             let bounded = BoundedSensitivity::within(approximate, pure, scope, &steps).unwrap();
             costs("a bounded sensitivity", bounded.events(&steps).unwrap(), scope, 0.75, 1e-6);
+            let smooth = SmoothMechanism::within(pure, scope, &steps, NoiseFamily::Cauchy4, 100).unwrap();
+            let spent = Odometer::of(&smooth.events(&steps).unwrap(), scope).unwrap().pure_sum().unwrap().to_f64_up();
+            assert!(spent <= 0.25 * (1.0 + 1e-11) && spent > 0.24, "smooth noise in {scope}: {spent}");
             let test = ProposeTestRelease::within(approximate, pure, scope, &steps, 7).unwrap();
             costs("propose, test, release", test.events(&steps).unwrap(), scope, 0.75, 1e-6);
         }

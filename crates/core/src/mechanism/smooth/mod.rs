@@ -19,6 +19,7 @@ use crate::noise::tape::{self, Announcement, MechanismInput};
 use crate::noise::{BitSource, Cauchy4, DiscreteGaussian, DiscreteLaplace, Levels};
 use crate::quantity::{Beta, Delta, Epsilon, Scale, Sensitivity, Sigma};
 use crate::scope::{AttributeSet, Scope};
+use std::borrow::Borrow;
 
 pub mod quantile;
 
@@ -137,15 +138,16 @@ impl OwnerSteps {
 ///
 /// ```
 /// use scumble::quantity::epsilon;
-/// use scumble::Target;
+/// use scumble::{Scope, Target};
 /// use scumble::event::NoiseFamily;
 /// use scumble::mechanism::smooth::{SmoothMechanism, OwnerSteps};
 /// use scumble::noise::InsecureSeededSource;
 /// // Sensitivities of up to 100,000 are possible, but near this data they are 92 + k.
-/// let smooth = SmoothMechanism::within(Target::pure(epsilon(1.0)?), NoiseFamily::Cauchy4, 100_000)?;
+/// let (target, one) = (Target::pure(epsilon(1.0)?), OwnerSteps::one());
+/// let smooth = SmoothMechanism::within(target, Scope::Presence, &one, NoiseFamily::Cauchy4, 100_000)?;
 /// let noisy = smooth.release(7713, |k| (92 + k).min(100_000), &mut InsecureSeededSource::new(1));
 /// assert!((noisy - 7713).abs() < 10_000);
-/// assert_eq!(smooth.events(&OwnerSteps::one())?.len(), 1);
+/// assert_eq!(smooth.events(&one)?.len(), 1);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -161,11 +163,20 @@ impl SmoothMechanism {
         Ok(Self { levels: noise.table()?, noise })
     }
 
-    /// The least noise of a family within a target, for one step between neighbours; sensitivities are never above `most`, which is public.
+    /// The least noise of a family within the target in `scope`, where an owner is so many steps; sensitivities are never
+    /// above `most`, which is public.
     ///
     /// # Guarantee
-    /// The event's loss in presence is at most the target, as accounting computes it.
-    pub fn within(target: Target, family: NoiseFamily, most: u64) -> Result<Self> {
+    /// [`SmoothMechanism::events`] of the same steps cost at most `target` in `scope`: of one step as accounting computes
+    /// it, of several by group privacy ([`OwnerSteps::target_of_one`]).
+    pub fn within(
+        target: Target,
+        scope: impl Borrow<Scope>,
+        steps: &OwnerSteps,
+        family: NoiseFamily,
+        most: u64,
+    ) -> Result<Self> {
+        let target = steps.target_of_one(target, scope.borrow())?;
         let (growth, near) = start(family, target)?;
         let last = Levels::last_for(growth, most)?;
         let gamma = Quotient::new(growth.saturating_add(1), growth)?;
