@@ -115,15 +115,12 @@ fn a_target_is_met_in_the_scope_that_it_is_given_for() {
         costs("a tree of quantiles", tree.events().unwrap(), scope, 0.25, 0.0);
     }
     let truncated = Target::tcdp(rho(0.1).unwrap(), omega(6.0).unwrap());
-    for scope in [&Scope::Presence, &Scope::Person] {
-        let point = InteriorPoint::within(truncated, scope, 128, beta(0.05).unwrap()).unwrap();
-        let tree = QuantileTree::within(truncated, scope, u128::MAX, 2, beta(0.05).unwrap()).unwrap();
-        for events in [point.events().unwrap(), tree.events().unwrap()] {
-            let spent = Odometer::of(&events, scope).unwrap();
-            let found = spent.truncated_rho(&"6".parse().unwrap(), &Exact::zero()).unwrap().to_f64_up();
-            assert!(found <= 0.1 * (1.0 + 1e-9), "wide keys in {scope}: {found}");
-        }
-    }
+    // The recursion is for one owner; for a family the exponential mechanism is what is left.
+    assert_eq!(InteriorPoint::within(truncated, Scope::Person, 128, beta(0.05).unwrap()).unwrap().name(), "recursion");
+    assert!(InteriorPoint::recursive_within(truncated, &family, 128, beta(0.05).unwrap()).is_err());
+    let point = InteriorPoint::within(truncated, &family, 128, beta(0.05).unwrap()).unwrap();
+    let spent = Odometer::of(&point.events().unwrap(), &family).unwrap().rho(&Exact::zero()).unwrap().to_f64_up();
+    assert!(spent <= 0.1 * (1.0 + 1e-11) && spent > 0.0999, "a family's point: {spent}");
     for scope in [&Scope::Presence, &Scope::Person, &disease, &family] {
         for change in [ScoreChange::General, ScoreChange::Monotone] {
             let test = SparseVector::within(pure, scope, change).unwrap();
