@@ -5,6 +5,7 @@
 use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, ElementCount, Partition};
 use scumble::noise::SecureSource;
 use scumble::quantity::Epsilon;
+use scumble::{Scope, Target};
 use std::error::Error;
 
 /// CPU seconds of one run of `work`: repeated for a second, since the kernel brings its count up to date only every few milliseconds.
@@ -30,7 +31,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bytes = std::fs::read(path)?;
     let counts: Vec<u64> =
         bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes"))).collect();
-    let mechanism = AnonymizedHistogram::new(epsilon.parse::<Epsilon>()?, ElementCount::AtMost(counts.iter().sum()))?;
+    let mechanism = AnonymizedHistogram::within(
+        Target::pure(epsilon.parse::<Epsilon>()?),
+        Scope::Presence,
+        ElementCount::AtMost(counts.iter().sum()),
+    )?;
     let mut bits = SecureSource::new()?;
     let (sort_seconds, partition) = cpu_seconds(|| Ok(Partition::from_counts(counts.iter().copied())?))?;
     let (release_seconds, released) = cpu_seconds(|| Ok(mechanism.release(&partition, &mut bits)?))?;

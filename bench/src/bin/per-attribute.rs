@@ -8,7 +8,8 @@ use scumble::mechanism::heavy_hitters::{HeavyHitters, JoinShape, ThresholdRule};
 use scumble::noise::{BitSource, SecureSource};
 use scumble::quantity::{Beta, Epsilon, Rho};
 use scumble::workload::planner::{self, RhoLimits};
-use scumble::workload::{CountModel, Domain, Queries, Subset, residual::ResidualPlan};
+use scumble::workload::{CountModel, Domain, Queries, Subset};
+use scumble::{Scope, Target};
 use serde_json::json;
 
 fn main() -> scumble::Result<()> {
@@ -38,10 +39,10 @@ fn marginals(releases: u64) -> scumble::Result<()> {
     let domain = Domain::new(example_table::SIZES.to_vec())?;
     let counts = domain.count(&example_table::columns())?;
     let exact: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
-    let rho = Rho::new(0.014973)?;
+    let limits = RhoLimits::of(Target::zcdp(Rho::new(0.014973)?), Scope::Presence)?;
     for _ in 0..releases {
         let before = cpu_seconds();
-        let plan = ResidualPlan::for_marginals(&domain, 3, rho)?;
+        let plan = planner::residual(&domain, 3, &limits)?;
         let model = plan.release(&counts, &mut SecureSource::new()?)?.model()?;
         let fitted = cpu_seconds();
         let rows: Vec<f64> = model.whole_counts().iter().map(|&count| count as f64).collect();

@@ -3,6 +3,7 @@
 use scumble::noise::{BitSource, InsecureSeededSource};
 use scumble::quantity::{Beta, Epsilon};
 use scumble::workload::interactive::{CellWeights, InteractivePlan, LinearQuery, Reply};
+use scumble::{Scope, Target};
 use std::error::Error;
 
 /// How often a pass is repeated: the kernel brings its count up to date only every few milliseconds.
@@ -19,8 +20,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut bits = InsecureSeededSource::new(20_261_116);
     let counts: Vec<u64> = (0..cells).map(|cell| u64::from(cell % 3 == 0)).collect();
     let people = counts.iter().sum::<u64>();
-    let plan =
-        InteractivePlan::new(cells as u64, people, questions as u64, 100, Epsilon::new(0.01)?, Beta::new(0.05)?)?;
+    let plan = InteractivePlan::within(
+        Target::pure(Epsilon::new(1.0)?),
+        Scope::Person,
+        cells as u64,
+        people,
+        questions as u64,
+        100,
+        Beta::new(0.05)?,
+    )?;
     let mut model = CellWeights::uniform(cells);
     let (mut asked, mut updated, mut checksum) = (Vec::new(), Vec::new(), 0u64);
     for _ in 0..questions {

@@ -5,6 +5,7 @@ use scumble::mechanism::anonymized_histogram::{
 };
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Delta, Epsilon};
+use scumble::{Scope, Target};
 use scumble_adversary::limits::anonymized_histogram::{
     Encoding, HardBlocks, Level, asymptotic_lower_bound, lemma_10, lower_bound, theorem_7,
 };
@@ -21,7 +22,7 @@ fn mean_error(mechanism: &AnonymizedHistogram, data: &Partition, trials: u32, se
 }
 
 fn at_most(at: f64, elements: u64) -> AnonymizedHistogram {
-    AnonymizedHistogram::new(epsilon(at), ElementCount::AtMost(elements)).unwrap()
+    AnonymizedHistogram::within(Target::pure(epsilon(at)), Scope::Presence, ElementCount::AtMost(elements)).unwrap()
 }
 
 fn vector(name: &str) -> (Value, Value) {
@@ -140,7 +141,9 @@ fn encoded_bits_are_hard() {
 fn bounds_on_the_error() {
     let (inputs, expected) = vector("bounds_low_10000_8");
     let (elements, at, delta) = (inputs["n"].as_u64().unwrap(), number(&inputs["eps"]), Delta::new(0.0).unwrap());
-    let mechanism = AnonymizedHistogram::new(epsilon(at), ElementCount::AtMost(elements)).unwrap();
+    let mechanism =
+        AnonymizedHistogram::within(Target::pure(epsilon(at)), Scope::Presence, ElementCount::AtMost(elements))
+            .unwrap();
     close(mechanism.expected_error(elements).unwrap(), &expected["ub_l1_projection"], 2e-9);
     close(lemma_10(elements, epsilon(at), delta), &expected["lb_paper_lemma10"], 2e-9);
     let (bound, blocks) = lower_bound(elements, epsilon(at), delta).unwrap();

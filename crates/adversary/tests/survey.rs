@@ -1,6 +1,6 @@
 //! The golden vectors of attacks (s6), limits (s7) and audits (e7), computed elsewhere from the same formulas.
 
-use scumble::quantity::{Delta, Epsilon};
+use scumble::quantity::{Beta, Delta, Epsilon, Probability};
 use scumble_adversary::attack::{Queries, boneh_shaw, exhaustive, least_squares, membership, tardos};
 use scumble_adversary::audit::one_run::OneRunAudit;
 use scumble_adversary::audit::{Claim, Counts, dkw_half_width};
@@ -47,7 +47,7 @@ fn counts_prove_what_the_vectors_say() {
         let field = |name: &str| whole(vector, name);
         let counts =
             Counts::new(field("hits"), field("runs"), field("neighbour_hits"), field("neighbour_runs")).unwrap();
-        let seen = counts.confidence(number(vector, "beta")).unwrap();
+        let seen = counts.confidence(number(vector, "beta").try_into().unwrap()).unwrap();
         agrees(vector, "p_low", seen.p_low);
         agrees(vector, "q_high", seen.q_high);
         if let Some(mu) = vector["input"]["claim"]["gaussian_mu"].as_f64() {
@@ -71,11 +71,11 @@ fn one_run_proves_what_the_vectors_say() {
             OneRunAudit::new(whole(vector, "canaries"), whole(vector, "guesses"), whole(vector, "right")).unwrap();
         let delta = Delta::new(number(vector, "delta")).unwrap();
         agrees(vector, "p_value_at_half", run.p_value(0.5.try_into().unwrap(), delta).upper);
-        agrees(vector, "epsilon_lower", run.epsilon_lower(delta, number(vector, "beta")).unwrap());
+        agrees(vector, "epsilon_lower", run.epsilon_lower(delta, number(vector, "beta").try_into().unwrap()).unwrap());
     }
     assert_eq!(all.len(), 3);
     let band = &vectors("e7_dkw")[0];
-    agrees(band, "half_width", dkw_half_width(whole(band, "runs"), number(band, "beta")).unwrap());
+    agrees(band, "half_width", dkw_half_width(whole(band, "runs"), number(band, "beta").try_into().unwrap()).unwrap());
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn matrices_and_means_are_limited_as_the_vectors_say() {
     let vector = &vectors("s7_singular_16")[0];
     let (epsilon, delta) = guarantee(vector);
     let queries = singular::Matrix::hadamard(16).unwrap();
-    let beta = number(vector, "beta");
+    let beta = Probability::new(number(vector, "beta")).unwrap();
     let found = singular::whole(&queries, epsilon, delta, beta).unwrap();
     agrees(vector, "least_singular_value", found.least_singular_value);
     agrees(vector, "count_error_at_least", found.count_error_at_least);
@@ -152,7 +152,7 @@ fn reconstructions_are_those_of_the_vectors() {
 fn tracing_is_that_of_the_vectors() {
     let all = vectors("s6_boneh_shaw");
     for vector in &all {
-        let (users, beta) = (whole(vector, "users"), number(vector, "beta"));
+        let (users, beta) = (whole(vector, "users"), Beta::new(number(vector, "beta")).unwrap());
         let block = boneh_shaw::block(users, beta).unwrap();
         agrees(vector, "block_closed_form", block as f64);
         agrees(vector, "length_closed_form", ((users + 1) * block) as f64);
@@ -172,8 +172,9 @@ fn tracing_is_that_of_the_vectors() {
     let code = tardos::TardosCode::new(numbers(vector, "bias")).unwrap();
     let word = bits(vector, "pirate");
     agrees(vector, "score", code.score(&word, &bits(vector, "user")).unwrap());
-    agrees(vector, "threshold", code.threshold(&word, number(vector, "false_positive")).unwrap());
-    let classical = tardos::classical(whole(vector, "coalition"), number(vector, "tardos_epsilon")).unwrap();
+    agrees(vector, "threshold", code.threshold(&word, number(vector, "false_positive").try_into().unwrap()).unwrap());
+    let classical =
+        tardos::classical(whole(vector, "coalition"), number(vector, "tardos_epsilon").try_into().unwrap()).unwrap();
     agrees(vector, "tardos_length", classical.length as f64);
     agrees(vector, "tardos_threshold", classical.threshold as f64);
     agrees(vector, "tardos_cutoff", classical.cutoff);
@@ -181,7 +182,7 @@ fn tracing_is_that_of_the_vectors() {
     let attack =
         membership::MembershipAttack::new(&numbers(vector, "published"), &numbers(vector, "population")).unwrap();
     agrees(vector, "score", attack.score(&bits(vector, "person")).unwrap());
-    let threshold = attack.threshold(number(vector, "false_positive")).unwrap();
+    let threshold = attack.threshold(number(vector, "false_positive").try_into().unwrap()).unwrap();
     agrees(vector, "threshold", threshold);
     agrees(vector, "exact_false_positive", attack.exact_false_positive(threshold).unwrap());
 }

@@ -14,9 +14,11 @@
 //! # Constructors
 //! Numbers are [quantities](quantity): checked once, where you write them, with the function of their name: `epsilon(0.5)?`. A mechanism has one
 //! or both of
-//! - `within(target, scope, …)`: its noise from what may be spent, which comes first: a [`Target`] and the [`Scope`] in which it holds (or
-//!   [limits](workload::planner::RhoLimits) for several scopes at once), then what is answered;
-//! - `new(…)`: from the noise, or from the ε itself where the mechanism has no other parameter.
+//! - `within(target, scope, …)`: its noise from what may be spent, which comes first: a [`Target`] and the [`Scope`] in
+//!   which it holds (or [limits](workload::planner::RhoLimits) for several scopes at once), then what is answered. Where
+//!   two parts of a mechanism are paid for by themselves, there is a target for each;
+//! - `new(…)`: from the noise, or from the ε that is the mechanism's own parameter, as in randomized response and the
+//!   exponential mechanism.
 //!
 //! There are no files here, no network, no clock and no global state: randomness is an argument. (The package `scumble-engine` adds SQL over
 //! CSV and Parquet files, a durable ledger and reports; `scumble-cli` is the program.)
@@ -182,8 +184,9 @@
 //! use scumble::quantity::rho;
 //! use scumble::workload::planner::{RhoLimits, residual};
 //! use scumble::workload::{Domain, Subset};
+//! use scumble::{Scope, Target};
 //! let domain = Domain::new(vec![3, 2, 4])?;
-//! let plan = residual(&domain, 2, &RhoLimits { person: Some(rho(0.1)?), ..RhoLimits::default() })?;
+//! let plan = residual(&domain, 2, &RhoLimits::of(Target::zcdp(rho(0.1)?), Scope::Person)?)?;
 //! let measured = plan.release(&[50; 24], &mut InsecureSeededSource::new(1))?;
 //! assert_eq!(measured.marginal(Subset::of(&[0, 1]))?.len(), 6);
 //! # Ok::<(), scumble::Error>(())
@@ -223,6 +226,11 @@ pub mod workload;
 
 #[cfg(any(test, feature = "harness"))]
 pub mod harness;
+
+/// The example of the package's page is run like those of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 pub use calibrate::Target;
 pub use error::{Error, ErrorKind, Result};

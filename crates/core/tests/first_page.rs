@@ -1,18 +1,27 @@
 //! The front door: the lines that the first page promises, one contract for all mechanisms, and the example programs.
 
+use scumble::event::NoiseFamily;
 use scumble::loss::filter::Odometer;
+use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, ElementCount};
+use scumble::mechanism::bounded_sensitivity::BoundedSensitivity;
 use scumble::mechanism::cdf::Cdf;
 use scumble::mechanism::huge_domain::HugeDomainHistogram;
 use scumble::mechanism::interior_point::InteriorPoint;
 use scumble::mechanism::k_norm::KNormMechanism;
+use scumble::mechanism::propose_test_release::ProposeTestRelease;
 use scumble::mechanism::quantile::{Quantile, QuantileTree, ThresholdCounts};
 use scumble::mechanism::randomized_response::RandomizedResponse;
 use scumble::mechanism::selection::top::GeneralizedHistogram;
-use scumble::mechanism::selection::{ObviousAnswer, Selection};
+use scumble::mechanism::selection::{ObviousAnswer, ScoreChange, Selection};
+use scumble::mechanism::smooth::{OwnerSteps, SmoothMechanism};
+use scumble::mechanism::sparse_vector::SparseVector;
 use scumble::mechanism::stability::KeySelection;
+use scumble::mechanism::stable_value::StableValue;
 use scumble::noise::{InsecureSeededSource, SecureSource};
-use scumble::quantity::{Beta, Delta, Epsilon, Exact, beta, delta, epsilon};
+use scumble::quantity::{Beta, Delta, Epsilon, Exact, beta, delta, epsilon, omega, rho};
 use scumble::workload::People;
+use scumble::workload::interactive::InteractivePlan;
+use scumble::workload::small_table::SmallTable;
 use scumble::{Additive, Contribution, Event, Histogram, Loss, Result, Scope, StabilityHistogram, Target};
 
 #[test]
@@ -59,6 +68,83 @@ fn keys_within_a_target_cost_at_most_that_and_hardly_less() {
             }
         }
     }
+}
+
+/// What the events cost in this scope by the exact filter: at most ε and δ, and hardly less.
+fn costs(what: &str, events: Vec<Event>, scope: &Scope, epsilon: f64, delta: f64) {
+    let spent = Odometer::of(&events, scope).unwrap();
+    let (found, mass) = (spent.pure_sum().unwrap().to_f64_up(), spent.delta().to_f64_up());
+    assert!(found <= epsilon * (1.0 + 1e-11) && found > 0.999_999 * epsilon, "{what} in {scope}: {found}");
+    assert!(mass <= delta * (1.0 + 1e-11) && mass >= 0.999_999 * delta, "{what} in {scope}: {mass}");
+}
+
+#[test]
+fn a_target_is_met_in_the_scope_that_it_is_given_for() {
+    let (pure, whole) = (Target::pure(epsilon(0.25).unwrap()), delta(1e-6).unwrap());
+    let approximate = Target::approximate(epsilon(0.5).unwrap(), whole);
+    let family = Scope::Person.group(3.try_into().unwrap());
+    for scope in [&Scope::Presence, &Scope::Person] {
+        for keys in [1, 4] {
+            let selection = KeySelection::within(approximate, scope, keys).unwrap();
+            costs("key selection", selection.events().unwrap(), scope, 0.5, 1e-6);
+            assert_eq!(selection.keys_per_owner(), keys);
+        }
+        let moves = Contribution::new(3, 1).unwrap().moves().unwrap();
+        let several = StableValue::within_several(approximate, scope, &moves).unwrap();
+        costs("several stable values", several.events_moving(&moves).unwrap(), scope, 0.5, 1e-6);
+    }
+    for scope in [&Scope::Presence, &Scope::Person, &family] {
+        for steps in [OwnerSteps::one(), OwnerSteps::two().of_rows(3)] {
+            let stable = StableValue::within(approximate, scope, &steps).unwrap();
+            costs("a stable value", stable.events(&steps).unwrap(), scope, 0.5, 1e-6);
+            let bounded = BoundedSensitivity::within(approximate, pure, scope, &steps).unwrap();
+            costs("a bounded sensitivity", bounded.events(&steps).unwrap(), scope, 0.75, 1e-6);
+            let smooth = SmoothMechanism::within(pure, scope, &steps, NoiseFamily::Cauchy4, 100).unwrap();
+            let spent = Odometer::of(&smooth.events(&steps).unwrap(), scope).unwrap().pure_sum().unwrap().to_f64_up();
+            assert!(spent <= 0.25 * (1.0 + 1e-11) && spent > 0.24, "smooth noise in {scope}: {spent}");
+            let test = ProposeTestRelease::within(approximate, pure, scope, &steps, 7).unwrap();
+            costs("propose, test, release", test.events(&steps).unwrap(), scope, 0.75, 1e-6);
+        }
+    }
+    let read = scumble::AttributeSet::new(["disease"]).unwrap();
+    let disease = Scope::Attributes(read.clone());
+    for scope in [&Scope::Presence, &Scope::Person, &family] {
+        let point = InteriorPoint::within(pure, scope, 64, beta(0.05).unwrap()).unwrap();
+        costs("an interior point", point.events().unwrap(), scope, 0.25, 0.0);
+        let tree = QuantileTree::within(pure, scope, 1 << 40, 3, beta(0.05).unwrap()).unwrap();
+        costs("a tree of quantiles", tree.events().unwrap(), scope, 0.25, 0.0);
+    }
+    let truncated = Target::tcdp(rho(0.1).unwrap(), omega(6.0).unwrap());
+    // The recursion is for one owner; for a family the exponential mechanism is what is left.
+    assert_eq!(InteriorPoint::within(truncated, Scope::Person, 128, beta(0.05).unwrap()).unwrap().name(), "recursion");
+    assert!(InteriorPoint::recursive_within(truncated, &family, 128, beta(0.05).unwrap()).is_err());
+    let point = InteriorPoint::within(truncated, &family, 128, beta(0.05).unwrap()).unwrap();
+    let spent = Odometer::of(&point.events().unwrap(), &family).unwrap().rho(&Exact::zero()).unwrap().to_f64_up();
+    assert!(spent <= 0.1 * (1.0 + 1e-11) && spent > 0.0999, "a family's point: {spent}");
+    for scope in [&Scope::Presence, &Scope::Person, &disease, &family] {
+        for change in [ScoreChange::General, ScoreChange::Monotone] {
+            let test = SparseVector::within(pure, scope, change).unwrap();
+            costs("sparse vector", test.events(&read).unwrap(), scope, 0.25, 0.0);
+            let test = SparseVector::within_parts(pure, pure, scope, change).unwrap();
+            costs("sparse vector in parts", test.events(&read).unwrap(), scope, 0.5, 0.0);
+        }
+        let table = SmallTable::within(pure, scope, &[vec![true, false]], 3).unwrap();
+        costs("a small table", table.events(&read).unwrap(), scope, 0.25, 0.0);
+        let concentrated = SmallTable::within(Target::zcdp(rho(0.1).unwrap()), scope, &[vec![true, false]], 3).unwrap();
+        let spent = Odometer::of(&concentrated.events(&read).unwrap(), scope).unwrap();
+        let found = spent.rho(&Exact::zero()).unwrap().to_f64_up();
+        assert!(found <= 0.1 * (1.0 + 1e-11) && found > 0.0999, "a small table in {scope}: {found}");
+        for size in [ElementCount::Private, ElementCount::AtMost(100)] {
+            let histogram = AnonymizedHistogram::within(pure, scope, size).unwrap();
+            let spent = Odometer::of(&histogram.events(&read).unwrap(), scope).unwrap().pure_sum().unwrap().to_f64_up();
+            assert!(spent <= 0.25 && spent > 0.9 * 0.25, "an anonymized histogram in {scope}: {spent}");
+        }
+        let plan = InteractivePlan::within(pure, scope, 16, 1000, 10, 7, beta(0.05).unwrap()).unwrap();
+        costs("questions one by one", plan.events(&read).unwrap(), scope, 0.25, 0.0);
+    }
+    assert!(KeySelection::within(approximate, &disease, 1).is_err());
+    assert!(StableValue::within(approximate, &disease, &OwnerSteps::one()).is_err(), "it reads no attribute");
+    assert!(StableValue::within(pure, Scope::Person, &OwnerSteps::one()).is_err(), "without a delta");
 }
 
 /// What every mechanism has, in one order and one shape. (Randomized response needs the attributes that decide the truth.)

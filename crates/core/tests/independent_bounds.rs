@@ -13,9 +13,9 @@ use scumble::mechanism::cdf::Cdf;
 use scumble::mechanism::heavy_hitters::{JoinShape, ThresholdRule};
 use scumble::mechanism::quantile::{QuantileTree, ThresholdCounts};
 use scumble::quantity::{Beta, Delta, Epsilon, Exact, Omega, Rate, Rho, Scale, Sigma};
-use scumble::scope::{AttributeSet, Scope};
 use scumble::workload::planner::{self, RhoLimits};
 use scumble::workload::{Domain, People};
+use scumble::{AttributeSet, Scope, Target};
 
 /// Outcomes as (Q, P/Q − 1), and P's mass where Q has none.
 #[derive(Clone)]
@@ -468,11 +468,11 @@ fn a_person_never_costs_less_than_presence() {
     let projected = [projection.events(&names).unwrap(), people.events().unwrap()].concat();
     let (mwem, people) = planner::mwem(&domain, 2, 4, 2, &limits).unwrap();
     let learnt = [mwem.events(&names).unwrap(), people.events().unwrap()].concat();
-    let tree = QuantileTree::for_budget(
+    let tree = QuantileTree::within(
+        Target::tcdp(Rho::new(0.5).unwrap(), Omega::new(4.0).unwrap()),
+        Scope::Person,
         u128::MAX,
         2,
-        Rho::new(0.5).unwrap(),
-        Omega::new(4.0).unwrap(),
         Beta::new(0.02).unwrap(),
     );
     let total = Noise::gaussian(Sigma::new(10.0).unwrap());

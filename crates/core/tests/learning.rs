@@ -145,7 +145,7 @@ fn conjunctions_are_planned_as_the_vector_says() {
     let rows = vec![row; n as usize];
     let target = Target::zcdp(Rho::new(number(vector, "rho")).unwrap());
     let mut bits = InsecureSeededSource::new(3);
-    let central = CentralQueries::new(&rows, target, Scope::Presence, 1, &mut bits).unwrap();
+    let central = CentralQueries::within(target, Scope::Presence, &rows, 1, &mut bits).unwrap();
     let beta = number(vector, "beta");
     conjunction::with_batch(attributes, &[], |batch| {
         let event = central.events_of_batch(batch).unwrap().remove(0);

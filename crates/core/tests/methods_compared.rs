@@ -7,6 +7,7 @@ use scumble::mechanism::interior_point::InteriorPoint;
 use scumble::mechanism::quantile::QuantileTree;
 use scumble::noise::{BitSource, InsecureSeededSource};
 use scumble::quantity::{Beta, Epsilon, Omega, Rho};
+use scumble::{Scope, Target};
 
 const BETA: f64 = 0.05;
 
@@ -18,14 +19,18 @@ fn budgets() -> Vec<(f64, f64)> {
 
 /// With how many owners the exponential mechanism finds a key inside: (2ε)²/8 = ρ where an owner is replaced.
 fn by_exponential(bits: u32, rho: f64) -> f64 {
-    let point = InteriorPoint::exponential(bits, Epsilon::new((2.0 * rho).sqrt()).unwrap()).unwrap();
+    let point = InteriorPoint::new(bits, Epsilon::new((2.0 * rho).sqrt()).unwrap()).unwrap();
     point.owners_needed(Beta::new(BETA).unwrap()).unwrap()
 }
 
 /// And the recursion; infinite where it has no table of noise.
 fn by_recursion(bits: u32, rho: f64, omega: f64) -> f64 {
-    let made =
-        InteriorPoint::recursive(bits, Rho::new(rho).unwrap(), Omega::new(omega).unwrap(), Beta::new(BETA).unwrap());
+    let made = InteriorPoint::recursive_within(
+        Target::tcdp(Rho::new(rho).unwrap(), Omega::new(omega).unwrap()),
+        Scope::Person,
+        bits,
+        Beta::new(BETA).unwrap(),
+    );
     made.map_or(f64::INFINITY, |point| point.owners_needed(Beta::new(BETA).unwrap()).unwrap())
 }
 
@@ -72,13 +77,12 @@ fn the_recursion_for_quantiles_serves_hardly_more() {
         let (beta, own) = (Beta::new(BETA).unwrap(), (Rho::new(rho).unwrap(), Omega::new(omega).unwrap()));
         let shown = [1u32, 2].map(|levels| {
             let each = Epsilon::new((2.0 * rho / f64::from(levels)).sqrt()).unwrap();
-            let exponential =
-                QuantileTree::exponential(u128::MAX, levels, each).and_then(|tree| tree.error(beta)).unwrap();
-            let recursion = QuantileTree::recursive(u128::MAX, levels, own.0, own.1, beta);
+            let exponential = QuantileTree::new(u128::MAX, levels, each).and_then(|tree| tree.error(beta)).unwrap();
+            let recursion =
+                QuantileTree::recursive_within(Target::tcdp(own.0, own.1), Scope::Person, u128::MAX, levels, beta);
             let recursion = recursion.and_then(|tree| tree.error(beta)).unwrap_or(f64::INFINITY);
             // A median of the first eight bytes, by what there is.
-            let short =
-                QuantileTree::exponential(u64::MAX.into(), levels, each).and_then(|tree| tree.error(beta)).unwrap();
+            let short = QuantileTree::new(u64::MAX.into(), levels, each).and_then(|tree| tree.error(beta)).unwrap();
             assert!(short <= recursion, "{levels} levels at ({rho}, {omega}): {short} {recursion}");
             format!("{exponential:>7.0} / {recursion:<7.0} (first 8 bytes: {short:.0})")
         });

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::key::PublicKey;
+use scumble::calibrate::{ShiftNorms, scale_for_pure};
 use scumble::parties::sum::{MOST_CELLS, OwnerContribution, SharedSum, Trust};
 use scumble::quantity::Exact;
 use scumble::{AttributeSet, Event, Scope};
@@ -95,7 +96,10 @@ impl Plan {
         let (colluding, silent) = colluding.zip(silent).ok_or_else(missing)?;
         let trust = Trust::new(parties.len() as u64, colluding, silent, servers.len() as u64)?;
         let cells = cells(&table)?;
-        let sum = SharedSum::new(epsilon.clone(), &scope, cells.len() as u64, owner(&table)?, trust)?;
+        let (number, owner) = (cells.len() as u64, owner(&table)?);
+        // The epsilon of the plan is a decimal: its scale is that of the exact number, not of the f64 next to it.
+        let scale = scale_for_pure(epsilon.clone(), ShiftNorms::of(&owner.moves(number)?, &scope))?;
+        let sum = SharedSum::new(scale, number, owner, trust)?;
         let largest = whole(&table, "largest", "the plan")?.unwrap_or(LARGEST);
         sum.check_fits(largest)?;
         if (cells.len() as u64).saturating_mul(parties.len() as u64) > MOST_WORDS {

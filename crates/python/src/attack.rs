@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::work::computed;
 use pyo3::prelude::*;
+use scumble::quantity::Probability;
 use scumble_adversary::attack::membership::MembershipAttack;
 use scumble_adversary::attack::{Queries, exhaustive, least_squares, linear, min_max};
 use scumble_adversary::limits::singular::MOST_COLUMNS;
@@ -51,7 +52,7 @@ pub fn membership(
     let scored = || -> Result<(f64, Vec<f64>), Failure> {
         let attack = MembershipAttack::new(&published, &population)?;
         let scores = persons.iter().map(|person| attack.score(person)).collect::<scumble::Result<Vec<f64>>>()?;
-        Ok((attack.threshold(false_positive)?, scores))
+        Ok((attack.threshold(Probability::new(false_positive)?)?, scores))
     };
     Ok(scored()?)
 }

@@ -5,7 +5,7 @@ use crate::work::computed;
 use pyo3::prelude::*;
 use scumble::Loss;
 use scumble::loss::Answer;
-use scumble::quantity::{Delta, Epsilon};
+use scumble::quantity::{Beta, Delta, Epsilon};
 use scumble_adversary::attacker::assess;
 use scumble_adversary::audit::one_run::OneRunAudit;
 use scumble_adversary::audit::{Claim, Counts, Outputs, compare};
@@ -118,7 +118,7 @@ pub fn audit_outputs(
     computed(py, move || {
         let claim = claim.as_deref().map(claimed).transpose()?;
         let (table, neighbour) = (Outputs::read(&table)?, Outputs::read(&neighbour)?);
-        let found = compare(&table, &neighbour, claim.as_ref(), Delta::new(delta)?, beta)?;
+        let found = compare(&table, &neighbour, claim.as_ref(), Delta::new(delta)?, Beta::new(beta)?)?;
         let counts = &found.counts;
         Ok(json!({
             "epsilon_lower": found.epsilon_lower, "mu_lower": found.confidence.mu_lower(), "delta": delta, "beta": beta,
@@ -145,7 +145,7 @@ pub fn audit_counts(
     beta: f64,
 ) -> PyResult<String> {
     let proven = || -> Result<String> {
-        let seen = Counts::new(hits, runs, neighbour_hits, neighbour_runs)?.confidence(beta)?;
+        let seen = Counts::new(hits, runs, neighbour_hits, neighbour_runs)?.confidence(Beta::new(beta)?)?;
         let claim = claim.map(claimed).transpose()?;
         Ok(json!({
             "epsilon_lower": seen.epsilon_lower(Delta::new(delta)?), "mu_lower": seen.mu_lower(), "delta": delta, "beta": beta,
@@ -163,5 +163,7 @@ pub fn audit_counts(
 /// What one run with canaries proves: how many of them were guessed, and how many of the guesses were right.
 #[pyfunction]
 pub fn audit_one_run(py: Python<'_>, canaries: u64, guesses: u64, right: u64, delta: f64, beta: f64) -> PyResult<f64> {
-    computed(py, move || Ok(OneRunAudit::new(canaries, guesses, right)?.epsilon_lower(Delta::new(delta)?, beta)?))
+    computed(py, move || {
+        Ok(OneRunAudit::new(canaries, guesses, right)?.epsilon_lower(Delta::new(delta)?, Beta::new(beta)?)?)
+    })
 }

@@ -93,7 +93,8 @@ fn in_singular(place: &LocatedValue<'_>) -> WireResult<Value> {
         rows.push(row.list()?.into_iter().map(entry).collect::<WireResult<Vec<i8>>>()?);
     }
     let queries = place.core(Matrix::new(rows))?;
-    let beta = place.get("beta")?.map_or(Ok(0.05), |field| field.number())?;
+    let usual = || place.core(Probability::new(0.05));
+    let beta = place.get("beta")?.map_or_else(usual, |field| field.quantity(Probability::new))?;
     let all = place.core(whole(&queries, epsilon, delta, beta))?;
     let some = place.core(best(&queries, epsilon, delta, beta))?;
     Ok(json!({

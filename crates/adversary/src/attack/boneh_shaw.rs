@@ -5,18 +5,16 @@
 
 use scumble::error::{Error, Result};
 use scumble::noise::BitSource;
+use scumble::quantity::Beta;
 
 /// Users beyond this are refused.
 const MOST_USERS: u64 = 10_000;
 /// Blocks up to this length have their false accusations computed exactly.
 const MOST_EXACT: u64 = 20_000;
 
-fn check(users: u64, beta: f64) -> Result<()> {
-    let is_probability = beta > 0.0 && beta < 1.0;
-    if !(1..=MOST_USERS).contains(&users) || !is_probability {
-        return Err(Error::refused(format!(
-            "a code has 1 to {MOST_USERS} users and beta in (0, 1), not {users} users and beta {beta}"
-        )));
+fn check(users: u64) -> Result<()> {
+    if !(1..=MOST_USERS).contains(&users) {
+        return Err(Error::refused(format!("a code has 1 to {MOST_USERS} users, not {users}")));
     }
     Ok(())
 }
@@ -24,13 +22,13 @@ fn check(users: u64, beta: f64) -> Result<()> {
 /// ⌈n²·ln(n/β)⌉ + 1 columns in a block keep the probability of accusing anybody innocent below β (Serfling 1974; half of what Hoeffding's bound needs).
 ///
 /// ```
-/// assert_eq!(scumble_adversary::attack::boneh_shaw::block(3, 0.05)?, 38);
+/// assert_eq!(scumble_adversary::attack::boneh_shaw::block(3, scumble::quantity::beta(0.05)?)?, 38);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn block(users: u64, beta: f64) -> Result<u64> {
-    check(users, beta)?;
+pub fn block(users: u64, beta: Beta) -> Result<u64> {
+    check(users)?;
     let n = users as f64;
-    Ok(libm::ceil(n * n * libm::log(n / beta)).max(0.0) as u64 + 1)
+    Ok(libm::ceil(n * n * libm::log(n / beta.get())).max(0.0) as u64 + 1)
 }
 
 /// The probability that anybody innocent is accused is at most n·max_m P\[n(2X − m) ≥ B\], X ~ Hypergeometric(2B, m, B): whatever was published, with m ones in the two
@@ -42,7 +40,7 @@ pub fn block(users: u64, beta: f64) -> Result<u64> {
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn false_accusation(users: u64, block: u64) -> Result<Option<f64>> {
-    check(users, 0.5)?;
+    check(users)?;
     if block == 0 {
         return Err(Error::refused("a block has at least one column"));
     }
@@ -81,13 +79,13 @@ fn tail(users: u64, block: u64, ones: u64) -> f64 {
 }
 
 /// The least block whose false accusations, computed exactly, stay below β (it is not monotone: longer blocks may do worse); none where that would take long.
-pub fn least_block(users: u64, beta: f64) -> Result<Option<u64>> {
+pub fn least_block(users: u64, beta: Beta) -> Result<Option<u64>> {
     let closed = block(users, beta)?;
     if closed > 1500 {
         return Ok(None);
     }
     for length in 1..=closed {
-        if false_accusation(users, length)?.is_some_and(|most| most <= beta) {
+        if false_accusation(users, length)?.is_some_and(|most| most <= beta.get()) {
             return Ok(Some(length));
         }
     }
@@ -108,13 +106,14 @@ impl BonehShawCode {
     /// ```
     /// use scumble_adversary::attack::boneh_shaw::{BonehShawCode, block};
     /// use scumble::noise::InsecureSeededSource;
-    /// let code = BonehShawCode::generate(3, block(3, 0.05)?, &mut InsecureSeededSource::new(1))?;
+    /// use scumble::quantity::beta;
+    /// let code = BonehShawCode::generate(3, block(3, beta(0.05)?)?, &mut InsecureSeededSource::new(1))?;
     /// // Whoever publishes user 2's own row is user 2.
     /// assert_eq!(code.accused(&code.row(2)?)?, Some(2));
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn generate<S: BitSource + ?Sized>(users: u64, block: u64, bits: &mut S) -> Result<Self> {
-        check(users, 0.5)?;
+        check(users)?;
         let mut columns: Vec<u64> = (0..=users).flat_map(|at| (0..block).map(move |_| at)).collect();
         // Fisher and Yates; 64 random bits leave a bias of at most 2⁻³² for each place.
         for at in (1..columns.len()).rev() {
@@ -125,7 +124,7 @@ impl BonehShawCode {
 
     /// A code whose columns are known: the block of each, every block equally often.
     pub fn new(users: u64, columns: Vec<u64>) -> Result<Self> {
-        check(users, 0.5)?;
+        check(users)?;
         let block = columns.len() as u64 / (users + 1);
         let even = |at: u64| columns.iter().filter(|column| **column == at).count() as u64 == block;
         if block == 0 || !(0..=users).all(even) || columns.len() as u64 != block * (users + 1) {
@@ -198,7 +197,7 @@ mod tests {
     fn a_coalition_loses_one_of_its_own() {
         use scumble::noise::InsecureSeededSource;
         let mut bits = InsecureSeededSource::new(4);
-        let code = BonehShawCode::generate(5, block(5, 0.01).unwrap(), &mut bits).unwrap();
+        let code = BonehShawCode::generate(5, block(5, Beta::new(0.01).unwrap()).unwrap(), &mut bits).unwrap();
         let (one, other) = (code.row(2).unwrap(), code.row(4).unwrap());
         for seed in 0..5 {
             let mut coins = InsecureSeededSource::new(seed);

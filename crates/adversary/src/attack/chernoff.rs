@@ -2,6 +2,7 @@
 
 use scumble::error::{Error, Result};
 use scumble::loss::special::golden_section;
+use scumble::quantity::Probability;
 
 /// One independent part of an innocent's score: `one` with probability p, `zero` otherwise.
 #[derive(Debug, Clone, Copy)]
@@ -13,7 +14,8 @@ pub(super) struct ScoreStep {
 
 /// min over λ > 0 of (ln(1/φ) + Σ ln(p·e^{λ·one} + (1 − p)·e^{λ·zero}))/λ, rounded up: every λ is valid, so the search need not be exact. Infinite where no
 /// score varies.
-pub(super) fn threshold(steps: &[ScoreStep], false_positive: f64) -> Result<f64> {
+pub(super) fn threshold(steps: &[ScoreStep], false_positive: Probability) -> Result<f64> {
+    let false_positive = false_positive.get();
     if !(false_positive > 0.0 && false_positive < 1.0) {
         return Err(Error::refused(format!("false_positive must be a number in (0, 1), not {false_positive}")));
     }

@@ -58,7 +58,7 @@ impl CoinOutcome {
         let Self::Guessed { right, coins } = *self else { return Ok(None) };
         // A two-sided box whose other side says nothing.
         let both = 2.0 * beta.get();
-        Ok(Some(Counts::new(right.into(), coins.into(), 0, 1)?.confidence(both)?.p_low))
+        Ok(Some(Counts::new(right.into(), coins.into(), 0, 1)?.confidence(Beta::new(both)?)?.p_low))
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::chernoff::{ScoreStep, check_probabilities, exact_tail, threshold};
 use scumble::error::{Error, Result};
+use scumble::quantity::Probability;
 
 /// Published means and what is known of the population.
 #[derive(Debug, Clone)]
@@ -50,7 +51,7 @@ impl MembershipAttack {
     }
 
     /// Somebody who is not in the table reaches this with probability at most `false_positive`, if attributes are independent in the population.
-    pub fn threshold(&self, false_positive: f64) -> Result<f64> {
+    pub fn threshold(&self, false_positive: Probability) -> Result<f64> {
         threshold(&self.steps, false_positive)
     }
 
@@ -86,7 +87,7 @@ mod tests {
         let mean = |j: usize| members.iter().filter(|member| member[j]).count() as f64 / 60.0;
         let published: Vec<f64> = (0..3000).map(mean).collect();
         let attack = MembershipAttack::new(&published, &population).unwrap();
-        let threshold = attack.threshold(1e-4).unwrap();
+        let threshold = attack.threshold(Probability::new(1e-4).unwrap()).unwrap();
         let found = members.iter().filter(|member| attack.score(member).unwrap() >= threshold).count();
         let accused = (0..200).filter(|_| attack.score(&person()).unwrap() >= threshold).count();
         assert!(found >= 55 && accused == 0, "{found} {accused}");

@@ -7,6 +7,7 @@
 use super::chernoff::{ScoreStep, check_probabilities, threshold};
 use scumble::error::{Error, Result};
 use scumble::noise::BitSource;
+use scumble::quantity::Probability;
 
 /// A code's biases.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,16 +29,19 @@ pub struct ClassicalParameters {
 /// For coalitions of at most `coalition` users and a false-positive rate for each innocent.
 ///
 /// ```
+/// use scumble::quantity::probability;
 /// use scumble_adversary::attack::tardos::classical;
-/// assert_eq!((classical(3, 0.01)?.length, classical(3, 0.01)?.threshold), (4500, 300));
+/// let parameters = classical(3, probability(0.01)?)?;
+/// assert_eq!((parameters.length, parameters.threshold), (4500, 300));
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn classical(coalition: u64, false_positive: f64) -> Result<ClassicalParameters> {
-    let is_rate = false_positive > 0.0 && false_positive < 1.0;
+pub fn classical(coalition: u64, false_positive: Probability) -> Result<ClassicalParameters> {
+    let rate = false_positive.get();
+    let is_rate = rate > 0.0 && rate < 1.0;
     if coalition == 0 || coalition > 1_000_000 || !is_rate {
         return Err(Error::refused("Tardos' parameters need 1 to 1e6 pirates and a false-positive rate in (0, 1)"));
     }
-    let k = libm::ceil(-libm::log(false_positive)) as u64;
+    let k = libm::ceil(-libm::log(rate)) as u64;
     Ok(ClassicalParameters {
         length: 100 * coalition * coalition * k,
         threshold: 20 * coalition * k,
@@ -54,7 +58,7 @@ impl TardosCode {
 
     /// Fresh biases of `length` columns against coalitions of at most `coalition`.
     pub fn generate<S: BitSource + ?Sized>(length: usize, coalition: u64, bits: &mut S) -> Result<Self> {
-        let cutoff = classical(coalition, 0.5)?.cutoff;
+        let cutoff = classical(coalition, Probability::new(0.5)?)?.cutoff;
         let least = libm::asin(libm::sqrt(cutoff));
         let mut bias = || {
             let uniform = (bits.next_bits(53) as f64 + 0.5) / (1u64 << 53) as f64;
@@ -95,7 +99,7 @@ impl TardosCode {
     }
 
     /// An innocent's score reaches this with probability at most `false_positive`, whatever was published.
-    pub fn threshold(&self, published: &[bool], false_positive: f64) -> Result<f64> {
+    pub fn threshold(&self, published: &[bool], false_positive: Probability) -> Result<f64> {
         threshold(&self.steps(published)?, false_positive)
     }
 }
@@ -106,6 +110,10 @@ mod tests {
     use super::*;
     use scumble::noise::InsecureSeededSource;
 
+    fn probability(value: f64) -> Probability {
+        Probability::new(value).unwrap()
+    }
+
     /// On short codes the false-positive rate is computed exactly, for every word that a pirate could publish.
     #[test]
     fn no_word_makes_innocents_look_guilty() {
@@ -113,7 +121,8 @@ mod tests {
         for word in 0..256u32 {
             let word: Vec<bool> = (0..8).map(|j| word >> j & 1 == 1).collect();
             for rate in [0.2, 0.05, 1e-3] {
-                let reached = exact_tail(&code.steps(&word).unwrap(), code.threshold(&word, rate).unwrap()).unwrap();
+                let reached =
+                    exact_tail(&code.steps(&word).unwrap(), code.threshold(&word, probability(rate)).unwrap()).unwrap();
                 assert!(reached <= rate, "{reached} {rate}");
             }
         }
@@ -126,10 +135,10 @@ mod tests {
         let code = TardosCode::generate(1500, 3, &mut bits).unwrap();
         let users: Vec<Vec<bool>> = (0..3).map(|_| code.user(&mut bits)).collect();
         let word: Vec<bool> = (0..1500).map(|j| users[j % 3][j]).collect();
-        let threshold = code.threshold(&word, 1e-4).unwrap();
+        let threshold = code.threshold(&word, probability(1e-4)).unwrap();
         assert!(users.iter().all(|user| code.score(&word, user).unwrap() >= threshold));
         let innocent = code.user(&mut bits);
         assert!(code.score(&word, &innocent).unwrap() < threshold);
-        assert!(TardosCode::new(vec![0.0]).is_err() && code.threshold(&word[1..], 0.1).is_err());
+        assert!(TardosCode::new(vec![0.0]).is_err() && code.threshold(&word[1..], probability(0.1)).is_err());
     }
 }

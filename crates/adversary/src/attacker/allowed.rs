@@ -12,7 +12,7 @@ use super::poisson_binomial::{BeliefGroup, poisson_binomial, total};
 use super::scenario::{BeliefCoverage, Generalisation, PublishedStatistic, Scenario, Uncertainty};
 use super::window::Window;
 use scumble::error::{Error, Result};
-use scumble::quantity::Probability;
+use scumble::quantity::{Epsilon, Probability};
 use threshold_count::threshold_count;
 
 mod threshold_count;
@@ -24,11 +24,11 @@ pub(super) struct AnalysisCandidate<'a> {
     /// ln of a δ that no ε reaches; −∞ if there is none.
     pub ln_floor: f64,
     /// δ at ε.
-    pub delta: Box<dyn Fn(f64) -> Result<Bound> + 'a>,
+    pub delta: Box<dyn Fn(Epsilon) -> Result<Bound> + 'a>,
 }
 
 impl<'a> AnalysisCandidate<'a> {
-    fn new(method: Analysis, ln_floor: f64, delta: impl Fn(f64) -> Result<Bound> + 'a) -> Self {
+    fn new(method: Analysis, ln_floor: f64, delta: impl Fn(Epsilon) -> Result<Bound> + 'a) -> Self {
         Self { method, ln_floor, delta: Box::new(delta) }
     }
 }
@@ -241,7 +241,7 @@ fn beliefs<'a>(
             })]);
         }
         let law = poisson_binomial(groups)?;
-        let exact = move |epsilon: f64| {
+        let exact = move |epsilon: Epsilon| {
             let delta = directions_with_noise(&law, noise, epsilon, 1).delta();
             let closed = closed::chernoff(groups, 0, epsilon, 1);
             Ok(delta.and(Bound::at_most(closed.0.max(closed.1))))
@@ -336,7 +336,7 @@ fn categories<'a>(scenario: &Scenario, minima: &[f64]) -> Result<AllowedAnalyses
 
 fn pure_noise<'a>(pure: f64) -> AnalysisCandidate<'a> {
     AnalysisCandidate::new(Analysis::NoiseAlone, f64::NEG_INFINITY, move |epsilon| {
-        Ok(if epsilon >= pure { Bound::exactly(0.0) } else { Bound::at_most(1.0) })
+        Ok(if epsilon.get() >= pure { Bound::exactly(0.0) } else { Bound::at_most(1.0) })
     })
 }
 
@@ -392,7 +392,8 @@ fn anonymity(scenario: &Scenario, k: u64, hidden_bottom: Option<bool>) -> Result
                     // e^ε·δ_r grows in ε, but a claim at a smaller ε is one at this ε as well.
                     let mut best = k_anonymity(&described, epsilon)?;
                     for part in 1..=16 {
-                        best = best.or(k_anonymity(&described, epsilon * f64::from(part) / 17.0)?);
+                        let smaller = Epsilon::new(epsilon.get() * f64::from(part) / 17.0)?;
+                        best = best.or(k_anonymity(&described, smaller)?);
                     }
                     Ok(best)
                 },

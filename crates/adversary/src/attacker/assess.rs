@@ -8,7 +8,7 @@ use super::poisson_binomial::total;
 use super::scenario::{BeliefCoverage, GuaranteeQuery, KnownRecords, PublishedStatistic, Scenario, Uncertainty};
 use super::solve::{EpsilonBounds, epsilon_for};
 use scumble::error::Result;
-use scumble::quantity::Probability;
+use scumble::quantity::{Delta, Epsilon, Probability};
 
 /// The answer to a [`Scenario`].
 // Exhaustive on purpose: a match in another crate must decide about every variant, so a new one may not pass unseen.
@@ -160,15 +160,16 @@ fn answer(scenario: &Scenario) -> Result<Verdict> {
         AllowedAnalyses::Analyses(candidates) => candidates,
     };
     match scenario.query {
-        GuaranteeQuery::Epsilon(epsilon) => delta_at(scenario, &candidates, epsilon.get()),
-        GuaranteeQuery::Delta(delta) => epsilon_at(scenario, &candidates, delta.get()),
+        GuaranteeQuery::Epsilon(epsilon) => delta_at(scenario, &candidates, epsilon),
+        GuaranteeQuery::Delta(delta) => epsilon_at(scenario, &candidates, delta),
     }
 }
 
-fn delta_at(scenario: &Scenario, candidates: &[AnalysisCandidate], epsilon: f64) -> Result<Verdict> {
+fn delta_at(scenario: &Scenario, candidates: &[AnalysisCandidate], at: Epsilon) -> Result<Verdict> {
+    let epsilon = at.get();
     let mut best: Option<(Analysis, Bound)> = None;
     for candidate in candidates {
-        let bound = (candidate.delta)(epsilon)?;
+        let bound = (candidate.delta)(at)?;
         let (method, both) = match best {
             None => (candidate.method, bound),
             Some((method, before)) => {
@@ -192,7 +193,8 @@ fn clearly_below(one: f64, other: f64) -> bool {
     one < other * (1.0 - 1e-6)
 }
 
-fn epsilon_at(scenario: &Scenario, candidates: &[AnalysisCandidate], delta: f64) -> Result<Verdict> {
+fn epsilon_at(scenario: &Scenario, candidates: &[AnalysisCandidate], at: Delta) -> Result<Verdict> {
+    let delta = at.get();
     if delta >= 1.0 {
         return Ok(Verdict::None { reason: "delta = 1 holds for every release and says nothing".to_string() });
     }
@@ -203,7 +205,7 @@ fn epsilon_at(scenario: &Scenario, candidates: &[AnalysisCandidate], delta: f64)
         if delta.ln() < candidate.ln_floor - 1e-12 * candidate.ln_floor.abs() {
             continue;
         }
-        if let Some(found) = epsilon_for(delta, 1e-7, &candidate.delta)?
+        if let Some(found) = epsilon_for(at, 1e-7, &candidate.delta)?
             && best.as_ref().is_none_or(|(_, before)| clearly_below(found.upper, before.upper))
         {
             best = Some((candidate.method, found));

@@ -13,6 +13,7 @@ use super::noise::{self, AddedNoise};
 use super::poisson_binomial::{BeliefGroup, MOST_RECORDS, poisson_binomial};
 use super::window::Window;
 use scumble::error::{Error, Result};
+use scumble::quantity::Epsilon;
 
 /// β(m, λ, ε): δ of a histogram, or of a count, when each of m unknown records is in each category with probability at
 /// least λ.
@@ -21,19 +22,20 @@ use scumble::error::{Error, Result};
 /// Valid for every number of categories K ≥ 2 with λ ≤ 1/K, active and passive; the worst case itself for K ≥ 3.
 ///
 /// ```
+/// use scumble::quantity::epsilon;
 /// use scumble_adversary::attacker::{Lambda, blanket};
-/// let delta = blanket(9999, Lambda::new(0.05)?, 0.2)?;
+/// let delta = blanket(9999, Lambda::new(0.05)?, epsilon(0.2)?)?;
 /// assert!((delta.upper / 1.5596548055285366e-05 - 1.0).abs() < 1e-8);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn blanket(m: u64, lambda: Lambda, epsilon: f64) -> Result<Bound> {
+pub fn blanket(m: u64, lambda: Lambda, epsilon: Epsilon) -> Result<Bound> {
     let both = 2.0 * lambda.get();
     let coins = number_of_coins(m, both)?;
     Ok(averaged(&coins, 0.5, 0.5, epsilon).and(Bound::at_most(closed::blanket(m, lambda, epsilon))))
 }
 
 /// The blanket between categories a and b with different minima: `(δ_ab, δ_ba)`, δ_ab = H_ε(target in a ‖ target in b).
-pub fn blanket_pair(m: u64, minimum_a: f64, minimum_b: f64, epsilon: f64) -> Result<(Bound, Bound)> {
+pub fn blanket_pair(m: u64, minimum_a: f64, minimum_b: f64, epsilon: Epsilon) -> Result<(Bound, Bound)> {
     let both = minimum_a + minimum_b;
     if !(minimum_a > 0.0 && minimum_b > 0.0 && both <= 1.0 + 1e-12) {
         return Err(Error::refused(format!(
@@ -47,7 +49,7 @@ pub fn blanket_pair(m: u64, minimum_a: f64, minimum_b: f64, epsilon: f64) -> Res
 
 /// The blanket when each record has its own λ_j and any `taken` of the list may be known, or the target: then the smallest
 /// λ_j are what is left in the worst case, since the bound falls in every λ_j.
-pub fn blanket_of_each(records: &[(Lambda, u64)], taken: u64, epsilon: f64) -> Result<Bound> {
+pub fn blanket_of_each(records: &[(Lambda, u64)], taken: u64, epsilon: Epsilon) -> Result<Bound> {
     let kept = smallest(records, taken)?;
     let doubled: Result<Vec<BeliefGroup>> =
         kept.iter().map(|&(lambda, how_many)| BeliefGroup::new((2.0 * lambda.get()).min(1.0), how_many)).collect();
@@ -71,10 +73,10 @@ fn smallest(records: &[(Lambda, u64)], taken: u64) -> Result<Vec<(Lambda, u64)>>
 }
 
 /// β of a count with added noise, by looking at each N: for comparisons, slower than the rest.
-pub fn blanket_with_noise(m: u64, lambda: Lambda, noise: AddedNoise, epsilon: f64) -> Result<Bound> {
+pub fn blanket_with_noise(m: u64, lambda: Lambda, noise: AddedNoise, epsilon: Epsilon) -> Result<Bound> {
     let coins = number_of_coins(m, 2.0 * lambda.get())?;
     let each: Vec<Bound> = (coins.first()..=coins.last())
-        .map(|n| noise::with_against_without(&Window::binomial(n as u64, 0.5, 0.5), noise, epsilon, 1))
+        .map(|n| noise::with_against_without(&Window::binomial(n as u64, 0.5, 0.5), noise, epsilon.get(), 1))
         .collect();
     Ok(mean(&coins, &each))
 }
@@ -107,8 +109,8 @@ fn mean(coins: &Window, each: &[Bound]) -> Bound {
 /// δ_N = δ_{N+1} + π·(e^ε b(K−1) − b(K−2)) if K(N) = K, and δ_{N+1} + (1−π)·(b(K−2) − e^ε b(K−1)) if K(N) = K − 1,
 ///
 /// and by the choice of K(N) both terms are positive: nothing cancels, all N together cost what one did.
-fn averaged(coins: &Window, heads: f64, tails: f64, epsilon: f64) -> Bound {
-    let epsilon = epsilon.min(hockey::LARGEST_EPSILON);
+fn averaged(coins: &Window, heads: f64, tails: f64, epsilon: Epsilon) -> Bound {
+    let epsilon = epsilon.get().min(hockey::LARGEST_EPSILON);
     // e^ε and the odds are rounded once; an ε that is a little smaller (larger) covers that from above (below).
     let slack = 16.0 * UNIT * (1.0 + epsilon);
     let above = mean(coins, &each_delta(coins, heads, tails, epsilon - slack));

@@ -4,6 +4,7 @@
 
 use super::lambda::Lambda;
 use super::poisson_binomial::BeliefGroup;
+use scumble::quantity::Epsilon;
 
 /// e^exponent, at most 1 and rounded up. `magnitude` is the size of what the exponent was summed from.
 fn rounded_up(exponent: f64, magnitude: f64) -> f64 {
@@ -14,7 +15,8 @@ fn rounded_up(exponent: f64, magnitude: f64) -> f64 {
 ///
 /// From log-concavity and Darroch's theorem on the mode: the best half-line starts beyond a mode of the tilted law. Any
 /// `taken` records of the list may be known, or the target: the ones that help most are left out.
-pub fn chernoff(records: &[BeliefGroup], taken: u64, epsilon: f64, shift: u32) -> (f64, f64) {
+pub fn chernoff(records: &[BeliefGroup], taken: u64, epsilon: Epsilon, shift: u32) -> (f64, f64) {
+    let epsilon = epsilon.get();
     let t = epsilon / f64::from(shift.max(1));
     (chernoff_one_way(records, taken, epsilon, t), chernoff_one_way(records, taken, epsilon, -t))
 }
@@ -65,8 +67,8 @@ pub fn variance_without(records: &[BeliefGroup], taken: u64) -> f64 {
 }
 
 /// C2: for the λ-box of one binary count with shift 1, δ ≤ exp(ε − m·KL(r‖λ)), r = λ/(λ+(1−λ)e^ε).
-pub fn kullback_leibler(m: u64, lambda: Lambda, epsilon: f64) -> f64 {
-    let lambda = lambda.get();
+pub fn kullback_leibler(m: u64, lambda: Lambda, epsilon: Epsilon) -> f64 {
+    let (lambda, epsilon) = (lambda.get(), epsilon.get());
     let growth = (1.0 - lambda) * epsilon.min(700.0).exp();
     let r = lambda / (lambda + growth);
     let (low, high) = if r == 0.0 {
@@ -82,7 +84,8 @@ pub fn kullback_leibler(m: u64, lambda: Lambda, epsilon: f64) -> f64 {
 ///
 /// This takes the place of the paper's Proposition 7, whose third moment is wrong: it depends on the average record, and its
 /// δ is exponentially small.
-pub fn variance(total_variance: f64, epsilon: f64, shift: u32) -> f64 {
+pub fn variance(total_variance: f64, epsilon: Epsilon, shift: u32) -> f64 {
+    let epsilon = epsilon.get();
     let t = epsilon / f64::from(shift.max(1));
     // 1 − (1+t)e^{−t} = −expm1(−t) − t·e^{−t}; for small t its alternating
     // series up to a negative term, which is below it and does not cancel.
@@ -95,7 +98,8 @@ pub fn variance(total_variance: f64, epsilon: f64, shift: u32) -> f64 {
 }
 
 /// C4: the blanket for any number of categories, δ ≤ e^ε·(1 − 2λ(1−e^c))^m, c = ln((1+e^ε)/2) − εe^ε/(1+e^ε).
-pub fn blanket(m: u64, lambda: Lambda, epsilon: f64) -> f64 {
+pub fn blanket(m: u64, lambda: Lambda, epsilon: Epsilon) -> f64 {
+    let epsilon = epsilon.get();
     // ln((1+e^ε)/2) − ε·e^ε/(1+e^ε) = ln((1+e^{−ε})/2) + ε·e^{−ε}/(1+e^{−ε}): no overflow.
     let decay = (-epsilon).exp();
     let c = ((1.0 + decay) / 2.0).ln() + epsilon * decay / (1.0 + decay);

@@ -6,6 +6,7 @@
 
 use super::bound::{Bound, UNIT};
 use scumble::error::{Error, Result};
+use scumble::quantity::Epsilon;
 
 /// The most other records of the exact analysis of two counts, whose cost grows with the cube.
 pub const MOST_JOINT_RECORDS: u64 = 400;
@@ -126,7 +127,8 @@ impl TwoCounts {
     }
 
     /// H_ε(both counts | target answers `a` ‖ both counts | target answers `b`).
-    pub fn delta(&self, a: [usize; 2], b: [usize; 2], epsilon: f64) -> Bound {
+    pub fn delta(&self, a: [usize; 2], b: [usize; 2], epsilon: Epsilon) -> Bound {
+        let epsilon = epsilon.get();
         let sum = |epsilon: f64| -> f64 {
             let factor = epsilon.min(700.0).exp();
             self.outputs().map(|(x, y)| (self.at(x, y, a) - factor * self.at(x, y, b)).max(0.0)).sum()
@@ -137,7 +139,7 @@ impl TwoCounts {
     }
 
     /// The worst δ over all ordered pairs of answers.
-    pub fn worst(&self, epsilon: f64) -> Bound {
+    pub fn worst(&self, epsilon: Epsilon) -> Bound {
         let answers = [[0, 0], [0, 1], [1, 0], [1, 1]];
         let mut worst = Bound::exactly(0.0);
         for a in answers {

@@ -8,6 +8,7 @@ use super::poisson_binomial::{BeliefGroup, MOST_RECORDS, RemainingLaw, leave_one
 use super::two_point::two_point;
 use super::window::Window;
 use scumble::error::{Error, Result};
+use scumble::quantity::Epsilon;
 use std::collections::BinaryHeap;
 
 /// This many different targets are looked at one by one; of a longer list, slices.
@@ -32,12 +33,13 @@ const NOTHING: f64 = 1e-34;
 /// The bound holds for every value of what is known, in both directions.
 ///
 /// ```
+/// use scumble::quantity::epsilon;
 /// use scumble_adversary::attacker::{BeliefGroup, AddedNoise, exact_count};
-/// let delta = exact_count(&[BeliefGroup::new(0.05, 99)?], AddedNoise::None, 1.0, 1)?.delta();
+/// let delta = exact_count(&[BeliefGroup::new(0.05, 99)?], AddedNoise::None, epsilon(1.0)?, 1)?.delta();
 /// assert!((delta.upper - 0.021764142665).abs() < 1e-11);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn exact_count(others: &[BeliefGroup], noise: AddedNoise, epsilon: f64, shift: u32) -> Result<Directions> {
+pub fn exact_count(others: &[BeliefGroup], noise: AddedNoise, epsilon: Epsilon, shift: u32) -> Result<Directions> {
     Ok(noise::directions_with_noise(&poisson_binomial(others)?, noise, epsilon, shift))
 }
 
@@ -45,7 +47,7 @@ pub fn exact_count(others: &[BeliefGroup], noise: AddedNoise, epsilon: f64, shif
 ///
 /// With many different probabilities whole slices of the list are left out instead of one record: a little more than the
 /// truth, never less (dropping a record from a count only raises δ).
-pub fn exact_count_of_all(records: &[BeliefGroup], noise: AddedNoise, epsilon: f64, shift: u32) -> Result<Bound> {
+pub fn exact_count_of_all(records: &[BeliefGroup], noise: AddedNoise, epsilon: Epsilon, shift: u32) -> Result<Bound> {
     Ok(Targets::new(records)?.delta(noise, epsilon, shift))
 }
 
@@ -67,7 +69,7 @@ impl Targets {
         Ok(Self { left, whole })
     }
 
-    pub(super) fn delta(&self, noise: AddedNoise, epsilon: f64, shift: u32) -> Bound {
+    pub(super) fn delta(&self, noise: AddedNoise, epsilon: Epsilon, shift: u32) -> Bound {
         let of = |law: &Window| noise::directions_with_noise(law, noise, epsilon, shift).delta();
         let worst = self.left.iter().map(|left| of(&left.law)).fold(Bound::exactly(0.0), Bound::max);
         match &self.whole {
@@ -97,8 +99,9 @@ pub struct WorstCase {
 /// other direction. Adding noise keeps all of this true.
 ///
 /// ```
+/// use scumble::quantity::epsilon;
 /// use scumble_adversary::attacker::{Lambda, AddedNoise, worst_count};
-/// let worst = worst_count(99, Lambda::new(0.05)?, AddedNoise::None, 1.0, 1, 1e-6)?;
+/// let worst = worst_count(99, Lambda::new(0.05)?, AddedNoise::None, epsilon(1.0)?, 1, 1e-6)?;
 /// assert!((worst.delta.upper - 0.02249452154).abs() < 1e-10);
 /// assert_eq!(worst.at_lambda, 2);
 /// # Ok::<(), scumble::Error>(())
@@ -107,7 +110,7 @@ pub fn worst_count(
     m: u64,
     lambda: Lambda,
     noise: AddedNoise,
-    epsilon: f64,
+    epsilon: Epsilon,
     shift: u32,
     tolerance: f64,
 ) -> Result<WorstCase> {
@@ -116,8 +119,9 @@ pub fn worst_count(
             "more than {MOST_RECORDS} records are not analysed; claim fewer (that is safe)"
         )));
     }
-    let look =
-        |low: u64, high: u64| noise::with_against_without(&two_point(low, high, lambda.get()), noise, epsilon, shift);
+    let look = |low: u64, high: u64| {
+        noise::with_against_without(&two_point(low, high, lambda.get()), noise, epsilon.get(), shift)
+    };
     if lambda.get() == 0.5 {
         return Ok(WorstCase { delta: look(m, 0), at_lambda: m, looks: 1 });
     }

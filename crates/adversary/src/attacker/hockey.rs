@@ -2,6 +2,7 @@
 
 use super::bound::{Bound, Directions, UNIT};
 use super::window::Window;
+use scumble::quantity::Epsilon;
 
 /// e^ε beyond this is not formed. H_ε falls in ε, so that the value here is still an upper bound.
 pub(super) const LARGEST_EPSILON: f64 = 700.0;
@@ -14,12 +15,19 @@ pub(super) const LARGEST_EPSILON: f64 = 700.0;
 /// (g(k−s) − e^ε g(k))_+ + r(k−s), so that H_ε ≤ Ĥ_{ε−2.1η}/(1−η) + τ, and H_ε ≥ Ĥ_{ε+2.1η}/(1+η) − e^ε τ.
 ///
 /// ```
+/// use scumble::quantity::epsilon;
 /// use scumble_adversary::attacker::{Window, directions};
 /// let fair_coin = Window::binomial(1, 0.5, 0.5);
-/// let delta = directions(&fair_coin, 1.0, 1).delta();
+/// let delta = directions(&fair_coin, epsilon(1.0)?, 1).delta();
 /// assert!(delta.lower <= 0.5 && 0.5 <= delta.upper && delta.upper < 0.5 + 1e-12);
+/// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn directions(others: &Window, epsilon: f64, shift: u32) -> Directions {
+pub fn directions(others: &Window, epsilon: Epsilon, shift: u32) -> Directions {
+    directions_at(others, epsilon.get(), shift)
+}
+
+/// The same at a number that was checked.
+pub(super) fn directions_at(others: &Window, epsilon: f64, shift: u32) -> Directions {
     Directions {
         with_against_without: with_against_without(others, epsilon, shift),
         without_against_with: certified(others, epsilon, |factor| backward(others, factor, shift)),

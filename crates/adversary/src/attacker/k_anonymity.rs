@@ -5,7 +5,7 @@ use super::bound::Bound;
 use super::lambda::Lambda;
 use super::window::Window;
 use scumble::error::{Error, Result};
-use scumble::quantity::Probability;
+use scumble::quantity::{Epsilon, Probability};
 
 /// What is assumed of the categories of a k-anonymous release.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,7 +42,7 @@ pub fn rare_delta(anonymity: &Anonymity) -> Bound {
 /// hidden (ε, β), rare against common (ε, β + e^ε δ_r). The printed one is off by one in the threshold and chains δ wrongly. It
 /// holds only with a hidden category of at least λ and a generalisation that does not depend on the data. Only the blanket
 /// is valid here, never the binary worst case: the other cells leak the total.
-pub fn k_anonymity(anonymity: &Anonymity, epsilon: f64) -> Result<Bound> {
+pub fn k_anonymity(anonymity: &Anonymity, epsilon: Epsilon) -> Result<Bound> {
     if anonymity.unknown_others >= anonymity.records {
         return Err(Error::refused(format!(
             "of {} records at most {} others can be unknown, not {}",
@@ -53,6 +53,6 @@ pub fn k_anonymity(anonymity: &Anonymity, epsilon: f64) -> Result<Bound> {
     }
     let common = blanket(anonymity.unknown_others, anonymity.lambda, epsilon)?.upper;
     let rare = rare_delta(anonymity).upper;
-    let mixed = common + epsilon.exp() * rare;
+    let mixed = common + epsilon.get().exp() * rare;
     Ok(Bound::at_most(mixed.max(2.0 * rare) * (1.0 + 1e-15)))
 }

@@ -14,12 +14,13 @@
 //! cut-off tails are part of the bound.
 //!
 //! ```
+//! use scumble::quantity::Delta;
 //! use scumble_adversary::attacker::{Lambda, AddedNoise, epsilon_for, worst_count};
 //! // A referendum of ten million, 99 % of the votes known to the attacker, who gives each other vote at least 5 % either way.
 //! let unknown_others = 100_000 - 1;
 //! let lambda = Lambda::new(0.05)?;
 //! let delta = |epsilon| Ok(worst_count(unknown_others, lambda, AddedNoise::None, epsilon, 1, 1e-3)?.delta);
-//! let found = epsilon_for(1e-10, 1e-4, delta)?.unwrap();
+//! let found = epsilon_for(Delta::new(1e-10)?, 1e-4, delta)?.unwrap();
 //! assert!(found.upper < 0.081 && found.lower > 0.079);
 //! # Ok::<(), scumble::Error>(())
 //! ```

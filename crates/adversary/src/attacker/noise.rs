@@ -7,7 +7,7 @@ use super::bound::{Bound, Directions, UNIT};
 use super::hockey::{self, LARGEST_EPSILON};
 use super::window::Window;
 use scumble::error::{Error, Result};
-use scumble::quantity::{Scale, Sigma};
+use scumble::quantity::{Epsilon, Scale, Sigma};
 
 /// Continuous noise narrower than this, on an integer count, is left out of the analysis: it hides nothing, and its
 /// exponents are too large for f64.
@@ -71,14 +71,16 @@ impl AddedNoise {
 /// `others` must hold a Poisson–binomial law (log-concave); both bounds then include all rounding.
 ///
 /// ```
+/// use scumble::quantity::epsilon;
 /// use scumble_adversary::attacker::{AddedNoise, Ratio, Window, directions_with_noise};
 /// let others = Window::binomial(100, 0.5, 0.5);
 /// let noise = AddedNoise::Geometric(Ratio::new(0.5)?);
-/// assert!(directions_with_noise(&others, noise, 0.5, 1).delta().upper > 0.0);
-/// assert_eq!(directions_with_noise(&others, noise, 0.7, 1).delta().upper, 0.0);
+/// assert!(directions_with_noise(&others, noise, epsilon(0.5)?, 1).delta().upper > 0.0);
+/// assert_eq!(directions_with_noise(&others, noise, epsilon(0.7)?, 1).delta().upper, 0.0);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn directions_with_noise(others: &Window, noise: AddedNoise, epsilon: f64, shift: u32) -> Directions {
+pub fn directions_with_noise(others: &Window, noise: AddedNoise, epsilon: Epsilon, shift: u32) -> Directions {
+    let epsilon = epsilon.get();
     let mirrored = others.clone().mirrored(0);
     Directions {
         with_against_without: with_against_without(others, noise, epsilon, shift),

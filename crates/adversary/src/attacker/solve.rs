@@ -3,6 +3,7 @@
 use super::bound::Bound;
 use super::hockey::LARGEST_EPSILON;
 use scumble::error::Result;
+use scumble::quantity::{Delta, Epsilon};
 
 /// ε for a given δ, between certified ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,16 +22,19 @@ pub struct EpsilonBounds {
 /// a slack that is not monotone cannot make it wrong.
 ///
 /// ```
+/// use scumble::quantity::delta;
 /// use scumble_adversary::attacker::{Bound, epsilon_for};
-/// let found = epsilon_for(1e-3, 1e-9, |epsilon| Ok(Bound::exactly((-epsilon).exp())))?.unwrap();
+/// let found = epsilon_for(delta(1e-3)?, 1e-9, |epsilon| Ok(Bound::exactly((-epsilon.get()).exp())))?.unwrap();
 /// assert!(found.upper >= 1000f64.ln() && found.upper < 1000f64.ln() + 1e-7);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn epsilon_for(
-    delta: f64,
+    delta: Delta,
     precision: f64,
-    mut at: impl FnMut(f64) -> Result<Bound>,
+    mut at: impl FnMut(Epsilon) -> Result<Bound>,
 ) -> Result<Option<EpsilonBounds>> {
+    let delta = delta.get();
+    let mut at = |epsilon: f64| at(Epsilon::new(epsilon)?);
     let zero = at(0.0)?;
     if zero.upper <= delta {
         return Ok(Some(EpsilonBounds { upper: 0.0, lower: 0.0, delta: zero }));

@@ -7,7 +7,7 @@ use super::hockey::{self, LARGEST_EPSILON};
 use super::poisson_binomial::{BeliefGroup, MOST_RECORDS, leave_one_out};
 use super::window::Window;
 use scumble::error::{Error, Result};
-use scumble::quantity::Probability;
+use scumble::quantity::{Epsilon, Probability};
 
 /// How much work the scan of the unified theorem may take (records times width) before the coarse bound takes its place.
 const MOST_WORK: f64 = 4e8;
@@ -23,19 +23,19 @@ const MOST_TARGETS: usize = 64;
 /// may be dropped here.
 ///
 /// ```
+/// use scumble::quantity::epsilon;
 /// use scumble_adversary::attacker::{BeliefGroup, poisson_binomial, thresholded};
 /// let others = poisson_binomial(&[BeliefGroup::new(0.005, 9999)?])?;
-/// let delta = thresholded(&others, 100, 0.0).delta();
+/// let delta = thresholded(&others, 100, epsilon(0.0)?).delta();
 /// assert!((delta.upper / 1.437526751836119e-10 - 1.0).abs() < 1e-9);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn thresholded(others: &Window, threshold: i64, epsilon: f64) -> Directions {
-    let curve = ThresholdCurve::new(others, epsilon);
-    curve.at(threshold)
+pub fn thresholded(others: &Window, threshold: i64, epsilon: Epsilon) -> Directions {
+    ThresholdCurve::new(others, epsilon).at(threshold)
 }
 
 /// The worst target of a list of all records. None may be dropped, so that at most 64 different beliefs are taken.
-pub fn thresholded_of_all(records: &[BeliefGroup], threshold: i64, epsilon: f64) -> Result<Bound> {
+pub fn thresholded_of_all(records: &[BeliefGroup], threshold: i64, epsilon: Epsilon) -> Result<Bound> {
     let left = leave_one_out(records, MOST_TARGETS)?;
     if left.is_empty() || !left.iter().all(|left| left.exact) {
         return Err(Error::refused(format!(
@@ -58,8 +58,8 @@ struct ThresholdCurve<'a> {
 }
 
 impl<'a> ThresholdCurve<'a> {
-    fn new(others: &'a Window, epsilon: f64) -> Self {
-        let epsilon = epsilon.min(LARGEST_EPSILON);
+    fn new(others: &'a Window, epsilon: Epsilon) -> Self {
+        let epsilon = epsilon.get().min(LARGEST_EPSILON);
         let error = others.relative_error() + 4.0 * UNIT;
         let (up, down) = ((epsilon - 2.1 * error).exp(), (epsilon + 2.1 * error).exp());
         let length = others.values().len();
@@ -85,7 +85,7 @@ impl<'a> ThresholdCurve<'a> {
     fn at(&self, threshold: i64) -> Directions {
         let others = self.others;
         if threshold < 0 {
-            return hockey::directions(others, self.epsilon, 1);
+            return hockey::directions_at(others, self.epsilon, 1);
         }
         let length = others.values().len();
         if threshold > others.last() && others.dropped() == 0.0 {
@@ -116,7 +116,7 @@ impl<'a> ThresholdCurve<'a> {
 
 /// A passive attacker who happens to know `known` of n records, each 1 with the same probability p, independently: the exact δ
 /// (PPKDP), averaged over what it happens to know.
-pub fn thresholded_passive(n: u64, p: Probability, threshold: i64, known: u64, epsilon: f64) -> Result<Directions> {
+pub fn thresholded_passive(n: u64, p: Probability, threshold: i64, known: u64, epsilon: Epsilon) -> Result<Directions> {
     if known >= n || n > MOST_RECORDS {
         return Err(Error::refused(format!(
             "of {n} records at most {} can be known, not {known}",
@@ -160,7 +160,7 @@ pub fn coupling(all_others: &Window, threshold: i64) -> Bound {
 /// By the vertex principle the worst case has a ≤ m records at p̄ and the others at 0; the scan over a ends where the
 /// unthresholded δ, which dominates and falls in a, is smaller than what was found. Influenced records: T − A. For a
 /// passive attacker use [`unified_passive`].
-pub fn unified(p_max: Probability, threshold: i64, epsilon: f64, most_others: Option<u64>) -> Result<Bound> {
+pub fn unified(p_max: Probability, threshold: i64, epsilon: Epsilon, most_others: Option<u64>) -> Result<Bound> {
     let (heads, tails) = (p_max.get(), 1.0 - p_max.get());
     if heads == 0.0 {
         // Nobody else is ever 1: the count is the target.
@@ -218,7 +218,7 @@ fn coarse(from: u64, most: u64, threshold: i64, heads: f64, tails: f64, plain: &
 pub fn unified_passive(
     p_max: Probability,
     threshold: i64,
-    epsilon: f64,
+    epsilon: Epsilon,
     known: u64,
     others: Option<u64>,
 ) -> Result<Bound> {

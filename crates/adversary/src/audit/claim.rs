@@ -40,13 +40,13 @@ impl Claim {
     /// The claim that accounting makes for events.
     ///
     /// ```
-    /// use scumble::quantity::epsilon;
+    /// use scumble::quantity::{beta, epsilon};
     /// use scumble_adversary::audit::{Claim, Counts};
     /// use scumble::{Additive, Loss, Scope, Target};
     /// let count = Additive::count().within(Target::pure(epsilon(0.5)?), Scope::Presence)?;
     /// let claim = Claim::of(&Loss::of(count.events()?, Scope::Presence)?)?;
-    /// assert!(claim.is_refuted_by(&Counts::new(731, 1000, 269, 1000)?.confidence(0.05)?));
-    /// assert!(!claim.is_refuted_by(&Counts::new(600, 1000, 400, 1000)?.confidence(0.05)?));
+    /// assert!(claim.is_refuted_by(&Counts::new(731, 1000, 269, 1000)?.confidence(beta(0.05)?)?));
+    /// assert!(!claim.is_refuted_by(&Counts::new(600, 1000, 400, 1000)?.confidence(beta(0.05)?)?));
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn of(loss: &Loss) -> Result<Self> {
@@ -132,7 +132,8 @@ mod tests {
     fn a_frequent_event_refutes_by_its_complement() {
         let claim = Claim::Approximate { epsilon: 1.0.try_into().unwrap(), delta: 0.0.try_into().unwrap() };
         assert!((claim.allowed(0.9) - (1.0 - 0.1 * f64::exp(-1.0))).abs() < 1e-12);
-        let seen = Counts::new(100_000, 100_000, 90_000, 100_000).unwrap().confidence(0.01).unwrap();
+        let seen =
+            Counts::new(100_000, 100_000, 90_000, 100_000).unwrap().confidence(0.01.try_into().unwrap()).unwrap();
         assert!(seen.epsilon_lower(0.0.try_into().unwrap()) < 0.2 && claim.is_refuted_by(&seen));
     }
 }

@@ -3,7 +3,7 @@
 use super::binomial::{success_lower, success_upper};
 use super::normal::normal_quantile;
 use scumble::error::{Error, Result};
-use scumble::quantity::Delta;
+use scumble::quantity::{Beta, Delta};
 
 /// More runs than anybody has.
 const MOST_RUNS: u64 = 1_000_000_000_000;
@@ -11,8 +11,9 @@ const MOST_RUNS: u64 = 1_000_000_000_000;
 /// How often an event was seen in runs on a table and in runs on its neighbour. The event is fixed before these runs.
 ///
 /// ```
+/// use scumble::quantity::beta;
 /// use scumble_adversary::audit::Counts;
-/// let seen = Counts::new(50, 1000, 0, 1000)?.confidence(0.05)?;
+/// let seen = Counts::new(50, 1000, 0, 1000)?.confidence(beta(0.05)?)?;
 /// assert!((seen.epsilon_lower(1e-5.try_into()?) - 2.316195).abs() < 1e-6);
 /// assert!(Counts::new(5, 4, 0, 4).is_err());
 /// # Ok::<(), scumble::Error>(())
@@ -62,7 +63,7 @@ impl Counts {
     }
 
     /// What is known of the event's two probabilities, except with probability β (half of it for each; Clopper and Pearson 1934).
-    pub fn confidence(&self, beta: f64) -> Result<ConfidenceBounds> {
+    pub fn confidence(&self, beta: Beta) -> Result<ConfidenceBounds> {
         let share = error_share(beta)?;
         Ok(ConfidenceBounds {
             p_low: success_lower(self.hits, self.runs, share),
@@ -72,8 +73,9 @@ impl Counts {
 }
 
 /// β/2, for a β at which an audit says something.
-pub(super) fn error_share(beta: f64) -> Result<f64> {
-    if beta > 0.0 && beta < 0.5 {
+pub(super) fn error_share(beta: Beta) -> Result<f64> {
+    let beta = beta.get();
+    if beta < 0.5 {
         return Ok(0.5 * beta);
     }
     Err(Error::refused(format!(
@@ -121,10 +123,12 @@ impl ConfidenceBounds {
 /// tails, so that [`Counts`] proves more; it is for pictures.
 ///
 /// ```
-/// assert!((scumble_adversary::audit::dkw_half_width(100_000, 0.05)? - 0.004294694083).abs() < 1e-12);
+/// use scumble::quantity::beta;
+/// use scumble_adversary::audit::dkw_half_width;
+/// assert!((dkw_half_width(100_000, beta(0.05)?)? - 0.004294694083).abs() < 1e-12);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn dkw_half_width(runs: u64, beta: f64) -> Result<f64> {
+pub fn dkw_half_width(runs: u64, beta: Beta) -> Result<f64> {
     let share = error_share(beta)?;
     if runs == 0 {
         return Err(Error::refused("runs must be at least 1, not 0"));

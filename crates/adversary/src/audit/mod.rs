@@ -6,9 +6,9 @@
 //!
 //! ```
 //! use scumble_adversary::audit::{Claim, Counts};
-//! use scumble::quantity::{Delta, Epsilon};
+//! use scumble::quantity::{Beta, Delta, Epsilon};
 //! // An event that was seen in 731 of 1000 runs on one table, and in 269 of 1000 on its neighbour.
-//! let seen = Counts::new(731, 1000, 269, 1000)?.confidence(0.05)?;
+//! let seen = Counts::new(731, 1000, 269, 1000)?.confidence(Beta::new(0.05)?)?;
 //! let proven = seen.epsilon_lower(Delta::new(0.0)?);
 //! assert!(proven > 0.858 && proven < 0.859);
 //! let claim = Claim::Approximate { epsilon: Epsilon::new(0.5)?, delta: Delta::new(0.0)? };

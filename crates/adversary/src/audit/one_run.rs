@@ -9,7 +9,7 @@ use super::binomial::Binomial;
 use super::counts::error_share;
 use scumble::error::{Error, Result};
 use scumble::loss::Bounds;
-use scumble::quantity::{Delta, Epsilon};
+use scumble::quantity::{Beta, Delta, Epsilon};
 
 /// Guesses beyond this are refused: the sum walks over them.
 const MOST_GUESSES: u64 = 10_000_000;
@@ -19,7 +19,7 @@ const MOST_GUESSES: u64 = 10_000_000;
 /// ```
 /// use scumble_adversary::audit::one_run::OneRunAudit;
 /// let run = OneRunAudit::new(1000, 1000, 700)?;
-/// assert!((run.epsilon_lower(0.0.try_into()?, 0.05)? - 0.7320108).abs() < 1e-6);
+/// assert!((run.epsilon_lower(0.0.try_into()?, 0.05.try_into()?)? - 0.7320108).abs() < 1e-6);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,9 +91,9 @@ impl OneRunAudit {
     }
 
     /// ε is at least this at δ, with confidence 1 − β; 0 where nothing is proven.
-    pub fn epsilon_lower(&self, delta: Delta, beta: f64) -> Result<f64> {
+    pub fn epsilon_lower(&self, delta: Delta, beta: Beta) -> Result<f64> {
         error_share(beta)?;
-        let refuted = |epsilon: f64| Epsilon::new(epsilon).is_ok_and(|at| self.p_value(at, delta).upper <= beta);
+        let refuted = |epsilon: f64| Epsilon::new(epsilon).is_ok_and(|at| self.p_value(at, delta).upper <= beta.get());
         if !refuted(0.0) {
             return Ok(0.0);
         }
@@ -165,7 +165,10 @@ mod tests {
     #[test]
     fn more_right_guesses_prove_more_and_a_larger_delta_less() {
         let lower = |right: u64, delta: f64| {
-            OneRunAudit::new(200, 100, right).unwrap().epsilon_lower(delta.try_into().unwrap(), 0.05).unwrap()
+            OneRunAudit::new(200, 100, right)
+                .unwrap()
+                .epsilon_lower(delta.try_into().unwrap(), 0.05.try_into().unwrap())
+                .unwrap()
         };
         let found: Vec<f64> = (40..=100).map(|right| lower(right, 1e-5)).collect();
         assert!(found.windows(2).all(|pair| pair[0] <= pair[1]), "{found:?}");
@@ -179,7 +182,11 @@ mod tests {
     fn an_audit_of_coins_is_wrong_no_more_often_than_stated() {
         let law = Binomial { trials: 100, p: 0.5, q: 0.5 };
         let proves = |right: u64| {
-            OneRunAudit::new(100, 100, right).unwrap().epsilon_lower(0.0.try_into().unwrap(), 0.05).unwrap() > 0.0
+            OneRunAudit::new(100, 100, right)
+                .unwrap()
+                .epsilon_lower(0.0.try_into().unwrap(), 0.05.try_into().unwrap())
+                .unwrap()
+                > 0.0
         };
         let least = (0..=100).find(|right| proves(*right)).unwrap();
         assert!(law.at_least(least).upper <= 0.05 && law.at_least(least - 1).lower > 0.05);
@@ -190,6 +197,11 @@ mod tests {
         for (canaries, guesses, right) in [(10, 0, 0), (10, 11, 5), (10, 5, 6), (20_000_000, 20_000_000, 1)] {
             assert!(OneRunAudit::new(canaries, guesses, right).is_err());
         }
-        assert!(OneRunAudit::new(10, 10, 5).unwrap().epsilon_lower(0.0.try_into().unwrap(), 0.5).is_err());
+        assert!(
+            OneRunAudit::new(10, 10, 5)
+                .unwrap()
+                .epsilon_lower(0.0.try_into().unwrap(), 0.5.try_into().unwrap())
+                .is_err()
+        );
     }
 }

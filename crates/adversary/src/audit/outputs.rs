@@ -5,7 +5,7 @@ use super::counts::{ConfidenceBounds, Counts, error_share};
 use super::normal::normal_quantile;
 use super::score::{Distinguisher, Outputs, Score};
 use scumble::error::{Error, Result};
-use scumble::quantity::Delta;
+use scumble::quantity::{Beta, Delta};
 
 /// Fewer outputs than this say nothing.
 pub const LEAST_OUTPUTS: usize = 200;
@@ -44,7 +44,7 @@ pub struct Comparison {
 /// let count = Additive::count().within(Target::pure(epsilon(1.0)?), Scope::Presence)?;
 /// let mut bits = InsecureSeededSource::new(1);
 /// let mut runs = |truth: i64| Outputs::Numbers((0..20_000).map(|_| count.release(truth, &mut bits) as f64).collect());
-/// let found = compare(&runs(10), &runs(11), None, 0.0.try_into()?, 0.05)?;
+/// let found = compare(&runs(10), &runs(11), None, 0.0.try_into()?, 0.05.try_into()?)?;
 /// assert!(found.epsilon_lower > 0.9 && found.epsilon_lower < 1.0);
 /// # Ok::<(), scumble::Error>(())
 /// ```
@@ -53,7 +53,7 @@ pub fn compare(
     second: &Outputs,
     claim: Option<&Claim>,
     delta: Delta,
-    beta: f64,
+    beta: Beta,
 ) -> Result<Comparison> {
     let share = error_share(beta)?;
     check(first, second)?;
@@ -99,7 +99,7 @@ fn tested(
     swapped: bool,
     claim: Option<&Claim>,
     delta: Delta,
-    beta: f64,
+    beta: Beta,
 ) -> Result<Comparison> {
     let one = event.score.all(first, training.0, first.len());
     let other = event.score.all(second, training.1, second.len());
@@ -244,6 +244,10 @@ mod tests {
         Delta::new(value).unwrap()
     }
 
+    fn beta(value: f64) -> Beta {
+        Beta::new(value).unwrap()
+    }
+
     fn uniform(bits: &mut InsecureSeededSource) -> f64 {
         (bits.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -259,7 +263,7 @@ mod tests {
             };
             Outputs::Numbers((0..9_000).map(|_| one()).collect())
         };
-        let found = compare(&runs(0.0), &runs(1.0), None, delta(NONE), 0.05).unwrap();
+        let found = compare(&runs(0.0), &runs(1.0), None, delta(NONE), beta(0.05)).unwrap();
         assert!((0.6..1.0).contains(&found.epsilon_lower), "{found:?}");
     }
 
@@ -275,7 +279,7 @@ mod tests {
             Outputs::Numbers((0..20_000).map(|_| one()).collect())
         };
         let claim = Claim::Approximate { epsilon: 1.0.try_into().unwrap(), delta: delta(NONE) };
-        let found = compare(&runs(0.0), &runs(1.0), Some(&claim), delta(NONE), 1e-6).unwrap();
+        let found = compare(&runs(0.0), &runs(1.0), Some(&claim), delta(NONE), beta(1e-6)).unwrap();
         assert!(matches!(found.event.score, Score::LowestBit), "{}", found.event);
         assert!(found.verdict.unwrap().1 && found.epsilon_lower > 4.0, "{found:?}");
     }
@@ -292,7 +296,7 @@ mod tests {
         for (scale, refuted) in [(1.2, false), (1.2 * 1.2, true)] {
             let claimed = Additive::count().with(Noise::laplace(scale.try_into().unwrap()));
             let claim = Claim::of(&Loss::of(claimed.events().unwrap(), Scope::Presence).unwrap()).unwrap();
-            let found = compare(&first, &second, Some(&claim), delta(NONE), 1e-6).unwrap();
+            let found = compare(&first, &second, Some(&claim), delta(NONE), beta(1e-6)).unwrap();
             assert_eq!(found.verdict.unwrap().1, refuted, "{found:?}");
         }
     }
@@ -309,7 +313,7 @@ mod tests {
         let (first, second) = (runs(true), runs(false));
         for (epsilon, refuted) in [(1.0, false), (1.0 / 1.2, true)] {
             let claim = Claim::Approximate { epsilon: epsilon.try_into().unwrap(), delta: delta(NONE) };
-            let found = compare(&first, &second, Some(&claim), delta(NONE), 1e-6).unwrap();
+            let found = compare(&first, &second, Some(&claim), delta(NONE), beta(1e-6)).unwrap();
             assert_eq!(found.verdict.unwrap().1, refuted, "{found:?}");
         }
     }
@@ -326,7 +330,7 @@ mod tests {
         let (first, second) = (runs(10), runs(11));
         let true_claim = Claim::of(&Loss::of(count.events().unwrap(), Scope::Presence).unwrap()).unwrap();
         for (claim, refuted) in [(true_claim, false), (Claim::Gaussian { mu: 1.0 / (1.2 * sigma) }, true)] {
-            let found = compare(&first, &second, Some(&claim), delta(1e-5), 0.05).unwrap();
+            let found = compare(&first, &second, Some(&claim), delta(1e-5), beta(0.05)).unwrap();
             assert_eq!(found.verdict.unwrap().1, refuted, "{found:?}");
             assert!(found.epsilon_lower < 1.0 / 1.2);
         }
@@ -339,7 +343,7 @@ mod tests {
             let values = (0..3000).flat_map(|_| [uniform(&mut bits), uniform(&mut bits) + shift]).collect();
             Outputs::Vectors { width: 2, values }
         };
-        let found = compare(&runs(0.0), &runs(2.0), None, delta(NONE), 0.05).unwrap();
+        let found = compare(&runs(0.0), &runs(2.0), None, delta(NONE), beta(0.05)).unwrap();
         assert!(found.epsilon_lower > 6.0, "{found:?}");
     }
 
@@ -347,7 +351,7 @@ mod tests {
     fn what_cannot_be_compared_is_refused() {
         let numbers = |count: usize, value: f64| Outputs::Numbers(vec![value; count]);
         let words = |refused: Result<Comparison>| refused.unwrap_err().to_string();
-        let audit = |one: &Outputs, other: &Outputs, beta: f64| compare(one, other, None, delta(NONE), beta);
+        let audit = |one: &Outputs, other: &Outputs, at: f64| compare(one, other, None, delta(NONE), beta(at));
         assert!(words(audit(&numbers(199, 1.0), &numbers(300, 2.0), 0.05)).contains("199 outputs on the table"));
         assert!(words(audit(&numbers(300, 1.0), &numbers(300, 1.0), 0.05)).contains("the same on both tables"));
         let text = Outputs::Texts(vec!["a".to_string(); 300]);

@@ -5,7 +5,7 @@ use super::singular::wrong_fraction_lower;
 use scumble::error::Result;
 use scumble::event::Event;
 use scumble::loss::Loss;
-use scumble::quantity::{Delta, Epsilon, Rho};
+use scumble::quantity::{Delta, Epsilon, Probability, Rho};
 
 /// What is promised to one owner, in one scope.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,10 +51,11 @@ impl OwnerGuarantee {
     /// ```
     /// use scumble_adversary::limits::groups::OwnerGuarantee;
     /// let one = OwnerGuarantee::Approximate { epsilon: 1.0.try_into()?, delta: 0.0.try_into()? };
-    /// assert!(one.wrong_fraction_lower(1, 0.05)? > 0.23 && one.wrong_fraction_lower(3, 0.05)? == 0.0);
+    /// let beta = 0.05.try_into()?;
+    /// assert!(one.wrong_fraction_lower(1, beta)? > 0.23 && one.wrong_fraction_lower(3, beta)? == 0.0);
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn wrong_fraction_lower(&self, owners: u64, beta: f64) -> Result<f64> {
+    pub fn wrong_fraction_lower(&self, owners: u64, beta: Probability) -> Result<f64> {
         let wrong = |(epsilon, delta)| wrong_fraction_lower(epsilon, delta, beta);
         self.of_group(owners)?.into_iter().map(wrong).try_fold(0.0, |most: f64, one| Ok(most.max(one?)))
     }
@@ -105,7 +106,7 @@ mod tests {
         }
         // Beyond δ = 1 nothing is left, and nothing is said.
         assert!(guarantee.of_group(100).unwrap().is_empty());
-        assert_eq!(guarantee.wrong_fraction_lower(100, 0.0).unwrap(), 0.0);
+        assert_eq!(guarantee.wrong_fraction_lower(100, 0.0.try_into().unwrap()).unwrap(), 0.0);
     }
 
     /// Gaussian noise keeps ρ, and its exact curve is below every pair of every group.

@@ -8,7 +8,7 @@
 
 use super::gram::Gram;
 use scumble::error::{Error, Result};
-use scumble::quantity::{Delta, Epsilon};
+use scumble::quantity::{Delta, Epsilon, Probability};
 
 /// The largest number of columns whose least singular value is computed.
 pub const MOST_COLUMNS: usize = 3000;
@@ -102,10 +102,11 @@ pub struct ReconstructionLimit {
 ///
 /// ```
 /// use scumble_adversary::limits::singular::wrong_fraction_lower;
-/// assert!((wrong_fraction_lower(1.0.try_into()?, 1e-6.try_into()?, 0.05)? - 0.230464).abs() < 1e-6);
+/// assert!((wrong_fraction_lower(1.0.try_into()?, 1e-6.try_into()?, 0.05.try_into()?)? - 0.230464).abs() < 1e-6);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn wrong_fraction_lower(epsilon: Epsilon, delta: Delta, beta: f64) -> Result<f64> {
+pub fn wrong_fraction_lower(epsilon: Epsilon, delta: Delta, beta: Probability) -> Result<f64> {
+    let beta = beta.get();
     if !(0.0..1.0).contains(&beta) {
         return Err(Error::refused(format!("beta must be a number in [0, 1), not {beta}")));
     }
@@ -117,11 +118,11 @@ pub fn wrong_fraction_lower(epsilon: Epsilon, delta: Delta, beta: f64) -> Result
 ///
 /// ```
 /// use scumble_adversary::limits::singular::{Matrix, whole};
-/// let found = whole(&Matrix::hadamard(16)?, 1.0.try_into()?, 1e-6.try_into()?, 0.05)?;
+/// let found = whole(&Matrix::hadamard(16)?, 1.0.try_into()?, 1e-6.try_into()?, 0.05.try_into()?)?;
 /// assert!((found.count_error_at_least - 0.215785).abs() < 1e-6);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn whole(queries: &Matrix, epsilon: Epsilon, delta: Delta, beta: f64) -> Result<ReconstructionLimit> {
+pub fn whole(queries: &Matrix, epsilon: Epsilon, delta: Delta, beta: Probability) -> Result<ReconstructionLimit> {
     let wrong = wrong_fraction_lower(epsilon, delta, beta)?;
     Ok(floor(&queries.gram(), (0..queries.columns).collect(), queries.rows.len(), wrong))
 }
@@ -138,11 +139,11 @@ fn floor(gram: &Gram, columns: Vec<usize>, queries: usize, wrong: f64) -> Recons
 /// ```
 /// use scumble_adversary::limits::singular::{Matrix, best};
 /// // Without the column that every query counts, the others are nearly orthogonal.
-/// let found = best(&Matrix::hadamard(16)?, 1.0.try_into()?, 1e-6.try_into()?, 0.05)?;
+/// let found = best(&Matrix::hadamard(16)?, 1.0.try_into()?, 1e-6.try_into()?, 0.05.try_into()?)?;
 /// assert!(found.columns.len() == 15 && found.count_error_at_least > 0.46);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn best(queries: &Matrix, epsilon: Epsilon, delta: Delta, beta: f64) -> Result<ReconstructionLimit> {
+pub fn best(queries: &Matrix, epsilon: Epsilon, delta: Delta, beta: Probability) -> Result<ReconstructionLimit> {
     let wrong = wrong_fraction_lower(epsilon, delta, beta)?;
     let all = queries.gram();
     let mut columns: Vec<usize> = (0..queries.columns).collect();
@@ -180,7 +181,7 @@ mod tests {
     fn own_counts_and_repeated_columns() {
         let identity = Matrix::new((0..5).map(|i| (0..5).map(|j| i8::from(i == j)).collect()).collect()).unwrap();
         let at = |matrix: &Matrix, epsilon: f64| {
-            whole(matrix, epsilon.try_into().unwrap(), 0.0.try_into().unwrap(), 0.0).unwrap()
+            whole(matrix, epsilon.try_into().unwrap(), 0.0.try_into().unwrap(), 0.0.try_into().unwrap()).unwrap()
         };
         let found = at(&identity, 1.0);
         let wrong = 1.0 / (1.0 + f64::exp(1.0));
@@ -188,12 +189,17 @@ mod tests {
         // Two people whom no query tells apart: nothing follows for both, something for one.
         let twins = Matrix::new(vec![vec![1, 1], vec![0, 0]]).unwrap();
         assert_eq!(at(&twins, 1.0).count_error_at_least, 0.0);
-        let one = best(&twins, 1.0.try_into().unwrap(), 0.0.try_into().unwrap(), 0.0).unwrap();
+        let one = best(&twins, 1.0.try_into().unwrap(), 0.0.try_into().unwrap(), 0.0.try_into().unwrap()).unwrap();
         assert!(one.columns.len() == 1 && one.count_error_at_least > 0.1, "{one:?}");
         // No privacy, no limit; and β eats it.
         assert!(at(&identity, 50.0).count_error_at_least < 1e-10);
-        assert_eq!(wrong_fraction_lower(1.0.try_into().unwrap(), 0.0.try_into().unwrap(), 0.3).unwrap(), 0.0);
-        assert!(wrong_fraction_lower(1.0.try_into().unwrap(), 0.0.try_into().unwrap(), 1.0).is_err());
+        assert_eq!(
+            wrong_fraction_lower(1.0.try_into().unwrap(), 0.0.try_into().unwrap(), 0.3.try_into().unwrap()).unwrap(),
+            0.0
+        );
+        assert!(
+            wrong_fraction_lower(1.0.try_into().unwrap(), 0.0.try_into().unwrap(), 1.0.try_into().unwrap()).is_err()
+        );
     }
 
     /// The limit on all 2^4 subsets of four people, against noise that is private: discrete Laplace on the histogram of people is exact enough to compare.
@@ -203,7 +209,8 @@ mod tests {
         let subsets =
             Matrix::new((0..16).map(|mask| (0..4).map(|j| (mask >> j & 1) as i8).collect()).collect()).unwrap();
         for epsilon in [0.1, 1.0, 4.0] {
-            let floor = best(&subsets, epsilon.try_into().unwrap(), 0.0.try_into().unwrap(), 0.0).unwrap();
+            let floor =
+                best(&subsets, epsilon.try_into().unwrap(), 0.0.try_into().unwrap(), 0.0.try_into().unwrap()).unwrap();
             let reached = 4.0 / (2.0 * (epsilon / 2.0).tanh()) + 2.0;
             assert!(floor.count_error_at_least < reached && floor.count_error_at_least > 0.0);
         }

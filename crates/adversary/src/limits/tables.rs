@@ -9,6 +9,7 @@
 
 use super::groups::OwnerGuarantee;
 use scumble::error::Result;
+use scumble::quantity::Probability;
 
 /// Groups of more owners are not tried.
 const MOST_OWNERS: u64 = 1 << 40;
@@ -42,11 +43,11 @@ const SINGLE: OwnerKinds = OwnerKinds { kinds: 1, strength: 1.0 };
 /// ```
 /// use scumble_adversary::limits::{groups::OwnerGuarantee, tables::apart};
 /// let guarantee = OwnerGuarantee::Approximate { epsilon: 0.1.try_into()?, delta: 0.0.try_into()? };
-/// let found = apart(&guarantee, 0.05)?;
+/// let found = apart(&guarantee, 0.05.try_into()?)?;
 /// assert!(found.group > 10 && found.count_error_at_least > 2.5);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn apart(guarantee: &OwnerGuarantee, beta: f64) -> Result<CountLimit> {
+pub fn apart(guarantee: &OwnerGuarantee, beta: Probability) -> Result<CountLimit> {
     best_group(SINGLE, guarantee, beta, None)
 }
 
@@ -59,11 +60,17 @@ pub fn apart(guarantee: &OwnerGuarantee, beta: f64) -> Result<CountLimit> {
 /// use scumble_adversary::limits::{groups::OwnerGuarantee, tables::{apart, marginals}};
 /// let guarantee = OwnerGuarantee::Approximate { epsilon: 0.1.try_into()?, delta: 0.0.try_into()? };
 /// // Sixteen columns, each by itself: twice the limit of one count.
-/// let found = marginals(16, &guarantee, 0.05, None)?;
-/// assert!((found.count_error_at_least / apart(&guarantee, 0.05)?.count_error_at_least - 2.0).abs() < 1e-9);
+/// let beta = 0.05.try_into()?;
+/// let (found, single) = (marginals(16, &guarantee, beta, None)?, apart(&guarantee, beta)?);
+/// assert!((found.count_error_at_least / single.count_error_at_least - 2.0).abs() < 1e-9);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn marginals(columns: usize, guarantee: &OwnerGuarantee, beta: f64, people: Option<u64>) -> Result<CountLimit> {
+pub fn marginals(
+    columns: usize,
+    guarantee: &OwnerGuarantee,
+    beta: Probability,
+    people: Option<u64>,
+) -> Result<CountLimit> {
     if columns == 0 {
         return Ok(CountLimit { count_error_at_least: 0.0, kinds: 0, group: 0 });
     }
@@ -91,7 +98,12 @@ fn of_columns(columns: usize, has_filler: bool) -> OwnerKinds {
 }
 
 /// The strongest limit over groups. Every group gives a valid one: powers of two are tried until nothing is left, then those around the best of them.
-fn best_group(shape: OwnerKinds, guarantee: &OwnerGuarantee, beta: f64, people: Option<u64>) -> Result<CountLimit> {
+fn best_group(
+    shape: OwnerKinds,
+    guarantee: &OwnerGuarantee,
+    beta: Probability,
+    people: Option<u64>,
+) -> Result<CountLimit> {
     let most = people.map_or(MOST_OWNERS, |people| people / shape.kinds);
     let mut best = CountLimit { count_error_at_least: 0.0, kinds: 0, group: 0 };
     let mut try_group = |group: u64| -> Result<bool> {
@@ -141,7 +153,8 @@ mod tests {
                 }
             }
             let matrix = Matrix::new(rows).unwrap();
-            let all = whole(&matrix, 1.0.try_into().unwrap(), 0.0.try_into().unwrap(), 0.0).unwrap();
+            let all =
+                whole(&matrix, 1.0.try_into().unwrap(), 0.0.try_into().unwrap(), 0.0.try_into().unwrap()).unwrap();
             let strength = all.least_singular_value.powi(2) * matrix.columns() as f64 / matrix.rows().len() as f64;
             assert_eq!(shape.kinds, matrix.columns() as u64);
             assert!((shape.strength - strength).abs() < 1e-9, "{columns} {has_filler}: {strength} {shape:?}");
@@ -153,18 +166,27 @@ mod tests {
     #[test]
     fn no_limit_is_above_what_noise_reaches() {
         for epsilon in [0.01, 0.1, 0.5, 1.0, 2.0] {
-            let found = apart(&pure(epsilon), 0.05).unwrap();
+            let found = apart(&pure(epsilon), 0.05.try_into().unwrap()).unwrap();
             // P[|Z| ≤ q] ≥ 0.95 at q = ln(20)/ε.
             assert!(found.count_error_at_least <= 20f64.ln() / epsilon, "{epsilon}: {found:?}");
         }
-        let (small, large) = (apart(&pure(0.01), 0.05).unwrap(), apart(&pure(0.1), 0.05).unwrap());
+        let (small, large) = (
+            apart(&pure(0.01), 0.05.try_into().unwrap()).unwrap(),
+            apart(&pure(0.1), 0.05.try_into().unwrap()).unwrap(),
+        );
         assert!(small.count_error_at_least > 9.0 * large.count_error_at_least, "{small:?} {large:?}");
         // Gaussian noise of ρ = 1/(2σ²): 1.96σ.
-        let found = apart(&OwnerGuarantee::Concentrated(Rho::new(0.005).unwrap()), 0.05).unwrap();
+        let found = apart(&OwnerGuarantee::Concentrated(Rho::new(0.005).unwrap()), 0.05.try_into().unwrap()).unwrap();
         assert!(found.count_error_at_least > 1.0 && found.count_error_at_least < 19.6, "{found:?}");
         // The tables of d columns by Gaussian noise: an owner moves d counts by one, so that ρ = d/(2σ²), and σ·√(2·ln(2·2d·20)) is enough for all 2d counts.
         for columns in [1usize, 2, 7, 16, 24, 100, 500] {
-            let found = marginals(columns, &OwnerGuarantee::Concentrated(Rho::new(0.01).unwrap()), 0.05, None).unwrap();
+            let found = marginals(
+                columns,
+                &OwnerGuarantee::Concentrated(Rho::new(0.01).unwrap()),
+                0.05.try_into().unwrap(),
+                None,
+            )
+            .unwrap();
             let sigma = (columns as f64 / 0.02).sqrt();
             let reached = sigma * (2.0 * (80.0 * columns as f64).ln()).sqrt();
             assert!(found.count_error_at_least <= reached, "{found:?} {reached}");
@@ -174,8 +196,8 @@ mod tests {
     /// More columns are harder, and few people are not enough for large groups.
     #[test]
     fn limits_grow_with_columns_and_shrink_with_people() {
-        let of = |columns, people| marginals(columns, &pure(0.1), 0.05, people).unwrap();
-        let single = apart(&pure(0.1), 0.05).unwrap().count_error_at_least;
+        let of = |columns, people| marginals(columns, &pure(0.1), 0.05.try_into().unwrap(), people).unwrap();
+        let single = apart(&pure(0.1), 0.05.try_into().unwrap()).unwrap().count_error_at_least;
         assert_eq!(of(3, None).count_error_at_least, single);
         assert!(of(64, None).count_error_at_least > 3.9 * single);
         let (few, many) = (of(16, Some(40)), of(16, Some(1_000_000)));

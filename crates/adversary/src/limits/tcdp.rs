@@ -111,11 +111,12 @@ mod tests {
 
     #[test]
     fn no_calibrated_noise_beats_the_limit() {
-        use scumble::mechanism::histogram::Histogram;
         use scumble::quantity::Beta;
+        use scumble::{Histogram, Scope, Target};
         for (rho, omega) in [(0.01, 10.0), (0.1, 3.2)] {
             let (rho, omega) = (Rho::new(rho).unwrap(), Omega::new(omega).unwrap());
-            let best = Histogram::truncated_concentrated(rho, omega, 2, 1_000_000, Beta::new(0.5).unwrap()).unwrap();
+            let best =
+                Histogram::within(Target::tcdp(rho, omega), Scope::Person, 1_000_000, Beta::new(0.5).unwrap()).unwrap();
             let limit = histogram_error_lower(rho, omega, 1e6).unwrap();
             assert!(best.error(Beta::new(0.5).unwrap(), 1_000_000).unwrap() > limit);
         }

@@ -1,7 +1,7 @@
 //! Brute force: all databases of up to six records, with exact rationals, against what the code certifies.
 
 use super::vectors::{cells, divergence};
-use super::{holds, lambda, probability, singles};
+use super::{eps, holds, lambda, probability, singles};
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, ToPrimitive, Zero};
@@ -71,7 +71,7 @@ fn counts_of_all_databases() {
             for (numerator, denominator) in FACTORS {
                 let factor = ratio(numerator, denominator);
                 let epsilon = real(&factor).ln();
-                let got = exact_count(&others, AddedNoise::None, epsilon, shift).unwrap();
+                let got = exact_count(&others, AddedNoise::None, eps(epsilon), shift).unwrap();
                 let what = format!("{list:?} {epsilon} {shift}");
                 // Exactly at a ratio of the law the positive part vanishes, and only the slack is left.
                 near(&what, got.with_against_without, hockey(&with, &without, &factor));
@@ -100,7 +100,7 @@ fn thresholded_counts_of_all_databases() {
             let (with, without) = (law(&list, 1, count), law(&list, 0, count));
             for (numerator, denominator) in FACTORS {
                 let factor = ratio(numerator, denominator);
-                let got = thresholded(&others, threshold, real(&factor).ln());
+                let got = thresholded(&others, threshold, eps(real(&factor).ln()));
                 let what = format!("{list:?} {factor} T={threshold}");
                 near(&what, got.with_against_without, hockey(&with, &without, &factor));
                 near(&what, got.without_against_with, hockey(&without, &with, &factor));
@@ -124,7 +124,7 @@ fn a_passive_attacker_averages_over_what_it_knows() {
             for (numerator, denominator) in FACTORS {
                 let factor = ratio(numerator, denominator);
                 let epsilon = real(&factor).ln();
-                let got = thresholded_passive(6, probability(0.375), threshold, known as u64, epsilon).unwrap();
+                let got = thresholded_passive(6, probability(0.375), threshold, known as u64, eps(epsilon)).unwrap();
                 let what = format!("known {known} T={threshold} {factor}");
                 let (ten, one) = (hockey(&with, &without, &factor), hockey(&without, &with, &factor));
                 near(&what, got.with_against_without, ten);
@@ -132,7 +132,7 @@ fn a_passive_attacker_averages_over_what_it_knows() {
                 let all = poisson_binomial(&singles(&[0.375; 5])).unwrap();
                 assert!(coupling(&all, threshold).upper >= ten.max(one) - 1e-13, "{what}");
                 let unified =
-                    unified_passive(probability(0.375), threshold, epsilon, known as u64, Some(5 - known as u64))
+                    unified_passive(probability(0.375), threshold, eps(epsilon), known as u64, Some(5 - known as u64))
                         .unwrap();
                 assert!(unified.upper >= ten.max(one) - 1e-13, "{what} {unified:?}");
             }
@@ -150,9 +150,10 @@ fn no_belief_in_the_box_exceeds_the_worst_case_and_one_attains_it() {
                 [low.clone(), (&low + &high) / ratio(2, 1), high.clone(), (&low * ratio(3, 1) + &high) / ratio(4, 1)];
             for (numerator, denominator) in [(1, 1), (3, 2), (4, 1)] {
                 let factor = ratio(numerator, denominator);
-                let worst = worst_count(m as u64, lambda(real(&low)), AddedNoise::None, real(&factor).ln(), 1, 1e-9)
-                    .unwrap()
-                    .delta;
+                let worst =
+                    worst_count(m as u64, lambda(real(&low)), AddedNoise::None, eps(real(&factor).ln()), 1, 1e-9)
+                        .unwrap()
+                        .delta;
                 let (mut largest, mut beliefs) = (0.0f64, vec![0usize; m]);
                 loop {
                     let list: Vec<BigRational> = beliefs.iter().map(|&choice| grid[choice].clone()).collect();
@@ -175,13 +176,13 @@ fn the_unified_theorem_covers_every_belief_below_p_max() {
     let p_max = 0.6;
     for threshold in 0..=4i64 {
         for epsilon in [0.0, 0.4, 1.5] {
-            let bound = unified(probability(p_max), threshold, epsilon, Some(5)).unwrap();
+            let bound = unified(probability(p_max), threshold, eps(epsilon), Some(5)).unwrap();
             let mut largest = 0.0f64;
             for choice in 0..4u32.pow(5) {
                 let list: Vec<f64> =
                     (0..5).map(|place| [0.0, 0.2, 0.45, p_max][(choice / 4u32.pow(place) % 4) as usize]).collect();
                 let others = poisson_binomial(&singles(&list)).unwrap();
-                largest = largest.max(thresholded(&others, threshold, epsilon).delta().upper);
+                largest = largest.max(thresholded(&others, threshold, eps(epsilon)).delta().upper);
             }
             holds(&format!("T={threshold} {epsilon}"), bound, largest, 1e-9);
         }
@@ -194,7 +195,7 @@ fn the_blanket_covers_every_histogram_and_is_attained() {
     let grid = [vec![0.1, 0.1, 0.8], vec![0.1, 0.8, 0.1], vec![0.3, 0.3, 0.4], vec![0.2, 0.7, 0.1]];
     let all = |counts: &[u32]| counts.to_vec();
     for epsilon in [0.0, 0.3, 1.0, 2.5] {
-        let bound = blanket(4, lambda(0.1), epsilon).unwrap();
+        let bound = blanket(4, lambda(0.1), eps(epsilon)).unwrap();
         let mut largest = 0.0f64;
         for choice in 0..256usize {
             let rows: Vec<Vec<f64>> = (0..4).map(|place| grid[choice >> (2 * place) & 3].clone()).collect();
@@ -212,7 +213,7 @@ fn unequal_minima_are_attained_as_well() {
     let rows = vec![vec![0.05, 0.2, 0.75]; 6];
     let all = |counts: &[u32]| counts.to_vec();
     for epsilon in [0.0, 0.5, 1.7, 4.0] {
-        let (ab, ba) = blanket_pair(6, 0.05, 0.2, epsilon).unwrap();
+        let (ab, ba) = blanket_pair(6, 0.05, 0.2, eps(epsilon)).unwrap();
         let (in_a, in_b) = (cells(&rows, 0, all), cells(&rows, 1, all));
         holds("ab", ab, divergence(&in_a, &in_b, epsilon), 1e-9);
         holds("ba", ba, divergence(&in_b, &in_a, epsilon), 1e-9);
@@ -238,7 +239,7 @@ fn k_anonymity_covers_every_small_release() {
                 influenced: 0,
             };
             for epsilon in [0.0, 0.3, 1.0] {
-                let claim = k_anonymity(&anonymity, epsilon).unwrap().upper;
+                let claim = k_anonymity(&anonymity, eps(epsilon)).unwrap().upper;
                 for a in 0..4 {
                     for b in 0..4 {
                         let truth = divergence(&cells(&rows, a, show), &cells(&rows, b, show), epsilon);
@@ -265,7 +266,7 @@ fn geometric_noise_by_enumeration() {
                 let exact: f64 =
                     (-250..260i64).map(|k| (at(k - i64::from(shift)) - f64::exp(epsilon) * at(k)).max(0.0)).sum();
                 let noise = AddedNoise::Geometric(Ratio::new(p).unwrap());
-                let got = directions_with_noise(&base, noise, epsilon, shift).with_against_without;
+                let got = directions_with_noise(&base, noise, eps(epsilon), shift).with_against_without;
                 assert!(
                     (got.upper - exact).abs() < 1e-11 && got.lower <= exact + 1e-11,
                     "{list:?} {p} {epsilon}: {got:?} {exact}"
@@ -286,7 +287,7 @@ fn discrete_gaussian_noise_by_enumeration() {
         for (shift, epsilon) in [(1i64, 0.0), (1, 0.3), (2, 1.0), (1, 2.0)] {
             let exact: f64 = (-reach..=reach).map(|k| (at(k - shift) - f64::exp(epsilon) * at(k)).max(0.0)).sum();
             let noise = AddedNoise::DiscreteGaussian(scumble::quantity::Sigma::new(sigma).unwrap());
-            let got = directions_with_noise(&base, noise, epsilon, shift as u32).with_against_without;
+            let got = directions_with_noise(&base, noise, eps(epsilon), shift as u32).with_against_without;
             assert!(
                 (got.upper - exact).abs() < 1e-11 && got.lower <= exact + 1e-11,
                 "{list:?} {sigma} {epsilon}: {got:?} {exact}"

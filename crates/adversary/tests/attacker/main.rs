@@ -11,6 +11,14 @@ use scumble_adversary::attacker::{
     PublishedStatistic, Release, Scenario, Uncertainty,
 };
 
+fn eps(value: f64) -> Epsilon {
+    Epsilon::new(value).unwrap()
+}
+
+fn delta_of(value: f64) -> Delta {
+    Delta::new(value).unwrap()
+}
+
 fn lambda(value: f64) -> Lambda {
     Lambda::new(value).unwrap()
 }

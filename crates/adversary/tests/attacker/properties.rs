@@ -1,6 +1,6 @@
 //! What must hold whatever the numbers are: monotonicity, symmetry, and the order of the bounds.
 
-use super::{lambda, probability};
+use super::{delta_of, eps, lambda, probability};
 use proptest::prelude::*;
 use scumble_adversary::attacker::*;
 
@@ -34,7 +34,9 @@ proptest! {
     fn a_count_hides_more_with_more_epsilon_more_records_and_less_shift(
         list in groups(), noise in noises(), epsilon in 0.0..3.0f64, more in 0.0..1.0f64, extra in 0.0..=1.0f64,
     ) {
-        let at = |list: &[BeliefGroup], epsilon: f64, shift: u32| exact_count(list, noise, epsilon, shift).unwrap().delta();
+        let at = |list: &[BeliefGroup], epsilon: f64, shift: u32| {
+            exact_count(list, noise, eps(epsilon), shift).unwrap().delta()
+        };
         let delta = at(&list, epsilon, 1);
         prop_assert!(delta.lower <= delta.upper);
         ordered(at(&list, epsilon + more, 1), delta)?;
@@ -43,14 +45,15 @@ proptest! {
         longer.push(BeliefGroup::new(extra, 1).unwrap());
         ordered(at(&longer, epsilon, 1), delta)?;
         // Noise is post-processing.
-        ordered(delta, exact_count(&list, AddedNoise::None, epsilon, 1).unwrap().delta())?;
+        ordered(delta, exact_count(&list, AddedNoise::None, eps(epsilon), 1).unwrap().delta())?;
     }
 
     #[test]
     fn mirrored_beliefs_change_the_directions(list in groups(), noise in noises(), epsilon in 0.0..3.0f64) {
         let mirrored: Vec<BeliefGroup> =
             list.iter().map(|group| BeliefGroup::new(1.0 - group.probability.get(), group.how_many).unwrap()).collect();
-        let (one, other) = (exact_count(&list, noise, epsilon, 1).unwrap(), exact_count(&mirrored, noise, epsilon, 1).unwrap());
+        let at = |list: &[BeliefGroup]| exact_count(list, noise, eps(epsilon), 1).unwrap();
+        let (one, other) = (at(&list), at(&mirrored));
         for (a, b) in [(one.with_against_without, other.without_against_with), (one.without_against_with, other.with_against_without)] {
             prop_assert!(a.lower <= b.upper * SLACK + 1e-12 && b.lower <= a.upper * SLACK + 1e-12, "{a:?} {b:?}");
         }
@@ -58,14 +61,14 @@ proptest! {
 
     #[test]
     fn closed_forms_are_above_the_exact_delta(list in groups(), epsilon in 0.0..6.0f64, shift in 1..3u32) {
-        let exact = exact_count(&list, AddedNoise::None, epsilon, shift).unwrap();
-        let (one_way, other_way) = closed_chernoff(&list, 0, epsilon, shift);
+        let exact = exact_count(&list, AddedNoise::None, eps(epsilon), shift).unwrap();
+        let (one_way, other_way) = closed_chernoff(&list, 0, eps(epsilon), shift);
         prop_assert!(exact.with_against_without.lower <= one_way * SLACK);
         prop_assert!(exact.without_against_with.lower <= other_way * SLACK);
         let variance = variance_without(&list, 0);
-        prop_assert!(exact.delta().lower <= closed_variance(variance, epsilon, shift) * SLACK);
+        prop_assert!(exact.delta().lower <= closed_variance(variance, eps(epsilon), shift) * SLACK);
         // Taking records away only raises the bounds.
-        let (fewer, _) = closed_chernoff(&list, 1, epsilon, shift);
+        let (fewer, _) = closed_chernoff(&list, 1, eps(epsilon), shift);
         prop_assert!(fewer >= one_way / SLACK && variance_without(&list, 1) <= variance);
     }
 
@@ -73,13 +76,13 @@ proptest! {
     fn the_order_of_the_bounds(m in 1..400u64, box_lambda in 0.01..=0.5f64, epsilon in 0.0..3.0f64, pick in 0.0..=1.0f64) {
         let lambda = lambda(box_lambda);
         let p = box_lambda + pick * (1.0 - 2.0 * box_lambda);
-        let exact = exact_count(&[BeliefGroup::new(p, m).unwrap()], AddedNoise::None, epsilon, 1).unwrap().delta();
-        let worst = worst_count(m, lambda, AddedNoise::None, epsilon, 1, 1e-6).unwrap().delta;
-        let blanket = blanket(m, lambda, epsilon).unwrap();
+        let exact = exact_count(&[BeliefGroup::new(p, m).unwrap()], AddedNoise::None, eps(epsilon), 1).unwrap().delta();
+        let worst = worst_count(m, lambda, AddedNoise::None, eps(epsilon), 1, 1e-6).unwrap().delta;
+        let blanket = blanket(m, lambda, eps(epsilon)).unwrap();
         prop_assert!(exact.lower <= worst.upper * SLACK);
         prop_assert!(worst.lower <= blanket.upper * SLACK, "{worst:?} {blanket:?}");
-        prop_assert!(blanket.lower <= closed_blanket(m, lambda, epsilon) * SLACK);
-        prop_assert!(worst.lower <= closed_kullback_leibler(m, lambda, epsilon) * SLACK);
+        prop_assert!(blanket.lower <= closed_blanket(m, lambda, eps(epsilon)) * SLACK);
+        prop_assert!(worst.lower <= closed_kullback_leibler(m, lambda, eps(epsilon)) * SLACK);
         prop_assert!(worst.upper >= ln_smallest_delta(m, lambda).exp() / SLACK - 1e-290);
         prop_assert!(worst.upper <= worst.lower * (1.0 + 1e-5) + 1e-33 && blanket.upper <= blanket.lower * (1.0 + 1e-6) + 1e-33);
     }
@@ -87,22 +90,26 @@ proptest! {
     #[test]
     fn the_box_and_the_blanket_are_monotone(m in 1..300u64, box_lambda in 0.02..0.25f64, wider in 1.0..2.0f64, epsilon in 0.0..2.0f64) {
         let (narrow, wide) = (lambda(box_lambda), lambda(box_lambda * wider));
-        let worst = |m: u64, lambda: Lambda, epsilon: f64| worst_count(m, lambda, AddedNoise::None, epsilon, 1, 1e-6).unwrap().delta;
+        let worst = |m: u64, lambda: Lambda, epsilon: f64| {
+            worst_count(m, lambda, AddedNoise::None, eps(epsilon), 1, 1e-6).unwrap().delta
+        };
         ordered(worst(m, wide, epsilon), worst(m, narrow, epsilon))?;
         ordered(worst(m + 3, narrow, epsilon), worst(m, narrow, epsilon))?;
         ordered(worst(m, narrow, epsilon + 0.2), worst(m, narrow, epsilon))?;
-        ordered(blanket(m, wide, epsilon).unwrap(), blanket(m, narrow, epsilon).unwrap())?;
-        ordered(blanket(m + 3, narrow, epsilon).unwrap(), blanket(m, narrow, epsilon).unwrap())?;
-        ordered(blanket(m, narrow, epsilon + 0.2).unwrap(), blanket(m, narrow, epsilon).unwrap())?;
+        ordered(blanket(m, wide, eps(epsilon)).unwrap(), blanket(m, narrow, eps(epsilon)).unwrap())?;
+        ordered(blanket(m + 3, narrow, eps(epsilon)).unwrap(), blanket(m, narrow, eps(epsilon)).unwrap())?;
+        ordered(blanket(m, narrow, eps(epsilon + 0.2)).unwrap(), blanket(m, narrow, eps(epsilon)).unwrap())?;
         let each = [(wide, m), (narrow, 2)];
-        ordered(blanket_of_each(&each, 0, epsilon).unwrap(), blanket_of_each(&each, 1, epsilon).unwrap())?;
+        ordered(blanket_of_each(&each, 0, eps(epsilon)).unwrap(), blanket_of_each(&each, 1, eps(epsilon)).unwrap())?;
     }
 
     #[test]
     fn fair_coins_make_all_bounds_one(m in 1..400u64, epsilon in 0.0..2.0f64) {
         let half = lambda(0.5);
-        let coins = exact_count(&[BeliefGroup::new(0.5, m).unwrap()], AddedNoise::None, epsilon, 1).unwrap().delta();
-        for bound in [worst_count(m, half, AddedNoise::None, epsilon, 1, 1e-6).unwrap().delta, blanket(m, half, epsilon).unwrap()] {
+        let fair = [BeliefGroup::new(0.5, m).unwrap()];
+        let coins = exact_count(&fair, AddedNoise::None, eps(epsilon), 1).unwrap().delta();
+        let worst = worst_count(m, half, AddedNoise::None, eps(epsilon), 1, 1e-6).unwrap().delta;
+        for bound in [worst, blanket(m, half, eps(epsilon)).unwrap()] {
             prop_assert!(bound.lower <= coins.upper * SLACK && coins.lower <= bound.upper * SLACK, "{bound:?} {coins:?}");
         }
     }
@@ -110,33 +117,36 @@ proptest! {
     #[test]
     fn thresholds_are_monotone(list in groups(), threshold in -2..40i64, epsilon in 0.0..2.0f64) {
         let others = poisson_binomial(&list).unwrap();
-        let at = |threshold: i64, epsilon: f64| thresholded(&others, threshold, epsilon).delta();
+        let at = |threshold: i64, epsilon: f64| thresholded(&others, threshold, eps(epsilon)).delta();
         ordered(at(threshold + 1, epsilon), at(threshold, epsilon))?;
         ordered(at(threshold, epsilon + 0.3), at(threshold, epsilon))?;
-        ordered(at(threshold, epsilon), directions(&others, epsilon, 1).delta())?;
+        ordered(at(threshold, epsilon), directions(&others, eps(epsilon), 1).delta())?;
     }
 
     #[test]
     fn the_unified_bound_is_monotone(p_max in 0.05..0.8f64, more in 1.0..1.2f64, threshold in 0..25i64, epsilon in 0.0..1.5f64, known in 0..10u64) {
-        let at = |p: f64, threshold: i64, known: u64| unified_passive(probability(p), threshold, epsilon, known, Some(150)).unwrap();
+        let at = |p: f64, threshold: i64, known: u64| {
+            unified_passive(probability(p), threshold, eps(epsilon), known, Some(150)).unwrap()
+        };
         ordered(at(p_max, threshold, 0), at(p_max * more, threshold, 0))?;
         ordered(at(p_max, threshold + 1, 0), at(p_max, threshold, 0))?;
         // Knowing more can only be claimed at a larger δ.
         prop_assert!(at(p_max, threshold, 0).lower <= at(p_max, threshold, known).upper * SLACK + 1e-15);
-        let any = unified(probability(p_max), threshold, epsilon, None).unwrap();
+        let any = unified(probability(p_max), threshold, eps(epsilon), None).unwrap();
         ordered(at(p_max, threshold, 0), any)?;
-        ordered(unified(probability(p_max), threshold, epsilon, Some(150)).unwrap(), unified(probability(p_max), threshold - 2, epsilon, Some(150)).unwrap())?;
+        let at = |threshold: i64| unified(probability(p_max), threshold, eps(epsilon), Some(150)).unwrap();
+        ordered(at(threshold), at(threshold - 2))?;
     }
 
     #[test]
     fn found_epsilon_is_the_inverse(m in 20..300u64, box_lambda in 0.05..=0.5f64, exponent in 1.0..9.0f64) {
         let (lambda, delta) = (lambda(box_lambda), 10f64.powf(-exponent));
-        let at = |epsilon: f64| blanket(m, lambda, epsilon);
-        match epsilon_for(delta, 1e-7, at).unwrap() {
+        let at = |epsilon| blanket(m, lambda, epsilon);
+        match epsilon_for(delta_of(delta), 1e-7, at).unwrap() {
             Some(found) => {
-                prop_assert!(at(found.upper).unwrap().upper <= delta);
+                prop_assert!(at(eps(found.upper)).unwrap().upper <= delta);
                 prop_assert!(found.lower <= found.upper);
-                prop_assert!(found.lower == 0.0 || at(found.lower).unwrap().lower > delta);
+                prop_assert!(found.lower == 0.0 || at(eps(found.lower)).unwrap().lower > delta);
             }
             None => prop_assert!(delta.ln() < ln_smallest_delta(m, lambda) + 1e-6),
         }
@@ -149,8 +159,8 @@ fn tiny_and_large_numbers() {
     for epsilon in [0.0, 1e-9, 1e-3, 1.0, 100.0, 1e6] {
         for m in [0u64, 1, 10, 5000] {
             for box_lambda in [1e-6, 0.05, 0.5] {
-                let worst = worst_count(m, lambda(box_lambda), AddedNoise::None, epsilon, 1, 1e-3).unwrap().delta;
-                let covered = blanket(m, lambda(box_lambda), epsilon).unwrap();
+                let worst = worst_count(m, lambda(box_lambda), AddedNoise::None, eps(epsilon), 1, 1e-3).unwrap().delta;
+                let covered = blanket(m, lambda(box_lambda), eps(epsilon)).unwrap();
                 for bound in [worst, covered] {
                     assert!(bound.lower <= bound.upper && bound.upper <= 1.0, "{epsilon} {m} {box_lambda} {bound:?}");
                     let floor = ln_smallest_delta(m, lambda(box_lambda)).exp();
@@ -159,7 +169,7 @@ fn tiny_and_large_numbers() {
             }
         }
     }
-    let deep = exact_count(&[BeliefGroup::new(0.5, 2000).unwrap()], AddedNoise::None, 0.5, 1).unwrap().delta();
+    let deep = exact_count(&[BeliefGroup::new(0.5, 2000).unwrap()], AddedNoise::None, eps(0.5), 1).unwrap().delta();
     assert!(deep.lower > 0.0 && deep.upper < 1e-27 && deep.upper < deep.lower * (1.0 + 1e-6), "{deep:?}");
 }
 
@@ -167,12 +177,12 @@ fn tiny_and_large_numbers() {
 fn branch_and_bound_agrees_with_looking_everywhere() {
     // Above 512 records the search prunes: compare with all vertices, evaluated one by one.
     for (m, box_lambda, epsilon) in [(600u64, 0.05, 0.5), (700, 0.3, 0.02), (650, 0.1, 0.0), (800, 0.2, 0.25)] {
-        let worst = worst_count(m, lambda(box_lambda), AddedNoise::None, epsilon, 1, 1e-4).unwrap().delta;
+        let worst = worst_count(m, lambda(box_lambda), AddedNoise::None, eps(epsilon), 1, 1e-4).unwrap().delta;
         let everywhere = (0..=m)
             .map(|low| {
                 let groups =
                     [BeliefGroup::new(box_lambda, low).unwrap(), BeliefGroup::new(1.0 - box_lambda, m - low).unwrap()];
-                exact_count(&groups, AddedNoise::None, epsilon, 1).unwrap().with_against_without.upper
+                exact_count(&groups, AddedNoise::None, eps(epsilon), 1).unwrap().with_against_without.upper
             })
             .fold(0.0, f64::max);
         assert!(
@@ -194,15 +204,15 @@ fn the_recomputed_figures_of_the_specification() {
         (100_000, 0.05, 1.34e-6, 4.12e-5),
         (100_000, 0.15, 4.00e-26, 1.00e-16),
     ] {
-        let worst = worst_count(n - 1, lambda(0.05), AddedNoise::None, epsilon, 1, 1e-3).unwrap().delta.upper;
-        let covered = blanket(n - 1, lambda(0.05), epsilon).unwrap().upper;
+        let worst = worst_count(n - 1, lambda(0.05), AddedNoise::None, eps(epsilon), 1, 1e-3).unwrap().delta.upper;
+        let covered = blanket(n - 1, lambda(0.05), eps(epsilon)).unwrap().upper;
         assert!((worst / expected_worst - 1.0).abs() < 6e-3, "{n} {epsilon}: {worst}");
         assert!((covered / expected_blanket - 1.0).abs() < 6e-3, "{n} {epsilon}: {covered}");
     }
     // Figure 6: the vertex of all 1 − λ with geometric noise; a cliff to exactly 0.
     let law = poisson_binomial(&[BeliefGroup::new(0.95, 9999).unwrap()]).unwrap();
     let at = |p: f64, epsilon: f64| {
-        directions_with_noise(&law, AddedNoise::Geometric(Ratio::new(p).unwrap()), epsilon, 1)
+        directions_with_noise(&law, AddedNoise::Geometric(Ratio::new(p).unwrap()), eps(epsilon), 1)
             .with_against_without
             .upper
     };
@@ -216,7 +226,7 @@ fn the_recomputed_figures_of_the_specification() {
     for (p_max, threshold, epsilon, expected) in
         [(0.05, 50, 1.0, 1.12e-10), (0.25, 100, 0.5, 1.77e-6), (0.5, 200, 1.0, 8.94e-17), (0.9, 200, 1.0, 6.84e-5)]
     {
-        let got = unified(probability(p_max), threshold, epsilon, None).unwrap().upper;
+        let got = unified(probability(p_max), threshold, eps(epsilon), None).unwrap().upper;
         assert!((got / expected - 1.0).abs() < 6e-3, "{p_max} {threshold} {epsilon}: {got}");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Numbers E1 to E24 follow the list of errata. E21 and E22 are slips of wording from which no number follows.
 
-use super::{asking_delta, beliefs, lambda, probability, scenario, singles};
+use super::{asking_delta, beliefs, delta_of, eps, lambda, probability, scenario, singles};
 use scumble_adversary::attacker::*;
 
 fn guaranteed(scenario: &Scenario) -> Guarantee {
@@ -26,7 +26,7 @@ fn no_guarantee(scenario: &Scenario) {
 #[test]
 fn e1_and_e5_the_ratio_of_theorem_3_is_never_claimed() {
     for (m, box_lambda, epsilon) in [(99, 0.05, 1.0), (99, 0.45, 0.25), (99, 0.25, 0.5), (999, 0.05, 1.0)] {
-        let printed = printed::theorem_3_ratio(m, lambda(box_lambda), epsilon);
+        let printed = printed::theorem_3_ratio(m, lambda(box_lambda), eps(epsilon));
         let claim = guaranteed(&scenario(m + 1, box_lambda, epsilon));
         assert!(claim.delta_lower > printed, "{m} {box_lambda} {epsilon}: {claim:?} {printed}");
         assert!(claim.delta >= claim.delta_lower && claim.delta <= claim.delta_lower * 1.001);
@@ -38,12 +38,12 @@ fn e1_and_e5_the_ratio_of_theorem_3_is_never_claimed() {
     histogram.release.published = PublishedStatistic::Histogram { categories: Some(3) };
     let claim = guaranteed(&histogram);
     assert_eq!(claim.method, Analysis::Blanket);
-    assert!(claim.delta > 1.55e-5 && printed::theorem_3_ratio(9999, lambda(0.05), 0.2) < 1.4e-6);
+    assert!(claim.delta > 1.55e-5 && printed::theorem_3_ratio(9999, lambda(0.05), eps(0.2)) < 1.4e-6);
 }
 
 #[test]
 fn e2_the_closed_form_needs_epsilon_at_most_one_and_is_never_better() {
-    let (epsilon, applicable) = printed::closed_form(99, lambda(0.05), 1e-4);
+    let (epsilon, applicable) = printed::closed_form(99, lambda(0.05), delta_of(1e-4));
     assert!(!applicable && epsilon > 5.0);
     let mut question = scenario(100, 0.05, 1.0);
     question.query = asking_delta(1e-4);
@@ -51,7 +51,7 @@ fn e2_the_closed_form_needs_epsilon_at_most_one_and_is_never_better() {
     no_guarantee(&question);
     question.population.records = Some(10_000);
     question.query = asking_delta(1e-6);
-    let (printed, applicable) = printed::closed_form(9999, lambda(0.05), 1e-6);
+    let (printed, applicable) = printed::closed_form(9999, lambda(0.05), delta_of(1e-6));
     assert!(applicable && guaranteed(&question).epsilon < printed / 2.0);
 }
 
@@ -59,14 +59,14 @@ fn e2_the_closed_form_needs_epsilon_at_most_one_and_is_never_better() {
 fn e3_and_e23_the_average_record_by_a_bound_that_holds() {
     // p = ½: the printed third moment is 0, and so is its error term.
     let records = [BeliefGroup::new(0.5, 1000).unwrap()];
-    let (_, printed) = printed::proposition_7(&records, 1e-9);
-    let (_, corrected) = printed::proposition_7_corrected(&records, 1e-9);
+    let (_, printed) = printed::proposition_7(&records, delta_of(1e-9));
+    let (_, corrected) = printed::proposition_7_corrected(&records, delta_of(1e-9));
     assert!(printed < 1.1e-9 && corrected > 1e-2);
     // Our bound from the variance alone: above the truth, and exponentially small, where a CLT gives 1/√n.
     let mut question = scenario(10_000, 0.05, 0.3);
     question.uncertainty = Uncertainty::TotalVariance(2499.75);
     let claim = guaranteed(&question);
-    let truth = exact_count(&[BeliefGroup::new(0.5, 9999).unwrap()], AddedNoise::None, 0.3, 1).unwrap().delta();
+    let truth = exact_count(&[BeliefGroup::new(0.5, 9999).unwrap()], AddedNoise::None, eps(0.3), 1).unwrap().delta();
     assert_eq!(claim.method, Analysis::VarianceBound);
     assert!(claim.delta >= truth.lower && claim.delta < 1e-30, "{claim:?} {truth:?}");
 }
@@ -76,7 +76,7 @@ fn e4_delta_is_small_even_at_epsilon_zero() {
     for n in [100u64, 10_000] {
         let law = poisson_binomial(&[BeliefGroup::new(0.5, n - 1).unwrap()]).unwrap();
         let deviation = ((n - 1) as f64 / 4.0).sqrt();
-        assert!(directions(&law, 0.0, 1).delta().upper <= 0.46883 / deviation);
+        assert!(directions(&law, eps(0.0), 1).delta().upper <= 0.46883 / deviation);
     }
 }
 
@@ -161,7 +161,7 @@ fn e12_and_e13_chaining_costs_e_to_the_epsilon_and_cells_are_joint() {
     question.uncertainty = Uncertainty::RareCommon { lambda: lambda(0.05), rare: probability(0.001) };
     let claim = guaranteed(&question);
     assert_eq!(claim.method, Analysis::KAnonymity);
-    let binary = worst_count(10_000, lambda(0.05), AddedNoise::None, 0.3, 1, 1e-3).unwrap().delta;
+    let binary = worst_count(10_000, lambda(0.05), AddedNoise::None, eps(0.3), 1, 1e-3).unwrap().delta;
     assert!(claim.delta > 1.85e-8 && claim.delta > 100.0 * binary.upper, "{claim:?}");
 }
 
@@ -183,7 +183,8 @@ fn k_anonymity_is_refused_without_its_requirements() {
 fn e14_duplicates_reveal_the_target_and_blocks_must_be_declared() {
     // Ten perfectly duplicated pairs and a target: the parity of the count is the target. Twenty independent records would
     // claim 4.6e-3 at ε = 1.
-    let twenty = exact_count(&[BeliefGroup::new(0.5, 20).unwrap()], AddedNoise::None, 1.0, 1).unwrap().delta().upper;
+    let twenty =
+        exact_count(&[BeliefGroup::new(0.5, 20).unwrap()], AddedNoise::None, eps(1.0), 1).unwrap().delta().upper;
     assert!((twenty - 4.6e-3).abs() < 1e-4);
     let mut pairs = scenario(21, 0.5, 1.0);
     pairs.population.block_size = 2;
@@ -195,7 +196,7 @@ fn e14_duplicates_reveal_the_target_and_blocks_must_be_declared() {
     blocks.population.block_size = 2;
     blocks.conditional_on_block = true;
     let claim = guaranteed(&blocks);
-    let truth = worst_count(1000, lambda(0.3), AddedNoise::None, 1.0, 2, 1e-3).unwrap().delta;
+    let truth = worst_count(1000, lambda(0.3), AddedNoise::None, eps(1.0), 2, 1e-3).unwrap().delta;
     assert!(claim.delta >= truth.lower && claim.delta <= truth.upper * 1.01);
 }
 
@@ -261,7 +262,7 @@ fn e24_the_three_curves_of_figure_6_end_where_their_noise_does() {
     for p in [0.5, 0.6, 0.75] {
         let noise = AddedNoise::Geometric(Ratio::new(p).unwrap());
         let end = -f64::ln(p);
-        let at = |epsilon: f64| worst_count(9999, lambda(0.05), noise, epsilon, 1, 1e-2).unwrap().delta.upper;
+        let at = |epsilon: f64| worst_count(9999, lambda(0.05), noise, eps(epsilon), 1, 1e-2).unwrap().delta.upper;
         assert!(at(end * 0.999) > 0.0 && at(end * 1.001) == 0.0);
     }
 }
@@ -301,14 +302,14 @@ fn the_worst_known_records_of_a_list_are_dropped() {
     question.uncertainty = beliefs(&[(0.5, 1000), (0.05, 1000)], BeliefCoverage::Others);
     question.knowledge.known = 1000;
     let claim = guaranteed(&question);
-    let truth = exact_count(&[BeliefGroup::new(0.05, 1000).unwrap()], AddedNoise::None, 0.5, 1).unwrap().delta();
+    let truth = exact_count(&[BeliefGroup::new(0.05, 1000).unwrap()], AddedNoise::None, eps(0.5), 1).unwrap().delta();
     assert!(claim.delta >= truth.lower, "{claim:?} {truth:?}");
     // Listed as known, the same list stays whole.
     question.knowledge.which = KnownRecords::Listed;
     let listed = guaranteed(&question);
     assert_eq!(listed.method, Analysis::ExactCount);
     assert!(listed.delta < claim.delta);
-    let whole = exact_count(&singles(&[0.5, 0.05]), AddedNoise::None, 0.5, 1).unwrap().delta();
+    let whole = exact_count(&singles(&[0.5, 0.05]), AddedNoise::None, eps(0.5), 1).unwrap().delta();
     assert!(whole.upper > listed.delta);
 }
 

@@ -1,6 +1,6 @@
 //! Every golden vector, each through the function that a front end would call.
 
-use super::{holds, lambda, probability, singles};
+use super::{delta_of, eps, holds, lambda, probability, singles};
 use scumble_adversary::attacker::*;
 use serde_json::Value;
 
@@ -103,65 +103,73 @@ fn check(name: &str, category: &str, inputs: &Value, expected: &Value, slack: f6
             }
         }
         "count_delta" | "count_delta_groups" => {
-            both(name, &exact_count(&groups(inputs), AddedNoise::None, epsilon, shift).unwrap(), expected, slack);
+            both(name, &exact_count(&groups(inputs), AddedNoise::None, eps(epsilon), shift).unwrap(), expected, slack);
         }
         "count_all_targets" => {
-            let delta = exact_count_of_all(&groups(inputs), AddedNoise::None, epsilon, 1).unwrap();
+            let delta = exact_count_of_all(&groups(inputs), AddedNoise::None, eps(epsilon), 1).unwrap();
             holds(name, delta, number(expected, "delta"), slack);
         }
         "worst_binary" => {
             let (m, lambda) = (whole(inputs, "m"), lambda(number(inputs, "lambda")));
-            let worst = worst_count(m, lambda, AddedNoise::None, epsilon, shift, 1e-6).unwrap();
+            let worst = worst_count(m, lambda, AddedNoise::None, eps(epsilon), shift, 1e-6).unwrap();
             holds(name, worst.delta, number(expected, "delta"), slack);
         }
         "worst_binary_noise" => {
             let noise = AddedNoise::Geometric(Ratio::new(number(inputs, "geo")).unwrap());
-            let worst =
-                worst_count(whole(inputs, "m"), lambda(number(inputs, "lambda")), noise, epsilon, 1, 1e-6).unwrap();
+            let worst = worst_count(whole(inputs, "m"), lambda(number(inputs, "lambda")), noise, eps(epsilon), 1, 1e-6)
+                .unwrap();
             holds(name, worst.delta, number(expected, "delta"), slack);
         }
         "blanket" => {
             holds(
                 name,
-                blanket(whole(inputs, "m"), lambda(number(inputs, "lambda")), epsilon).unwrap(),
+                blanket(whole(inputs, "m"), lambda(number(inputs, "lambda")), eps(epsilon)).unwrap(),
                 number(expected, "delta"),
                 slack,
             );
         }
         "blanket_pair" => {
             let (a, b) = (number(inputs, "lambda_a"), number(inputs, "lambda_b"));
-            let (ab, ba) = blanket_pair(whole(inputs, "m"), a, b, epsilon).unwrap();
+            let (ab, ba) = blanket_pair(whole(inputs, "m"), a, b, eps(epsilon)).unwrap();
             holds(name, ab, number(expected, "delta_ab"), slack);
             holds(name, ba, number(expected, "delta_ba"), slack);
         }
         "blanket_hetero" => {
             let each: Vec<(Lambda, u64)> = list(&inputs["lambdas"]).iter().map(|&value| (lambda(value), 1)).collect();
-            holds(name, blanket_of_each(&each, 0, epsilon).unwrap(), number(expected, "delta"), slack);
+            holds(name, blanket_of_each(&each, 0, eps(epsilon)).unwrap(), number(expected, "delta"), slack);
         }
         "histogram_tight" | "histogram_exact" => histogram(name, inputs, expected, epsilon),
         "eps_blanket" | "eps_count" | "eps_worst_binary" => epsilon_vector(name, category, inputs, expected, slack),
         "closed_kl" => {
-            let got = closed_kullback_leibler(whole(inputs, "m"), lambda(number(inputs, "lambda")), epsilon);
+            let got = closed_kullback_leibler(whole(inputs, "m"), lambda(number(inputs, "lambda")), eps(epsilon));
             close(name, got, number(expected, "delta_bound"), 1e-9);
         }
         "closed_variance" => {
-            close(name, closed_variance(number(inputs, "V"), epsilon, shift), number(expected, "delta_bound"), 1e-10);
+            close(
+                name,
+                closed_variance(number(inputs, "V"), eps(epsilon), shift),
+                number(expected, "delta_bound"),
+                1e-10,
+            );
         }
         "closed_blanket" => {
-            let got = closed_blanket(whole(inputs, "m"), lambda(number(inputs, "lambda")), epsilon);
+            let got = closed_blanket(whole(inputs, "m"), lambda(number(inputs, "lambda")), eps(epsilon));
             close(name, got, number(expected, "delta_bound"), 1e-9);
         }
         "closed_chernoff" => {
-            let (one_way, other_way) = closed_chernoff(&groups(inputs), 0, epsilon, 1);
+            let (one_way, other_way) = closed_chernoff(&groups(inputs), 0, eps(epsilon), 1);
             close(name, one_way, number(expected, "bound10"), 1e-9);
             close(name, other_way, number(expected, "bound01"), 1e-9);
-            let exact = exact_count(&groups(inputs), AddedNoise::None, epsilon, 1).unwrap();
+            let exact = exact_count(&groups(inputs), AddedNoise::None, eps(epsilon), 1).unwrap();
             holds(name, exact.with_against_without, number(expected, "exact10"), slack);
             holds(name, exact.without_against_with, number(expected, "exact01"), slack);
         }
         "closed_paper" => {
-            let (got, applicable) =
-                printed::closed_form(whole(inputs, "m"), lambda(number(inputs, "lambda")), number(inputs, "delta"));
+            let (got, applicable) = printed::closed_form(
+                whole(inputs, "m"),
+                lambda(number(inputs, "lambda")),
+                delta_of(number(inputs, "delta")),
+            );
             close(name, got, number(expected, "eps"), 1e-12);
             assert_eq!(applicable, expected["applicable"].as_bool().unwrap(), "{name}");
         }
@@ -177,7 +185,7 @@ fn check(name: &str, category: &str, inputs: &Value, expected: &Value, slack: f6
                 influenced: 0,
             };
             holds(name, rare_delta(&anonymity), number(expected, "delta_rare"), slack);
-            let delta = k_anonymity(&anonymity, epsilon).unwrap();
+            let delta = k_anonymity(&anonymity, eps(epsilon)).unwrap();
             close(name, delta.upper, number(expected, "delta"), slack);
             assert!(delta.upper >= number(expected, "delta") * (1.0 - 1e-12));
         }
@@ -200,32 +208,32 @@ fn check(name: &str, category: &str, inputs: &Value, expected: &Value, slack: f6
                 [values[0] as usize, values[1] as usize]
             };
             let counts = TwoCounts::new(whole(inputs, "m"), joint(inputs)).unwrap();
-            holds(name, counts.delta(pair("a"), pair("b"), epsilon), number(expected, "delta"), slack);
+            holds(name, counts.delta(pair("a"), pair("b"), eps(epsilon)), number(expected, "delta"), slack);
         }
         "repeated_counts" => {
             let counts = TwoCounts::new(whole(inputs, "m"), joint(inputs)).unwrap();
-            holds(name, counts.worst(epsilon), number(expected, "exact_max_over_pairs"), slack);
-            let bound = blanket(whole(inputs, "m"), lambda(0.225), epsilon).unwrap();
+            holds(name, counts.worst(eps(epsilon)), number(expected, "exact_max_over_pairs"), slack);
+            let bound = blanket(whole(inputs, "m"), lambda(0.225), eps(epsilon)).unwrap();
             holds(name, bound, number(expected, "joint_histogram_blanket_bound"), slack);
         }
         "composition_rule" => composition(name, inputs, expected),
         "noise_geometric" => {
             let noise = AddedNoise::Geometric(Ratio::new(number(inputs, "geo")).unwrap());
-            both(name, &exact_count(&groups(inputs), noise, epsilon, 1).unwrap(), expected, slack);
+            both(name, &exact_count(&groups(inputs), noise, eps(epsilon), 1).unwrap(), expected, slack);
         }
         "noise_laplace" => {
             let noise = AddedNoise::Laplace(scumble::quantity::Scale::new(number(inputs, "scale")).unwrap());
-            both(name, &exact_count(&groups(inputs), noise, epsilon, 1).unwrap(), expected, slack);
+            both(name, &exact_count(&groups(inputs), noise, eps(epsilon), 1).unwrap(), expected, slack);
         }
         "noise_gaussian" => {
             let noise = AddedNoise::Gaussian(scumble::quantity::Sigma::new(number(inputs, "sigma")).unwrap());
-            both(name, &exact_count(&groups(inputs), noise, epsilon, 1).unwrap(), expected, slack);
+            both(name, &exact_count(&groups(inputs), noise, eps(epsilon), 1).unwrap(), expected, slack);
         }
         "reject_printed_theorem3" => {
             let (m, lambda) = (whole(inputs, "m"), lambda(number(inputs, "lambda")));
             let false_claim = number(expected, "printed_delta_P[X/Y>=e^eps]_2lambda");
-            close(name, printed::theorem_3_ratio(m, lambda, epsilon), false_claim, 1e-9);
-            let worst = worst_count(m, lambda, AddedNoise::None, epsilon, 1, 1e-6).unwrap().delta;
+            close(name, printed::theorem_3_ratio(m, lambda, eps(epsilon)), false_claim, 1e-9);
+            let worst = worst_count(m, lambda, AddedNoise::None, eps(epsilon), 1, 1e-6).unwrap().delta;
             holds(name, worst, number(expected, "exact_sup_delta"), slack);
             assert!(worst.lower > false_claim);
         }
@@ -233,16 +241,16 @@ fn check(name: &str, category: &str, inputs: &Value, expected: &Value, slack: f6
             let (n, p, k) = (whole(inputs, "n"), number(inputs, "p"), whole(inputs, "k"));
             let others = poisson_binomial(&[BeliefGroup::new(p, n - 1).unwrap()]).unwrap();
             let claimed = number(expected, "claimed_eps_T=k");
-            let truth = thresholded(&others, k as i64 - 1, claimed).delta();
+            let truth = thresholded(&others, k as i64 - 1, eps(claimed)).delta();
             holds(name, truth, number(expected, "exact_delta_at_claimed_eps"), slack);
             assert!(truth.lower > number(expected, "claimed_delta_T=k"));
         }
         "prop7" => {
             let records = [BeliefGroup::new(0.05, 1).unwrap(), BeliefGroup::new(0.5, 99).unwrap()];
-            let (epsilon, delta) = printed::proposition_7(&records, number(inputs, "delta2"));
+            let (epsilon, delta) = printed::proposition_7(&records, delta_of(number(inputs, "delta2")));
             close(name, epsilon, number(expected, "eps"), 1e-9);
             close(name, delta, number(expected, "delta_printed_mu3"), 1e-9);
-            let corrected = printed::proposition_7_corrected(&records, number(inputs, "delta2")).1;
+            let corrected = printed::proposition_7_corrected(&records, delta_of(number(inputs, "delta2"))).1;
             close(name, corrected, number(expected, "delta_correct_mu3"), 1e-9);
         }
         other => panic!("no test for category {other}"),
@@ -255,7 +263,7 @@ fn histogram(name: &str, inputs: &Value, expected: &Value, epsilon: f64) {
     let all = |counts: &[u32]| counts.to_vec();
     let (in_a, in_b) = (cells(&rows, a, all), cells(&rows, b, all));
     let (ab, ba) = (divergence(&in_a, &in_b, epsilon), divergence(&in_b, &in_a, epsilon));
-    let bound = blanket(rows.len() as u64, lambda(smallest), epsilon).unwrap();
+    let bound = blanket(rows.len() as u64, lambda(smallest), eps(epsilon)).unwrap();
     if let Some(exact) = expected["exact_delta"].as_f64() {
         close(name, ab, exact, 1e-10);
         holds(name, bound, number(expected, "blanket"), 1e-9);
@@ -273,21 +281,23 @@ fn epsilon_vector(name: &str, category: &str, inputs: &Value, expected: &Value, 
         let (m, lambda) = (whole(inputs, "m"), lambda(number(inputs, "lambda")));
         close(name, ln_smallest_delta(m, lambda).exp(), number(expected, "min_possible_delta"), 1e-9);
         assert!(delta.ln() < ln_smallest_delta(m, lambda));
-        assert_eq!(epsilon_for(delta, 1e-6, |epsilon| blanket(m, lambda, epsilon)).unwrap(), None, "{name}");
+        assert_eq!(epsilon_for(delta_of(delta), 1e-6, |epsilon| blanket(m, lambda, epsilon)).unwrap(), None, "{name}");
         return;
     }
     let found = match category {
         "eps_blanket" => {
             let (m, lambda) = (whole(inputs, "m"), lambda(number(inputs, "lambda")));
-            epsilon_for(delta, 1e-9, |epsilon| blanket(m, lambda, epsilon))
+            epsilon_for(delta_of(delta), 1e-9, |epsilon| blanket(m, lambda, epsilon))
         }
         "eps_count" => {
             let law = poisson_binomial(&groups(inputs)).unwrap();
-            epsilon_for(delta, 1e-9, |epsilon| Ok(directions(&law, epsilon, 1).delta()))
+            epsilon_for(delta_of(delta), 1e-9, |epsilon| Ok(directions(&law, epsilon, 1).delta()))
         }
         _ => {
             let (m, lambda) = (whole(inputs, "m"), lambda(number(inputs, "lambda")));
-            epsilon_for(delta, 1e-8, |epsilon| Ok(worst_count(m, lambda, AddedNoise::None, epsilon, 1, 1e-6)?.delta))
+            epsilon_for(delta_of(delta), 1e-8, |epsilon| {
+                Ok(worst_count(m, lambda, AddedNoise::None, epsilon, 1, 1e-6)?.delta)
+            })
         }
     };
     let found = found.unwrap().unwrap();
@@ -305,18 +315,18 @@ fn threshold(name: &str, category: &str, inputs: &Value, expected: &Value, epsil
     };
     match category {
         "threshold" => {
-            both(name, &thresholded(&others(0), t, epsilon), expected, slack);
+            both(name, &thresholded(&others(0), t, eps(epsilon)), expected, slack);
             let peak = number(expected, "tv_formula_max_f_from_T");
-            holds(name, thresholded(&others(0), t, 0.0).delta(), peak, slack);
+            holds(name, thresholded(&others(0), t, eps(0.0)).delta(), peak, slack);
         }
         "threshold_passive" => {
             let (n, p, known) = (whole(inputs, "n"), probability(number(inputs, "p")), whole(inputs, "known"));
-            both(name, &thresholded_passive(n, p, t, known, epsilon).unwrap(), expected, slack);
+            both(name, &thresholded_passive(n, p, t, known, eps(epsilon)).unwrap(), expected, slack);
             close(name, coupling(&others(0), t).upper, number(expected, "coupling_bound_P_S_ge_T"), slack);
         }
         "threshold_active" => {
             let influenced = whole(inputs, "influenced");
-            both(name, &thresholded(&others(influenced), t - influenced as i64, epsilon), expected, slack);
+            both(name, &thresholded(&others(influenced), t - influenced as i64, eps(epsilon)), expected, slack);
         }
         "threshold_coupling" => close(name, coupling(&others(0), t).upper, number(expected, "delta"), slack),
         "threshold_theorem4" => {
@@ -329,7 +339,7 @@ fn threshold(name: &str, category: &str, inputs: &Value, expected: &Value, epsil
             let p_max = probability(number(inputs, "p_max"));
             holds(
                 name,
-                unified(p_max, t, epsilon, Some(whole(inputs, "m"))).unwrap(),
+                unified(p_max, t, eps(epsilon), Some(whole(inputs, "m"))).unwrap(),
                 number(expected, "delta"),
                 slack,
             );
@@ -363,8 +373,8 @@ fn k_anonymous_enumeration(name: &str, inputs: &Value, expected: &Value, epsilon
             influenced: 0,
         };
         holds(name, rare_delta(&anonymity), number(expected, "rare_bound_P_S_ge_k-1"), 1e-9);
-        holds(name, blanket(5, lambda(0.2), epsilon).unwrap(), number(expected, "blanket_lambda_0.2"), 1e-9);
-        let claim = k_anonymity(&anonymity, epsilon).unwrap().upper;
+        holds(name, blanket(5, lambda(0.2), eps(epsilon)).unwrap(), number(expected, "blanket_lambda_0.2"), 1e-9);
+        let claim = k_anonymity(&anonymity, eps(epsilon)).unwrap().upper;
         assert!(claim >= number(expected, "delta_ab").max(number(expected, "delta_ba")), "{name}");
     }
 }

@@ -55,7 +55,7 @@ pub struct CompareNoiseArguments {
 /// Compares, and draws.
 pub fn run(arguments: &CompareNoiseArguments) -> Result<(), Failure> {
     let target = target(arguments)?;
-    let plans = NoisePlanner::new(target, &arguments.scope, arguments.releases)?;
+    let plans = NoisePlanner::within(target, &arguments.scope, arguments.releases)?;
     let candidates = plans.candidates(arguments.cells, occupied(arguments, arguments.cells), arguments.beta)?;
     let limit = limit(arguments, target)?;
     let text =

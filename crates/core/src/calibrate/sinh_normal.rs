@@ -53,11 +53,11 @@ pub fn least_maximum_error(rho: Rho, omega: Omega, shift: u64, exceeded: Probabi
     if a * (sigma * z / a).asinh() * unit >= gaussian_sigma.get() * z {
         return gaussian();
     }
-    certified(rho.get(), omega.get(), shift, a * unit, sigma * unit)
+    certified(rho.get(), omega, shift, a * unit, sigma * unit)
 }
 
 /// Raises σ (and A with it) until the table's certificate holds.
-fn certified(rho: f64, omega: f64, shift: u64, a: f64, sigma: f64) -> Result<LeastErrorNoise> {
+fn certified(rho: f64, omega: Omega, shift: u64, a: f64, sigma: f64) -> Result<LeastErrorNoise> {
     let mut factor = 1.0;
     for attempt in 0..60 {
         let noise = SinhNormal::new(Sigma::new(sigma * factor)?, Scale::new(a * factor)?)?;

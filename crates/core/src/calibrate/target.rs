@@ -1,6 +1,9 @@
 //! What is asked for.
 
+use super::{ShiftNorms, epsilon_for_pure, range_for_zcdp};
+use crate::error::{Error, Result};
 use crate::quantity::{Delta, Epsilon, Omega, Rho};
+use crate::scope::Scope;
 use std::fmt;
 
 /// The privacy that something must have, in one of four notions.
@@ -45,6 +48,44 @@ impl Target {
     /// (ρ, ω)-truncated concentrated differential privacy.
     pub fn tcdp(rho: Rho, omega: Omega) -> Self {
         Self::Truncated(rho, omega)
+    }
+}
+
+/// What a mechanism can make of a target that is stated in another notion than its own.
+impl Target {
+    /// (ε, δ), for a mechanism whose event is one.
+    pub(crate) fn with_delta(self, what: &str) -> Result<(Epsilon, Delta)> {
+        match self {
+            Self::Approximate(epsilon, delta) => Ok((epsilon, delta)),
+            _ => Err(Error::refused(format!("{what} needs an (epsilon, delta), not {self}: use Target::approximate"))),
+        }
+    }
+
+    /// (ρ, ω), for a mechanism that is as far from every owner who is replaced, comes or goes.
+    pub(crate) fn truncated(self, scope: &Scope, what: &str) -> Result<(Rho, Omega)> {
+        match (self, scope) {
+            (Self::Truncated(rho, omega), Scope::Presence | Scope::Person) => Ok((rho, omega)),
+            (Self::Truncated(..), _) => {
+                Err(Error::refused(format!("{what} is for presence or person, not for {scope}")))
+            }
+            _ => Err(Error::refused(format!("{what} needs a rho and an omega, not {self}: use Target::tcdp"))),
+        }
+    }
+
+    /// The range of the privacy loss of an exponential mechanism that is run where `moved` says.
+    pub(crate) fn range(self, moved: ShiftNorms) -> Result<Epsilon> {
+        match self {
+            Self::Pure(epsilon) | Self::Approximate(epsilon, _) => epsilon_for_pure(epsilon, moved),
+            Self::Concentrated(rho) | Self::Truncated(rho, _) => range_for_zcdp(rho, moved),
+        }
+    }
+
+    /// ε, for a mechanism that is pure.
+    pub(crate) fn without_delta(self, what: &str) -> Result<Epsilon> {
+        match self {
+            Self::Pure(epsilon) | Self::Approximate(epsilon, _) => Ok(epsilon),
+            _ => Err(Error::refused(format!("{what} needs an epsilon, not {self}: use Target::pure"))),
+        }
     }
 }
 

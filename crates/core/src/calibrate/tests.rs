@@ -116,7 +116,7 @@ fn calibration_beats_the_gaussian_by_what_the_spec_says_and_hands_over() {
         let target = (Rho::new(rho).unwrap(), Omega::new(omega).unwrap(), Probability::new(p).unwrap());
         match least_maximum_error(target.0, target.1, 1, target.2).unwrap() {
             LeastErrorNoise::SinhNormal(noise) => {
-                assert!(noise.certificate(1).unwrap().slope_upper(omega) <= rho);
+                assert!(noise.certificate(1).unwrap().slope_upper(Omega::new(omega).unwrap()) <= rho);
                 let z = normal_tail_quantile(p / 2.0);
                 let q = noise.a().get() * (noise.sigma().get() * z / noise.a().get()).asinh();
                 assert!(q <= most, "{q} {most}");

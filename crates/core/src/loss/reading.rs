@@ -4,7 +4,9 @@
 //! blanked, since a mechanism may change how it treats other people's sensitive attributes as this person's other attributes change; with
 //! only the sensitive attributes blanked it holds, with the smaller bound tanh(ε/2).
 
-/// What may be said about the attributes S of one person, given a pure ε and a ρ for S (infinite where there is none).
+use crate::quantity::{Delta, Epsilon, Rho};
+
+/// What may be said about the attributes S of one person, given a pure ε and a ρ for S, where there are some.
 ///
 /// Every field is an upper bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,15 +35,19 @@ pub const CAVEATS: [&str; 3] = [
 ];
 
 impl Reading {
-    /// The reading of a pure ε, of a ρ (either may be infinite), and of attributes that have `values` combinations.
+    /// The reading of a pure ε and of a ρ, where there are some, and of attributes that have `values` combinations
+    /// (infinitely many where that is not known).
     ///
     /// ```
     /// use scumble::loss::reading::Reading;
-    /// let reading = Reading::of(1.0, f64::INFINITY, f64::INFINITY);
+    /// use scumble::quantity::epsilon;
+    /// let reading = Reading::of(Some(epsilon(1.0)?), None, f64::INFINITY);
     /// assert!((reading.prior_to_posterior - 0.24491866240370913).abs() < 1e-12);
     /// assert!((reading.bit_guess - 0.7310585786300049).abs() < 1e-12);
+    /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn of(epsilon: f64, rho: f64, values: f64) -> Self {
+    pub fn of(epsilon: Option<Epsilon>, rho: Option<Rho>, values: f64) -> Self {
+        let (epsilon, rho) = (number(epsilon.map(Epsilon::get)), number(rho.map(Rho::get)));
         if epsilon == 0.0 || rho == 0.0 {
             // Nothing was given away, and nothing is to be rounded up.
             return Self {
@@ -71,11 +77,14 @@ impl Reading {
     ///
     /// ```
     /// use scumble::loss::reading::Reading;
-    /// let reading = Reading::of(0.1, f64::INFINITY, f64::INFINITY).except_with_probability(1e-9);
+    /// use scumble::quantity::{delta, epsilon};
+    /// let reading = Reading::of(Some(epsilon(0.1)?), None, f64::INFINITY).except_with_probability(delta(1e-9)?);
     /// assert!((reading.bit_guess - (0.1f64.exp() + 1e-9) / (1.0 + 0.1f64.exp())).abs() < 1e-12);
     /// assert!(reading.posterior_odds_factor.is_infinite());
+    /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn except_with_probability(self, delta: f64) -> Self {
+    pub fn except_with_probability(self, delta: Delta) -> Self {
+        let delta = delta.get();
         if delta <= 0.0 {
             return self;
         }
@@ -90,17 +99,22 @@ impl Reading {
     }
 }
 
+/// A bound that does not exist is infinite.
+fn number(bound: Option<f64>) -> f64 {
+    bound.unwrap_or(f64::INFINITY)
+}
+
 fn up(value: f64) -> f64 {
     value * (1.0 + 1e-15)
 }
 
-/// One release in a mixed composition: its pure ε (infinite where there is none) and its ρ.
+/// One release in a mixed composition: its pure ε, if it has one, and its ρ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReleaseCost {
     /// The pure bound.
-    pub epsilon: f64,
+    pub epsilon: Option<Epsilon>,
     /// The concentrated bound.
-    pub rho: f64,
+    pub rho: Rho,
 }
 
 /// ε at δ for releases, some of them pure: the best of keeping the largest pure ones as they are and converting the
@@ -112,20 +126,23 @@ pub struct ReleaseCost {
 ///
 /// ```
 /// use scumble::loss::reading::{ReleaseCost, mixed_epsilon};
-/// let noise = ReleaseCost { epsilon: f64::INFINITY, rho: 0.065 };
-/// let pure = ReleaseCost { epsilon: 1.2, rho: 0.6 };
-/// let mixed = mixed_epsilon(&[noise, pure], 1e-6);
+/// use scumble::quantity::{delta, epsilon, rho};
+/// let noise = ReleaseCost { epsilon: None, rho: rho(0.065)? };
+/// let pure = ReleaseCost { epsilon: Some(epsilon(1.2)?), rho: rho(0.6)? };
+/// let mixed = mixed_epsilon(&[noise, pure], delta(1e-6)?);
 /// assert!((mixed - 2.8956).abs() < 1e-3);
+/// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn mixed_epsilon(parts: &[ReleaseCost], delta: f64) -> f64 {
-    let mut pure: Vec<ReleaseCost> = parts.iter().copied().filter(|part| part.epsilon.is_finite()).collect();
-    pure.sort_by(|left, right| left.epsilon.total_cmp(&right.epsilon));
-    let concentrated: f64 = parts.iter().filter(|part| !part.epsilon.is_finite()).map(|part| part.rho).sum();
+pub fn mixed_epsilon(parts: &[ReleaseCost], delta: Delta) -> f64 {
+    let of = |part: &ReleaseCost| part.epsilon.map(|epsilon| (epsilon.get(), part.rho.get()));
+    let mut pure: Vec<(f64, f64)> = parts.iter().filter_map(of).collect();
+    pure.sort_by(|left, right| left.0.total_cmp(&right.0));
+    let concentrated: f64 = parts.iter().filter(|part| part.epsilon.is_none()).map(|part| part.rho.get()).sum();
     let mut best = f64::INFINITY;
     for converted in 0..=pure.len() {
-        let rho = concentrated + pure[..converted].iter().map(|part| part.rho).sum::<f64>();
-        let kept: f64 = pure[converted..].iter().map(|part| part.epsilon).sum();
-        best = best.min(kept + converted_epsilon(rho, delta));
+        let rho = concentrated + pure[..converted].iter().map(|part| part.1).sum::<f64>();
+        let kept: f64 = pure[converted..].iter().map(|part| part.0).sum();
+        best = best.min(kept + converted_to(rho, delta.get()));
     }
     best * (1.0 + 1e-14)
 }
@@ -134,10 +151,17 @@ pub fn mixed_epsilon(parts: &[ReleaseCost], delta: f64) -> f64 {
 ///
 /// ```
 /// use scumble::loss::reading::converted_epsilon;
-/// assert!((converted_epsilon(1.02, 1e-6) - 7.856049769272053).abs() < 1e-6);
-/// assert_eq!(converted_epsilon(0.0, 1e-6), 0.0);
+/// use scumble::quantity::{delta, rho};
+/// assert!((converted_epsilon(rho(1.02)?, delta(1e-6)?) - 7.856049769272053).abs() < 1e-6);
+/// assert_eq!(converted_epsilon(rho(0.0)?, delta(1e-6)?), 0.0);
+/// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn converted_epsilon(rho: f64, delta: f64) -> f64 {
+pub fn converted_epsilon(rho: Rho, delta: Delta) -> f64 {
+    converted_to(rho.get(), delta.get())
+}
+
+/// The same of sums that may be beyond all numbers.
+fn converted_to(rho: f64, delta: f64) -> f64 {
     if rho == 0.0 || delta >= 1.0 {
         return 0.0;
     }
@@ -167,7 +191,7 @@ mod tests {
     use crate::event::{Event, Moves, Shift, Touch, Word};
     use crate::loss::Loss;
     use crate::loss::filter::Odometer;
-    use crate::quantity::{Delta, Exact, Rho};
+    use crate::quantity::Exact;
     use crate::scope::{AttributeSet, Scope};
     use serde_json::Value;
 
@@ -190,7 +214,7 @@ mod tests {
     fn readings_are_those_of_the_vectors() {
         for row in vectors()["report_fields"].as_array().unwrap() {
             if let Some(epsilon) = row["eps_S"].as_f64() {
-                let reading = Reading::of(epsilon, f64::INFINITY, f64::INFINITY);
+                let reading = Reading::of(epsilon.try_into().ok(), None, f64::INFINITY);
                 close(reading.posterior_odds_factor, number(&row["posterior_odds_factor"]), 1e-12);
                 close(reading.bit_guess, number(&row["uniform_bit_guess_max"]), 1e-12);
                 close(reading.prior_to_posterior, number(&row["prior_to_posterior_tv"]), 1e-12);
@@ -198,13 +222,13 @@ mod tests {
                 close(reading.mutual_information_bits, number(&row["mi_bits_pure"]), 1e-12);
                 assert!(reading.with_or_without <= number(&row["paper_prop26"]), "the corrected bound is smaller");
             } else {
-                let reading = Reading::of(f64::INFINITY, number(&row["rho_S"]), f64::INFINITY);
+                let reading = Reading::of(None, number(&row["rho_S"]).try_into().ok(), f64::INFINITY);
                 close(reading.bit_guess, number(&row["uniform_bit_guess_max"]), 1e-12);
                 close(reading.mutual_information_bits, number(&row["mi_bits"]), 1e-12);
             }
         }
-        assert_eq!(Reading::of(f64::INFINITY, f64::INFINITY, 8.0).mutual_information_bits, 3.0);
-        assert_eq!(Reading::of(0.0, 0.0, 8.0).posterior_odds_factor, 1.0);
+        assert_eq!(Reading::of(None, None, 8.0).mutual_information_bits, 3.0);
+        assert_eq!(Reading::of(0.0.try_into().ok(), 0.0.try_into().ok(), 8.0).posterior_odds_factor, 1.0);
     }
 
     /// The best guess between two laws is right with probability (1 + TV)/2. Of all laws that are (ε, δ)-close, these of four outcomes are the
@@ -216,17 +240,19 @@ mod tests {
             let tails = (1.0 - delta) / (1.0 + epsilon.exp());
             let (one, other) = ([delta, heads, tails, 0.0], [0.0, tails, heads, delta]);
             let apart: f64 = one.iter().zip(other).map(|(one, other)| (one - other).abs()).sum::<f64>() / 2.0;
-            let reading = Reading::of(epsilon, f64::INFINITY, 8.0).except_with_probability(delta);
+            let reading = Reading::of(epsilon.try_into().ok(), None, 8.0);
+            let reading = reading.except_with_probability(Delta::new(delta).unwrap());
             close(reading.bit_guess, (1.0 + apart) / 2.0, 1e-12);
         }
-        let reading = Reading::of(1.0, f64::INFINITY, 8.0);
-        assert_eq!(reading.except_with_probability(0.0), reading);
+        let reading = Reading::of(1.0.try_into().ok(), None, 8.0);
+        assert_eq!(reading.except_with_probability(Delta::new(0.0).unwrap()), reading);
     }
 
     #[test]
     fn conversions_are_those_of_the_vectors() {
         for row in vectors()["conversions"]["zcdp_to_approx"].as_array().unwrap() {
-            close(converted_epsilon(number(&row["rho"]), number(&row["delta"])), number(&row["eps_cks20"]), 1e-9);
+            let (rho, delta) = (Rho::new(number(&row["rho"])).unwrap(), Delta::new(number(&row["delta"])).unwrap());
+            close(converted_epsilon(rho, delta), number(&row["eps_cks20"]), 1e-9);
         }
     }
 
@@ -236,15 +262,15 @@ mod tests {
             let mut parts = Vec::new();
             for (name, item) in row["items"].as_object().unwrap() {
                 let value = number(&item[1]);
-                parts.push(match item[0].as_str().unwrap() {
-                    "rho" => ReleaseCost { epsilon: f64::INFINITY, rho: value },
-                    _ if name.starts_with("R3") => {
-                        ReleaseCost { epsilon: value, rho: number(&row["rho_R3_certified"]) }
-                    }
-                    _ => ReleaseCost { epsilon: value, rho: value * (value / 2.0).tanh() },
-                });
+                let (epsilon, rho) = match item[0].as_str().unwrap() {
+                    "rho" => (None, value),
+                    _ if name.starts_with("R3") => (Some(value), number(&row["rho_R3_certified"])),
+                    _ => (Some(value), value * (value / 2.0).tanh()),
+                };
+                let epsilon = epsilon.map(|epsilon| Epsilon::new(epsilon).unwrap());
+                parts.push(ReleaseCost { epsilon, rho: Rho::new(rho).unwrap() });
             }
-            let mixed = mixed_epsilon(&parts, number(&row["delta"]));
+            let mixed = mixed_epsilon(&parts, Delta::new(number(&row["delta"])).unwrap());
             assert!(mixed <= number(&row["eps_reported"]) * (1.0 + 1e-9), "{mixed}: {row}");
             assert!(mixed >= number(&row["eps_reported"]) * (1.0 - 0.05), "{mixed}: {row}");
         }
@@ -283,7 +309,7 @@ mod tests {
             let scope = Scope::Attributes(AttributeSet::new(names).unwrap());
             let spent = rho_of(&events, &scope);
             close(spent, number(&row["rho"]), 1e-12);
-            let plain = converted_epsilon(spent, 1e-6);
+            let plain = converted_epsilon(Rho::new(spent).unwrap(), Delta::new(1e-6).unwrap());
             close(plain, number(&row["eps_at_1e_6_cks20"]), 1e-9);
             let answer = Loss::of(&events, &scope).unwrap().epsilon(Delta::new(1e-6).unwrap());
             assert!(answer.upper <= plain * (1.0 + 1e-9), "the accountant's conversion is at least as good");

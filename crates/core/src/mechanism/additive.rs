@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Word};
 use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, DiscreteGaussian, DiscreteLaplace, SinhNormal, TruncatedDiscreteLaplace};
-use crate::quantity::{Delta, Epsilon, Scale, Sensitivity, Sigma};
+use crate::quantity::{Beta, Delta, Epsilon, Scale, Sensitivity, Sigma};
 use crate::scope::Scope;
 
 mod release;
@@ -250,8 +250,8 @@ impl Noise {
     }
 
     /// The most that one of `cells` draws exceeds with probability at most β (a union bound).
-    pub fn maximum(&self, cells: f64, beta: f64) -> f64 {
-        self.quantile(beta / cells.max(1.0))
+    pub fn maximum(&self, cells: f64, beta: Beta) -> f64 {
+        self.quantile(beta.get() / cells.max(1.0))
     }
 }
 

@@ -8,20 +8,25 @@
 //! b is public: it gives an error bar that costs nothing.
 
 use super::smooth::OwnerSteps;
-use crate::calibrate::scale_for_pure;
+use crate::calibrate::{Target, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
 use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, DiscreteLaplace, TruncatedDiscreteLaplace};
 use crate::quantity::{Beta, Delta, Epsilon, Scale, Sensitivity};
+use crate::scope::Scope;
+use std::borrow::Borrow;
 
 /// (ε₁, δ) for the bound of the sensitivity, and ε₂ for the answer.
 ///
 /// ```
 /// use scumble::quantity::{beta, delta, epsilon};
 /// use scumble::mechanism::bounded_sensitivity::BoundedSensitivity;
+/// use scumble::mechanism::smooth::OwnerSteps;
 /// use scumble::noise::InsecureSeededSource;
-/// let bounded = BoundedSensitivity::new(epsilon(0.2)?, delta(1e-6)?, epsilon(0.8)?)?;
+/// use scumble::{Scope, Target};
+/// let (bound, answer) = (Target::approximate(epsilon(0.2)?, delta(1e-6)?), Target::pure(epsilon(0.8)?));
+/// let bounded = BoundedSensitivity::within(bound, answer, Scope::Presence, &OwnerSteps::one())?;
 /// assert_eq!(bounded.truncation(), 58);
 /// let answer = bounded.release(7713, 92, &mut InsecureSeededSource::new(1))?;
 /// assert!((92..=92 + 2 * 58).contains(&answer.bound));
@@ -50,8 +55,15 @@ pub struct BoundedAnswer {
 const MOST_TRUNCATION: u64 = 1 << 40;
 
 impl BoundedSensitivity {
-    /// ε₁ and ε₂ above 0, δ strictly between 0 and 1.
-    pub fn new(epsilon_bound: Epsilon, delta: Delta, epsilon_answer: Epsilon) -> Result<Self> {
+    /// From an (ε₁, δ) for the bound and an ε₂ for the answer in `scope`, where an owner is so many
+    /// steps: both ε above 0, δ strictly between 0 and 1.
+    ///
+    /// # Guarantee
+    /// [`BoundedSensitivity::events`] of the same steps cost at most (ε₁ + ε₂, δ) in `scope`.
+    pub fn within(bound: Target, answer: Target, scope: impl Borrow<Scope>, steps: &OwnerSteps) -> Result<Self> {
+        let of_one = |target: Target| steps.target_of_one(target, scope.borrow());
+        let (epsilon_bound, delta) = of_one(bound)?.with_delta("the bound of a sensitivity")?;
+        let epsilon_answer = of_one(answer)?.without_delta("an answer with a bounded sensitivity")?;
         if epsilon_bound.get() == 0.0 || epsilon_answer.get() == 0.0 || delta.get() <= 0.0 || delta.get() >= 1.0 {
             return Err(Error::refused(
                 "a bounded sensitivity needs both epsilons above 0 and delta strictly between 0 and 1",

@@ -200,7 +200,7 @@ impl Cdf {
             Noise::Gaussian(noise) => noise.sigma().get() * (2.0 * nodes * ln_ratio).sqrt(),
             Noise::Laplace(noise) => noise.scale().get() * nodes.sqrt().max(ln_ratio.sqrt()) * (8.0 * ln_ratio).sqrt(),
             // Each node is within its own quantile except with probability β/(nodes·thresholds).
-            noise => nodes * noise.maximum(nodes * thresholds.max(1) as f64, beta.get()),
+            noise => nodes * noise.maximum(nodes * thresholds.max(1) as f64, beta),
         })
     }
 

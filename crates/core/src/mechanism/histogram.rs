@@ -6,11 +6,14 @@
 //! [`crate::noise::sinh_normal`]), and not at all with truncated Laplace.
 
 use super::additive::Noise;
-use crate::calibrate::{LeastErrorNoise, least_maximum_error, share_of};
+use super::plan::histogram_noise;
+use crate::calibrate::{LeastErrorNoise, Target, least_maximum_error, share_of};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift};
 use crate::noise::BitSource;
 use crate::quantity::{Beta, Omega, Probability, Rho};
+use crate::scope::Scope;
+use std::borrow::Borrow;
 
 /// A histogram with the given noise in every cell.
 ///
@@ -37,27 +40,31 @@ impl Histogram {
         Self { noise }
     }
 
-    /// The noise with the least maximum error over `cells` cells that is (ρ, ω)-tCDP in the scope that moves `moved` cells
-    /// by one (1: presence, 2: person): sinh-normal, or the discrete Gaussian where that is not worse.
+    /// The noise with the least maximum error over `cells` cells that meets the target in `scope`, which is presence or
+    /// person. For (ρ, ω) it is sinh-normal noise, or the discrete Gaussian where that is not worse; otherwise the best
+    /// that [`histogram_noise`] compares.
+    ///
+    /// # Guarantee
+    /// What [`Histogram::events`] cost in `scope` is at most `target`.
     ///
     /// ```
-    /// use scumble::mechanism::histogram::Histogram;
-    /// use scumble::quantity::{Beta, Omega, Rho};
-    /// let best = Histogram::truncated_concentrated(Rho::new(0.01)?, Omega::new(10.0)?, 1, 1_000_000, Beta::new(1e-6)?)?;
+    /// use scumble::quantity::{beta, omega, rho};
+    /// use scumble::{Histogram, Scope, Target};
+    /// let best = Histogram::within(Target::tcdp(rho(0.01)?, omega(10.0)?), Scope::Presence, 1_000_000, beta(1e-6)?)?;
     /// assert_eq!(best.noise().name(), "sinh-normal");
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn truncated_concentrated(rho: Rho, omega: Omega, moved: u32, cells: u64, beta: Beta) -> Result<Self> {
-        if moved == 0 || cells == 0 {
-            return Err(Error::refused("a histogram needs at least one cell, and a neighbour must move at least one"));
+    pub fn within(target: Target, scope: impl Borrow<Scope>, cells: u64, beta: Beta) -> Result<Self> {
+        let scope = scope.borrow();
+        if let (Target::Truncated(rho, omega), Scope::Presence | Scope::Person) = (target, scope) {
+            let moved = if *scope == Scope::Presence { 1 } else { 2 };
+            return Ok(Self { noise: least_maximum_noise((rho, omega), moved, cells, beta)? });
         }
-        let per_cell = Rho::new(share_of(&rho.into(), moved as usize)?.to_f64_down())?;
-        let exceeded = Probability::new(beta.get() / cells as f64)?;
-        let noise = match least_maximum_error(per_cell, omega, 1, exceeded)? {
-            LeastErrorNoise::SinhNormal(noise) => Noise::SinhNormal(noise),
-            LeastErrorNoise::DiscreteGaussian(sigma) => Noise::gaussian(sigma),
-        };
-        Ok(Self { noise })
+        // A candidate with a threshold is no histogram over a public domain.
+        let mut candidates = histogram_noise(target, scope, cells, beta)?.into_iter();
+        let best = candidates.find(|candidate| candidate.threshold.is_none());
+        let best = best.ok_or_else(|| Error::refused(format!("no noise for a histogram meets {target}: raise it")))?;
+        Ok(Self { noise: best.noise })
     }
 
     /// The noise.
@@ -82,8 +89,21 @@ impl Histogram {
 
     /// The most that any of `cells` cells is off, except with probability β.
     pub fn error(&self, beta: Beta, cells: u64) -> Result<f64> {
-        Ok(self.noise.maximum(cells as f64, beta.get()))
+        Ok(self.noise.maximum(cells as f64, beta))
     }
+}
+
+/// The noise with the least maximum error over `cells` cells that is (ρ, ω)-tCDP where `moved` of them move by one.
+pub(super) fn least_maximum_noise((rho, omega): (Rho, Omega), moved: u32, cells: u64, beta: Beta) -> Result<Noise> {
+    if moved == 0 || cells == 0 {
+        return Err(Error::refused("a histogram needs at least one cell, and a neighbour must move at least one"));
+    }
+    let per_cell = Rho::new(share_of(&rho.into(), moved as usize)?.to_f64_down())?;
+    let exceeded = Probability::new(beta.get() / cells as f64)?;
+    Ok(match least_maximum_error(per_cell, omega, 1, exceeded)? {
+        LeastErrorNoise::SinhNormal(noise) => Noise::SinhNormal(noise),
+        LeastErrorNoise::DiscreteGaussian(sigma) => Noise::gaussian(sigma),
+    })
 }
 
 /// Each owner in one cell: one moves by 1 under presence, two under person.
@@ -97,8 +117,7 @@ mod tests {
     use crate::harness::{self, Claim, Distribution, Slack, check, neighbours};
     use crate::loss::Loss;
     use crate::noise::SinhNormal;
-    use crate::quantity::{Epsilon, Scale, Sigma};
-    use crate::scope::Scope;
+    use crate::quantity::{Delta, Epsilon, Scale, Sigma};
 
     /// Two cells, noise from a table, exactly.
     fn distribution(noise: &SinhNormal, dataset: &[u8]) -> Distribution<(i64, i64)> {
@@ -129,7 +148,7 @@ mod tests {
             let claim = Claim { renyi: [1.1, 1.3, 1.5].map(renyi).to_vec(), ..Claim::default() };
             check(&pairs, |dataset| distribution(&noise, dataset), &claim, Slack { renyi: 1e-6, ..Slack::ANY });
         }
-        let exact = one.delta_of_two_upper(1.0);
+        let exact = one.delta_of_two_upper(Epsilon::new(1.0).unwrap());
         let claim = Claim { deltas: vec![(1.0, exact)], ..Claim::default() };
         let pairs = neighbours::person(&[0u8, 1], 2);
         check(&pairs, |dataset| distribution(&noise, dataset), &claim, Slack { delta: 1e-6, ..Slack::ANY });
@@ -137,17 +156,33 @@ mod tests {
 
     #[test]
     fn calibration_by_scope_splits_rho_over_the_cells_that_move() {
-        let make = |moved: u32| {
-            let (rho, omega) = (Rho::new(0.02).unwrap(), Omega::new(7.0).unwrap());
-            Histogram::truncated_concentrated(rho, omega, moved, 1000, Beta::new(0.01).unwrap()).unwrap()
+        let beta = Beta::new(0.01).unwrap();
+        let make = |scope: Scope| {
+            let target = Target::tcdp(Rho::new(0.02).unwrap(), Omega::new(7.0).unwrap());
+            Histogram::within(target, scope, 1000, beta).unwrap()
         };
-        for moved in [1u32, 2] {
-            let Noise::SinhNormal(noise) = make(moved).noise().clone() else { panic!("not sinh-normal") };
-            assert!(f64::from(moved) * noise.certificate(1).unwrap().slope_upper(7.0) <= 0.02);
+        for (scope, moved) in [(Scope::Presence, 1.0), (Scope::Person, 2.0)] {
+            let Noise::SinhNormal(noise) = make(scope).noise().clone() else { panic!("not sinh-normal") };
+            assert!(moved * noise.certificate(1).unwrap().slope_upper(Omega::new(7.0).unwrap()) <= 0.02);
         }
-        assert!(
-            make(2).error(Beta::new(0.01).unwrap(), 1000).unwrap()
-                > make(1).error(Beta::new(0.01).unwrap(), 1000).unwrap()
-        );
+        assert!(make(Scope::Person).error(beta, 1000).unwrap() > make(Scope::Presence).error(beta, 1000).unwrap());
+    }
+
+    #[test]
+    fn the_best_noise_for_a_target_costs_at_most_that_and_has_no_threshold() {
+        let (epsilon, delta, beta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap(), Beta::new(0.05).unwrap());
+        for scope in [Scope::Presence, Scope::Person] {
+            for cells in [1, 1_000_000] {
+                let best = Histogram::within(Target::approximate(epsilon, delta), &scope, cells, beta).unwrap();
+                let spent = Loss::of(best.events().unwrap(), &scope).unwrap().delta(epsilon);
+                // Where the accountant has only a Rényi curve, its upper bound is not the whole truth: look at the
+                // lower one.
+                let certified = if best.noise().name() == "sinh-normal" { spent.lower } else { spent.upper };
+                assert!(certified <= 1e-6 * (1.0 + 1e-3), "{} {scope} {cells}: {spent:?}", best.noise().name());
+            }
+        }
+        let pure = Histogram::within(Target::pure(epsilon), Scope::Person, 10, beta).unwrap();
+        assert_eq!(pure.noise().name(), "discrete-laplace");
+        assert!(Histogram::within(Target::pure(epsilon), Scope::Attributes(Default::default()), 10, beta).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! A key that lies between the least and the largest of the data, over ordered domains of up to 2^128 keys.
 //!
-//! Two ways, chosen by the size of the domain ([`InteriorPoint::for_budget`]):
+//! Two ways, chosen by the size of the domain ([`InteriorPoint::within`]):
 //! - the exponential mechanism with the score min(#{x ≤ y}, #{x ≥ y}): needs a number of owners that grows with the
 //!   *logarithm* of the domain; best up to about 2^64 keys;
 //! - one level of the recursion of Bun, Dwork, Rothblum and Steinke (2018, §5.3), corrected: choose a level of the binary tree
@@ -13,11 +13,14 @@
 
 use super::additive::Noise;
 use super::piecewise::{Segment, sample};
-use crate::calibrate::{down, range_for_zcdp};
+use super::smooth::OwnerSteps;
+use crate::calibrate::{Target, down, range_for_zcdp};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Word};
 use crate::noise::{BitSource, SinhNormal};
-use crate::quantity::{Beta, Epsilon, Exact, Omega, Rho, Sensitivity};
+use crate::quantity::{Beta, Epsilon, Exact, Rho, Sensitivity};
+use crate::scope::Scope;
+use std::borrow::Borrow;
 
 mod fullest;
 #[cfg(test)]
@@ -33,7 +36,7 @@ pub(super) use recursion::{NodeThresholds, RecursionLevel, table};
 /// use scumble::mechanism::interior_point::InteriorPoint;
 /// use scumble::noise::InsecureSeededSource;
 /// use scumble::quantity::{Beta, Epsilon};
-/// let point = InteriorPoint::exponential(128, Epsilon::new(1.0)?)?;
+/// let point = InteriorPoint::new(128, Epsilon::new(1.0)?)?;
 /// let values: Vec<u128> = (0..400).map(|i| (1 << 90) + i).collect();
 /// let found = point.release(&values, &mut InsecureSeededSource::new(1))?;
 /// assert!(values[0] <= found && found <= values[399]);
@@ -58,16 +61,20 @@ enum PointSearch {
 const SHARES: [f64; 3] = [0.45, 0.43, 0.12];
 
 impl InteriorPoint {
-    /// By the exponential mechanism, over keys of `bits` bits (1 to 128).
-    pub fn exponential(bits: u32, epsilon: Epsilon) -> Result<Self> {
+    /// By the exponential mechanism, over keys of `bits` bits (1 to 128), with a privacy loss of range ε for presence.
+    pub fn new(bits: u32, epsilon: Epsilon) -> Result<Self> {
         if epsilon.get() == 0.0 {
             return Err(Error::refused("an interior point needs epsilon above 0"));
         }
         Ok(Self { bits: checked_bits(bits)?, method: PointSearch::Exponential(epsilon) })
     }
 
-    /// By one level of the recursion, (ρ, ω)-tCDP when an owner is replaced, for a failure probability β.
-    pub fn recursive(bits: u32, rho: Rho, omega: Omega, beta: Beta) -> Result<Self> {
+    /// By one level of the recursion, from a (ρ, ω) in `scope` (presence or person), for a failure probability β.
+    ///
+    /// # Guarantee
+    /// [`InteriorPoint::events`] cost at most `target` when an owner is replaced, and so when one comes or goes.
+    pub fn recursive_within(target: Target, scope: impl Borrow<Scope>, bits: u32, beta: Beta) -> Result<Self> {
+        let (rho, omega) = target.truncated(scope.borrow(), "the recursion for interior points")?;
         let bits = checked_bits(bits)?;
         let [level, nodes, end] = SHARES.map(|share| down(share * rho.get()));
         let one = Sensitivity::new(1.0)?;
@@ -76,7 +83,7 @@ impl InteriorPoint {
         let quarter = beta.get() / 4.0;
         let ln_nodes = f64::from(bits) * std::f64::consts::LN_2;
         let all = (quarter.ln() - ln_nodes).exp();
-        let cost = |noise: &SinhNormal| Ok(noise.certificate(1)?.slope_upper(omega.get()));
+        let cost = |noise: &SinhNormal| Ok(noise.certificate(1)?.slope_upper(omega));
         let nodes = table((Rho::new(nodes / 2.0)?, omega), (1, 1.0), all, cost)?;
         let before = table((Rho::new(end)?, omega), (1, 1.0), quarter, cost)?;
         let quantile = |noise: &SinhNormal, p: f64| noise.table().quantile(p) as f64;
@@ -88,20 +95,26 @@ impl InteriorPoint {
         Ok(Self { bits, method: PointSearch::Recursive(Box::new(recursion)) })
     }
 
-    /// The way that needs fewer owners, both (ρ, ω)-tCDP when an owner is replaced.
+    /// The way within the target in `scope` that needs fewer owners; the recursion is for a (ρ, ω).
+    ///
+    /// # Guarantee
+    /// [`InteriorPoint::events`] cost at most `target` in `scope`.
     ///
     /// ```
     /// use scumble::mechanism::interior_point::InteriorPoint;
-    /// use scumble::quantity::{Beta, Omega, Rho};
-    /// let choose = |bits| InteriorPoint::for_budget(bits, Rho::new(0.1)?, Omega::new(6.0)?, Beta::new(0.05)?);
+    /// use scumble::quantity::{beta, omega, rho};
+    /// use scumble::{Scope, Target};
+    /// let target = Target::tcdp(rho(0.1)?, omega(6.0)?);
+    /// let choose = |bits| InteriorPoint::within(target, Scope::Person, bits, beta(0.05)?);
     /// assert_eq!(choose(32)?.name(), "exponential mechanism");
     /// assert_eq!(choose(128)?.name(), "recursion");
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn for_budget(bits: u32, rho: Rho, omega: Omega, beta: Beta) -> Result<Self> {
+    pub fn within(target: Target, scope: impl Borrow<Scope>, bits: u32, beta: Beta) -> Result<Self> {
+        let scope = scope.borrow();
         // Range 2ε when replaced: (2ε)²/8 = ρ.
-        let exponential = Self::exponential(bits, range_for_zcdp(rho, Sensitivity::new(2.0)?)?)?;
-        let Ok(recursive) = Self::recursive(bits, rho, omega, beta) else { return Ok(exponential) };
+        let exponential = Self::new(bits, target.range(OwnerSteps::two().moved(scope, 1)?)?)?;
+        let Ok(recursive) = Self::recursive_within(target, scope, bits, beta) else { return Ok(exponential) };
         let fewer = recursive.owners_needed(beta)? < exponential.owners_needed(beta)?;
         Ok(if fewer { recursive } else { exponential })
     }

@@ -76,11 +76,11 @@ impl KNormMechanism {
 
     /// How far one answer is off, except with probability β.
     pub fn quantile(&self, beta: Beta) -> Result<f64> {
-        Ok(self.marginal().quantile(beta.get()))
+        Ok(self.marginal().quantile(beta))
     }
 
     fn marginal(&self) -> Marginal {
-        Marginal::new(self.scale.get(), self.dimension)
+        Marginal::new(self.scale, self.dimension)
     }
 
     /// What a release is, for the ledger: 1/scale (rounded up) for a move of one unit.

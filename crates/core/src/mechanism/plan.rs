@@ -3,7 +3,7 @@
 //! A plan touches no data. The comparison behind `scumble lab compare-noise` and `docs/explanation/noise.md`.
 
 use super::additive::{Noise, edge_mass_upper};
-use super::histogram::{Histogram, one_cell_per_owner};
+use super::histogram::{least_maximum_noise, one_cell_per_owner};
 use super::stability::{Contribution, StabilityHistogram};
 use crate::calibrate::{
     FreeParameter, ShiftNorms, Target, calibrate, normal_tail_quantile, scale_for_pure, scale_for_zcdp, share_of,
@@ -15,6 +15,7 @@ use crate::loss::Loss;
 use crate::noise::SinhNormal;
 use crate::quantity::{Beta, Delta, Epsilon, Rho, Scale, Sigma};
 use crate::scope::Scope;
+use std::borrow::Borrow;
 
 /// One way to meet the target.
 #[derive(Debug, Clone)]
@@ -53,8 +54,13 @@ impl NoiseCandidate {
 /// assert_eq!(plan[0].noise.name(), "sinh-normal");
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn histogram_noise(target: Target, scope: &Scope, cells: u64, beta: Beta) -> Result<Vec<NoiseCandidate>> {
-    NoisePlanner::new(target, scope, 1)?.candidates(cells, cells, beta)
+pub fn histogram_noise(
+    target: Target,
+    scope: impl Borrow<Scope>,
+    cells: u64,
+    beta: Beta,
+) -> Result<Vec<NoiseCandidate>> {
+    NoisePlanner::within(target, scope, 1)?.candidates(cells, cells, beta)
 }
 
 /// What does not depend on the number of cells, for many of them.
@@ -71,7 +77,8 @@ pub struct NoisePlanner {
 impl NoisePlanner {
     /// Calibrates what can be calibrated without knowing the number of cells, for `releases` histograms that meet the target
     /// together.
-    pub fn new(target: Target, scope: &Scope, releases: u64) -> Result<Self> {
+    pub fn within(target: Target, scope: impl Borrow<Scope>, releases: u64) -> Result<Self> {
+        let scope = scope.borrow();
         if !(1..=1_000_000).contains(&releases) {
             return Err(Error::refused(format!("the number of releases must be 1 to 1000000, not {releases}")));
         }
@@ -113,14 +120,14 @@ impl NoisePlanner {
         let mut noises = self.noises.clone();
         noises.extend(self.sinh_normal(cells, beta)?.map(Noise::SinhNormal));
         let candidate = |noise: Noise| NoiseCandidate {
-            maximum_error: noise.maximum(cells as f64, beta.get()),
+            maximum_error: noise.maximum(cells as f64, beta),
             standard_deviation: noise.standard_deviation(),
             noise,
             threshold: None,
         };
         let mut candidates: Vec<NoiseCandidate> = noises.into_iter().map(candidate).collect();
         candidates.extend(self.stability.as_ref().map(|stability| {
-            let off = stability.noise().maximum(occupied as f64, beta.get());
+            let off = stability.noise().maximum(occupied as f64, beta);
             NoiseCandidate {
                 maximum_error: off + (stability.threshold() - 1) as f64,
                 standard_deviation: stability.noise().standard_deviation(),
@@ -137,8 +144,8 @@ impl NoisePlanner {
             Target::Pure(_) | Target::Approximate(..) => Ok(least_error(&self.frontier, beta.get() / cells as f64)),
             Target::Concentrated(_) => Ok(None),
             Target::Truncated(rho, omega) => {
-                let best = Histogram::truncated_concentrated(rho, omega, self.moved, cells, beta)?;
-                Ok(if let Noise::SinhNormal(noise) = best.noise() { Some(noise.clone()) } else { None })
+                let best = least_maximum_noise((rho, omega), self.moved, cells, beta)?;
+                Ok(if let Noise::SinhNormal(noise) = best { Some(noise) } else { None })
             }
         }
     }
@@ -265,8 +272,8 @@ impl Calibration<'_> {
     /// One release: the exact δ of the table. Several: the accountant.
     fn holds(&self, noise: &SinhNormal) -> Result<bool> {
         let spent = match (self.releases, self.moved) {
-            (1, 1) => noise.certificate(1)?.delta_upper(self.epsilon.get()),
-            (1, 2) => noise.certificate(1)?.delta_of_two_upper(self.epsilon.get()),
+            (1, 1) => noise.certificate(1)?.delta_upper(self.epsilon),
+            (1, 2) => noise.certificate(1)?.delta_of_two_upper(self.epsilon),
             _ => {
                 let event = self.event(Word::SinhNormal { sigma: noise.sigma(), a: noise.a() })?;
                 Loss::of(&[event], self.scope)?.delta(self.epsilon).upper
@@ -307,6 +314,7 @@ fn least_error(frontier: &[SinhNormal], exceeded: f64) -> Option<SinhNormal> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mechanism::histogram::Histogram;
     use crate::quantity::Omega;
 
     #[test]
@@ -343,7 +351,9 @@ mod tests {
             assert_eq!(plan[0].noise.name(), "sinh-normal");
             for candidate in plan {
                 match &candidate.noise {
-                    Noise::SinhNormal(noise) => assert!(moved * noise.certificate(1).unwrap().slope_upper(7.0) <= 0.02),
+                    Noise::SinhNormal(noise) => {
+                        assert!(moved * noise.certificate(1).unwrap().slope_upper(Omega::new(7.0).unwrap()) <= 0.02)
+                    }
                     Noise::Gaussian(noise) => assert!(moved * 0.5 / noise.sigma().get().powi(2) <= 0.02),
                     Noise::Laplace(noise) => {
                         let epsilon = 1.0 / noise.scale().get();
@@ -358,7 +368,7 @@ mod tests {
     #[test]
     fn a_stability_histogram_of_several_releases_meets_the_target_and_its_error() {
         let (epsilon, delta, beta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap(), Beta::new(1e-3).unwrap());
-        let plans = NoisePlanner::new(Target::Approximate(epsilon, delta), &Scope::Person, 5).unwrap();
+        let plans = NoisePlanner::within(Target::Approximate(epsilon, delta), Scope::Person, 5).unwrap();
         let all = plans.candidates(1 << 40, 100, beta).unwrap();
         let found = all.iter().find(|candidate| candidate.name() == "stability").unwrap();
         let keys = Delta::new(1e-6 / 10.0).unwrap();

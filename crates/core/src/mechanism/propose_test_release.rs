@@ -11,20 +11,25 @@
 
 use super::smooth::OwnerSteps;
 use super::stability::KeySelection;
-use crate::calibrate::scale_for_pure;
+use crate::calibrate::{Target, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
 use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, DiscreteLaplace, bernoulli};
 use crate::quantity::{Beta, Delta, Epsilon, Probability, Scale, Sensitivity};
+use crate::scope::Scope;
+use std::borrow::Borrow;
 
 /// An answer with noise for a proposed sensitivity, or none.
 ///
 /// ```
 /// use scumble::quantity::{beta, delta, epsilon};
 /// use scumble::mechanism::propose_test_release::ProposeTestRelease;
+/// use scumble::mechanism::smooth::OwnerSteps;
 /// use scumble::noise::InsecureSeededSource;
-/// let test = ProposeTestRelease::new(4, epsilon(1.0)?, delta(1e-6)?, epsilon(1.0)?)?;
+/// use scumble::{Scope, Target};
+/// let (test, noise) = (Target::approximate(epsilon(1.0)?, delta(1e-6)?), Target::pure(epsilon(1.0)?));
+/// let test = ProposeTestRelease::within(test, noise, Scope::Presence, &OwnerSteps::one(), 4)?;
 /// let mut bits = InsecureSeededSource::new(1);
 /// assert!(test.release(1000, |k| 1 + k / 20, &mut bits)?.is_some(), "80 steps from a sensitivity above 4");
 /// assert!(test.release(1000, |k| 5 + k, &mut bits)?.is_none());
@@ -45,17 +50,29 @@ pub struct ProposeTestRelease {
 const MOST_PROPOSED: u64 = 1 << 32;
 
 impl ProposeTestRelease {
-    /// The proposed sensitivity, at least 1; (ε₁, δ) for the test, ε₂ for the noise.
-    pub fn new(proposed: u64, epsilon_test: Epsilon, delta: Delta, epsilon_noise: Epsilon) -> Result<Self> {
+    /// From an (ε₁, δ) for the test and an ε₂ for the noise in `scope`, where an owner is so many steps; then the
+    /// proposed sensitivity, at least 1.
+    ///
+    /// # Guarantee
+    /// [`ProposeTestRelease::events`] of the same steps cost at most (ε₁ + ε₂, δ) in `scope`.
+    pub fn within(
+        test: Target,
+        noise: Target,
+        scope: impl Borrow<Scope>,
+        steps: &OwnerSteps,
+        proposed: u64,
+    ) -> Result<Self> {
         if proposed == 0 || proposed > MOST_PROPOSED {
             return Err(Error::refused(format!(
                 "a proposed sensitivity must be from 1 to {MOST_PROPOSED}, not \
                 {proposed}"
             )));
         }
-        let (epsilon, delta): (Epsilon, Delta) = (epsilon_test, delta);
-        let scale = scale_for_pure(epsilon_noise, Sensitivity::new(proposed as f64)?)?;
-        Ok(Self { proposed, test: KeySelection::new(epsilon, delta, 1)?, epsilon, delta, scale })
+        let of_one = |target: Target| steps.target_of_one(target, scope.borrow());
+        let (epsilon, delta) = of_one(test)?.with_delta("the test of a proposed sensitivity")?;
+        let noise = of_one(noise)?.without_delta("an answer with a proposed sensitivity")?;
+        let scale = scale_for_pure(noise, Sensitivity::new(proposed as f64)?)?;
+        Ok(Self { proposed, test: KeySelection::shared(epsilon, delta, 1, 1)?, epsilon, delta, scale })
     }
 
     /// min{k : A_k > B}: how many steps it takes to data that is more sensitive than proposed. Not searched beyond what the test is certain from.

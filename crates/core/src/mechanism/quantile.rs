@@ -13,7 +13,7 @@
 //! Use [`Quantile`] for one quantile and [`QuantileTree`] for many at once: it splits at the median, then each half at its
 //! own, so that a value is looked at once per level and the levels, not the quantiles, share the budget. Over wide keys (about 96 bits
 //! and more) a tree finds its medians by the recursion of [`super::interior_point`] instead, which needs fewer values;
-//! [`QuantileTree::for_budget`] chooses. [`ThresholdCounts`] reads off a tree how many values are at most any key.
+//! [`QuantileTree::within`] chooses. [`ThresholdCounts`] reads off a tree how many values are at most any key.
 
 use super::piecewise::{Segment, sample};
 use crate::error::{Error, Result};

@@ -9,13 +9,14 @@
 
 use super::selection::ScoreChange;
 use super::smooth::OwnerSteps;
-use crate::calibrate::{ShiftNorms, scale_for_pure};
+use crate::calibrate::{ShiftNorms, Target, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
 use crate::noise::tape::{self, Announcement, MechanismInput};
 use crate::noise::{BitSource, DiscreteLaplace};
 use crate::quantity::{Beta, Epsilon, Exact, Scale};
-use crate::scope::AttributeSet;
+use crate::scope::{AttributeSet, Scope};
+use std::borrow::Borrow;
 use std::fmt;
 
 /// Which question is the first whose score reaches a threshold.
@@ -25,7 +26,8 @@ use std::fmt;
 /// use scumble::mechanism::selection::ScoreChange;
 /// use scumble::mechanism::sparse_vector::SparseVector;
 /// use scumble::noise::InsecureSeededSource;
-/// let test = SparseVector::balanced(epsilon(1.0)?, ScoreChange::General)?;
+/// use scumble::{Scope, Target};
+/// let test = SparseVector::within(Target::pure(epsilon(1.0)?), Scope::Person, ScoreChange::General)?;
 /// let first = test.release(&[3, 5, 912, 4], 400, &mut InsecureSeededSource::new(1));
 /// assert_eq!(first, Some(2));
 /// assert!(test.error(beta(0.05)?, 4)? < 60.0);
@@ -35,7 +37,7 @@ use std::fmt;
 #[must_use]
 pub struct SparseVector {
     epsilon: Epsilon,
-    epsilons: (f64, f64),
+    epsilons: (Epsilon, Epsilon),
     threshold: DiscreteLaplace,
     question: DiscreteLaplace,
     change: ScoreChange,
@@ -64,31 +66,61 @@ impl fmt::Debug for ThresholdNoise {
 }
 
 impl SparseVector {
-    /// With ε₁ for the threshold and ε₂ for the questions, both above 0.
-    pub fn new(threshold: Epsilon, questions: Epsilon, change: ScoreChange) -> Result<Self> {
+    /// A round within the target in `scope`, with the split of ε for which the variance of ν − ρ is the least: ε₂ =
+    /// g^{2/3}·ε₁, with g = 2, or 1 where scores move the same way.
+    ///
+    /// # Guarantee
+    /// [`SparseVector::events`] cost at most `target` in `scope`, if the scores read what it is about.
+    pub fn within(target: Target, scope: impl Borrow<Scope>, change: ScoreChange) -> Result<Self> {
+        let epsilon = of_one_step(target, scope.borrow(), change)?.get();
+        if epsilon == 0.0 {
+            return Err(Error::refused("sparse vector needs epsilon above 0"));
+        }
+        let first = epsilon / (1.0 + f64::from(change.gap_moves()).powi(2).cbrt());
+        // The difference is rounded by at most half of its last digit, which is at most the first's: both together are
+        // not above ε.
+        Self::split(Epsilon::new(first.next_down())?, Epsilon::new(epsilon - first)?, change)
+    }
+
+    /// A round within both targets together in `scope`: ε₁ for the threshold and ε₂ for the questions, both above 0.
+    ///
+    /// # Guarantee
+    /// [`SparseVector::events`] cost at most ε₁ + ε₂, rounded up to an f64, in `scope`, if the scores read what it is
+    /// about.
+    ///
+    /// ```
+    /// use scumble::quantity::epsilon;
+    /// use scumble::mechanism::selection::ScoreChange;
+    /// use scumble::mechanism::sparse_vector::SparseVector;
+    /// use scumble::{Scope, Target};
+    /// let (threshold, questions) = (Target::pure(epsilon(0.25)?), Target::pure(epsilon(0.5)?));
+    /// let test = SparseVector::within_parts(threshold, questions, Scope::Person, ScoreChange::General)?;
+    /// assert_eq!(test.epsilons(), (epsilon(0.25)?, epsilon(0.5)?));
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn within_parts(
+        threshold: Target,
+        questions: Target,
+        scope: impl Borrow<Scope>,
+        change: ScoreChange,
+    ) -> Result<Self> {
+        let of_one = |target: Target| of_one_step(target, scope.borrow(), change);
+        Self::split(of_one(threshold)?, of_one(questions)?, change)
+    }
+
+    fn split(threshold: Epsilon, questions: Epsilon, change: ScoreChange) -> Result<Self> {
         let sum = Exact::from(threshold) + Exact::from(questions);
         Ok(Self {
             epsilon: Epsilon::new(sum.to_f64_up())?,
-            epsilons: (threshold.get(), questions.get()),
+            epsilons: (threshold, questions),
             threshold: DiscreteLaplace::new(scale_for_pure(threshold, ShiftNorms::units(1))?),
             question: DiscreteLaplace::new(scale_for_pure(questions, ShiftNorms::units(change.gap_moves().into()))?),
             change,
         })
     }
 
-    /// With the split of ε for which the variance of ν − ρ is the least: ε₂ = g^{2/3}·ε₁, with g = 2, or 1 where scores move the same way.
-    pub fn balanced(epsilon: Epsilon, change: ScoreChange) -> Result<Self> {
-        let epsilon = epsilon.get();
-        if epsilon == 0.0 {
-            return Err(Error::refused("sparse vector needs epsilon above 0"));
-        }
-        let first = epsilon / (1.0 + f64::from(change.gap_moves()).powi(2).cbrt());
-        // The difference is rounded by at most half of its last digit, which is at most the first's: both together are not above ε.
-        Self::new(Epsilon::new(first.next_down())?, Epsilon::new(epsilon - first)?, change)
-    }
-
     /// ε₁ and ε₂.
-    pub fn epsilons(&self) -> (f64, f64) {
+    pub fn epsilons(&self) -> (Epsilon, Epsilon) {
         self.epsilons
     }
 
@@ -134,35 +166,45 @@ impl SparseVector {
 
     /// What a round did, from its opening on, if the scores read these attributes.
     pub fn events(&self, attributes: &AttributeSet) -> Result<Vec<Event>> {
-        // Scores that move the same way with an owner who comes or goes may move both ways with one who is replaced: two steps.
-        let steps = if self.change == ScoreChange::Monotone { OwnerSteps::two() } else { OwnerSteps::one() };
+        let steps = steps_of(self.change);
         Ok(vec![Event::new(Word::Pure { epsilon: self.epsilon }, steps.reading(attributes.clone()).moves(1.0)?)])
     }
 
     /// How far from the threshold a score may be on the wrong side, in a round of this many questions, except with probability β.
     pub fn error(&self, beta: Beta, questions: u64) -> Result<f64> {
         let half = beta.get() / 2.0;
-        let (first, each) = self.slacks(half, half / questions.max(1) as f64);
+        let (first, each) = self.slacks(Beta::new(half)?, Beta::new(half / questions.max(1) as f64)?);
         Ok((first + each) as f64)
     }
 
     /// What |ρ| and |ν| exceed with these probabilities.
-    pub fn slacks(&self, threshold: f64, question: f64) -> (u64, u64) {
+    pub fn slacks(&self, threshold: Beta, question: Beta) -> (u64, u64) {
         (exceeded(self.threshold.scale(), threshold), exceeded(self.question.scale(), question))
     }
 }
 
-/// The least t with P\[|DLap(s)| > t\] = 2e^{−(t+1)/s}/(1 + e^{−1/s}) ≤ p.
+/// Scores that move the same way with an owner who comes or goes may move both ways with one who is replaced: two
+/// steps.
+fn steps_of(change: ScoreChange) -> OwnerSteps {
+    if change == ScoreChange::Monotone { OwnerSteps::two() } else { OwnerSteps::one() }
+}
+
+/// What a round may cost with one step, whatever attributes its scores read.
+fn of_one_step(target: Target, scope: &Scope, change: ScoreChange) -> Result<Epsilon> {
+    steps_of(change).read_by(scope).target_of_one(target, scope)?.without_delta("sparse vector")
+}
+
+/// The least t with P\[|DLap(s)| > t\] = 2e^{−(t+1)/s}/(1 + e^{−1/s}) ≤ β.
 ///
 /// ```
 /// use scumble::mechanism::sparse_vector::exceeded;
-/// use scumble::quantity::Scale;
+/// use scumble::quantity::{Scale, beta};
 /// let half = Scale::new(1.0 / 2f64.ln())?; // masses 1/3, 1/6, 1/12, …
-/// assert_eq!((exceeded(half, 0.7), exceeded(half, 0.4), exceeded(half, 0.2)), (0, 1, 2));
+/// assert_eq!([exceeded(half, beta(0.7)?), exceeded(half, beta(0.4)?), exceeded(half, beta(0.2)?)], [0, 1, 2]);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn exceeded(scale: Scale, p: f64) -> u64 {
-    let scale = scale.get();
+pub fn exceeded(scale: Scale, beta: Beta) -> u64 {
+    let (scale, p) = (scale.get(), beta.get());
     let above = |t: f64| 2.0 * (-(t + 1.0) / scale).exp() / (1.0 + (-1.0 / scale).exp());
     let near = (scale * (2.0 / (p * (1.0 + (-1.0 / scale).exp()))).ln()).ceil() - 1.0;
     // The logarithm is off by a few last digits; the tail itself decides.

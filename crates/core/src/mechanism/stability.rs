@@ -179,13 +179,14 @@ impl StabilityHistogram {
 
 /// Keys without counts, each with the largest probability that (ε, δ) allows.
 ///
-/// An owner with g keys gets (ε/g, 1−(1−δ)^{1/g}) per key. π(0) = 0 and
+/// Where c keys change between neighbours, each gets (ε/c, 1−(1−δ)^{1/c}). π(0) = 0 and
 /// π(n+1) = min(e^ε·π(n) + δ, 1 − e^{−ε}(1 − π(n) − δ), 1), each rounded down, which keeps both inequalities.
 ///
 /// ```
 /// use scumble::mechanism::stability::KeySelection;
-/// use scumble::quantity::{Delta, Epsilon};
-/// let selection = KeySelection::new(Epsilon::new(1.0)?, Delta::new(1e-6)?, 1)?;
+/// use scumble::quantity::{delta, epsilon};
+/// use scumble::{Scope, Target};
+/// let selection = KeySelection::within(Target::approximate(epsilon(1.0)?, delta(1e-6)?), Scope::Presence, 1)?;
 /// assert_eq!(selection.probability(0), 0.0);
 /// assert!(selection.probability(1) <= 1e-6);
 /// assert_eq!(selection.probability(1000), 1.0);
@@ -196,6 +197,8 @@ pub struct KeySelection {
     epsilon: Epsilon,
     delta: Delta,
     keys: u32,
+    /// ε and δ are what this many changed keys cost together.
+    changed: u64,
     probabilities: Vec<f64>,
 }
 
@@ -203,18 +206,49 @@ pub struct KeySelection {
 const LARGEST_EXPONENT: f64 = 700.0;
 /// What two roundings of a number below 1, each by at most 2⁻⁵⁴, may have taken from a complement; twice that.
 const COMPLEMENT_ROUNDING: f64 = f64::EPSILON;
-/// Beyond this many steps the probabilities are refused: ε/g is then too small to be of use.
+/// Beyond this many steps the probabilities are refused: ε/c is then too small to be of use.
 const MOST_STEPS: usize = 50_000_000;
 
 impl KeySelection {
-    /// (ε, δ) for presence, where an owner has at most `keys_per_owner` keys and counts once in each.
-    pub fn new(epsilon: Epsilon, delta: Delta, keys_per_owner: u32) -> Result<Self> {
-        if keys_per_owner == 0 || epsilon.get() == 0.0 || delta.get() <= 0.0 || delta.get() >= 1.0 {
+    /// From an (ε, δ) in `scope`, which is presence or person, where an owner has at most `keys_per_owner` keys and
+    /// counts once in each.
+    ///
+    /// # Guarantee
+    /// [`KeySelection::events`] cost at most (ε, δ) in `scope`.
+    ///
+    /// ```
+    /// use scumble::mechanism::stability::KeySelection;
+    /// use scumble::quantity::{delta, epsilon};
+    /// use scumble::{Loss, Scope, Target};
+    /// let target = Target::approximate(epsilon(1.0)?, delta(1e-6)?);
+    /// let selection = KeySelection::within(target, Scope::Person, 3)?;
+    /// let spent = Loss::of(selection.events()?, Scope::Person)?.delta(epsilon(1.0)?);
+    /// assert!(spent.lower <= 1e-6 && spent.upper <= 1.001e-6);
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn within(target: Target, scope: impl Borrow<Scope>, keys_per_owner: u32) -> Result<Self> {
+        let (epsilon, delta) = target.with_delta("key selection")?;
+        let changed = match scope.borrow() {
+            Scope::Presence => u64::from(keys_per_owner),
+            // One owner leaves and one comes.
+            Scope::Person => 2 * u64::from(keys_per_owner),
+            other => {
+                return Err(Error::refused(format!(
+                    "key selection is calibrated for presence or person, not for {other}"
+                )));
+            }
+        };
+        Self::shared(epsilon, delta, keys_per_owner, changed)
+    }
+
+    /// (ε, δ) for this many changed keys together.
+    pub(super) fn shared(epsilon: Epsilon, delta: Delta, keys_per_owner: u32, changed: u64) -> Result<Self> {
+        if changed == 0 || epsilon.get() == 0.0 || delta.get() <= 0.0 || delta.get() >= 1.0 {
             return Err(Error::refused(
                 "key selection needs epsilon above 0, delta strictly between 0 and 1, and at least 1 key per owner",
             ));
         }
-        let keys = f64::from(keys_per_owner);
+        let keys = changed as f64;
         // e^710 is no number, and infinity times π(0) = 0 none either: a key of one owner was published for sure then. Less is within ε too.
         let each = (epsilon.get() / keys).min(LARGEST_EXPONENT);
         let (growth, shrink) = (each.exp(), (-each).exp());
@@ -239,7 +273,7 @@ impl KeySelection {
                 ));
             }
         }
-        Ok(Self { epsilon, delta, keys: keys_per_owner, probabilities })
+        Ok(Self { epsilon, delta, keys: keys_per_owner, changed, probabilities })
     }
 
     /// With which probability a key of this many owners is published.
@@ -261,7 +295,7 @@ impl KeySelection {
         let mut published = Vec::new();
         for (key, count) in owners {
             let chance = Probability::new(self.probability(*count))?;
-            let keys = f64::from(self.keys);
+            let keys = self.changed as f64;
             let said = || {
                 Announcement::cells(
                     "approximate",
@@ -284,14 +318,15 @@ impl KeySelection {
     /// The same where neighbours change the owners of keys as `moves` say: this many keys, each by one owner.
     ///
     /// # Guarantee
-    /// Keys are published independently of each other, each (ε/g, 1 − (1 − δ)^{1/g})-privately in its number of owners, so that n changed
-    /// keys cost (nε/g, 1 − (1 − δ)^{n/g}) by composition (a replaced owner of g keys: 2ε and not much more than 2δ). Refused where a number of
-    /// owners moves by more than 1.
+    /// Keys are published independently of each other, each (ε/c, 1 − (1 − δ)^{1/c})-privately in its number of owners,
+    /// where c is how many keys change in the scope of the target; so n changed keys cost (nε/c, 1 − (1 − δ)^{n/c}) by
+    /// composition. Refused where a number of owners moves by more than 1.
     ///
     /// ```
     /// use scumble::quantity::{delta, epsilon};
     /// use scumble::mechanism::stability::{Contribution, KeySelection};
-    /// let selection = KeySelection::new(epsilon(0.5)?, delta(1e-6)?, 3)?;
+    /// use scumble::{Scope, Target};
+    /// let selection = KeySelection::within(Target::approximate(epsilon(0.5)?, delta(1e-6)?), Scope::Presence, 3)?;
     /// assert_eq!(selection.events()?, selection.events_moving(&Contribution::new(3, 1)?.moves()?)?);
     /// assert!(selection.events_moving(&Contribution::new(3, 2)?.moves()?).is_err());
     /// # Ok::<(), scumble::Error>(())
@@ -316,13 +351,13 @@ impl KeySelection {
             return Err(Error::refused("key selection counts each owner of a key once: the number moves by at most 1"));
         }
         let changed = shifts.iter().map(|shift| shift.cells).max().unwrap_or(0);
-        let times = BigRational::new(changed.into(), self.keys.into());
+        let times = BigRational::new(changed.into(), self.changed.into());
         let epsilon = Exact::from_rational(Exact::from_f64(self.epsilon.get())?.rational() * &times).to_f64_up();
-        let delta = match changed == u64::from(self.keys) {
+        let delta = match changed == self.changed {
             true => self.delta.get(),
-            // 1 − (1−δ)^{n/g}, rounded up.
+            // 1 − (1−δ)^{n/c}, rounded up.
             false => {
-                let hazard = -(-self.delta.get()).ln_1p() * changed as f64 / f64::from(self.keys);
+                let hazard = -(-self.delta.get()).ln_1p() * changed as f64 / self.changed as f64;
                 (-(-hazard).exp_m1() * (1.0 + 1e-12)).min(1.0)
             }
         };
@@ -333,6 +368,11 @@ impl KeySelection {
     /// How many owners a key needs to be published, except with probability β. There is no count to be off.
     pub fn published_from(&self, beta: Beta) -> Result<u64> {
         Ok(self.probabilities.partition_point(|probability| *probability < 1.0 - beta.get()) as u64)
+    }
+
+    /// How many changed keys share ε and δ.
+    pub(super) fn changed(&self) -> u64 {
+        self.changed
     }
 
     /// How many keys an owner may have.

@@ -12,19 +12,25 @@
 
 use super::smooth::OwnerSteps;
 use super::stability::KeySelection;
-use crate::error::Result;
+use crate::calibrate::Target;
+use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Word};
 use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, bernoulli};
 use crate::quantity::{Beta, Delta, Epsilon, Probability};
+use crate::scope::Scope;
+use std::borrow::Borrow;
 
 /// A value that is published exactly or not at all.
 ///
 /// ```
 /// use scumble::quantity::{delta, epsilon};
+/// use scumble::mechanism::smooth::OwnerSteps;
 /// use scumble::mechanism::stable_value::{KeyDomain, StableValue, mode};
 /// use scumble::noise::InsecureSeededSource;
-/// let stable = StableValue::new(epsilon(1.0)?, delta(1e-6)?)?;
+/// use scumble::{Scope, Target};
+/// let target = Target::approximate(epsilon(1.0)?, delta(1e-6)?);
+/// let stable = StableValue::within(target, Scope::Person, &OwnerSteps::one())?;
 /// let found = mode(&[812, 75, 310], KeyDomain::Public).unwrap();
 /// let published = stable.release(found.key, found.person, &mut InsecureSeededSource::new(1))?;
 /// assert_eq!(published, Some(0));
@@ -39,15 +45,32 @@ pub struct StableValue {
 }
 
 impl StableValue {
-    /// ε above 0 and δ strictly between 0 and 1.
-    pub fn new(epsilon: Epsilon, delta: Delta) -> Result<Self> {
-        Self::of_several(epsilon, delta, 1)
+    /// One value, from an (ε, δ) in `scope`; an owner is so many steps between neighbours.
+    ///
+    /// # Guarantee
+    /// [`StableValue::events`] of the same steps cost at most (ε, δ) in `scope`.
+    pub fn within(target: Target, scope: impl Borrow<Scope>, steps: &OwnerSteps) -> Result<Self> {
+        Self::shared(steps.target_of_one(target, scope.borrow())?, 1)
     }
 
-    /// The same for several values, where one owner moves at most `values` of them: ε and δ are for all of these
-    /// together.
-    pub fn of_several(epsilon: Epsilon, delta: Delta, values: u32) -> Result<Self> {
-        Ok(Self { epsilon, delta, test: KeySelection::new(epsilon, delta, values)? })
+    /// Several values, from an (ε, δ) in `scope` for all of them together; `moves` say of how many values neighbours
+    /// move the distance.
+    ///
+    /// # Guarantee
+    /// [`StableValue::events_moving`] of the same moves cost at most (ε, δ) in `scope`.
+    pub fn within_several(target: Target, scope: impl Borrow<Scope>, moves: &Moves) -> Result<Self> {
+        let scope = scope.borrow();
+        if scope.members().1 > 1 {
+            return Err(Error::refused(format!("several stable values are calibrated for one owner, not for {scope}")));
+        }
+        let values = moves.shifts(scope).iter().map(|shift| shift.cells).fold(1, u64::max);
+        Self::shared(target, values)
+    }
+
+    /// (ε, δ) for this many values together.
+    fn shared(target: Target, values: u64) -> Result<Self> {
+        let (epsilon, delta) = target.with_delta("a value that is published exactly")?;
+        Ok(Self { epsilon, delta, test: KeySelection::shared(epsilon, delta, 1, values)? })
     }
 
     /// With which probability a value at this distance is published.
@@ -67,7 +90,7 @@ impl StableValue {
         bits: &mut S,
     ) -> Result<Option<Value>> {
         let chance = Probability::new(self.probability(distance))?;
-        let values = f64::from(self.test.keys_per_owner());
+        let values = self.test.changed() as f64;
         let said = || {
             Announcement::cells(
                 "approximate",
@@ -93,10 +116,11 @@ impl StableValue {
     /// use scumble::quantity::{delta, epsilon};
     /// use scumble::event::{Moves, Shift};
     /// use scumble::mechanism::stable_value::StableValue;
-    /// use scumble::{Loss, Scope};
-    /// // Whoever is replaced moves the answers of four towns, who comes or goes those of two.
-    /// let stable = StableValue::of_several(epsilon(1.0)?, delta(1e-6)?, 4)?;
+    /// use scumble::{Loss, Scope, Target};
+    /// // A replaced owner moves the answers of four towns, one who comes or goes those of two.
     /// let moves = Moves::by_scope(vec![Shift::new(2, 1.0)?], vec![Shift::new(4, 1.0)?], Vec::new());
+    /// let target = Target::approximate(epsilon(1.0)?, delta(1e-6)?);
+    /// let stable = StableValue::within_several(target, Scope::Person, &moves)?;
     /// let delta = |scope, most| Loss::of(stable.events_moving(&moves)?, scope).map(|loss| loss.delta(most).upper);
     /// assert!(delta(Scope::Person, epsilon(1.0)?)? <= 1.000001e-6);
     /// assert!(delta(Scope::Presence, epsilon(0.5)?)? <= 0.51e-6);

@@ -9,7 +9,7 @@
 //! By what can be promised this is almost never the best way: [`direct_error`] of noise on every answer and [`histogram_error`] of a noisy table of everything are smaller for up to billions of questions. It is
 //! for people who do not know their questions yet. [`mwem`](super::mwem) is better wherever they are known.
 
-use crate::calibrate::{ShiftNorms, epsilon_for_pure, scale_for_pure};
+use crate::calibrate::{ShiftNorms, Target, epsilon_for_pure, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
 use crate::mechanism::selection::ScoreChange;
@@ -17,7 +17,8 @@ use crate::mechanism::smooth::OwnerSteps;
 use crate::mechanism::sparse_vector::{SparseVector, ThresholdNoise, exceeded};
 use crate::noise::{BitSource, DiscreteLaplace};
 use crate::quantity::{Beta, Epsilon, Scale};
-use crate::scope::AttributeSet;
+use crate::scope::{AttributeSet, Scope};
+use std::borrow::Borrow;
 
 /// Models of more cells are refused.
 pub const MOST_CELLS: u64 = 10_000_000;
@@ -34,7 +35,8 @@ const MOST_UPDATES: u64 = 1_000_000;
 /// use scumble::quantity::{beta, epsilon};
 /// use scumble::noise::InsecureSeededSource;
 /// use scumble::workload::interactive::{Reply, InteractivePlan, LinearQuery, CellWeights};
-/// let plan = InteractivePlan::new(4, 100_000, 50, 3, epsilon(1.0)?, beta(0.05)?)?;
+/// use scumble::{Scope, Target};
+/// let plan = InteractivePlan::within(Target::pure(epsilon(3.0)?), Scope::Person, 4, 100_000, 50, 3, beta(0.05)?)?;
 /// let (counts, mut model) = ([70_000, 10_000, 10_000, 10_000], CellWeights::uniform(4));
 /// let mut bits = InsecureSeededSource::new(1);
 /// let question = LinearQuery::of([true, false, false, false]);
@@ -62,11 +64,11 @@ pub struct InteractivePlan {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InteractiveParameters {
     /// ε₁, for the secret of the threshold.
-    pub epsilon_threshold: f64,
+    pub epsilon_threshold: Epsilon,
     /// ε₂, for the noise on each test.
-    pub epsilon_question: f64,
+    pub epsilon_question: Epsilon,
     /// ε₃, for a measured answer.
-    pub epsilon_answer: f64,
+    pub epsilon_answer: Epsilon,
     /// t_ρ: the secret is within this.
     pub slack_threshold: u64,
     /// t_ν: the noise on each test is within this.
@@ -91,8 +93,26 @@ pub enum Reply {
 }
 
 impl InteractivePlan {
-    /// For `questions` questions about `total` owners in a universe of `cells`, with this many updates, each round at ε, and a promise that fails with probability β.
-    pub fn new(cells: u64, total: u64, questions: u64, updates: u64, epsilon: Epsilon, beta: Beta) -> Result<Self> {
+    /// All rounds within the target in `scope`, for `questions` questions about `total` owners in a universe of
+    /// `cells`, with this many updates and a promise that fails with probability β.
+    ///
+    /// # Guarantee
+    /// [`InteractivePlan::events`] cost at most `target` in `scope`, if the questions read what it is about.
+    pub fn within(
+        target: Target,
+        scope: impl Borrow<Scope>,
+        cells: u64,
+        total: u64,
+        questions: u64,
+        updates: u64,
+        beta: Beta,
+    ) -> Result<Self> {
+        let each = epsilon_for_pure(of_one_step(target, scope.borrow())?, ShiftNorms::units(updates.max(1)))?;
+        Self::rounds(cells, total, questions, updates, each, beta)
+    }
+
+    /// Each round at ε.
+    fn rounds(cells: u64, total: u64, questions: u64, updates: u64, epsilon: Epsilon, beta: Beta) -> Result<Self> {
         if !(1..=MOST_CELLS).contains(&cells) {
             return Err(Error::refused(format!(
                 "interactive questions need 1 to 10^7 combinations of values, not {cells}: leave columns out or join \
@@ -109,11 +129,13 @@ impl InteractivePlan {
         }
         let answer = epsilon.get() * MEASURING;
         // Rounded down, so that both parts together are not above ε.
-        let test = SparseVector::balanced(Epsilon::new((epsilon.get() - answer).next_down())?, ScoreChange::General)?;
-        let measured = DiscreteLaplace::new(scale_for_pure(Epsilon::new(answer)?, ShiftNorms::units(1))?);
-        let third = beta.get() / 3.0;
-        let (slack_threshold, slack_question) = test.slacks(third / updates as f64, third / questions as f64);
-        let slack_answer = exceeded(measured.scale(), third / updates as f64);
+        let testing = Target::pure(Epsilon::new((epsilon.get() - answer).next_down())?);
+        let answer = Epsilon::new(answer)?;
+        let test = SparseVector::within(testing, Scope::Presence, ScoreChange::General)?;
+        let measured = DiscreteLaplace::new(scale_for_pure(answer, ShiftNorms::units(1))?);
+        let third = |parts: u64| Beta::new(beta.get() / 3.0 / parts as f64);
+        let (slack_threshold, slack_question) = test.slacks(third(updates)?, third(questions)?);
+        let slack_answer = exceeded(measured.scale(), third(updates)?);
         let enough = total as f64 * ((cells as f64).ln() / (2.0 * updates as f64)).sqrt();
         // The sign of an update must be right: where the noise of a measurement is larger than the gap that updates allow, a larger gap needs fewer.
         let gap = if enough > slack_answer as f64 { enough } else { slack_answer as f64 + 1.0 };
@@ -133,22 +155,35 @@ impl InteractivePlan {
         Ok(Self { total, updates, test, measured, promise })
     }
 
-    /// The number of updates with the smallest promised error, if all rounds together may cost ε.
+    /// All rounds within the target in `scope`, with the number of updates that has the smallest promised error.
+    ///
+    /// # Guarantee
+    /// As for [`InteractivePlan::within`].
     ///
     /// ```
     /// use scumble::quantity::{beta, epsilon};
     /// use scumble::workload::interactive::InteractivePlan;
-    /// let plan = InteractivePlan::best(1024, 100_000, 1000, epsilon(1.0)?, beta(0.05)?)?;
-    /// let other = InteractivePlan::new(1024, 100_000, 1000, 1000, epsilon(1.0 / 1000.0)?, beta(0.05)?)?;
+    /// use scumble::{Scope, Target};
+    /// let target = Target::pure(epsilon(1.0)?);
+    /// let plan = InteractivePlan::best_within(target, Scope::Person, 1024, 100_000, 1000, beta(0.05)?)?;
+    /// let other = InteractivePlan::within(target, Scope::Person, 1024, 100_000, 1000, 1000, beta(0.05)?)?;
     /// assert!(plan.promise().error < other.promise().error);
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn best(cells: u64, total: u64, questions: u64, epsilon: Epsilon, beta: Beta) -> Result<Self> {
+    pub fn best_within(
+        target: Target,
+        scope: impl Borrow<Scope>,
+        cells: u64,
+        total: u64,
+        questions: u64,
+        beta: Beta,
+    ) -> Result<Self> {
+        let epsilon = of_one_step(target, scope.borrow())?;
         // Numbers that are 2% apart: nobody needs the best to the last update.
         let next = |updates: &u64| Some(updates + (updates / 50).max(1)).filter(|updates| *updates <= 100_000);
         let plans = std::iter::successors(Some(1u64), next).map(|updates| {
             let each = epsilon_for_pure(epsilon, ShiftNorms::units(updates))?;
-            Self::new(cells, total, questions, updates, each, beta)
+            Self::rounds(cells, total, questions, updates, each, beta)
         });
         let mut best: Option<Self> = None;
         for plan in plans {
@@ -224,6 +259,11 @@ impl InteractivePlan {
     }
 }
 
+/// The ε of all rounds with one step, whatever attributes the questions read.
+fn of_one_step(target: Target, scope: &Scope) -> Result<Epsilon> {
+    OwnerSteps::one().read_by(scope).target_of_one(target, scope)?.without_delta("questions one by one")
+}
+
 /// What noise on every answer would promise: with probability 1 − β each of k counts is within this, if together they cost ε.
 ///
 /// ```
@@ -235,7 +275,7 @@ impl InteractivePlan {
 pub fn direct_error(epsilon: Epsilon, questions: u64, beta: Beta) -> Result<f64> {
     let questions = questions.max(1) as f64;
     let scale = Scale::new(questions / epsilon.get())?;
-    Ok(exceeded(scale, beta.get() / questions) as f64)
+    Ok(exceeded(scale, Beta::new(beta.get() / questions)?) as f64)
 }
 
 /// What a noisy count of every combination would promise of the sums of any k sets of them, if all together cost ε for an owner who is replaced (two cells move): Chernoff's bound of a sum of all cells' noise.

@@ -1,7 +1,10 @@
 //! What many answers together may cost, scope by scope.
 
+use crate::calibrate::Target;
 use crate::error::{Error, Result};
 use crate::quantity::Rho;
+use crate::scope::Scope;
+use std::borrow::Borrow;
 
 /// What a release may cost: ρ in each scope, none where nothing is demanded; and what is public anyway.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -14,6 +17,31 @@ pub struct RhoLimits {
     pub attributes: Vec<Option<Rho>>,
     /// How many people there are, if everybody may know that: it is not measured then, costs nothing, and is what tables add up to.
     pub public_people: Option<u64>,
+}
+
+impl RhoLimits {
+    /// The limit of one target in one scope: a ρ, for presence or person.
+    ///
+    /// ```
+    /// use scumble::quantity::rho;
+    /// use scumble::workload::planner::RhoLimits;
+    /// use scumble::{Scope, Target};
+    /// let limits = RhoLimits::of(Target::zcdp(rho(0.1)?), Scope::Person)?;
+    /// assert_eq!(limits, RhoLimits { person: Some(rho(0.1)?), ..RhoLimits::default() });
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn of(target: Target, scope: impl Borrow<Scope>) -> Result<Self> {
+        let (Target::Concentrated(rho) | Target::Truncated(rho, _)) = target else {
+            return Err(Error::refused(format!("a limit is a rho, not {target}: use Target::zcdp")));
+        };
+        match scope.borrow() {
+            Scope::Presence => Ok(Self { presence: Some(rho), ..Self::default() }),
+            Scope::Person => Ok(Self { person: Some(rho), ..Self::default() }),
+            other => Err(Error::refused(format!(
+                "one limit is for presence or person, not for {other}: give the limits of attributes one by one"
+            ))),
+        }
+    }
 }
 
 /// Costs are brought this much below their limits, so that no rounding takes them above.

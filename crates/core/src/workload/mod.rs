@@ -6,12 +6,15 @@
 //!
 //! ```
 //! use scumble::noise::InsecureSeededSource;
-//! use scumble::quantity::Rho;
-//! use scumble::workload::{Domain, Subset, residual::ResidualPlan};
+//! use scumble::quantity::rho;
+//! use scumble::workload::planner::{self, RhoLimits};
+//! use scumble::workload::{Domain, Subset};
+//! use scumble::{Scope, Target};
 //! let domain = Domain::new(vec![3, 2, 2])?;
 //! let columns: Vec<Vec<u8>> = [3u32, 2, 2].iter().map(|size| (0..900u32).map(|i| (i / size % size) as u8).collect()).collect();
 //! let counts = domain.count(&columns)?;
-//! let plan = ResidualPlan::for_marginals(&domain, 2, Rho::new(0.1)?)?;
+//! let limits = RhoLimits::of(Target::zcdp(rho(0.1)?), Scope::Presence)?;
+//! let plan = planner::residual(&domain, 2, &limits)?;
 //! let model = plan.release(&counts, &mut InsecureSeededSource::new(1))?.model()?;
 //! let rows = model.rows();
 //! assert!((rows.len() as i64 - 900).abs() < 100);

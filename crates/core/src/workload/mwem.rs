@@ -10,6 +10,7 @@
 //! We differ from the paper in the step of the update, 4/ℓ instead of ½: with ½ the potential can rise from ℓ = 9 on.
 
 use super::domain::Subset;
+use super::limits::RhoLimits;
 use super::predicate::Queries;
 use crate::calibrate::{ShiftNorms, down, range_for_zcdp, share_of, sigma_for_zcdp, up};
 use crate::error::{Error, Result};
@@ -56,12 +57,49 @@ const MOST_PASSES: usize = 4;
 const MOST_VISITS: u64 = 10_000_000_000;
 
 impl Mwem {
+    /// `rounds` rounds of `disjoint` queries with as little noise as the limits allow. (The number of people has a
+    /// limit of its own: [`super::planner::mwem`] plans both.)
+    ///
+    /// # Guarantee
+    /// Its ρ is within each limit.
+    ///
+    /// ```
+    /// use scumble::quantity::rho;
+    /// use scumble::workload::mwem::{Mwem, QueryFamilies};
+    /// use scumble::workload::planner::RhoLimits;
+    /// use scumble::workload::{Domain, Queries};
+    /// use scumble::{Scope, Target};
+    /// let queries = Queries::marginals(&Domain::new(vec![2, 3, 2])?, 1)?;
+    /// let limits = RhoLimits::of(Target::zcdp(rho(0.1)?), Scope::Person)?;
+    /// let mwem = Mwem::within(&limits, queries, 5, 2, QueryFamilies::Blocks)?;
+    /// assert!(mwem.rho_person() <= 0.1 && mwem.rho_person() > 0.0999999);
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn within(
+        limits: &RhoLimits,
+        queries: Queries,
+        rounds: u32,
+        disjoint: usize,
+        families: QueryFamilies,
+    ) -> Result<Self> {
+        let trial = Self::of_attribute(queries.clone(), rounds, disjoint, Rho::new(1.0)?, families)?;
+        let attribute = |attribute: usize| trial.rho(Subset::of(&[attribute]));
+        let excess = limits.excess(trial.rho_presence(), trial.rho_person(), attribute)?;
+        Self::of_attribute(queries, rounds, disjoint, Rho::new(1.0 / excess)?, families)
+    }
+
     /// `rounds` rounds of `disjoint` queries at a total cost of `rho` for a change of one attribute, half for picking, half for
     /// measuring.
     ///
     /// # Guarantee
     /// [`Mwem::rho`] of a single attribute is at most `rho`, and tight to eleven digits.
-    pub fn new(queries: Queries, rounds: u32, disjoint: usize, rho: Rho, families: QueryFamilies) -> Result<Self> {
+    pub(super) fn of_attribute(
+        queries: Queries,
+        rounds: u32,
+        disjoint: usize,
+        rho: Rho,
+        families: QueryFamilies,
+    ) -> Result<Self> {
         if rounds == 0 || rounds > 10_000 {
             return Err(Error::refused(format!("mwem takes 1 to 10000 rounds, not {rounds}")));
         }

@@ -94,11 +94,11 @@ pub fn mwem(domain: &Domain, order: usize, rounds: u32, disjoint: usize, limits:
         )));
     }
     let queries = Queries::marginals(domain, order)?;
-    let trial = Mwem::new(queries.clone(), rounds, disjoint, Rho::new(1.0)?, QueryFamilies::Blocks)?;
+    let trial = Mwem::of_attribute(queries.clone(), rounds, disjoint, Rho::new(1.0)?, QueryFamilies::Blocks)?;
     let number = trial.rho_presence() * share_of_people(limits);
     let (presence, person) = (trial.rho_presence() + number, trial.rho_person() + number);
     let excess = limits.excess(presence, person, |j| trial.rho(Subset::of(&[j])))?;
-    let mwem = Mwem::new(queries, rounds, disjoint, Rho::new(1.0 / excess)?, QueryFamilies::Blocks)?;
+    let mwem = Mwem::of_attribute(queries, rounds, disjoint, Rho::new(1.0 / excess)?, QueryFamilies::Blocks)?;
     let people = people(limits, mwem.rho_presence())?;
     Ok((mwem, people))
 }
@@ -202,10 +202,10 @@ pub fn residual_error(plan: &ResidualPlan, order: usize) -> f64 {
 const MOST_ROUNDS: u32 = 64;
 
 /// The number of rounds for which the bound of `mwem_bound` is least.
-pub fn rounds(domain: &Domain, order: usize, people: u64, rho_of_attribute: f64) -> u32 {
+pub fn rounds(domain: &Domain, order: usize, people: u64, rho_of_attribute: Rho) -> u32 {
     let tables = Subset::all_of_size(domain.attributes(), order);
     let queries = tables.into_iter().map(|table| domain.table_cells(table)).sum();
-    mwem_bound(domain, queries, people, rho_of_attribute).0
+    mwem_bound(domain, queries, people, rho_of_attribute.get()).0
 }
 
 /// Equation (3) of \[GKMS\], corrected for the step 4/ℓ: √(2T/(nε₀)² + ln|X|/(2T)) + √(2T)·ln m/(ε₀n), at the best number of rounds T, and
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn more_people_are_worth_more_rounds() {
         let domain = Domain::new(vec![2; 8]).unwrap();
-        let of = |people: u64| rounds(&domain, 2, people, 0.05);
+        let of = |people: u64| rounds(&domain, 2, people, rho(0.05));
         assert!(of(100) < of(400) && of(400) < of(3000), "{} {} {}", of(100), of(400), of(3000));
         assert!(of(u64::MAX) <= MOST_ROUNDS);
     }

@@ -47,25 +47,10 @@ const SEARCHED: usize = 12;
 const LOWER_ORDER_WEIGHT: f64 = 20.0;
 
 impl ResidualPlan {
-    /// The plan for all marginals of up to `order` attributes that costs at most `rho` when a person is added or removed.
-    ///
-    /// # Guarantee
-    /// [`ResidualPlan::rho_presence`] is at most `rho`.
-    pub fn for_marginals(domain: &Domain, order: usize, rho: Rho) -> Result<Self> {
-        Self::new(domain, &all_marginals(domain, order)?, rho)
-    }
-
-    /// The plan that minimises the weighted sum of the variances of all cells of these tables, at a cost of at most `rho` when a
-    /// person is added or removed.
-    ///
-    /// # Guarantee
-    /// [`ResidualPlan::rho_presence`] is at most `rho`.
-    pub fn new(domain: &Domain, workload: &[(Subset, f64)], rho: Rho) -> Result<Self> {
-        Self::at(domain, workload, rho, None)
-    }
-
-    /// The same with as little noise as these limits allow. Where attributes have limits, each gets what it was granted: noise goes with the limits of the attributes that
-    /// a table has. Where the number of people is public, it is not measured: all tables add up to it.
+    /// The plan that minimises the weighted sum of the variances of all cells of these tables, with as little noise as
+    /// the limits allow ([`super::planner::residual`] is for all marginals of an order). Where attributes have limits,
+    /// each gets what it was granted: noise goes with the limits of the attributes that a table has. Where the number
+    /// of people is public, it is not measured: all tables add up to it.
     ///
     /// # Guarantee
     /// Its ρ is within each limit (for attributes in exact arithmetic).

@@ -7,6 +7,7 @@
 //! Multisets, where the survey has tuples: that changes how often a candidate is listed, and makes them fewer. Every candidate is looked at, against every condition: beyond 10^8 such looks it is refused, and
 //! [`mwem`](super::mwem) or [`interactive`](super::interactive) do the same work.
 
+use crate::calibrate::Target;
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
 use crate::mechanism::piecewise::sample_group;
@@ -14,9 +15,10 @@ use crate::mechanism::smooth::OwnerSteps;
 use crate::noise::BitSource;
 use crate::noise::tape::{self, Announcement};
 use crate::quantity::{Beta, Epsilon, Exact};
-use crate::scope::AttributeSet;
+use crate::scope::{AttributeSet, Scope};
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashMap};
 
 /// Candidates times conditions: more are refused.
@@ -32,9 +34,10 @@ const MOST_PEOPLE: u64 = 1 << 40;
 /// use scumble::quantity::{beta, epsilon};
 /// use scumble::noise::InsecureSeededSource;
 /// use scumble::workload::small_table::SmallTable;
+/// use scumble::{Scope, Target};
 /// // Three kinds of owners; who is of the first kind, and who is not of the last.
 /// let conditions = [vec![true, false, false], vec![true, true, false]];
-/// let table = SmallTable::new(&conditions, 10, epsilon(1.0)?)?;
+/// let table = SmallTable::within(Target::pure(epsilon(1.0)?), Scope::Person, &conditions, 10)?;
 /// let drawn = table.release(&[700, 200, 100], 1000, &mut InsecureSeededSource::new(1))?;
 /// let answers = table.answers(&drawn, 1000);
 /// assert!((answers[0] - 700.0).abs() <= table.error(beta(1e-6)?, 1000)?);
@@ -53,8 +56,14 @@ pub struct SmallTable {
 }
 
 impl SmallTable {
-    /// Tables of `size` rows; each condition lists, for every element of the universe, whether it is true of it.
-    pub fn new(conditions: &[Vec<bool>], size: u64, epsilon: Epsilon) -> Result<Self> {
+    /// Tables of `size` rows, one of which is drawn within the target in `scope`; each condition lists, for every
+    /// element of the universe, whether it is true of it.
+    ///
+    /// # Guarantee
+    /// [`SmallTable::events`] cost at most `target` in `scope`, if the conditions read what it is about.
+    pub fn within(target: Target, scope: impl Borrow<Scope>, conditions: &[Vec<bool>], size: u64) -> Result<Self> {
+        let scope = scope.borrow();
+        let epsilon = target.range(OwnerSteps::one().read_by(scope).moved(scope, 1)?)?;
         if epsilon.get() == 0.0 {
             return Err(Error::refused("a small table needs epsilon above 0"));
         }

@@ -1,7 +1,9 @@
 //! The residual release: its cost against all pairs of records, its variances, its accuracy, and the rows made from it.
 
+use super::planner::RhoLimits;
 use super::residual::ResidualPlan;
 use super::*;
+use crate::Target;
 use crate::harness::example_table;
 use crate::loss::filter::Odometer;
 use crate::noise::InsecureSeededSource;
@@ -15,6 +17,10 @@ mod granted;
 
 fn rho(value: f64) -> Rho {
     Rho::new(value).unwrap()
+}
+
+fn presence(value: f64) -> RhoLimits {
+    RhoLimits::of(Target::zcdp(rho(value)), Scope::Presence).unwrap()
 }
 
 #[test]
@@ -46,7 +52,7 @@ fn tables_of_person(domain: &Domain, plan: &ResidualPlan, person: usize) -> Vec<
 #[test]
 fn the_cost_of_every_scope_is_the_largest_over_all_records() {
     let domain = Domain::new(vec![3, 2, 4]).unwrap();
-    let plan = ResidualPlan::for_marginals(&domain, 3, rho(0.3)).unwrap();
+    let plan = planner::residual(&domain, 3, &presence(0.3)).unwrap();
     let cost = |left: &[Vec<f64>], right: Option<&[Vec<f64>]>| -> f64 {
         let moved = |table: usize| {
             let other = |cell: usize| right.map_or(0.0, |right| right[table][cell]);
@@ -76,7 +82,7 @@ fn the_cost_of_every_scope_is_the_largest_over_all_records() {
 #[test]
 fn the_events_cost_what_the_plan_states() {
     let domain = Domain::new(vec![3, 2, 4]).unwrap();
-    let plan = ResidualPlan::for_marginals(&domain, 2, rho(0.3)).unwrap();
+    let plan = planner::residual(&domain, 2, &presence(0.3)).unwrap();
     let names: Vec<String> = ["a", "b", "c"].map(String::from).to_vec();
     let events = plan.events(&names).unwrap();
     let spent = |scope: Scope| Odometer::of(&events, &scope).unwrap().rho(&Exact::zero()).unwrap().to_f64();
@@ -95,7 +101,7 @@ fn the_events_cost_what_the_plan_states() {
 fn unbiased_marginals_have_the_stated_variance() {
     let domain = Domain::new(vec![3, 2, 4]).unwrap();
     let counts: Vec<u64> = (0..24).map(|cell| 100 + cell * cell).collect();
-    let plan = ResidualPlan::for_marginals(&domain, 2, rho(0.05)).unwrap();
+    let plan = planner::residual(&domain, 2, &presence(0.05)).unwrap();
     let mut bits = InsecureSeededSource::new(7);
     let releases = 4000;
     let table = Subset::of(&[0, 2]);
@@ -134,7 +140,7 @@ fn synthetic_rows_are_as_accurate_as_promised_and_match_their_model() {
     let counts = domain.count(&example_table::columns()).unwrap();
     let exact: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
     // ρ = 0.01497 is (1, 1e-9) by the conversion of [CKS20].
-    let plan = ResidualPlan::for_marginals(&domain, 3, rho(0.014973)).unwrap();
+    let plan = planner::residual(&domain, 3, &presence(0.014973)).unwrap();
     let model = plan.release(&counts, &mut InsecureSeededSource::new(1)).unwrap().model().unwrap();
     let rows: Vec<f64> = model.whole_counts().iter().map(|&count| count as f64).collect();
     for (what, cells) in [("model", model.cells()), ("rows", &rows)] {
@@ -184,9 +190,9 @@ fn what_cannot_be_planned_is_refused() {
         let sentence = result.unwrap_err().to_string();
         assert!(sentence.contains(part), "{sentence}");
     };
-    check(ResidualPlan::for_marginals(&domain, 3, rho(1.0)), "1 to 2 attributes, not 3");
-    check(ResidualPlan::for_marginals(&domain, 2, rho(0.0)), "rho of 0");
-    check(ResidualPlan::new(&domain, &[(Subset::of(&[4]), 1.0)], rho(1.0)), "not in the domain");
-    check(ResidualPlan::new(&domain, &[(Subset::of(&[1]), f64::NAN)], rho(1.0)), "NaN");
-    check(ResidualPlan::new(&domain, &[], rho(1.0)), "at least one marginal");
+    check(planner::residual(&domain, 3, &presence(1.0)), "1 to 2 attributes, not 3");
+    check(planner::residual(&domain, 2, &presence(0.0)), "a limit above 0");
+    check(ResidualPlan::within(&presence(1.0), &domain, &[(Subset::of(&[4]), 1.0)]), "not in the domain");
+    check(ResidualPlan::within(&presence(1.0), &domain, &[(Subset::of(&[1]), f64::NAN)]), "NaN");
+    check(ResidualPlan::within(&presence(1.0), &domain, &[]), "at least one marginal");
 }

@@ -13,8 +13,8 @@ use scumble::mechanism::k_norm::KNormMechanism;
 use scumble::mechanism::quantile::{QuantileTree, ThresholdCounts};
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Epsilon, Scale, Sigma};
-use scumble::scope::AttributeSet;
 use scumble::workload::People;
+use scumble::{AttributeSet, Scope, Target};
 use scumble_testing::laws::{DRAWS, IntegerDistribution, SLIP, frequency, noise, outcomes, proportional};
 use std::collections::BTreeMap;
 
@@ -206,15 +206,18 @@ pub fn anonymized_histogram() {
     let epsilon = |value: f64| Epsilon::new(value).unwrap();
     check(
         "anonymized histogram",
-        AnonymizedHistogram::new(epsilon(2.0), ElementCount::Private).unwrap(),
+        AnonymizedHistogram::within(Target::pure(epsilon(2.0)), Scope::Presence, ElementCount::Private).unwrap(),
         DRAWS * 2 / 5,
         10,
     );
-    let strips =
-        AnonymizedHistogram::new(epsilon(0.4), ElementCount::AtMost(400)).unwrap().with_layout(LayoutChoice::Strips);
+    let strips = AnonymizedHistogram::within(Target::pure(epsilon(0.4)), Scope::Presence, ElementCount::AtMost(400))
+        .unwrap()
+        .with_layout(LayoutChoice::Strips);
     check("anonymized histogram in strips", strips, DRAWS / 10, 11);
-    let three =
-        AnonymizedHistogram::new(epsilon(2.0), ElementCount::AtMost(30)).unwrap().with_elements_per_owner(3).unwrap();
+    let three = AnonymizedHistogram::within(Target::pure(epsilon(2.0)), Scope::Presence, ElementCount::AtMost(30))
+        .unwrap()
+        .with_elements_per_owner(3)
+        .unwrap();
     check("anonymized histogram of three elements per owner", three, DRAWS / 10, 12);
 }
 
@@ -301,7 +304,7 @@ pub fn heavy_hitters() {
 }
 
 pub fn threshold_counts() {
-    let tree = QuantileTree::exponential(7, 1, Epsilon::new(1.0).unwrap()).unwrap();
+    let tree = QuantileTree::new(7, 1, Epsilon::new(1.0).unwrap()).unwrap();
     let counts = ThresholdCounts::new(tree, Noise::laplace(scale(2.5)));
     let event = counts.events().unwrap().pop().unwrap();
     let mut bits = InsecureSeededSource::new(15);

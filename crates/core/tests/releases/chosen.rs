@@ -2,7 +2,6 @@
 //! the mechanism's definition.
 
 use crate::added::published;
-use scumble::AttributeSet;
 use scumble::event::{Event, Moves, Shift, Word};
 use scumble::loss::Loss;
 use scumble::mechanism::additive::Noise;
@@ -14,7 +13,7 @@ use scumble::mechanism::selection::{MaxNoise, ObviousAnswer, ScoreChange, Select
 use scumble::mechanism::stability::{Contribution, KeySelection, StabilityHistogram};
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Delta, Epsilon, Probability, Scale, Sigma};
-use scumble::scope::Scope;
+use scumble::{AttributeSet, Scope, Target};
 use scumble_testing::laws::{
     DRAWS, IntegerDistribution, SLIP, frequency, noise as noise_as_said, outcomes, proportional, seen,
 };
@@ -97,7 +96,7 @@ fn check_quantile(quantile: &Quantile, values: &[u128], law: &dyn Fn(f64) -> BTr
 /// Of four keys the two in the middle have two values each: they are at distance 0, the others at 4 halves of a rank. The tree by the
 /// recursion is compared with its whole law in `mechanism/quantile/tree/tests.rs`.
 pub fn quantile_tree() {
-    let tree = QuantileTree::exponential(3, 1, epsilon(1.2)).unwrap();
+    let tree = QuantileTree::new(3, 1, epsilon(1.2)).unwrap();
     let at = epsilon_of(&tree.events().unwrap()[0]);
     let law = |epsilon: f64| proportional([(true, 1.0), (false, (-2.0 * epsilon).exp())]);
     let mut bits = InsecureSeededSource::new(26);
@@ -109,7 +108,7 @@ pub fn quantile_tree() {
 /// The exponential way: P\[y\] ∝ e^{ε·min(#{x ≤ y}, #{x ≥ y})}. The recursion is compared with its whole law in
 /// `mechanism/interior_point/tests.rs`.
 pub fn interior_point() {
-    let point = InteriorPoint::exponential(2, epsilon(0.6)).unwrap();
+    let point = InteriorPoint::new(2, epsilon(0.6)).unwrap();
     let at = epsilon_of(&point.events().unwrap()[0]);
     let values = [0u128, 0, 1, 1, 1, 1, 1, 1, 3];
     let law = |epsilon: f64| {
@@ -308,7 +307,12 @@ pub fn stability_histogram() {
 /// π(n+1) = min(e^ε·π(n) + δ, 1 − e^{−ε}(1 − π(n) − δ), 1), with the event's ε and δ shared by the owner's keys.
 pub fn key_selection() {
     for (keys, seed) in [(1u32, 80), (2, 81)] {
-        let selection = KeySelection::new(epsilon(0.3 * f64::from(keys)), Delta::new(0.2).unwrap(), keys).unwrap();
+        let selection = KeySelection::within(
+            Target::approximate(epsilon(0.3 * f64::from(keys)), Delta::new(0.2).unwrap()),
+            Scope::Presence,
+            keys,
+        )
+        .unwrap();
         let event = selection.events().unwrap().remove(0);
         let Word::Approximate { epsilon, delta } = event.word() else { panic!() };
         let law = |owners: usize, factor: f64| {
@@ -333,7 +337,8 @@ pub fn key_selection() {
 /// Replacing an owner is one leaving a key and one coming to another. A claim for one move only passed all tests: the coins of both keys
 /// lose up to 2ε together. The laws are those of the code's own probabilities.
 pub fn a_replaced_owner_moves_two_keys() {
-    let selection = KeySelection::new(epsilon(0.5), Delta::new(1e-3).unwrap(), 1).unwrap();
+    let selection =
+        KeySelection::within(Target::approximate(epsilon(0.5), Delta::new(1e-3).unwrap()), Scope::Presence, 1).unwrap();
     let claim = |scope: Scope, at: f64| {
         let loss = Loss::of(selection.events().unwrap(), &scope).unwrap();
         loss.delta(epsilon(at)).upper

@@ -135,7 +135,7 @@ pub fn asked_of_a_curator() {
     let of = |_: &u8, cells: &mut Vec<usize>| cells.push(0);
     let batch = QueryBatch::new(2, 1, &of).unwrap();
     for target in [Target::pure(Epsilon::new(0.7).unwrap()), Target::zcdp(Rho::new(0.1).unwrap())] {
-        let mut central = CentralQueries::new(&rows, target, Scope::Person, u64::MAX, &mut bits).unwrap();
+        let mut central = CentralQueries::within(target, Scope::Person, &rows, u64::MAX, &mut bits).unwrap();
         let event = central.events_of_batch(&batch).unwrap().remove(0);
         let drawn: Vec<i64> =
             (0..DRAWS).map(|_| (central.ask_all(&batch).unwrap()[0] * 40.0).round() as i64 - 40).collect();

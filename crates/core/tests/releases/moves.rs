@@ -64,7 +64,7 @@ pub fn of_choices() {
     let presence = loss(&law([9, 0, 0]), &law([8, 0, 0])).max(loss(&law([0, 0, 9]), &law([0, 0, 8])));
     assert!(presence <= pure(&events, Scope::Presence) * (1.0 + 1e-12));
     // An interior point of keys of three bits, weights e^{ε·min(at most, at least)}: all small data, all replacements.
-    let point = InteriorPoint::exponential(3, Epsilon::new(0.7).unwrap()).unwrap().events().unwrap();
+    let point = InteriorPoint::new(3, Epsilon::new(0.7).unwrap()).unwrap().events().unwrap();
     let law = |values: &[u32]| -> Vec<f64> {
         let score = |y: u32| {
             let at_most = values.iter().filter(|value| **value <= y).count();

@@ -5,9 +5,9 @@ use scumble::mechanism::selection::ScoreChange;
 use scumble::mechanism::sparse_vector::SparseVector;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Beta, Epsilon};
-use scumble::scope::AttributeSet;
 use scumble::workload::interactive::{InteractivePlan, Reply};
 use scumble::workload::small_table::SmallTable;
+use scumble::{AttributeSet, Scope, Target};
 use scumble_testing::laws::{DRAWS, IntegerDistribution, SLIP, noise as noise_as_said, outcomes, proportional};
 use std::collections::BTreeMap;
 
@@ -33,7 +33,13 @@ fn first_above(
 /// The event says ε₁ + ε₂; the requested split is ε₁ to ε₂.
 pub fn sparse_vector() {
     for (change, gap, seed) in [(ScoreChange::General, 2.0, 240), (ScoreChange::Monotone, 1.0, 241)] {
-        let test = SparseVector::new(Epsilon::new(0.5).unwrap(), Epsilon::new(0.8).unwrap(), change).unwrap();
+        let test = SparseVector::within_parts(
+            Target::pure(Epsilon::new(0.5).unwrap()),
+            Target::pure(Epsilon::new(0.8).unwrap()),
+            Scope::Presence,
+            change,
+        )
+        .unwrap();
         let events = test.events(&AttributeSet::empty()).unwrap();
         let Word::Pure { epsilon } = events[0].word() else { panic!("{events:?}") };
         let (first, second) = (epsilon.get() * 0.5 / 1.3, epsilon.get() * 0.8 / 1.3);
@@ -65,7 +71,16 @@ pub fn sparse_vector() {
 
 /// A question that is far off is measured with the noise of the event; one whose round is open keeps its secret.
 pub fn interactive() {
-    let plan = InteractivePlan::new(16, 1_000_000, 10, 2, Epsilon::new(0.8).unwrap(), Beta::new(0.1).unwrap()).unwrap();
+    let plan = InteractivePlan::within(
+        Target::pure(Epsilon::new(1.6).unwrap()),
+        Scope::Presence,
+        16,
+        1_000_000,
+        10,
+        2,
+        Beta::new(0.1).unwrap(),
+    )
+    .unwrap();
     let events = plan.events_of_round(&AttributeSet::empty()).unwrap();
     let mut bits = InsecureSeededSource::new(250);
     let drawn: Vec<i64> = (0..DRAWS)
@@ -102,7 +117,7 @@ pub fn interactive() {
 /// P\[y\] ∝ e^{ε·score/2m}.
 pub fn small_table() {
     let conditions = [vec![true, false], vec![false, true]];
-    let table = SmallTable::new(&conditions, 2, Epsilon::new(0.5).unwrap()).unwrap();
+    let table = SmallTable::within(Target::pure(Epsilon::new(0.5).unwrap()), Scope::Presence, &conditions, 2).unwrap();
     let events = table.events(&AttributeSet::empty()).unwrap();
     let Word::Exponential { epsilon } = events[0].word() else { panic!("{events:?}") };
     // Of 8 owners, all of the first kind, where 11 are declared: m·c − N·Y is 16 − 11k and −11(2 − k) with k rows of the first kind. Compared with the 8 that are there, the declared number

@@ -7,6 +7,7 @@ use scumble::mechanism::smooth::{OwnerSteps, SmoothMechanism};
 use scumble::mechanism::stable_value::StableValue;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Delta, Epsilon, Scale};
+use scumble::{Scope, Target};
 use scumble_testing::laws::{DRAWS, IntegerDistribution, SLIP, noise as noise_as_said, outcomes};
 use std::collections::BTreeMap;
 
@@ -68,9 +69,14 @@ fn chance(epsilon: f64, delta: f64, distance: usize) -> f64 {
 
 /// An answer comes with the test's probability, and then with noise for what was proposed.
 pub fn propose_test_release() {
-    let test =
-        ProposeTestRelease::new(4, Epsilon::new(0.5).unwrap(), Delta::new(0.1).unwrap(), Epsilon::new(0.8).unwrap())
-            .unwrap();
+    let test = ProposeTestRelease::within(
+        Target::approximate(Epsilon::new(0.5).unwrap(), Delta::new(0.1).unwrap()),
+        Target::pure(Epsilon::new(0.8).unwrap()),
+        Scope::Presence,
+        &OwnerSteps::one(),
+        4,
+    )
+    .unwrap();
     let events = test.events(&OwnerSteps::one()).unwrap();
     let Word::Approximate { epsilon, delta } = events[0].word() else { panic!("{events:?}") };
     let mut bits = InsecureSeededSource::new(210);
@@ -95,7 +101,12 @@ pub fn propose_test_release() {
 
 /// A value is published with the probability of its distance.
 pub fn stable_value() {
-    let stable = StableValue::new(Epsilon::new(0.4).unwrap(), Delta::new(0.15).unwrap()).unwrap();
+    let stable = StableValue::within(
+        Target::approximate(Epsilon::new(0.4).unwrap(), Delta::new(0.15).unwrap()),
+        Scope::Presence,
+        &OwnerSteps::one(),
+    )
+    .unwrap();
     let events = stable.events(&OwnerSteps::one()).unwrap();
     let Word::Approximate { epsilon, delta } = events[0].word() else { panic!("{events:?}") };
     let mut bits = InsecureSeededSource::new(220);
@@ -112,9 +123,13 @@ pub fn stable_value() {
 
 /// The bound is the local sensitivity and truncated noise; the answer has noise for the bound that was published.
 pub fn bounded() {
-    let bounded =
-        BoundedSensitivity::new(Epsilon::new(0.7).unwrap(), Delta::new(0.02).unwrap(), Epsilon::new(0.9).unwrap())
-            .unwrap();
+    let bounded = BoundedSensitivity::within(
+        Target::approximate(Epsilon::new(0.7).unwrap(), Delta::new(0.02).unwrap()),
+        Target::pure(Epsilon::new(0.9).unwrap()),
+        Scope::Presence,
+        &OwnerSteps::one(),
+    )
+    .unwrap();
     let events = bounded.events(&OwnerSteps::one()).unwrap();
     let (Word::Approximate { epsilon, .. }, Word::Pure { epsilon: second }) = (events[0].word(), events[1].word())
     else {

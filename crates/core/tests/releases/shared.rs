@@ -4,7 +4,7 @@ use scumble::noise::InsecureSeededSource;
 use scumble::parties::inner_product::InnerProduct;
 use scumble::parties::sum::{OwnerContribution, Ring, SharedSum, Trust};
 use scumble::quantity::Epsilon;
-use scumble::{AttributeSet, Event, Scope};
+use scumble::{AttributeSet, Event, Scope, Target};
 use scumble_testing::laws::{DRAWS, IntegerDistribution, SLIP, noise, outcomes};
 use std::collections::BTreeMap;
 
@@ -21,7 +21,8 @@ pub fn sums() {
     for (parties, colluding, silent) in [(3, 1, 0), (4, 0, 0), (7, 2, 3)] {
         let trust = Trust::new(parties, colluding, silent, 2).unwrap();
         let owner = OwnerContribution { cells: 1, by: 2 };
-        let sum = SharedSum::new("0.6".parse().unwrap(), &Scope::Person, DRAWS as u64, owner, trust).unwrap();
+        let sum =
+            SharedSum::within(Target::pure("0.6".parse().unwrap()), Scope::Person, DRAWS as u64, owner, trust).unwrap();
         let mut bits = InsecureSeededSource::new(220 + parties);
         let mut servers = vec![vec![0; DRAWS]; 2];
         for _ in 0..trust.honest().get() {

@@ -7,10 +7,9 @@ use scumble::quantity::{Exact, Rho, Sigma};
 use scumble::scope::{AttributeSet, Scope};
 use scumble::workload::conjunctions::{self, BitLayout, Measure, Polynomial};
 use scumble::workload::mwem::{Mwem, QueryFamilies};
-use scumble::workload::planner::RhoLimits;
+use scumble::workload::planner::{self, RhoLimits};
 use scumble::workload::projection::Projection;
 use scumble::workload::psd::ColumnPairs;
-use scumble::workload::residual::ResidualPlan;
 use scumble::workload::{Bits, Domain, Predicate, Queries, Subset, wide};
 use scumble_testing::laws::{DRAWS, IntegerDistribution, SLIP, concentrated_cost, noise, outcomes, proportional};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,10 +22,19 @@ pub fn names() -> Vec<String> {
     vec!["a".to_string(), "b".to_string()]
 }
 
+fn presence(rho: f64) -> RhoLimits {
+    RhoLimits { presence: Some(Rho::new(rho).unwrap()), ..RhoLimits::default() }
+}
+
+/// ρ for a change of any one of these attributes.
+pub fn of_each(attributes: usize, rho: f64) -> RhoLimits {
+    RhoLimits { attributes: vec![Some(Rho::new(rho).unwrap()); attributes], ..RhoLimits::default() }
+}
+
 /// σ×0.95 in the release passed all tests: nobody had compared the noise that is drawn with the events. Here their ρ is compared with
 /// ½·mᵀΣ⁻¹m for every move m of the whole table, where Σ is the covariance of what `release` gives: in each scope, for each pair of cells.
 pub fn residual() {
-    let plan = ResidualPlan::for_marginals(&Domain::new(vec![3, 2]).unwrap(), 2, Rho::new(0.004).unwrap()).unwrap();
+    let plan = planner::residual(&Domain::new(vec![3, 2]).unwrap(), 2, &presence(0.004)).unwrap();
     let mut bits = InsecureSeededSource::new(90);
     let estimate = || plan.release(&PEOPLE, &mut bits).unwrap().marginal(Subset::of(&[0, 1])).unwrap();
     residuals_cost("residual", &plan.events(&names()).unwrap(), estimate);
@@ -34,7 +42,7 @@ pub fn residual() {
 
 /// The same release without the product of all columns.
 pub fn wide_marginals() {
-    let limits = RhoLimits { presence: Some(Rho::new(0.004).unwrap()), ..RhoLimits::default() };
+    let limits = presence(0.004);
     let plan = wide::marginals::MarginalPlan::within(&limits, &[3, 2], 2).unwrap();
     let person = |cell: usize| std::iter::repeat_n(cell as u32, PEOPLE[cell] as usize);
     let cells: Vec<u32> = (0..6).flat_map(person).collect();
@@ -47,7 +55,7 @@ pub fn wide_marginals() {
 
 /// Of one column, rows are its noisy counts: their variance says what they cost.
 pub fn wide_rows() {
-    let limits = RhoLimits { presence: Some(Rho::new(0.004).unwrap()), ..RhoLimits::default() };
+    let limits = presence(0.004);
     let plan = wide::synthetic::SyntheticPlan::within(&limits, &[3]).unwrap();
     let counts = [500usize, 700, 900];
     let values: Vec<u32> = (0..3).flat_map(|value| std::iter::repeat_n(value, counts[value as usize])).collect();
@@ -145,7 +153,7 @@ pub fn projection() {
 pub fn mwem_measures() {
     let domain = Domain::new(vec![2]).unwrap();
     let queries = Queries::new(&domain, vec![Predicate::conjunction(&domain, &[(0, 1)]).unwrap()]).unwrap();
-    let mwem = Mwem::new(queries, 1, 1, Rho::new(0.04).unwrap(), QueryFamilies::Blocks).unwrap();
+    let mwem = Mwem::within(&of_each(1, 0.04), queries, 1, 1, QueryFamilies::Blocks).unwrap();
     let events = mwem.events(&["a".to_string()]).unwrap();
     let sigma = (1.0 / rho_of(&events, &Scope::Person)).sqrt();
     let mut bits = InsecureSeededSource::new(92);
@@ -168,7 +176,7 @@ pub fn mwem_picks() {
     let query = |attribute| Predicate::conjunction(&domain, &[(attribute, 1)]).unwrap();
     for (families, seed) in [(QueryFamilies::Blocks, 93), (QueryFamilies::Joint, 94)] {
         let queries = Queries::new(&domain, vec![query(0), query(1)]).unwrap();
-        let mwem = Mwem::new(queries, 1, 1, Rho::new(0.09).unwrap(), families).unwrap();
+        let mwem = Mwem::within(&of_each(2, 0.09), queries, 1, 1, families).unwrap();
         let events = mwem.events(&names()).unwrap();
         let one = Scope::Attributes(AttributeSet::new(["a"]).unwrap());
         assert!((rho_of(&events, &one) / rho_of(&events, &Scope::Person) - 1.0).abs() < 1e-9, "one query per round");

@@ -37,6 +37,7 @@ use crate::tables::bounding::Bounds;
 use datafusion::common::ScalarValue;
 use limit::TableReach;
 use listed::FewCells;
+use scumble::Target;
 use scumble::event::Event;
 use scumble::mechanism::anonymized_histogram::{
     AnonymizedHistogram, ElementCount, LayoutChoice, ListedCounts, Partition, Run,
@@ -308,7 +309,8 @@ pub(crate) fn within(
     };
     let mut presence = presence_cost(epsilon.to_f64(), cost.scope(), per_owner as f64, size);
     loop {
-        let mechanism = AnonymizedHistogram::new(Epsilon::new(presence)?, size)?.with_layout(layout);
+        let mechanism = AnonymizedHistogram::within(Target::pure(Epsilon::new(presence)?), Scope::Presence, size)?
+            .with_layout(layout);
         let mechanism = mechanism.with_elements_per_owner(per_owner)?;
         let events = mechanism.events(attributes)?;
         match Odometer::of(&events, &scope)?.epsilon(&Exact::zero()) {

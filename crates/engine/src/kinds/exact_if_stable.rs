@@ -31,7 +31,8 @@ use scumble::event::Event;
 use scumble::mechanism::smooth::OwnerSteps;
 use scumble::mechanism::stable_value::{KeyDomain, StableValue, mode};
 use scumble::noise::{BitSource, tape};
-use scumble::quantity::{Beta, Delta, Epsilon, Exact};
+use scumble::quantity::{Beta, Exact};
+use scumble::scope::Scope;
 use serde_json::json;
 use std::rc::Rc;
 
@@ -116,7 +117,7 @@ impl Stability {
         let one = OwnerSteps::one().reading(self.counting.attributes()?);
         if self.counting.keys.is_empty() || self.asked == StableQuestion::Largest {
             return fitting.fit(&one, |step| {
-                let stable = StableValue::new(Epsilon::new(step.epsilon)?, Delta::new(step.delta)?)?;
+                let stable = StableValue::within(step.target()?, Scope::Presence, &OwnerSteps::one())?;
                 let events = stable.events(&one)?;
                 Ok((stable, events))
             });
@@ -125,14 +126,13 @@ impl Stability {
         let keys = moved.shifts(fitting.scope()).iter().map(|shift| shift.cells).fold(1, u64::max);
         let whole = fitting.whole();
         let steps = 2.0 * (keys as f64 / whole.delta).ln().max(1.0) * keys as f64 / whole.epsilon;
-        let counted = u32::try_from(keys).ok().filter(|_| steps <= MOST_STEPS);
-        let counted = counted.ok_or_else(|| {
-            Error::input(format!(
+        if u32::try_from(keys).is_err() || steps.is_nan() || steps > MOST_STEPS {
+            return Err(Error::input(format!(
                 "one owner moves the answers of up to {keys} keys, and the cost is too small to be divided among so many: lower max_groups_per_owner, or raise epsilon"
-            ))
-        })?;
+            )));
+        }
         fitting.fit(&one, |step| {
-            let stable = StableValue::of_several(Epsilon::new(step.epsilon)?, Delta::new(step.delta)?, counted)?;
+            let stable = StableValue::within_several(step.target()?, fitting.scope(), moved)?;
             let events = stable.events_moving(moved)?;
             Ok((stable, events))
         })

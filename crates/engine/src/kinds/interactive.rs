@@ -15,7 +15,7 @@ use crate::release::rows::fields::private_table;
 use crate::release::rows::records;
 use crate::release::rows::universe::Universe;
 use crate::release::{CostAbout, Kind, Publication};
-use scumble::calibrate::{ShiftNorms, epsilon_for_pure};
+use scumble::Scope;
 use scumble::event::Event;
 use scumble::mechanism::smooth::OwnerSteps;
 use scumble::quantity::{Beta, Epsilon};
@@ -128,16 +128,22 @@ impl InteractiveRequest {
         let cells = self.universe.domain.cells() as u64;
         FittedCost::new(KIND.name, cost, None)?.fit(&OwnerSteps::one().reading(attributes.clone()), |step| {
             let made = match &self.updates {
-                Some(updates) => {
-                    let each = epsilon_for_pure(Epsilon::new(step.epsilon)?, ShiftNorms::units(updates.value.max(1)))?;
-                    InteractivePlan::new(cells, self.people, self.questions, updates.value, each, Beta::new(BETA)?)
-                        .map_err(|error| Error::from(error).or_at(updates.place.clone()))
-                }
-                None => InteractivePlan::best(
+                Some(updates) => InteractivePlan::within(
+                    step.target()?,
+                    Scope::Presence,
                     cells,
                     self.people,
                     self.questions,
-                    Epsilon::new(step.epsilon)?,
+                    updates.value,
+                    Beta::new(BETA)?,
+                )
+                .map_err(|error| Error::from(error).or_at(updates.place.clone())),
+                None => InteractivePlan::best_within(
+                    step.target()?,
+                    Scope::Presence,
+                    cells,
+                    self.people,
+                    self.questions,
                     Beta::new(BETA)?,
                 )
                 .map_err(Error::from),
@@ -175,7 +181,10 @@ impl InteractiveRequest {
                 "records": self.universe.attributes.rule(), "cells": self.universe.domain.cells(), "owners": people,
                 "questions": self.questions, "rounds": rounds, "threshold": promise.threshold, "error": error,
                 "measured_error": promise.slack_answer,
-                "round": { "threshold": promise.epsilon_threshold, "test": promise.epsilon_question, "measure": promise.epsilon_answer },
+                "round": {
+                    "threshold": promise.epsilon_threshold.get(), "test": promise.epsilon_question.get(),
+                    "measure": promise.epsilon_answer.get()
+                },
             }),
             expected: vec![expected],
             notes,

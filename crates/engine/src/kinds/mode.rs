@@ -14,8 +14,8 @@ use scumble::event::Event;
 use scumble::mechanism::smooth::OwnerSteps;
 use scumble::mechanism::stable_value::{KeyDomain, StableValue, mode};
 use scumble::noise::BitSource;
-use scumble::quantity::{Beta, Delta, Epsilon, Exact};
-use scumble::scope::AttributeSet;
+use scumble::quantity::{Beta, Exact};
+use scumble::scope::{AttributeSet, Scope};
 use serde_json::json;
 use std::rc::Rc;
 
@@ -60,7 +60,7 @@ impl Analysis for ModeAnalysis {
         let fitting = FittedCost::new(KIND.name, cost, self.budget_delta.as_ref())?;
         fitting.needs_delta("a value that is published exactly")?;
         let (mechanism, events) = fitting.fit(&self.steps, |step| {
-            let stable = StableValue::new(Epsilon::new(step.epsilon)?, Delta::new(step.delta)?)?;
+            let stable = StableValue::within(step.target()?, Scope::Presence, &OwnerSteps::one())?;
             let events = stable.events(&self.steps)?;
             Ok((stable, events))
         })?;

@@ -23,6 +23,7 @@ use scumble::noise::DiscreteLaplace;
 use scumble::quantity::{Beta, Epsilon, Scale};
 use scumble::workload::small_table::{SmallTable, best_size};
 use scumble::workload::{NORMAL_95, Subset};
+use scumble::{Scope, Target};
 use serde_json::{Map, Value, json};
 use std::rc::Rc;
 
@@ -138,11 +139,23 @@ impl SmallTableRequest {
         let choosing = if counting.is_some() { epsilon - epsilon * COUNTING } else { epsilon };
         let (cells, conditions) = (self.universe.domain.cells() as u64, self.conditions.len() as u64);
         let made = match &self.size {
-            Some(size) => SmallTable::new(&self.conditions, size.value, Epsilon::new(choosing)?)
-                .map(|table| (table, size.value))
-                .map_err(|error| Error::from(error).or_at(size.place.clone())),
+            Some(size) => {
+                SmallTable::within(Target::pure(Epsilon::new(choosing)?), Scope::Presence, &self.conditions, size.value)
+                    .map(|table| (table, size.value))
+                    .map_err(|error| Error::from(error).or_at(size.place.clone()))
+            }
             None => best_size(cells, conditions, Epsilon::new(choosing)?, self.people)
-                .and_then(|size| Ok((SmallTable::new(&self.conditions, size, Epsilon::new(choosing)?)?, size)))
+                .and_then(|size| {
+                    Ok((
+                        SmallTable::within(
+                            Target::pure(Epsilon::new(choosing)?),
+                            Scope::Presence,
+                            &self.conditions,
+                            size,
+                        )?,
+                        size,
+                    ))
+                })
                 .map_err(Error::from),
         };
         let (table, size) = made?;
@@ -269,7 +282,7 @@ impl TableDraw {
         Ok(match self.counting {
             None => self.table.error(Beta::new(0.05)?, total)?,
             Some(scale) => {
-                let off = exceeded(scale, 0.025);
+                let off = exceeded(scale, Beta::new(0.025)?);
                 self.table.error(Beta::new(0.025)?, total.saturating_add(off))? + off as f64
             }
         })

@@ -15,9 +15,11 @@ use scumble::calibrate::scale_for_pure;
 use scumble::event::{Event, NoiseFamily};
 use scumble::mechanism::bounded_sensitivity::BoundedSensitivity;
 use scumble::mechanism::propose_test_release::ProposeTestRelease;
+use scumble::mechanism::smooth::OwnerSteps;
 use scumble::mechanism::triangles::{EdgeSensitivity, Graph};
 use scumble::noise::BitSource;
 use scumble::quantity::{Beta, Delta, Epsilon, Exact, Sensitivity as Most};
+use scumble::{Scope, Target};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
@@ -174,10 +176,11 @@ impl TriangleRequest {
             Ok(match method {
                 TriangleMethod::Bounded => {
                     let bound = BOUND_SHARE * epsilon;
-                    let bounded = BoundedSensitivity::new(
-                        Epsilon::new(bound)?,
-                        Delta::new(delta)?,
-                        Epsilon::new(epsilon - bound)?,
+                    let bounded = BoundedSensitivity::within(
+                        Target::approximate(Epsilon::new(bound)?, Delta::new(delta)?),
+                        Target::pure(Epsilon::new(epsilon - bound)?),
+                        Scope::Presence,
+                        &OwnerSteps::one(),
                     )?;
                     let events = bounded.events(&steps)?;
                     (TriangleMechanism::Bounded(bounded), events)
@@ -185,11 +188,12 @@ impl TriangleRequest {
                 TriangleMethod::Propose => {
                     let test = TEST_SHARE * epsilon;
                     let proposed = self.proposed.unwrap_or(1);
-                    let propose = ProposeTestRelease::new(
+                    let propose = ProposeTestRelease::within(
+                        Target::approximate(Epsilon::new(test)?, Delta::new(delta)?),
+                        Target::pure(Epsilon::new(epsilon - test)?),
+                        Scope::Presence,
+                        &OwnerSteps::one(),
                         proposed,
-                        Epsilon::new(test)?,
-                        Delta::new(delta)?,
-                        Epsilon::new(epsilon - test)?,
                     )?;
                     let events = propose.events(&steps)?;
                     (TriangleMechanism::Propose(propose), events)

@@ -158,11 +158,11 @@ pub(crate) fn tree(
     moves: &[Moves],
 ) -> Result<(QuantileTree, Vec<crate::release::price::noise::Noise>)> {
     let last = values.keys.last();
-    let level = QuantileTree::exponential(last, 1, Epsilon::new(1.0)?)?.events_of(values.rows, &values.read)?;
+    let level = QuantileTree::new(last, 1, Epsilon::new(1.0)?)?.events_of(values.rows, &values.read)?;
     let each = vec![moves_of(level)?; levels as usize];
     let found = calibrate(cost, &demand(moves, &vec![None; moves.len()], &each))?;
     let epsilon = found.quantiles.first().ok_or_else(|| Error::machine("a tree without levels"))?;
-    Ok((QuantileTree::exponential(last, levels, *epsilon)?, found.noises))
+    Ok((QuantileTree::new(last, levels, *epsilon)?, found.noises))
 }
 
 fn plan(analysis: Rc<WideQuantilesAnalysis>, way: WideQuantilesMechanism, events: Vec<Event>) -> Result<Plan> {

@@ -4,7 +4,7 @@ use super::{Report, scope_name};
 use crate::error::Result;
 use crate::project::Domain;
 use scumble::loss::reading::{CAVEATS, Reading};
-use scumble::quantity::Exact;
+use scumble::quantity::{Delta, Epsilon, Exact, Rho};
 use scumble::scope::Scope;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -55,8 +55,8 @@ pub(super) fn rows(report: &Report<'_>) -> Result<Vec<ScopeReading>> {
         // ε and ρ hold except with the probability that key selection, or what has no noise, took for itself.
         let epsilon = spent.pure_sum().map_or(f64::INFINITY, |epsilon| epsilon.to_f64_up());
         let rho = spent.rho(spent.delta()).map_or(f64::INFINITY, |rho| rho.to_f64_up());
-        let reading = Reading::of(epsilon, rho, combinations(report, &scope));
-        let reading = reading.except_with_probability(spent.delta().to_f64_up());
+        let reading = Reading::of(Epsilon::new(epsilon).ok(), Rho::new(rho).ok(), combinations(report, &scope));
+        let reading = reading.except_with_probability(Delta::new(spent.delta().to_f64_up().min(1.0))?);
         let pure = epsilon.is_finite() && *spent.delta() == Exact::zero();
         let numbers = [
             Some(reading.posterior_odds_factor).filter(|factor| factor.is_finite()),

@@ -10,7 +10,7 @@ use super::super::threshold::{
 use super::super::window::Window;
 use super::{AllowedAnalyses, AnalysisCandidate, count, lacks, unknown};
 use scumble::error::Result;
-use scumble::quantity::Probability;
+use scumble::quantity::{Epsilon, Probability};
 
 pub(super) fn threshold_count(scenario: &Scenario, threshold: u64) -> Result<AllowedAnalyses<'_>> {
     if scenario.units().is_some() && scenario.population.records.is_some_and(|records| threshold >= records) {
@@ -105,7 +105,7 @@ fn threshold_beliefs<'a>(
     let threshold_signed = threshold as i64;
     if known == 0 {
         if listed == BeliefCoverage::All {
-            if thresholded_of_all(groups, threshold_signed, 0.0).is_ok() {
+            if thresholded_of_all(groups, threshold_signed, Epsilon::new(0.0)?).is_ok() {
                 candidates.push(AnalysisCandidate::new(Analysis::ThresholdExact, f64::NEG_INFINITY, move |epsilon| {
                     thresholded_of_all(groups, threshold_signed, epsilon)
                 }));

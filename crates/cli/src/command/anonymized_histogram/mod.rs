@@ -11,6 +11,7 @@ use scumble::mechanism::anonymized_histogram::{
     AnonymizedHistogram, ElementCount, HistogramFamily, LayoutChoice, Partition,
 };
 use scumble::quantity::Epsilon;
+use scumble::{Scope, Target};
 
 /// The subcommands.
 #[derive(Args)]
@@ -67,7 +68,8 @@ struct MechanismArguments {
 impl MechanismArguments {
     fn mechanism(&self, elements_per_owner: u64) -> Result<AnonymizedHistogram, Failure> {
         let size = self.at_most.map_or(ElementCount::Private, ElementCount::AtMost);
-        let mechanism = AnonymizedHistogram::new(self.epsilon, size)?.with_layout(self.layout);
+        let mechanism =
+            AnonymizedHistogram::within(Target::pure(self.epsilon), Scope::Presence, size)?.with_layout(self.layout);
         Ok(mechanism.with_elements_per_owner(elements_per_owner)?)
     }
 }

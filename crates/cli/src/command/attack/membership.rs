@@ -6,6 +6,7 @@ use super::{AttackScoringArguments, Findings, bits, numbers, rows};
 use crate::failure::Failure;
 use crate::input;
 use clap::Args;
+use scumble::quantity::Probability;
 use scumble_adversary::attack::membership::MembershipAttack;
 use scumble_wire::LocatedValue;
 use scumble_wire::WireResult;
@@ -82,7 +83,7 @@ pub fn answer(place: &LocatedValue<'_>) -> WireResult<Findings> {
     place.only(&["published", "population", "person", "persons", "reference", "false_positive", "people", "noise"])?;
     let attack = MembershipAttack::new(&numbers(&place.field("published")?)?, &numbers(&place.field("population")?)?);
     let attack = place.core(attack)?;
-    let rate = place.field("false_positive")?.number()?;
+    let rate = place.field("false_positive")?.quantity(Probability::new)?;
     let threshold = place.core(attack.threshold(rate))?;
     let score = |person: &Vec<bool>| place.core(attack.score(person));
     let scores = rows(place, "person", "persons")?.iter().map(score).collect::<WireResult<Vec<f64>>>()?;
@@ -96,8 +97,9 @@ pub fn answer(place: &LocatedValue<'_>) -> WireResult<Findings> {
     }
     let mut words = format!(
         "accused: {accused:?} of {} persons, by scores of at least {threshold:.6}\nsomebody who is not in the table has that with probability at \
-         most {rate}; assumes that attributes are independent in the population\n",
-        scores.len()
+         most {}; assumes that attributes are independent in the population\n",
+        scores.len(),
+        rate.get()
     );
     if let Some(reference) = place.get("reference")? {
         let others = reference.list()?.iter().map(bits).collect::<WireResult<Vec<_>>>()?;

@@ -1,7 +1,7 @@
 //! `scumble lab attack trace`.
 
 use super::{Findings, bits, numbers, rows};
-use scumble::quantity::rounded_up;
+use scumble::quantity::{Beta, Probability, rounded_up};
 use scumble_adversary::attack::{boneh_shaw, tardos};
 use scumble_wire::LocatedValue;
 use scumble_wire::WireResult;
@@ -19,7 +19,7 @@ pub fn answer(place: &LocatedValue<'_>) -> WireResult<Findings> {
 /// How long a block must be.
 fn plan(place: &LocatedValue<'_>) -> WireResult<Findings> {
     place.only(&["users", "beta"])?;
-    let (users, beta) = (place.field("users")?.whole()?, place.field("beta")?.number()?);
+    let (users, beta) = (place.field("users")?.whole()?, place.field("beta")?.quantity(Beta::new)?);
     let block = place.core(boneh_shaw::block(users, beta))?;
     let least = place.core(boneh_shaw::least_block(users, beta))?;
     let accusation = |block: u64| place.core(boneh_shaw::false_accusation(users, block));
@@ -32,7 +32,11 @@ fn plan(place: &LocatedValue<'_>) -> WireResult<Findings> {
     let exact = least.map_or_else(String::new, |least| format!("; {least} suffice by exact sums"));
     Ok(Findings {
         numbers,
-        words: format!("{block} columns in each of {} blocks keep false accusations below {beta}{exact}\n", users + 1),
+        words: format!(
+            "{block} columns in each of {} blocks keep false accusations below {}{exact}\n",
+            users + 1,
+            beta.get()
+        ),
     })
 }
 
@@ -59,7 +63,7 @@ fn by_tardos(place: &LocatedValue<'_>) -> WireResult<Findings> {
     let field = place.field("bias")?;
     let code = field.core(tardos::TardosCode::new(numbers(&field)?))?;
     let word = bits(&place.field("pirate")?)?;
-    let rate = place.field("false_positive")?.number()?;
+    let rate = place.field("false_positive")?.quantity(Probability::new)?;
     let threshold = place.core(code.threshold(&word, rate))?;
     let users = rows(place, "user", "users")?;
     let scores = users.iter().map(|user| place.core(code.score(&word, user))).collect::<WireResult<Vec<f64>>>()?;
@@ -69,14 +73,15 @@ fn by_tardos(place: &LocatedValue<'_>) -> WireResult<Findings> {
         numbers["score"] = json!(score);
     }
     if let (Some(coalition), Some(rate)) = (place.get("coalition")?, place.get("tardos_epsilon")?) {
-        let classical = place.core(tardos::classical(coalition.whole()?, rate.number()?))?;
+        let classical = place.core(tardos::classical(coalition.whole()?, rate.quantity(Probability::new)?))?;
         numbers["tardos_length"] = json!(classical.length);
         numbers["tardos_threshold"] = json!(classical.threshold);
         numbers["tardos_cutoff"] = json!(classical.cutoff);
     }
     let words = format!(
-        "accused: {accused:?} of {} users, by scores of at least {threshold:.6}; an innocent has that with probability at most {rate}\n",
-        scores.len()
+        "accused: {accused:?} of {} users, by scores of at least {threshold:.6}; an innocent has that with probability at most {}\n",
+        scores.len(),
+        rate.get()
     );
     Ok(Findings { numbers, words })
 }

@@ -1,7 +1,7 @@
 //! `scumble lab audit counts`.
 
 use super::{AuditError, claim, confidence, line, optional, verdict};
-use scumble::quantity::{Delta, rounded_down, rounded_up};
+use scumble::quantity::{Beta, Delta, rounded_down, rounded_up};
 use scumble_adversary::audit::Counts;
 use scumble_wire::LocatedValue;
 use serde_json::json;
@@ -12,7 +12,7 @@ pub fn answer(place: &LocatedValue<'_>, as_json: bool) -> Result<(String, bool),
     let count = |name: &str| place.field(name)?.whole();
     let counts = Counts::new(count("hits")?, count("runs")?, count("neighbour_hits")?, count("neighbour_runs")?)?;
     let delta = Delta::new(optional(place, "delta", 0.0)?)?;
-    let beta = optional(place, "beta", 0.05)?;
+    let beta = Beta::new(optional(place, "beta", 0.05)?)?;
     let seen = counts.confidence(beta)?;
     let claim = place.get("claim")?.map(|place| claim(&place)).transpose()?;
     let allowed = claim.as_ref().map(|claim| claim.allowed(seen.q_high));
@@ -21,7 +21,7 @@ pub fn answer(place: &LocatedValue<'_>, as_json: bool) -> Result<(String, bool),
     let text = if as_json {
         line(&json!({
             "p_low": seen.p_low, "q_high": seen.q_high, "epsilon_lower": epsilon, "mu_lower": mu,
-            "delta": delta.get(), "beta": beta, "allowed": allowed, "refuted": refuted.unwrap_or(false),
+            "delta": delta.get(), "beta": beta.get(), "allowed": allowed, "refuted": refuted.unwrap_or(false),
         }))
     } else {
         let (low, high) = (rounded_down(seen.p_low, 7), rounded_up(seen.q_high, 7));
@@ -32,7 +32,7 @@ pub fn answer(place: &LocatedValue<'_>, as_json: bool) -> Result<(String, bool),
             "{}\nε ≥ {} at δ = {delta}, with confidence {}\n  the event has probability at least {low} on the table and at most {high} on its neighbour\n{claimed}",
             verdict(refuted, confidence(beta)),
             rounded_down(epsilon, 7),
-            confidence(beta),
+            confidence(beta.get()),
         )
     };
     Ok((text, refuted == Some(true)))

@@ -4,7 +4,7 @@ use super::{claim, confidence, line, verdict};
 use crate::failure::Failure;
 use crate::input;
 use clap::Args;
-use scumble::quantity::{Delta, Epsilon, rounded_down, rounded_up};
+use scumble::quantity::{Beta, Delta, Epsilon, rounded_down, rounded_up};
 use scumble_adversary::audit::{Claim, Comparison, Outputs, compare};
 use scumble_wire::LocatedValue;
 use serde_json::json;
@@ -88,7 +88,7 @@ impl AuditClaimArguments {
     /// The answer, and whether the claim is refuted.
     pub(super) fn of(&self, table: &Outputs, neighbour: &Outputs) -> Result<(String, bool), Failure> {
         let (claim, delta) = (self.claim()?, self.delta()?);
-        let found = compare(table, neighbour, claim.as_ref(), delta, self.beta)?;
+        let found = compare(table, neighbour, claim.as_ref(), delta, Beta::new(self.beta)?)?;
         let refuted = found.verdict.is_some_and(|(_, refuted)| refuted);
         Ok((if self.json { self.as_json(&found, delta) } else { self.in_words(&found, delta) }, refuted))
     }

@@ -13,7 +13,7 @@ use clap::Args;
 use scumble::Loss;
 use scumble::event::Event;
 use scumble::noise::SecureSource;
-use scumble::quantity::{Delta, Exact, rounded_down, rounded_up};
+use scumble::quantity::{Beta, Delta, Exact, rounded_down, rounded_up};
 use scumble::scope::Scope;
 use scumble_adversary::audit::{Claim, Comparison, LEAST_OUTPUTS, Outputs, compare};
 use scumble_engine::budget::{Odometer, one_attribute};
@@ -95,7 +95,7 @@ impl AuditReleaseArguments {
                 )));
             }
         }
-        let share = beta / scopes.len() as f64;
+        let share = Beta::new(beta / scopes.len() as f64)?;
         let mut found = Vec::new();
         let progress = Progress::new(quiet, scopes.len());
         for scope in scopes {
@@ -230,7 +230,7 @@ impl<'a> AuditFixture<'a> {
         pairs: u64,
         claim: &Claim,
         delta: Delta,
-        beta: f64,
+        beta: Beta,
     ) -> Result<NeighbourRows, Failure> {
         if pairs == 1 {
             return Ok(self.pair(scope, 0));

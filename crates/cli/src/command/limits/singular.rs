@@ -2,7 +2,7 @@
 
 use super::LimitStatement;
 use super::closed::guarantee;
-use scumble::quantity::rounded_down;
+use scumble::quantity::{Probability, rounded_down};
 use scumble_adversary::limits::singular::{Matrix, best, whole, wrong_fraction_lower};
 use scumble_wire::LocatedValue;
 use scumble_wire::WireResult;
@@ -13,7 +13,8 @@ pub fn limit(place: &LocatedValue<'_>) -> WireResult<LimitStatement> {
     place.only(&["queries", "epsilon", "delta", "beta"])?;
     let (epsilon, delta) = guarantee(place)?;
     let queries = matrix(&place.field("queries")?)?;
-    let beta = place.get("beta")?.map_or(Ok(0.05), |field| field.number())?;
+    let usual = || place.core(Probability::new(0.05));
+    let beta = place.get("beta")?.map_or_else(usual, |field| field.quantity(Probability::new))?;
     let wrong = place.core(wrong_fraction_lower(epsilon, delta, beta))?;
     let all = place.core(whole(&queries, epsilon, delta, beta))?;
     let some = place.core(best(&queries, epsilon, delta, beta))?;
@@ -22,7 +23,7 @@ pub fn limit(place: &LocatedValue<'_>) -> WireResult<LimitStatement> {
         _ => format!(
             "if all {} answers are within E with probability {}, then E ≥ {} ({columns} people)",
             queries.rows().len(),
-            1.0 - beta,
+            1.0 - beta.get(),
             rounded_down(error, 7)
         ),
     };

@@ -11,6 +11,7 @@ use scumble::mechanism::anonymized_histogram::{
 };
 use scumble::noise::{BitSource, InsecureSeededSource};
 use scumble::quantity::{Delta, Epsilon};
+use scumble::{Scope, Target};
 use scumble_adversary::limits::anonymized_histogram::lower_bound;
 use scumble_chart::{Axis, LineChart, Series};
 use serde_json::{Value, json};
@@ -131,7 +132,7 @@ fn measure(
     bits: &mut InsecureSeededSource,
 ) -> Result<ErrorMeasurement, Failure> {
     let size = if arguments.private_size { ElementCount::Private } else { ElementCount::AtMost(elements) };
-    let mechanism = AnonymizedHistogram::new(epsilon, size)?.with_layout(layout);
+    let mechanism = AnonymizedHistogram::within(Target::pure(epsilon), Scope::Presence, size)?.with_layout(layout);
     let (bound, blocks) = lower_bound(elements, epsilon, Delta::new(0.0)?)?;
     let partition = match data {
         HistogramData::Generated(family) => family.generate(elements)?,

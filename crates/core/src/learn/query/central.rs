@@ -8,6 +8,7 @@ use crate::mechanism::additive::Additive;
 use crate::noise::BitSource;
 use crate::quantity::Beta;
 use crate::scope::Scope;
+use std::borrow::Borrow;
 
 /// Answers with noise that costs `target` for each ask or batch, in `scope`; this many of them, fixed beforehand.
 pub struct CentralQueries<'a, Row, S: BitSource + ?Sized> {
@@ -25,9 +26,15 @@ impl<'a, Row, S: BitSource + ?Sized> CentralQueries<'a, Row, S> {
     /// # Guarantee
     /// Before: one row belongs to one owner, and the number of rows is public (as it is where owners are replaced; otherwise state a number that is
     /// published anyway). After: every answer costs what [`CentralQueries::event_of_ask`] or [`CentralQueries::events_of_batch`] says.
-    pub fn new(rows: &'a [Row], target: Target, scope: Scope, asks: u64, bits: &'a mut S) -> Result<Self> {
+    pub fn within(
+        target: Target,
+        scope: impl Borrow<Scope>,
+        rows: &'a [Row],
+        asks: u64,
+        bits: &'a mut S,
+    ) -> Result<Self> {
         at_least_one(rows.len())?;
-        Ok(Self { rows, target, scope, asks, left: asks, bits })
+        Ok(Self { rows, target, scope: scope.borrow().clone(), asks, left: asks, bits })
     }
 
     fn one(&self) -> Result<Additive> {

@@ -15,7 +15,7 @@
 //! let is_old = |age: &u32| if *age >= 60 { UNIT } else { 0 };
 //! let exact = ExactQueries::new(&ages).ask(&is_old)?;
 //! let mut bits = InsecureSeededSource::new(1);
-//! let mut central = CentralQueries::new(&ages, Target::pure(epsilon(1.0)?), Scope::Person, 1, &mut bits)?;
+//! let mut central = CentralQueries::within(Target::pure(epsilon(1.0)?), Scope::Person, &ages, 1, &mut bits)?;
 //! let tolerance = central.tolerance(1, beta(1e-9)?)?;
 //! assert!((central.ask(&is_old)? - exact).abs() <= tolerance);
 //! assert!(central.ask(&is_old).is_err(), "one ask was paid for");

@@ -21,7 +21,7 @@ fn answers_are_within_their_tolerance() {
     for function in [&is_even as QueryFunction<'_, (u64, bool)>, &third] {
         let truth = ExactQueries::new(&rows).ask(function).unwrap();
         let mut central =
-            CentralQueries::new(&rows, Target::zcdp(Rho::new(0.1).unwrap()), Scope::Person, 1, &mut bits).unwrap();
+            CentralQueries::within(Target::zcdp(Rho::new(0.1).unwrap()), Scope::Person, &rows, 1, &mut bits).unwrap();
         let tolerance = central.tolerance(1, Beta::new(1e-9).unwrap()).unwrap();
         assert!((central.ask(function).unwrap() - truth).abs() <= tolerance && tolerance < 1e-3);
         let mut local = LocalQueries::new(&rows, Epsilon::new(1.0).unwrap(), 3, &mut bits).unwrap();
@@ -36,7 +36,7 @@ fn asks_cost_what_the_sums_move() {
     let rows = numbers(100, 7);
     let mut bits = InsecureSeededSource::new(2);
     let central =
-        CentralQueries::new(&rows, Target::pure(Epsilon::new(0.5).unwrap()), Scope::Person, 1, &mut bits).unwrap();
+        CentralQueries::within(Target::pure(Epsilon::new(0.5).unwrap()), Scope::Person, &rows, 1, &mut bits).unwrap();
     let event = central.event_of_ask().unwrap();
     let age = Scope::Attributes(AttributeSet::new(["age"]).unwrap());
     for scope in [Scope::Presence, Scope::Person, age] {
@@ -76,12 +76,14 @@ fn what_is_not_paid_for_is_not_answered() {
     let of = |(x, _): &(u64, bool), cells: &mut Vec<usize>| cells.push(*x as usize % 2);
     let batch = QueryBatch::new(2, 1, &of).unwrap();
     let mut central =
-        CentralQueries::new(&rows, Target::pure(Epsilon::new(1.0).unwrap()), Scope::Person, 2, &mut bits).unwrap();
+        CentralQueries::within(Target::pure(Epsilon::new(1.0).unwrap()), Scope::Person, &rows, 2, &mut bits).unwrap();
     assert!(central.ask(&one).is_ok() && central.ask_all(&batch).is_ok());
     let refused = [central.ask(&one).unwrap_err(), central.ask_all(&batch).unwrap_err()].map(|error| error.to_string());
     assert_eq!(refused, ["exhausted: 2 asks were charged for, and all are answered"; 2]);
     let none: [(u64, bool); 0] = [];
-    assert!(CentralQueries::new(&none, Target::pure(Epsilon::new(1.0).unwrap()), Scope::Person, 1, &mut bits).is_err());
+    assert!(
+        CentralQueries::within(Target::pure(Epsilon::new(1.0).unwrap()), Scope::Person, &none, 1, &mut bits).is_err()
+    );
     assert!(ExactQueries::new(&none).ask(&one).is_err());
 }
 
@@ -110,7 +112,7 @@ fn thresholds_and_points_are_learnt_by_asking() {
     let mut bits = InsecureSeededSource::new(5);
     assert_eq!(asked::threshold(&mut ExactQueries::new(&rows), 8, Beta::new(0.05).unwrap()).unwrap().from, 100);
     let mut central =
-        CentralQueries::new(&rows, Target::pure(Epsilon::new(0.1).unwrap()), Scope::Person, 8, &mut bits).unwrap();
+        CentralQueries::within(Target::pure(Epsilon::new(0.1).unwrap()), Scope::Person, &rows, 8, &mut bits).unwrap();
     let tolerance = central.tolerance(8, Beta::new(1e-6).unwrap()).unwrap();
     let learnt = asked::threshold(&mut central, 8, Beta::new(1e-6).unwrap()).unwrap().from;
     let wrong = rows.iter().filter(|(x, y)| (*x >= learnt) != *y).count() as f64 / rows.len() as f64;
@@ -120,11 +122,11 @@ fn thresholds_and_points_are_learnt_by_asking() {
     assert!((100..130).contains(&learnt), "{learnt}");
     let points: Vec<(u64, bool)> = rows.iter().map(|(x, _)| (*x % 32, *x % 32 == 21)).collect();
     let mut central =
-        CentralQueries::new(&points, Target::pure(Epsilon::new(0.1).unwrap()), Scope::Person, 6, &mut bits).unwrap();
+        CentralQueries::within(Target::pure(Epsilon::new(0.1).unwrap()), Scope::Person, &points, 6, &mut bits).unwrap();
     assert_eq!(asked::point(&mut central, 5, 0.02, Beta::new(1e-6).unwrap()).unwrap(), Some(21));
     let never: Vec<(u64, bool)> = rows.iter().map(|(x, _)| (*x % 32, false)).collect();
     let mut central =
-        CentralQueries::new(&never, Target::pure(Epsilon::new(0.1).unwrap()), Scope::Person, 6, &mut bits).unwrap();
+        CentralQueries::within(Target::pure(Epsilon::new(0.1).unwrap()), Scope::Person, &never, 6, &mut bits).unwrap();
     assert_eq!(asked::point(&mut central, 5, 0.02, Beta::new(1e-6).unwrap()).unwrap(), None);
     let mut local = LocalQueries::new(&points[..1000], Epsilon::new(1.0).unwrap(), 6, &mut bits).unwrap();
     assert!(asked::point(&mut local, 5, 0.02, Beta::new(0.05).unwrap()).unwrap_err().to_string().contains("tolerance"));
@@ -144,7 +146,7 @@ fn conjunctions_are_learnt_within_their_error() {
     assert_eq!(exact.literals(), [(2, true), (5, true), (9, false)]);
     let mut bits = InsecureSeededSource::new(7);
     let mut central =
-        CentralQueries::new(&rows, Target::zcdp(Rho::new(0.05).unwrap()), Scope::Presence, 1, &mut bits).unwrap();
+        CentralQueries::within(Target::zcdp(Rho::new(0.05).unwrap()), Scope::Presence, &rows, 1, &mut bits).unwrap();
     let most = conjunction::error(&central, 20, Beta::new(1e-6).unwrap()).unwrap();
     let learnt = conjunction::learn(&mut central, 20, Beta::new(1e-6).unwrap()).unwrap();
     let wrong = rows.iter().filter(|row| learnt.predicts(row) != row.label()).count() as f64 / rows.len() as f64;

@@ -118,7 +118,7 @@ impl Additive {
 
     /// The same for the worst of this many cells.
     pub fn largest_error(&self, beta: Beta, cells: u64) -> Result<f64> {
-        Ok(self.noise.maximum(cells as f64, beta.get()))
+        Ok(self.noise.maximum(cells as f64, beta))
     }
 }
 

@@ -23,7 +23,9 @@ impl ReleasedHistogram {
     /// use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, Partition, ElementCount};
     /// use scumble::noise::InsecureSeededSource;
     /// use scumble::quantity::{Beta, Epsilon};
-    /// let mechanism = AnonymizedHistogram::new(Epsilon::new(8.0)?, ElementCount::AtMost(100))?;
+    /// use scumble::{Scope, Target};
+    /// let target = Target::pure(Epsilon::new(8.0)?);
+    /// let mechanism = AnonymizedHistogram::within(target, Scope::Presence, ElementCount::AtMost(100))?;
     /// let data = Partition::from_counts([40, 20, 1, 1])?;
     /// let released = mechanism.release(&data, &mut InsecureSeededSource::new(1))?;
     /// let curve = released.curve(Beta::new(0.05)?, 50);

@@ -27,7 +27,9 @@ impl AnonymizedHistogram {
     /// ```
     /// use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, ElementCount};
     /// use scumble::quantity::Epsilon;
-    /// let mechanism = AnonymizedHistogram::new(Epsilon::new(8.0)?, ElementCount::AtMost(10_000))?;
+    /// use scumble::{Scope, Target};
+    /// let target = Target::pure(Epsilon::new(8.0)?);
+    /// let mechanism = AnonymizedHistogram::within(target, Scope::Presence, ElementCount::AtMost(10_000))?;
     /// assert!((mechanism.expected_error(10_000)? - 400.0 / 8f64.sinh()).abs() < 1e-6);
     /// # Ok::<(), scumble::Error>(())
     /// ```

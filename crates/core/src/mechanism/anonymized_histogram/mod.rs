@@ -13,7 +13,9 @@
 //! use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, Partition, ElementCount};
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::quantity::Epsilon;
-//! let mechanism = AnonymizedHistogram::new(Epsilon::new(2.0)?, ElementCount::Private)?;
+//! use scumble::{Scope, Target};
+//! let target = Target::pure(Epsilon::new(2.0)?);
+//! let mechanism = AnonymizedHistogram::within(target, Scope::Presence, ElementCount::Private)?;
 //! let counts = Partition::from_counts((1..=100).map(|rank| 5000 / rank))?;
 //! let released = mechanism.release(&counts, &mut InsecureSeededSource::new(1))?;
 //! assert!(released.partition.distance(&counts) < counts.elements() / 20);
@@ -49,12 +51,14 @@ pub use partition::{MOST_ELEMENTS, Partition, Run};
 pub use reconstruct::{BandPoint, ProjectionMethod, reconstruct};
 pub use statistics::{Statistics, symmetric, top_share};
 
-use crate::calibrate::{ShiftNorms, epsilon_for_pure, scale_for_pure};
+use crate::calibrate::{ShiftNorms, Target, epsilon_for_pure, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Touch, Word};
+use crate::mechanism::smooth::OwnerSteps;
 use crate::noise::{BitSource, DiscreteLaplace};
 use crate::quantity::{Beta, Epsilon, Scale};
-use crate::scope::AttributeSet;
+use crate::scope::{AttributeSet, Scope};
+use std::borrow::Borrow;
 use std::num::NonZeroU64;
 
 /// Of an unknown size's estimate: how likely it is, twice, that the layout is made for fewer elements than there are.
@@ -104,8 +108,16 @@ pub struct ReleasedHistogram {
 }
 
 impl AnonymizedHistogram {
-    /// The mechanism that spends `epsilon` on each owner of one element, with the layout that suits.
-    pub fn new(epsilon: Epsilon, size: ElementCount) -> Result<Self> {
+    /// From an ε in `scope`, for owners of one element each, with the layout that suits.
+    ///
+    /// # Guarantee
+    /// [`AnonymizedHistogram::events`] cost at most `target` in `scope`, if the elements were made from what it is
+    /// about.
+    pub fn within(target: Target, scope: impl Borrow<Scope>, size: ElementCount) -> Result<Self> {
+        let scope = scope.borrow();
+        // A replaced owner takes elements away and puts as many back.
+        let of_presence = OwnerSteps::two().read_by(scope).target_of_one(target, scope)?;
+        let epsilon = of_presence.without_delta("an anonymized histogram")?;
         if matches!(size, ElementCount::AtMost(elements) if elements > MOST_ELEMENTS) {
             return Err(Error::refused("the largest number of elements must be at most 2^40"));
         }
@@ -124,8 +136,10 @@ impl AnonymizedHistogram {
     /// ```
     /// use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, ElementCount};
     /// use scumble::quantity::Epsilon;
-    /// let edges = AnonymizedHistogram::new(Epsilon::new(1.0)?, ElementCount::AtMost(2000))?.with_elements_per_owner(2)?;
-    /// assert_eq!(edges.epsilon_per_element().get(), 0.5);
+    /// use scumble::{Scope, Target};
+    /// let target = Target::pure(Epsilon::new(1.0)?);
+    /// let one = AnonymizedHistogram::within(target, Scope::Presence, ElementCount::AtMost(2000))?;
+    /// assert_eq!(one.with_elements_per_owner(2)?.epsilon_per_element().get(), 0.5);
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn with_elements_per_owner(self, most: u64) -> Result<Self> {
@@ -236,8 +250,10 @@ impl AnonymizedHistogram {
     /// ```
     /// use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, ElementCount};
     /// use scumble::quantity::Epsilon;
+    /// use scumble::{Scope, Target};
     /// use scumble::scope::AttributeSet;
-    /// let mechanism = AnonymizedHistogram::new(Epsilon::new(1.0)?, ElementCount::Private)?;
+    /// let target = Target::pure(Epsilon::new(1.0)?);
+    /// let mechanism = AnonymizedHistogram::within(target, Scope::Presence, ElementCount::Private)?;
     /// let events = mechanism.events(&AttributeSet::new(["password"])?)?;
     /// assert_eq!(events.len(), 2);
     /// # Ok::<(), scumble::Error>(())

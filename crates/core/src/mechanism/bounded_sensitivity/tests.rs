@@ -16,10 +16,11 @@ fn truncations_are_the_golden_ones() {
         let vector = golden(name);
         let (epsilon, delta) =
             (vector["input"]["epsilon"].as_f64().unwrap(), vector["input"]["delta"].as_f64().unwrap());
-        let bounded = BoundedSensitivity::new(
-            Epsilon::new(epsilon).unwrap(),
-            Delta::new(delta).unwrap(),
-            Epsilon::new(1.0).unwrap(),
+        let bounded = BoundedSensitivity::within(
+            Target::approximate(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap()),
+            Target::pure(Epsilon::new(1.0).unwrap()),
+            Scope::Presence,
+            &OwnerSteps::one(),
         )
         .unwrap();
         assert_eq!(bounded.truncation(), vector["expected"]["truncation"].as_u64().unwrap());
@@ -27,22 +28,37 @@ fn truncations_are_the_golden_ones() {
         assert!((mass / vector["expected"]["truncation_delta"].as_f64().unwrap() - 1.0).abs() < 2e-12);
     }
     assert_eq!(
-        BoundedSensitivity::new(Epsilon::new(0.1).unwrap(), Delta::new(1e-6).unwrap(), Epsilon::new(1.0).unwrap())
-            .unwrap()
-            .truncation(),
+        BoundedSensitivity::within(
+            Target::approximate(Epsilon::new(0.1).unwrap(), Delta::new(1e-6).unwrap()),
+            Target::pure(Epsilon::new(1.0).unwrap()),
+            Scope::Presence,
+            &OwnerSteps::one()
+        )
+        .unwrap()
+        .truncation(),
         109
     );
     for (one, delta, two) in [(0.0, 1e-6, 1.0), (1.0, 0.0, 1.0), (1.0, 1.0, 1.0), (1.0, 1e-6, 0.0)] {
         assert!(
-            BoundedSensitivity::new(Epsilon::new(one).unwrap(), Delta::new(delta).unwrap(), Epsilon::new(two).unwrap())
-                .is_err()
+            BoundedSensitivity::within(
+                Target::approximate(Epsilon::new(one).unwrap(), Delta::new(delta).unwrap()),
+                Target::pure(Epsilon::new(two).unwrap()),
+                Scope::Presence,
+                &OwnerSteps::one()
+            )
+            .is_err()
         );
     }
     // With next to no ε the noise is uniform, and each end has 1/(2T + 1).
     assert_eq!(
-        BoundedSensitivity::new(Epsilon::new(1e-9).unwrap(), Delta::new(1e-3).unwrap(), Epsilon::new(1.0).unwrap())
-            .unwrap()
-            .truncation(),
+        BoundedSensitivity::within(
+            Target::approximate(Epsilon::new(1e-9).unwrap(), Delta::new(1e-3).unwrap()),
+            Target::pure(Epsilon::new(1.0).unwrap()),
+            Scope::Presence,
+            &OwnerSteps::one()
+        )
+        .unwrap()
+        .truncation(),
         500
     );
 }
@@ -107,9 +123,13 @@ fn all_small_graphs_cost_what_the_events_say() {
     let [presence, person, end] = states();
     for (truncation, expected) in [(3, 0.0657216), (5, 0.0214326)] {
         let delta = end_mass(0.5, f64::from(truncation));
-        let bounded =
-            BoundedSensitivity::new(Epsilon::new(0.5).unwrap(), Delta::new(delta).unwrap(), Epsilon::new(0.5).unwrap())
-                .unwrap();
+        let bounded = BoundedSensitivity::within(
+            Target::approximate(Epsilon::new(0.5).unwrap(), Delta::new(delta).unwrap()),
+            Target::pure(Epsilon::new(0.5).unwrap()),
+            Scope::Presence,
+            &OwnerSteps::one(),
+        )
+        .unwrap();
         assert_eq!(bounded.truncation(), truncation as u64);
         assert!((delta - expected).abs() < 1e-7);
         let events = bounded.events(&OwnerSteps::one().reading(AttributeSet::new(["from", "to"]).unwrap())).unwrap();
@@ -138,9 +158,13 @@ fn the_golden_bound_and_count() {
     let truncation = number(input, "truncation");
     let claimed = end_mass(one, truncation);
     assert!((claimed / number(expected, "claimed_delta") - 1.0).abs() < 2e-12);
-    let bounded =
-        BoundedSensitivity::new(Epsilon::new(one).unwrap(), Delta::new(claimed).unwrap(), Epsilon::new(two).unwrap())
-            .unwrap();
+    let bounded = BoundedSensitivity::within(
+        Target::approximate(Epsilon::new(one).unwrap(), Delta::new(claimed).unwrap()),
+        Target::pure(Epsilon::new(two).unwrap()),
+        Scope::Presence,
+        &OwnerSteps::one(),
+    )
+    .unwrap();
     assert_eq!(bounded.truncation() as f64, truncation);
     let (left, right) = (
         (0, number(input, "local_sensitivity") as u64),

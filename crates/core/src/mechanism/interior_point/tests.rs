@@ -2,7 +2,7 @@ use super::*;
 use crate::harness::statistics::assert_agree;
 use crate::harness::{self, Claim, Distribution, Slack, check, neighbours};
 use crate::noise::InsecureSeededSource;
-use crate::quantity::{Scale, Sigma};
+use crate::quantity::{Omega, Scale, Sigma};
 use crate::scope::Scope;
 
 fn beta(value: f64) -> Beta {
@@ -75,8 +75,8 @@ fn both_ways_find_a_point_inside_with_the_owners_that_they_ask_for() {
     let (rho, omega) = (Rho::new(1.0).unwrap(), Omega::new(2.0).unwrap());
     for bits in [16u32, 60, 128] {
         let ways = [
-            InteriorPoint::exponential(bits, Epsilon::new(2f64.sqrt()).unwrap()).unwrap(),
-            InteriorPoint::recursive(bits, rho, omega, beta(0.05)).unwrap(),
+            InteriorPoint::new(bits, Epsilon::new(2f64.sqrt()).unwrap()).unwrap(),
+            InteriorPoint::recursive_within(Target::tcdp(rho, omega), Scope::Person, bits, beta(0.05)).unwrap(),
         ];
         for way in ways {
             let owners = way.owners_needed(beta(0.05)).unwrap().ceil() as u128;
@@ -107,16 +107,22 @@ fn both_ways_find_a_point_inside_with_the_owners_that_they_ask_for() {
 #[test]
 fn the_choice_follows_the_domain_and_bad_input_is_refused() {
     let choose = |bits: u32| {
-        InteriorPoint::for_budget(bits, Rho::new(0.1).unwrap(), Omega::new(6.0).unwrap(), beta(0.05)).unwrap()
+        InteriorPoint::within(
+            Target::tcdp(Rho::new(0.1).unwrap(), Omega::new(6.0).unwrap()),
+            Scope::Person,
+            bits,
+            beta(0.05),
+        )
+        .unwrap()
     };
     assert_eq!(choose(32).name(), "exponential mechanism");
     assert_eq!(choose(64).name(), "exponential mechanism");
     let large = choose(128);
     assert_eq!(large.name(), "recursion", "{:?} owners", large.owners_needed(beta(0.05)));
-    assert!(InteriorPoint::exponential(0, Epsilon::new(1.0).unwrap()).is_err());
-    assert!(InteriorPoint::exponential(129, Epsilon::new(1.0).unwrap()).is_err());
-    assert!(InteriorPoint::exponential(8, Epsilon::new(0.0).unwrap()).is_err());
-    let small = InteriorPoint::exponential(8, Epsilon::new(1.0).unwrap()).unwrap();
+    assert!(InteriorPoint::new(0, Epsilon::new(1.0).unwrap()).is_err());
+    assert!(InteriorPoint::new(129, Epsilon::new(1.0).unwrap()).is_err());
+    assert!(InteriorPoint::new(8, Epsilon::new(0.0).unwrap()).is_err());
+    let small = InteriorPoint::new(8, Epsilon::new(1.0).unwrap()).unwrap();
     assert!(small.release(&[256], &mut InsecureSeededSource::new(1)).is_err());
 }
 

@@ -3,6 +3,8 @@
 //! The radius N has the weights (2n+1)^k·q^n, q = e^{−1/scale}, and the coordinate is uniform on −N, …, N: its variance is E\[N(N+1)\]/3, and
 //! P\[|Z| > t\] = Σ_{n>t} P\[N = n\]·(1 − (2t+1)/(2n+1)).
 
+use crate::quantity::{Beta, Scale};
+
 /// Up to this many radii the sums are summed; beyond, N + ½ is nearly Gamma(k+1, scale).
 const MOST_TERMS: f64 = 1e5;
 
@@ -15,7 +17,8 @@ pub(super) enum Marginal {
 }
 
 impl Marginal {
-    pub fn new(scale: f64, dimension: usize) -> Self {
+    pub fn new(scale: Scale, dimension: usize) -> Self {
+        let scale = scale.get();
         let k = dimension as f64;
         let last = k * scale + 60.0 * scale * (k + 1.0).sqrt() + 60.0;
         if last >= MOST_TERMS {
@@ -40,7 +43,8 @@ impl Marginal {
     }
 
     /// The least t with P\[|Z| > t\] ≤ β, up to a step where it is computed by the Gamma law.
-    pub fn quantile(&self, beta: f64) -> f64 {
+    pub fn quantile(&self, beta: Beta) -> f64 {
+        let beta = beta.get();
         match self {
             Self::Listed(masses) => {
                 let (mut all, mut shares) = (0.0, 0.0);
@@ -81,24 +85,23 @@ fn gamma_tail(k: f64, x: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::noise::{InsecureSeededSource, KNorm};
-    use crate::quantity::Scale;
 
     #[test]
     fn both_ways_agree_where_both_hold() {
         for (scale, k) in [(400.0, 1usize), (300.0, 2), (90.0, 7), (40.0, 30)] {
-            let (listed, gamma) = (Marginal::new(scale, k), Marginal::Gamma(scale, k as f64));
+            let (listed, gamma) = (Marginal::new(Scale::new(scale).unwrap(), k), Marginal::Gamma(scale, k as f64));
             assert!(matches!(listed, Marginal::Listed(_)));
             let near = |one: f64, other: f64| (one / other - 1.0).abs() < 0.01;
             assert!(near(listed.standard_deviation(), gamma.standard_deviation()), "{scale} {k}");
-            for beta in [0.5, 0.05, 1e-6] {
+            for beta in [0.5, 0.05, 1e-6].map(|beta| Beta::new(beta).unwrap()) {
                 assert!(near(listed.quantile(beta), gamma.quantile(beta)), "{scale} {k} {beta}");
             }
         }
         // One answer: discrete Laplace noise, whose tail is known.
-        let (scale, one) = (3.0, Marginal::new(3.0, 1));
+        let (scale, one) = (3.0, Marginal::new(Scale::new(3.0).unwrap(), 1));
         let ratio = f64::exp(-1.0 / scale);
         let tail = |t: f64| 2.0 * ratio.powf(t + 1.0) / (1.0 + ratio);
-        let t = one.quantile(0.05);
+        let t = one.quantile(Beta::new(0.05).unwrap());
         assert!(tail(t) <= 0.05 && tail(t - 1.0) > 0.05);
         assert!((one.standard_deviation() - (2.0 * ratio).sqrt() / (1.0 - ratio)).abs() < 1e-9);
     }
@@ -107,10 +110,11 @@ mod tests {
     #[test]
     fn what_is_drawn_is_as_far_off() {
         for (scale, k) in [(0.7, 2usize), (4.0, 3), (2000.0, 20)] {
-            let (marginal, sampler) = (Marginal::new(scale, k), KNorm::new(Scale::new(scale).unwrap(), k).unwrap());
+            let noise = Scale::new(scale).unwrap();
+            let (marginal, sampler) = (Marginal::new(noise, k), KNorm::new(noise, k).unwrap());
             let mut bits = InsecureSeededSource::new(7);
             let draws: Vec<f64> = (0..40_000).map(|_| sampler.sample_wide(&mut bits)[0] as f64).collect();
-            let t = marginal.quantile(0.05);
+            let t = marginal.quantile(Beta::new(0.05).unwrap());
             let beyond = draws.iter().filter(|z| z.abs() > t).count() as f64 / 40_000.0;
             assert!(beyond <= 0.05 + 7.0 * (0.05f64 * 0.95 / 40_000.0).sqrt(), "{scale} {k}: {beyond}");
             let square = draws.iter().map(|z| z * z).sum::<f64>() / 40_000.0;

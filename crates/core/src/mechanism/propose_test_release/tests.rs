@@ -18,11 +18,12 @@ fn distances_and_chances_are_the_golden_ones() {
             input["values"].as_array().unwrap().iter().map(|value| value.as_i64().unwrap()).collect();
         let bounds = QuantileBounds::new(&values, (1, 2), (0, 100)).unwrap();
         let number = |name: &str| input[name].as_f64().unwrap();
-        let test = ProposeTestRelease::new(
+        let test = ProposeTestRelease::within(
+            Target::approximate(Epsilon::new(number("epsilon_test")).unwrap(), Delta::new(number("delta")).unwrap()),
+            Target::pure(Epsilon::new(1.0).unwrap()),
+            Scope::Presence,
+            &OwnerSteps::one(),
             number("proposed") as u64,
-            Epsilon::new(number("epsilon_test")).unwrap(),
-            Delta::new(number("delta")).unwrap(),
-            Epsilon::new(1.0).unwrap(),
         )
         .unwrap();
         let distance = test.distance(|k| bounds.at(k));
@@ -34,11 +35,12 @@ fn distances_and_chances_are_the_golden_ones() {
         let vector = golden(name);
         let (epsilon, delta) =
             (vector["input"]["epsilon"].as_f64().unwrap(), vector["input"]["delta"].as_f64().unwrap());
-        let test = ProposeTestRelease::new(
+        let test = ProposeTestRelease::within(
+            Target::approximate(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap()),
+            Target::pure(Epsilon::new(1.0).unwrap()),
+            Scope::Presence,
+            &OwnerSteps::one(),
             1,
-            Epsilon::new(epsilon).unwrap(),
-            Delta::new(delta).unwrap(),
-            Epsilon::new(1.0).unwrap(),
         )
         .unwrap();
         for (distance, name) in [(5, "pass_at_5"), (12, "pass_at_12")] {
@@ -48,22 +50,30 @@ fn distances_and_chances_are_the_golden_ones() {
         assert_eq!(test.certain_from(), vector["expected"]["certain_from"].as_u64().unwrap());
     }
     assert!(
-        ProposeTestRelease::new(
-            1 << 33,
-            Epsilon::new(1.0).unwrap(),
-            Delta::new(1e-6).unwrap(),
-            Epsilon::new(1.0).unwrap()
+        ProposeTestRelease::within(
+            Target::approximate(Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap()),
+            Target::pure(Epsilon::new(1.0).unwrap()),
+            Scope::Presence,
+            &OwnerSteps::one(),
+            1 << 33
         )
         .is_err()
     );
     assert!(
-        ProposeTestRelease::new(0, Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap(), Epsilon::new(1.0).unwrap())
-            .is_err()
-            && ProposeTestRelease::new(
-                1,
-                Epsilon::new(1.0).unwrap(),
-                Delta::new(0.0).unwrap(),
-                Epsilon::new(1.0).unwrap()
+        ProposeTestRelease::within(
+            Target::approximate(Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap()),
+            Target::pure(Epsilon::new(1.0).unwrap()),
+            Scope::Presence,
+            &OwnerSteps::one(),
+            0
+        )
+        .is_err()
+            && ProposeTestRelease::within(
+                Target::approximate(Epsilon::new(1.0).unwrap(), Delta::new(0.0).unwrap()),
+                Target::pure(Epsilon::new(1.0).unwrap()),
+                Scope::Presence,
+                &OwnerSteps::one(),
+                1
             )
             .is_err()
     );
@@ -86,9 +96,14 @@ fn law(test: &ProposeTestRelease, values: &[i64]) -> Distribution<Option<i64>> {
 #[test]
 fn medians_cost_what_the_events_say() {
     let universe: Vec<i64> = vec![0, 1, 2, 5, 6, 11, 12];
-    let test =
-        ProposeTestRelease::new(4, Epsilon::new(0.7).unwrap(), Delta::new(0.05).unwrap(), Epsilon::new(0.7).unwrap())
-            .unwrap();
+    let test = ProposeTestRelease::within(
+        Target::approximate(Epsilon::new(0.7).unwrap(), Delta::new(0.05).unwrap()),
+        Target::pure(Epsilon::new(0.7).unwrap()),
+        Scope::Presence,
+        &OwnerSteps::one(),
+        4,
+    )
+    .unwrap();
     let run = |values: &Vec<i64>| law(&test, values);
     let events = test.events(&OwnerSteps::one().reading(AttributeSet::new(["value"]).unwrap())).unwrap();
     let people: Vec<_> = (1..=4).flat_map(|owners| neighbours::person(&universe, owners)).collect();

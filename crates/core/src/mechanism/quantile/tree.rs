@@ -2,27 +2,30 @@
 
 use super::median::RecursiveMedian;
 use super::{RankFraction, RankTarget, moves, rate, segments};
-use crate::calibrate::{ShiftNorms, range_for_zcdp};
+use crate::calibrate::Target;
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
 use crate::mechanism::interior_point::{Leaf, Leaves};
 use crate::mechanism::piecewise::choose_segment;
+use crate::mechanism::smooth::OwnerSteps;
 use crate::noise::BitSource;
 use crate::noise::tape::{self, Announcement};
-use crate::quantity::{Beta, Epsilon, Omega, Rho};
-use crate::scope::AttributeSet;
+use crate::quantity::{Beta, Epsilon};
+use crate::scope::{AttributeSet, Scope};
+use std::borrow::Borrow;
 
 /// 2^levels − 1 equally spaced quantiles at once.
 ///
 /// The median is found, the values are split there, and so on in each half. Medians are found by the exponential mechanism, or over
-/// wide keys by the recursion ([`QuantileTree::for_budget`] says which is better). Equal values are distinguished by a few random bits
-/// each, so that they can be split as well: otherwise all of them would go to one half, and the quantiles of the other would mean nothing.
+/// wide keys by the recursion ([`QuantileTree::within`] says which is better). Equal values are distinguished by a few
+/// random bits each, so that they can be split as well: otherwise all of them would go to one half, and the quantiles
+/// of the other would mean nothing.
 ///
 /// ```
 /// use scumble::mechanism::quantile::QuantileTree;
 /// use scumble::noise::InsecureSeededSource;
 /// use scumble::quantity::Epsilon;
-/// let quartiles = QuantileTree::exponential(1_000_000, 2, Epsilon::new(1.0)?)?;
+/// let quartiles = QuantileTree::new(1_000_000, 2, Epsilon::new(1.0)?)?;
 /// let values: Vec<u128> = (0..4000).map(|i| i * 100).collect();
 /// let found = quartiles.release(&values, &mut InsecureSeededSource::new(1))?;
 /// assert_eq!(found.len(), 3);
@@ -54,7 +57,7 @@ const MEDIAN: RankTarget = RankTarget::Fraction(RankFraction { part: 1, whole: 2
 impl QuantileTree {
     /// By the exponential mechanism: 2^levels − 1 quantiles of keys in 0, …, last, each level with a privacy loss of range
     /// `epsilon_per_level` for presence.
-    pub fn exponential(last: u128, levels: u32, epsilon_per_level: Epsilon) -> Result<Self> {
+    pub fn new(last: u128, levels: u32, epsilon_per_level: Epsilon) -> Result<Self> {
         let places = places(last, levels)?;
         if epsilon_per_level.get() == 0.0 {
             return Err(Error::refused("a tree of quantiles needs epsilon above 0"));
@@ -62,35 +65,52 @@ impl QuantileTree {
         Ok(Self { last, levels, places, method: Descent::Exponential(epsilon_per_level) })
     }
 
-    /// By the recursion, (ρ, ω)-tCDP in all when an owner is replaced, for a failure probability β.
-    pub fn recursive(last: u128, levels: u32, rho: Rho, omega: Omega, beta: Beta) -> Result<Self> {
+    /// By the recursion, from a (ρ, ω) for all levels in `scope` (presence or person), for a failure probability β.
+    ///
+    /// # Guarantee
+    /// [`QuantileTree::events`] cost at most `target` when an owner is replaced, and so when one comes or goes.
+    pub fn recursive_within(
+        target: Target,
+        scope: impl Borrow<Scope>,
+        last: u128,
+        levels: u32,
+        beta: Beta,
+    ) -> Result<Self> {
+        let (rho, omega) = target.truncated(scope.borrow(), "the recursion for quantiles")?;
         let places = places(last, levels)?;
         let median = RecursiveMedian::new(places, levels, (rho, omega), beta_of_one(beta, levels))?;
         Ok(Self { last, levels, places, method: Descent::Recursive(Box::new(median), beta) })
     }
 
-    /// The way with the smaller error at β, both (ρ, ω)-tCDP in all when an owner is replaced. Only public numbers are compared:
+    /// The way with the smaller error at β, from a target for all levels in `scope`, for owners of one value each; the
+    /// recursion is for a (ρ, ω). Only public numbers are compared:
     /// the error of the exponential mechanism grows with the bits of the keys, that of the recursion with their logarithm and the
     /// noise's tail. Up to 64 bits it is the exponential mechanism; from about 96 bits on the recursion, unless ρ is so large that the
     /// noise has a deviation of few units, or β so small that it outweighs the keys.
     ///
     /// The comparison uses the error that holds for *every* table. The exponential mechanism comes near its worst error
     /// only where a vast gap between keys lies close to a quantile. If there is no such gap (keys that are nearly
-    /// consecutive, say), [`QuantileTree::exponential`] is better.
+    /// consecutive, say), [`QuantileTree::new`] is better.
+    ///
+    /// # Guarantee
+    /// [`QuantileTree::events_of`] one value cost at most `target` in `scope`, if the values read what it is about.
     ///
     /// ```
     /// use scumble::mechanism::quantile::QuantileTree;
-    /// use scumble::quantity::{Beta, Omega, Rho};
-    /// let choose = |last| QuantileTree::for_budget(last, 3, Rho::new(0.5)?, Omega::new(4.0)?, Beta::new(0.05)?);
+    /// use scumble::quantity::{beta, omega, rho};
+    /// use scumble::{Scope, Target};
+    /// let target = Target::tcdp(rho(0.5)?, omega(4.0)?);
+    /// let choose = |last| QuantileTree::within(target, Scope::Person, last, 3, beta(0.05)?);
     /// assert_eq!(choose(u32::MAX.into())?.name(), "exponential mechanism");
     /// assert_eq!(choose(u128::MAX)?.name(), "recursion");
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn for_budget(last: u128, levels: u32, rho: Rho, omega: Omega, beta: Beta) -> Result<Self> {
+    pub fn within(target: Target, scope: impl Borrow<Scope>, last: u128, levels: u32, beta: Beta) -> Result<Self> {
+        let scope = scope.borrow();
         // Range 2ε per level when replaced: levels·(2ε)²/8 = ρ.
-        let range = range_for_zcdp(rho, ShiftNorms::units(levels.max(1).into()))?.get();
-        let exponential = Self::exponential(last, levels, Epsilon::new(range / 2.0)?)?;
-        let Ok(recursive) = Self::recursive(last, levels, rho, omega, beta) else { return Ok(exponential) };
+        let moved = OwnerSteps::two().read_by(scope).moved(scope, levels.max(1).into())?;
+        let exponential = Self::new(last, levels, target.range(moved)?)?;
+        let Ok(recursive) = Self::recursive_within(target, scope, last, levels, beta) else { return Ok(exponential) };
         Ok(if recursive.error(beta)? < exponential.error(beta)? { recursive } else { exponential })
     }
 
@@ -180,7 +200,7 @@ impl QuantileTree {
     /// use scumble::mechanism::quantile::QuantileTree;
     /// use scumble::quantity::{Epsilon, Exact};
     /// use scumble::scope::{AttributeSet, Scope};
-    /// let (age, tree) = (AttributeSet::new(["age"])?, QuantileTree::exponential(150, 2, Epsilon::new(0.25)?)?);
+    /// let (age, tree) = (AttributeSet::new(["age"])?, QuantileTree::new(150, 2, Epsilon::new(0.25)?)?);
     /// let cost = |scope: Scope| Odometer::of(&tree.events_of(3, &age)?, &scope).map(|spent| spent.epsilon(&Exact::zero()).unwrap().to_f64());
     /// // Two levels, three values: each moves two parts if it is replaced.
     /// assert_eq!((cost(Scope::Presence)?, cost(Scope::Attributes(age.clone()))?), (1.5, 3.0));

@@ -72,7 +72,7 @@ impl GeneralizedHistogram {
 
     /// The gap between the m-th and the next score from which on exactly the best m are given, except with probability β.
     pub fn error(&self, beta: Beta, candidates: u64) -> Result<f64> {
-        Ok(2.0 * self.noise.maximum(candidates as f64, beta.get()) + 1.0)
+        Ok(2.0 * self.noise.maximum(candidates as f64, beta) + 1.0)
     }
 }
 
@@ -171,7 +171,7 @@ impl UnknownTop {
 
     /// The lead over the (m+1)-st key from which on a key is published, all m of them except with probability β.
     pub fn published_from(&self, beta: Beta) -> Result<f64> {
-        Ok(self.threshold() as f64 + self.run.noise().maximum(self.top as f64, beta.get()))
+        Ok(self.threshold() as f64 + self.run.noise().maximum(self.top as f64, beta))
     }
 }
 

@@ -11,14 +11,15 @@
 //!
 //! *The level is private*: no error bar may be made of it. A draw of Cauchy noise takes about the same time at every level (0.71 to 0.74 of the proposals are kept).
 
-use crate::calibrate::Target;
+use crate::calibrate::{ShiftNorms, Target, epsilon_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, NoiseFamily, Quotient, Shift, SmoothNoise, Touch, Word};
 use crate::loss::{self, Loss};
 use crate::noise::tape::{self, Announcement, MechanismInput};
 use crate::noise::{BitSource, Cauchy4, DiscreteGaussian, DiscreteLaplace, Levels};
-use crate::quantity::{Beta, Delta, Scale, Sigma};
+use crate::quantity::{Beta, Delta, Epsilon, Scale, Sensitivity, Sigma};
 use crate::scope::{AttributeSet, Scope};
+use std::borrow::Borrow;
 
 pub mod quantile;
 
@@ -63,6 +64,66 @@ impl OwnerSteps {
         Self { attributes, ..self }
     }
 
+    /// What one step may cost, so that an owner of these steps costs at most `target` in `scope`.
+    ///
+    /// # Guarantee
+    /// An event of an ε or an (ε, δ) within what is returned, which moves as [`OwnerSteps::moves`] says, costs at most
+    /// `target` in `scope`: k steps of (ε, δ) cost kε and δ·(e^{kε} − 1)/(e^ε − 1). Where one step is all, it is the
+    /// target itself.
+    ///
+    /// ```
+    /// use scumble::mechanism::smooth::OwnerSteps;
+    /// use scumble::quantity::epsilon;
+    /// use scumble::{Scope, Target};
+    /// let target = Target::pure(epsilon(1.0)?);
+    /// assert_eq!(OwnerSteps::two().target_of_one(target, &Scope::Presence)?, target);
+    /// assert_eq!(OwnerSteps::two().target_of_one(target, &Scope::Person)?, Target::pure(epsilon(0.5)?));
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    pub fn target_of_one(&self, target: Target, scope: &Scope) -> Result<Target> {
+        let number = self.number(scope)?;
+        let each = |epsilon: Epsilon| epsilon_for_pure(epsilon, ShiftNorms::units(number));
+        match target {
+            _ if number == 1 => Ok(target),
+            Target::Pure(epsilon) => Ok(Target::Pure(each(epsilon)?)),
+            Target::Approximate(epsilon, delta) => {
+                let epsilon = each(epsilon)?;
+                // No rounding of the growth is as large as what is taken off.
+                let growth = (epsilon.get() * number as f64).exp_m1() / epsilon.get().exp_m1();
+                // Beyond all numbers nothing is left of a δ.
+                let each = (delta.get() / growth * (1.0 - 1e-9)).max(0.0);
+                Ok(Target::Approximate(epsilon, Delta::new(each)?))
+            }
+            Target::Concentrated(_) | Target::Truncated(..) => Err(Error::refused(format!(
+                "{target} is not divided among the {number} steps of an owner: give an epsilon"
+            ))),
+        }
+    }
+
+    /// The same for a query that reads whatever attributes the scope is about.
+    pub(crate) fn read_by(self, scope: &Scope) -> Self {
+        match scope.members().0 {
+            Scope::Attributes(attributes) => self.reading(attributes.clone()),
+            _ => self,
+        }
+    }
+
+    /// How far these steps move this many cells together in `scope`, each by 1 with each step.
+    pub(crate) fn moved(&self, scope: &Scope, cells: u64) -> Result<ShiftNorms> {
+        Ok(ShiftNorms::cells(cells, Sensitivity::new(self.number(scope)? as f64)?))
+    }
+
+    /// How many steps an owner is in `scope`, at least one.
+    fn number(&self, scope: &Scope) -> Result<u64> {
+        let furthest = self.moves(1.0)?.shifts(scope).iter().map(|shift| shift.by.get()).fold(0.0, f64::max);
+        if furthest == 0.0 {
+            return Err(Error::refused(format!(
+                "{scope} moves nothing here, so that nothing is calibrated: choose a scope that the answer depends on"
+            )));
+        }
+        Ok((furthest as u64).saturating_mul(scope.members().1.into()))
+    }
+
     /// One cell that moves by at most `by` with each step.
     pub fn moves(&self, by: f64) -> Result<Moves> {
         let shift = |steps: u64| Ok::<_, Error>(vec![Shift::one_cell(steps as f64 * by)?]);
@@ -77,15 +138,16 @@ impl OwnerSteps {
 ///
 /// ```
 /// use scumble::quantity::epsilon;
-/// use scumble::Target;
+/// use scumble::{Scope, Target};
 /// use scumble::event::NoiseFamily;
 /// use scumble::mechanism::smooth::{SmoothMechanism, OwnerSteps};
 /// use scumble::noise::InsecureSeededSource;
 /// // Sensitivities of up to 100,000 are possible, but near this data they are 92 + k.
-/// let smooth = SmoothMechanism::within(Target::pure(epsilon(1.0)?), NoiseFamily::Cauchy4, 100_000)?;
+/// let (target, one) = (Target::pure(epsilon(1.0)?), OwnerSteps::one());
+/// let smooth = SmoothMechanism::within(target, Scope::Presence, &one, NoiseFamily::Cauchy4, 100_000)?;
 /// let noisy = smooth.release(7713, |k| (92 + k).min(100_000), &mut InsecureSeededSource::new(1));
 /// assert!((noisy - 7713).abs() < 10_000);
-/// assert_eq!(smooth.events(&OwnerSteps::one())?.len(), 1);
+/// assert_eq!(smooth.events(&one)?.len(), 1);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -101,11 +163,20 @@ impl SmoothMechanism {
         Ok(Self { levels: noise.table()?, noise })
     }
 
-    /// The least noise of a family within a target, for one step between neighbours; sensitivities are never above `most`, which is public.
+    /// The least noise of a family within the target in `scope`, where an owner is so many steps; sensitivities are never
+    /// above `most`, which is public.
     ///
     /// # Guarantee
-    /// The event's loss in presence is at most the target, as accounting computes it.
-    pub fn within(target: Target, family: NoiseFamily, most: u64) -> Result<Self> {
+    /// [`SmoothMechanism::events`] of the same steps cost at most `target` in `scope`: of one step as accounting computes
+    /// it, of several by group privacy ([`OwnerSteps::target_of_one`]).
+    pub fn within(
+        target: Target,
+        scope: impl Borrow<Scope>,
+        steps: &OwnerSteps,
+        family: NoiseFamily,
+        most: u64,
+    ) -> Result<Self> {
+        let target = steps.target_of_one(target, scope.borrow())?;
         let (growth, near) = start(family, target)?;
         let last = Levels::last_for(growth, most)?;
         let gamma = Quotient::new(growth.saturating_add(1), growth)?;

@@ -163,7 +163,14 @@ fn small_medians_by_gaussian_noise_cost_what_the_event_says() {
 /// A level is published beside an answer: both together cost the sum of their events.
 #[test]
 fn an_error_bar_is_made_of_a_level_with_noise() {
-    let smooth = SmoothMechanism::within(Target::pure(Epsilon::new(1.0).unwrap()), NoiseFamily::Cauchy4, 1000).unwrap();
+    let smooth = SmoothMechanism::within(
+        Target::pure(Epsilon::new(1.0).unwrap()),
+        Scope::Presence,
+        &OwnerSteps::one(),
+        NoiseFamily::Cauchy4,
+        1000,
+    )
+    .unwrap();
     let scale = Scale::new(10.0).unwrap();
     let event = smooth.event_of_level(scale, &OwnerSteps::two()).unwrap();
     assert!((Loss::of([event], Scope::Person).unwrap().epsilon(Delta::new(0.0).unwrap()).upper - 0.2).abs() < 1e-9);
@@ -188,8 +195,14 @@ fn an_error_bar_is_made_of_a_level_with_noise() {
 #[test]
 fn calibrated_noise_is_within_and_one_step_more_is_not() {
     for epsilon in [0.1, 1.0, 4.0] {
-        let smooth =
-            SmoothMechanism::within(Target::pure(Epsilon::new(epsilon).unwrap()), NoiseFamily::Cauchy4, 1000).unwrap();
+        let smooth = SmoothMechanism::within(
+            Target::pure(Epsilon::new(epsilon).unwrap()),
+            Scope::Presence,
+            &OwnerSteps::one(),
+            NoiseFamily::Cauchy4,
+            1000,
+        )
+        .unwrap();
         let cost = |alpha: Quotient| {
             let noise =
                 SmoothNoise::new(NoiseFamily::Cauchy4, smooth.noise().gamma(), alpha, smooth.noise().levels()).unwrap();
@@ -204,12 +217,17 @@ fn calibrated_noise_is_within_and_one_step_more_is_not() {
         assert!(cost(Quotient::new(above + above / 100 + 1, below).unwrap()) > epsilon * 0.999);
     }
     // Specification 4.3: at ε = 1 and β = 0.1 about 0.367; rounded scales are a little worse.
-    let (above, below) =
-        SmoothMechanism::within(Target::pure(Epsilon::new(1.0).unwrap()), NoiseFamily::Cauchy4, 200_000)
-            .unwrap()
-            .noise()
-            .alpha()
-            .parts();
+    let (above, below) = SmoothMechanism::within(
+        Target::pure(Epsilon::new(1.0).unwrap()),
+        Scope::Presence,
+        &OwnerSteps::one(),
+        NoiseFamily::Cauchy4,
+        200_000,
+    )
+    .unwrap()
+    .noise()
+    .alpha()
+    .parts();
     let alpha = f64::from(above) / f64::from(below);
     assert!((0.33..0.39).contains(&alpha), "{alpha}");
 }
@@ -217,7 +235,9 @@ fn calibrated_noise_is_within_and_one_step_more_is_not() {
 #[test]
 fn other_families_are_calibrated_to_their_own_notions() {
     let target = Target::approximate(Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
-    let laplace = SmoothMechanism::within(target, NoiseFamily::DiscreteLaplace, 100).unwrap();
+    let laplace =
+        SmoothMechanism::within(target, Scope::Presence, &OwnerSteps::one(), NoiseFamily::DiscreteLaplace, 100)
+            .unwrap();
     let (above, below) = laplace.noise().alpha().parts();
     assert!((0.6..0.95).contains(&(f64::from(above) / f64::from(below))), "{:?}", laplace.noise());
     assert!(
@@ -228,7 +248,9 @@ fn other_families_are_calibrated_to_their_own_notions() {
             <= 1e-6
     );
     // Gaussian noise of one scale has σ 4.2 times its sensitivity here; that of levels is larger, and not by much.
-    let gaussian = SmoothMechanism::within(target, NoiseFamily::DiscreteGaussian, 100).unwrap();
+    let gaussian =
+        SmoothMechanism::within(target, Scope::Presence, &OwnerSteps::one(), NoiseFamily::DiscreteGaussian, 100)
+            .unwrap();
     let (above, below) = gaussian.noise().alpha().parts();
     assert!((0.15..0.24).contains(&(f64::from(above) / f64::from(below))), "{:?}", gaussian.noise());
     let delta = Loss::of(gaussian.events(&OwnerSteps::one()).unwrap(), Scope::Person)
@@ -237,7 +259,9 @@ fn other_families_are_calibrated_to_their_own_notions() {
         .upper;
     assert!(delta <= 1e-6 && delta > 0.9e-6, "{delta}");
     let target = Target::tcdp(Rho::new(0.05).unwrap(), Omega::new(8.0).unwrap());
-    let gaussian = SmoothMechanism::within(target, NoiseFamily::DiscreteGaussian, 100).unwrap();
+    let gaussian =
+        SmoothMechanism::within(target, Scope::Presence, &OwnerSteps::one(), NoiseFamily::DiscreteGaussian, 100)
+            .unwrap();
     let (rho, omega) = crate::loss::truncated_of_smooth_noise(&gaussian.noise()).unwrap();
     assert!(rho <= 0.05 && rho > 0.03 && omega >= 8.0);
     for (family, target) in [
@@ -247,7 +271,10 @@ fn other_families_are_calibrated_to_their_own_notions() {
         (NoiseFamily::Cauchy4, Target::pure(Epsilon::new(0.0).unwrap())),
         (NoiseFamily::Cauchy4, Target::pure(Epsilon::new(1e-12).unwrap())),
     ] {
-        assert!(SmoothMechanism::within(target, family, 100).is_err(), "{family:?} {target}");
+        assert!(
+            SmoothMechanism::within(target, Scope::Presence, &OwnerSteps::one(), family, 100).is_err(),
+            "{family:?} {target}"
+        );
     }
 }
 

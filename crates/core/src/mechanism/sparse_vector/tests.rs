@@ -63,15 +63,20 @@ fn sequences_have_the_golden_probabilities() {
         let rates = ["scale_threshold", "scale_query"].map(|field| 1.0 / input(field).as_f64().unwrap());
         let threshold = input("threshold").as_i64().unwrap();
         // Where all scores move the same way, the same noise is worth half as much on the questions.
-        let general = SparseVector::new(
-            Epsilon::new(rates[0]).unwrap(),
-            Epsilon::new(2.0 * rates[1]).unwrap(),
+        let general = SparseVector::within_parts(
+            Target::pure(Epsilon::new(rates[0]).unwrap()),
+            Target::pure(Epsilon::new(2.0 * rates[1]).unwrap()),
+            Scope::Presence,
             ScoreChange::General,
         )
         .unwrap();
-        let monotone =
-            SparseVector::new(Epsilon::new(rates[0]).unwrap(), Epsilon::new(rates[1]).unwrap(), ScoreChange::Monotone)
-                .unwrap();
+        let monotone = SparseVector::within_parts(
+            Target::pure(Epsilon::new(rates[0]).unwrap()),
+            Target::pure(Epsilon::new(rates[1]).unwrap()),
+            Scope::Presence,
+            ScoreChange::Monotone,
+        )
+        .unwrap();
         for test in [&general, &monotone] {
             let near = |field: &str, found: f64| {
                 let expected = vector["expected"][field].as_f64().unwrap();
@@ -107,7 +112,13 @@ fn pairs(change: ScoreChange, both_ways: bool) -> Vec<(Vec<i64>, Vec<i64>)> {
 fn every_sequence_costs_what_the_event_says() {
     let value = AttributeSet::new(["value"]).unwrap();
     for (change, seen) in [(ScoreChange::General, [false, true, true]), (ScoreChange::Monotone, [false, true, true])] {
-        let test = SparseVector::new(Epsilon::new(0.3).unwrap(), Epsilon::new(0.6).unwrap(), change).unwrap();
+        let test = SparseVector::within_parts(
+            Target::pure(Epsilon::new(0.3).unwrap()),
+            Target::pure(Epsilon::new(0.6).unwrap()),
+            Scope::Presence,
+            change,
+        )
+        .unwrap();
         let events = test.events(&value).unwrap();
         for (scope, both_ways) in [Scope::Presence, Scope::Person, Scope::Attributes(value.clone())].iter().zip(seen) {
             let claim = Claim::of(&events, scope, &[0.2, 0.5]);
@@ -122,7 +133,7 @@ fn every_sequence_costs_what_the_event_says() {
 #[test]
 fn the_claim_is_tight() {
     for change in [ScoreChange::General, ScoreChange::Monotone] {
-        let test = SparseVector::balanced(Epsilon::new(0.9).unwrap(), change).unwrap();
+        let test = SparseVector::within(Target::pure(Epsilon::new(0.9).unwrap()), Scope::Presence, change).unwrap();
         let (mut left, mut right) = (vec![2; 40], vec![3; 40]);
         left.push(-12);
         // Where all move the same way, the worst that the last can do is to stay.
@@ -140,7 +151,13 @@ fn the_claim_is_tight() {
 #[test]
 fn rounds_are_drawn_from_the_law_that_is_charged() {
     for (change, moved, seed) in [(ScoreChange::General, 2.0, 31), (ScoreChange::Monotone, 1.0, 32)] {
-        let test = SparseVector::new(Epsilon::new(0.4).unwrap(), Epsilon::new(0.7).unwrap(), change).unwrap();
+        let test = SparseVector::within_parts(
+            Target::pure(Epsilon::new(0.4).unwrap()),
+            Target::pure(Epsilon::new(0.7).unwrap()),
+            Scope::Presence,
+            change,
+        )
+        .unwrap();
         let events = test.events(&AttributeSet::empty()).unwrap();
         assert!(matches!(events[0].word(), Word::Pure { epsilon } if (epsilon.get() - 1.1).abs() < 1e-12));
         let (secret, question) = (LaplaceFormula((-0.4f64).exp()), LaplaceFormula((-0.7f64 / moved).exp()));
@@ -164,7 +181,13 @@ fn rounds_are_drawn_from_the_law_that_is_charged() {
 /// "Charged only on updates" is false: answers that were all below have cost ε₁ already.
 #[test]
 fn an_open_round_has_cost_its_first_part() {
-    let test = SparseVector::new(Epsilon::new(0.3).unwrap(), Epsilon::new(0.6).unwrap(), ScoreChange::General).unwrap();
+    let test = SparseVector::within_parts(
+        Target::pure(Epsilon::new(0.3).unwrap()),
+        Target::pure(Epsilon::new(0.6).unwrap()),
+        Scope::Presence,
+        ScoreChange::General,
+    )
+    .unwrap();
     let none = |score: i64| law(&test, &[score; 300], 0)[300];
     let lost = (none(0) / none(1)).ln();
     assert!(lost > 0.299 && lost <= 0.3 + 1e-9, "{lost}");
@@ -175,7 +198,7 @@ fn what_is_exceeded_is_the_least() {
     for scale in [0.1, 1.0, 3.3, 250.0, 7.39e3] {
         let above = |t: f64| 2.0 * (-(t + 1.0) / scale).exp() / (1.0 + (-1.0f64 / scale).exp());
         for p in [0.9, 0.5, 0.05, 1e-6, 1e-12] {
-            let t = exceeded(Scale::new(scale).unwrap(), p) as f64;
+            let t = exceeded(Scale::new(scale).unwrap(), Beta::new(p).unwrap()) as f64;
             assert!(above(t) <= p && (t == 0.0 || above(t - 1.0) > p), "{scale} {p} {t}");
         }
     }
@@ -183,7 +206,17 @@ fn what_is_exceeded_is_the_least() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    assert!(SparseVector::balanced(Epsilon::new(0.0).unwrap(), ScoreChange::General).is_err());
-    assert!(SparseVector::new(Epsilon::new(0.1).unwrap(), Epsilon::new(0.0).unwrap(), ScoreChange::General).is_err());
+    assert!(
+        SparseVector::within(Target::pure(Epsilon::new(0.0).unwrap()), Scope::Presence, ScoreChange::General).is_err()
+    );
+    assert!(
+        SparseVector::within_parts(
+            Target::pure(Epsilon::new(0.1).unwrap()),
+            Target::pure(Epsilon::new(0.0).unwrap()),
+            Scope::Presence,
+            ScoreChange::General
+        )
+        .is_err()
+    );
     assert_eq!(format!("{:?}", ThresholdNoise::resumed(12345)), "ThresholdNoise(secret)");
 }

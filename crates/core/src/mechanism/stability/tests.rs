@@ -74,7 +74,12 @@ fn several_keys_share_delta_and_gaussian_noise_works() {
 #[test]
 fn selection_meets_both_inequalities_and_is_optimal() {
     for (epsilon, delta) in [(0.1, 1e-9), (1.0, 1e-6), (3.0, 0.01)] {
-        let selection = KeySelection::new(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap(), 1).unwrap();
+        let selection = KeySelection::within(
+            Target::approximate(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap()),
+            Scope::Presence,
+            1,
+        )
+        .unwrap();
         let growth = f64::exp(epsilon);
         for n in 0..selection.probabilities.len() as u64 {
             let (now, next) = (selection.probability(n), selection.probability(n + 1));
@@ -84,14 +89,26 @@ fn selection_meets_both_inequalities_and_is_optimal() {
             assert!(slack <= 1e-9 * next.max(1e-3) || next == 1.0, "{n}: {slack}");
         }
     }
-    assert!(KeySelection::new(Epsilon::new(0.0).unwrap(), Delta::new(0.1).unwrap(), 1).is_err());
+    assert!(
+        KeySelection::within(
+            Target::approximate(Epsilon::new(0.0).unwrap(), Delta::new(0.1).unwrap()),
+            Scope::Presence,
+            1
+        )
+        .is_err()
+    );
 }
 
 #[test]
 fn an_owner_with_several_keys_is_covered() {
     // Two keys, each with one owner who is the same: the harness over the product.
     let (epsilon, delta) = (1.0, 0.01);
-    let selection = KeySelection::new(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap(), 2).unwrap();
+    let selection = KeySelection::within(
+        Target::approximate(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap()),
+        Scope::Presence,
+        2,
+    )
+    .unwrap();
     let run = |owners: &u64| {
         let shown = selection.probability(*owners);
         let coin = Distribution::new(
@@ -284,7 +301,12 @@ fn shown_keys(selection: &KeySelection, owners: &[u64]) -> Vec<f64> {
 #[test]
 fn selected_keys_cost_what_their_events_say() {
     for (epsilon, delta, keys) in [(0.5, 0.01, 1), (2.0, 1e-4, 1), (1.0, 0.01, 2), (4.0, 1e-4, 2)] {
-        let selection = KeySelection::new(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap(), keys).unwrap();
+        let selection = KeySelection::within(
+            Target::approximate(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap()),
+            Scope::Presence,
+            keys,
+        )
+        .unwrap();
         let records: Vec<[u64; 3]> = match keys {
             1 => vec![[1, 0, 0], [0, 1, 0], [0, 0, 1]],
             _ => vec![[1, 0, 0], [0, 1, 0], [1, 1, 0], [1, 0, 1], [0, 1, 1]],
@@ -320,7 +342,12 @@ fn selected_keys_cost_what_their_events_say() {
 
 #[test]
 fn what_several_changed_keys_cost() {
-    let selection = KeySelection::new(Epsilon::new(0.6).unwrap(), Delta::new(1e-6).unwrap(), 3).unwrap();
+    let selection = KeySelection::within(
+        Target::approximate(Epsilon::new(0.6).unwrap(), Delta::new(1e-6).unwrap()),
+        Scope::Presence,
+        3,
+    )
+    .unwrap();
     let cost = |scope: Scope| {
         let spent = Odometer::of(&selection.events().unwrap(), &scope).unwrap();
         (spent.pure_sum().unwrap().to_f64_up(), spent.delta().to_f64_up())
@@ -352,7 +379,12 @@ fn what_several_changed_keys_cost() {
 #[test]
 fn a_key_of_one_owner_shows_with_delta_however_large_epsilon_is() {
     for epsilon in [1.0, 700.0, 709.9, 1e4, 1e9] {
-        let selection = KeySelection::new(Epsilon::new(epsilon).unwrap(), Delta::new(1e-6).unwrap(), 1).unwrap();
+        let selection = KeySelection::within(
+            Target::approximate(Epsilon::new(epsilon).unwrap(), Delta::new(1e-6).unwrap()),
+            Scope::Presence,
+            1,
+        )
+        .unwrap();
         assert!(selection.probability(1) <= 1e-6, "{epsilon}: {}", selection.probability(1));
         assert!(epsilon < 700.0 || selection.probability(2) > 0.5, "{epsilon}");
     }
@@ -384,7 +416,12 @@ fn no_step_of_key_selection_costs_more_than_its_delta() {
         (3.0, 0.3, 2),
         (0.7, 0.9, 1),
     ] {
-        let selection = KeySelection::new(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap(), keys).unwrap();
+        let selection = KeySelection::within(
+            Target::approximate(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap()),
+            Scope::Presence,
+            keys,
+        )
+        .unwrap();
         let growth = exp_below(&(exact(epsilon) / BigRational::from_integer(keys.into())));
         let one = BigRational::one();
         let pi: Vec<BigRational> =

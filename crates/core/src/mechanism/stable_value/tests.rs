@@ -104,7 +104,12 @@ fn law(stable: &StableValue, values: &[usize], keys: KeyDomain) -> Distribution<
 /// One release serves owners that come and go and those that are replaced: (ε, δ) in both, and no less.
 #[test]
 fn modes_cost_what_the_event_says() {
-    let stable = StableValue::new(Epsilon::new(0.5).unwrap(), Delta::new(0.02).unwrap()).unwrap();
+    let stable = StableValue::within(
+        Target::approximate(Epsilon::new(0.5).unwrap(), Delta::new(0.02).unwrap()),
+        Scope::Presence,
+        &OwnerSteps::one(),
+    )
+    .unwrap();
     let events = stable.events(&OwnerSteps::one().reading(AttributeSet::new(["value"]).unwrap())).unwrap();
     let universe = [0usize, 1, 2];
     let people: Vec<_> = (1..=7).flat_map(|owners| neighbours::person(&universe, owners)).collect();
@@ -129,11 +134,13 @@ fn modes_cost_what_the_event_says() {
 /// Whether at least two owners have each of three keys, said of each key by itself: who comes or goes moves one answer, who has another key two.
 #[test]
 fn several_values_cost_what_the_events_say() {
-    let stable = StableValue::of_several(Epsilon::new(0.8).unwrap(), Delta::new(0.03).unwrap(), 2).unwrap();
     let value = AttributeSet::new(["value"]).unwrap();
     let (one, two) = (vec![Shift::new(1, 1.0).unwrap()], vec![Shift::new(2, 1.0).unwrap()]);
     let touch = Touch { attributes: value.clone(), shifts: two.clone() };
-    let events = stable.events_moving(&Moves::by_scope(one, two, vec![touch])).unwrap();
+    let moves = Moves::by_scope(one, two, vec![touch]);
+    let target = Target::approximate(Epsilon::new(0.8).unwrap(), Delta::new(0.03).unwrap());
+    let stable = StableValue::within_several(target, Scope::Person, &moves).unwrap();
+    let events = stable.events_moving(&moves).unwrap();
     let law = |values: &Vec<usize>| {
         let counts = counts(values, 3);
         let each = |count: u64| {
@@ -158,5 +165,5 @@ fn several_values_cost_what_the_events_say() {
     }
     let other = Scope::Attributes(AttributeSet::new(["other"]).unwrap());
     assert_eq!(Claim::of(&events, &other, &[]).pure, Some(0.0));
-    assert!(StableValue::of_several(Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap(), 0).is_err());
+    assert!(StableValue::within_several(Target::pure(Epsilon::new(0.8).unwrap()), Scope::Person, &moves).is_err());
 }

@@ -17,19 +17,20 @@
 //!
 //! ```
 //! use scumble::quantity::{delta, epsilon};
-//! use scumble::Target;
+//! use scumble::{Scope, Target};
 //! use scumble::event::NoiseFamily;
 //! use scumble::mechanism::bounded_sensitivity::BoundedSensitivity;
-//! use scumble::mechanism::smooth::SmoothMechanism;
+//! use scumble::mechanism::smooth::{OwnerSteps, SmoothMechanism};
 //! use scumble::mechanism::triangles::{Graph, EdgeSensitivity};
 //! use scumble::noise::InsecureSeededSource;
 //! let graph = Graph::new(7, &[(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (3, 4), (4, 5)])?;
 //! let (count, near) = (graph.triangles() as i64, graph.sensitivity());
 //! let mut bits = InsecureSeededSource::new(1);
-//! let smooth = SmoothMechanism::within(Target::pure(epsilon(1.0)?), NoiseFamily::Cauchy4, EdgeSensitivity::most(7))?;
+//! let smooth = SmoothMechanism::within(Target::pure(epsilon(1.0)?), Scope::Presence, &OwnerSteps::one(), NoiseFamily::Cauchy4, EdgeSensitivity::most(7))?;
 //! let noisy = smooth.release(count, |k| near.at(k), &mut bits);
-//! let bounded = BoundedSensitivity::new(epsilon(0.2)?, delta(1e-6)?, epsilon(0.8)?)?.release(count, near.local(), &mut bits)?;
-//! assert!(noisy.abs() < 10_000 && bounded.bound >= 2);
+//! let (bound, answer) = (Target::approximate(epsilon(0.2)?, delta(1e-6)?), Target::pure(epsilon(0.8)?));
+//! let bounded = BoundedSensitivity::within(bound, answer, Scope::Presence, &OwnerSteps::one())?;
+//! assert!(noisy.abs() < 10_000 && bounded.release(count, near.local(), &mut bits)?.bound >= 2);
 //! # Ok::<(), scumble::Error>(())
 //! ```
 

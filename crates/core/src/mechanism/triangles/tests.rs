@@ -1,4 +1,5 @@
 use super::*;
+use crate::calibrate::Target;
 use crate::event::{NoiseFamily, SmoothNoise};
 use crate::harness::{Claim, Distribution, ProbabilityInterval, Slack, check};
 use crate::mechanism::propose_test_release::ProposeTestRelease;
@@ -282,9 +283,14 @@ fn smooth_counts_of_all_small_graphs_cost_what_the_events_say() {
 /// Proposing, testing and releasing a count: all graphs on up to five vertices, in presence, in person and in attributes, both orders. A δ that is 1% too small is not true.
 #[test]
 fn proposed_sensitivities_of_all_small_graphs_cost_what_the_events_say() {
-    let test =
-        ProposeTestRelease::new(1, Epsilon::new(0.7).unwrap(), Delta::new(0.05).unwrap(), Epsilon::new(0.7).unwrap())
-            .unwrap();
+    let test = ProposeTestRelease::within(
+        Target::approximate(Epsilon::new(0.7).unwrap(), Delta::new(0.05).unwrap()),
+        Target::pure(Epsilon::new(0.7).unwrap()),
+        Scope::Presence,
+        &OwnerSteps::one(),
+        1,
+    )
+    .unwrap();
     let state = |graph: &Graph| {
         let near = graph.sensitivity();
         (graph.triangles() as i64, test.distance(|k| near.at(k)))

@@ -2,6 +2,7 @@
 
 use super::table::SinhNormalTable;
 use crate::error::{Error, Result};
+use crate::quantity::{Epsilon, Omega};
 
 /// Sums of non-negative terms in f64 are inflated by this: their relative error is below 1e-12.
 const INFLATION: f64 = 1.0 + 1e-9;
@@ -14,7 +15,7 @@ const LARGEST_WORK: u64 = 4_000_000;
 /// use scumble::noise::SinhNormal;
 /// use scumble::quantity::{Scale, Sigma};
 /// let noise = SinhNormal::new(Sigma::new(8.436)?, Scale::new(25.8)?)?;
-/// let slope = noise.certificate(1)?.slope_upper(10.0);
+/// let slope = noise.certificate(1)?.slope_upper(omega(10.0)?);
 /// assert!((0.00999..=0.01).contains(&slope)); // (0.01, 10)-tCDP
 /// # Ok::<(), scumble::Error>(())
 /// ```
@@ -81,7 +82,8 @@ impl Certificate {
     }
 
     /// An upper bound of δ(ε) for any of the moves: Σ(P − e^ε·Q)₊.
-    pub fn delta_upper(&self, epsilon: f64) -> f64 {
+    pub fn delta_upper(&self, epsilon: Epsilon) -> f64 {
+        let epsilon = epsilon.get();
         let one_move = |one: &MoveAtoms| -> f64 {
             let above = one.atoms.iter().filter(|atom| atom.loss > epsilon);
             above.map(|atom| (atom.ln_q + atom.loss).exp() * -(epsilon - atom.loss).exp_m1()).sum()
@@ -90,7 +92,8 @@ impl Certificate {
     }
 
     /// An upper bound of δ(ε) where two cells move by up to m each: Σ P(x)·δ(ε − loss(x)), the exact composition.
-    pub fn delta_of_two_upper(&self, epsilon: f64) -> f64 {
+    pub fn delta_of_two_upper(&self, epsilon: Epsilon) -> f64 {
+        let epsilon = epsilon.get();
         let composed = |first: &MoveAtoms, second: &MoveAtoms| -> f64 {
             let mut atoms: Vec<&RatioAtom> = first.atoms.iter().collect();
             atoms.sort_by(|a, b| b.loss.total_cmp(&a.loss));
@@ -106,9 +109,9 @@ impl Certificate {
     ///
     /// K(α) = (α−1)·D_α is convex, so between two orders it lies below its chord, and the chord's largest K/(α(α−1)) is found
     /// exactly; below the first order D is at most that of the first order.
-    pub fn slope_upper(&self, omega: f64) -> f64 {
+    pub fn slope_upper(&self, omega: Omega) -> f64 {
         const POINTS: usize = 120;
-        let order = |i: usize| 1.0 + (omega - 1.0) * ((i + 1) as f64 / POINTS as f64).powi(2);
+        let order = |i: usize| 1.0 + (omega.get() - 1.0) * ((i + 1) as f64 / POINTS as f64).powi(2);
         let mut before = (order(0), self.renyi_upper(order(0)) * (order(0) - 1.0));
         let mut slope = before.1 / (before.0 - 1.0);
         for i in 1..POINTS {

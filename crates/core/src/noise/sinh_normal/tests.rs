@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::noise::InsecureSeededSource;
+use crate::quantity::Omega;
 use num_bigint::BigUint;
 use num_rational::BigRational;
 use serde_json::Value;
@@ -79,7 +80,7 @@ fn presets_are_certified() {
         (0.005, 14.0, 36.67, 11.919),
         (0.001, 32.0, 85.44, 26.462),
     ] {
-        let slope = noise(sigma, a).certificate(1).unwrap().slope_upper(omega);
+        let slope = noise(sigma, a).certificate(1).unwrap().slope_upper(Omega::new(omega).unwrap());
         assert!(slope <= rho && slope >= 0.998 * rho, "{slope} against {rho}");
     }
 }
@@ -106,7 +107,10 @@ fn sup_of_the_curve_is_the_golden_one() {
     // A = 16, ρ₀ = 1/256 so R = 1, at a resolution where the grid does not matter.
     let golden = number(&vector("sinh_sup_ratio_a16_w2")["expected"]["sup_D_over_alpha"]);
     let scale = 16u64;
-    let found = noise(scale as f64 * 128f64.sqrt(), scale as f64 * 16.0).certificate(scale).unwrap().slope_upper(2.0);
+    let found = noise(scale as f64 * 128f64.sqrt(), scale as f64 * 16.0)
+        .certificate(scale)
+        .unwrap()
+        .slope_upper(Omega::new(2.0).unwrap());
     assert!(found >= golden * (1.0 - 1e-6) && found <= golden * 1.002, "{found} {golden}");
 }
 
@@ -142,7 +146,7 @@ fn theorem_17_of_the_paper_is_far_from_tight_and_vacuous_for_small_a() {
     // Paper: (16ρ₀, A/8). At R = 1 and ω = A/8 the truth is 1.674ρ₀.
     let a = 80.0f64;
     let rho0 = 1.0 / (a * a);
-    let truth = noise(a / 2f64.sqrt(), a).certificate(1).unwrap().slope_upper(a / 8.0);
+    let truth = noise(a / 2f64.sqrt(), a).certificate(1).unwrap().slope_upper(Omega::new(a / 8.0).unwrap());
     assert!((truth / rho0 - 1.674).abs() < 0.01, "{}", truth / rho0);
 }
 

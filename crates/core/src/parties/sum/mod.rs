@@ -18,8 +18,11 @@
 //! ```
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::parties::sum::{OwnerContribution, Ring, SharedSum, Trust};
+//! use scumble::quantity::epsilon;
+//! use scumble::{Scope, Target};
 //! let trust = Trust::new(5, 1, 1, 2)?; // five parties, of which one may collude and one may be silent; two servers
-//! let sum = SharedSum::new("1".parse()?, &scumble::Scope::Presence, 3, OwnerContribution { cells: 1, by: 1 }, trust)?;
+//! let owner = OwnerContribution { cells: 1, by: 1 };
+//! let sum = SharedSum::within(Target::pure(epsilon(1.0)?), Scope::Presence, 3, owner, trust)?;
 //! let mut bits = InsecureSeededSource::new(1);
 //! let mut servers = vec![vec![0; 3]; 2];
 //! for _party in 0..5 {
@@ -31,12 +34,13 @@
 //! # Ok::<(), scumble::Error>(())
 //! ```
 
-use crate::calibrate::{ShiftNorms, scale_for_pure};
+use crate::calibrate::{ShiftNorms, Target, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Touch, Word};
 use crate::noise::{BitSource, NegativeBinomial};
-use crate::quantity::{Beta, Exact, Scale};
+use crate::quantity::{Beta, Scale};
 use crate::scope::{AttributeSet, Scope};
+use std::borrow::Borrow;
 use std::num::NonZeroU64;
 
 mod ring;
@@ -137,6 +141,13 @@ pub struct OwnerContribution {
     pub by: u64,
 }
 
+impl OwnerContribution {
+    /// How far an owner moves `cells` sums: whoever replaces an owner may be in other cells.
+    pub fn moves(&self, cells: u64) -> Result<Moves> {
+        moves(cells, *self, None)
+    }
+}
+
 /// Sums of parties' numbers, with noise in shares.
 #[derive(Debug, Clone)]
 pub struct SharedSum {
@@ -151,8 +162,32 @@ pub struct SharedSum {
 const LARGEST_SCALE: f64 = 1e15;
 
 impl SharedSum {
-    /// `cells` sums, with the least noise that costs an owner at most ε in `scope` (presence or person).
-    pub fn new(epsilon: Exact, scope: &Scope, cells: u64, owner: OwnerContribution, trust: Trust) -> Result<Self> {
+    /// `cells` sums, with the least noise that meets the target in `scope` (presence or person): a pure ε, by its
+    /// Laplace noise.
+    ///
+    /// # Guarantee
+    /// [`SharedSum::events`] cost at most the ε of `target` in `scope`.
+    pub fn within(
+        target: Target,
+        scope: impl Borrow<Scope>,
+        cells: u64,
+        owner: OwnerContribution,
+        trust: Trust,
+    ) -> Result<Self> {
+        let scope = scope.borrow();
+        let (Target::Pure(epsilon) | Target::Approximate(epsilon, _)) = target else {
+            return Err(Error::refused(format!(
+                "the sums of many parties are calibrated to an epsilon, not to {target}"
+            )));
+        };
+        if !matches!(scope, Scope::Presence | Scope::Person) {
+            return Err(Error::refused("the cost of a sum of parties is about presence or person"));
+        }
+        Self::new(scale_for_pure(epsilon, ShiftNorms::of(&owner.moves(cells)?, scope))?, cells, owner, trust)
+    }
+
+    /// `cells` sums, each with noise of this scale.
+    pub fn new(scale: Scale, cells: u64, owner: OwnerContribution, trust: Trust) -> Result<Self> {
         if !(1..=MOST_CELLS).contains(&cells) {
             return Err(Error::refused(format!("there must be 1 to {MOST_CELLS} cells, not {cells}")));
         }
@@ -162,11 +197,6 @@ impl SharedSum {
         if !(1..=MOST_BY).contains(&owner.by) {
             return Err(Error::refused(format!("an owner counts for 1 to {MOST_BY} in a cell, not {}", owner.by)));
         }
-        if !matches!(scope, Scope::Presence | Scope::Person) {
-            return Err(Error::refused("the cost of a sum of parties is about presence or person"));
-        }
-        let moves = moves(cells, owner, None)?;
-        let scale = scale_for_pure(epsilon, ShiftNorms::of(&moves, scope))?;
         if scale.get() > LARGEST_SCALE {
             return Err(Error::refused(format!(
                 "noise of scale {:.0} is too large for sums of whole numbers: raise epsilon, or allow fewer cells for \

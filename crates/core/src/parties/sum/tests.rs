@@ -132,9 +132,14 @@ fn a_transcript_tells_the_total_and_nothing_else() {
 #[test]
 fn sent_words_are_uniform() {
     let trust = Trust::new(4, 1, 0, 3).unwrap();
-    let sum =
-        SharedSum::new("1".parse().unwrap(), &Scope::Presence, 100_000, OwnerContribution { cells: 1, by: 1 }, trust)
-            .unwrap();
+    let sum = SharedSum::within(
+        Target::pure("1".parse().unwrap()),
+        Scope::Presence,
+        100_000,
+        OwnerContribution { cells: 1, by: 1 },
+        trust,
+    )
+    .unwrap();
     let shares = sum.shares(&vec![7; 100_000], &mut InsecureSeededSource::new(3)).unwrap();
     for share in &shares {
         for byte in 0..8 {
@@ -182,9 +187,9 @@ fn any_number_of_colluders_is_told_its_guarantee() {
     for (parties, colluding, silent) in [(2, 0, 0), (3, 1, 0), (4, 1, 1), (5, 2, 1), (4, 0, 3)] {
         for (epsilon, by) in [("1", 1), ("0.5", 1), ("2", 3)] {
             let trust = Trust::new(parties, colluding, silent, 2).unwrap();
-            let sum = SharedSum::new(
-                epsilon.parse().unwrap(),
-                &Scope::Presence,
+            let sum = SharedSum::within(
+                Target::pure(epsilon.parse().unwrap()),
+                Scope::Presence,
                 1,
                 OwnerContribution { cells: 1, by },
                 trust,
@@ -235,9 +240,14 @@ fn any_number_of_colluders_is_told_its_guarantee() {
 #[test]
 fn shares_of_honest_parties_add_up_to_discrete_laplace_noise() {
     let trust = Trust::new(4, 1, 0, 2).unwrap();
-    let sum =
-        SharedSum::new("0.5".parse().unwrap(), &Scope::Presence, 40_000, OwnerContribution { cells: 1, by: 1 }, trust)
-            .unwrap();
+    let sum = SharedSum::within(
+        Target::pure("0.5".parse().unwrap()),
+        Scope::Presence,
+        40_000,
+        OwnerContribution { cells: 1, by: 1 },
+        trust,
+    )
+    .unwrap();
     let mut bits = InsecureSeededSource::new(9);
     let mut counts = |parties: u64| {
         let mut servers = vec![vec![0; 40_000]; 2];
@@ -275,7 +285,7 @@ fn events_cost_what_was_asked_for() {
         (Scope::Person, 1, OwnerContribution { cells: 1, by: 7 }, "0.3"),
         (Scope::Person, 9, OwnerContribution { cells: 20, by: 2 }, "2.5"),
     ] {
-        let sum = SharedSum::new(epsilon.parse().unwrap(), &scope, cells, owner, trust).unwrap();
+        let sum = SharedSum::within(Target::pure(epsilon.parse().unwrap()), &scope, cells, owner, trust).unwrap();
         let events = sum.events(&attributes).unwrap();
         let cost = |scope: Scope| Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).upper;
         let asked: f64 = epsilon.parse().unwrap();
@@ -291,8 +301,14 @@ fn events_cost_what_was_asked_for() {
 #[test]
 fn the_error_is_as_planned() {
     let trust = Trust::new(6, 1, 2, 2).unwrap();
-    let sum = SharedSum::new("1".parse().unwrap(), &Scope::Presence, 20, OwnerContribution { cells: 1, by: 1 }, trust)
-        .unwrap();
+    let sum = SharedSum::within(
+        Target::pure("1".parse().unwrap()),
+        Scope::Presence,
+        20,
+        OwnerContribution { cells: 1, by: 1 },
+        trust,
+    )
+    .unwrap();
     let mut bits = InsecureSeededSource::new(11);
     let within = sum.error(Beta::new(0.01).unwrap(), 6).unwrap();
     let mut off = 0;
@@ -323,7 +339,7 @@ fn what_is_wrong_is_refused() {
     }
     let trust = Trust::new(3, 1, 0, 2).unwrap();
     let made = |epsilon: &str, scope: Scope, cells, owner| {
-        SharedSum::new(epsilon.parse().unwrap(), &scope, cells, owner, trust)
+        SharedSum::within(Target::pure(epsilon.parse().unwrap()), scope, cells, owner, trust)
     };
     let one = OwnerContribution { cells: 1, by: 1 };
     for refused in [

@@ -14,12 +14,13 @@ fn the_plan_is_the_golden_one() {
     let vector = golden("s5_plan");
     let input = |field: &str| vector["input"][field].as_f64().unwrap();
     let whole = |field: &str| input(field) as u64;
-    let plan = InteractivePlan::new(
+    let plan = InteractivePlan::within(
+        of_rounds(input("epsilon_per_round"), whole("updates")),
+        Scope::Presence,
         whole("universe"),
         whole("n"),
         whole("queries"),
         whole("updates"),
-        Epsilon::new(input("epsilon_per_round")).unwrap(),
         Beta::new(input("beta")).unwrap(),
     );
     let promise = *plan.unwrap().promise();
@@ -27,9 +28,9 @@ fn the_plan_is_the_golden_one() {
         let expected = vector["expected"][field].as_f64().unwrap();
         assert!((found - expected).abs() <= 1e-12 * expected, "{field} is {found}, not {expected}");
     };
-    near("epsilon_threshold", promise.epsilon_threshold);
-    near("epsilon_query", promise.epsilon_question);
-    near("epsilon_answer", promise.epsilon_answer);
+    near("epsilon_threshold", promise.epsilon_threshold.get());
+    near("epsilon_query", promise.epsilon_question.get());
+    near("epsilon_answer", promise.epsilon_answer.get());
     near("gap", promise.gap);
     let exact = [
         ("t_threshold", promise.slack_threshold),
@@ -41,6 +42,17 @@ fn the_plan_is_the_golden_one() {
     for (field, found) in exact {
         assert_eq!(vector["expected"][field].as_u64(), Some(found), "{field}");
     }
+}
+
+/// So many rounds at ε each.
+fn of_rounds(each: f64, rounds: u64) -> Target {
+    Target::pure(Epsilon::new(each * rounds as f64).unwrap())
+}
+
+/// A plan in any scope: an owner is one step in each.
+fn planned(cells: u64, total: u64, questions: u64, updates: u64, each: f64, beta: f64) -> Result<InteractivePlan> {
+    let target = of_rounds(each, updates.max(1));
+    InteractivePlan::within(target, Scope::Presence, cells, total, questions, updates, Beta::new(beta).unwrap())
 }
 
 /// D(x‖h).
@@ -131,7 +143,7 @@ fn law(plan: &InteractivePlan, questions: &[LinearQuery], counts: &[u64]) -> Dis
 fn every_round_costs_what_its_events_say() {
     let universe = neighbours::records(&[2, 2]);
     let names = ["a", "b"];
-    let plan = InteractivePlan::new(4, 5, 3, 2, Epsilon::new(4.0).unwrap(), Beta::new(0.5).unwrap()).unwrap();
+    let plan = planned(4, 5, 3, 2, 4.0, 0.5).unwrap();
     let events = plan.events_of_round(&AttributeSet::new(names).unwrap()).unwrap();
     let questions = [
         LinearQuery::of([false, false, true, true]),
@@ -154,7 +166,7 @@ fn every_round_costs_what_its_events_say() {
 /// Forty questions that are off by more than the threshold already (many more owners are there than were declared), which somebody who comes makes worse; and then one that they make better.
 #[test]
 fn the_claim_of_a_round_is_tight() {
-    let plan = InteractivePlan::new(2, 12, 41, 1, Epsilon::new(1.5).unwrap(), Beta::new(0.5).unwrap()).unwrap();
+    let plan = planned(2, 12, 41, 1, 1.5, 0.5).unwrap();
     let mut questions = vec![LinearQuery::of([true, true]); 40];
     questions.push(LinearQuery::of([false, true]));
     let owners = plan.promise().threshold + 14;
@@ -172,7 +184,7 @@ fn the_claim_of_a_round_is_tight() {
 #[test]
 fn all_rounds_cost_as_many_times_as_they_are() {
     let attributes = AttributeSet::new(["a"]).unwrap();
-    let plan = InteractivePlan::new(4, 100, 9, 7, Epsilon::new(0.3).unwrap(), Beta::new(0.05).unwrap()).unwrap();
+    let plan = planned(4, 100, 9, 7, 0.3, 0.05).unwrap();
     for scope in [Scope::Presence, Scope::Person, Scope::Attributes(attributes.clone())] {
         let cost = |events: &[Event]| Claim::of(events, &scope, &[]).pure.unwrap();
         let all = cost(&plan.events(&attributes).unwrap());
@@ -184,7 +196,15 @@ fn all_rounds_cost_as_many_times_as_they_are() {
 #[test]
 fn answers_are_within_the_promise() {
     let counts = [90_000u64, 4_000, 3_000, 1_000, 1_500, 200, 200, 100];
-    let plan = InteractivePlan::best(8, 100_000, 200, Epsilon::new(50.0).unwrap(), Beta::new(0.05).unwrap()).unwrap();
+    let plan = InteractivePlan::best_within(
+        Target::pure(Epsilon::new(50.0).unwrap()),
+        Scope::Presence,
+        8,
+        100_000,
+        200,
+        Beta::new(0.05).unwrap(),
+    )
+    .unwrap();
     let mut wrong = 0;
     for seed in 0..20 {
         let mut bits = InsecureSeededSource::new(seed);
@@ -240,35 +260,31 @@ fn one_pass_sees_what_two_do_and_one_owner_counts_once() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    let refused = |cells, total, questions, updates| {
-        InteractivePlan::new(cells, total, questions, updates, Epsilon::new(0.1).unwrap(), Beta::new(0.05).unwrap())
-            .unwrap_err()
-    };
+    let refused = |cells, total, questions, updates| planned(cells, total, questions, updates, 0.1, 0.05).unwrap_err();
     assert!(refused(10_000_001, 5, 1, 1).to_string().contains("10^7 combinations of values, not 10000001"));
     assert!(refused(0, 5, 1, 1).to_string().contains("not 0"));
     assert!(refused(8, 5, 1, 0).to_string().contains("1 to 1000000 times, not 0"));
     assert!(refused(8, 0, 1, 1).to_string().contains("at least one question"));
     assert!(refused(8, 5, 0, 1).to_string().contains("at least one question"));
-    assert!(InteractivePlan::new(8, 5, 1, 1, Epsilon::new(0.0).unwrap(), Beta::new(0.05).unwrap()).is_err());
+    assert!(planned(8, 5, 1, 1, 0.0, 0.05).is_err());
     assert!(LinearQuery::on_grid(&[-0.1], 2).is_err() && LinearQuery::on_grid(&[0.1], 0).is_err());
 }
 
 /// §5.3: direct noise is better in the example that the plan's golden numbers are of, and so is a noisy table of everything.
 #[test]
 fn direct_noise_is_nearly_always_better() {
-    let plan = InteractivePlan::new(
-        1 << 20,
-        10_000_000,
+    let plan = planned(1 << 20, 10_000_000, 100_000, 2000, 0.0005, 0.05).unwrap();
+    let everything = histogram_error(1 << 20, Epsilon::new(1.0).unwrap(), 100_000, Beta::new(0.05).unwrap()).unwrap();
+    assert!(everything < 20_000.0 && (plan.promise().error as f64) > 50.0 * everything, "{everything}");
+    let best = InteractivePlan::best_within(
+        Target::pure(Epsilon::new(1.0).unwrap()),
+        Scope::Presence,
+        1 << 10,
         100_000,
-        2000,
-        Epsilon::new(0.0005).unwrap(),
+        1000,
         Beta::new(0.05).unwrap(),
     )
     .unwrap();
-    let everything = histogram_error(1 << 20, Epsilon::new(1.0).unwrap(), 100_000, Beta::new(0.05).unwrap()).unwrap();
-    assert!(everything < 20_000.0 && (plan.promise().error as f64) > 50.0 * everything, "{everything}");
-    let best =
-        InteractivePlan::best(1 << 10, 100_000, 1000, Epsilon::new(1.0).unwrap(), Beta::new(0.05).unwrap()).unwrap();
     assert!(
         best.promise().error as f64 > direct_error(Epsilon::new(1.0).unwrap(), 1000, Beta::new(0.05).unwrap()).unwrap()
     );

@@ -18,8 +18,8 @@ fn the_account_is_that_of_the_vectors() {
         let (rounds, disjoint) = (number("T") as u32, number("l") as usize);
         let queries = Queries::marginals(&Domain::new(vec![2; 12]).unwrap(), 1).unwrap();
         let rho = Rho::new(number("eps0").powi(2) / 2.0).unwrap();
-        let joint = Mwem::new(queries.clone(), rounds, disjoint, rho, QueryFamilies::Joint).unwrap();
-        let blocks = Mwem::new(queries, rounds, disjoint, rho, QueryFamilies::Blocks).unwrap();
+        let joint = Mwem::of_attribute(queries.clone(), rounds, disjoint, rho, QueryFamilies::Joint).unwrap();
+        let blocks = Mwem::of_attribute(queries, rounds, disjoint, rho, QueryFamilies::Blocks).unwrap();
         let close =
             |computed: f64, wanted: f64| assert!((computed / wanted - 1.0).abs() < 1e-12, "{computed} {wanted}");
         close(joint.coefficient, number("exponent_per_count"));
@@ -110,7 +110,7 @@ fn picked(mwem: &Mwem, cells: &[u64]) -> Distribution<Vec<usize>> {
 fn picking_passes_the_harness_for_every_set_of_attributes() {
     let domain = Domain::new(vec![2, 2, 2]).unwrap();
     let queries = Queries::marginals(&domain, 1).unwrap();
-    let mwem = Mwem::new(queries, 1, 2, Rho::new(0.5).unwrap(), QueryFamilies::Joint).unwrap();
+    let mwem = Mwem::of_attribute(queries, 1, 2, Rho::new(0.5).unwrap(), QueryFamilies::Joint).unwrap();
     let record = |cell: usize, base: &[u64]| {
         let mut cells = base.to_vec();
         cells[cell] += 1;
@@ -141,7 +141,8 @@ fn picking_passes_the_harness_for_every_set_of_attributes() {
 fn a_drawn_family_follows_the_law_that_the_harness_checked() {
     let domain = Domain::new(vec![2, 2, 2]).unwrap();
     let mwem =
-        Mwem::new(Queries::marginals(&domain, 1).unwrap(), 1, 2, Rho::new(0.5).unwrap(), QueryFamilies::Joint).unwrap();
+        Mwem::of_attribute(Queries::marginals(&domain, 1).unwrap(), 1, 2, Rho::new(0.5).unwrap(), QueryFamilies::Joint)
+            .unwrap();
     let cells = [3, 0, 1, 0, 0, 2, 0, 1];
     let exact = picked(&mwem, &cells);
     let scores = mwem.scores(&mwem.queries.answers(&cells), &[0.125; 8], 7);
@@ -174,7 +175,7 @@ fn rounds_bring_the_model_close_to_the_data() {
     let queries = Queries::marginals(&domain, 2).unwrap();
     let uniform = vec![people as f64 / 24.0; 24];
     for (disjoint, families) in [(1, QueryFamilies::Joint), (2, QueryFamilies::Joint), (2, QueryFamilies::Blocks)] {
-        let mwem = Mwem::new(queries.clone(), 12, disjoint, Rho::new(0.5).unwrap(), families).unwrap();
+        let mwem = Mwem::of_attribute(queries.clone(), 12, disjoint, Rho::new(0.5).unwrap(), families).unwrap();
         let fitted = mwem.release(&counts, people, &mut InsecureSeededSource::new(3)).unwrap();
         assert!((fitted.iter().sum::<f64>() - people as f64).abs() < 1e-3);
         let (before, after) = (error(&uniform, &queries), error(&fitted, &queries));
@@ -190,7 +191,10 @@ fn what_cannot_be_run_is_refused() {
         let sentence = result.unwrap_err().to_string();
         assert!(sentence.contains(part), "{sentence}");
     };
-    check(Mwem::new(queries(), 0, 1, rho, QueryFamilies::Joint), "1 to 10000 rounds");
-    check(Mwem::new(queries(), 1, 2, rho, QueryFamilies::Joint), "no 2 queries about disjoint attributes, only 1");
-    check(Mwem::new(queries(), 1, 9, rho, QueryFamilies::Blocks), "1 to 3 queries per round");
+    check(Mwem::of_attribute(queries(), 0, 1, rho, QueryFamilies::Joint), "1 to 10000 rounds");
+    check(
+        Mwem::of_attribute(queries(), 1, 2, rho, QueryFamilies::Joint),
+        "no 2 queries about disjoint attributes, only 1",
+    );
+    check(Mwem::of_attribute(queries(), 1, 9, rho, QueryFamilies::Blocks), "1 to 3 queries per round");
 }

@@ -36,10 +36,11 @@ fn candidates_scores_and_probabilities_are_the_golden_ones() {
         .iter()
         .map(|query| (0..universe).map(|element| query.contains(&element)).collect())
         .collect();
-    let table = SmallTable::new(
+    let table = SmallTable::within(
+        Target::pure(Epsilon::new(input["epsilon"].as_f64().unwrap()).unwrap()),
+        Scope::Presence,
         &conditions,
         input["size"].as_u64().unwrap(),
-        Epsilon::new(input["epsilon"].as_f64().unwrap()).unwrap(),
     )
     .unwrap();
     let rows: Vec<u32> = serde_json::from_value(input["rows"].clone()).unwrap();
@@ -88,7 +89,9 @@ fn every_neighbour_in_every_scope() {
     let universe = neighbours::records(&[2, 2]);
     let names = ["a", "b"];
     for size in 1..=3 {
-        let table = SmallTable::new(&conditions(&universe), size, Epsilon::new(0.8).unwrap()).unwrap();
+        let table =
+            SmallTable::within(Target::pure(Epsilon::new(0.8).unwrap()), Scope::Presence, &conditions(&universe), size)
+                .unwrap();
         let events = table.events(&AttributeSet::new(names).unwrap()).unwrap();
         // The declared number may be right or wrong.
         for total in [4, 7] {
@@ -110,7 +113,8 @@ fn every_neighbour_in_every_scope() {
 #[test]
 fn the_claim_is_tight_in_presence_and_in_person() {
     let universe = neighbours::records(&[2]);
-    let table = SmallTable::new(&[vec![true, false]], 1, Epsilon::new(3.0).unwrap()).unwrap();
+    let table =
+        SmallTable::within(Target::pure(Epsilon::new(3.0).unwrap()), Scope::Presence, &[vec![true, false]], 1).unwrap();
     let law = run(&table, &universe, 12);
     for pairs in [neighbours::presence(&universe, 12), neighbours::person(&universe, 12)] {
         let claim = |epsilon: f64| Claim { pure: Some(epsilon), ..Claim::default() };
@@ -126,7 +130,7 @@ fn the_claim_is_tight_in_presence_and_in_person() {
 fn errors_are_kept_and_walks_are_complete() {
     let universe = neighbours::records(&[2, 2]);
     let conditions = conditions(&universe);
-    let table = SmallTable::new(&conditions, 12, Epsilon::new(1.0).unwrap()).unwrap();
+    let table = SmallTable::within(Target::pure(Epsilon::new(1.0).unwrap()), Scope::Presence, &conditions, 12).unwrap();
     assert_eq!(table.candidates(), 455);
     let counts = [400, 100, 30, 470];
     assert_eq!(law(&table, &counts, 1000).len(), 455);
@@ -146,7 +150,9 @@ fn errors_are_kept_and_walks_are_complete() {
 #[test]
 fn what_cannot_be_done_is_refused_with_a_remedy() {
     let refused = |conditions: &[Vec<bool>], size: u64| {
-        SmallTable::new(conditions, size, Epsilon::new(1.0).unwrap()).unwrap_err().to_string()
+        SmallTable::within(Target::pure(Epsilon::new(1.0).unwrap()), Scope::Presence, conditions, size)
+            .unwrap_err()
+            .to_string()
     };
     assert!(refused(&[], 3).contains("at least one condition"));
     assert!(refused(&[vec![]], 3).contains("at least one element"));
@@ -154,7 +160,7 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
     assert!(refused(&[vec![true], vec![true, false]], 1).contains("every element"));
     let many = refused(&vec![vec![true; 100]; 40], 6);
     assert!(many.contains("10^8") && many.contains("mwem") && many.contains("interactive"), "{many}");
-    assert!(SmallTable::new(&[vec![true]], 1, Epsilon::new(0.0).unwrap()).is_err());
+    assert!(SmallTable::within(Target::pure(Epsilon::new(0.0).unwrap()), Scope::Presence, &[vec![true]], 1).is_err());
     // The largest that is allowed is one walk of 10^8 comparisons; one row more is refused.
     assert!(best_size(100, 40, Epsilon::new(1.0).unwrap(), 1000).unwrap() < 6);
 }

@@ -95,7 +95,7 @@ fn no_neighbours_in_any_scope_are_further_apart_than_the_residual_release_is_cha
         let strict = [0.1, 0.01, 0.3].map(|limit| Some(rho(limit)))[..domain.attributes()].to_vec();
         let granted = RhoLimits { attributes: strict, ..RhoLimits::default() };
         let within = |limits: &RhoLimits| planner::residual(&domain, order, limits);
-        let plans = [ResidualPlan::for_marginals(&domain, order, rho(0.2)), within(&public), within(&granted)];
+        let plans = [planner::residual(&domain, order, &presence(0.2)), within(&public), within(&granted)];
         for plan in plans.map(|plan| plan.unwrap()) {
             let tables = |counts: &[u64]| {
                 let tables = plan.exact_tables(counts);
@@ -160,7 +160,7 @@ fn the_whole_output_of_small_releases_passes_the_harness_in_every_scope() {
         vec![(0.9, queries.answers(counts).into_iter().map(|answer| answer as i64).collect())]
     });
     let coin = Domain::new(vec![2]).unwrap();
-    let plan = ResidualPlan::for_marginals(&coin, 1, rho(1.5)).unwrap();
+    let plan = planner::residual(&coin, 1, &presence(1.5)).unwrap();
     whole_law_passes(&coin, &plan.events(&names(1)).unwrap(), |counts| {
         plan.noise().iter().map(|(_, sigma)| sigma.get()).zip(plan.exact_tables(counts)).collect()
     });
@@ -194,7 +194,7 @@ fn the_ledger_charges_mwem_and_projection_at_least_what_they_state() {
     for (families, disjoint) in
         [(QueryFamilies::Blocks, 1), (QueryFamilies::Blocks, 2), (QueryFamilies::Joint, 1), (QueryFamilies::Joint, 2)]
     {
-        let mwem = Mwem::new(queries.clone(), 6, disjoint, rho(0.3), families).unwrap();
+        let mwem = Mwem::of_attribute(queries.clone(), 6, disjoint, rho(0.3), families).unwrap();
         let stated = |scope: &Scope, set: Subset| match scope {
             Scope::Presence => mwem.rho_presence(),
             _ => mwem.rho(set),

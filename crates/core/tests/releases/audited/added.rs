@@ -1,6 +1,7 @@
 //! Noise that is added to integers.
 
 use super::{Audit, nearer};
+use scumble::Target;
 use scumble::event::{Moves, Shift};
 use scumble::mechanism::additive::{Additive, Noise};
 use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, CellKind, ElementCount, ListedCounts, Partition};
@@ -126,7 +127,7 @@ pub fn anonymized_histogram() {
         (Partition::from_counts([9, 5, 3, 1, 1]).unwrap(), Partition::from_counts([9, 5, 4, 1, 1]).unwrap());
     let epsilon = |value: f64| Epsilon::new(value).unwrap();
     for (size, at, seed) in [(ElementCount::AtMost(30), 1.0, 1130), (ElementCount::Private, 1.6, 1131)] {
-        let mechanism = AnonymizedHistogram::new(epsilon(at), size).unwrap();
+        let mechanism = AnonymizedHistogram::within(Target::pure(epsilon(at)), Scope::Presence, size).unwrap();
         let events = mechanism.events(&AttributeSet::new(["name"]).unwrap()).unwrap();
         Audit::of("anonymized histogram", &events, &Scope::Presence).runs(40_000).tells(seed, |moved, bits| {
             let released = mechanism.release(if moved { &there } else { &here }, bits).unwrap();
@@ -187,7 +188,7 @@ pub fn heavy_hitters() {
 
 /// The total has its own noise; the tree beside it costs next to nothing.
 pub fn threshold_counts() {
-    let tree = QuantileTree::exponential(7, 1, Epsilon::new(0.01).unwrap()).unwrap();
+    let tree = QuantileTree::new(7, 1, Epsilon::new(0.01).unwrap()).unwrap();
     let counts = ThresholdCounts::new(tree, Noise::laplace(scale(1.2)));
     let (here, there) = (vec![3u128; 20], vec![3u128; 21]);
     Audit::of("threshold counts", &counts.events().unwrap(), &Scope::Presence)
@@ -197,8 +198,14 @@ pub fn threshold_counts() {
 /// Two honest parties and a colluder, who leaves out its noise; the neighbour's owner is at one of the honest ones.
 pub fn shared_sum() {
     let trust = Trust::new(3, 1, 0, 2).unwrap();
-    let sum = SharedSum::new("1".parse().unwrap(), &Scope::Presence, 1, OwnerContribution { cells: 1, by: 1 }, trust)
-        .unwrap();
+    let sum = SharedSum::within(
+        Target::pure("1".parse().unwrap()),
+        Scope::Presence,
+        1,
+        OwnerContribution { cells: 1, by: 1 },
+        trust,
+    )
+    .unwrap();
     let events = sum.events(&AttributeSet::new(["disease"]).unwrap()).unwrap();
     Audit::of("shared sum", &events, &Scope::Presence).tells(1700, |moved, bits| {
         let mut servers = vec![vec![3], vec![2]];

@@ -2,7 +2,6 @@
 
 use super::Audit;
 use super::added::scale;
-use scumble::AttributeSet;
 use scumble::mechanism::additive::Noise;
 use scumble::mechanism::interior_point::InteriorPoint;
 use scumble::mechanism::quantile::{Quantile, QuantileTree};
@@ -11,7 +10,7 @@ use scumble::mechanism::selection::top::GeneralizedHistogram;
 use scumble::mechanism::selection::{MaxNoise, ObviousAnswer, ScoreChange, Selection, Selector};
 use scumble::mechanism::stability::{Contribution, KeySelection, StabilityHistogram};
 use scumble::quantity::{Delta, Epsilon, Probability, Sigma};
-use scumble::scope::Scope;
+use scumble::{AttributeSet, Scope, Target};
 use std::collections::BTreeMap;
 
 fn epsilon(value: f64) -> Epsilon {
@@ -46,7 +45,7 @@ pub fn quantile() {
 }
 
 pub fn quantile_tree() {
-    let tree = QuantileTree::exponential(255, 1, epsilon(1.5)).unwrap();
+    let tree = QuantileTree::new(255, 1, epsilon(1.5)).unwrap();
     Audit::of("tree of quantiles", &tree.events().unwrap(), &Scope::Presence).tells(1220, |moved, bits| {
         let values: &[u128] = if moved { &[128, 0] } else { &[128] };
         f64::from(u8::from(tree.release(values, bits).unwrap()[0] > 128))
@@ -55,7 +54,7 @@ pub fn quantile_tree() {
 
 /// One more at the least key: the keys of the lower half have another on their side, those of the upper half have not.
 pub fn interior_point() {
-    let point = InteriorPoint::exponential(10, epsilon(1.2)).unwrap();
+    let point = InteriorPoint::new(10, epsilon(1.2)).unwrap();
     let here = [0u128, 512, 512, 1023];
     let there = [0u128, 0, 512, 512, 1023];
     Audit::of("interior point", &point.events().unwrap(), &Scope::Presence).tells(1230, |moved, bits| {
@@ -136,7 +135,7 @@ pub fn stability_histogram() {
 
 /// Four owners of a key instead of three.
 pub fn key_selection() {
-    let selection = KeySelection::new(epsilon(1.0), delta(0.02), 1).unwrap();
+    let selection = KeySelection::within(Target::approximate(epsilon(1.0), delta(0.02)), Scope::Presence, 1).unwrap();
     Audit::of("key selection", &selection.events().unwrap(), &Scope::Presence)
         .tells(1290, |moved, bits| selection.release(&[((), 3 + u64::from(moved))], bits).unwrap().len() as f64);
 }

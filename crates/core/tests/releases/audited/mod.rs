@@ -17,7 +17,7 @@ mod workloads;
 use scumble::event::{Event, NewKeys, Quotient, SmoothNoise, Word};
 use scumble::loss::Loss;
 use scumble::noise::InsecureSeededSource;
-use scumble::quantity::{Delta, Epsilon, Rho, Scale, Sigma};
+use scumble::quantity::{Beta, Delta, Epsilon, Rho, Scale, Sigma};
 use scumble::scope::Scope;
 use scumble_adversary::audit::{Claim, Counts, Outputs, compare};
 use std::collections::BTreeSet;
@@ -152,7 +152,8 @@ impl Audit {
         let mut outputs = |moved: bool| Outputs::Numbers((0..self.runs).map(|_| draw(moved, &mut bits)).collect());
         let (table, neighbour) = (outputs(false), outputs(true));
         for (claim, is_false) in [(&self.claim, false), (&self.too_small, true)] {
-            let found = compare(&table, &neighbour, Some(claim), Delta::new(0.0).unwrap(), BETA).unwrap();
+            let found =
+                compare(&table, &neighbour, Some(claim), Delta::new(0.0).unwrap(), Beta::new(BETA).unwrap()).unwrap();
             let (allowed, refuted) = found.verdict.unwrap();
             assert_eq!(
                 refuted, is_false,
@@ -174,7 +175,7 @@ fn deviations(counts: &Counts, claim: &Claim) -> f64 {
         let middle = 0.5 * (below + above);
         // A normal law's tail on one side.
         let beta = libm::erfc(middle / std::f64::consts::SQRT_2);
-        let is_refuted = beta < 0.5 && claim.is_refuted_by(&counts.confidence(beta).unwrap());
+        let is_refuted = beta < 0.5 && claim.is_refuted_by(&counts.confidence(Beta::new(beta).unwrap()).unwrap());
         if is_refuted || beta >= 0.5 {
             below = middle;
         } else {

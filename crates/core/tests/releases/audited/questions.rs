@@ -5,9 +5,9 @@ use scumble::mechanism::selection::ScoreChange;
 use scumble::mechanism::sparse_vector::SparseVector;
 use scumble::noise::InsecureSeededSource;
 use scumble::quantity::{Beta, Epsilon};
-use scumble::scope::{AttributeSet, Scope};
 use scumble::workload::interactive::{InteractivePlan, Reply};
 use scumble::workload::small_table::SmallTable;
+use scumble::{AttributeSet, Scope, Target};
 
 /// Questions before the one that tells: with five the loss is within 2% of what is charged.
 const BEFORE: usize = 5;
@@ -18,7 +18,13 @@ pub fn sparse_vector() {
     for (change, (first, each), seed) in
         [(ScoreChange::General, (0.8, 2.0), 1600), (ScoreChange::Monotone, (1.0, 1.0), 1602)]
     {
-        let test = SparseVector::new(Epsilon::new(first).unwrap(), Epsilon::new(each).unwrap(), change).unwrap();
+        let test = SparseVector::within_parts(
+            Target::pure(Epsilon::new(first).unwrap()),
+            Target::pure(Epsilon::new(each).unwrap()),
+            Scope::Presence,
+            change,
+        )
+        .unwrap();
         let scores = |moved: bool| {
             let last = if moved && change == ScoreChange::General { 99 } else { 100 };
             [vec![if moved { 100 } else { 99 }; BEFORE], vec![last]].concat()
@@ -47,10 +53,19 @@ pub fn sparse_vector() {
 
 /// The same, and the last one is measured: a count that differs by one is in what is published as well.
 pub fn interactive() {
-    let plan = InteractivePlan::new(4, 1000, 10, 1, Epsilon::new(4.0).unwrap(), Beta::new(0.05).unwrap()).unwrap();
+    let plan = InteractivePlan::within(
+        Target::pure(Epsilon::new(4.0).unwrap()),
+        Scope::Presence,
+        4,
+        1000,
+        10,
+        1,
+        Beta::new(0.05).unwrap(),
+    )
+    .unwrap();
     let threshold = plan.promise().threshold;
     let events = plan.events_of_round(&AttributeSet::empty()).unwrap();
-    let tested = plan.promise().epsilon_threshold + plan.promise().epsilon_question;
+    let tested = plan.promise().epsilon_threshold.get() + plan.promise().epsilon_question.get();
     let asked = |moved: bool, bits: &mut InsecureSeededSource| -> Option<i64> {
         let mut round = plan.open(bits);
         for question in 0..=BEFORE {
@@ -69,14 +84,16 @@ pub fn interactive() {
         let centre = threshold as i64;
         asked(moved, bits).map_or(0.0, |noisy| {
             // ln of how much likelier this is on the table than on its neighbour.
-            tested + plan.promise().epsilon_answer * ((noisy - (centre - 1)).abs() - (noisy - centre).abs()) as f64
+            tested
+                + plan.promise().epsilon_answer.get() * ((noisy - (centre - 1)).abs() - (noisy - centre).abs()) as f64
         })
     });
 }
 
 /// One owner of one kind or of the other, and tables of one row: each is likelier by e^{ε/2} where the owner is of its kind.
 pub fn small_table() {
-    let table = SmallTable::new(&[vec![true, false]], 1, Epsilon::new(1.5).unwrap()).unwrap();
+    let table =
+        SmallTable::within(Target::pure(Epsilon::new(1.5).unwrap()), Scope::Presence, &[vec![true, false]], 1).unwrap();
     let events = table.events(&AttributeSet::empty()).unwrap();
     Audit::of("a small table", &events, &Scope::Person).tells(1620, |moved, bits| {
         let counts: &[u64] = if moved { &[1, 0] } else { &[0, 1] };

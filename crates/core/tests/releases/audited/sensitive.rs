@@ -9,7 +9,7 @@ use scumble::mechanism::smooth::{OwnerSteps, SmoothMechanism};
 use scumble::mechanism::stable_value::StableValue;
 use scumble::noise::Levels;
 use scumble::quantity::{Delta, Epsilon};
-use scumble::scope::Scope;
+use scumble::{Scope, Target};
 
 fn noise(family: NoiseFamily) -> (SmoothMechanism, Levels) {
     let word = SmoothNoise::new(family, "9/8".parse().unwrap(), "1/1".parse().unwrap(), 28).unwrap();
@@ -97,9 +97,14 @@ pub fn level() {
 
 /// One step nearer to a dataset with a larger bound, and an answer that differs by what was proposed.
 pub fn propose_test_release() {
-    let test =
-        ProposeTestRelease::new(4, Epsilon::new(0.6).unwrap(), Delta::new(0.005).unwrap(), Epsilon::new(1.0).unwrap())
-            .unwrap();
+    let test = ProposeTestRelease::within(
+        Target::approximate(Epsilon::new(0.6).unwrap(), Delta::new(0.005).unwrap()),
+        Target::pure(Epsilon::new(1.0).unwrap()),
+        Scope::Presence,
+        &OwnerSteps::one(),
+        4,
+    )
+    .unwrap();
     let odds = |moved: bool| test.probability(6 + u64::from(moved));
     assert!((0.05..0.6).contains(&odds(false)), "{}", odds(false));
     Audit::of("propose, test, release", &test.events(&OwnerSteps::one()).unwrap(), &Scope::Presence)
@@ -115,7 +120,12 @@ pub fn propose_test_release() {
 }
 
 pub fn stable_value() {
-    let stable = StableValue::new(Epsilon::new(1.0).unwrap(), Delta::new(0.02).unwrap()).unwrap();
+    let stable = StableValue::within(
+        Target::approximate(Epsilon::new(1.0).unwrap(), Delta::new(0.02).unwrap()),
+        Scope::Presence,
+        &OwnerSteps::one(),
+    )
+    .unwrap();
     Audit::of("a stable value", &stable.events(&OwnerSteps::one()).unwrap(), &Scope::Presence)
         .tells(1330, |moved, bits| {
             f64::from(u8::from(stable.release('a', 3 + u64::from(moved), bits).unwrap().is_some()))
@@ -124,9 +134,13 @@ pub fn stable_value() {
 
 /// The local sensitivity is larger by 1, and the answer by as much as it allows.
 pub fn bounded() {
-    let bounded =
-        BoundedSensitivity::new(Epsilon::new(0.9).unwrap(), Delta::new(1e-3).unwrap(), Epsilon::new(0.9).unwrap())
-            .unwrap();
+    let bounded = BoundedSensitivity::within(
+        Target::approximate(Epsilon::new(0.9).unwrap(), Delta::new(1e-3).unwrap()),
+        Target::pure(Epsilon::new(0.9).unwrap()),
+        Scope::Presence,
+        &OwnerSteps::one(),
+    )
+    .unwrap();
     let (t, local) = (bounded.truncation() as i64, 2000i64);
     Audit::of("bounded sensitivity", &bounded.events(&OwnerSteps::one()).unwrap(), &Scope::Presence).tells(
         1340,

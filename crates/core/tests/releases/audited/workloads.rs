@@ -9,10 +9,9 @@ use scumble::quantity::{Rho, Sigma};
 use scumble::scope::{AttributeSet, Scope};
 use scumble::workload::conjunctions::{self, BitLayout, Measure, Polynomial};
 use scumble::workload::mwem::{Mwem, QueryFamilies};
-use scumble::workload::planner::RhoLimits;
+use scumble::workload::planner::{self, RhoLimits};
 use scumble::workload::projection::Projection;
 use scumble::workload::psd::ColumnPairs;
-use scumble::workload::residual::ResidualPlan;
 use scumble::workload::{Bits, Domain, Predicate, Queries, Subset, wide};
 use scumble_adversary::audit::Claim;
 
@@ -25,7 +24,7 @@ fn gaussian(what: &str, events: &[Event], scope: &Scope, factor: f64) -> Audit {
 /// One more in a cell: the estimates of the whole table, each with the weight that tells the two apart best.
 pub fn residual() {
     let domain = Domain::new(vec![3, 2]).unwrap();
-    let plan = ResidualPlan::for_marginals(&domain, 2, Rho::new(0.4).unwrap()).unwrap();
+    let plan = planner::residual(&domain, 2, &presence(0.4)).unwrap();
     let (events, table) = (plan.events(&names()).unwrap(), Subset::of(&[0, 1]));
     tables("residual", &events, 1400, |counts, bits| plan.release(counts, bits).unwrap().marginal(table).unwrap());
 }
@@ -180,7 +179,8 @@ pub fn projection() {
 
 /// Half of ρ is for picking, and one query leaves nothing to pick: σ looks larger by √2.
 pub fn mwem() {
-    let mwem = Mwem::new(one_query().1, 1, 1, Rho::new(0.8).unwrap(), QueryFamilies::Blocks).unwrap();
+    let limits = RhoLimits { attributes: vec![Some(Rho::new(0.8).unwrap())], ..RhoLimits::default() };
+    let mwem = Mwem::within(&limits, one_query().1, 1, 1, QueryFamilies::Blocks).unwrap();
     let events = mwem.events(&["a".to_string()]).unwrap();
     gaussian("mwem", &events, &attribute(), 1.2 * 2f64.sqrt()).runs(40_000).tells(1420, |moved, bits| {
         let ones = 500 + u64::from(moved);

@@ -11,6 +11,7 @@ use crate::release::rows::records;
 use crate::release::rows::records::Records;
 use scumble::event::{Event, Moves, Shift, Touch};
 use scumble::learn::conjunction;
+use scumble::quantity::Beta;
 use scumble::scope::AttributeSet;
 use serde_json::json;
 use std::rc::Rc;
@@ -149,7 +150,7 @@ impl Analysis for ConjunctionAnalysis {
     fn plan(self: Rc<Self>, noise: Noise, events: Vec<Event>) -> Result<Plan> {
         let (asked, questions) = (Rc::clone(&self.asked), Rc::clone(&self.questions));
         let d = questions.len();
-        let within = noise.maximum(2.0 * d as f64, BETA);
+        let within = noise.maximum(2.0 * d as f64, Beta::new(BETA)?);
         let most = 4.0 * d as f64 * within;
         let owners = (most / ALPHA).ceil();
         let about = format!(

@@ -46,9 +46,9 @@ fn best(asked: &LearnRequest, found: &SuccinctHistogram) -> Option<Vec<u32>> {
 /// owners have it. What wins instead is a point of label 0, with F₀ + E at most for label 1, and so with at most
 /// F₀ + lE owners that were found, and (l − 1)F that were not. Both together are wrong.
 fn most_mistakes(tree: &Tree, labels: f64, beta: f64) -> Result<f64> {
-    let root = tree.root();
-    let noise = Noise::laplace(root.scale).maximum(MOST_CANDIDATES as f64, beta / 2.0);
-    let found = tree.found_from(MANY_OWNERS, Beta::new(beta / 2.0)?) as f64;
+    let (root, half) = (tree.root(), Beta::new(beta / 2.0)?);
+    let noise = Noise::laplace(root.scale).maximum(MOST_CANDIDATES as f64, half);
+    let found = tree.found_from(MANY_OWNERS, half) as f64;
     let floor = root.floor().max(0) as f64;
     let missed = found.max(noise + labels * (floor + noise));
     Ok(missed + floor + labels * noise + (labels - 1.0) * found)
@@ -182,7 +182,8 @@ mod tests {
         }
         assert!(wrong <= 15, "{wrong}");
         // A point that one fewer have than are surely found, and another that wins by noise.
-        let noise = Noise::laplace(tree.root().scale).maximum(MOST_CANDIDATES as f64, BETA / 2.0) as i64;
+        let noise =
+            Noise::laplace(tree.root().scale).maximum(MOST_CANDIDATES as f64, Beta::new(BETA / 2.0).unwrap()) as i64;
         let top = tree.root().floor() + noise;
         let string = |values: [u32; 4], count: i64| HeavyString { values: values.to_vec(), count };
         let right = noise + 2 * top - 1;

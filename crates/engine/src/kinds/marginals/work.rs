@@ -7,7 +7,7 @@ use crate::project::{CostScope, Request};
 use crate::release::field::{PlacedValue, Word};
 use scumble::event::Event;
 use scumble::noise::BitSource;
-use scumble::quantity::Sigma;
+use scumble::quantity::{Rho, Sigma};
 use scumble::workload::mwem::Mwem;
 use scumble::workload::planner::{self, Approach, PredictedError, RhoLimits};
 use scumble::workload::projection::Projection;
@@ -167,7 +167,7 @@ impl MarginalsMethod {
             (Some(wish), _) => whole(wish, 10_000)? as u32,
             (None, Some(people)) => {
                 let (trial, _) = planner::mwem(domain, order, 1, queries, limits)?;
-                planner::rounds(domain, order, people, trial.rho(Subset::of(&[0])))
+                planner::rounds(domain, order, people, Rho::new(trial.rho(Subset::of(&[0])))?)
             }
             (None, None) => USUAL_ROUNDS,
         };

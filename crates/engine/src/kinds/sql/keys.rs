@@ -10,7 +10,7 @@ use crate::sql::analyse::sensitivity;
 use crate::sql::{PrivateQuery, above};
 use scumble::mechanism::stability::KeySelection;
 use scumble::quantity::{Beta, Delta, Epsilon, Exact};
-use scumble::scope::Scope;
+use scumble::{Scope, Target};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
@@ -55,7 +55,8 @@ pub(crate) fn within(cost: &Cost, delta: f64, keys: u64) -> Result<Option<KeySel
     if one <= 0.0 || own <= 0.0 || 2.0 * (each / own).ln().max(1.0) * each / one > MOST_STEPS {
         return Ok(None);
     }
-    let selection = KeySelection::new(Epsilon::new(one)?, Delta::new(own)?, keys)?;
+    let selection =
+        KeySelection::within(Target::approximate(Epsilon::new(one)?, Delta::new(own)?), Scope::Presence, keys)?;
     let spent = Odometer::of(&selection.events()?, &scope)?;
     let fits = spent.pure_sum().is_some_and(|sum| sum <= *epsilon) && *spent.delta() <= Exact::from_f64(delta)?;
     Ok(fits.then_some(selection))

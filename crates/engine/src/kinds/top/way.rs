@@ -74,11 +74,15 @@ impl TopMechanism {
             (values, _) => (spurious(values, &noise)?, event),
         };
         let needed = match (threshold, &scores.values) {
-            (Some(threshold), _) => DetectionBound::Owners(threshold as f64 + noise.maximum(number as f64, BETA)),
-            (None, TopValues::Listed(values)) => DetectionBound::Lead(2.0 * noise.maximum(*values as f64, BETA) + 1.0),
+            (Some(threshold), _) => {
+                DetectionBound::Owners(threshold as f64 + noise.maximum(number as f64, Beta::new(BETA)?))
+            }
+            (None, TopValues::Listed(values)) => {
+                DetectionBound::Lead(2.0 * noise.maximum(*values as f64, Beta::new(BETA)?) + 1.0)
+            }
             (None, _) => return Err(Error::machine("values that are not listed have a threshold")),
         };
-        Ok(Self::new(scores, TopMethod::Counts, number, noise, (threshold, delta), vec![event], needed))
+        Self::new(scores, TopMethod::Counts, number, noise, (threshold, delta), vec![event], needed)
     }
 
     /// Noise on what each of the best leads the next by: m pairs of values move, however many an owner has.
@@ -93,11 +97,11 @@ impl TopMechanism {
             (values, _) => (spurious(values, &noise)?, vec![noise.event(moves)?.repeated(number)?]),
         };
         let needed = DetectionBound::Lead(match (threshold, &scores.values) {
-            (Some(threshold), _) => threshold as f64 + noise.maximum(number as f64, BETA),
-            (None, TopValues::Listed(values)) => 2.0 * noise.maximum(*values as f64, BETA) + 1.0,
+            (Some(threshold), _) => threshold as f64 + noise.maximum(number as f64, Beta::new(BETA)?),
+            (None, TopValues::Listed(values)) => 2.0 * noise.maximum(*values as f64, Beta::new(BETA)?) + 1.0,
             (None, _) => return Err(Error::machine("values that are not listed have a threshold")),
         });
-        Ok(Self::new(scores, TopMethod::Gap, number, noise, (threshold, delta), events, needed))
+        Self::new(scores, TopMethod::Gap, number, noise, (threshold, delta), events, needed)
     }
 
     fn new(
@@ -108,12 +112,12 @@ impl TopMechanism {
         (threshold, delta): (Option<i64>, Option<f64>),
         events: Vec<Event>,
         needed: DetectionBound,
-    ) -> Self {
+    ) -> Result<Self> {
         let most_off = match scores.values {
-            TopValues::Listed(values) => Some(noise.maximum(values as f64, BETA)),
+            TopValues::Listed(values) => Some(noise.maximum(values as f64, Beta::new(BETA)?)),
             _ => None,
         };
-        Self { method, number, noise, threshold, delta, events, needed, most_off }
+        Ok(Self { method, number, noise, threshold, delta, events, needed, most_off })
     }
 
     /// The values with their noisy numbers, largest first. `scored` are all that are listed, or that occur.

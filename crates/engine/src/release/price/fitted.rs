@@ -5,8 +5,8 @@ use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal, Project};
 use scumble::event::Event;
 use scumble::mechanism::smooth::OwnerSteps;
-use scumble::quantity::Exact;
-use scumble::scope::Scope;
+use scumble::quantity::{Delta, Epsilon, Exact};
+use scumble::{Scope, Target};
 
 /// What one step may cost.
 #[derive(Debug, Clone, Copy)]
@@ -14,6 +14,13 @@ pub(crate) struct Step {
     pub epsilon: f64,
     /// 0 where the cost has none.
     pub delta: f64,
+}
+
+impl Step {
+    /// The same as a target: an ε and a δ, perhaps of 0.
+    pub fn target(&self) -> Result<Target> {
+        Ok(Target::approximate(Epsilon::new(self.epsilon)?, Delta::new(self.delta)?))
+    }
 }
 
 /// The cost of a release, as far as it does not depend on what is released.

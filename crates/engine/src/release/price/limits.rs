@@ -9,7 +9,7 @@ use crate::sql::analyse::query::{Computation, GroupKey, Measure, Summand};
 use crate::sql::{PrivateQuery, above};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use scumble::event::Event;
-use scumble::quantity::{Delta, Epsilon, Exact, Omega, Probability, Rho};
+use scumble::quantity::{Beta, Delta, Epsilon, Exact, Omega, Probability, Rho};
 use scumble::scope::Scope;
 use scumble_adversary::limits::groups::OwnerGuarantee;
 use scumble_adversary::limits::{count, fingerprinting, packing, tables, tcdp};
@@ -123,7 +123,7 @@ pub(crate) fn of_thresholds(
 /// each is a group of owners who are there or not (survey 7.5.2, with groups). For such counts it says no more than the
 /// limit of a single one, which is the strongest that these matrices have.
 fn apart(column: &str, (presence, all): (&Privacy, &str), moved: f64, expected: f64) -> Result<Option<Floor>> {
-    let found = tables::apart(&presence.guarantee(), BETA)?;
+    let found = tables::apart(&presence.guarantee(), Probability::new(BETA)?)?;
     Ok((found.count_error_at_least > 0.0).then(|| Floor {
         column: column.to_string(),
         error: LARGEST.into(),
@@ -175,7 +175,7 @@ pub(crate) fn of_tables(events: &[Event], tables: &AllTables<'_>) -> Result<Vec<
     };
     let of = tables.people.map_or(String::new(), |people| format!(", for tables of {people} owners"));
     let mut limits = Vec::new();
-    let singular = tables::marginals(columns, &own.guarantee(), BETA, tables.people)?;
+    let singular = tables::marginals(columns, &own.guarantee(), Probability::new(BETA)?, tables.people)?;
     if singular.count_error_at_least > 0.0 {
         let (who, kinds) = (if tables.people.is_some() { "person" } else { "presence" }, singular.kinds);
         let kinds = if kinds == 1 { String::new() } else { format!(" of each of {kinds} kinds") };
@@ -265,7 +265,7 @@ pub(crate) fn of_query(cut: &PrivateQuery, noises: &[Noise], events: &[Event]) -
         let counts =
             matches!(query.measures.get(measure).map(|measure| measure.what), Some(Summand::Owners | Summand::Rows));
         if let (true, Some(cells)) = (counts, query.cells()) {
-            let largest = noise.maximum(cells as f64, BETA) * step;
+            let largest = noise.maximum(cells as f64, Beta::new(BETA)?) * step;
             singular.extend(apart(&column, (&presence, all), moved * step, largest)?);
         }
         let are_all_reached = counts && query.keys.iter().all(|key| is_column(&key.expression));
@@ -277,7 +277,7 @@ pub(crate) fn of_query(cut: &PrivateQuery, noises: &[Noise], events: &[Event]) -
             limits.push(Floor {
                 column,
                 error: "largest error of all cells, in half of the runs".into(),
-                expected: noise.maximum(cells as f64, 0.5) * step,
+                expected: noise.maximum(cells as f64, Beta::new(0.5)?) * step,
                 least: least * moved * step,
                 about: format!("person, {}{all}", person.words()),
             });

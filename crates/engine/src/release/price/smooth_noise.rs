@@ -10,6 +10,7 @@ use scumble::event::{Event, NoiseFamily, Word as EventWord};
 use scumble::mechanism::smooth::{ErrorBar, OwnerSteps, SmoothMechanism};
 use scumble::noise::BitSource;
 use scumble::quantity::{Beta, Delta, Epsilon, Scale, Sensitivity};
+use scumble::scope::Scope;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 
@@ -117,7 +118,7 @@ fn calibrated(family: NoiseFamily, target: Target, most: u64) -> Result<SmoothMe
     if let Some(smooth) = known {
         return Ok(smooth);
     }
-    let smooth = SmoothMechanism::within(target, family, most)?;
+    let smooth = SmoothMechanism::within(target, Scope::Presence, &OwnerSteps::one(), family, most)?;
     KNOWN.with_borrow_mut(|known| {
         if known.len() >= MOST_KNOWN {
             let _oldest = known.remove(0);

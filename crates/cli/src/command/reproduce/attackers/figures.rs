@@ -1,7 +1,7 @@
 //! The curves of Figures 2 to 6 of the paper, with the numbers that hold.
 
 use scumble::Result;
-use scumble::quantity::{Probability, Scale};
+use scumble::quantity::{Delta, Epsilon, Probability, Scale};
 use scumble_adversary::attacker::{
     AddedNoise, BeliefGroup, Bound, Lambda, Ratio, Window, blanket, closed_kullback_leibler, coupling, directions,
     directions_with_noise, epsilon_for, ln_smallest_delta, poisson_binomial, printed, thresholded, worst_count,
@@ -24,16 +24,16 @@ pub const ALL: [(&str, FigureRenderer); 6] = [
     ("figure-6.svg", figure_6),
 ];
 
-fn worst(m: u64, lambda: Lambda, noise: AddedNoise, epsilon: f64) -> Result<Bound> {
+fn worst(m: u64, lambda: Lambda, noise: AddedNoise, epsilon: Epsilon) -> Result<Bound> {
     Ok(worst_count(m, lambda, noise, epsilon, 1, TOLERANCE)?.delta)
 }
 
-/// A curve over `steps` equal steps.
-fn curve(from: f64, to: f64, steps: u32, mut at: impl FnMut(f64) -> Result<f64>) -> Result<Vec<(f64, f64)>> {
+/// A curve over `steps` equal steps of ε.
+fn curve(from: f64, to: f64, steps: u32, mut at: impl FnMut(Epsilon) -> Result<f64>) -> Result<Vec<(f64, f64)>> {
     (0..=steps)
         .map(|step| {
             let x = from + (to - from) * f64::from(step) / f64::from(steps);
-            Ok((x, at(x)?))
+            Ok((x, at(Epsilon::new(x)?)?))
         })
         .collect()
 }
@@ -45,12 +45,14 @@ fn figure_2(n: u64, up_to: f64) -> Result<String> {
     let spread: Result<Vec<BeliefGroup>> =
         (0..m).map(|i| BeliefGroup::new(0.05 + 0.9 * (i as f64 + 0.5) / m as f64, 1)).collect();
     let spread = poisson_binomial(&spread?)?;
-    let exact = |law: &Window, epsilon: f64| Ok(directions(law, epsilon, 1).delta().upper);
+    let exact = |law: &Window, epsilon: Epsilon| Ok(directions(law, epsilon, 1).delta().upper);
     let records = [BeliefGroup::new(0.05, 1)?, BeliefGroup::new(0.5, n - 1)?];
-    let corrected: Vec<(f64, f64)> = (1..40)
-        .map(|step| printed::proposition_7_corrected(&records, 10f64.powf(-0.5 * f64::from(step))))
-        .filter(|point| point.0 <= up_to && point.1 <= 1.0)
-        .collect();
+    let corrected = (1..40).map(|step| {
+        let delta = Delta::new(10f64.powf(-0.5 * f64::from(step)))?;
+        Ok(printed::proposition_7_corrected(&records, delta))
+    });
+    let mut corrected = corrected.collect::<Result<Vec<(f64, f64)>>>()?;
+    corrected.retain(|point| point.0 <= up_to && point.1 <= 1.0);
     let steps = 40;
     Ok(LineChart::new(format!("δ of a count without noise, n = {n}, λ = 0.05"))
         .x(Axis::linear("ε"))
@@ -81,17 +83,17 @@ fn figure_3() -> Result<String> {
         .x(Axis::log("λ"))
         .y(Axis::linear("ε").range(0.0, 3.0));
     for n in [100u64, 1000, 10_000, 100_000] {
-        let delta = 0.01 / n as f64;
+        let delta = Delta::new(0.01 / n as f64)?;
         let (mut truth, mut claimed) = (Vec::new(), Vec::new());
         for value in lambdas {
             let lambda = Lambda::new(value)?;
-            if delta.ln() >= ln_smallest_delta(n - 1, lambda)
+            if delta.get().ln() >= ln_smallest_delta(n - 1, lambda)
                 && let Some(found) =
                     epsilon_for(delta, 1e-3, |epsilon| worst(n - 1, lambda, AddedNoise::None, epsilon))?
             {
                 truth.push((value, found.upper));
             }
-            let printed = |epsilon: f64| Ok(Bound::at_most(printed::theorem_3_ratio(n - 1, lambda, epsilon)));
+            let printed = |epsilon: Epsilon| Ok(Bound::at_most(printed::theorem_3_ratio(n - 1, lambda, epsilon)));
             if let Some(found) = epsilon_for(delta, 1e-3, printed)? {
                 claimed.push((value, found.upper));
             }
@@ -110,13 +112,14 @@ fn figure_4() -> Result<String> {
     for (n, thresholds) in [(1000u64, 2..=32i64), (10_000, 45..=115)] {
         let p = Probability::new(0.005)?;
         let others = poisson_binomial(&[BeliefGroup { probability: p, how_many: n - 1 }])?;
+        let zero = Epsilon::new(0.0)?;
         let points = |at: &dyn Fn(i64) -> Option<f64>| -> Vec<(f64, f64)> {
             thresholds.clone().filter_map(|t| Some((t as f64, at(t)?))).collect()
         };
         chart = chart
             .line(Series::new(
                 format!("n = {n}: exact, ε = 0"),
-                points(&|t| Some(thresholded(&others, t, 0.0).delta().upper)),
+                points(&|t| Some(thresholded(&others, t, zero).delta().upper)),
             ))
             .line(Series::new(
                 format!("n = {n}: coupling, any passive attacker"),
@@ -132,7 +135,7 @@ fn figure_4() -> Result<String> {
 
 /// ε at δ = 1e-10 against the number of known records, with and without Laplace noise of scale 2.
 fn figure_5() -> Result<String> {
-    let (n, lambda, delta) = (100_000u64, Lambda::new(0.05)?, 1e-10);
+    let (n, lambda, delta) = (100_000u64, Lambda::new(0.05)?, Delta::new(1e-10)?);
     let laplace = AddedNoise::Laplace(Scale::new(2.0)?);
     let known = [0u64, 10_000, 25_000, 50_000, 75_000, 85_000, 90_000, 93_000, 95_000, 97_000, 98_000, 99_000, 99_500];
     let (mut closed, mut exact, mut covered, mut noisy) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -176,7 +179,7 @@ fn figure_6() -> Result<String> {
         ("p = 0.75", AddedNoise::Geometric(Ratio::new(0.75)?)),
     ];
     for (name, noise) in noises {
-        let at = |epsilon: f64| Ok(directions_with_noise(&others, noise, epsilon, 1).delta().upper);
+        let at = |epsilon: Epsilon| Ok(directions_with_noise(&others, noise, epsilon, 1).delta().upper);
         chart = chart.line(Series::new(name, curve(0.0, 0.6, 240, at)?));
     }
     Ok(chart.to_svg())

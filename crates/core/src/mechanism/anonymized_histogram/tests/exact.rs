@@ -158,7 +158,8 @@ fn strips_hold_every_cell() {
 fn a_private_size_costs_its_share_and_no_more() {
     let all = all_partitions(6);
     for at in [0.05, 0.4, 1.0, 4.0] {
-        let mechanism = AnonymizedHistogram::new(epsilon(at), ElementCount::Private).unwrap();
+        let mechanism =
+            AnonymizedHistogram::within(Target::pure(epsilon(at)), Scope::Presence, ElementCount::Private).unwrap();
         let size_epsilon = 1.0 / scale_of(mechanism.size_epsilon.unwrap()).unwrap().get();
         let cell_epsilon = 1.0 / scale_of(mechanism.cell_epsilon).unwrap().get();
         for estimate in -3..=12i64 {
@@ -198,8 +199,10 @@ fn an_edge_moves_two_cells() {
         }
     }
     assert_eq!(largest, 2);
-    let mechanism =
-        AnonymizedHistogram::new(epsilon(1.0), ElementCount::AtMost(20)).unwrap().with_elements_per_owner(2).unwrap();
+    let mechanism = AnonymizedHistogram::within(Target::pure(epsilon(1.0)), Scope::Presence, ElementCount::AtMost(20))
+        .unwrap()
+        .with_elements_per_owner(2)
+        .unwrap();
     assert_eq!(mechanism.epsilon_per_element().get() * largest as f64, 1.0);
 }
 
@@ -209,7 +212,8 @@ fn the_noise_is_never_smaller_than_epsilon_allows() {
     for value in [1e-6, 0.05, 0.1, 0.3, 1.0 / 3.0, 0.7, 1.0, 2.2, 3.0, 10.0, 49.0, 1e3] {
         for most in [1u64, 2, 3, 7] {
             for size in [ElementCount::Private, ElementCount::AtMost(1000)] {
-                let mechanism = AnonymizedHistogram::new(epsilon(value), size).unwrap();
+                let mechanism =
+                    AnonymizedHistogram::within(Target::pure(epsilon(value)), Scope::Presence, size).unwrap();
                 let mechanism = mechanism.with_elements_per_owner(most).unwrap();
                 let parts = [Some(mechanism.cell_epsilon), mechanism.size_epsilon];
                 let inverse =
@@ -226,15 +230,17 @@ fn the_noise_is_never_smaller_than_epsilon_allows() {
 fn events_say_who_can_move_what() {
     let zip = AttributeSet::new(["zip"]).unwrap();
     let other = Scope::Attributes(AttributeSet::new(["age"]).unwrap());
-    let one = AnonymizedHistogram::new(epsilon(1.0), ElementCount::Private).unwrap();
+    let one = AnonymizedHistogram::within(Target::pure(epsilon(1.0)), Scope::Presence, ElementCount::Private).unwrap();
     let [size, areas] = &one.events(&zip).unwrap()[..] else { panic!("two events") };
     assert_eq!(size.moves().shifts(&Scope::Presence), [Shift::one_cell(1.0).unwrap()]);
     assert_eq!(areas.moves().shifts(&Scope::Presence), [Shift::one_cell(1.0).unwrap()]);
     assert_eq!(areas.moves().shifts(&Scope::Person), [Shift::new(2, 1.0).unwrap()]);
     assert_eq!(areas.moves().shifts(&Scope::Attributes(zip.clone())), [Shift::new(2, 1.0).unwrap()]);
     assert!(areas.moves().shifts(&other).is_empty());
-    let three =
-        AnonymizedHistogram::new(epsilon(1.0), ElementCount::AtMost(9)).unwrap().with_elements_per_owner(3).unwrap();
+    let three = AnonymizedHistogram::within(Target::pure(epsilon(1.0)), Scope::Presence, ElementCount::AtMost(9))
+        .unwrap()
+        .with_elements_per_owner(3)
+        .unwrap();
     let [areas] = &three.events(&zip).unwrap()[..] else { panic!("one event") };
     assert_eq!(*areas.word(), Word::Pure { epsilon: three.epsilon_per_element() });
     assert_eq!(areas.moves().shifts(&Scope::Presence), [Shift::one_cell(3.0).unwrap()]);
@@ -247,10 +253,21 @@ fn what_cannot_be_done_is_refused() {
         let sentence = result.unwrap_err().to_string();
         assert!(sentence.contains(part), "{sentence}");
     };
-    check(AnonymizedHistogram::new(epsilon(0.0), ElementCount::Private), "must be a number in [1e-9, 1e6]");
-    check(AnonymizedHistogram::new(epsilon(1e7), ElementCount::Private), "must be a number in [1e-9, 1e6]");
-    check(AnonymizedHistogram::new(epsilon(1.0), ElementCount::AtMost(u64::MAX)), "2^40");
-    let fine = AnonymizedHistogram::new(epsilon(1.0), ElementCount::AtMost(MOST_ELEMENTS)).unwrap();
+    check(
+        AnonymizedHistogram::within(Target::pure(epsilon(0.0)), Scope::Presence, ElementCount::Private),
+        "must be a number in [1e-9, 1e6]",
+    );
+    check(
+        AnonymizedHistogram::within(Target::pure(epsilon(1e7)), Scope::Presence, ElementCount::Private),
+        "must be a number in [1e-9, 1e6]",
+    );
+    check(
+        AnonymizedHistogram::within(Target::pure(epsilon(1.0)), Scope::Presence, ElementCount::AtMost(u64::MAX)),
+        "2^40",
+    );
+    let fine =
+        AnonymizedHistogram::within(Target::pure(epsilon(1.0)), Scope::Presence, ElementCount::AtMost(MOST_ELEMENTS))
+            .unwrap();
     check(fine.clone().with_elements_per_owner(0), "[1, 2^32]");
     check(fine.clone().with_elements_per_owner(u64::MAX), "[1, 2^32]");
     let naive = fine.with_layout(LayoutChoice::RowsOnly);
@@ -268,7 +285,7 @@ fn accounting_claims_what_was_asked_for() {
     for at in [0.05, 0.4, 1.0, 4.0] {
         for most in [1, 2, 5] {
             for size in [ElementCount::Private, ElementCount::AtMost(100)] {
-                let mechanism = AnonymizedHistogram::new(epsilon(at), size).unwrap();
+                let mechanism = AnonymizedHistogram::within(Target::pure(epsilon(at)), Scope::Presence, size).unwrap();
                 let events = mechanism.with_elements_per_owner(most).unwrap().events(&password).unwrap();
                 let claimed = |scope: &Scope| Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).upper;
                 assert!((claimed(&Scope::Presence) / at - 1.0).abs() < 1e-9, "{}", claimed(&Scope::Presence));

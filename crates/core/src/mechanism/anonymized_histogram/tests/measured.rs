@@ -12,7 +12,7 @@ fn mean_error(mechanism: &AnonymizedHistogram, data: &Partition, trials: u32, se
 }
 
 fn at_most(at: f64, elements: u64) -> AnonymizedHistogram {
-    AnonymizedHistogram::new(epsilon(at), ElementCount::AtMost(elements)).unwrap()
+    AnonymizedHistogram::within(Target::pure(epsilon(at)), Scope::Presence, ElementCount::AtMost(elements)).unwrap()
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn errors_exceed_their_bound_no_more_often_than_stated() {
         (2.0, ElementCount::Private),
         (0.2, ElementCount::Private),
     ] {
-        let mechanism = AnonymizedHistogram::new(epsilon(at), size).unwrap();
+        let mechanism = AnonymizedHistogram::within(Target::pure(epsilon(at)), Scope::Presence, size).unwrap();
         let bound = mechanism.error(beta, 2_000).unwrap();
         let data = HistogramFamily::Staircase.generate(2_000).unwrap();
         let mut bits = InsecureSeededSource::new(14);
@@ -81,14 +81,20 @@ fn errors_exceed_their_bound_no_more_often_than_stated() {
 fn a_private_size_costs_little_error() {
     let data = HistogramFamily::Zipf.generate(100_000).unwrap();
     let known = mean_error(&at_most(2.0, 100_000), &data, 60, 15);
-    let private = mean_error(&AnonymizedHistogram::new(epsilon(2.0), ElementCount::Private).unwrap(), &data, 60, 15);
+    let private = mean_error(
+        &AnonymizedHistogram::within(Target::pure(epsilon(2.0)), Scope::Presence, ElementCount::Private).unwrap(),
+        &data,
+        60,
+        15,
+    );
     assert!(private <= 1.3 * known, "{}", private / known);
 }
 
 #[test]
 fn an_empty_histogram_can_be_released() {
     for at in [0.01, 0.4, 1.0, 5.0] {
-        let mechanism = AnonymizedHistogram::new(epsilon(at), ElementCount::Private).unwrap();
+        let mechanism =
+            AnonymizedHistogram::within(Target::pure(epsilon(at)), Scope::Presence, ElementCount::Private).unwrap();
         let released = mechanism.release(&Partition::default(), &mut InsecureSeededSource::new(16)).unwrap();
         let bound = mechanism.error(Beta::new(1e-9).unwrap(), 0).unwrap();
         assert!(released.partition.elements() as f64 <= bound, "{at} {released:?}");

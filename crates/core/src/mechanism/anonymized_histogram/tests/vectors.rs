@@ -137,7 +137,9 @@ fn the_constant_on_a_power_law() {
     let (inputs, expected) = vector("sim_constant_zipf_low");
     let (elements, at) = (inputs["n"].as_u64().unwrap(), number(&inputs["eps"]));
     let data = HistogramFamily::Zipf.generate(elements).unwrap();
-    let mechanism = AnonymizedHistogram::new(epsilon(at), ElementCount::AtMost(elements)).unwrap();
+    let mechanism =
+        AnonymizedHistogram::within(Target::pure(epsilon(at)), Scope::Presence, ElementCount::AtMost(elements))
+            .unwrap();
     let mut bits = InsecureSeededSource::new(18);
     let errors = (0..40).map(|_| mechanism.release(&data, &mut bits).unwrap().partition.distance(&data) as f64);
     let unit = (elements as f64).sqrt() * (-at).exp();

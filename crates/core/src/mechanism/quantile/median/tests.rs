@@ -153,7 +153,7 @@ fn the_budget_holds_and_the_plan_is_consistent() {
                 Word::Exponential { epsilon } => (epsilon.get() * shift.by.get()).powi(2) / 8.0,
                 Word::SinhNormal { sigma, a } => {
                     let noise = SinhNormal::new(*sigma, *a).unwrap();
-                    noise.certificate(shift.by.get() as u64).unwrap().slope_upper(omega.get())
+                    noise.certificate(shift.by.get() as u64).unwrap().slope_upper(omega)
                 }
                 other => panic!("{other:?}"),
             };

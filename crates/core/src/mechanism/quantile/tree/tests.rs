@@ -8,7 +8,7 @@ use crate::harness::{Slack, check, neighbours};
 use crate::loss::Loss;
 use crate::mechanism::additive::Noise;
 use crate::noise::InsecureSeededSource;
-use crate::quantity::{Delta, Sigma};
+use crate::quantity::{Delta, Omega, Rho, Sigma};
 use crate::scope::Scope;
 
 fn beta(value: f64) -> Beta {
@@ -117,7 +117,13 @@ fn shapes(last: u128, count: u128) -> Vec<Vec<u128>> {
 
 #[test]
 fn a_median_of_wide_keys_is_within_its_error() {
-    let tree = QuantileTree::recursive(u128::MAX, 1, Rho::new(0.5).unwrap(), Omega::new(4.0).unwrap(), beta(0.05));
+    let tree = QuantileTree::recursive_within(
+        Target::tcdp(Rho::new(0.5).unwrap(), Omega::new(4.0).unwrap()),
+        Scope::Person,
+        u128::MAX,
+        1,
+        beta(0.05),
+    );
     let tree = tree.unwrap();
     let error = tree.error(beta(0.05)).unwrap();
     for (seed, values) in shapes(u128::MAX, 1001).into_iter().enumerate() {
@@ -134,10 +140,10 @@ fn a_median_of_wide_keys_is_within_its_error() {
 fn trees_of_quantiles_stay_within_their_error_whatever_the_ties() {
     // Ties once broke the right half: all equal values went left, and the upper quantiles were anything.
     let (rho, omega) = (Rho::new(0.5).unwrap(), Omega::new(4.0).unwrap());
-    let narrow = QuantileTree::exponential(1 << 40, 3, Epsilon::new(1.0).unwrap()).unwrap();
+    let narrow = QuantileTree::new(1 << 40, 3, Epsilon::new(1.0).unwrap()).unwrap();
     // Twelve runs that are off with probability at most 1e-11 each.
     let rarely = beta(1e-11);
-    let wide = QuantileTree::recursive(u128::MAX, 3, rho, omega, rarely).unwrap();
+    let wide = QuantileTree::recursive_within(Target::tcdp(rho, omega), Scope::Person, u128::MAX, 3, rarely).unwrap();
     for (tree, last) in [(narrow, 1 << 40), (wide, u128::MAX)] {
         let error = tree.error(rarely).unwrap();
         assert!(error < 2000.0, "{error}");
@@ -153,7 +159,8 @@ fn trees_of_quantiles_stay_within_their_error_whatever_the_ties() {
 fn counts_of_wide_keys_are_within_the_printed_error() {
     let (rho, omega) = (Rho::new(0.5).unwrap(), Omega::new(4.0).unwrap());
     // Six runs that are off with probability at most 1e-10 each.
-    let tree = QuantileTree::recursive(u128::MAX, 4, rho, omega, beta(5e-11)).unwrap();
+    let tree =
+        QuantileTree::recursive_within(Target::tcdp(rho, omega), Scope::Person, u128::MAX, 4, beta(5e-11)).unwrap();
     let thresholds = ThresholdCounts::new(tree.clone(), Noise::gaussian(Sigma::new(5.0).unwrap()));
     let error = thresholds.error(beta(1e-10), 16_000).unwrap();
     assert!((1000.0 + tree.error(beta(5e-11)).unwrap()..4000.0).contains(&error), "{error}");
@@ -178,7 +185,9 @@ fn counts_of_wide_keys_are_within_the_printed_error() {
 #[test]
 fn the_choice_follows_the_bits_of_the_keys_and_bad_input_is_refused() {
     let (rho, omega) = (Rho::new(0.1).unwrap(), Omega::new(6.0).unwrap());
-    let choose = |last: u128, levels: u32| QuantileTree::for_budget(last, levels, rho, omega, beta(0.05)).unwrap();
+    let choose = |last: u128, levels: u32| {
+        QuantileTree::within(Target::tcdp(rho, omega), Scope::Person, last, levels, beta(0.05)).unwrap()
+    };
     for levels in [1, 4] {
         assert_eq!(choose((1 << 32) - 1, levels).name(), "exponential mechanism");
         assert_eq!(choose(u64::MAX.into(), levels).name(), "exponential mechanism");
@@ -186,14 +195,17 @@ fn the_choice_follows_the_bits_of_the_keys_and_bad_input_is_refused() {
         assert_eq!(choose(u128::MAX, levels).name(), "recursion");
     }
     let epsilon = Epsilon::new(1.0).unwrap();
-    assert!(QuantileTree::exponential(5, 0, epsilon).is_err());
-    assert!(QuantileTree::exponential(5, 21, epsilon).is_err());
-    assert!(QuantileTree::exponential(5, 2, Epsilon::new(0.0).unwrap()).is_err());
-    assert!(QuantileTree::for_budget(5, 0, rho, omega, beta(0.05)).is_err());
+    assert!(QuantileTree::new(5, 0, epsilon).is_err());
+    assert!(QuantileTree::new(5, 21, epsilon).is_err());
+    assert!(QuantileTree::new(5, 2, Epsilon::new(0.0).unwrap()).is_err());
+    assert!(QuantileTree::within(Target::tcdp(rho, omega), Scope::Person, 5, 0, beta(0.05)).is_err());
     // At a large rho the noise has a deviation of few units and no table for the recursion: the exponential mechanism is there.
-    let generous = QuantileTree::for_budget(u128::MAX, 1, Rho::new(200.0).unwrap(), omega, beta(0.05)).unwrap();
+    let generous =
+        QuantileTree::within(Target::tcdp(Rho::new(200.0).unwrap(), omega), Scope::Person, u128::MAX, 1, beta(0.05))
+            .unwrap();
     assert_eq!(generous.name(), "exponential mechanism");
-    let made = QuantileTree::recursive(u128::MAX, 2, rho, omega, beta(0.05)).unwrap();
+    let made =
+        QuantileTree::recursive_within(Target::tcdp(rho, omega), Scope::Person, u128::MAX, 2, beta(0.05)).unwrap();
     let refused = made.error(beta(0.01)).unwrap_err().to_string();
     assert!(refused.contains("made for a failure probability of 0.05"), "{refused}");
 }

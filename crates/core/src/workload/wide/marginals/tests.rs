@@ -1,6 +1,6 @@
 //! The account against all neighbours, and the estimates against the residual release of a whole domain.
 
-use super::super::super::{Domain, Subset, residual};
+use super::super::super::{Domain, Subset, planner};
 use super::*;
 use crate::harness::neighbours;
 use crate::loss::filter::Odometer;
@@ -88,7 +88,7 @@ fn noise_and_variances_are_those_of_the_residual_release_of_the_whole_domain() {
     let sizes = vec![3u32, 2, 4, 1];
     let domain = Domain::new(sizes.clone()).unwrap();
     for order in 1..=3 {
-        let whole = residual::ResidualPlan::for_marginals(&domain, order, rho(0.3)).unwrap();
+        let whole = planner::residual(&domain, order, &presence(0.3)).unwrap();
         let wide = MarginalPlan::within(&presence(0.3), &sizes, order).unwrap();
         assert!((wide.rho_presence() / whole.rho_presence() - 1.0).abs() < 1e-8);
         for size in 1..=order {

@@ -103,7 +103,7 @@ impl DistributionMechanism {
     pub(crate) fn all(cost: &Cost, domain: &DistributionDomain) -> Result<Self> {
         let (noise, owners, events) = noises(cost, domain)?;
         let beta = if owners.is_some() { BETA / 2.0 } else { BETA };
-        let most = noise.maximum(domain.combinations, beta);
+        let most = noise.maximum(domain.combinations, Beta::new(beta)?);
         let people = owners.as_ref().map_or(0.0, |owners| owners.quantile(beta));
         let off = CountErrors { above: most, below: most, people, strings: domain.combinations };
         Ok(Self { way: CountingMethod::All(noise), owners, events, off, most_owners: None, granted: Value::Null })
@@ -115,7 +115,7 @@ impl DistributionMechanism {
         let (noise, owners, events) = noises(&Cost { delta: None, ..cost.clone() }, domain)?;
         let Noise::Laplace(laplace) = &noise else { return Err(Error::machine("pure noise is Laplace noise")) };
         let beta = if owners.is_some() { BETA / 2.0 } else { BETA };
-        let most = noise.maximum(domain.combinations, beta);
+        let most = noise.maximum(domain.combinations, Beta::new(beta)?);
         let people = owners.as_ref().map_or(0.0, |owners| owners.quantile(beta));
         // What is not listed has a noisy count of at most `most`, and so at most twice that many owners.
         let histogram = HugeDomainHistogram::with_threshold(keys - 1, laplace.scale(), most as i64 + 1)?;
@@ -138,7 +138,7 @@ impl DistributionMechanism {
         }
         let (beta, most_owners) = (BETA / 3.0, domain.public_owners.unwrap_or(MANY_OWNERS).max(MANY_OWNERS));
         // What is listed and few have is listed with the floor and its noise.
-        let most = noise.maximum(MOST_CANDIDATES as f64, beta);
+        let most = noise.maximum(MOST_CANDIDATES as f64, Beta::new(beta)?);
         let found_from = tree.found_from(most_owners, Beta::new(beta)?) as f64;
         let off = CountErrors {
             above: tree.root().floor().max(0) as f64 + most,

@@ -3,7 +3,7 @@
 use super::*;
 use scumble::calibrate::Target;
 use scumble::event::NoiseFamily;
-use scumble::mechanism::smooth::SmoothMechanism;
+use scumble::mechanism::smooth::{OwnerSteps, SmoothMechanism};
 use scumble::noise::Levels;
 
 const ENDS: &str = "a = { type = \"int\" }\nb = { type = \"int\" }\n[dataset.t.graph]\nfrom = \"a\"\nto = \"b\"";
@@ -46,7 +46,14 @@ fn smooth_triangles_by_other_noise() {
         );
         let (events, answers) = released(&format!("{ENDS}\nvertices = 20"), "a,b\n", &request, 140, seed);
         let Word::Approximate { epsilon, delta } = events[0].word() else { panic!("{events:?}") };
-        let smooth = SmoothMechanism::within(Target::Approximate(*epsilon, *delta), family, 18).unwrap();
+        let smooth = SmoothMechanism::within(
+            Target::Approximate(*epsilon, *delta),
+            Scope::Presence,
+            &OwnerSteps::one(),
+            family,
+            18,
+        )
+        .unwrap();
         let table = smooth.noise().table().unwrap();
         let scale = table.scale(level_of_nothing(&table, 18));
         let within = |scale: f64, q: i64| {
