@@ -89,7 +89,7 @@ fn bits(path: &Path, owners: usize) -> Result<Vec<bool>, Failure> {
     Ok(bits)
 }
 
-fn estimated(plan: &ProductPlan, answer: i64, paid: PaidCharge, as_json: bool) -> Result<(), Failure> {
+fn estimated(plan: &ProductPlan, answer: i64, paid: PaidCharge<'_>, as_json: bool) -> Result<(), Failure> {
     let (estimate, within) =
         (plan.product().estimate(answer), plan.product().error(Beta::new(0.05)?, plan.owners() as u64)?);
     let (entry, cost) = (paid.sequence(), plan.product().epsilon_first());
@@ -107,7 +107,7 @@ fn estimated(plan: &ProductPlan, answer: i64, paid: PaidCharge, as_json: bool) -
     ))
 }
 
-fn answered(plan: &ProductPlan, paid: PaidCharge, as_json: bool) -> Result<(), Failure> {
+fn answered(plan: &ProductPlan, paid: PaidCharge<'_>, as_json: bool) -> Result<(), Failure> {
     let (entry, cost) = (paid.sequence(), plan.product().epsilon_second());
     let head = paid.commit(&scumble_engine::digest(plan.digest()))?;
     if as_json {

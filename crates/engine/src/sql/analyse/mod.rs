@@ -210,6 +210,11 @@ impl<'a> QuerySource<'a> {
         Self::at(self.positions().column(name), sentence.into())
     }
 
+    /// A refusal where a column of the result gets its name first.
+    pub fn error_at_result(&self, name: &str, sentence: impl Into<String>) -> Error {
+        Self::at(self.positions().result(name), sentence.into())
+    }
+
     /// Whether a word stands in the query.
     pub fn holds(&self, word: &str) -> bool {
         self.positions().word(word).is_some()
@@ -357,8 +362,10 @@ fn cut(
 /// The refusal of two columns of one name.
 fn same_name(source: &QuerySource<'_>, name: &str) -> Error {
     let called = name.split('(').next().unwrap_or(name);
-    source
-        .error(called, format!("two columns of the result are called '{name}'; give each a name of its own behind AS"))
+    source.error_at_result(
+        called,
+        format!("two columns of the result are called '{name}'; give each a name of its own behind AS"),
+    )
 }
 
 /// DataFusion's reason in one sentence. Planning sees no data, so nothing private can be in it.
@@ -374,7 +381,7 @@ fn not_planned(source: &QuerySource<'_>, error: &DataFusionError) -> Error {
                     return source.error_at_column(&field.name, sentence);
                 }
                 let hint = suggestion(&field.name, valid_fields.iter().map(|column| column.name.as_str()));
-                let text = match source.sql.contains(&format!("\"{}\"", field.name)) {
+                let text = match source.positions().has_quoted_column(&field.name) {
                     true => format!("; if it is a text, write it in single quotes: '{}'", field.name),
                     false => String::new(),
                 };
