@@ -14,7 +14,7 @@ use super::waiting::ChargeLock;
 use super::{Marks, PlannedRelease, ReleaseOutcome, Runner};
 use crate::error::{Error, Result};
 use crate::guarded::{caught, guarded};
-use crate::ledger::{self, Ledger, Pass, Proposal, Receipt};
+use crate::ledger::{self, Ledger, Pass, Proposal, Receipt, RuleFacts};
 use crate::release::output::Answers;
 use crate::release::plan::ChargedAccess;
 use crate::remote::{IntegerSource, OWN_HASH};
@@ -149,7 +149,7 @@ impl<'a> ReleaseCharge<'a> {
         if !is_secure {
             rule["insecure"] = json!("noise from a seed: nothing here is private");
         }
-        let may_go_on = is_secure && rule["job"].is_null();
+        let may_go_on = is_secure && !RuleFacts::of(&rule).is_of_job();
         let proposal = Proposal {
             release: planned.request.name.clone(),
             kind: planned.request.kind.clone(),
