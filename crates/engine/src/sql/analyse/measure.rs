@@ -1,9 +1,9 @@
 //! Reads the aggregate: what it asks for, as integer measures, each a sum over the kept rows of something with known bounds.
 
-use super::below::{DescribedPlan, Ownership};
 use super::casts::total;
 use super::dates;
 use super::describe::{Describer, LARGEST_WHOLE, ValueFacts, named, shown, type_word};
+use super::described::{DescribedPlan, Ownership};
 use super::pair::{Moments, Pair};
 use super::query::{ColumnQuantile, Computation, GroupKey, Measure, PublicKeys, Query, Rank, RankedColumn, Summand};
 use crate::error::Result;

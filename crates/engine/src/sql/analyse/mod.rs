@@ -6,6 +6,7 @@ pub(crate) mod casts;
 pub(crate) mod compared;
 pub(crate) mod dates;
 pub(crate) mod describe;
+pub(crate) mod described;
 pub(crate) mod distinct;
 pub(crate) mod execution;
 pub(crate) mod limits;
@@ -29,13 +30,12 @@ use crate::room::with_room;
 use crate::sql::functions::{self, SqlAggregate};
 use crate::tables::Backend;
 use crate::tables::bounding::Bounds;
-use below::DescribedPlan;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::logical_expr::{Aggregate, LogicalPlan};
 use datafusion::sql::sqlparser::tokenizer::Location;
+use described::{DescribedPlan, PerOwner};
 use execution::Execution;
-use per_owner::PerOwner;
 use position::Positions;
 use query::{GroupKey, Query};
 use sets::{GroupByClause, KeyGrouping};
@@ -332,7 +332,7 @@ fn cut(
 ) -> Result<PrivateQuery> {
     let mut aggregate = aggregate::find_aggregate(&plan, source)?;
     limits::above(&plan)?;
-    dates::refuse_above(&plan, source)?;
+    describe::dates::refuse_above(&plan, source)?;
     let whole = |aggregate, below, query| {
         let (plan, hidden) = (plan.clone(), hidden.clone());
         QueryParts { plan, aggregate, below, query, per_owner: None, sets: Vec::new(), hidden }
