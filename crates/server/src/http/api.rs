@@ -244,8 +244,8 @@ pub(super) async fn me(_: Arc<App>, call: Call) -> Reply {
     shown(&PersonBody { name: &person.name, role: person.role.to_string() })
 }
 
-pub(super) async fn described() -> Reply {
-    shown(&openapi::document())
+pub(super) async fn described(routes: &'static [Route]) -> Reply {
+    shown(&openapi::document(routes))
 }
 
 pub(super) async fn health(app: Arc<App>) -> Reply {
