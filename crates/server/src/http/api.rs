@@ -5,6 +5,7 @@ use super::bodies::{
     ReleaseBody, RevokedBody, TablesBody, TokenBody,
 };
 use super::call::Call;
+use super::route::Route;
 use super::{App, Reply, SESSION, cookie, openapi, problem, rest};
 use crate::access;
 use crate::refusal::{Refusal, RefusalKind};
