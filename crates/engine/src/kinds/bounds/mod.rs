@@ -26,7 +26,7 @@ use crate::place::suggestion;
 use crate::project::{Cost, Project, Request};
 use crate::release::estimates::Estimates;
 use crate::release::field::{Field, PlacedValue};
-use crate::release::output::{AnswerColumn, Answers, Cell, Details, SuggestedBounds, Uncertainty};
+use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, SuggestedBounds, Uncertainty};
 use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
 use crate::release::price::needs;
 use crate::release::price::noise::{CostShare, Demand, Noise, calibrate, described};
@@ -319,7 +319,7 @@ fn columns(lines: &[Line], noises: &Noises) -> Vec<AnswerColumn> {
         uncertainty: None,
     };
     let number = |number: Option<f64>| number.map_or(Cell::Null, Cell::Number);
-    let half = noises.cells.quantile(0.05);
+    let half = noises.cells.quantile(BETA);
     let of_share = |line: &Line| {
         let cut = &line.pair.cut;
         Uncertainty { standard_error: line.pair.standard_error, low: cut.low, high: cut.high }
