@@ -112,7 +112,9 @@ impl ChargeLife for ExternalLife<'_> {
 
     fn commit(&mut self, pass: Pass, output: ExternalOutput, ledger: &mut Ledger) -> Result<Self::Outcome> {
         let (files, output) = match output {
-            ExternalOutput::Nothing => return Err(Error::machine("a charge is not complete before its output is")),
+            ExternalOutput::Nothing => {
+                return Err(Error::machine("nothing was published for this charge: there is nothing to commit"));
+            }
             ExternalOutput::Digest(digest) => (Vec::new(), OutputDigests::from(digest.as_str())),
             ExternalOutput::Files { places, csv, json } => {
                 ledger.in_place()?;
