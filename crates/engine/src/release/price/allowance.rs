@@ -133,6 +133,19 @@ impl Allowance {
         Ok(true)
     }
 
+    /// What is charged, and what each attribute was granted and pays. Where an owner's rows move together, another value of
+    /// any attribute costs what a person does, and only that may be more than the cost allows.
+    pub fn charged(&self, events: Vec<Event>, names: &[String], move_together: bool) -> Result<(Vec<Event>, Value)> {
+        let events = if move_together { any_attribute_as_person(&events, names)? } else { events };
+        if !self.admits(&events)? {
+            return Err(Error::input(
+                "with several rows per owner each attribute is charged as a whole person: give the cost for scope = \"person\", or max_rows_per_owner = 1",
+            ));
+        }
+        let granted = self.granted(&events)?;
+        Ok((events, granted))
+    }
+
     /// What each attribute was granted, and what it pays by the ledger's own rule; nothing where the cost is not one per attribute.
     pub fn granted(&self, events: &[Event]) -> Result<Value> {
         let mut granted = Vec::new();
