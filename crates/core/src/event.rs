@@ -20,7 +20,6 @@ use std::num::NonZeroU64;
 
 mod charges;
 mod moves;
-mod new_keys;
 mod parameters;
 mod parity;
 mod smooth_noise;
@@ -28,11 +27,12 @@ mod vocabulary;
 
 pub use charges::{Charge, charged_by_scope, charged_where_seen};
 pub use moves::{Moves, Shift, Touch};
-pub use new_keys::NewKeys;
 pub use parameters::{AnswerCount, Pair, TreePath};
 pub use parity::Parity;
 pub use smooth_noise::{NoiseFamily, Quotient, SmoothNoise};
-pub use vocabulary::{ArgumentReader, Parameter, ParameterForm, ParameterValue, WORDS, Word, WordEntry, word_entry};
+pub use vocabulary::{
+    ArgumentReader, NewKeys, Parameter, ParameterForm, ParameterValue, WORDS, Word, WordEntry, word_entry,
+};
 
 /// Something that was done to the data, perhaps several times, perhaps on a sample.
 ///

@@ -7,6 +7,7 @@ use crate::chain::{self, Head};
 use crate::declaration::Declarations;
 use crate::field::Field;
 use crate::life::{ChargeProgress, DrawMode};
+use crate::rule::RuleFacts;
 use crate::standing::LedgerState;
 use scumble::event::Event;
 use scumble::scope::AttributeSet;
@@ -125,6 +126,13 @@ pub struct Charge {
     pub asked: Option<RequestOrigin>,
     /// What became of it.
     pub state: ChargeState,
+}
+
+impl Charge {
+    /// What is decided by its rule.
+    pub fn facts(&self) -> RuleFacts {
+        RuleFacts::of(&self.rule)
+    }
 }
 
 /// What was published, as its digests (SHA-256, hexadecimal).

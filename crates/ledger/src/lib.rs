@@ -19,6 +19,7 @@ mod life;
 mod mark;
 mod path;
 mod receipt;
+mod rule;
 mod standing;
 mod store;
 pub mod time;
@@ -33,6 +34,7 @@ pub use ledger::{BudgetChange, BudgetInForce, Ledger, beside, folder};
 pub use life::{ChargeProgress, DrawMode};
 pub use mark::MarkKey;
 pub use receipt::{Pass, Receipt};
+pub use rule::RuleFacts;
 pub use standing::LedgerState;
 pub use store::{Marks, Reservation, UndrawnCharge};
 

@@ -6,6 +6,7 @@ use crate::chain::{self, GENESIS, Head};
 use crate::entry::{Charge, ChargeState, History, OutputDigests};
 use crate::error::Error;
 use crate::life::ChargeProgress;
+use crate::rule::RuleFacts;
 use crate::standing::LedgerState;
 use rusqlite::{Connection, OptionalExtension};
 use scumble::scope::AttributeSet;
@@ -277,9 +278,9 @@ fn undrawn_of(
 
 /// The numbers of the jobs with this digest that were charged, in order.
 pub(crate) fn jobs(connection: &Connection, digest: &str) -> StoreResult<Vec<String>> {
-    let charged = meant(connection, digest, |reserve| reserve.rule["job"]["digest"] == digest)?;
-    let number = |reserve: &ReserveEntry| reserve.rule["job"]["number"].as_str().unwrap_or_default().to_string();
-    charged.map(|one| Ok(number(&one?.1))).collect()
+    let number = |reserve: &ReserveEntry| RuleFacts::of(&reserve.rule).number_of_job(digest);
+    let charged = meant(connection, digest, |reserve| number(reserve).is_some())?;
+    charged.map(|one| Ok(number(&one?.1).unwrap_or_default())).collect()
 }
 
 /// The last commit of a reservation, if there is one: its entry, and what it says.

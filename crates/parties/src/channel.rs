@@ -44,22 +44,39 @@ impl PinnedKeys {
             None => Err(rustls::CertificateError::ApplicationVerificationFailure.into()),
         }
     }
-
-    fn signature(
-        &self,
-        message: &[u8],
-        shown: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> TlsResult<HandshakeSignatureValid> {
-        let bytes: &[u8] = shown;
-        let key = SubjectPublicKeyInfoDer::from(bytes);
-        verify_tls13_signature_with_raw_key(message, &key, signed, &self.algorithms)
-    }
 }
 
-/// TLS 1.2 is never spoken.
-fn too_old() -> rustls::Error {
-    PeerIncompatible::Tls12NotOffered.into()
+/// How either side checks signatures: by the raw keys of TLS 1.3. TLS 1.2 is never spoken.
+macro_rules! signatures_of_raw_keys {
+    () => {
+        fn verify_tls12_signature(
+            &self,
+            _: &[u8],
+            _: &CertificateDer<'_>,
+            _: &DigitallySignedStruct,
+        ) -> TlsResult<HandshakeSignatureValid> {
+            Err(PeerIncompatible::Tls12NotOffered.into())
+        }
+
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            shown: &CertificateDer<'_>,
+            signed: &DigitallySignedStruct,
+        ) -> TlsResult<HandshakeSignatureValid> {
+            let bytes: &[u8] = shown;
+            let key = SubjectPublicKeyInfoDer::from(bytes);
+            verify_tls13_signature_with_raw_key(message, &key, signed, &self.algorithms)
+        }
+
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            vec![SignatureScheme::ED25519]
+        }
+
+        fn requires_raw_public_keys(&self) -> bool {
+            true
+        }
+    };
 }
 
 impl ServerCertVerifier for PinnedKeys {
@@ -74,31 +91,7 @@ impl ServerCertVerifier for PinnedKeys {
         self.check(shown).map(|()| ServerCertVerified::assertion())
     }
 
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> TlsResult<HandshakeSignatureValid> {
-        Err(too_old())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        shown: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> TlsResult<HandshakeSignatureValid> {
-        self.signature(message, shown, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        vec![SignatureScheme::ED25519]
-    }
-
-    fn requires_raw_public_keys(&self) -> bool {
-        true
-    }
+    signatures_of_raw_keys!();
 }
 
 impl ClientCertVerifier for PinnedKeys {
@@ -115,31 +108,7 @@ impl ClientCertVerifier for PinnedKeys {
         self.check(shown).map(|()| ClientCertVerified::assertion())
     }
 
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> TlsResult<HandshakeSignatureValid> {
-        Err(too_old())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        shown: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> TlsResult<HandshakeSignatureValid> {
-        self.signature(message, shown, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        vec![SignatureScheme::ED25519]
-    }
-
-    fn requires_raw_public_keys(&self) -> bool {
-        true
-    }
+    signatures_of_raw_keys!();
 }
 
 /// Our own key as TLS wants it, and who may be at the other end.

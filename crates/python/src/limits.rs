@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use scumble::quantity::{Delta, Epsilon, Probability, Rho};
 use scumble_adversary::limits::singular::{Matrix, best, whole};
 use scumble_adversary::limits::{count, fingerprinting, information, neighbours, packing};
+use scumble_engine::release::BETA;
 use scumble_wire::WireResult;
 use scumble_wire::{LocatedValue, parse};
 use serde_json::{Value, json};
@@ -93,7 +94,7 @@ fn in_singular(place: &LocatedValue<'_>) -> WireResult<Value> {
         rows.push(row.list()?.into_iter().map(entry).collect::<WireResult<Vec<i8>>>()?);
     }
     let queries = place.core(Matrix::new(rows))?;
-    let usual = || place.core(Probability::new(0.05));
+    let usual = || place.core(Probability::new(BETA));
     let beta = place.get("beta")?.map_or_else(usual, |field| field.quantity(Probability::new))?;
     let all = place.core(whole(&queries, epsilon, delta, beta))?;
     let some = place.core(best(&queries, epsilon, delta, beta))?;

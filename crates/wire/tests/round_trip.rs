@@ -1,28 +1,32 @@
 //! Every word of the core's table, written and read again to the last bit, by this crate's own features alone.
 
-use scumble::event::WORDS;
+use scumble::event::{Parameter, ParameterForm, WORDS};
 use scumble_wire::{account_from_json, event_from_json, event_to_json, parse};
 use serde_json::{Value, json};
 
-/// A parameter's value, such that a reader that is off by a unit in the last place is seen: decimal readers that are not exact are off for
-/// about one in twenty such numbers.
-fn value(parameter: &str, at: usize) -> Value {
-    // Between 1 and 2, with all bits of the fraction in use.
-    let odd = f64::from_bits(1f64.to_bits() | (0x9e37_79b9_7f4a_7c15u64.wrapping_mul(at as u64 + 1) >> 12));
-    match parameter {
-        "values" | "clip" | "rise" | "levels" | "keys" => json!(2 + at % 5),
-        "family" => json!(["cauchy4", "discrete-laplace", "discrete-gaussian"][at % 3]),
-        "gamma" => json!(format!("{}/{}", 9 + at, 8 + at)),
-        "alpha" => json!(format!("{}/100003", 1 + at)),
-        "keep" | "give_up" => json!(format!("{}/{}", 1 + at, 2 + at)),
-        "delta" => json!(odd * 1e-9),
-        "omega" => json!(odd * 20.0),
-        "p" => json!([0.25 * odd, 1.0 - 0.25 * odd]),
-        "q" => json!([1.0 - 0.25 * odd, 0.25 * odd]),
-        "noise" => json!({"mechanism": "sinh-normal", "sigma": odd * 3.0, "a": odd * 7.0}),
-        "sigma" => json!(odd * 3.0),
-        "a" => json!(odd * 7.0),
-        _ => json!(odd),
+/// Between 1 and 2, with all bits of the fraction in use: a reader that is off by a unit in the last place is seen.
+/// Decimal readers that are not exact are off for about one in twenty such numbers.
+fn odd(at: usize) -> f64 {
+    f64::from_bits(1f64.to_bits() | (0x9e37_79b9_7f4a_7c15u64.wrapping_mul(at as u64 + 1) >> 12))
+}
+
+/// A parameter's value.
+fn value(parameter: &Parameter, at: usize) -> Value {
+    let odd = odd(at);
+    match (parameter.form, parameter.name) {
+        (ParameterForm::Whole, _) => json!(2 + at % 5),
+        (ParameterForm::Family, _) => json!(["cauchy4", "discrete-laplace", "discrete-gaussian"][at % 3]),
+        (ParameterForm::Fraction, "gamma") => json!(format!("{}/{}", 9 + at, 8 + at)),
+        (ParameterForm::Fraction, "alpha") => json!(format!("{}/100003", 1 + at)),
+        (ParameterForm::Fraction, _) => json!(format!("{}/{}", 1 + at, 2 + at)),
+        (ParameterForm::Probabilities, "p") => json!([0.25 * odd, 1.0 - 0.25 * odd]),
+        (ParameterForm::Probabilities, _) => json!([1.0 - 0.25 * odd, 0.25 * odd]),
+        (ParameterForm::Noise, _) => json!({"mechanism": "sinh-normal", "sigma": odd * 3.0, "a": odd * 7.0}),
+        (ParameterForm::Number(_), "delta") => json!(odd * 1e-9),
+        (ParameterForm::Number(_), "omega") => json!(odd * 20.0),
+        (ParameterForm::Number(_), "sigma") => json!(odd * 3.0),
+        (ParameterForm::Number(_), "a") => json!(odd * 7.0),
+        (ParameterForm::Number(_), _) => json!(odd),
     }
 }
 
@@ -33,15 +37,15 @@ fn every_word_is_read_back_as_it_was() {
         for at in 0..200 {
             let mut event = json!({ "mechanism": entry.name, "times": at + 1 });
             for (index, parameter) in entry.parameters.iter().enumerate() {
-                event[parameter.name] = value(parameter.name, 7 * at + index);
+                event[parameter.name] = value(parameter, 7 * at + index);
             }
-            let by = value("by", at);
+            let by = odd(at);
             event["moves"] = json!({
                 "presence": [{"cells": 1, "by": by}],
                 "person": [{"cells": 2, "by": by}],
                 "touches": [{"attributes": ["a"], "shifts": [{"cells": 2, "by": by}]}],
             });
-            event["sampling"] = json!({"kind": "poisson", "rate": 0.5 * value("rate", at).as_f64().unwrap()});
+            event["sampling"] = json!({"kind": "poisson", "rate": 0.5 * odd(at)});
             let read = event_from_json(&event).unwrap_or_else(|error| panic!("{event}: {error}"));
             let written = event_to_json(&read).to_string();
             assert_eq!(event_from_json(&parse(&written).unwrap()).unwrap(), read, "{written}");
@@ -137,7 +141,7 @@ fn parameters_are_refused_at_their_place() {
         for left_out in entry.parameters {
             let mut event = json!({ "mechanism": entry.name, "sensitivity": 1 });
             for (index, parameter) in entry.parameters.iter().enumerate().filter(|(_, one)| *one != left_out) {
-                event[parameter.name] = value(parameter.name, index);
+                event[parameter.name] = value(parameter, index);
             }
             let name = left_out.name;
             let missing = event_from_json(&event).unwrap_err().to_string();

@@ -1,5 +1,5 @@
 //! What is made from the core's table of words is what the table says: the page `docs/reference/events.md` and the classes of the Python package.
-//! `SCUMBLE_UPDATE=1 cargo test -p scumble-wire --test vocabulary` writes the classes.
+//! `SCUMBLE_UPDATE=1 cargo test -p scumble-wire --test vocabulary` writes both.
 
 use scumble::event::{Parameter, ParameterForm, WORDS, WordEntry};
 use std::fmt::Write;
@@ -13,30 +13,31 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(repository().join(path)).unwrap()
 }
 
-/// The rows of the table in the documentation: word, parameters, meaning.
-fn rows_of_the_page() -> Vec<[String; 3]> {
-    let text = read("docs/reference/events.md");
-    let table = text.split("## The words").nth(1).unwrap().split("\n\n").nth(1).unwrap();
-    let row = |line: &str| -> [String; 3] {
-        let line = line.replace("\\|", "\u{0}");
-        let cells = line.trim_matches('|').split('|').map(|cell| cell.trim().replace('\u{0}', "|"));
-        cells.collect::<Vec<_>>().try_into().unwrap_or_else(|_| panic!("a row has three cells: {line}"))
-    };
-    table.lines().skip(2).map(row).collect()
+/// The page's table: a row says what the core's table says of the word, and that there is more to read where the page's
+/// own row said so.
+fn table_of_the_page(page: &str) -> String {
+    let mut table = "| `mechanism` | parameters | meaning |\n|---|---|---|".to_string();
+    for WordEntry { name, parameters, sentence, .. } in WORDS {
+        let own = page.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+        let more = if own.is_some_and(|own| own.ends_with(" (see below) |")) { " (see below)" } else { "" };
+        let parameters: Vec<String> = parameters.iter().map(|parameter| format!("`{}`", parameter.name)).collect();
+        let sentence = sentence.replace('|', "\\|");
+        write!(table, "\n| `{name}` | {} | {sentence}{more} |", parameters.join(", ")).unwrap();
+    }
+    table
 }
 
-/// The page says of a word what the table does, and where there is more to read.
 #[test]
 fn the_page_has_the_table() {
-    let rows = rows_of_the_page();
-    assert_eq!(rows.len(), WORDS.len());
-    for (row, entry) in rows.iter().zip(WORDS) {
-        let parameters: Vec<String> =
-            entry.parameters.iter().map(|parameter| format!("`{}`", parameter.name)).collect();
-        assert_eq!(row[0], format!("`{}`", entry.name));
-        assert_eq!(row[1], parameters.join(", "), "{}", entry.name);
-        assert_eq!(row[2].strip_suffix(" (see below)").unwrap_or(&row[2]), entry.sentence, "{}", entry.name);
+    let path = "docs/reference/events.md";
+    let page = read(path);
+    let (before, rest) = page.split_once("## The words\n\n").unwrap();
+    let (_, after) = rest.split_once("\n\n").unwrap();
+    let written = format!("{before}## The words\n\n{}\n\n{after}", table_of_the_page(&page));
+    if std::env::var_os("SCUMBLE_UPDATE").is_some() {
+        std::fs::write(repository().join(path), &written).unwrap();
     }
+    assert_eq!(read(path), written, "{path} is not what the table of words says");
 }
 
 /// The name of a word's class.

@@ -4,13 +4,15 @@
 //! The JSON form, the Python classes and the table in `docs/reference/events.md` are made from it, or compared with it by a test.
 
 mod argument;
+mod new_keys;
 
 pub use argument::{ArgumentReader, Parameter, ParameterForm, ParameterValue};
+pub use new_keys::NewKeys;
 
-use super::new_keys::KeysPerOwner;
-use super::{AnswerCount, NewKeys, NoiseFamily, Pair, Parity, Quotient, SmoothNoise, TreePath};
+use super::{AnswerCount, NoiseFamily, Pair, Parity, Quotient, SmoothNoise, TreePath};
 use crate::quantity::{Delta, Epsilon, Omega, Rho, Scale, Sigma};
 use argument::Argument;
+use new_keys::KeysPerOwner;
 use std::num::NonZeroU32;
 
 /// The vocabulary. [`WORDS`] has each word's name, parameters and meaning; a variant needs a row below.

@@ -29,7 +29,7 @@ use crate::release::rows::fields::{BOUNDING, TABLE, bounding, private_table, quo
 use crate::release::rows::integers::Occurrences;
 use crate::release::{CostAbout, Kind};
 use crate::sql::PrivateQuery;
-use crate::sql::analyse::below::Ownership;
+use crate::sql::analyse::described::Ownership;
 use crate::sql::analyse::query::{Computation, Query};
 use crate::sql::execute::integers::Integers;
 use crate::tables::Backend;

@@ -11,6 +11,7 @@ use crate::release::run::Runner;
 use crate::remote::IntegerSource;
 use crate::sql::PrivateQuery;
 use crate::sql::execute::integers::{Integers, integers};
+use crate::support::examples::{CoveredExample, EXAMPLES, PlainExample, in_order};
 use crate::support::{Folder, effort};
 use crate::tables::Backend;
 use crate::tables::hash::Key;
@@ -19,221 +20,40 @@ use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::sync::LazyLock;
 
-/// A release.
-struct CoveredKind {
-    kind: &'static str,
-    fields: &'static str,
-    cost: &'static str,
-    truth: Truth,
-    /// The columns that name a row; all other columns with intervals are compared.
-    keys: &'static [&'static str],
-}
-
-/// What is true.
-enum Truth {
-    /// What the release says at this cost.
-    At(&'static str),
-    /// The number beside each key.
-    Counts(&'static [(&'static str, f64)]),
-    /// What the band of the anonymized histogram of these counts is around, everywhere at once.
-    Band(fn() -> Vec<u64>),
-}
-
-const TOWNS: &[(&str, f64)] = &[("a", 60.0), ("b", 30.0), ("c", 16.0), ("d", 8.0), ("e", 6.0)];
-
-const SQL: CoveredKind =
-    CoveredKind { kind: "sql", fields: "", cost: "{ epsilon = 1 }", truth: Truth::At("{ epsilon = 5000 }"), keys: &[] };
+/// The cost of a release that says none, and one at which no noise is left.
+const COSTS: [&str; 2] = ["{ epsilon = 1 }", "{ epsilon = 5000 }"];
 
 /// Of each kind that publishes intervals.
-const ALL: &[CoveredKind] = &[
-    CoveredKind {
-        fields: r#"sql = "SELECT g, COUNT(*) AS n, SUM(x) AS s, AVG(x) AS a, VAR_POP(x) AS v, STDDEV(y) AS d FROM t GROUP BY g""#,
-        keys: &["g"],
-        ..SQL
-    },
-    CoveredKind {
-        fields: r#"sql = "SELECT COUNT(*) AS n, COVAR_POP(x, y) AS c, CORR(x, y) AS r, REGR_SLOPE(y, x) AS b, REGR_INTERCEPT(y, x) AS i, REGR_R2(y, x) AS q FROM t""#,
-        cost: "{ rho = 0.5 }",
-        truth: Truth::At("{ rho = 1000000 }"),
-        ..SQL
-    },
-    CoveredKind {
-        fields: "sql = \"SELECT g, COUNT(*) AS n, SUM(x) AS s, SUM(y) AS u FROM t GROUP BY g\"\nnoise = \"joint\"",
-        keys: &["g"],
-        ..SQL
-    },
-    CoveredKind {
-        fields: r#"sql = "SELECT town, COUNT(*) AS n FROM t GROUP BY town""#,
-        cost: "{ epsilon = 1, delta = 0.01 }",
-        truth: Truth::Counts(TOWNS),
-        keys: &["town"],
-        ..SQL
-    },
-    CoveredKind {
-        fields: r#"sql = "SELECT g, COUNT(*) AS n FROM t GROUP BY g UNION ALL SELECT 'all', COUNT(*) FROM t""#,
-        keys: &["g"],
-        ..SQL
-    },
-    CoveredKind { kind: "histogram", fields: "table = \"t\"\ncolumns = [\"g\", \"b\"]", keys: &["g", "b"], ..SQL },
-    CoveredKind {
-        kind: "histogram",
-        fields: "table = \"t\"\ncolumn = \"town\"",
-        cost: "{ epsilon = 1, delta = 0.01 }",
-        truth: Truth::Counts(TOWNS),
-        keys: &["town"],
-    },
-    CoveredKind {
-        kind: "histogram",
-        fields: "table = \"t\"\ncolumn = \"town\"\nmax_bytes = 3",
-        truth: Truth::Counts(TOWNS),
-        keys: &["town"],
-        ..SQL
-    },
-    CoveredKind { kind: "cdf", fields: "table = \"t\"\ncolumn = \"x\"", keys: &["x"], ..SQL },
-    CoveredKind {
-        kind: "cdf",
-        fields: "table = \"t\"\ncolumn = \"x\"",
-        cost: "{ rho = 0.2 }",
-        truth: Truth::At("{ rho = 1000000 }"),
-        keys: &["x"],
-    },
-    CoveredKind {
-        kind: "marginals",
-        fields: "table = \"t\"\ncolumns = [\"g\", \"b\"]\nmethod = \"residual\"",
-        cost: "{ rho = 0.2 }",
-        truth: Truth::At("{ rho = 1000000 }"),
-        keys: &["columns", "cell", "g", "b"],
-    },
-    CoveredKind {
-        kind: "marginals",
-        fields: "table = \"t\"\ncolumns = [\"g\", \"b\"]\nmethod = \"projection\"",
-        cost: "{ rho = 0.2 }",
-        truth: Truth::At("{ rho = 1000000 }"),
-        keys: &["columns", "cell", "g", "b"],
-    },
-    CoveredKind {
-        kind: "marginals",
-        fields: "table = \"t\"\ncolumns = [\"b\", \"h\"]\nmissing = \"never\"\nmethod = \"psd\"",
-        cost: "{ rho = 0.2 }",
-        truth: Truth::At("{ rho = 1000000 }"),
-        keys: &["first", "first_value", "second", "second_value"],
-    },
-    CoveredKind {
-        kind: "conjunctions",
-        fields: "table = \"t\"\ncolumns = [\"g = a\", \"b\", \"h\"]\nwidth = 2\nmeasure = \"parities\"",
-        cost: "{ rho = 0.2 }",
-        truth: Truth::At("{ rho = 1000000 }"),
-        keys: &["columns"],
-    },
-    CoveredKind {
-        kind: "quantiles",
-        fields: "table = \"t\"\ncolumn = \"x\"\nquantiles = [0.25, 0.55]\nmethod = \"smooth\"",
-        // Twelve rows have each digit.
-        truth: Truth::Counts(&[("0.25", 2.0), ("0.55", 5.0)]),
-        keys: &["quantile"],
-        ..SQL
-    },
-    CoveredKind {
-        kind: "small-table",
-        fields: "table = \"t\"\ncolumns = [\"b\", \"h\"]\nmissing = \"never\"\nconditions = [\"b\", \"NOT h\"]\nsize = 4",
-        truth: Truth::Counts(&[("b", 40.0), ("NOT h", 96.0)]),
-        keys: &["condition"],
-        ..SQL
-    },
-    CoveredKind {
-        kind: "bounds",
-        fields: "for = \"base\"",
-        truth: Truth::At("{ epsilon = 100000 }"),
-        keys: &["max_groups_per_owner", "max_rows_per_group"],
-        ..SQL
-    },
-    CoveredKind {
-        fields: "sql = \"SELECT day, COUNT(*) AS n, SUM(cost) AS s, AVG(cost) AS a FROM visits GROUP BY day\"\nbounding_report = { share = 0.3 }",
-        cost: "{ epsilon = 4 }",
-        // The intervals are about all rows, and one row of each owner counts.
-        truth: Truth::At("{ epsilon = 100000 }"),
-        keys: &["day"],
-        ..SQL
-    },
-    CoveredKind {
-        kind: "degrees",
-        fields: "table = \"friends\"",
-        cost: "{ epsilon = 2 }",
-        truth: Truth::Band(degrees),
-        ..SQL
-    },
-    CoveredKind {
-        kind: "degrees",
-        fields: "table = \"friends\"\nat_most = 100",
-        cost: "{ epsilon = 2 }",
-        truth: Truth::Band(degrees),
-        ..SQL
-    },
-    CoveredKind {
-        kind: "anonymized-histogram",
-        fields: "table = \"t\"\ncolumn = \"town\"\nat_most = 200",
-        truth: Truth::Band(|| TOWNS.iter().map(|(_, count)| *count as u64).collect()),
-        ..SQL
-    },
-    CoveredKind {
-        kind: "anonymized-histogram",
-        fields: "table = \"t\"\ncolumn = \"g\"\nat_most = 100000",
-        truth: Truth::Band(|| vec![40, 40, 25, 10, 5]),
-        ..SQL
-    },
-    CoveredKind {
-        kind: "conjunctions",
-        fields: "table = \"t\"\ncolumns = [\"g = a\", \"b\", \"x >= 5\"]\nwidth = 2\nmeasure = \"counts\"",
-        cost: "{ rho = 0.2 }",
-        truth: Truth::At("{ rho = 1000000 }"),
-        keys: &["conjunction", "columns"],
-    },
-    CoveredKind {
-        kind: "top",
-        fields: "table = \"t\"\ncolumn = \"g\"\nnumber = 3\nmethod = \"counts\"",
-        truth: Truth::Counts(&[("a", 40.0), ("b", 40.0), ("c", 25.0), ("d", 10.0), ("e", 5.0)]),
-        keys: &["g"],
-        ..SQL
-    },
-    CoveredKind {
-        kind: "top",
-        fields: "table = \"t\"\ncolumn = \"g\"\nnumber = 2\nmethod = \"gap\"",
-        // By how many more than the third.
-        truth: Truth::Counts(&[("a", 15.0), ("b", 15.0), ("c", 0.0)]),
-        keys: &["g"],
-        ..SQL
-    },
-    CoveredKind {
-        kind: "heavy-hitters",
-        fields: "table = \"t\"\ncolumns = [\"g\", \"b\"]",
-        cost: "{ epsilon = 2, delta = 0.0001 }",
-        truth: Truth::At("{ epsilon = 5000, delta = 0.0001 }"),
-        keys: &["g", "b"],
-    },
-    CoveredKind {
-        kind: "triangles",
-        fields: "table = \"friends\"\nmethod = \"smooth\"",
-        truth: Truth::At("{ epsilon = 5000 }"),
-        ..SQL
-    },
-    CoveredKind {
-        kind: "triangles",
-        fields: "table = \"friends\"\nmethod = \"bounded\"",
-        cost: "{ epsilon = 2, delta = 0.0001 }",
-        truth: Truth::At("{ epsilon = 5000, delta = 0.0001 }"),
-        ..SQL
-    },
-];
+static ALL: LazyLock<Vec<CoveredKind>> = LazyLock::new(|| {
+    let all = in_order(|kind| &kind.covered, |example: &CoveredExample| example.order);
+    all.into_iter().map(|(kind, example)| CoveredKind { kind, example }).collect()
+});
 
-/// Kinds that publish no interval, each with a release that shows it and the cost of that.
-const WITHOUT: &[(&str, &str, &str)] = &[
-    ("quantiles", "table = \"t\"\ncolumn = \"x\"\nquantiles = [0.5]", "{ epsilon = 1 }"),
-    ("synthetic", "table = \"t\"\ncolumns = [\"b\", \"h\"]\nmissing = \"never\"", "{ rho = 0.5 }"),
-    ("mode", "table = \"t\"\ncolumn = \"town\"", "{ epsilon = 1, delta = 0.01 }"),
-    ("learn", "table = \"t\"\nconcept = \"point\"\nlabel = \"b\"\ncolumns = [\"x\"]", "{ epsilon = 1 }"),
-    ("exact-if-stable", "table = \"t\"\nat_least = 5", "{ epsilon = 1, delta = 0.01 }"),
-];
+/// A release of a kind.
+struct CoveredKind {
+    kind: &'static str,
+    example: &'static CoveredExample,
+}
+
+impl CoveredKind {
+    fn cost(&self) -> &str {
+        self.example.cost.as_deref().unwrap_or(COSTS[0])
+    }
+
+    /// The cost at which the release says what is true, if that is how it is known.
+    fn true_at(&self) -> Option<&str> {
+        let CoveredExample { true_at, counts, band, .. } = self.example;
+        let usual = (counts.is_none() && band.is_none()).then_some(COSTS[1]);
+        true_at.as_deref().or(usual)
+    }
+}
+
+/// Kinds that publish no interval, each with releases that show it.
+fn without() -> impl Iterator<Item = (&'static str, &'static PlainExample)> {
+    EXAMPLES.iter().flat_map(|one| one.without.iter().map(|example| (one.kind, example)))
+}
 
 /// Kinds that are looked at elsewhere, and where.
 const BESIDE: &[(&str, &str)] = &[
@@ -246,16 +66,12 @@ fn edges() -> Vec<(u64, u64)> {
     (1..13).flat_map(|a| (a + 1..13).map(move |b| (a, b))).filter(|(a, b)| (a + b) % 3 != 0).collect()
 }
 
-/// How many edges each of its vertices has.
-fn degrees() -> Vec<u64> {
-    (1..13).map(|vertex| edges().iter().filter(|(a, b)| *a == vertex || *b == vertex).count() as u64).collect()
-}
-
 /// 120 rows, 90 rows of 40 owners, and a graph of 12 vertices.
 fn project() -> (Folder, Project) {
     let mut rows = "g,b,h,x,y,town\n".to_string();
     let groups = [("a", 40), ("b", 40), ("c", 25), ("d", 10), ("e", 5)];
-    let towns: Vec<&str> = TOWNS.iter().flat_map(|(town, count)| std::iter::repeat_n(*town, *count as usize)).collect();
+    let towns = [("a", 60), ("b", 30), ("c", 16), ("d", 8), ("e", 6)];
+    let towns: Vec<&str> = towns.iter().flat_map(|(town, count)| std::iter::repeat_n(*town, *count)).collect();
     let all = groups.iter().flat_map(|(group, count)| std::iter::repeat_n(*group, *count));
     for (index, (group, town)) in all.zip(towns).enumerate() {
         let (x, y) = ((index * 7) % 10, (index * 7) % 10 + (index * 5) % 4);
@@ -296,18 +112,16 @@ sql = "SELECT day, COUNT(*) AS n FROM visits GROUP BY day"
 cost = { epsilon = 1 }
 "#
     .to_string();
-    for (kind, fields, cost) in WITHOUT {
+    for (kind, PlainExample { fields, cost }) in without() {
         writeln!(text, "[[release]]\nname = \"without {kind}\"\nkind = \"{kind}\"\n{fields}\ncost = {cost}").unwrap();
     }
     for (index, one) in ALL.iter().enumerate() {
         let mut add = |name: &str, cost: &str| {
-            let fields = format!("kind = \"{}\"\n{}", one.kind, one.fields);
+            let fields = format!("kind = \"{}\"\n{}", one.kind, one.example.fields);
             writeln!(text, "[[release]]\nname = \"{name}{index}\"\n{fields}\ncost = {cost}").unwrap();
         };
-        add("noisy", one.cost);
-        if let Truth::At(cost) = one.truth {
-            add("true", cost);
-        }
+        add("noisy", one.cost());
+        one.true_at().into_iter().for_each(|cost| add("true", cost));
     }
     let files =
         [("t.csv", rows), ("friends.csv", format!("a,b\n{edges}")), ("visits.csv", format!("id,day,cost\n{visits}"))];
@@ -317,8 +131,8 @@ cost = { epsilon = 1 }
 }
 
 /// The published numbers with intervals, by column and row: the number and its interval.
-fn numbers(answers: &Answers, keys: &[&str]) -> BTreeMap<(String, String), (f64, f64, f64)> {
-    let named: Vec<_> = answers.columns.iter().filter(|column| keys.contains(&column.name.as_str())).collect();
+fn numbers(answers: &Answers, keys: &[String]) -> BTreeMap<(String, String), (f64, f64, f64)> {
+    let named: Vec<_> = answers.columns.iter().filter(|column| keys.contains(&column.name)).collect();
     let mut all = BTreeMap::new();
     for column in &answers.columns {
         let Some(uncertainty) = &column.uncertainty else { continue };
@@ -409,21 +223,23 @@ impl RepeatedReleases<'_> {
 
     /// What is true of each number.
     fn truths(&self, index: usize, one: &CoveredKind, bits: &mut InsecureSeededSource) -> BTreeMap<IntervalKey, f64> {
-        let Truth::At(_) = one.truth else { return BTreeMap::new() };
+        if one.true_at().is_none() {
+            return BTreeMap::new();
+        }
         let answers = self.draw(&self.planned(&format!("true{index}")), None, bits);
-        let about_all = !answers.details.intervals.is_empty() && one.fields.contains("bounding_report");
+        let about_all = !answers.details.intervals.is_empty() && one.example.fields.contains("bounding_report");
         // What is cut off stands in the interval, not in the number.
         let truth = |(number, low, high): (f64, f64, f64)| if about_all { (low + high) / 2.0 } else { number };
-        numbers(&answers, one.keys).into_iter().map(|(place, found)| (place, truth(found))).collect()
+        numbers(&answers, &one.example.keys).into_iter().map(|(place, found)| (place, truth(found))).collect()
     }
 
     /// How often each interval holds: of few draws, and of many where fewer than 95% of any number's hold.
     fn held(&self, index: usize, one: &CoveredKind) -> CoverageCounts {
         let mut bits = InsecureSeededSource::new(index as u64);
         let truths = self.truths(index, one, &mut bits);
-        let truth = |place: &IntervalKey| match one.truth {
-            Truth::Counts(counts) => counts.iter().find(|(key, _)| *key == place.1).map(|(_, count)| *count),
-            _ => truths.get(place).copied(),
+        let truth = |place: &IntervalKey| match &one.example.counts {
+            Some(counts) => counts.iter().find(|(key, _)| *key == place.1).map(|(_, count)| *count),
+            None => truths.get(place).copied(),
         };
         let noisy = self.planned(&format!("noisy{index}"));
         let known = CachedIntegers { backend: self.backend, found: RefCell::default(), next: Cell::default() };
@@ -440,10 +256,10 @@ impl RepeatedReleases<'_> {
             drawn += 1;
             let answers = self.draw(&noisy, known, &mut bits);
             let mut is_low = false;
-            if let Truth::Band(counts) = one.truth {
-                is_low |= add(("band".to_string(), "all at once".to_string()), is_around(&answers, &counts()));
+            if let Some(counts) = &one.example.band {
+                is_low |= add(("band".to_string(), "all at once".to_string()), is_around(&answers, counts));
             }
-            for (place, (_, low, high)) in numbers(&answers, one.keys) {
+            for (place, (_, low, high)) in numbers(&answers, &one.example.keys) {
                 let Some(truth) = truth(&place).filter(|_| !low.is_nan()) else { continue };
                 let slack = 1e-9 * truth.abs() + 1e-12;
                 is_low |= add(place, low <= truth + slack && truth - slack <= high);
@@ -452,7 +268,7 @@ impl RepeatedReleases<'_> {
                 last = many;
             }
         }
-        assert!(!seen.is_empty(), "{} {}: nothing was compared", one.kind, one.fields);
+        assert!(!seen.is_empty(), "{} {}: nothing was compared", one.kind, one.example.fields);
         seen
     }
 }
@@ -480,7 +296,7 @@ fn intervals_of_all_kinds_hold() {
     let drawing = RepeatedReleases { runner: Runner::new(&project), backend: &backend, receipt: receipt(&folder) };
     let only = std::env::var("SCUMBLE_COVERAGE").unwrap_or_default();
     let mut failed = Vec::new();
-    let wanted = |one: &CoveredKind| format!("{} {}", one.kind, one.fields).contains(&only);
+    let wanted = |one: &CoveredKind| format!("{} {}", one.kind, one.example.fields).contains(&only);
     for (index, one) in ALL.iter().enumerate().filter(|(_, one)| wanted(one)) {
         let start = std::time::Instant::now();
         let mut columns: BTreeMap<String, (usize, usize, f64)> = BTreeMap::new();
@@ -488,7 +304,7 @@ fn intervals_of_all_kinds_hold() {
             let (sum, held, worst) = columns.entry(column.clone()).or_insert((0, 0, 1.0));
             (*sum, *held, *worst) = (*sum + all, *held + right, worst.min(right as f64 / all as f64));
             if right < fewest(all) {
-                failed.push(format!("{} {}: {column} of {row}: {right} of {all}", one.kind, one.fields));
+                failed.push(format!("{} {}: {column} of {row}: {right} of {all}", one.kind, one.example.fields));
             }
         }
         for (column, (all, right, worst)) in columns {
@@ -496,7 +312,7 @@ fn intervals_of_all_kinds_hold() {
             println!(
                 "{} [{}] {column}: {share:.4} of {all}, worst {worst:.4}",
                 one.kind,
-                one.fields.replace('\n', ", ")
+                one.example.fields.replace('\n', ", ")
             );
         }
         println!("{:.1} s", start.elapsed().as_secs_f64());
@@ -507,13 +323,13 @@ fn intervals_of_all_kinds_hold() {
 /// A kind is covered, or its numbers have no interval: not in its columns, and not beside them.
 #[test]
 fn every_kind_is_covered_or_has_no_interval() {
-    let covered = ALL.iter().map(|one| one.kind).chain(WITHOUT.iter().map(|(kind, ..)| *kind));
+    let covered = ALL.iter().map(|one| one.kind).chain(without().map(|(kind, _)| kind));
     let all: BTreeSet<&str> = covered.chain(BESIDE.iter().map(|(kind, _)| *kind)).collect();
     assert_eq!(all, KINDS.iter().map(|kind| kind.name).collect());
     let (folder, project) = project();
     let backend = Backend::with_data(&project, &TABLES.map(str::to_string)).unwrap();
     let drawing = RepeatedReleases { runner: Runner::new(&project), backend: &backend, receipt: receipt(&folder) };
-    for (kind, ..) in WITHOUT {
+    for (kind, _) in without() {
         let planned = drawing.planned(&format!("without {kind}"));
         let answers = drawing.draw(&planned, None, &mut InsecureSeededSource::new(1));
         let details = &answers.details;

@@ -6,7 +6,7 @@ use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Project, Request};
 use crate::release::field::{Field, PlacedValue};
-use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
+use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, Uncertainty};
 use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
 use crate::release::price::fitted::FittedCost;
 use crate::release::price::needs;
@@ -280,10 +280,10 @@ impl TableDraw {
     /// How far off any answer is, except with probability 5%, if this is how many owners are declared, or were counted with noise.
     fn half_width(&self, total: u64) -> Result<f64> {
         Ok(match self.counting {
-            None => self.table.error(Beta::new(0.05)?, total)?,
+            None => self.table.error(Beta::new(BETA)?, total)?,
             Some(scale) => {
-                let off = exceeded(scale, Beta::new(0.025)?);
-                self.table.error(Beta::new(0.025)?, total.saturating_add(off))? + off as f64
+                let off = exceeded(scale, Beta::new(BETA / 2.0)?);
+                self.table.error(Beta::new(BETA / 2.0)?, total.saturating_add(off))? + off as f64
             }
         })
     }

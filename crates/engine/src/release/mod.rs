@@ -14,6 +14,7 @@ pub(crate) mod output;
 pub(crate) mod plan;
 pub(crate) mod price;
 pub(crate) mod rows;
+mod rule;
 pub(crate) mod run;
 
 pub use estimates::Estimates;
@@ -22,9 +23,12 @@ pub use floor::Floor;
 pub use kind::{CostAbout, DigestOf, Exclusivity, Grouping, Kind, Publication};
 pub use output::parquet::arrow;
 pub use output::{
-    AnswerColumn, Answers, BETA, BandedCurve, Cell, Details, IntervalChart, LongTable, UNBOUNDED, Uncertainty,
+    AnswerColumn, Answers, BETA, BandedCurve, Cell, Details, IntervalChart, LongTable, SuggestedBounds, UNBOUNDED,
+    Uncertainty,
 };
 pub use plan::{AnalysedRequest, AssumedError, ChargedAccess, Compute, ExpectedError, Plan};
+pub use price::allowance::AttributeGrant;
+pub use rule::KeyNeed;
 pub use run::ask::{AnswerSource, InteractiveAnswer, InteractiveSession};
 pub use run::asker::Asker;
 pub use run::external_charge::{ChargedLedger, ExternalCharge, OutputPlaces, PaidCharge};

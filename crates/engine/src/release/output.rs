@@ -57,6 +57,30 @@ pub struct IntervalChart {
     pub title: String,
 }
 
+/// Contribution bounds that were chosen from the data, for the lines of a project file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SuggestedBounds {
+    /// How many groups of an owner count, where there are groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_groups_per_owner: Option<u64>,
+    /// How many rows in each of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rows_per_group: Option<u64>,
+    /// How many rows of an owner count.
+    pub max_rows_per_owner: u64,
+    /// The share of the rows that would be cut off.
+    pub share_cut: Option<f64>,
+    /// Its 95% interval.
+    pub share_cut_interval: [Option<f64>; 2],
+}
+
+impl Details {
+    /// The bounds that a release suggests, if it does.
+    pub fn suggested_bounds(&self) -> Option<SuggestedBounds> {
+        SuggestedBounds::deserialize(self.facts.get("suggested")?).ok()
+    }
+}
+
 /// A falling curve of counts on logarithmic axes, with a band.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BandedCurve {

@@ -6,7 +6,7 @@ use crate::file::real;
 use crate::guarded::guarded;
 use crate::kinds::sql::PublishedColumn;
 use crate::kinds::{registry, sql};
-use crate::ledger::{self, Charge, Declarations, DrawMode, Head, Ledger, LedgerState, ReleaseContext};
+use crate::ledger::{self, Charge, Declarations, DrawMode, Head, Ledger, LedgerState, ReleaseContext, RemarkContent};
 use crate::project::file_names;
 use crate::project::{Cost, Goal, Project, Request};
 use crate::release::Publication;
@@ -169,6 +169,11 @@ impl<'a> Runner<'a> {
             Some(mut ledger) => Ok(ledger.first_budget(&self.project.budget).map(drop)?),
             None => Ok(()),
         }
+    }
+
+    /// Writes down that somebody asked, where it cost nothing; the ledger is made if there is none.
+    pub fn remark(&self, remarked: &RemarkContent) -> Result<Head> {
+        Ok(self.ledger.created()?.remark(remarked)?)
     }
 
     /// Whether all of these may be released together, on top of what has been charged: the tables are what they were, nothing that

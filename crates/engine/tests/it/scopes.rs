@@ -1,6 +1,7 @@
 //! `cost_scope` at the top of a project file: whom costs are about that do not say it.
 
-use crate::needs::{RELEASES, plan_of};
+use crate::needs::{large, plan_of};
+use crate::support::examples::LargeExample;
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
 use scumble_engine::budget::Odometer;
@@ -11,7 +12,7 @@ use scumble_engine::budget::Odometer;
 fn every_kind_keeps_the_scope_that_the_project_says() {
     let (cost, line) = ("epsilon = 1, delta = 1e-6", "cost_scope = \"presence\"\n");
     let delta: Exact = "1e-6".parse().unwrap();
-    for (kind, fields, _) in RELEASES {
+    for (kind, LargeExample { fields, .. }) in large() {
         let plan = |top: &str, scope: &str| {
             let planned = plan_of(top, kind, fields, &format!("{cost}{scope}"));
             planned.unwrap_or_else(|error| panic!("{kind} {fields}: {error}")).plan.events

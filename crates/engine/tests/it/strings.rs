@@ -1,6 +1,7 @@
 //! Texts of every type that Parquet and Arrow files have, in every kind of release: the same rows and the same seed give the same answers, however the texts are stored.
 
 use crate::support::Folder;
+use crate::support::examples::{StringsExample, in_order, kinds_without};
 use datafusion::arrow::array::{
     ArrayRef, BinaryArray, DictionaryArray, Int32Array, Int64Array, RecordBatch, StringArray,
 };
@@ -9,46 +10,17 @@ use datafusion::arrow::datatypes::{DataType, Int32Type};
 use datafusion::arrow::ipc::writer::FileWriter;
 use datafusion::parquet::arrow::ArrowWriter;
 use scumble::noise::InsecureSeededSource;
-use scumble_engine::kinds::registry::KINDS;
 use scumble_engine::project::Project;
 use scumble_engine::release::Runner;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-/// One release of each kind, with texts as owners, keys, values and conditions wherever it takes them.
-const RELEASES: [(&str, &str); 18] = [
-    (
-        "sql",
-        "sql = \"SELECT city, COUNT(*) AS n, COUNT(DISTINCT town) AS t, SUM(x) FILTER (WHERE town LIKE 'a%' OR town IN ('b1', 'b2')) AS s FROM visits WHERE COALESCE(town, 'none') <> 'a1' GROUP BY city\"\ncost = { epsilon = 2 }",
-    ),
-    ("histogram", "table = \"visits\"\ncolumn = \"town\"\ncost = { epsilon = 20, delta = 1e-6 }"),
-    ("anonymized-histogram", "table = \"visits\"\ncolumn = \"town\"\ncost = { epsilon = 2 }"),
-    ("cdf", "table = \"visits\"\ncolumn = \"town\"\nkeys = \"texts\"\npoints = 3\ncost = { epsilon = 2 }"),
-    ("quantiles", "table = \"visits\"\ncolumn = \"town\"\nkeys = \"texts\"\nquantiles = [0.5]\ncost = { epsilon = 2 }"),
-    ("marginals", "table = \"visits\"\ncolumns = [\"city\", \"x\"]\nmethod = \"residual\"\ncost = { rho = 0.5 }"),
-    ("synthetic", "table = \"visits\"\ncolumns = [\"city\", \"x\"]\nmethod = \"residual\"\ncost = { rho = 0.5 }"),
-    ("heavy-hitters", "table = \"visits\"\ncolumns = [\"town\", \"city\"]\ncost = { epsilon = 8, delta = 1e-6 }"),
-    ("mode", "table = \"visits\"\ncolumn = \"town\"\ncost = { epsilon = 20, delta = 1e-6 }"),
-    (
-        "exact-if-stable",
-        "table = \"visits\"\nwhere = \"town >= 'a' AND city = 'Ulm'\"\nrounded_to = 1000\ncost = { epsilon = 20, delta = 1e-6 }",
-    ),
-    ("conjunctions", "table = \"visits\"\ncolumns = [\"city = Köln\", \"x >= 5\"]\nwidth = 2\ncost = { rho = 0.5 }"),
-    (
-        "learn",
-        "table = \"visits\"\nconcept = \"list\"\nlabel = \"city\"\npositive = \"Ulm\"\ncolumns = [\"x\"]\nrules = [\"x >= 5\", \"x < 3\"]\ncost = { epsilon = 2 }",
-    ),
-    ("top", "table = \"visits\"\ncolumn = \"town\"\nnumber = 2\ncost = { epsilon = 20, delta = 1e-6 }"),
-    ("triangles", "table = \"calls\"\nmethod = \"smooth\"\ncost = { epsilon = 2 }"),
-    ("degrees", "table = \"calls\"\ncost = { epsilon = 2 }"),
-    ("bounds", "for = \"sql\"\ncost = { epsilon = 2 }"),
-    (
-        "small-table",
-        "table = \"visits\"\ncolumns = [\"city\"]\nconditions = [\"city >= 'K'\", \"city IS NULL\"]\nsize = 3\ncost = { epsilon = 2 }",
-    ),
-    ("exact-count", "table = \"once\"\nwhere = \"town > 'a2' OR city IS NULL\"\ni_accept_assumptions = true"),
-];
+/// One release of each kind, with strings as owners, keys, values and conditions wherever it takes them.
+fn strings() -> Vec<(&'static str, &'static str)> {
+    let all = in_order(|kind| &kind.strings, |example: &StringsExample| example.order);
+    all.into_iter().map(|(kind, example)| (kind, example.fields.as_str())).collect()
+}
 
 /// What is asked instead of released.
 const ASKED: &str = "[[release]]\nname = \"asked\"\nkind = \"interactive\"\ntable = \"visits\"\ncolumns = [\"city\"]\npeople = 120\nquestions = 2\nupdates = 1\ncost = { epsilon = 20 }\n";
@@ -128,8 +100,8 @@ fn project(source: &str, releases: &str) -> String {
 fn answers(texts: &[ArrayRef; 3], end: &str) -> Option<Vec<String>> {
     let mut all = Vec::new();
     let release =
-        |(kind, fields): &(&str, &str)| format!("[[release]]\nname = \"{kind}\"\nkind = \"{kind}\"\n{fields}\n");
-    let (alone, together): (Vec<_>, Vec<_>) = RELEASES.iter().partition(|(kind, _)| *kind == "exact-count");
+        |(kind, fields): (&str, &str)| format!("[[release]]\nname = \"{kind}\"\nkind = \"{kind}\"\n{fields}\n");
+    let (alone, together): (Vec<_>, Vec<_>) = strings().into_iter().partition(|(kind, _)| *kind == "exact-count");
     for releases in [together, alone] {
         let folder = Folder::with(&[]);
         let source = format!("rows.{end}");
@@ -153,14 +125,12 @@ fn answers(texts: &[ArrayRef; 3], end: &str) -> Option<Vec<String>> {
 
 #[test]
 fn texts_of_every_type_are_the_same_texts_in_every_kind() {
-    let asked: Vec<&str> = RELEASES.iter().map(|(kind, _)| *kind).collect();
-    for kind in KINDS.iter().filter(|kind| kind.name != "interactive") {
-        assert!(asked.contains(&kind.name), "say how kind {} reads texts", kind.name);
-    }
+    let missing = kinds_without(|kind| !kind.strings.is_empty());
+    assert_eq!(missing, ["interactive"], "no release of these kinds reads strings");
     let texts = texts();
     let of = |kind: &DataType| texts.each_ref().map(|texts| stored(texts, kind));
     let usual = answers(&of(&DataType::Utf8), "parquet").unwrap();
-    assert_eq!(usual.len(), RELEASES.len() + 1);
+    assert_eq!(usual.len(), strings().len() + 1);
     let mut forms = 0;
     for kind in kinds() {
         for end in ["parquet", "arrow"] {

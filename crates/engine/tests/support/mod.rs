@@ -3,6 +3,8 @@
 
 #![allow(dead_code, unused_imports)] // Each test needs a part of it.
 
+pub mod examples;
+
 use scumble::noise::InsecureSeededSource;
 use scumble_engine::project::Project;
 use scumble_engine::release::{PlannedRelease, ReleaseOutcome, Runner};

@@ -4,7 +4,9 @@ use super::{Budget, Limit, in_short, limit_words};
 use crate::body::{LimitEntry, LimitsEntry};
 use crate::field::Field;
 use scumble::quantity::Exact;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Limits that a ledger holds. Two are the same if they say the same, in whichever form they were written.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,9 +39,24 @@ impl HeldLimits {
     pub fn shown(&self) -> Value {
         match self {
             Self::Known(budget) if *budget == Budget::default() => Value::Null,
-            Self::Known(budget) => in_words(budget),
+            Self::Known(budget) => json!(ShownLimits::of(budget)),
             Self::Unknown(limits) => shortened(limits),
         }
+    }
+
+    /// Each limit by whom it is for, in words; of a form that is not known, those that are words there.
+    pub fn lines(&self) -> Vec<(String, String)> {
+        let shown = match self {
+            Self::Known(budget) => ShownLimits::of(budget),
+            // Of a list a struct would be read by its places.
+            Self::Unknown(limits) if !limits.is_object() => ShownLimits::default(),
+            Self::Unknown(limits) => ShownLimits::deserialize(shortened(limits)).unwrap_or_default(),
+        };
+        let ShownLimits { attributes, every_attribute, person, presence } = &shown;
+        let whole = [("presence".to_string(), presence), ("person".to_string(), person)].into_iter();
+        let attributes = attributes.get().into_iter().flatten().map(|(name, limit)| (name.clone(), limit));
+        let all = whole.chain(attributes).chain([("each attribute".to_string(), every_attribute)]);
+        all.filter_map(|(name, limit)| Some((name, limit.text()?))).collect()
     }
 
     /// As an entry holds them: null where there are none.
@@ -148,14 +165,27 @@ fn exact(text: &str) -> Option<Exact> {
 }
 
 /// A budget by scope, each limit in words.
-fn in_words(budget: &Budget) -> Value {
-    let one = |limit: &Option<Limit>| limit.as_ref().map(limit_words);
-    let attributes = budget.attributes.iter().map(|(name, limit)| (name.clone(), json!(limit_words(limit))));
-    let attributes: serde_json::Map<_, _> = attributes.collect();
-    json!({
-        "presence": one(&budget.presence), "person": one(&budget.person),
-        "attributes": attributes, "every_attribute": one(&budget.every_attribute),
-    })
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct ShownLimits {
+    attributes: Field<BTreeMap<String, Field<String>>>,
+    every_attribute: Field<String>,
+    person: Field<String>,
+    presence: Field<String>,
+}
+
+impl ShownLimits {
+    fn of(budget: &Budget) -> Self {
+        let one = |limit: &Option<Limit>| limit.as_ref().map(limit_words).into();
+        let attributes = budget.attributes.iter();
+        let attributes = attributes.map(|(name, limit)| (name.clone(), Field::Here(limit_words(limit))));
+        Self {
+            attributes: Field::Here(attributes.collect()),
+            every_attribute: one(&budget.every_attribute),
+            person: one(&budget.person),
+            presence: one(&budget.presence),
+        }
+    }
 }
 
 /// Limits in another form, their texts in short.
@@ -170,7 +200,6 @@ fn shortened(limits: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde::Deserialize;
 
     fn number(text: &str) -> Exact {
         Exact::from_text(text).unwrap()
@@ -236,6 +265,8 @@ mod tests {
             for form in [entry(numbers.clone()), entry(words.into())] {
                 assert_eq!(read(&form), budget.in_force(), "{form}");
                 assert_eq!(read(&form).shown(), entry(shown.into()), "{form}");
+                let lines = ["presence", "a b", "each attribute"].map(|name| (name.to_string(), shown.to_string()));
+                assert_eq!(read(&form).lines(), lines);
             }
         }
         assert_eq!(read(&Value::Null), HeldLimits::default());
@@ -265,6 +296,9 @@ mod tests {
             assert_eq!(json!(held.entry()), unknown);
             assert!(held.budget().is_none() && held != HeldLimits::default());
         }
-        assert_eq!(read(&limit("epsilon 1".into())).shown(), limit("epsilon 1".into()));
+        let words = read(&limit("epsilon 1".into()));
+        assert_eq!(words.shown(), limit("epsilon 1".into()));
+        assert_eq!(words.lines(), [("person".to_string(), "epsilon 1".to_string())]);
+        assert!(HeldLimits::default().lines().is_empty() && read(&json!(["0"])).lines().is_empty());
     }
 }

@@ -5,6 +5,7 @@ use super::bodies::{
     ReleaseBody, RevokedBody, TablesBody, TokenBody,
 };
 use super::call::Call;
+use super::route::Route;
 use super::{App, Reply, SESSION, cookie, openapi, problem, rest};
 use crate::access;
 use crate::refusal::{Refusal, RefusalKind};
@@ -243,8 +244,8 @@ pub(super) async fn me(_: Arc<App>, call: Call) -> Reply {
     shown(&PersonBody { name: &person.name, role: person.role })
 }
 
-pub(super) async fn described() -> Reply {
-    shown(&openapi::document())
+pub(super) async fn described(routes: &'static [Route]) -> Reply {
+    shown(&openapi::document(routes))
 }
 
 pub(super) async fn health(app: Arc<App>) -> Reply {

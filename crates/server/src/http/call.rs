@@ -1,7 +1,6 @@
 //! A request that was let in, with its body read.
 
 use super::bodies::RequestBody;
-use super::routes::Route;
 use crate::access::Person;
 use crate::refusal::{Refusal, RefusalKind};
 use axum::body::{Body, to_bytes};
@@ -40,17 +39,14 @@ impl Call {
         peer: IpAddr,
         mut parts: Parts,
         body: Body,
-        route: &Route,
+        takes_body: bool,
     ) -> Result<Self, Refusal> {
         let query = Query::<BTreeMap<String, String>>::try_from_uri(&parts.uri)
             .map_err(|_| Refusal::input("what stands behind the '?' of the address cannot be read"))?
             .0;
         let path = RawPathParams::from_request_parts(&mut parts, &()).await;
         let path = path.map(|found| found.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect());
-        let body = match route.takes {
-            None => Value::Null,
-            Some(_) => json(&parts.headers, body).await?,
-        };
+        let body = if takes_body { json(&parts.headers, body).await? } else { Value::Null };
         Ok(Self { person, peer, headers: parts.headers, query, path: path.unwrap_or_default(), body })
     }
 

@@ -7,6 +7,7 @@ mod call;
 mod openapi;
 mod pages;
 mod problem;
+mod route;
 mod routes;
 
 use crate::access::{Person, Role};
@@ -25,7 +26,8 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use axum::routing::{MethodFilter, on};
 use call::Call;
-use routes::{ROUTES, Route, RouteAccess};
+use route::{Route, RouteAccess};
+use routes::ROUTES;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -152,7 +154,7 @@ async fn handled(
     if changes && (by_cookie || person.is_none()) {
         from_here(&parts.headers)?;
     }
-    let call = Call::read(person, peer, parts, body, route).await?;
+    let call = Call::read(person, peer, parts, body, route.takes.is_some()).await?;
     (route.handle)(Arc::clone(app), call).await
 }
 

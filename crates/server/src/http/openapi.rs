@@ -1,13 +1,13 @@
 //! The description of the interface [OpenAPI 3.1], made of the table of routes.
 
-use super::routes::{ROUTES, Route, RouteAccess};
+use super::route::{Route, RouteAccess};
 use crate::refusal::RefusalKind;
 use serde_json::{Map, Value, json};
 
-/// The whole document.
-pub(crate) fn document() -> Value {
+/// The whole document of these routes.
+pub(crate) fn document(routes: &[Route]) -> Value {
     let mut paths = Map::new();
-    for route in ROUTES {
+    for route in routes {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path[route.method.to_lowercase()] = operation(route);
     }

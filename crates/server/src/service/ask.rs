@@ -135,11 +135,11 @@ fn going_on(
 /// The same for a person's newest charge for a question whose draw nobody has seen.
 fn unanswered(
     runner: &Runner<'_>,
-    ledger: &Ledger,
     digest: &str,
     person: &Person,
     question: &QueryRequest,
 ) -> Result<Option<Box<PlannedRelease>>, Refusal> {
+    let Some(ledger) = runner.existing_ledger()? else { return Ok(None) };
     for release in ledger.unanswered(digest, &person.name)? {
         if let Some(planned) = going_on(runner, &release, question)? {
             return Ok(Some(planned));
@@ -172,22 +172,19 @@ impl Service {
         let (scopes, usual) = (scopes(&self.project)?, usual_delta(&self.project)?);
         let delta = delta_of(&planned, &scopes, &usual)?;
         let release = forecast(&planned, &self.project, &scopes, &delta)?;
-        let ledger = runner.existing_ledger()?;
-        let of_question = |ledger: &Ledger| Ok::<_, Error>(ledger.answered(&runner.question(&planned)?)?);
-        let stored = ledger.as_deref().map(of_question).transpose()?.flatten();
-        let standing =
-            ledger.as_ref().map_or(Ok(LedgerState::nothing()), |ledger| Ok::<_, Error>(ledger.standing(&[])?.0))?;
+        let digest = runner.question(&planned)?;
+        let (stored, standing) = match runner.existing_ledger()? {
+            Some(ledger) => (ledger.answered(&digest)?, ledger.standing(&[])?.0),
+            None => (None, LedgerState::nothing()),
+        };
         if let Some(charge) = &stored {
-            self.remark_planned(person, question, charge)?;
+            self.remark_planned(&runner, person, question, charge)?;
         }
         // What was paid for fits, and leaves what is left.
-        let free = match &ledger {
+        let free = match &stored {
             _ if question.fresh => None,
-            _ if stored.is_some() => Some(PAID),
-            None => None,
-            Some(ledger) => {
-                unanswered(&runner, ledger, &runner.question(&planned)?, person, question)?.map(|_| CHARGED)
-            }
+            Some(_) => Some(PAID),
+            None => unanswered(&runner, &digest, person, question)?.map(|_| CHARGED),
         };
         let is_free = free.is_some();
         let mut sums = standing.sums()?.clone();
@@ -229,7 +226,7 @@ impl Service {
             }
             return self
                 .at_work(move |service| {
-                    service.remark_stored(&person, &question, &answer)?;
+                    service.remark_stored(&service.runner(&person, None), &person, &question, &answer)?;
                     Ok(answer)
                 })
                 .await;
@@ -263,7 +260,7 @@ impl Service {
             Ok(planned) => planned,
             Err(refusal) => {
                 if refusal.kind() == RefusalKind::Input {
-                    self.remark_refused(person, question, &refusal)?;
+                    self.remark_refused(&runner, person, question, &refusal)?;
                 }
                 self.metrics.refused();
                 return Err(refusal);
@@ -291,7 +288,7 @@ impl Service {
                 self.metrics.paid();
                 self.memory.put(question, &answer);
                 if goes_on && let Some(key) = key {
-                    self.remembers_key(person, question, key, &answer)?;
+                    self.remembers_key(&runner, person, question, key, &answer)?;
                 }
                 Ok(QuestionState::Committed(answer))
             }
@@ -341,12 +338,14 @@ impl Service {
             return Ok(QuestionState::Unpaid);
         }
         let Some(charge) = ledger.answered(&digest)? else {
-            let unanswered = unanswered(runner, &ledger, &digest, person, question)?;
+            let unanswered = unanswered(runner, &digest, person, question)?;
             return Ok(unanswered.map_or(QuestionState::Unpaid, QuestionState::Reserved));
         };
         let answer = self.read(&ledger, &charge)?;
+        // It is written to next.
+        drop(ledger);
         self.memory.put(question, &answer);
-        self.remark_stored(person, question, &answer)?;
+        self.remark_stored(runner, person, question, &answer)?;
         self.metrics.stored();
         Ok(QuestionState::Committed(answer))
     }
@@ -388,7 +387,7 @@ impl Service {
     ) -> Result<Refusal, Refusal> {
         if error.kind() == ErrorKind::Budget {
             let refusal = Refusal::from(error);
-            self.remark_refused(person, question, &refusal)?;
+            self.remark_refused(runner, person, question, &refusal)?;
             self.metrics.refused();
             return Ok(refusal);
         }
@@ -407,20 +406,32 @@ impl Service {
         })
     }
 
-    fn remark_stored(&self, person: &Person, question: &QueryRequest, answer: &PaidAnswer) -> Result<(), Refusal> {
+    fn remark_stored(
+        &self,
+        runner: &Runner<'_>,
+        person: &Person,
+        question: &QueryRequest,
+        answer: &PaidAnswer,
+    ) -> Result<(), Refusal> {
         let mark = stored_mark(answer);
         let key = question.key.as_ref().map(|key| key_digest(person, key));
         // A key is remembered each time: what comes again with it gets this answer, whatever was paid for meanwhile.
         if key.is_none() && self.is_known_remark(person, &mark) {
             return Ok(());
         }
-        self.remark(person, question, key, RemarkOutcome::Stored(answer.sequence))?;
+        remark(runner, person, question, key, RemarkOutcome::Stored(answer.sequence))?;
         self.remembers_remark(person, mark);
         Ok(())
     }
 
     /// A plan that tells that a colleague's question is stored tells something about the colleague: that is written down, once for each person and answer.
-    fn remark_planned(&self, person: &Person, question: &QueryRequest, charge: &Charge) -> Result<(), Refusal> {
+    fn remark_planned(
+        &self,
+        runner: &Runner<'_>,
+        person: &Person,
+        question: &QueryRequest,
+        charge: &Charge,
+    ) -> Result<(), Refusal> {
         let mark = format!("planned {}", charge.sequence);
         let is_known = || {
             self.is_known_remark(person, &mark) || self.is_known_remark(person, &format!("entry {}", charge.sequence))
@@ -428,7 +439,7 @@ impl Service {
         if self.may_see(person, charge, is_known) {
             return Ok(());
         }
-        self.remark(person, question, None, RemarkOutcome::Planned(charge.sequence))?;
+        remark(runner, person, question, None, RemarkOutcome::Planned(charge.sequence))?;
         self.remembers_remark(person, mark);
         Ok(())
     }
@@ -436,39 +447,35 @@ impl Service {
     /// What comes again with this key gets this answer, although another request was charged for it.
     fn remembers_key(
         &self,
+        runner: &Runner<'_>,
         person: &Person,
         question: &QueryRequest,
         key: String,
         answer: &PaidAnswer,
     ) -> Result<(), Refusal> {
-        let Some(ledger) = Ledger::open_existing(&self.ledger)? else { return Ok(()) };
-        match ledger.keyed(&key)? {
-            Some(_) => Ok(()),
-            None => self.remark(person, question, Some(key), RemarkOutcome::Stored(answer.sequence)),
+        let is_known = match runner.existing_ledger()? {
+            Some(ledger) => ledger.keyed(&key)?.is_some(),
+            None => true,
+        };
+        match is_known {
+            true => Ok(()),
+            false => remark(runner, person, question, Some(key), RemarkOutcome::Stored(answer.sequence)),
         }
     }
 
-    fn remark_refused(&self, person: &Person, question: &QueryRequest, refusal: &Refusal) -> Result<(), Refusal> {
+    fn remark_refused(
+        &self,
+        runner: &Runner<'_>,
+        person: &Person,
+        question: &QueryRequest,
+        refusal: &Refusal,
+    ) -> Result<(), Refusal> {
         let mark = digest(format!("{}\n{}\n{}", question.cost, question.sql, refusal.sentence()).as_bytes());
         if self.is_known_remark(person, &mark) {
             return Ok(());
         }
-        self.remark(person, question, None, RemarkOutcome::Refused(refusal.to_string()))?;
+        remark(runner, person, question, None, RemarkOutcome::Refused(refusal.to_string()))?;
         self.remembers_remark(person, mark);
-        Ok(())
-    }
-
-    fn remark(
-        &self,
-        person: &Person,
-        question: &QueryRequest,
-        key: Option<String>,
-        came: RemarkOutcome,
-    ) -> Result<(), Refusal> {
-        let what: String = question.sql.chars().take(REMARKED).collect();
-        let cost: String = question.cost.to_string().chars().take(200).collect();
-        let remarked = RemarkContent { by: person.name.clone(), what, cost, key, came };
-        Ledger::open_or_create(&self.ledger)?.remark(&remarked)?;
         Ok(())
     }
 
@@ -484,6 +491,20 @@ impl Service {
         }
         known.insert((person.name.clone(), mark));
     }
+}
+
+/// Writes into the runner's ledger what came of a question that was charged for nothing.
+fn remark(
+    runner: &Runner<'_>,
+    person: &Person,
+    question: &QueryRequest,
+    key: Option<String>,
+    came: RemarkOutcome,
+) -> Result<(), Refusal> {
+    let what: String = question.sql.chars().take(REMARKED).collect();
+    let cost: String = question.cost.chars().take(200).collect();
+    runner.remark(&RemarkContent { by: person.name.clone(), what, cost, key, came })?;
+    Ok(())
 }
 
 /// The names of an answer's columns in their order, which JSON objects do not keep.

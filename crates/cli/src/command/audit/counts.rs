@@ -3,6 +3,7 @@
 use super::{AuditError, claim, confidence, line, optional, verdict};
 use scumble::quantity::{Beta, Delta, rounded_down, rounded_up};
 use scumble_adversary::audit::Counts;
+use scumble_engine::release::BETA;
 use scumble_wire::LocatedValue;
 use serde_json::json;
 
@@ -12,7 +13,7 @@ pub fn answer(place: &LocatedValue<'_>, as_json: bool) -> Result<(String, bool),
     let count = |name: &str| place.field(name)?.whole();
     let counts = Counts::new(count("hits")?, count("runs")?, count("neighbour_hits")?, count("neighbour_runs")?)?;
     let delta = Delta::new(optional(place, "delta", 0.0)?)?;
-    let beta = Beta::new(optional(place, "beta", 0.05)?)?;
+    let beta = Beta::new(optional(place, "beta", BETA)?)?;
     let seen = counts.confidence(beta)?;
     let claim = place.get("claim")?.map(|place| claim(&place)).transpose()?;
     let allowed = claim.as_ref().map(|claim| claim.allowed(seen.q_high));

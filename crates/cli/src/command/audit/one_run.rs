@@ -3,6 +3,7 @@
 use super::{AuditError, confidence, line, optional, verdict};
 use scumble::quantity::{Beta, Delta, Epsilon, rounded_down};
 use scumble_adversary::audit::one_run::OneRunAudit;
+use scumble_engine::release::BETA;
 use scumble_wire::LocatedValue;
 use serde_json::json;
 
@@ -12,7 +13,7 @@ pub fn answer(place: &LocatedValue<'_>, as_json: bool) -> Result<(String, bool),
     let count = |name: &str| place.field(name)?.whole();
     let run = OneRunAudit::new(count("canaries")?, count("guesses")?, count("right")?)?;
     let delta = Delta::new(optional(place, "delta", 0.0)?)?;
-    let beta = Beta::new(optional(place, "beta", 0.05)?)?;
+    let beta = Beta::new(optional(place, "beta", BETA)?)?;
     let claimed = place.get("epsilon")?.map(|field| field.quantity(Epsilon::new)).transpose()?;
     let epsilon = run.epsilon_lower(delta, beta)?;
     let refuted = claimed.map(|claimed| run.p_value(claimed, delta).upper <= beta.get());

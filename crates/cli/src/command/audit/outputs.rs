@@ -6,6 +6,7 @@ use crate::input;
 use clap::Args;
 use scumble::quantity::{Beta, Delta, Epsilon, rounded_down, rounded_up};
 use scumble_adversary::audit::{Claim, Comparison, Outputs, compare};
+use scumble_engine::release::BETA;
 use scumble_wire::LocatedValue;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,7 @@ pub struct AuditClaimArguments {
     #[arg(long, value_name = "FILE")]
     claim: Option<PathBuf>,
     /// The probability of a false statement of the audit
-    #[arg(long, default_value_t = 0.05)]
+    #[arg(long, default_value_t = BETA)]
     beta: f64,
     /// Print JSON instead of text
     #[arg(long)]

@@ -4,8 +4,8 @@ use super::{head_line, run_and_report, table};
 use crate::failure::Failure;
 use crate::output::print;
 use scumble_engine::project::{Project, Request};
-use scumble_engine::release::{Answers, Runner};
-use serde_json::{Value, json};
+use scumble_engine::release::{Answers, Runner, SuggestedBounds};
+use serde_json::json;
 use std::path::Path;
 
 /// How many choices a terminal shows; the files have all.
@@ -32,7 +32,7 @@ pub fn suggest(
     }
     let mut text = choices(&outcome.answers);
     outcome.answers.notes.iter().for_each(|note| text.push_str(&format!("{note}\n")));
-    text.push_str(&lines(&outcome.answers.details.facts["suggested"]));
+    text.push_str(&lines(outcome.answers.details.suggested_bounds().as_ref()));
     text.push_str(&format!("all choices: {}\n{}\n", outcome.files[0].display(), head_line(&head)));
     print(&text)
 }
@@ -69,15 +69,15 @@ fn choices(answers: &Answers) -> String {
 }
 
 /// What to write into the project file.
-fn lines(suggested: &Value) -> String {
-    if suggested.is_null() {
-        return String::new();
-    }
+fn lines(suggested: Option<&SuggestedBounds>) -> String {
+    let Some(bounds) = suggested else { return String::new() };
     let mut text = "for the release in the project file, the smallest error of a cell:\n".to_string();
-    for name in ["max_rows_per_owner", "max_groups_per_owner", "max_rows_per_group"] {
-        if let Some(number) = suggested[name].as_u64() {
-            text.push_str(&format!("{name} = {number}\n"));
-        }
+    for (name, number) in [
+        ("max_rows_per_owner", Some(bounds.max_rows_per_owner)),
+        ("max_groups_per_owner", bounds.max_groups_per_owner),
+        ("max_rows_per_group", bounds.max_rows_per_group),
+    ] {
+        text.extend(number.map(|number| format!("{name} = {number}\n")));
     }
     text
 }

@@ -4,8 +4,9 @@ use super::{ProjectArguments, existing, head_line, located, table};
 use crate::failure::Failure;
 use crate::output::print;
 use clap::{Args, Subcommand};
+use scumble_engine::budget::HeldLimits;
 use scumble_engine::ledger::BudgetChange;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// What `budget` takes.
 #[derive(Args)]
@@ -101,18 +102,13 @@ fn show(arguments: &BudgetShowArguments) -> Result<(), Failure> {
     let rows = budgets.iter().map(|budget| {
         let because = budget.because.clone().unwrap_or_else(|| "–".to_string());
         let time = budget.time.clone().unwrap_or_default();
-        vec![budget.sequence.to_string(), time, limits(&budget.limits.shown()), because]
+        vec![budget.sequence.to_string(), time, limits(&budget.limits), because]
     });
     print(&table(&["entry", "time", "limits", "because"], rows.collect()))
 }
 
 /// The limits in one line.
-fn limits(limits: &Value) -> String {
-    let one = |name: &str, limit: &Value| limit.as_str().map(|limit| format!("{name} {limit}"));
-    let whole = ["presence", "person"].iter().filter_map(|name| one(name, &limits[*name]));
-    let attributes = limits["attributes"].as_object().into_iter().flatten();
-    let attributes = attributes.filter_map(|(name, limit)| one(name, limit));
-    let every = one("each attribute", &limits["every_attribute"]);
-    let all: Vec<String> = whole.chain(attributes).chain(every).collect();
+fn limits(limits: &HeldLimits) -> String {
+    let all: Vec<String> = limits.lines().into_iter().map(|(name, limit)| format!("{name} {limit}")).collect();
     if all.is_empty() { "none".to_string() } else { all.join("; ") }
 }

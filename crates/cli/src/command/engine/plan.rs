@@ -12,14 +12,13 @@ use scumble::scope::Scope;
 use scumble_engine::attackers::answer;
 use scumble_engine::budget::{rounded_up, shown_delta};
 use scumble_engine::project::{Project, Request};
-use scumble_engine::release::{PlannedRelease, Runner, again};
+use scumble_engine::release::{AttributeGrant, PlannedRelease, Runner, again};
 use scumble_engine::report::digits;
 use scumble_engine::summary::document;
 use scumble_engine::summary::planned::{
     ReleaseForecast, cost, delta_of, forecast, scopes, short, usual_delta, without_epsilon,
 };
 use serde::Serialize;
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// What `plan` takes.
@@ -207,7 +206,7 @@ fn release_text(
         rows.push(vec![short(scope), shown]);
     }
     text.push_str(&table(&["scope", &format!("epsilon at delta {}", shown_delta(delta))], rows));
-    text.push_str(&granted(&planned.plan.rule["granted"]));
+    text.push_str(&granted(&planned.plan.grants()));
     let errors = planned.plan.expected.iter().map(|expected| {
         let (error, margin) = line::numbers(expected);
         let error = error.unwrap_or_else(|| "?".to_string());
@@ -241,19 +240,13 @@ fn release_text(
 }
 
 /// What each attribute pays of what it was granted, where the cost is one per attribute.
-fn granted(granted: &Value) -> String {
-    let Some(list) = granted.as_array().filter(|list| !list.is_empty()) else { return String::new() };
-    let number = |value: &Value| value.as_f64().map_or("∞".to_string(), rounded_up);
+fn granted(list: &[AttributeGrant]) -> String {
+    let Some(AttributeGrant { unit, .. }) = list.first() else { return String::new() };
+    let number = |value: Option<f64>| value.map_or("∞".to_string(), rounded_up);
     let rows = list.iter().map(|one| {
-        let share = one["pays"].as_f64().zip(one["granted"].as_f64()).map(|(pays, granted)| pays / granted * 100.0);
+        let share = one.pays.zip(one.granted).map(|(pays, granted)| pays / granted * 100.0);
         let share = share.map_or("–".to_string(), |share| format!("{share:.1}%"));
-        vec![
-            one["attribute"].as_str().unwrap_or_default().to_string(),
-            number(&one["granted"]),
-            number(&one["pays"]),
-            share,
-        ]
+        vec![one.attribute.clone(), number(one.granted), number(one.pays), share]
     });
-    let unit = list[0]["unit"].as_str().unwrap_or_default();
     table(&["attribute", &format!("granted, as {unit}"), "pays", ""], rows.collect())
 }

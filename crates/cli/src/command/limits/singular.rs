@@ -4,6 +4,7 @@ use super::LimitStatement;
 use super::closed::guarantee;
 use scumble::quantity::{Probability, rounded_down};
 use scumble_adversary::limits::singular::{Matrix, best, whole, wrong_fraction_lower};
+use scumble_engine::release::BETA;
 use scumble_wire::LocatedValue;
 use scumble_wire::WireResult;
 use serde_json::json;
@@ -13,7 +14,7 @@ pub fn limit(place: &LocatedValue<'_>) -> WireResult<LimitStatement> {
     place.only(&["queries", "epsilon", "delta", "beta"])?;
     let (epsilon, delta) = guarantee(place)?;
     let queries = matrix(&place.field("queries")?)?;
-    let usual = || place.core(Probability::new(0.05));
+    let usual = || place.core(Probability::new(BETA));
     let beta = place.get("beta")?.map_or_else(usual, |field| field.quantity(Probability::new))?;
     let wrong = place.core(wrong_fraction_lower(epsilon, delta, beta))?;
     let all = place.core(whole(&queries, epsilon, delta, beta))?;

@@ -86,8 +86,9 @@ pub fn run(arguments: &LocalCollectArguments) -> Result<(), Failure> {
     let attributes = AttributeSet::new(if arguments.attribute.is_empty() { vec![UNNAMED] } else { names.collect() })?;
     let asked = arguments.question.asked()?;
     // What a ledger is to hold stands in it before a report is looked at.
-    let paid = match arguments.ledger.book()? {
-        Some(book) => Some(charge_of(arguments, &asked, &attributes)?.charge(&book, arguments.ledger.again)?),
+    let book = arguments.ledger.book()?;
+    let paid = match &book {
+        Some(book) => Some(charge_of(arguments, &asked, &attributes)?.charge(book, arguments.ledger.again)?),
         None => None,
     };
     let collected = match asked {

@@ -9,7 +9,7 @@ use crate::output::print;
 use clap::Args;
 use scumble::noise::SecureSource;
 use scumble::quantity::{Beta, rounded_up};
-use scumble_engine::release::{ExternalCharge, PaidCharge};
+use scumble_engine::release::{BETA, ExternalCharge, PaidCharge};
 use scumble_parties::product::{FirstParty, ProductPlan, Role, SecondParty};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -89,13 +89,13 @@ fn bits(path: &Path, owners: usize) -> Result<Vec<bool>, Failure> {
     Ok(bits)
 }
 
-fn estimated(plan: &ProductPlan, answer: i64, paid: PaidCharge, as_json: bool) -> Result<(), Failure> {
+fn estimated(plan: &ProductPlan, answer: i64, paid: PaidCharge<'_>, as_json: bool) -> Result<(), Failure> {
     let (estimate, within) =
-        (plan.product().estimate(answer), plan.product().error(Beta::new(0.05)?, plan.owners() as u64)?);
+        (plan.product().estimate(answer), plan.product().error(Beta::new(BETA)?, plan.owners() as u64)?);
     let (entry, cost) = (paid.sequence(), plan.product().epsilon_first());
     let head = paid.commit(&scumble_engine::digest(answer.to_string().as_bytes()))?;
     if as_json {
-        let found = json!({ "estimate": estimate, "within": within, "beta": 0.05, "answer": answer, "epsilon": cost, "entry": entry });
+        let found = json!({ "estimate": estimate, "within": within, "beta": BETA, "answer": answer, "epsilon": cost, "entry": entry });
         return print(&format!("{found}\n"));
     }
     print(&format!(
@@ -107,7 +107,7 @@ fn estimated(plan: &ProductPlan, answer: i64, paid: PaidCharge, as_json: bool) -
     ))
 }
 
-fn answered(plan: &ProductPlan, paid: PaidCharge, as_json: bool) -> Result<(), Failure> {
+fn answered(plan: &ProductPlan, paid: PaidCharge<'_>, as_json: bool) -> Result<(), Failure> {
     let (entry, cost) = (paid.sequence(), plan.product().epsilon_second());
     let head = paid.commit(&scumble_engine::digest(plan.digest()))?;
     if as_json {

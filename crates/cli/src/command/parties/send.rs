@@ -5,7 +5,6 @@ use crate::failure::{Failure, say};
 use crate::output::print;
 use clap::Args;
 use scumble::noise::SecureSource;
-use scumble_engine::release::PaidCharge;
 use scumble_parties::{Plan, ShareSender};
 use serde_json::json;
 use std::path::PathBuf;
@@ -37,7 +36,7 @@ pub fn run(arguments: &PartiesSendArguments, quiet: bool) -> Result<(), Failure>
     let sender = ShareSender::meet(&plan, &key, part.wait())?;
     let paid = book.as_ref().map(|book| outside.charge(book, again)).transpose()?;
     sender.send(&values, &mut bits)?;
-    let entry = paid.as_ref().map(PaidCharge::sequence);
+    let entry = paid.as_ref().map(|paid| paid.sequence());
     paid.map(|paid| paid.commit(&scumble_engine::digest(plan.digest()))).transpose()?;
     if part.json {
         return print(&format!("{}\n", json!({ "sent": true, "servers": plan.servers().len(), "entry": entry })));

@@ -58,7 +58,7 @@ struct ChargingObserver<'a> {
     again: bool,
     quiet: bool,
     stored: usize,
-    paid: Option<PaidCharge>,
+    paid: Option<PaidCharge<'a>>,
     /// Why the ledger refused.
     failure: Option<Failure>,
 }
@@ -78,7 +78,7 @@ impl ServerObserver for ChargingObserver<'_> {
             }
             ServerStep::Agreed(parties) => format!("all servers have the shares of the same {parties} parties"),
             ServerStep::Charged => {
-                let entry = self.paid.as_ref().map_or(0, PaidCharge::sequence);
+                let entry = self.paid.as_ref().map_or(0, |paid| paid.sequence());
                 format!("charged: entry {entry} of {}", self.book.ledger().display())
             }
             ServerStep::Told => "sent the own sum to the other servers".to_string(),
@@ -123,7 +123,7 @@ fn answers(opened: &OpenedSum) -> PartyCountRange {
     answered..=answered
 }
 
-fn shown(plan: &Plan, opened: &OpenedSum, paid: &PaidCharge) -> Result<Value, Failure> {
+fn shown(plan: &Plan, opened: &OpenedSum, paid: &PaidCharge<'_>) -> Result<Value, Failure> {
     let mut shown = promised(plan, &answers(opened))?;
     let cells = plan.cells().iter().zip(&opened.totals);
     shown["release"] = json!(plan.name());

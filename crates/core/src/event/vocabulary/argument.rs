@@ -1,8 +1,9 @@
 //! The parameters of words as files and front ends see them: their forms, how they are read, and their values.
 
 use super::Word;
+use super::new_keys::KeysPerOwner;
 use crate::error::{Error, Result};
-use crate::event::{AnswerCount, NoiseFamily, Quotient, new_keys::KeysPerOwner};
+use crate::event::{AnswerCount, NoiseFamily, Quotient};
 use crate::quantity::{Delta, Epsilon, Omega, QuantityEntry, Rho, Scale, Sigma};
 use std::num::NonZeroU32;
 use std::str::FromStr;

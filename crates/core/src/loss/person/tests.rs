@@ -1,55 +1,73 @@
 //! For every word, every sample and moves of all shapes: a person costs at least what presence does, or the events are refused.
 
 use super::check;
-use crate::event::{
-    AnswerCount, Event, Moves, NewKeys, NoiseFamily, Pair, Parity, Sampling, Shift, SmoothNoise, Touch, TreePath, Word,
-    charged_where_seen,
-};
+use crate::error::{Error, Result};
+use crate::event::{ArgumentReader, Event, Moves, Sampling, Shift, Touch, WORDS, Word, charged_where_seen};
 use crate::loss::filter::Odometer;
 use crate::loss::{Answer, Loss};
-use crate::quantity::{Delta, Epsilon, Omega, Rate, Rho, Scale, Sigma};
+use crate::quantity::{Delta, Epsilon, Rate};
 use crate::scope::{AttributeSet, Scope};
 
-fn epsilon(value: f64) -> Epsilon {
-    Epsilon::new(value).unwrap()
+/// A word's parameters: those that stand in a list, and usual ones.
+struct UsualArguments(&'static str);
+
+/// Numbers of a word of their own, and then those of all words, by the name of the parameter.
+const NUMBERS: [(&str, &str, f64); 15] = [
+    ("sinh-normal", "sigma", 8.0),
+    ("randomized-response", "epsilon", 0.7),
+    ("exponential", "epsilon", 0.6),
+    ("heavy-hitters", "scale", 9.0),
+    ("heavy-hitters", "levels", 4.0),
+    ("new-keys", "keys", 2.0),
+    ("", "sigma", 4.0),
+    ("", "scale", 3.0),
+    ("", "a", 20.0),
+    ("", "delta", 1e-7),
+    ("", "rho", 0.05),
+    ("", "omega", 60.0),
+    ("", "clip", 15.0),
+    ("", "rise", 15.0),
+    ("", "levels", 24.0),
+];
+
+impl ArgumentReader for UsualArguments {
+    type Refusal = Error;
+
+    fn number(&self, name: &str) -> Result<f64> {
+        let mut own = NUMBERS.iter().filter(|(word, ..)| *word == self.0 || word.is_empty());
+        Ok(own.find(|(_, parameter, _)| *parameter == name).map_or(0.4, |(.., value)| *value))
+    }
+
+    fn whole(&self, name: &str) -> Result<u64> {
+        let is_listed = NUMBERS.iter().any(|(_, parameter, _)| *parameter == name);
+        Ok(if is_listed { self.number(name)? as u64 } else { 5 })
+    }
+
+    fn text(&self, name: &str) -> Result<&str> {
+        Ok(match name {
+            "family" => "cauchy4",
+            "gamma" => "9/8",
+            "keep" => "1/4",
+            _ => "1/3",
+        })
+    }
+
+    fn probabilities(&self, name: &str) -> Result<Vec<f64>> {
+        Ok(if name == "p" { vec![0.7, 0.3] } else { vec![0.4, 0.6] })
+    }
+
+    fn noise(&self, _: &str, _: &str) -> Result<Word> {
+        Word::read("discrete-laplace", self).expect("a word")
+    }
+
+    fn refusal(&self, _: Option<&str>, error: Error) -> Error {
+        error
+    }
 }
 
-/// The word after this one: a new word is no match, and does not compile before it is here.
-fn next(word: Option<&Word>) -> Option<Word> {
-    let (scale, sigma, delta) = (Scale::new(3.0).unwrap(), Sigma::new(4.0).unwrap(), Delta::new(1e-7).unwrap());
-    Some(match word {
-        None => Word::Gaussian { sigma },
-        Some(Word::Gaussian { .. }) => Word::DiscreteGaussian { sigma },
-        Some(Word::DiscreteGaussian { .. }) => Word::Laplace { scale },
-        Some(Word::Laplace { .. }) => Word::DiscreteLaplace { scale },
-        Some(Word::DiscreteLaplace { .. }) => {
-            Word::SinhNormal { sigma: Sigma::new(8.0).unwrap(), a: Scale::new(20.0).unwrap() }
-        }
-        Some(Word::SinhNormal { .. }) => {
-            Word::RandomizedResponse { epsilon: epsilon(0.7), values: AnswerCount::new(5).unwrap() }
-        }
-        Some(Word::RandomizedResponse { .. }) => Word::Exponential { epsilon: epsilon(0.6) },
-        Some(Word::Exponential { .. }) => Word::Pure { epsilon: epsilon(0.4) },
-        Some(Word::Pure { .. }) => Word::Approximate { epsilon: epsilon(0.4), delta },
-        Some(Word::Approximate { .. }) => Word::Zcdp { rho: Rho::new(0.05).unwrap() },
-        Some(Word::Zcdp { .. }) => Word::Tcdp { rho: Rho::new(0.05).unwrap(), omega: Omega::new(60.0).unwrap() },
-        Some(Word::Tcdp { .. }) => {
-            Word::HeavyHitters { scale: Scale::new(9.0).unwrap(), path: TreePath::new(15, 15, 4).unwrap() }
-        }
-        Some(Word::HeavyHitters { .. }) => {
-            Word::NewKeys(NewKeys::new(Word::DiscreteLaplace { scale }, delta, 2).unwrap())
-        }
-        Some(Word::NewKeys(_)) => Word::Parity(Parity::new("1/4".parse().unwrap(), "1/3".parse().unwrap()).unwrap()),
-        Some(Word::Parity(_)) => Word::SmoothNoise(
-            SmoothNoise::new(NoiseFamily::Cauchy4, "9/8".parse().unwrap(), "1/3".parse().unwrap(), 24).unwrap(),
-        ),
-        Some(Word::SmoothNoise(_)) => Word::Pair(Pair::new(vec![0.7, 0.3], vec![0.4, 0.6]).unwrap()),
-        Some(Word::Pair(_)) => return None,
-    })
-}
-
+/// Every word of the table.
 fn words() -> Vec<Word> {
-    std::iter::successors(next(None), |word| next(Some(word))).collect()
+    WORDS.iter().map(|entry| Word::read(entry.name, &UsualArguments(entry.name)).unwrap().unwrap()).collect()
 }
 
 fn shifts(shifts: &[(u64, f64)]) -> Vec<Shift> {

@@ -26,7 +26,7 @@ use crate::place::suggestion;
 use crate::project::{Cost, Project, Request};
 use crate::release::estimates::Estimates;
 use crate::release::field::{Field, PlacedValue};
-use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
+use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, SuggestedBounds, Uncertainty};
 use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
 use crate::release::price::needs;
 use crate::release::price::noise::{CostShare, Demand, Noise, calibrate, described};
@@ -237,7 +237,7 @@ impl BoundsSearch {
         let mut facts = serde_json::Map::new();
         facts.insert("for".to_string(), json!(self.target));
         let is_known = best.pair.cut.high - best.pair.cut.low <= WIDEST_SUGGESTED;
-        facts.insert("suggested".to_string(), if is_known { self.suggested(best) } else { Value::Null });
+        facts.insert("suggested".to_string(), json!(is_known.then(|| self.suggested(best))));
         facts.insert("rows_of_a_cell".to_string(), json!(rows));
         facts.insert("owners_beyond".to_string(), json!({ "estimate": table.beyond, "at_most": beyond }));
         let notes = vec![
@@ -279,15 +279,16 @@ impl BoundsSearch {
     }
 
     /// The lines for the project file.
-    fn suggested(&self, best: &Line) -> Value {
+    fn suggested(&self, best: &Line) -> SuggestedBounds {
         let BoundsPair { groups, rows_per_group, cut, .. } = &best.pair;
         let grouped = !self.query.cut.query.keys.is_empty();
-        let mut shown = json!({ "max_rows_per_owner": groups.saturating_mul(*rows_per_group), "share_cut": cut.share, "share_cut_interval": [cut.low, cut.high] });
-        if grouped {
-            shown["max_groups_per_owner"] = json!(groups);
-            shown["max_rows_per_group"] = json!(rows_per_group);
+        SuggestedBounds {
+            max_groups_per_owner: grouped.then_some(*groups),
+            max_rows_per_group: grouped.then_some(*rows_per_group),
+            max_rows_per_owner: groups.saturating_mul(*rows_per_group),
+            share_cut: Some(cut.share),
+            share_cut_interval: [cut.low, cut.high].map(Some),
         }
-        shown
     }
 }
 
@@ -319,7 +320,7 @@ fn columns(lines: &[Line], noises: &Noises) -> Vec<AnswerColumn> {
         uncertainty: None,
     };
     let number = |number: Option<f64>| number.map_or(Cell::Null, Cell::Number);
-    let half = noises.cells.quantile(0.05);
+    let half = noises.cells.quantile(BETA);
     let of_share = |line: &Line| {
         let cut = &line.pair.cut;
         Uncertainty { standard_error: line.pair.standard_error, low: cut.low, high: cut.high }

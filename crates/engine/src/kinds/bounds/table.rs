@@ -1,6 +1,7 @@
 //! How many rows have which place among their owner's groups and rows.
 
 use super::super::sql::ShareCut;
+use crate::release::output::BETA;
 use crate::release::price::noise::Noise;
 use crate::tables::bounding::{Bounds, Contribution};
 use scumble::noise::BitSource;
@@ -130,7 +131,7 @@ impl LevelTable {
 fn width(noise: &Noise, cells: usize) -> f64 {
     const NORMAL: f64 = 2.241_402_727_604_945;
     if cells <= 1 {
-        return if cells == 0 { 0.0 } else { noise.quantile(0.025) };
+        return if cells == 0 { 0.0 } else { noise.quantile(BETA / 2.0) };
     }
     let kurtosis = if matches!(noise, Noise::Laplace(..)) { 3.0 } else { 0.0 } / cells as f64;
     let units = NORMAL + (NORMAL.powi(3) - 3.0 * NORMAL) * kurtosis / 24.0;

@@ -13,9 +13,7 @@ use crate::project::{Cost, Project, Request};
 use crate::release::field::{Field, PlacedValue, Word};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
-use crate::release::price::allowance::{
-    ATTRIBUTE_COSTS, Allowance, Exceptions, any_attribute_as_person, delta_of_gaussian,
-};
+use crate::release::price::allowance::{ATTRIBUTE_COSTS, Allowance, Exceptions, delta_of_gaussian};
 use crate::release::price::needs;
 use crate::release::rows::fields::private_table;
 use crate::release::rows::records;
@@ -174,17 +172,8 @@ impl Conjunctions {
         let allowance = Allowance::of(cost, KIND.name, names, delta, &self.exceptions)?;
         let limits = RhoLimits { public_people: self.public_people, ..allowance.in_rho(names)? };
         let chosen = self.choose(&limits)?;
-        let mut events = chosen.plan.events(names)?;
-        if self.attributes.move_together() {
-            events = any_attribute_as_person(&events, names)?;
-        }
-        if !allowance.admits(&events)? {
-            // Only where a change of one attribute is charged as that of a person.
-            return Err(Error::input(
-                "with several rows per owner each attribute is charged as a whole person: give the cost for scope = \"person\", or max_rows_per_owner = 1",
-            ));
-        }
-        let granted = allowance.granted(&events)?;
+        let events = chosen.plan.events(names)?;
+        let (events, granted) = allowance.charged(events, names, self.attributes.move_together())?;
         Ok((chosen, events, granted))
     }
 

@@ -20,9 +20,7 @@ use crate::project::{Cost, Project, Request};
 use crate::release::field::{Field, PlacedValue, Word};
 use crate::release::floor::Floor;
 use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
-use crate::release::price::allowance::{
-    ATTRIBUTE_COSTS, Allowance, Exceptions, any_attribute_as_person, delta_of_gaussian,
-};
+use crate::release::price::allowance::{ATTRIBUTE_COSTS, Allowance, Exceptions, delta_of_gaussian};
 use crate::release::price::limits;
 use crate::release::price::limits::AllTables;
 use crate::release::price::needs;
@@ -231,17 +229,8 @@ impl Marginals {
         if matches!((self.published, &work), (MarginalsForm::UnbiasedTables, MarginalsMethod::Mwem { .. })) {
             return Err(Error::at(self.estimates.clone(), "the method 'mwem' has no unbiased estimates"));
         }
-        let mut events = work.events(names)?;
-        if self.attributes.move_together() {
-            events = any_attribute_as_person(&events, names)?;
-        }
-        if !allowance.admits(&events)? {
-            // Only where a change of one attribute is charged as that of a person.
-            return Err(Error::input(
-                "with several rows per owner each attribute is charged as a whole person: give the cost for scope = \"person\", or max_rows_per_owner = 1",
-            ));
-        }
-        let granted = allowance.granted(&events)?;
+        let events = work.events(names)?;
+        let (events, granted) = allowance.charged(events, names, self.attributes.move_together())?;
         Ok((work, choice, events, granted))
     }
 

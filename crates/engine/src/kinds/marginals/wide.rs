@@ -15,7 +15,7 @@ use crate::project::{Cost, Project, Request};
 use crate::release::field::{Field, PlacedValue};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details};
 use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
-use crate::release::price::allowance::{Allowance, Exceptions, any_attribute_as_person, delta_of_gaussian};
+use crate::release::price::allowance::{Allowance, Exceptions, delta_of_gaussian};
 use crate::release::price::needs;
 use crate::release::rows::fields::private_table;
 use crate::release::rows::records;
@@ -231,19 +231,11 @@ impl WideMarginals {
             }
             _ => WideMethod::Marginals(marginals::MarginalPlan::within(&limits, &self.sizes, self.order)?),
         };
-        let mut events = match &work {
+        let events = match &work {
             WideMethod::Rows(plan) => plan.events(names)?,
             WideMethod::Marginals(plan) => plan.events(names)?,
         };
-        if self.attributes.move_together() {
-            events = any_attribute_as_person(&events, names)?;
-        }
-        if !allowance.admits(&events)? {
-            return Err(Error::input(
-                "with several rows per owner each attribute is charged as a whole person: give the cost for scope = \"person\", or max_rows_per_owner = 1",
-            ));
-        }
-        let granted = allowance.granted(&events)?;
+        let (events, granted) = allowance.charged(events, names, self.attributes.move_together())?;
         Ok((work, events, granted))
     }
 

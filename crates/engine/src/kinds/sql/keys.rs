@@ -5,6 +5,7 @@ use super::{AnalysedQuery, PricedQuery, QueryMechanism};
 use crate::budget::Odometer;
 use crate::error::Result;
 use crate::project::{Cost, CostScope, Goal};
+use crate::release::output::BETA;
 use crate::release::plan::ExpectedError;
 use crate::sql::analyse::sensitivity;
 use crate::sql::{PrivateQuery, above};
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 use std::rc::Rc;
 
 /// With which probability a key of this many owners is not published.
-pub(crate) const MISSED: f64 = 0.05;
+pub(crate) const MISSED: f64 = BETA;
 
 /// With a smaller ε for each key its list of probabilities is long, and a threshold hardly worse.
 const MOST_STEPS: f64 = 1e6;

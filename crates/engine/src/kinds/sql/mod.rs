@@ -32,7 +32,7 @@ use crate::project::Bounding;
 use crate::project::{Cost, Goal, Project, Request};
 use crate::release::estimates::Estimates;
 use crate::release::field::{Field, ListedField};
-use crate::release::output::{ENDS, check_names};
+use crate::release::output::{BETA, ENDS, check_names};
 use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
 use crate::release::price::noise::{CalibratedNoise, Demand, Noise, calibrate, described, threshold};
 use crate::release::price::{limits, needs};
@@ -556,7 +556,7 @@ fn mechanism(query: &Query, quantile: &ColumnQuantile, epsilon: Epsilon) -> Resu
 
 /// By how many ranks a quantile is off at most, with probability 95%.
 fn rank_error(quantile: &Quantile) -> Result<f64> {
-    Ok(quantile.error(Beta::new(0.05)?)?)
+    Ok(quantile.error(Beta::new(BETA)?)?)
 }
 
 /// The step of a measure that is published as it is.

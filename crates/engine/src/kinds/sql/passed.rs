@@ -111,6 +111,7 @@ impl ThresholdEvidence {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::release::output::BETA;
     use scumble::quantity::{Scale, Sigma};
 
     /// P\[noise = z\], for z from −reach on.
@@ -140,14 +141,14 @@ mod tests {
                     let (mut held, mut shown, mut plain) = (0.0, 0.0, 0.0);
                     for (number, mass) in numbers {
                         let (number, owners) = (number as f64, owners as f64);
-                        let high = number + noise.quantile(0.05);
+                        let high = number + noise.quantile(BETA);
                         shown += mass;
-                        held += if (passed.low_at(number, 0.05)..=high).contains(&owners) { *mass } else { 0.0 };
+                        held += if (passed.low_at(number, BETA)..=high).contains(&owners) { *mass } else { 0.0 };
                         plain += if (2.0 * number - high..=high).contains(&owners) { *mass } else { 0.0 };
                     }
                     // What is never seen is not known to the law that is added up here.
                     if shown > 1e-10 {
-                        assert!(held / shown >= 0.95 - 1e-3, "{owners} of {least}: {}", held / shown);
+                        assert!(held / shown >= 1.0 - BETA - 1e-3, "{owners} of {least}: {}", held / shown);
                     }
                     assert!(held >= plain - 1e-12);
                 }
@@ -160,10 +161,10 @@ mod tests {
     fn it_changes_what_is_near_the_threshold_and_nothing_else() {
         let noise = Noise::gaussian(Sigma::new(10.0).unwrap());
         let passed = ThresholdEvidence::new(&noise, 60).unwrap();
-        assert!(passed.low_at(61.0, 0.05) < 20.0 && passed.low_at(60.0, 0.05) == 1.0, "{}", passed.low_at(61.0, 0.05));
-        assert_eq!(passed.low_at(500.0, 0.05), 500.0 - noise.quantile(0.05));
-        assert_eq!((passed.beyond_at(500.0, 0.05), passed.beyond_at(150.0, 0.05)), (0.0, 0.0));
-        let lows: Vec<f64> = (60..200).map(|number| passed.low_at(f64::from(number), 0.05)).collect();
+        assert!(passed.low_at(61.0, BETA) < 20.0 && passed.low_at(60.0, BETA) == 1.0, "{}", passed.low_at(61.0, BETA));
+        assert_eq!(passed.low_at(500.0, BETA), 500.0 - noise.quantile(BETA));
+        assert_eq!((passed.beyond_at(500.0, BETA), passed.beyond_at(150.0, BETA)), (0.0, 0.0));
+        let lows: Vec<f64> = (60..200).map(|number| passed.low_at(f64::from(number), BETA)).collect();
         assert!(lows.windows(2).all(|pair| pair[0] <= pair[1]));
     }
 
@@ -173,7 +174,7 @@ mod tests {
         let noise = Noise::gaussian(Sigma::new(40_000.0).unwrap());
         let passed = ThresholdEvidence::new(&noise, 200_000).unwrap();
         assert!(passed.step == 20.0 && passed.tails.len() < 60_000);
-        let near = passed.low_at(210_000.0, 0.05);
+        let near = passed.low_at(210_000.0, BETA);
         assert!((1.0..130_000.0).contains(&near), "{near}");
     }
 }

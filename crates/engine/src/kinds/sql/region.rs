@@ -19,7 +19,7 @@
 //! and the box goes down to where it may be.
 
 use super::spread::{Cumulants, NORMAL_96, NORMAL_97, NoiseLaw, SMALL};
-use crate::release::output::Uncertainty;
+use crate::release::output::{BETA, Uncertainty};
 use crate::release::price::noise::Noise;
 use crate::sql::above::formula::{BoxedRow, Formula, Order, Span, bounds};
 
@@ -86,7 +86,7 @@ impl Reaches {
             few if few == laws.len() => (BESIDE / few as f64, NORMAL_96),
             few => (OF_SMALL / few as f64, NORMAL_97),
         };
-        let usual = noises.iter().zip(&laws).map(|(noise, law)| noise.quantile(0.05).max(1.0) / law.deviation);
+        let usual = noises.iter().zip(&laws).map(|(noise, law)| noise.quantile(BETA).max(1.0) / law.deviation);
         Self { near: of(each), small: of(share), normal, units: usual.fold(f64::INFINITY, f64::min), laws }
     }
 

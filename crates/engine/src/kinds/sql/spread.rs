@@ -1,5 +1,6 @@
 //! How far a released number may be off, from the noises that it is a sum of.
 
+use crate::release::output::BETA;
 use crate::release::price::noise::Noise;
 use scumble::workload::NORMAL_95;
 
@@ -15,7 +16,7 @@ impl NoiseLaw {
     /// Of discrete Laplace noise the kurtosis is 3 + 1/σ², and nobody draws an interval where σ is far below 1.
     pub fn of(noise: &Noise) -> Self {
         let kurtosis = if matches!(noise, Noise::Laplace(..)) { 3.0 } else { 0.0 };
-        Self { deviation: noise.standard_deviation(), kurtosis, far: noise.quantile(0.025) }
+        Self { deviation: noise.standard_deviation(), kurtosis, far: noise.quantile(BETA / 2.0) }
     }
 }
 

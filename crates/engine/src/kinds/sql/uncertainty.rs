@@ -15,7 +15,7 @@ use super::ratio::{self, SharedNoise};
 use super::region::{ANYTHING, FarReach, Reaches};
 use super::spread::{Cumulants, NoiseLaw, half_width};
 use crate::error::Result;
-use crate::release::output::Uncertainty;
+use crate::release::output::{BETA, Uncertainty};
 use crate::release::price::noise::Noise;
 use crate::sql::PrivateQuery;
 use crate::sql::above::derivation::Derivation;
@@ -48,7 +48,7 @@ const UNKNOWN: Uncertainty = Uncertainty { standard_error: f64::NAN, low: f64::N
 
 /// In rows where a number may be further down than its noise says, all numbers are within a box with this probability less than 1. The other half of 5% is for rows in which
 /// the number is so large that it does not seem so.
-const LUCKY: f64 = 0.025;
+const LUCKY: f64 = BETA / 2.0;
 
 /// For each output column that is a number and depends on noise, how unsure it is.
 pub(crate) fn uncertainties(
@@ -130,11 +130,11 @@ impl NoiseContext<'_> {
         let number = |measure: usize, step: f64| {
             let (half, deviation) = match &self.private.joint {
                 Some(joint) => (joint.half_width(measure), joint.standard_deviation(measure)),
-                None => (self.private.noises[measure].quantile(0.05), self.laws[measure].deviation),
+                None => (self.private.noises[measure].quantile(BETA), self.laws[measure].deviation),
             };
             let of = move |cell: &NoisyCell| {
                 let middle = cell.sums[measure] as f64;
-                let low = middle - half - self.beyond(cell, measure, 0.05);
+                let low = middle - half - self.beyond(cell, measure, BETA);
                 let (low, high) = (in_units(low, step), in_units(middle + half, step));
                 Uncertainty { standard_error: deviation * step, low, high }
             };
@@ -183,7 +183,7 @@ impl NoiseContext<'_> {
         noises.iter().for_each(|(factor, law)| sum.add(factor * law.deviation, law.kurtosis));
         let several = factors.iter().filter(|factor| **factor != 0.0).count() > 1;
         let half = half_width(&noises, if several { &fars.together } else { &fars.alone });
-        let (down, up) = match self.is_lucky(cell, measures, 0.05) {
+        let (down, up) = match self.is_lucky(cell, measures, BETA) {
             true => self.box_of(cell, measures, &noises),
             false => (half, half),
         };
@@ -222,8 +222,8 @@ impl NoiseContext<'_> {
         let used = measures.iter().zip(noises).filter(|(_, (factor, _))| *factor != 0.0);
         let few = used.clone().count().max(1) as f64;
         used.fold((0.0, 0.0), |(down, up), (measure, (factor, _))| {
-            let far = self.private.noises[*measure].quantile(0.05 / few);
-            let below = far + self.beyond(cell, *measure, 0.05 / few);
+            let far = self.private.noises[*measure].quantile(BETA / few);
+            let below = far + self.beyond(cell, *measure, BETA / few);
             let (least, most) = if *factor > 0.0 { (below, far) } else { (far, below) };
             (down + factor.abs() * least, up + factor.abs() * most)
         })
@@ -356,7 +356,7 @@ impl<'a> DerivedColumn<'a> {
             },
         };
         let far = |p: f64| measures.iter().map(|measure| known.private.noises[*measure].quantile(p)).collect();
-        let fars = NoiseReach { alone: far(0.05), together: far(0.05 / measures.len().max(1) as f64) };
+        let fars = NoiseReach { alone: far(BETA), together: far(BETA / measures.len().max(1) as f64) };
         Ok(Self { known, derivation, measures, core, around, fars })
     }
 

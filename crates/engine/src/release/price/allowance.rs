@@ -10,11 +10,25 @@ use scumble::event::{Event, Moves, Touch};
 use scumble::quantity::{Exact, Rho};
 use scumble::scope::{AttributeSet, Scope};
 use scumble::workload::planner::RhoLimits;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// Different costs for different attributes.
 pub(crate) const ATTRIBUTE_COSTS: Field<Option<NamedNumbers>> =
     Field::new("attribute_costs", "costs of single attributes, in the unit of `cost = { …, scope = \"attribute\" }`");
+
+/// What an attribute was granted, and what it pays.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AttributeGrant {
+    /// The attribute, or several with commas.
+    pub attribute: String,
+    /// In which unit.
+    pub unit: String,
+    /// What it may cost; none where that is infinite.
+    pub granted: Option<f64>,
+    /// What it costs; none where that is infinite.
+    pub pays: Option<f64>,
+}
 
 /// Attributes with costs of their own.
 pub(crate) struct Exceptions(Vec<(Scope, Exact)>);
@@ -119,6 +133,19 @@ impl Allowance {
         Ok(true)
     }
 
+    /// What is charged, and what each attribute was granted and pays. Where an owner's rows move together, another value of
+    /// any attribute costs what a person does, and only that may be more than the cost allows.
+    pub fn charged(&self, events: Vec<Event>, names: &[String], move_together: bool) -> Result<(Vec<Event>, Value)> {
+        let events = if move_together { any_attribute_as_person(&events, names)? } else { events };
+        if !self.admits(&events)? {
+            return Err(Error::input(
+                "with several rows per owner each attribute is charged as a whole person: give the cost for scope = \"person\", or max_rows_per_owner = 1",
+            ));
+        }
+        let granted = self.granted(&events)?;
+        Ok((events, granted))
+    }
+
     /// What each attribute was granted, and what it pays by the ledger's own rule; nothing where the cost is not one per attribute.
     pub fn granted(&self, events: &[Event]) -> Result<Value> {
         let mut granted = Vec::new();
@@ -130,12 +157,14 @@ impl Allowance {
                 Notion::Epsilon { delta } => (format!("epsilon at delta {}", shown_delta(delta)), spent.epsilon(delta)),
                 Notion::Rho { delta } => ("rho".to_string(), spent.rho(delta)),
             };
-            granted.push(json!({
-                "attribute": set.iter().collect::<Vec<_>>().join(","), "unit": unit, "granted": limit.to_f64(),
-                "pays": pays.map(|pays| pays.to_f64_up()),
-            }));
+            granted.push(AttributeGrant {
+                attribute: set.iter().collect::<Vec<_>>().join(","),
+                unit,
+                granted: Some(limit.to_f64()),
+                pays: pays.map(|pays| pays.to_f64_up()),
+            });
         }
-        Ok(Value::Array(granted))
+        Ok(json!(granted))
     }
 
     /// The limits in ρ, for releases with Gaussian noise.

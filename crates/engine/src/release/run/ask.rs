@@ -34,7 +34,7 @@ use crate::release::field::PlacedValue;
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
 use crate::release::plan::ChargedAccess;
 use crate::release::run::Marks;
-use crate::release::run::charge::{interrupted, uncommitted};
+use crate::release::run::charge::{ChargeLife, ChargeStep, interrupted, uncommitted};
 use crate::release::run::published::release_document;
 use crate::release::run::{PlannedRelease, Runner};
 use crate::remote::backend_of;
@@ -169,15 +169,61 @@ impl Runner<'_> {
     }
 }
 
-/// What a question may use.
+/// What a question may use beside its receipt.
 struct Grant {
-    receipt: Receipt,
     /// The number of the answer in its round.
     number: u64,
     /// The secret of the round; none where the model answers alone.
     secret: Option<i128>,
     /// Whether the round was charged just now.
     is_new: bool,
+}
+
+/// A question on its way through the life of its charge.
+struct AskedQuestion<'q, 'a> {
+    session: &'q mut InteractiveSession<'a>,
+    question: &'q str,
+    understood: LinearQuery,
+    bits: &'q mut dyn BitSource,
+    notes: Vec<String>,
+    /// The entry of the round that was charged for it, if one was.
+    charged: Option<u64>,
+}
+
+impl ChargeLife for AskedQuestion<'_, '_> {
+    type Ready = Places;
+    type Held = (Places, Grant);
+    type Drawn = (Places, GivenAnswer);
+    type Outcome = GivenAnswer;
+
+    /// Charges a round, or goes on with the open one.
+    fn reserve(&mut self, places: Places, ledger: &mut Ledger) -> Result<(Receipt, Self::Held)> {
+        let (receipt, grant) = self.session.granted(ledger, &mut self.notes, self.bits)?;
+        // Whatever ends this early leaves a round that is over.
+        self.session.known = None;
+        self.charged = grant.is_new.then(|| receipt.sequence());
+        Ok((receipt, (places, grant)))
+    }
+
+    fn draw(
+        &mut self,
+        receipt: Receipt,
+        (places, grant): Self::Held,
+        ledger: &mut Ledger,
+    ) -> Result<(Pass, Self::Drawn)> {
+        let given = self.session.given(&receipt, &grant, self.question, &self.understood, self.bits)?;
+        let pass = self.session.settled(receipt, grant, &given, ledger)?;
+        Ok((pass, (places, given)))
+    }
+
+    fn commit(&mut self, pass: Pass, (places, given): Self::Drawn, ledger: &mut Ledger) -> Result<GivenAnswer> {
+        let session = &mut *self.session;
+        if given.how == AnswerSource::Measured {
+            session.model.update(&self.understood, session.opened.plan.step(given.answer, given.expected));
+        }
+        session.published(places, pass, ledger)?;
+        Ok(given)
+    }
 }
 
 impl InteractiveSession<'_> {
@@ -196,18 +242,11 @@ impl InteractiveSession<'_> {
     pub fn ask(&mut self, question: &str, bits: &mut dyn BitSource) -> Result<InteractiveAnswer> {
         let understood = self.understood(question)?;
         let places = places(&self.out, &self.round)?;
-        let (runner, mut notes) = (self.runner, Vec::new());
+        let runner = self.runner;
         let mut ledger = runner.ledger.created()?;
-        let grant = self.granted(&mut ledger, &mut notes, bits)?;
-        // Whatever ends this early leaves a round that is over.
-        self.known = None;
-        let charged = grant.is_new.then_some(grant.receipt.sequence());
-        let given = self.given(&grant, question, &understood, bits)?;
-        let pass = self.settled(grant, &given, &mut ledger)?;
-        if given.how == AnswerSource::Measured {
-            self.model.update(&understood, self.opened.plan.step(given.answer, given.expected));
-        }
-        self.published(places, pass, &mut ledger)?;
+        let mut asked = AskedQuestion { session: self, question, understood, bits, notes: Vec::new(), charged: None };
+        let given = ChargeStep::Unpaid { ready: places }.committed(&mut asked, &mut ledger)?;
+        let AskedQuestion { notes, charged, .. } = asked;
         let rounds = (self.charged(&ledger)?.len() as u64, self.opened.plan.updates());
         let GivenAnswer { question, how, answer, .. } = given;
         Ok(InteractiveAnswer { question, answer, within: self.within(how), how, charged, rounds, notes })
@@ -220,7 +259,12 @@ impl InteractiveSession<'_> {
     }
 
     /// The open round, if it can be believed; otherwise a new one, which is charged; otherwise the model alone.
-    fn granted(&mut self, ledger: &mut Ledger, notes: &mut Vec<String>, bits: &mut dyn BitSource) -> Result<Grant> {
+    fn granted(
+        &mut self,
+        ledger: &mut Ledger,
+        notes: &mut Vec<String>,
+        bits: &mut dyn BitSource,
+    ) -> Result<(Receipt, Grant)> {
         let rounds = self.charged(ledger)?;
         let (charged, asked) = (rounds.len() as u64, rounds.iter().map(|one| one.life.answers()).sum::<u64>());
         self.forgotten = asked.saturating_sub(self.state.answers.len() as u64);
@@ -237,12 +281,8 @@ impl InteractiveSession<'_> {
             if let Some((known, open)) = known.zip(open).filter(|(_, open)| open.head == last.head)
                 && let Some(receipt) = ledger.reading(&open.head, known)?
             {
-                return Ok(Grant {
-                    receipt,
-                    number: last.life.answers() + 1,
-                    secret: Some(open.secret),
-                    is_new: false,
-                });
+                let number = last.life.answers() + 1;
+                return Ok((receipt, Grant { number, secret: Some(open.secret), is_new: false }));
             }
             notes.extend((!has_ended).then(|| lost(last.head.entries)));
         }
@@ -251,7 +291,7 @@ impl InteractiveSession<'_> {
             return model_alone(ledger, &rounds, notes, (&why, ""));
         }
         match self.reserved(ledger, charged + 1, bits.is_secure()) {
-            Ok(receipt) => Ok(Grant { receipt, number: 1, secret: Some(plan.open(bits).secret()), is_new: true }),
+            Ok(receipt) => Ok((receipt, Grant { number: 1, secret: Some(plan.open(bits).secret()), is_new: true })),
             Err(error) if error.kind() == ErrorKind::Budget && charged > 0 => {
                 let refused = format!(" ({})", error.sentence());
                 model_alone(ledger, &rounds, notes, ("No further round fits the budget", &refused))
@@ -289,6 +329,7 @@ impl InteractiveSession<'_> {
     /// The answer, in memory alone. What is said if this fails does not depend on whether it was measured.
     fn given(
         &mut self,
+        receipt: &Receipt,
         grant: &Grant,
         question: &str,
         understood: &LinearQuery,
@@ -300,7 +341,7 @@ impl InteractiveSession<'_> {
                 (AnswerSource::NotChecked, expected as i64, expected)
             }
             Some(secret) => {
-                let drawn = guarded(|| self.drawn(&grant.receipt, secret, understood, bits));
+                let drawn = guarded(|| self.drawn(receipt, secret, understood, bits));
                 match drawn.ok_or_else(|| interrupted(&self.round.request.name))? {
                     (Reply::Model(_), expected) => (AnswerSource::Model, expected as i64, expected),
                     (Reply::Measured(noisy), expected) => (AnswerSource::Measured, noisy, expected),
@@ -333,8 +374,8 @@ impl InteractiveSession<'_> {
     }
 
     /// Writes down that an answer may be seen, and then the state that it leaves: the round goes on after one of the model that was checked, and is over after any other.
-    fn settled(&mut self, grant: Grant, given: &GivenAnswer, ledger: &mut Ledger) -> Result<Pass> {
-        let Grant { receipt, number, secret, .. } = grant;
+    fn settled(&mut self, receipt: Receipt, grant: Grant, given: &GivenAnswer, ledger: &mut Ledger) -> Result<Pass> {
+        let Grant { number, secret, .. } = grant;
         let open = secret.filter(|_| given.how == AnswerSource::Model);
         let open = open.map(|secret| OpenRound { head: receipt.head().clone(), secret });
         let mut next = RoundState { open, ..self.state.clone() };
@@ -445,11 +486,11 @@ fn model_alone(
     rounds: &[Reservation],
     notes: &mut Vec<String>,
     (why, more): (&str, &str),
-) -> Result<Grant> {
+) -> Result<(Receipt, Grant)> {
     notes.push(format!("{why}: the model answers, and nobody has looked how near that is{more}."));
     let last = rounds.last().ok_or_else(|| Error::machine("an answer without any round"))?;
     let receipt = ledger.resumed(&last.head)?;
-    Ok(Grant { receipt, number: last.life.answers() + 1, secret: None, is_new: false })
+    Ok((receipt, Grant { number: last.life.answers() + 1, secret: None, is_new: false }))
 }
 
 /// The ledger cannot write down that an answer is about to be seen: nobody sees it. That depends on no value.

@@ -1,10 +1,10 @@
-//! The life of a release's charge in one run: unpaid → reserved → drawn → committed.
+//! The life of a charge in one run: unpaid → reserved → drawn → committed. Releases, answers of interactive ones and
+//! what parties publish take the same steps ([`ChargeStep`]); what happens in each is theirs ([`ChargeLife`]).
 //!
 //! # Guarantee
 //! No row is read and no noise is drawn before the charge is durable, nothing leaves the process before the entry
-//! `drawn` is, and the commit comes last. Each step takes the proof that
-//! the one before it gave ([`Receipt`], [`Pass`]), so that no other order compiles. Whatever ends this early may lose
-//! an answer, and never a charge.
+//! `drawn` is, and the commit comes last. Each step takes the proof that the one before it gave ([`Receipt`],
+//! [`Pass`]), so that no other order compiles. Whatever ends this early may lose an answer, and never a charge.
 
 use super::exclusivity;
 use super::kept::request_digest;
@@ -14,7 +14,7 @@ use super::waiting::ChargeLock;
 use super::{Marks, PlannedRelease, ReleaseOutcome, Runner};
 use crate::error::{Error, Result};
 use crate::guarded::{caught, guarded};
-use crate::ledger::{self, Ledger, Pass, Proposal, Receipt};
+use crate::ledger::{self, Ledger, Pass, Proposal, Receipt, RuleFacts};
 use crate::release::output::Answers;
 use crate::release::plan::ChargedAccess;
 use crate::remote::{IntegerSource, OWN_HASH};
@@ -23,16 +23,77 @@ use crate::tables::Backend;
 use scumble::noise::BitSource;
 use serde_json::json;
 
-/// How far the charge of a release has come in this run, with what proves it.
-enum ChargeStep {
+/// How far a charge has come in this run, with what proves it.
+pub(super) enum ChargeStep<L: ChargeLife> {
     /// Nothing is charged.
-    Unpaid { places: Places },
+    Unpaid { ready: L::Ready },
     /// The charge is durable: rows may be read and noise may be drawn, in memory.
-    Reserved { places: Places, receipt: Receipt, work: ChargeLock },
+    Reserved { receipt: Receipt, held: L::Held },
     /// The entry `drawn` is durable: what was drawn may leave the process.
-    Drawn { places: Places, pass: Pass, answers: Answers, _work: ChargeLock },
-    /// The files are in their places, and the ledger says so.
-    Committed(ReleaseOutcome),
+    Drawn { pass: Pass, drawn: L::Drawn },
+    /// What was drawn has left, and the ledger says so.
+    Committed(L::Outcome),
+}
+
+/// What is charged for, and how each step of its charge is taken. [`ChargeStep::next`] alone calls these.
+pub(super) trait ChargeLife {
+    /// What is ready before anything is charged.
+    type Ready;
+    /// What is held from the charge on.
+    type Held;
+    /// What was drawn.
+    type Drawn;
+    /// What came of it.
+    type Outcome;
+
+    /// Charges, durably.
+    fn reserve(&mut self, ready: Self::Ready, ledger: &mut Ledger) -> Result<(Receipt, Self::Held)>;
+
+    /// Reads rows and draws noise, in memory; then writes down that something is about to leave.
+    fn draw(&mut self, receipt: Receipt, held: Self::Held, ledger: &mut Ledger) -> Result<(Pass, Self::Drawn)>;
+
+    /// Lets out what was drawn, and writes that down.
+    fn commit(&mut self, pass: Pass, drawn: Self::Drawn, ledger: &mut Ledger) -> Result<Self::Outcome>;
+}
+
+impl<L: ChargeLife> ChargeStep<L> {
+    /// The step after this one; the last is its own.
+    fn next(self, life: &mut L, ledger: &mut Ledger) -> Result<Self> {
+        Ok(match self {
+            Self::Unpaid { ready } => {
+                let (receipt, held) = life.reserve(ready, ledger)?;
+                Self::Reserved { receipt, held }
+            }
+            Self::Reserved { receipt, held } => {
+                let (pass, drawn) = life.draw(receipt, held, ledger)?;
+                Self::Drawn { pass, drawn }
+            }
+            Self::Drawn { pass, drawn } => Self::Committed(life.commit(pass, drawn, ledger)?),
+            Self::Committed(outcome) => Self::Committed(outcome),
+        })
+    }
+
+    /// Takes the charge on from this step to its end.
+    pub fn committed(self, life: &mut L, ledger: &mut Ledger) -> Result<L::Outcome> {
+        let mut step = self;
+        loop {
+            match step {
+                Self::Committed(outcome) => return Ok(outcome),
+                before => step = before.next(life, ledger)?,
+            }
+        }
+    }
+
+    /// Takes a new charge on until what was drawn may leave.
+    pub fn until_drawn(life: &mut L, ready: L::Ready, ledger: &mut Ledger) -> Result<(Pass, L::Drawn)> {
+        let mut step = Self::Unpaid { ready };
+        loop {
+            match step {
+                Self::Drawn { pass, drawn } => return Ok((pass, drawn)),
+                before => step = before.next(life, ledger)?,
+            }
+        }
+    }
 }
 
 /// What a release reads.
@@ -49,11 +110,15 @@ struct ReleaseCharge<'a> {
     runner: &'a Runner<'a>,
     planned: &'a PlannedRelease,
     sources: &'a ReleaseSources<'a>,
+    bits: &'a mut dyn BitSource,
     proposal: Proposal,
     /// Whether the same release may go on with its charge: its noise is secure, and its integers do not come from files
     /// that somebody has brought.
     may_go_on: bool,
 }
+
+/// Where a release's files go, what was drawn, and the lock of its charge.
+type DrawnRelease = (Places, Answers, ChargeLock);
 
 impl Runner<'_> {
     /// Takes one release through the life of its charge.
@@ -65,16 +130,8 @@ impl Runner<'_> {
         bits: &mut dyn BitSource,
         ledger: &mut Ledger,
     ) -> Result<ReleaseOutcome> {
-        let charge = ReleaseCharge::of(self, planned, sources, bits.is_secure())?;
-        let mut step = ChargeStep::Unpaid { places };
-        loop {
-            step = match step {
-                ChargeStep::Unpaid { places } => charge.reserve(places, ledger)?,
-                ChargeStep::Reserved { places, receipt, work } => charge.draw(places, receipt, work, bits, ledger)?,
-                ChargeStep::Drawn { places, pass, answers, _work } => charge.commit(places, pass, answers, ledger)?,
-                ChargeStep::Committed(outcome) => return Ok(outcome),
-            }
-        }
+        let mut charge = ReleaseCharge::of(self, planned, sources, bits)?;
+        ChargeStep::Unpaid { ready: places }.committed(&mut charge, ledger)
     }
 }
 
@@ -83,15 +140,16 @@ impl<'a> ReleaseCharge<'a> {
         runner: &'a Runner<'a>,
         planned: &'a PlannedRelease,
         sources: &'a ReleaseSources<'a>,
-        is_secure: bool,
+        bits: &'a mut dyn BitSource,
     ) -> Result<Self> {
         let mut rule = planned.plan.rule.clone();
         rule["hash"] = json!(OWN_HASH);
         sources.elsewhere.iter().for_each(|elsewhere| elsewhere.note(&mut rule));
+        let is_secure = bits.is_secure();
         if !is_secure {
             rule["insecure"] = json!("noise from a seed: nothing here is private");
         }
-        let may_go_on = is_secure && rule["job"].is_null();
+        let may_go_on = is_secure && !RuleFacts::of(&rule).is_of_job();
         let proposal = Proposal {
             release: planned.request.name.clone(),
             kind: planned.request.kind.clone(),
@@ -101,21 +159,33 @@ impl<'a> ReleaseCharge<'a> {
             rule,
             about: runner.about(planned, sources.marks)?,
         };
-        Ok(Self { runner, planned, sources, proposal, may_go_on })
+        Ok(Self { runner, planned, sources, bits, proposal, may_go_on })
     }
 
-    fn name(&self) -> &str {
-        &self.planned.request.name
+    /// From rows to answers. Whatever goes wrong here may depend on the data.
+    fn answers(&mut self, receipt: &Receipt) -> Result<Answers> {
+        let plan = &self.planned.plan;
+        let mut charged = ChargedAccess::new(receipt, self.sources.backend, self.bits).with(self.sources.elsewhere);
+        let mut answers = with_room(|| (plan.compute)(&mut charged))?;
+        plan.estimates.iter().for_each(|estimates| estimates.say_in(&mut answers));
+        Ok(answers)
     }
+}
 
-    /// Charges, durably; or goes on with a charge whose draws nobody has seen.
-    fn reserve(&self, places: Places, ledger: &mut Ledger) -> Result<ChargeStep> {
+impl ChargeLife for ReleaseCharge<'_> {
+    type Ready = Places;
+    type Held = (Places, ChargeLock);
+    type Drawn = DrawnRelease;
+    type Outcome = ReleaseOutcome;
+
+    /// Charges; or goes on with a charge whose draws nobody has seen.
+    fn reserve(&mut self, places: Places, ledger: &mut Ledger) -> Result<(Receipt, Self::Held)> {
         let waiting = if self.may_go_on { self.runner.waiting(self.planned, ledger)? } else { None };
         // From the charge on, whatever ends this early leaves an interrupted one.
         self.runner.project().stop.here();
         let (receipt, work) = match waiting {
             Some(waiting) => (ledger.resumed(&waiting.at)?, waiting.work),
-            None if self.runner.is_going_on => return Err(overtaken(self.name())),
+            None if self.runner.is_going_on => return Err(overtaken(&self.planned.request.name)),
             None => {
                 let receipt = ledger.reserve(&self.proposal, |standing| {
                     self.sources.elsewhere.map_or(Ok(()), |elsewhere| elsewhere.admit(standing))?;
@@ -125,37 +195,40 @@ impl<'a> ReleaseCharge<'a> {
                 (receipt, work)
             }
         };
-        Ok(ChargeStep::Reserved { places, receipt, work })
+        Ok((receipt, (places, work)))
     }
 
-    /// Reads rows and draws noise, in memory; then writes down that something is about to leave.
     fn draw(
-        &self,
-        places: Places,
+        &mut self,
         receipt: Receipt,
-        work: ChargeLock,
-        bits: &mut dyn BitSource,
+        (places, work): Self::Held,
         ledger: &mut Ledger,
-    ) -> Result<ChargeStep> {
-        let (runner, name) = (self.runner, self.name());
+    ) -> Result<(Pass, DrawnRelease)> {
+        let (runner, planned, may_go_on) = (self.runner, self.planned, self.may_go_on);
+        let name = &planned.request.name;
         let answers = guarded(|| {
             // Another ledger may have charged something since: the later charge sees the earlier one, and where both
             // run at once, each sees the other.
             let tables = &self.proposal.about.tables;
-            exclusivity::among_ledgers(runner.project(), self.planned, tables, runner.ledger())?;
-            self.answers(&receipt, bits)
+            exclusivity::among_ledgers(runner.project(), planned, tables, runner.ledger())?;
+            self.answers(&receipt)
         });
         runner.watch.ends();
-        let failed = if self.may_go_on { unseen } else { interrupted };
+        let failed = if may_go_on { unseen } else { interrupted };
         let answers = answers.ok_or_else(|| failed(name))?;
-        let pass = ledger.drawn(receipt).map_err(|error| unnoted(name, &error, self.may_go_on))?;
+        let pass = ledger.drawn(receipt).map_err(|error| unnoted(name, &error, may_go_on))?;
         let pass = pass.ok_or_else(|| overtaken(name))?;
-        Ok(ChargeStep::Drawn { places, pass, answers, _work: work })
+        Ok((pass, (places, answers, work)))
     }
 
-    /// Puts the files in their places, and writes that down. Nothing is made from anything but what may be published.
-    fn commit(&self, places: Places, pass: Pass, answers: Answers, ledger: &mut Ledger) -> Result<ChargeStep> {
-        let name = self.name();
+    /// Puts the files in their places. Nothing is made from anything but what may be published.
+    fn commit(
+        &mut self,
+        pass: Pass,
+        (places, answers, _work): DrawnRelease,
+        ledger: &mut Ledger,
+    ) -> Result<ReleaseOutcome> {
+        let name = &self.planned.request.name;
         let made = caught(|| {
             let (answers, document) = documented(self.planned, answers, &pass);
             // A charge in a ledger that is gone is none.
@@ -167,16 +240,7 @@ impl<'a> ReleaseCharge<'a> {
         let (answers, files, output) = made.map_err(|error| unwritten(name, &error))?;
         let (sequence, time) = (pass.sequence(), pass.time().to_string());
         ledger.commit(pass, output).map_err(|_| uncommitted(name))?;
-        Ok(ChargeStep::Committed(ReleaseOutcome { name: name.to_string(), answers, sequence, time, files }))
-    }
-
-    /// From rows to answers. Whatever goes wrong here may depend on the data.
-    fn answers(&self, receipt: &Receipt, bits: &mut dyn BitSource) -> Result<Answers> {
-        let plan = &self.planned.plan;
-        let mut charged = ChargedAccess::new(receipt, self.sources.backend, bits).with(self.sources.elsewhere);
-        let mut answers = with_room(|| (plan.compute)(&mut charged))?;
-        plan.estimates.iter().for_each(|estimates| estimates.say_in(&mut answers));
-        Ok(answers)
+        Ok(ReleaseOutcome { name: name.to_string(), answers, sequence, time, files })
     }
 }
 

@@ -3,41 +3,43 @@
 //! No row is read here. The publisher asks for the charge first, and gets what the ledger needs afterwards. The first message of a protocol is drawn and leaves at once, and nobody goes on with such a
 //! charge: so its entry `drawn` is written with it, and nothing can leave before.
 
+use super::charge::{ChargeLife, ChargeStep};
 use super::exclusivity::holds_lonely;
+use super::open_ledger::OpenLedger;
 use super::publish::Places;
 use crate::budget::{Budget, HeldLimits, Odometer};
 use crate::error::{Error, Result};
 use crate::file::real;
-use crate::ledger::{Head, Ledger, LedgerState, OutputDigests, Pass, Proposal, ReleaseContext};
+use crate::ledger::{Head, Ledger, LedgerState, OutputDigests, Pass, Proposal, Receipt, ReleaseContext};
 use crate::project::Project;
 use scumble::Scope;
 use scumble::event::Event;
 use scumble::quantity::Exact;
 use serde_json::Value;
+use std::cell::RefMut;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A ledger, and the limits that a project file gives it; without one those that are in force.
-#[derive(Debug, Clone)]
+/// A ledger, opened once, and the limits that a project file gives it; without one those that are in force.
 pub struct ChargedLedger {
-    ledger: PathBuf,
+    ledger: OpenLedger,
     budget: Option<Budget>,
 }
 
 impl ChargedLedger {
     /// The ledger and the budget of a project.
     pub fn of_project(project: &Project) -> Self {
-        Self { ledger: project.ledger(), budget: Some(project.budget.clone()) }
+        Self { ledger: OpenLedger::at(project.ledger()), budget: Some(project.budget.clone()) }
     }
 
     /// A ledger with the budget that it holds, if any.
     pub fn of_ledger(ledger: &Path) -> Self {
-        Self { ledger: ledger.to_path_buf(), budget: None }
+        Self { ledger: OpenLedger::at(ledger.to_path_buf()), budget: None }
     }
 
     /// Where the ledger is.
     pub fn ledger(&self) -> &Path {
-        &self.ledger
+        self.ledger.path()
     }
 }
 
@@ -57,15 +59,79 @@ pub struct ExternalCharge {
 }
 
 /// A charge that is durable, and so is the entry that something drawn for it may be seen.
-pub struct PaidCharge {
-    ledger: Ledger,
+pub struct PaidCharge<'a> {
+    life: ExternalLife<'a>,
+    ledger: RefMut<'a, Ledger>,
     pass: Pass,
+}
+
+/// A charge and where it goes.
+struct ExternalLife<'a> {
+    charge: ExternalCharge,
+    book: &'a ChargedLedger,
+    again: bool,
+}
+
+/// What was given away for a charge.
+enum ExternalOutput {
+    /// Nothing yet: the protocol has only begun.
+    Nothing,
+    /// Something with this digest.
+    Digest(String),
+    /// The files `release.csv` and `release.json`.
+    Files { places: OutputPlaces, csv: Vec<u8>, json: Vec<u8> },
+}
+
+impl ChargeLife for ExternalLife<'_> {
+    type Ready = ();
+    type Held = ();
+    type Drawn = ExternalOutput;
+    type Outcome = (Vec<PathBuf>, Head);
+
+    fn reserve(&mut self, (): (), ledger: &mut Ledger) -> Result<(Receipt, ())> {
+        let Self { charge, book, again } = self;
+        charge.once(ledger, *again)?;
+        let budget = charge.limits(&ledger.standing(&[])?.0, book)?;
+        let proposal = Proposal {
+            release: charge.release.clone(),
+            kind: charge.kind.to_string(),
+            project: None,
+            request: Some(charge.plan.clone()),
+            events: charge.events.clone(),
+            rule: charge.rule.clone(),
+            about: ReleaseContext { budget, ..ReleaseContext::default() },
+        };
+        Ok((ledger.reserve(&proposal, |standing| charge.fits(standing, book))?, ()))
+    }
+
+    /// The first message is drawn and leaves at once: nothing leaves before this.
+    fn draw(&mut self, receipt: Receipt, (): (), ledger: &mut Ledger) -> Result<(Pass, ExternalOutput)> {
+        let pass = ledger.drawn(receipt)?.ok_or_else(|| Error::machine("a charge was drawn for by somebody else"))?;
+        Ok((pass, ExternalOutput::Nothing))
+    }
+
+    fn commit(&mut self, pass: Pass, output: ExternalOutput, ledger: &mut Ledger) -> Result<Self::Outcome> {
+        let (files, output) = match output {
+            ExternalOutput::Nothing => {
+                return Err(Error::machine("nothing was published for this charge: there is nothing to commit"));
+            }
+            ExternalOutput::Digest(digest) => (Vec::new(), OutputDigests::from(digest.as_str())),
+            ExternalOutput::Files { places, csv, json } => {
+                ledger.in_place()?;
+                let files = places.0.put(&[&csv, &json])?;
+                let digests = [("csv", &csv), ("json", &json)];
+                let digests = digests.map(|(end, content)| (end.to_string(), crate::digest(content)));
+                (files, OutputDigests { values: crate::digest(&csv), files: BTreeMap::from(digests) })
+            }
+        };
+        Ok((files, ledger.commit(pass, output)?))
+    }
 }
 
 impl ExternalCharge {
     /// Whether the ledger would take the charge now. Charges nothing and makes nothing.
     pub fn admitted(&self, book: &ChargedLedger, again: bool) -> Result<()> {
-        let Some(ledger) = Ledger::open_existing(&book.ledger)? else {
+        let Some(ledger) = book.ledger.existing()? else {
             return self.fits(&LedgerState::nothing(), book);
         };
         self.once(&ledger, again)?;
@@ -75,22 +141,11 @@ impl ExternalCharge {
     }
 
     /// Charges, durably, and writes down that something may be seen from here on.
-    pub fn charge(&self, book: &ChargedLedger, again: bool) -> Result<PaidCharge> {
-        let mut ledger = Ledger::open_or_create(&book.ledger)?;
-        self.once(&ledger, again)?;
-        let budget = self.limits(&ledger.standing(&[])?.0, book)?;
-        let proposal = Proposal {
-            release: self.release.clone(),
-            kind: self.kind.to_string(),
-            project: None,
-            request: Some(self.plan.clone()),
-            events: self.events.clone(),
-            rule: self.rule.clone(),
-            about: ReleaseContext { budget, ..ReleaseContext::default() },
-        };
-        let receipt = ledger.reserve(&proposal, |standing| self.fits(standing, book))?;
-        let pass = ledger.drawn(receipt)?.ok_or_else(|| Error::machine("a charge was drawn for by somebody else"))?;
-        Ok(PaidCharge { ledger, pass })
+    pub fn charge(self, book: &ChargedLedger, again: bool) -> Result<PaidCharge<'_>> {
+        let mut life = ExternalLife { charge: self, book, again };
+        let mut ledger = book.ledger.created()?;
+        let (pass, _) = ChargeStep::until_drawn(&mut life, (), &mut ledger)?;
+        Ok(PaidCharge { life, ledger, pass })
     }
 
     /// The limits that the charge is made under.
@@ -143,7 +198,7 @@ impl ExternalCharge {
     }
 }
 
-impl PaidCharge {
+impl PaidCharge<'_> {
     /// The charge's place in the ledger.
     pub fn sequence(&self) -> u64 {
         self.pass.sequence()
@@ -155,17 +210,17 @@ impl PaidCharge {
     }
 
     /// Writes down that something with this digest was given away.
-    pub fn commit(mut self, output: &str) -> Result<Head> {
-        Ok(self.ledger.commit(self.pass, output)?)
+    pub fn commit(self, output: &str) -> Result<Head> {
+        Ok(self.given(ExternalOutput::Digest(output.to_string()))?.1)
     }
 
     /// Puts the files `release.csv` and `release.json` into their places, both or none, and writes that down.
-    pub fn publish(mut self, places: OutputPlaces, csv: &[u8], json: &[u8]) -> Result<(Vec<PathBuf>, Head)> {
-        self.ledger.in_place()?;
-        let files = places.0.put(&[csv, json])?;
-        let digests = [("csv", csv), ("json", json)].map(|(end, content)| (end.to_string(), crate::digest(content)));
-        let output = OutputDigests { values: crate::digest(csv), files: BTreeMap::from(digests) };
-        Ok((files, self.ledger.commit(self.pass, output)?))
+    pub fn publish(self, places: OutputPlaces, csv: &[u8], json: &[u8]) -> Result<(Vec<PathBuf>, Head)> {
+        self.given(ExternalOutput::Files { places, csv: csv.to_vec(), json: json.to_vec() })
+    }
+
+    fn given(mut self, drawn: ExternalOutput) -> Result<(Vec<PathBuf>, Head)> {
+        ChargeStep::Drawn { pass: self.pass, drawn }.committed(&mut self.life, &mut self.ledger)
     }
 }
 
@@ -177,7 +232,7 @@ impl OutputPlaces {
     pub fn claim(folder: &Path, release: &str, book: &ChargedLedger) -> Result<Self> {
         let names = ["csv", "json"].map(|end| format!("{release}.{end}"));
         if let Some(taken) =
-            names.iter().map(|name| real(&folder.join(name))).find(|place| *place == real(&book.ledger))
+            names.iter().map(|name| real(&folder.join(name))).find(|place| *place == real(book.ledger()))
         {
             return Err(Error::input(format!(
                 "{} is the ledger, and outputs do not replace it: give another folder with --out",
@@ -185,5 +240,33 @@ impl OutputPlaces {
             )));
         }
         Ok(Self(Places::claim(folder, &names)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A charge opened its ledger when it was looked at, and again when it was paid.
+    #[test]
+    fn a_charge_opens_its_ledger_once_from_the_first_look_to_its_commit() {
+        let folder = tempfile::tempdir().unwrap();
+        let book = ChargedLedger::of_ledger(&folder.path().join("north.ledger"));
+        let charge = ExternalCharge {
+            release: "flu".to_string(),
+            kind: "parties",
+            plan: "00".to_string(),
+            events: Vec::new(),
+            rule: Value::Null,
+        };
+        charge.admitted(&book, false).unwrap();
+        assert!(!book.ledger().exists(), "looking makes nothing");
+        let paid = charge.clone().charge(&book, false).unwrap();
+        let (sequence, drawn) = (paid.sequence(), paid.head().clone());
+        let head = paid.commit("11").unwrap();
+        assert_eq!((drawn.entries, head.entries), (sequence + 1, sequence + 2));
+        let again = charge.admitted(&book, false).unwrap_err().to_string();
+        assert!(again.starts_with("the ledger has charged this plan in entry "), "{again}");
+        assert_eq!(book.ledger.opened.get(), 1);
     }
 }

@@ -131,7 +131,7 @@ fn read(out: &Path, charge: &Charge, charges: &[Charge]) -> Result<PublishedRele
 fn events(charge: &Charge, charges: &[Charge]) -> Result<Vec<Event>, OutputError> {
     let same = |other: &&Charge| other.release == charge.release && other.request == charge.request;
     let rounds = match publishes(charge, Publication::Rounds) {
-        true => charges.iter().filter(same).filter_map(|one| one.rule["number"].as_u64()).max().unwrap_or(1),
+        true => charges.iter().filter(same).filter_map(|one| one.facts().round()).max().unwrap_or(1),
         false => return Ok(charge.events.clone()),
     };
     let repeated = charge.events.iter().map(|event| event.clone().repeated(rounds));

@@ -106,14 +106,15 @@ impl Runner<'_> {
     fn is_for(&self, planned: &PlannedRelease, charge: &Charge) -> Result<bool> {
         let place = backend_of(&planned.request, &planned.plan.tables, self.project())?;
         let hash = if place.is_some() { HASH } else { OWN_HASH };
+        let facts = charge.facts();
         let by = charge.asked.as_ref().map(|asked| asked.by.as_str());
         Ok(charge.kind == planned.request.kind
             && charge.events == planned.plan.events
             && charge.request.as_ref() == Some(&request_digest(self.project(), planned)?)
             && holds(&charge.rule, &planned.plan.rule)
-            && charge.rule["hash"] == hash
-            && charge.rule["insecure"].is_null()
-            && charge.rule["job"].is_null()
+            && facts.hash() == Some(hash)
+            && facts.is_secure()
+            && !facts.is_of_job()
             && by == self.asked_as())
     }
 }

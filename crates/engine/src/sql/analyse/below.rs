@@ -3,7 +3,8 @@
 use super::casts::{total, total_named};
 use super::dates;
 use super::describe::{Describer, ValueFacts};
-use super::per_owner::{InnerQuery, inner_rows};
+use super::described::{DescribedPlan, Ownership};
+use super::per_owner::inner_rows;
 use super::possible::{JoinCondition, PossibleRows};
 use crate::calendar;
 use crate::error::{DataFusionResult, Result};
@@ -18,38 +19,6 @@ use datafusion::logical_expr::{
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// A relational plan and what is known about it.
-#[derive(Clone)]
-pub(crate) struct DescribedPlan {
-    /// The plan, with the owner's column among its output where there is one.
-    pub plan: LogicalPlan,
-    /// What is known about each output column.
-    pub columns: Vec<ValueFacts>,
-    /// What its rows can be.
-    pub possible: PossibleRows,
-    /// The attributes that decide which rows there are: filters and joins.
-    pub rows: BTreeSet<String>,
-    /// Whose rows they are.
-    pub owner: Ownership,
-    /// The tables that are read.
-    pub tables: BTreeSet<String>,
-    /// How much of an owner counts.
-    pub bounding: Bounding,
-    /// What is below these rows, where they are one for each owner.
-    pub first: Option<Box<InnerQuery>>,
-}
-
-/// Whose rows a plan gives.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Ownership {
-    /// Nobody's: public rows.
-    Public,
-    /// Each row is one person.
-    EachRow,
-    /// The person that this output column names.
-    Named(Column),
-}
 
 /// Walks down to the tables.
 pub(crate) fn below(

@@ -27,13 +27,29 @@ pub(crate) fn refuse_strangers(plan: &LogicalPlan, project: &Project, source: &Q
         Ok(if found.is_some() { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     });
     match (walked, found) {
-        (Ok(_), Some((word, sentence))) => Err(source.error(&word, sentence)),
+        (Ok(_), Some((Culprit::Column(name), sentence))) => Err(source.error_at_column(&name, sentence)),
+        (Ok(_), Some((Culprit::Text(text), sentence))) => Err(source.error(&text, sentence)),
         _ => Ok(()),
     }
 }
 
-/// The word to point at, and the sentence.
-fn stranger(expression: &Expr, schema: &DFSchema, project: &Project) -> Option<(String, String)> {
+/// What a refusal points at.
+enum Culprit {
+    Column(String),
+    /// A string that is written out.
+    Text(String),
+}
+
+impl Culprit {
+    /// The first column of an expression, by name.
+    fn of(expression: &Expr) -> Self {
+        let names = expression.column_refs().into_iter().map(|column| column.name.as_str());
+        Self::Column(names.min().unwrap_or_default().to_string())
+    }
+}
+
+/// What to point at, and the sentence.
+fn stranger(expression: &Expr, schema: &DFSchema, project: &Project) -> Option<(Culprit, String)> {
     let pairs: Vec<(&Expr, &Expr)> = match expression {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if op.supports_propagation() => vec![(left, right)],
         Expr::Between(between) => vec![(&between.expr, &between.low), (&between.expr, &between.high)],
@@ -47,7 +63,7 @@ fn stranger(expression: &Expr, schema: &DFSchema, project: &Project) -> Option<(
 }
 
 /// A date or a time is compared with a number: the planner makes a date of it that nobody meant.
-fn no_date(date: &Expr, number: &Expr, schema: &DFSchema) -> Option<(String, String)> {
+fn no_date(date: &Expr, number: &Expr, schema: &DFSchema) -> Option<(Culprit, String)> {
     let is_date = matches!(date.get_type(schema).ok()?, DataType::Date32 | DataType::Date64 | DataType::Timestamp(..));
     let Expr::Literal(value, _) = number else { return None };
     if !is_date || !value.data_type().is_numeric() {
@@ -57,11 +73,11 @@ fn no_date(date: &Expr, number: &Expr, schema: &DFSchema) -> Option<(String, Str
     let sentence = format!(
         "{name} is a date or a time and is compared with a number: write DATE '2013-12-31' or TIMESTAMP '2013-12-31T23:59:59'"
     );
-    Some((name.rsplit('.').next().unwrap_or_default().to_string(), sentence))
+    Some((Culprit::of(date), sentence))
 }
 
 /// IN looks for a value among those of a sub-query, and one side has strings and the other numbers.
-fn no_member(list: &InSubquery, schema: &DFSchema) -> Option<(String, String)> {
+fn no_member(list: &InSubquery, schema: &DFSchema) -> Option<(Culprit, String)> {
     let (one, other) = (list.expr.get_type(schema).ok()?, list.subquery.subquery.schema().field(0).data_type().clone());
     let is_text = |kind: &DataType| matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
     let strange = (is_text(&one) && !is_text(&other)) || (!is_text(&one) && is_text(&other));
@@ -71,10 +87,10 @@ fn no_member(list: &InSubquery, schema: &DFSchema) -> Option<(String, String)> {
         type_word(&one),
         type_word(&other)
     );
-    strange.then(|| (name.rsplit('.').next().unwrap_or_default().to_string(), sentence))
+    strange.then(|| (Culprit::of(&list.expr), sentence))
 }
 
-fn never_equal(text: &Expr, number: &Expr, schema: &DFSchema, project: &Project) -> Option<(String, String)> {
+fn never_equal(text: &Expr, number: &Expr, schema: &DFSchema, project: &Project) -> Option<(Culprit, String)> {
     let is_text = matches!(text.get_type(schema).ok()?, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
     if !is_text || !number.get_type(schema).ok()?.is_numeric() {
         return None;
@@ -89,7 +105,7 @@ fn never_equal(text: &Expr, number: &Expr, schema: &DFSchema, project: &Project)
                 return None;
             };
             let sentence = format!("{number} is a number and is compared with '{said}', which is not: write a number");
-            (!is_number(said)).then(|| (said.clone(), sentence))
+            (!is_number(said)).then(|| (Culprit::Text(said.clone()), sentence))
         }
         Expr::Column(column) => {
             let listed = project.tables.values().flat_map(|table| &table.columns).filter(|one| one.name == column.name);
@@ -114,7 +130,7 @@ fn never_equal(text: &Expr, number: &Expr, schema: &DFSchema, project: &Project)
                     column.name
                 ),
             };
-            Some((column.name.clone(), sentence))
+            Some((Culprit::Column(column.name.clone()), sentence))
         }
         _ => None,
     }

@@ -1,7 +1,6 @@
 //! What is publicly known about a column or an expression below the aggregate: which attributes it reads, and its bounds.
 
 use super::casts::{is_answered, is_float};
-use super::dates;
 use super::limits::{self, LARGEST_SIZE};
 use crate::error::{Error, Result};
 use crate::sql::QuerySource;
@@ -16,6 +15,8 @@ use datafusion::logical_expr::expr::{Case, Like, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator};
 use datafusion::sql::unparser::Unparser;
 use std::collections::BTreeSet;
+
+pub(crate) mod dates;
 
 /// Beyond this, f64 no longer holds every whole number.
 pub(crate) const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;

@@ -5,8 +5,7 @@
 //! all of it sees the same columns in the same order with the same types.
 
 use super::QueryParts;
-use super::below::Ownership;
-use super::per_owner::PerOwner;
+use super::described::{Ownership, PerOwner};
 use super::query::{GroupKey, Measure, PublicKeys, RankedColumn, Summand};
 use crate::error::{Error, Result};
 use crate::tables::bounding::Bounds;

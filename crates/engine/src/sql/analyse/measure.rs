@@ -1,9 +1,9 @@
 //! Reads the aggregate: what it asks for, as integer measures, each a sum over the kept rows of something with known bounds.
 
-use super::below::{DescribedPlan, Ownership};
 use super::casts::total;
 use super::dates;
 use super::describe::{Describer, LARGEST_WHOLE, ValueFacts, named, shown, type_word};
+use super::described::{DescribedPlan, Ownership};
 use super::pair::{Moments, Pair};
 use super::query::{ColumnQuantile, Computation, GroupKey, Measure, PublicKeys, Query, Rank, RankedColumn, Summand};
 use crate::error::Result;
@@ -139,9 +139,10 @@ pub(crate) fn group_key(name: String, expression: &Expr, describer: &Describer<'
         kind => (expression, kind),
     };
     let shown = shown(expression);
-    let word = match shown.split_once('(') {
-        Some((function, _)) => function,
-        None => shown.rsplit('.').next().unwrap_or_default(),
+    let refused = |sentence: String| match expression {
+        Expr::Column(column) => describer.source.error_at_column(&column.name, sentence),
+        Expr::ScalarFunction(call) => describer.source.error_at_call(call.func.name(), sentence),
+        _ => describer.source.error("group by", sentence),
     };
     match kind.clone() {
         DataType::Utf8 | DataType::Int64 | DataType::Boolean | DataType::Date32 => {}
@@ -151,20 +152,20 @@ pub(crate) fn group_key(name: String, expression: &Expr, describer: &Describer<'
             let sentence = format!(
                 "GROUP BY {shown}: a column of times has a group for nearly every row; group by DATE_TRUNC('month', …), CAST(… AS DATE) or EXTRACT(… FROM …)"
             );
-            return Err(describer.source.error(word, sentence));
+            return Err(refused(sentence));
         }
         DataType::Float64 => {
             let sentence = format!(
                 "GROUP BY {shown}: a column of fractions has a group for nearly every row; make whole numbers of it, as in CAST(FLOOR(x) AS BIGINT), or use CASE"
             );
-            return Err(describer.source.error(word, sentence));
+            return Err(refused(sentence));
         }
         other => {
             let sentence = format!(
                 "GROUP BY {shown}: a key must be a text, a whole number, a date or a truth value, and these are {}",
                 type_word(&other)
             );
-            return Err(describer.source.error(word, sentence));
+            return Err(refused(sentence));
         }
     }
     Ok((GroupKey { name, expression: expression.clone(), kind, domain: None, can_be_missing: true }, known))

@@ -6,6 +6,7 @@ pub(crate) mod casts;
 pub(crate) mod compared;
 pub(crate) mod dates;
 pub(crate) mod describe;
+pub(crate) mod described;
 pub(crate) mod distinct;
 pub(crate) mod execution;
 pub(crate) mod limits;
@@ -29,13 +30,12 @@ use crate::room::with_room;
 use crate::sql::functions::{self, SqlAggregate};
 use crate::tables::Backend;
 use crate::tables::bounding::Bounds;
-use below::DescribedPlan;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::logical_expr::{Aggregate, LogicalPlan};
 use datafusion::sql::sqlparser::tokenizer::Location;
+use described::{DescribedPlan, PerOwner};
 use execution::Execution;
-use per_owner::PerOwner;
 use position::Positions;
 use query::{GroupKey, Query};
 use sets::{GroupByClause, KeyGrouping};
@@ -210,6 +210,11 @@ impl<'a> QuerySource<'a> {
         Self::at(self.positions().column(name), sentence.into())
     }
 
+    /// A refusal where a column of the result gets its name first.
+    pub fn error_at_result(&self, name: &str, sentence: impl Into<String>) -> Error {
+        Self::at(self.positions().result(name), sentence.into())
+    }
+
     /// Whether a word stands in the query.
     pub fn holds(&self, word: &str) -> bool {
         self.positions().word(word).is_some()
@@ -327,7 +332,7 @@ fn cut(
 ) -> Result<PrivateQuery> {
     let mut aggregate = aggregate::find_aggregate(&plan, source)?;
     limits::above(&plan)?;
-    dates::refuse_above(&plan, source)?;
+    describe::dates::refuse_above(&plan, source)?;
     let whole = |aggregate, below, query| {
         let (plan, hidden) = (plan.clone(), hidden.clone());
         QueryParts { plan, aggregate, below, query, per_owner: None, sets: Vec::new(), hidden }
@@ -357,8 +362,10 @@ fn cut(
 /// The refusal of two columns of one name.
 fn same_name(source: &QuerySource<'_>, name: &str) -> Error {
     let called = name.split('(').next().unwrap_or(name);
-    source
-        .error(called, format!("two columns of the result are called '{name}'; give each a name of its own behind AS"))
+    source.error_at_result(
+        called,
+        format!("two columns of the result are called '{name}'; give each a name of its own behind AS"),
+    )
 }
 
 /// DataFusion's reason in one sentence. Planning sees no data, so nothing private can be in it.
@@ -374,7 +381,7 @@ fn not_planned(source: &QuerySource<'_>, error: &DataFusionError) -> Error {
                     return source.error_at_column(&field.name, sentence);
                 }
                 let hint = suggestion(&field.name, valid_fields.iter().map(|column| column.name.as_str()));
-                let text = match source.sql.contains(&format!("\"{}\"", field.name)) {
+                let text = match source.positions().has_quoted_column(&field.name) {
                     true => format!("; if it is a text, write it in single quotes: '{}'", field.name),
                     false => String::new(),
                 };

@@ -15,8 +15,8 @@
 //! - every column is within the interval that is known of it, which follows from the declared bounds and from how many rows stay.
 
 use super::QueryParts;
-use super::below::{DescribedPlan, Ownership};
 use super::describe::{Describer, LARGEST_WHOLE, ValueFacts, named, shown};
+use super::described::{DescribedPlan, InnerColumn, InnerComputation, InnerQuery, Ownership, PerOwner};
 use super::measure::{bounds, grid, group_key, made_total, only_where};
 use super::possible::AggregatedColumn;
 use super::query::GroupKey;
@@ -33,59 +33,6 @@ use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::{Aggregate, EmptyRelation, Expr, LogicalPlan, cast, lit, when};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
-
-/// The inner aggregate.
-#[derive(Debug, Clone)]
-pub(crate) struct PerOwner {
-    /// How much of an owner counts before anything is aggregated.
-    pub bounds: Bounds,
-    /// What it groups by, besides the owner.
-    pub keys: Vec<GroupKey>,
-    /// What each row brings: whole numbers, and texts where different ones are counted; NULL for nothing.
-    pub values: Vec<(Expr, DataType)>,
-    /// Its columns, those of owners left out.
-    pub columns: Vec<InnerColumn>,
-    /// The conditions on inner rows, over the columns' names.
-    pub conditions: Vec<Expr>,
-}
-
-/// A column of inner rows.
-#[derive(Debug, Clone)]
-pub(crate) struct InnerColumn {
-    /// What expressions over inner rows call it.
-    pub name: String,
-    /// How it is made.
-    pub how: InnerComputation,
-    /// Its type.
-    pub kind: DataType,
-    /// What it is called in the query, for the record.
-    shown: String,
-    /// Between which numbers its values are, where that is known.
-    pub interval: Option<(f64, f64)>,
-}
-
-/// How a column of an inner row is made of the rows that stay. Numbers are places among the values.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum InnerComputation {
-    /// The key of this number.
-    Key(usize),
-    Rows,
-    Present(usize),
-    Different(usize),
-    Sum(usize, Grid),
-    Mean(usize, Grid),
-    Least(usize, Grid),
-    Largest(usize, Grid),
-}
-
-/// What is below an outer aggregate, with what was below the inner one.
-#[derive(Clone)]
-pub(crate) struct InnerQuery {
-    pub below: DescribedPlan,
-    pub per_owner: PerOwner,
-    /// The columns of the inner aggregate that are keys, by index, in the order of the keys.
-    key_columns: Vec<usize>,
-}
 
 /// A column of the inner aggregate, and what is known of it; none where it names the owner.
 type DescribedColumn = Option<(InnerComputation, ValueFacts)>;
@@ -417,13 +364,6 @@ pub(crate) fn unfolded(mut parts: QueryParts, source: &QuerySource<'_>) -> Resul
     parts.per_owner = Some(PerOwner { conditions, ..first.per_owner });
     parts.below = first.below;
     Ok(parts)
-}
-
-impl PerOwner {
-    /// What it makes, for the record.
-    pub fn described(&self) -> Vec<(String, Option<(f64, f64)>)> {
-        self.columns.iter().map(|column| (column.shown.clone(), column.interval)).collect()
-    }
 }
 
 #[cfg(test)]

@@ -71,14 +71,13 @@ pub(crate) fn of(line: &str, source: &QuerySource<'_>) -> Option<Error> {
         ),
         ("Expected LIMIT", "limit", "LIMIT takes a whole number"),
         ("Expected OFFSET", "offset", "OFFSET takes a whole number"),
-        (
-            "Substring without for/from",
-            "subst",
-            "SUBSTR takes a text and a place, and perhaps a length: SUBSTR(clinic, 1, 3)",
-        ),
     ];
     if let Some((_, word, sentence)) = usual.iter().find(|(said, ..)| line.contains(said)) {
         return Some(source.error(word, *sentence));
+    }
+    if line.contains("Substring without for/from") {
+        let sentence = "SUBSTR takes a text and a place, and perhaps a length: SUBSTR(clinic, 1, 3)";
+        return Some(source.error_at_call("substr", sentence));
     }
     if line.contains("Aggregate function calls cannot be nested") {
         let sentence = "an aggregate stands inside of another: leave one of them out (SUM(COUNT(*)) OVER () adds up the counts of all groups)";

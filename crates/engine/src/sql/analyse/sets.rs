@@ -5,7 +5,7 @@
 //! with NULL in the keys that a row is not grouped by.
 
 use super::QueryParts;
-use super::below::DescribedPlan;
+use super::described::DescribedPlan;
 use super::measure::MOST_NUMBERS;
 use super::query::{GroupKey, Query};
 use crate::error::Result;

@@ -3,8 +3,8 @@
 
 use super::sums::{KeyColumn, Sums, SumsByKey, whole_numbers};
 use crate::error::{DataFusionResult, Result};
+use crate::sql::analyse::described::{InnerComputation, PerOwner};
 use crate::sql::analyse::execution::{Execution, RowColumn};
-use crate::sql::analyse::per_owner::{InnerComputation, PerOwner};
 use crate::sql::analyse::possible::keys::Planner;
 use crate::sql::execute::executed::unfit;
 use crate::tables::bounding::KeptRow;

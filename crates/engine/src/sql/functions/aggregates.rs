@@ -6,6 +6,8 @@ pub(crate) struct SqlAggregate {
     pub name: &'static str,
     /// The names under which messages list it.
     pub listed: &'static [&'static str],
+    /// Names of it in queries that messages do not list.
+    pub unlisted: &'static [&'static str],
     /// A name that the planner does not know, and one that it does.
     pub renamed: Option<(&'static str, &'static str)>,
     /// What it asks for.
@@ -52,7 +54,7 @@ pub(crate) enum PairStatistic {
 
 impl SqlAggregate {
     const fn new(name: &'static str, listed: &'static [&'static str], statistic: SqlStatistic) -> Self {
-        Self { name, listed, renamed: None, statistic, per_owner: false }
+        Self { name, listed, unlisted: &[], renamed: None, statistic, per_owner: false }
     }
 
     const fn also_per_owner(self) -> Self {
@@ -68,6 +70,13 @@ impl SqlAggregate {
     pub fn renamed(name: &str) -> Option<&'static str> {
         let mut renamed = ALL.iter().filter_map(|aggregate| aggregate.renamed);
         renamed.find(|(unknown, _)| *unknown == name.to_lowercase()).map(|(_, known)| known)
+    }
+
+    /// The name in the plan of one that is written so.
+    pub fn planned_name(written: &str) -> Option<&'static str> {
+        let is_so = |name: &&str| name.eq_ignore_ascii_case(written);
+        let named = ALL.iter().find(|one| one.listed.iter().chain(one.unlisted).any(|name| is_so(&name)));
+        named.map(|one| one.name)
     }
 
     /// All of them, as messages list them.
@@ -133,9 +142,10 @@ const ALL: &[SqlAggregate] = &[
     SqlAggregate::new("approx_percentile_cont", &["APPROX_PERCENTILE_CONT"], SqlStatistic::Fraction(3)),
     SqlAggregate {
         renamed: Some(("variance", "var_samp")),
+        unlisted: &["VAR_SAMPLE"],
         ..SqlAggregate::new("var", &["VARIANCE", "VAR_SAMP"], spread(true, false))
     },
-    SqlAggregate::new("var_pop", &["VAR_POP"], spread(false, false)),
+    SqlAggregate { unlisted: &["VAR_POPULATION"], ..SqlAggregate::new("var_pop", &["VAR_POP"], spread(false, false)) },
     SqlAggregate::new("stddev", &["STDDEV", "STDDEV_SAMP"], spread(true, true)),
     SqlAggregate::new("stddev_pop", &["STDDEV_POP"], spread(false, true)),
     pair("covar_samp", &["COVAR_SAMP"], PairStatistic::Covariance { sample: true }),

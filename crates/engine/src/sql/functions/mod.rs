@@ -215,6 +215,12 @@ pub(crate) fn written(name: &str) -> Option<&'static SqlFunction> {
     named(&name.to_lowercase())
 }
 
+/// The name in the plan of a function of the query, where a record says that it is another one.
+pub(crate) fn planned_name(written: &str) -> String {
+    let written = written.to_lowercase();
+    SqlAggregate::planned_name(&written).map_or(written, str::to_string)
+}
+
 /// The record of the function in whose place one of ours is run.
 pub(crate) fn in_place_of(ours: &str) -> Option<&'static SqlFunction> {
     [ROOT, POWER].contains(&ours).then(|| all().find(|function| function.fails.name() == Some(ours))).flatten()

@@ -2,7 +2,7 @@
 //! them, and take them with `INSTA_UPDATE=always cargo test -p scumble-engine --lib sql::tests::snapshots`.
 
 use super::TableFolder;
-use crate::sql::analyse::below::Ownership;
+use crate::sql::analyse::described::Ownership;
 use crate::sql::analyse::query::{Computation, Query, Rank, Summand};
 use crate::sql::analyse::sensitivity;
 use crate::sql::execute::executed::{over, projected};

@@ -16,28 +16,6 @@ use scumble_testing::laws::{IntegerDistribution, chi_square, noise, outcomes};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The kinds that are compared below.
-pub const KINDS: &[&str] = &[
-    "sql",
-    "histogram",
-    "cdf",
-    "quantiles",
-    "heavy-hitters",
-    "marginals",
-    "synthetic",
-    "conjunctions",
-    "anonymized-histogram",
-    "bounds",
-    "triangles",
-    "degrees",
-    "mode",
-    "top",
-    "exact-if-stable",
-    "small-table",
-    "interactive",
-    "learn",
-];
-
 /// This many releases of the same request on one table, with the events of one.
 fn released(columns: &str, rows: &str, request: &str, times: usize, seed: u64) -> (Vec<Event>, Vec<Answers>) {
     let folder = Folder::with(&[("t.csv", rows)]);

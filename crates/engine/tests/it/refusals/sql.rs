@@ -209,7 +209,7 @@ fn refusals_of_dates() {
         ),
         (
             "SELECT COUNT(*) AS n FROM flights WHERE EXTRACT(CENTURY FROM day) = 21",
-            "know these parts of dates and times: year, isoyear, quarter, month",
+            "query:1:41: EXTRACT and date_part know these parts of dates and times: year, isoyear, quarter, month",
         ),
         (
             "SELECT DATE_TRUNC('decade', day) AS d, COUNT(*) AS n FROM flights GROUP BY 1",

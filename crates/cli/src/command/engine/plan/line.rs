@@ -6,9 +6,8 @@ use scumble::quantity::Exact;
 use scumble::scope::Scope;
 use scumble_engine::budget::{Odometer, rounded_up, shown_delta};
 use scumble_engine::project::{CostScope, Project};
-use scumble_engine::release::{ExpectedError, PlannedRelease};
+use scumble_engine::release::{ExpectedError, KeyNeed, PlannedRelease};
 use scumble_engine::report::digits;
-use serde_json::Value;
 
 /// More columns than these are not named in a line.
 const COLUMNS: usize = 4;
@@ -19,7 +18,7 @@ pub fn line(planned: &PlannedRelease, project: &Project, delta: &Exact) -> Resul
     let parts = [
         Some(costs(planned, project, delta)?),
         Some(errors(&plan.expected)).filter(|errors| !errors.is_empty()),
-        threshold(&plan.rule),
+        plan.key_need().map(needed),
         plan.estimates.as_ref().map(|estimates| cut_off(estimates.words())),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -113,23 +112,11 @@ pub(super) fn numbers(expected: &ExpectedError) -> (Option<String>, Option<f64>)
     }
 }
 
-/// How many owners a key needs: of several groupings or queries the one that needs most, of a tree of joins its largest threshold.
-fn threshold(rule: &Value) -> Option<String> {
-    if let Some(lead) = rule["keys"]["lead_for_95_percent"].as_u64() {
-        return Some(format!("a value needs about {} more than the next one to show", counted(lead, "owner")));
+fn needed(need: KeyNeed) -> String {
+    match need {
+        KeyNeed::Lead(lead) => format!("a value needs about {} more than the next one to show", counted(lead, "owner")),
+        KeyNeed::Owners(owners) => format!("a key needs about {} to show", counted(owners, "owner")),
     }
-    let needed = owners_needed(rule)?;
-    Some(format!("a key needs about {} to show", counted(needed, "owner")))
-}
-
-fn owners_needed(rule: &Value) -> Option<u64> {
-    let keys = &rule["keys"];
-    let whole = |value: &Value| value.as_f64().filter(|number| *number > 0.0).map(|number| number.ceil() as u64);
-    let own = keys["owners_for_95_percent"].as_u64().or(keys["threshold"].as_u64());
-    let nodes = rule["tree"].as_array().into_iter().flatten().filter_map(|node| whole(&node["threshold"]));
-    let own = own.into_iter().chain(nodes).max();
-    let parts = ["groupings", "union"].into_iter().filter_map(|part| rule[part].as_array()).flatten();
-    parts.filter_map(owners_needed).chain(own).max()
 }
 
 /// What counts of an owner, in the words that the answers say it in.

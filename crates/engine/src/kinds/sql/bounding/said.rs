@@ -7,7 +7,7 @@ use super::super::passed::ThresholdEvidence;
 use super::{BoundingReport, Number, WidenedColumn, mistaken};
 use crate::error::Result;
 use crate::release::estimates::number;
-use crate::release::output::{Answers, Uncertainty};
+use crate::release::output::{Answers, BETA, Uncertainty};
 use crate::release::price::noise::Noise;
 use crate::sql::PrivateQuery;
 use crate::sql::analyse::query::Measure;
@@ -261,7 +261,7 @@ pub(crate) struct ShareCut {
 
 impl ShareCut {
     fn new((cut, cut_noise): (f64, &Noise), (kept, kept_noise): (f64, &Noise)) -> Self {
-        Self::within(cut, cut_noise.quantile(0.025), kept, kept_noise.quantile(0.025))
+        Self::within(cut, cut_noise.quantile(BETA / 2.0), kept, kept_noise.quantile(BETA / 2.0))
     }
 
     /// Both are within these half widths with probability 97.5%, so that the share is within its interval with probability 95%: cut/(cut + kept) grows
@@ -313,7 +313,7 @@ fn interval_of(
     let (own, wide) = (own as f64, wide as f64);
     let (least, most) = measure.range;
     if least < 0 && most > 0 {
-        let half = noise.quantile(0.05);
+        let half = noise.quantile(BETA);
         return (wide - half, wide + half);
     }
     let (half, own_half) = (noise.quantile(0.035), own_noise.quantile(0.03));

@@ -21,7 +21,7 @@ fn level_of_nothing(table: &Levels, most: u64) -> u32 {
 
 /// A graph without an edge: what is published is the noise of its level.
 #[test]
-fn smooth_triangles() {
+fn triangles_with_smooth_noise() {
     let request = "kind = \"triangles\"\ntable = \"t\"\nmethod = \"smooth\"\ncost = { epsilon = 2 }";
     let (events, answers) = released(&format!("{ENDS}\nvertices = 60"), "a,b\n", request, 140, 21);
     let Word::SmoothNoise(noise) = events[0].word() else { panic!("{events:?}") };
@@ -38,7 +38,7 @@ fn smooth_triangles() {
 
 /// The same by the other families, whose events say the (ε, δ) that their noise was made for.
 #[test]
-fn smooth_triangles_by_other_noise() {
+fn triangles_with_other_smooth_noise() {
     for (family, seed) in [(NoiseFamily::DiscreteLaplace, 31), (NoiseFamily::DiscreteGaussian, 32)] {
         let request = format!(
             "kind = \"triangles\"\ntable = \"t\"\nmethod = \"smooth\"\nfamily = \"{}\"\ncost = {{ epsilon = 2, delta = 1e-3 }}",
@@ -71,7 +71,7 @@ fn smooth_triangles_by_other_noise() {
 
 /// Two triangles that share an edge. The bound is published: the answer has noise for it.
 #[test]
-fn bounded_triangles() {
+fn triangles_with_bounded_sensitivity() {
     let request = "kind = \"triangles\"\ntable = \"t\"\nmethod = \"bounded\"\ncost = { epsilon = 2, delta = 1e-4 }";
     let rows = "a,b\n0,1\n1,2\n2,0\n3,0\n3,1\n";
     let (events, answers) = released(&format!("{ENDS}\nvertices = 60"), rows, request, 120, 22);
