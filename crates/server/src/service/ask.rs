@@ -502,7 +502,7 @@ fn remark(
     came: RemarkOutcome,
 ) -> Result<(), Refusal> {
     let what: String = question.sql.chars().take(REMARKED).collect();
-    let cost: String = question.cost.chars().take(200).collect();
+    let cost: String = question.cost.to_string().chars().take(200).collect();
     runner.remark(&RemarkContent { by: person.name.clone(), what, cost, key, came })?;
     Ok(())
 }
