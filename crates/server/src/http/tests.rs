@@ -6,6 +6,8 @@ use scumble_testing::Folder;
 use std::collections::BTreeSet;
 use tower::ServiceExt;
 
+mod golden;
+
 const PROJECT: &str = "[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\na = { type = \"int\", lower = 0, upper = 9 }\n[budget]\nperson = { epsilon = 1 }\n";
 
 fn folder() -> Folder {
