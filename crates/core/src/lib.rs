@@ -15,8 +15,8 @@
 //! Numbers are [quantities](quantity): checked once, where you write them, with the function of their name: `epsilon(0.5)?`. A mechanism has one
 //! or both of
 //! - `within(target, scope, …)`: its noise from what may be spent, which comes first: a [`Target`] and the [`Scope`] in
-//!   which it holds (or [limits](workload::planner::RhoLimits) for several scopes at once), then what is answered. Where
-//!   two parts of a mechanism are paid for by themselves, there is a target for each;
+//!   which it holds (or [limits](workload::planner::RhoLimits) for several scopes at once), then what is answered.
+//!   Where two parts of a mechanism are paid for by themselves, there is a target for each;
 //! - `new(…)`: from the noise, or from the ε that is the mechanism's own parameter, as in randomized response and the
 //!   exponential mechanism.
 //!

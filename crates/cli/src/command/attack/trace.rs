@@ -79,7 +79,8 @@ fn by_tardos(place: &LocatedValue<'_>) -> WireResult<Findings> {
         numbers["tardos_cutoff"] = json!(classical.cutoff);
     }
     let words = format!(
-        "accused: {accused:?} of {} users, by scores of at least {threshold:.6}; an innocent has that with probability at most {}\n",
+        "accused: {accused:?} of {} users, by scores of at least {threshold:.6}; an innocent has that with \
+         probability at most {}\n",
         scores.len(),
         rate.get()
     );

@@ -163,12 +163,12 @@ impl SmoothMechanism {
         Ok(Self { levels: noise.table()?, noise })
     }
 
-    /// The least noise of a family within the target in `scope`, where an owner is so many steps; sensitivities are never
-    /// above `most`, which is public.
+    /// The least noise of a family within the target in `scope`, where an owner is so many steps; sensitivities are
+    /// never above `most`, which is public.
     ///
     /// # Guarantee
-    /// [`SmoothMechanism::events`] of the same steps cost at most `target` in `scope`: of one step as accounting computes
-    /// it, of several by group privacy ([`OwnerSteps::target_of_one`]).
+    /// [`SmoothMechanism::events`] of the same steps cost at most `target` in `scope`: of one step as accounting
+    /// computes it, of several by group privacy ([`OwnerSteps::target_of_one`]).
     pub fn within(
         target: Target,
         scope: impl Borrow<Scope>,

@@ -26,7 +26,8 @@
 //! let graph = Graph::new(7, &[(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (3, 4), (4, 5)])?;
 //! let (count, near) = (graph.triangles() as i64, graph.sensitivity());
 //! let mut bits = InsecureSeededSource::new(1);
-//! let smooth = SmoothMechanism::within(Target::pure(epsilon(1.0)?), Scope::Presence, &OwnerSteps::one(), NoiseFamily::Cauchy4, EdgeSensitivity::most(7))?;
+//! let (target, one, most) = (Target::pure(epsilon(1.0)?), OwnerSteps::one(), EdgeSensitivity::most(7));
+//! let smooth = SmoothMechanism::within(target, Scope::Presence, &one, NoiseFamily::Cauchy4, most)?;
 //! let noisy = smooth.release(count, |k| near.at(k), &mut bits);
 //! let (bound, answer) = (Target::approximate(epsilon(0.2)?, delta(1e-6)?), Target::pure(epsilon(0.8)?));
 //! let bounded = BoundedSensitivity::within(bound, answer, Scope::Presence, &OwnerSteps::one())?;
