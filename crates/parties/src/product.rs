@@ -21,7 +21,6 @@ use toml::{Table, Value};
 
 /// Which of the two somebody is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Role {
     /// Sends randomized bits and learns the estimate.
     First,

@@ -78,9 +78,8 @@ pub struct Answer {
     pub direction: Direction,
 }
 
-/// The rule that an answer comes from.
+/// The rule that an answer comes from. The list is exhaustive: who shows an answer names its rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Method {
     /// The exact curve of Gaussian noise.
     Gaussian,

@@ -6,12 +6,12 @@
 //! [`crate::noise::sinh_normal`]), and not at all with truncated Laplace.
 
 use super::additive::Noise;
-use super::plan::histogram_noise;
-use crate::calibrate::{LeastErrorNoise, Target, least_maximum_error, share_of};
+use super::plan::{histogram_noise, least_maximum_noise, one_cell_per_owner};
+use crate::calibrate::Target;
 use crate::error::{Error, Result};
-use crate::event::{Event, Moves, Shift};
+use crate::event::Event;
 use crate::noise::BitSource;
-use crate::quantity::{Beta, Omega, Probability, Rho};
+use crate::quantity::Beta;
 use crate::scope::Scope;
 use std::borrow::Borrow;
 
@@ -93,31 +93,13 @@ impl Histogram {
     }
 }
 
-/// The noise with the least maximum error over `cells` cells that is (ρ, ω)-tCDP where `moved` of them move by one.
-pub(super) fn least_maximum_noise((rho, omega): (Rho, Omega), moved: u32, cells: u64, beta: Beta) -> Result<Noise> {
-    if moved == 0 || cells == 0 {
-        return Err(Error::refused("a histogram needs at least one cell, and a neighbour must move at least one"));
-    }
-    let per_cell = Rho::new(share_of(&rho.into(), moved as usize)?.to_f64_down())?;
-    let exceeded = Probability::new(beta.get() / cells as f64)?;
-    Ok(match least_maximum_error(per_cell, omega, 1, exceeded)? {
-        LeastErrorNoise::SinhNormal(noise) => Noise::SinhNormal(noise),
-        LeastErrorNoise::DiscreteGaussian(sigma) => Noise::gaussian(sigma),
-    })
-}
-
-/// Each owner in one cell: one moves by 1 under presence, two under person.
-pub fn one_cell_per_owner() -> Result<Moves> {
-    Ok(Moves::by_scope(vec![Shift::one_cell(1.0)?], vec![Shift::new(2, 1.0)?], Vec::new()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::harness::{self, Claim, Distribution, Slack, check, neighbours};
     use crate::loss::Loss;
     use crate::noise::SinhNormal;
-    use crate::quantity::{Delta, Epsilon, Scale, Sigma};
+    use crate::quantity::{Delta, Epsilon, Omega, Rho, Scale, Sigma};
 
     /// Two cells, noise from a table, exactly.
     fn distribution(noise: &SinhNormal, dataset: &[u8]) -> Distribution<(i64, i64)> {

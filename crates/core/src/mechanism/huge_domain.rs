@@ -115,7 +115,7 @@ impl HugeDomainHistogram {
 
     /// What was done: discrete Laplace noise on the key of each owner (every key of the domain got it).
     pub fn events(&self) -> Result<Vec<Event>> {
-        Ok(vec![Event::new(Word::DiscreteLaplace { scale: self.scale }, super::histogram::one_cell_per_owner()?)])
+        Ok(vec![Event::new(Word::DiscreteLaplace { scale: self.scale }, super::plan::one_cell_per_owner()?)])
     }
 
     /// The most that one published count is off, except with probability β; an unpublished key's count is below threshold + this.

@@ -3,17 +3,16 @@
 //! A plan touches no data. The comparison behind `scumble lab compare-noise` and `docs/explanation/noise.md`.
 
 use super::additive::{Noise, edge_mass_upper};
-use super::histogram::{least_maximum_noise, one_cell_per_owner};
 use super::stability::{Contribution, StabilityHistogram};
 use crate::calibrate::{
-    FreeParameter, ShiftNorms, Target, calibrate, normal_tail_quantile, scale_for_pure, scale_for_zcdp, share_of,
-    sigma_for_zcdp,
+    FreeParameter, LeastErrorNoise, ShiftNorms, Target, calibrate, least_maximum_error, normal_tail_quantile,
+    scale_for_pure, scale_for_zcdp, share_of, sigma_for_zcdp,
 };
 use crate::error::{Error, Result};
-use crate::event::{Event, Word};
+use crate::event::{Event, Moves, Shift, Word};
 use crate::loss::Loss;
 use crate::noise::SinhNormal;
-use crate::quantity::{Beta, Delta, Epsilon, Rho, Scale, Sigma};
+use crate::quantity::{Beta, Delta, Epsilon, Omega, Probability, Rho, Scale, Sigma};
 use crate::scope::Scope;
 use std::borrow::Borrow;
 
@@ -309,6 +308,24 @@ fn least_error(frontier: &[SinhNormal], exceeded: f64) -> Option<SinhNormal> {
     let z = normal_tail_quantile(exceeded / 2.0);
     let error = |noise: &SinhNormal| noise.a().get() * (noise.sigma().get() * z / noise.a().get()).asinh();
     frontier.iter().min_by(|a, b| error(a).total_cmp(&error(b))).cloned()
+}
+
+/// The noise with the least maximum error over `cells` cells that is (ρ, ω)-tCDP where `moved` of them move by one.
+pub(super) fn least_maximum_noise((rho, omega): (Rho, Omega), moved: u32, cells: u64, beta: Beta) -> Result<Noise> {
+    if moved == 0 || cells == 0 {
+        return Err(Error::refused("a histogram needs at least one cell, and a neighbour must move at least one"));
+    }
+    let per_cell = Rho::new(share_of(&rho.into(), moved as usize)?.to_f64_down())?;
+    let exceeded = Probability::new(beta.get() / cells as f64)?;
+    Ok(match least_maximum_error(per_cell, omega, 1, exceeded)? {
+        LeastErrorNoise::SinhNormal(noise) => Noise::SinhNormal(noise),
+        LeastErrorNoise::DiscreteGaussian(sigma) => Noise::gaussian(sigma),
+    })
+}
+
+/// Each owner in one cell: one moves by 1 under presence, two under person.
+pub fn one_cell_per_owner() -> Result<Moves> {
+    Ok(Moves::by_scope(vec![Shift::one_cell(1.0)?], vec![Shift::new(2, 1.0)?], Vec::new()))
 }
 
 #[cfg(test)]

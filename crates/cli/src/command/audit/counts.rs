@@ -31,7 +31,7 @@ pub fn answer(place: &LocatedValue<'_>, as_json: bool) -> Result<(String, bool),
         });
         format!(
             "{}\nε ≥ {} at δ = {delta}, with confidence {}\n  the event has probability at least {low} on the table and at most {high} on its neighbour\n{claimed}",
-            verdict(refuted, confidence(beta)),
+            verdict(refuted, confidence(beta.get())),
             rounded_down(epsilon, 7),
             confidence(beta.get()),
         )

@@ -18,9 +18,8 @@ pub struct PublishedColumn {
     pub kind: ColumnKind,
 }
 
-/// What the cells of a column are.
+/// What the cells of a column are. A door must know all of them, so the list is exhaustive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum ColumnKind {
     /// Whole numbers.
     Whole,

@@ -25,7 +25,6 @@ use crate::project::Bounding;
 use crate::sql::QuerySource;
 use crate::sql::functions::{SqlAggregate, SqlStatistic};
 use crate::tables::bounding::Bounds;
-use crate::tables::functions::Grid;
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DataFusionError};
