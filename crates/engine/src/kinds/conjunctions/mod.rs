@@ -24,7 +24,7 @@ use scumble::event::Event;
 use scumble::quantity::{Exact, Probability};
 use scumble::workload::conjunctions::{self, BitLayout, ConjunctionCandidate, ConjunctionSummary, MOST_WIDTH, Measure};
 use scumble::workload::planner::RhoLimits;
-use scumble::workload::{Bits, sets};
+use scumble::workload::{Bits, NORMAL_95, sets};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
@@ -366,8 +366,8 @@ fn answers(
             for (values, number) in numbers.iter().enumerate() {
                 names.push(Cell::Text(named(set, values, plan.measure(), labels).into()));
                 cells.push(Cell::Whole(i128::from(*number)));
-                // 1.96 standard deviations, and half a step of the noise.
-                let half_width = if *sigma == 0.0 { 0.0 } else { 1.96 * sigma + 0.5 };
+                // 95% of a normal law, and half a step of the noise.
+                let half_width = if *sigma == 0.0 { 0.0 } else { NORMAL_95 * sigma + 0.5 };
                 let number = *number as f64;
                 bars.push(Uncertainty { standard_error: *sigma, low: number - half_width, high: number + half_width });
             }
