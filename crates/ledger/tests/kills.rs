@@ -1,4 +1,4 @@
-//! The ledger under kills at single system calls: 150 of them, and 10,000 where `SCUMBLE_THOROUGH` is set.
+//! The ledger under kills at single system calls: 60 of them, and 10,000 where `SCUMBLE_THOROUGH` is set.
 //!
 //! A child process charges until nothing fits, and writes down in a witness file what the ledger has said to it: what it
 //! reserved, what it may show, and what it committed. It is killed at a random call; others are killed after it, one or
@@ -159,7 +159,7 @@ fn charges_survive_kills_at_any_call_and_nothing_is_shown_twice() {
     if killer().is_none() {
         return;
     }
-    let (most, wanted) = (most(), effort(150, 10_000));
+    let (most, wanted) = (most(), effort(60, 10_000));
     assert!((6..=12).contains(&most));
     let whole = tempfile::tempdir().unwrap();
     assert!(child(whole.path(), 0).wait().unwrap().success());
