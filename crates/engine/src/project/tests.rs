@@ -6,7 +6,7 @@ use crate::error::ErrorKind;
 use crate::place::Origin;
 use scumble::quantity::Exact;
 
-/// Four lines: what is written behind it begins in line 5.
+/// Four lines: text after it begins in line 5.
 const TABLE: &str = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nage = { type = \"int\", lower = 0, upper = 120 }\n";
 
 fn read(text: &str) -> Result<Project> {
@@ -23,7 +23,7 @@ fn check(text: &str, expect: &str) {
     assert_eq!(said.lines().count(), 1, "{said}");
 }
 
-/// The same of what stands behind the table.
+/// The same for what stands after the table.
 fn check_more(more: &str, expect: &str) {
     check(&format!("{TABLE}{more}\n"), expect);
 }

@@ -148,7 +148,7 @@ pub(super) fn sequence(call: &Call) -> Result<u64, Refusal> {
     number.ok_or_else(|| Refusal::new(RefusalKind::NotFound, "an answer is called by its entry's number"))
 }
 
-/// The form that is asked for: behind the question mark, or in what is accepted.
+/// The requested format: from the query string, or from the Accept header.
 fn form(call: &Call) -> Result<DownloadForm, Refusal> {
     if let Some(word) = call.query.get("format") {
         let found = DownloadForm::ALL.into_iter().find(|form| form.words().0 == word);

@@ -27,7 +27,7 @@ pub(crate) struct Call {
     pub peer: IpAddr,
     /// The headers.
     pub headers: HeaderMap,
-    /// What stands behind the question mark.
+    /// The query string.
     pub query: BTreeMap<String, String>,
     path: BTreeMap<String, String>,
     body: Value,

@@ -220,7 +220,7 @@ fn paid_words(answer: &PaidAnswer, cost: &str) -> String {
     }
 }
 
-/// The rows of an answer: its cells, and behind each noisy one its standard error, as the columns say.
+/// The rows of an answer: its cells, and after each noisy one its standard error, as the columns say.
 fn rows(answers: &Answers, columns: &[ResultColumn]) -> Result<Vec<Vec<CellValue>>, SqlError> {
     let names = answers.columns.iter().flat_map(|column| {
         let error = column.uncertainty.as_ref().map(|_| format!("{}_error", column.name));

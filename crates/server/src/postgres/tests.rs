@@ -783,7 +783,7 @@ fn clients_that_do_not_read_hold_so_much_together() {
     assert!(refused.error.as_ref().unwrap().1.contains("nobody has read yet"), "{:?}", refused.error);
     // Others are not kept from theirs.
     assert_eq!(server.ann().query("SELECT 1").tags, ["SELECT 1"]);
-    // Who reads, or leaves, gives back what they held.
+    // A client that reads or leaves gives back what it held.
     drop(silent);
     let all = (0..20).find_map(|_| Some(other.query(&large[..large.len() - 1])).filter(|got| got.error.is_none()));
     assert_eq!(all.unwrap().rows.len(), 7_000);

@@ -71,8 +71,8 @@ fn a_limit_on_the_length_of_files_is_an_error_like_any_other() {
     folder.stdout(&["release"]);
 }
 
-/// The file of rows may not grow beyond 2 MB, and these need more: the release fails behind its charge, and nothing is left of it. With room for the file there are
-/// the exact numbers, at the cost of next to no noise.
+/// The file of rows may not grow beyond 2 MB, and these need more: the release fails after its charge, and nothing is
+/// left of it. With room for the file there are the exact numbers, at the cost of next to no noise.
 #[test]
 #[cfg(unix)]
 fn a_full_disk_fails_the_release_and_leaves_nothing() {

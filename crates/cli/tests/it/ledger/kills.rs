@@ -566,7 +566,8 @@ fn parties_that_are_killed_show_no_more_than_is_drawn() {
             has_died(output);
         }
         let after = (drawn("a"), drawn("b"));
-        // Who has the result has received what the other one sent; that one has drawn in this round, whatever became of it then.
+        // A party with the result has received the other one's message; so the other one has drawn in this round,
+        // whatever happened to it then.
         for (name, output, seen) in [("a", &first, &mut seen_a), ("b", &second, &mut seen_b)] {
             if !output.stdout.is_empty() {
                 seen.look("both", digest(&output.stdout));

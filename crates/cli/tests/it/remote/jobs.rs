@@ -121,7 +121,7 @@ fn wrong_integers_are_refused_and_nothing_is_charged() {
     // A row is missing, and says so.
     folder.write("results/1.csv", &format!("key_0,sum_0,sum_1,cells,{mark}\na,1,0,2,1\n"));
     folder.refused(&RELEASE, 2, "a file or a row is missing, or there twice");
-    // What was cut off behind its header is no empty result: that has a row which says so.
+    // A file that is cut off after its header is not an empty result: an empty result has a row that says so.
     folder.write("results/1.csv", &format!("key_0,sum_0,sum_1,cells,{mark}\n"));
     folder.refused(&RELEASE, 2, "a file or a row is missing, or there twice");
     folder.write("results/1.csv", &format!("key_0,sum_0,sum_1,cells,{mark}\na,1,0,0,1\n"));

@@ -234,7 +234,7 @@ fn what_is_not_answered_is_refused() {
     assert!(!folder.file("out").exists(), "nothing is written");
 }
 
-/// Who misspells a function sees what there is.
+/// The error about a misspelt function names the existing ones.
 #[test]
 fn unknown_functions_list_what_exists() {
     let folder = page();

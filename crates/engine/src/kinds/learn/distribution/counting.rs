@@ -235,9 +235,10 @@ fn wide_digits(sizes: &[usize], mut key: u128) -> Vec<usize> {
 /// The noise of each combination and of the number of owners, with all that both cost.
 ///
 /// # Guarantee
-/// An owner is counted in one combination and in the number of owners. Who comes or goes moves both by 1; who is replaced moves two combinations, or one and the number, if by nobody; another value of an
-/// attribute moves two combinations, and not the number. So for persons and attributes, where two numbers of the same noise move whatever happens, one event says it all; for presence the number has
-/// noise of its own, and a smaller part of the cost.
+/// An owner is counted in one combination and in the number of owners. An owner who comes or goes moves both by 1; a
+/// replaced owner moves two combinations, or one and the number, if by nobody; another value of an attribute moves two
+/// combinations, and not the number. So for persons and attributes, where two numbers of the same noise move whatever
+/// happens, one event says it all; for presence the number has noise of its own, and a smaller part of the cost.
 fn noises(cost: &Cost, domain: &DistributionDomain) -> Result<(Noise, Option<Noise>, Vec<Event>)> {
     let all = AttributeSet::new(domain.attributes.names().iter().map(String::as_str))?;
     let two = vec![Shift::new(2, 1.0)?];

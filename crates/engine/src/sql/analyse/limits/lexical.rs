@@ -146,11 +146,11 @@ struct TokenCounts {
     after_type: bool,
     /// Whether an operand ended with it.
     after_operand: bool,
-    /// What it makes of a bracket behind it.
+    /// What a bracket after it means.
     after: BracketRole,
 }
 
-/// What the last token makes of a bracket behind it.
+/// What a bracket after the last token means.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum BracketRole {
     #[default]
