@@ -400,7 +400,7 @@ fn what_is_wrong_with_a_cluster_is_said_before_anything_is_charged() {
     let taken = VISITS.replace("dataset.visits", "dataset.scumble_rows").replace("FROM visits", "FROM scumble_rows");
     said(&taken.replace("table = \"visits\"", "table = \"scumble_rows\""), 2, "names that begin with scumble_");
     let dotted = VISITS.replace("dataset.visits", "dataset.\"v.w\"").replace("FROM visits", "FROM \\\"v.w\\\"");
-    said(&dotted.replace("table = \"visits\"", "table = \"v.w\""), 2, "reads a name with a point as two");
+    said(&dotted.replace("table = \"visits\"", "table = \"v.w\""), 2, "splits a name at its point");
     // Somebody else listens there.
     let door = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     folder.write("scumble.toml", &format!("{}timeout = 5\n{VISITS}", engine(&door.local_addr().unwrap().to_string())));

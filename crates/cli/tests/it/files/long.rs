@@ -49,7 +49,7 @@ fn a_memory_limit_is_read_and_one_that_is_too_small_is_refused() {
             "scumble.toml:1:10: 1 MB of memory is too little to read a table in: give at least 128 MB",
         ),
         ("memory = \"plenty\"", "scumble.toml:1:10: memory is a number and a unit, such as \"4 GB\" or \"500 MB\""),
-        ("memory = 4", "scumble.toml:1:10: this must be a text in quotation marks"),
+        ("memory = 4", "scumble.toml:1:10: this must be a string in quotation marks"),
         ("memroy = \"4 GB\"", "did you mean 'memory'?"),
     ];
     for (line, words) in wrong {

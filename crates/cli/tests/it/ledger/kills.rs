@@ -613,7 +613,7 @@ fn served(what: &str, more: &[&str], few: u64, ask: impl Fn(&Server, &str) -> Op
     // A server that gets SIGTERM reports how many calls there were.
     let folder = fresh();
     let server = start(&folder, 0).unwrap();
-    assert!(ask(&server, &token).is_some(), "{what} is not answered");
+    assert!(ask(&server, &token).is_some(), "{what} is not supported");
     assert!(Command::new("kill").args(["-TERM", &server.id()]).status().unwrap().success());
     server.ended();
     let all: u64 = folder.read("calls").parse().unwrap();

@@ -256,7 +256,7 @@ fn a_person_is_never_shown_below_its_presence() {
         assert!(epsilon(&shown["person"]) >= epsilon(&shown["presence"]), "{shown}");
         assert!((epsilon(&shown["attributes"]["town"]) - 1.0).abs() < 1e-9, "{shown}");
         match is_seen {
-            true => drop(folder.refused(&project("limited.toml"), 3, "who takes part is seen")),
+            true => drop(folder.refused(&project("limited.toml"), 3, "reports show who takes part")),
             false => drop(folder.stdout(&project("limited.toml"))),
         }
     }

@@ -90,7 +90,8 @@ impl DistributionMechanism {
                 "the columns have more than 2^{MOST_KEY_BITS} combinations of values: take fewer columns, or a cost per attribute, cost = {{ epsilon = …, scope = \"attribute\" }}"
             ))),
             (None, None) => Err(Error::input(format!(
-                "of more than {MOST_CELLS} combinations of values the noise is Laplace, which has a pure epsilon: write cost = {{ epsilon = … }}, or take fewer columns"
+                "more than {MOST_CELLS} combinations of values have Laplace noise, with a pure epsilon: write cost = \
+                    {{ epsilon = … }}, or take fewer columns"
             ))),
         }
     }
@@ -263,7 +264,7 @@ fn noises(cost: &Cost, domain: &DistributionDomain) -> Result<(Noise, Option<Noi
     }
     let (share, of_owners) = (FOR_OWNERS.parse::<Exact>()?, [one(Vec::new())?]);
     let mut both = calibrated(&moves, Some(CostShare { share: &share, moves: &of_owners, portions: &[1] }))
-        .map_err(|_| Error::input("no noise is within this cost: raise it"))?;
+        .map_err(|_| Error::input("no noise fits this cost: raise it"))?;
     let (noise, owners) = (both.noises.remove(0), both.aside.remove(0));
     let [of_owners] = of_owners;
     let events = vec![noise.event(moves)?, owners.event(of_owners)?];

@@ -258,7 +258,8 @@ impl TokenCounts {
         }
         if self.dimensions > MOST_DIMENSIONS {
             return Err(Error::input(format!(
-                "query: more than {MOST_DIMENSIONS} pairs of square brackets stand behind each other; no array has so many dimensions"
+                "query: more than {MOST_DIMENSIONS} pairs of square brackets follow each other; no array has so many \
+                    dimensions"
             )));
         }
         Ok(())
