@@ -360,7 +360,7 @@ fn what_is_wrong_with_a_cluster_is_said_before_anything_is_charged() {
     let lost = folder.run(&["cluster", "executor", "--scheduler", "127.0.0.1:1"]);
     assert!(String::from_utf8_lossy(&lost.stderr).contains("there is no scheduler at 127.0.0.1:1"), "{lost:?}");
     refused(&folder.run(&["cluster", "scheduler", "--listen", "0.0.0.0:0"]), 2, "--insecure-network");
-    refused(&folder.run(&["cluster", "executor", "--scheduler", "there"]), 2, "--scheduler is HOST:PORT");
+    refused(&folder.run(&["cluster", "executor", "--scheduler", "there"]), 2, "--scheduler must be HOST:PORT");
     // With an executor: what the files do not have.
     let executor = Node::executor(&scheduler);
     let said = |project: &str, status: i32, words: &str| {

@@ -332,7 +332,7 @@ impl Service {
                 || Refusal::new(RefusalKind::NotFound, format!("there is no answer {sequence} that you may see"));
             let charge = found.filter(|charge| charge.state.output().is_some()).ok_or_else(missing)?;
             let gone =
-                |why: String| Refusal::new(RefusalKind::Lost, format!("answer {sequence} was paid for, and {why}"));
+                |why: String| Refusal::new(RefusalKind::Lost, format!("answer {sequence} was charged, and {why}"));
             match form {
                 DownloadForm::Json => {
                     let (answers, shown) = stored(&service.out, charge).map_err(gone)?;

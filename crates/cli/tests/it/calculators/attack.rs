@@ -83,7 +83,7 @@ fn the_least_largest_error_has_a_certificate() {
     let found = answer(&["reconstruct", "--method", "linear"], &document);
     assert!(found["total_error_at_least"].as_f64().unwrap() <= found["total_error"].as_f64().unwrap(), "{found}");
     let none = ["attack", "reconstruct", "-", "--epsilon", "0"];
-    refused(&scumble_on(&none, &document.to_string()), 2, "--epsilon 0: with delta 0 nothing of the data");
+    refused(&scumble_on(&none, &document.to_string()), 2, "--epsilon 0 with delta 0 would publish nothing of the data");
 }
 
 /// Who is counted, as numbers of people: what many people and small queries need.

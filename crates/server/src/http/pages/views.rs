@@ -294,7 +294,7 @@ fn charged(one: &Value) -> Vec<Markup> {
 /// The line of what was asked at no cost.
 fn free(one: &Value) -> Vec<Markup> {
     let came = match (one["answer"].as_u64(), one["planned"].as_u64()) {
-        (Some(answer), _) => html! { "answer " (answer) ", which was paid for" },
+        (Some(answer), _) => html! { "answer " (answer) ", which was charged before" },
         (None, Some(answer)) => html! { "a plan, which said that answer " (answer) " is stored" },
         (None, None) => plain(&one["refused"]),
     };
