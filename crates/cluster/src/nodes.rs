@@ -75,7 +75,7 @@ pub fn scheduler(options: &SchedulerOptions, tell: impl FnOnce(SocketAddr)) -> R
 
 /// Runs an executor until it is asked to stop; `tell` is called with the address on which it listens.
 pub fn executor(options: &ExecutorOptions, tell: impl FnOnce(SocketAddr)) -> Result<(), String> {
-    let address = free(options.listen).map_err(|_| format!("nobody can listen on {}", options.listen))?;
+    let address = free(options.listen).map_err(|_| format!("cannot listen on {}", options.listen))?;
     let other = free(SocketAddr::new(address.ip(), 0)).map_err(|_| format!("no port of {} is free", address.ip()))?;
     let config = ExecutorProcessConfig {
         bind_host: address.ip().to_string(),

@@ -41,7 +41,7 @@ impl Frame {
         })?;
         let frame = Self { backend, schema, rows };
         match frame.people() {
-            0 => Err(Error::input(format!("{}: there is nobody in this frame", path.display()))),
+            0 => Err(Error::input(format!("{}: this frame has no people", path.display()))),
             _ => Ok(frame),
         }
     }
@@ -77,9 +77,11 @@ impl Frame {
         });
         match found {
             Ok(()) => Ok(members),
-            Err(error) => {
-                Err(Error::input(format!("'{}' is no predicate over this frame: {}", short(predicate), first(&error))))
-            }
+            Err(error) => Err(Error::input(format!(
+                "'{}' is not a predicate over this frame: {}",
+                short(predicate),
+                first(&error)
+            ))),
         }
     }
 }

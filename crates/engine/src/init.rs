@@ -119,7 +119,7 @@ pub fn starter(source: &Path, written: &LayoutOptions, owner: &Owner, project: &
         && !is_text(kind)
     {
         return Err(Error::input(format!(
-            "{}: the owner column '{owner}' must hold whole numbers or texts, not {kind}: write it as one of these",
+            "{}: the owner column '{owner}' must hold whole numbers or strings, not {kind}: write it as one of these",
             source.display()
         )));
     }
@@ -143,7 +143,8 @@ fn named(source: &Path, written: &LayoutOptions) -> Result<Vec<(String, Option<D
         && let Some(width) = first.width()?.filter(|width| *width != header.len())
     {
         return Err(Error::input(format!(
-            "the first row of {} has {width} field{}, and --header names {}: name each, with commas between them, or say --separator",
+            "the first row of {} has {width} field{}, and --header names {}: name each, with commas between them, or \
+                give --separator",
             first.path.display(),
             if width == 1 { "" } else { "s" },
             header.len()
@@ -152,7 +153,7 @@ fn named(source: &Path, written: &LayoutOptions) -> Result<Vec<(String, Option<D
     let columns = first.columns().map_err(|error| Error::input(of_flags(&error.to_string())))?;
     let names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
     if let Some(hint) = separator_hint(first, names.iter()) {
-        return Err(Error::input(format!("{} has one column alone{}", first.path.display(), of_flags(&hint))));
+        return Err(Error::input(format!("{} has only one column{}", first.path.display(), of_flags(&hint))));
     }
     if names.len() == 1 && first.layout.header.is_none() && first.has_wider_rows() {
         return Err(Error::input(format!(
@@ -163,7 +164,10 @@ fn named(source: &Path, written: &LayoutOptions) -> Result<Vec<(String, Option<D
     }
     if let Some(sign) = names.iter().filter(|_| first.form == FileFormat::Csv).find_map(|name| in_quotes(name)) {
         let hint = of_flags(&quote_hint(sign));
-        return Err(Error::input(format!("the column names of {} stand in {sign}: {hint}", first.path.display())));
+        return Err(Error::input(format!(
+            "the column names of {} are quoted with {sign}: {hint}",
+            first.path.display()
+        )));
     }
     let of_folders = first.partition.iter().map(|(column, _)| (column.clone(), None));
     Ok(columns.into_iter().chain(of_folders).collect())
@@ -174,7 +178,8 @@ fn of_flags(sentence: &str) -> String {
     let keys = ["separator", "quote", "encoding", "header"];
     let said =
         keys.iter().fold(sentence.to_string(), |said, key| said.replace(&format!("{key} = "), &format!("--{key} ")));
-    said.replace(" for the table", "").replace("--header [\"…\"]", "--header NAME,NAME,…")
+    let said = said.replace("set --", "give --").replace(" for the table", "");
+    said.replace("--header [\"…\"]", "--header NAME,NAME,…")
 }
 
 fn planned(path: &Path, text: &str) -> Result<()> {
@@ -250,7 +255,7 @@ fn declaration(kind: Option<&DataType>) -> &'static str {
         Some(kind) if is_text(kind) => {
             "{ type = \"category\", values = [\"…\"] }    # without values if they are not public"
         }
-        Some(_) => "(it holds what is not read here: write it as texts, numbers, dates or truth values first)",
+        Some(_) => "(its type is not supported: write it as strings, numbers, dates or truth values first)",
         None => {
             "{ type = \"…\" }    # int, float, date or timestamp with lower and upper, category, bool: the file does not say"
         }

@@ -31,7 +31,10 @@ impl Batches {
         // The decoder panics where a schema names a type that it does not know.
         let decoded = std::panic::catch_unwind(|| decoded(bytes)).ok().flatten();
         let (schema, batches) = decoded.ok_or_else(|| {
-            Error::input("the rows in memory are no stream of Arrow's IPC format, or it is damaged, or has a type that is not known here")
+            Error::input(
+                "the rows in memory are not a stream of Arrow's IPC format, or are damaged, or have a type \
+                that is not supported",
+            )
         })?;
         Ok(Self { schema, batches: Arc::new(batches), digest, bytes: length })
     }

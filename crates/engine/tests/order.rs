@@ -1,4 +1,5 @@
-//! The order of a release: nothing touches a row before its charge is durable, and what fails behind it is said in one sentence.
+//! The order of a release: nothing touches a row before its charge is durable, and a failure after it is reported in
+//! one sentence.
 
 use support::Folder;
 

@@ -35,7 +35,7 @@ pub fn reconstruct(
             "min-max" => Ok(min_max::reconstruct(&queries, &answers)?.column),
             "least-squares" => Ok(least_squares::reconstruct(&queries, &answers)?.column),
             other => Err(Failure::input(format!(
-                "there is no method '{other}'; those that are: exhaustive, linear, min-max, least-squares"
+                "unknown method '{other}'; expected exhaustive, linear, min-max or least-squares"
             ))),
         }
     })

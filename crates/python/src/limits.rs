@@ -24,7 +24,7 @@ pub fn limit(py: Python<'_>, name: String, document: String) -> PyResult<String>
             "fingerprinting" => in_fingerprinting(&place),
             "count" => in_count(&place),
             "singular" => in_singular(&place),
-            other => return Err(Failure::input(format!("there is no limit '{other}'"))),
+            other => return Err(Failure::input(format!("unknown limit '{other}'"))),
         };
         Ok(limit?.to_string())
     })

@@ -158,7 +158,7 @@ fn drawing(law: &str, place: &LocatedValue<'_>) -> Result<(usize, IntegerSampler
                 }),
             )
         }
-        other => Err(Failure::input(format!("there is no distribution '{other}'"))),
+        other => Err(Failure::input(format!("unknown distribution '{other}'"))),
     }
 }
 

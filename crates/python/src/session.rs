@@ -368,7 +368,7 @@ impl ProjectHandle {
             .map(|names| AttributeSet::new(names.iter().map(String::as_str)))
             .collect::<scumble::Result<Vec<_>>>()?;
         if let Some(unknown) = sets.iter().flat_map(|set| set.iter()).find(|name| !known.contains(*name)) {
-            return Err(Failure::input(format!("'{unknown}' is no declared column of the project")));
+            return Err(Failure::input(format!("'{unknown}' is not a declared column of the project")));
         }
         let delta = delta.map(str::parse::<Exact>).transpose()?;
         let group = match group {

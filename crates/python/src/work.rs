@@ -32,9 +32,7 @@ fn done<T: Send + 'static>(
             (Ok(_), true) | (Err(RecvTimeoutError::Disconnected), true) => break,
             (Ok(result), false) => return result.map_err(PyErr::from),
             (Err(RecvTimeoutError::Disconnected), false) => {
-                return Err(
-                    Failure::machine("scumble failed inside, which is a mistake of its own: please report it").into()
-                );
+                return Err(Failure::machine("scumble failed because of a mistake of its own: please report it").into());
             }
             (Err(RecvTimeoutError::Timeout), true) => {}
             (Err(RecvTimeoutError::Timeout), false) => {

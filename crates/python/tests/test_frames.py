@@ -83,7 +83,7 @@ def test_pandas_refused() -> None:
     assert "quote" not in refused(pd.DataFrame({"x": [1, "quote", 2.5] * 200}), INT)
     assert "declared as int but holds" in refused(pd.DataFrame({"x": WORDS}), INT)
     assert "declared as category but holds" in refused(pd.DataFrame({"x": NUMBERS}), TEXT)
-    assert "bytes are no texts" in refused(pd.DataFrame({"x": [b"a"] * 600}), TEXT)
+    assert "bytes have no known encoding" in refused(pd.DataFrame({"x": [b"a"] * 600}), TEXT)
     assert "holds Duration" in refused(pd.DataFrame({"x": pd.to_timedelta(NUMBERS, unit="s")}), INT)
     # As whole numbers, periods would be counted as months since 1970.
     assert "period" in refused(pd.DataFrame({"x": pd.period_range("2013-01", periods=600, freq="M")}), INT)

@@ -199,9 +199,8 @@ const WAITING: u32 = 4096;
 
 /// Listens on an address that an option gives; where that is.
 async fn bound(option: &str, address: SocketAddr) -> Result<(TcpListener, SocketAddr)> {
-    let failed = |error: std::io::Error| {
-        Error::input(format!("nobody can listen on {address} ({error}): give another {option}"))
-    };
+    let failed =
+        |error: std::io::Error| Error::input(format!("cannot listen on {address} ({error}): give another {option}"));
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }.map_err(failed)?;
     // As a listener is usually made: the port of a server that was killed is free at once.
     socket.set_reuseaddr(true).map_err(failed)?;
@@ -214,7 +213,7 @@ async fn bound(option: &str, address: SocketAddr) -> Result<(TcpListener, Socket
 type Signals = (tokio::signal::unix::Signal, tokio::signal::unix::Signal);
 
 fn signals() -> Result<Signals> {
-    let failed = |error: std::io::Error| Error::machine(format!("signals cannot be waited for ({error})"));
+    let failed = |error: std::io::Error| Error::machine(format!("cannot wait for signals ({error})"));
     Ok((signal(SignalKind::terminate()).map_err(failed)?, signal(SignalKind::interrupt()).map_err(failed)?))
 }
 
@@ -225,7 +224,7 @@ async fn until_signalled(serving: impl Future<Output = ()>, mut signals: Signals
         () = serving.as_mut() => return,
         () = signalled(&mut signals) => {}
     }
-    tracing::info!("stopping: what has begun is ended; a second signal stops at once");
+    tracing::info!("stopping: open requests are completed; a second signal stops at once");
     tell();
     tokio::select! {
         () = serving => {}

@@ -67,12 +67,16 @@ impl Metrics {
         let counters = [
             ("plans", "Questions that were planned", &self.planned),
             ("answers_paid", "Answers that were charged", &self.paid),
-            ("answers_stored", "Answers that had been paid for", &self.stored),
+            ("answers_stored", "Answers that had been charged before", &self.stored),
             ("refusals", "Questions that were refused", &self.refused),
             ("failures", "Questions at which the server failed", &self.failed),
-            ("failed_logins", "Tokens that nobody has", &self.failed_logins),
+            ("failed_logins", "Tokens that are not known", &self.failed_logins),
             ("connections", "Connections that were served", &self.connections),
-            ("connections_turned_away", "Connections that were too many", &self.turned_away),
+            (
+                "connections_turned_away",
+                "Connections that were refused, because there were too many",
+                &self.turned_away,
+            ),
         ];
         let mut text = String::new();
         for (name, about, counter) in counters {

@@ -76,13 +76,13 @@ impl RefusalKind {
     pub fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Input => ("input", "The request is wrong"),
-            Self::Token => ("token", "No token that is known"),
+            Self::Token => ("token", "The token is not known"),
             Self::Budget => ("budget", "It does not fit the budget"),
             Self::Role => ("role", "Not for this role"),
             Self::NotFound => ("not-found", "There is no such thing"),
             Self::TooSlow => ("too-slow", "The request did not end in time"),
             Self::Conflict => ("conflict", "The key belongs to another request"),
-            Self::Lost => ("lost", "It was paid for, and its answer is lost"),
+            Self::Lost => ("lost", "It was charged, and its answer is lost"),
             Self::TooLarge => ("too-large", "The request is too large"),
             Self::Machine => ("machine", "The server failed"),
             Self::Busy => ("busy", "The server is busy"),

@@ -22,7 +22,7 @@ pub(crate) fn config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|error| Error::machine(format!("there is no TLS here ({error})")))?
+        .map_err(|error| Error::machine(format!("TLS is not available ({error})")))?
         .with_no_client_auth()
         .with_single_cert(chain, secret)
         .map_err(|error| wrong(key, "the key of the certificate", &error))?;

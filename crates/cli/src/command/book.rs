@@ -34,7 +34,7 @@ impl ChargedLedgerArguments {
     pub fn needed(&self) -> Result<ChargedLedger, Failure> {
         self.book()?.ok_or_else(|| {
             let sentence =
-                "say which ledger is charged: --ledger FILE, or --project FILE for a project's ledger and budget";
+                "name the ledger that is charged: --ledger FILE, or --project FILE for a project's ledger and budget";
             Failure::Input(sentence.to_string())
         })
     }

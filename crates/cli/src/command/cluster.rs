@@ -96,14 +96,14 @@ mod running {
 
     pub fn executor(arguments: &ExecutorArguments, quiet: bool) -> Result<(), Failure> {
         refuse_network(arguments.listen, arguments.insecure_network)?;
-        let wrong = || Failure::Input(format!("--scheduler is HOST:PORT, and '{}' is not", arguments.scheduler));
+        let wrong = || Failure::Input(format!("--scheduler must be HOST:PORT, not '{}'", arguments.scheduler));
         let (host, port) = arguments.scheduler.rsplit_once(':').ok_or_else(wrong)?;
         let port = port.parse().map_err(|_| wrong())?;
         let all = std::thread::available_parallelism().map_or(1, usize::from);
         let outer = arguments.work_folder.clone().unwrap_or_else(std::env::temp_dir);
         let folder = work_folder(&outer).map_err(|error| {
             Failure::Input(format!(
-                "no folder can be made in {} ({error}): give another --work-folder",
+                "cannot create a folder in {} ({error}): give another --work-folder",
                 outer.display()
             ))
         })?;
@@ -143,7 +143,8 @@ mod running {
         match listen.ip().is_loopback() || is_allowed {
             true => Ok(()),
             false => Err(Failure::Input(format!(
-                "{listen} is beyond this machine, and Ballista asks nobody for a password: say --insecure-network if only those reach it who may run anything here"
+                "{listen} can be reached from other machines, and Ballista has no passwords: give --insecure-network \
+                    if all who can reach it may run anything"
             ))),
         }
     }

@@ -360,7 +360,7 @@ fn what_is_wrong_with_a_cluster_is_said_before_anything_is_charged() {
     let lost = folder.run(&["cluster", "executor", "--scheduler", "127.0.0.1:1"]);
     assert!(String::from_utf8_lossy(&lost.stderr).contains("there is no scheduler at 127.0.0.1:1"), "{lost:?}");
     refused(&folder.run(&["cluster", "scheduler", "--listen", "0.0.0.0:0"]), 2, "--insecure-network");
-    refused(&folder.run(&["cluster", "executor", "--scheduler", "there"]), 2, "--scheduler is HOST:PORT");
+    refused(&folder.run(&["cluster", "executor", "--scheduler", "there"]), 2, "--scheduler must be HOST:PORT");
     // With an executor: what the files do not have.
     let executor = Node::executor(&scheduler);
     let said = |project: &str, status: i32, words: &str| {
@@ -400,7 +400,7 @@ fn what_is_wrong_with_a_cluster_is_said_before_anything_is_charged() {
     let taken = VISITS.replace("dataset.visits", "dataset.scumble_rows").replace("FROM visits", "FROM scumble_rows");
     said(&taken.replace("table = \"visits\"", "table = \"scumble_rows\""), 2, "names that begin with scumble_");
     let dotted = VISITS.replace("dataset.visits", "dataset.\"v.w\"").replace("FROM visits", "FROM \\\"v.w\\\"");
-    said(&dotted.replace("table = \"visits\"", "table = \"v.w\""), 2, "reads a name with a point as two");
+    said(&dotted.replace("table = \"visits\"", "table = \"v.w\""), 2, "splits a name at its point");
     // Somebody else listens there.
     let door = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     folder.write("scumble.toml", &format!("{}timeout = 5\n{VISITS}", engine(&door.local_addr().unwrap().to_string())));

@@ -79,8 +79,8 @@ impl Moves {
         Self { presence: vec![shift], person: vec![shift], touches: Vec::new(), same_everywhere: true, adds_up: false }
     }
 
-    /// Moves by scope. Who replaces an owner may have no rows in this table, and other values of any attribute: so `person` is what is given and
-    /// whatever `presence` and `touches` list beyond that.
+    /// Moves by scope. The replacement of an owner may have no rows in this table, and other values of any attribute:
+    /// so `person` is what is given and whatever `presence` and `touches` list beyond that.
     ///
     /// What no touch names moves nothing. A mechanism does not know which attributes its numbers were made of, so the
     /// [`events`](crate::mechanism::additive::Additive::events) of mechanisms that were given no touches cost nothing in the scope

@@ -30,9 +30,10 @@
 //! numbers Muirhead's lemma, 5.D.1\]. So a move dominates, as a pair, every move that it weakly majorizes.
 //!
 //! # Few moves that cover all
-//! For two alternatives let τ be the share of the fewer cells, n₂ by b₂ > b₁, where n₁b₁ > n₂b₂ (otherwise one covers the other). For τ in \[l, h\] the k largest parts of V_τ add up to at most
-//! min(b₁k + (b₂ − b₁)·min(k, hn₂), ln₂b₂ + (1 − l)n₁b₁), which are the partial sums of one move. The more pieces \[0, 1\] is cut into, the closer these are.
-//! Of three or more alternatives those behind the first are covered by one ("the most cells, each by the most").
+//! For two alternatives let τ be the share of the fewer cells, n₂ by b₂ > b₁, where n₁b₁ > n₂b₂ (otherwise one covers
+//! the other). For τ in \[l, h\] the k largest parts of V_τ add up to at most min(b₁k + (b₂ − b₁)·min(k, hn₂),
+//! ln₂b₂ + (1 − l)n₁b₁), which are the partial sums of one move. The more pieces \[0, 1\] is cut into, the closer these
+//! are. Of three or more alternatives those after the first are covered by one ("the most cells, each by the most").
 
 use crate::error::Result;
 use crate::event::{Shift, Word};

@@ -166,7 +166,7 @@ impl SmallTable {
             if !look(&table, off.iter().map(|off| off.unsigned_abs()).max().unwrap_or(0)) {
                 return;
             }
-            // The next multiset: the last element that can grow does, and those behind it become its equals.
+            // The next multiset: the last element that can grow does, and those after it become equal to it.
             let Some(place) = table.iter().rposition(|element| *element < last) else { return };
             let next = table[place] + 1;
             for element in &mut table[place..] {

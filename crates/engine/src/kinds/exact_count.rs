@@ -65,10 +65,7 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
     }
     let table = table(request, project)?;
     if table.owner.is_some() && table.bounding.rows != Some(1) {
-        let sentence = format!(
-            "an exact count is analysed where each owner has one row, and table '{}' may have more",
-            table.name
-        );
+        let sentence = format!("an exact count needs one row for each owner, and table '{}' may have more", table.name);
         return Err(TABLE.error(request, sentence));
     }
     let condition = WHERE.read(request)?;
@@ -190,6 +187,6 @@ fn contradicted(learned: &ReleaseAssessment, count: i128) -> Result<()> {
     scenario.release.observed = Some(u64::try_from(count).unwrap_or(0).min(1 << 40));
     match assess(&scenario)? {
         Verdict::Guarantee(_) => Ok(()),
-        _ => Err(Error::machine("the count is next to impossible under what [attacker] declares")),
+        _ => Err(Error::machine("the count is next to impossible under the declared [attacker]")),
     }
 }

@@ -241,7 +241,7 @@ impl Search<'_> {
             return Ok(tree);
         }
         let found = halve(0.0, 1.0, StopRule::after(26), at)?;
-        found.map(|(_, tree)| tree).ok_or_else(|| Error::input("no noise is within this cost: raise it"))
+        found.map(|(_, tree)| tree).ok_or_else(|| Error::input("no noise fits this cost: raise it"))
     }
 }
 

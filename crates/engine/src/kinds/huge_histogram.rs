@@ -45,9 +45,7 @@ pub(crate) fn analyse(
     let Some(texts) = texts(request, asked.table, &asked.names)? else { return Ok(None) };
     let name = asked.names[0].clone();
     if name == COUNT {
-        return Err(
-            MAX_BYTES.error(request, "a column called 'count' is published beside: this one needs another name")
-        );
+        return Err(MAX_BYTES.error(request, "a column called 'count' is published too: rename this one"));
     }
     let (column, table) = (quoted(&name), quoted(&asked.table.name));
     let sql = format!("SELECT {column}, COUNT(*) AS n FROM {table} GROUP BY {column}");
@@ -77,7 +75,8 @@ impl TextCounts {
     fn within(&self, cost: &Cost) -> Result<(Noise, HugeDomainHistogram)> {
         if matches!(cost.target, Goal::Rho(_)) {
             return Err(Error::input(
-                "texts of up to some bytes are counted with Laplace noise, which has a pure epsilon: write cost = { epsilon = … }",
+                "strings of up to some bytes are counted with Laplace noise, which has a pure epsilon: write cost = { \
+                    epsilon = … }",
             ));
         }
         // All of it is pure, whatever δ there is.

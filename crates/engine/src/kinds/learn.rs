@@ -151,7 +151,7 @@ impl LearnRequest {
             }
         };
         let positive = labels.iter().position(|cell| *cell == positive).ok_or_else(|| match &wanted {
-            Some(value) => value.error(format!("'{}' is no value of the column '{}'", value.value, label.value)),
+            Some(value) => value.error(format!("'{}' is not a value of the column '{}'", value.value, label.value)),
             None => LABEL.error(request, "the label has no value that counts as 1"),
         })?;
         Ok(Self { attributes, domain, positive: positive as u32 })

@@ -77,7 +77,10 @@ impl Keys {
             (KeyType::Uuids, Domain::Category { values: None }) => Ok(Self::Uuids),
             (KeyType::Times, Domain::Timestamp { bounds: Some((lower, upper)), .. }) => Ok(Self::Times(*lower, *upper)),
             (KeyType::Times, _) => Err(asked.error("keys = \"times\" is for a timestamp with lower and upper")),
-            _ => Err(asked.error("texts and UUIDs are a column of type category whose values are not listed")),
+            _ => Err(asked.error(
+                "keys = \"texts\" and \"uuids\" need a column of type category whose values are not \
+                listed",
+            )),
         }
     }
 

@@ -37,11 +37,11 @@ impl Cluster {
             Some((*scheme, *port, text.strip_prefix(scheme)?.strip_prefix("://")?))
         };
         let Some((scheme, usual, rest)) = SCHEMES.iter().find_map(known) else {
-            return Err(wrong("a cluster is one of Apache Ballista"));
+            return Err(wrong("only clusters of Apache Ballista are supported"));
         };
         // An address of six has colons of its own, and stands in brackets.
         let (host, port) = match rest.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')) {
-            Some((host, port)) => (host, port.parse().map_err(|_| wrong("the port is no number"))?),
+            Some((host, port)) => (host, port.parse().map_err(|_| wrong("the port is not a number"))?),
             None => (rest, usual),
         };
         let is_host = |sign: char| sign.is_ascii_alphanumeric() || ".-_:[]".contains(sign);
@@ -50,9 +50,7 @@ impl Cluster {
         }
         let seconds = section.get("timeout").map(Spot::at_least_one).transpose()?.unwrap_or(TIMEOUT);
         if seconds > 86_400 {
-            return Err(section
-                .need("timeout")?
-                .error("a statement's timeout is at most 86400 seconds, which is a day"));
+            return Err(section.need("timeout")?.error("timeout must be at most 86400 seconds, a day"));
         }
         Ok(Self { scheme, host: host.to_string(), port, timeout: seconds })
     }

@@ -34,7 +34,7 @@ pub(super) fn column(name: &str, section: &Section) -> Result<Column> {
     let mut binned = |read: &dyn Fn(&Spot) -> Result<Recoding>| -> Result<Option<Domain>> {
         let Some(spot) = section.get("bins") else {
             return match section.get("labels") {
-                Some(spot) => Err(spot.error("labels are those of bins, as in bins = [0, 18, 65]")),
+                Some(spot) => Err(spot.error("labels need bins, as in bins = [0, 18, 65]")),
                 None => Ok(None),
             };
         };
@@ -117,7 +117,7 @@ fn pair<T: PartialOrd + Copy + std::fmt::Display + std::ops::Neg<Output = T>>(
     let (lower, upper) = match (section.get("lower"), section.get("upper")) {
         (None, None) => return Ok(None),
         (Some(lower), Some(upper)) => (lower, upper),
-        _ => return Err(section.error("lower and upper come together")),
+        _ => return Err(section.error("give both lower and upper")),
     };
     let (low, high) = (read(lower)?, read(upper)?);
     if low > high {
@@ -134,7 +134,7 @@ fn span(section: &Section, read: fn(&Spot) -> Result<i64>, day: i64) -> Result<O
     let (lower, upper) = match (section.get("lower"), section.get("upper")) {
         (None, None) => return Ok(None),
         (Some(lower), Some(upper)) => (lower, upper),
-        _ => return Err(section.error("lower and upper come together")),
+        _ => return Err(section.error("give both lower and upper")),
     };
     let (low, high) = (read(lower)?, read(upper)?);
     if low > high {
@@ -156,7 +156,8 @@ fn day(spot: &Spot) -> Result<i64> {
 /// A bound of a time. It has one of day, because nobody could tell whether a date alone means its beginning or its end.
 fn moment(spot: &Spot) -> Result<i64> {
     let wrong = || {
-        let sentence = "this must be a time on the wall of the column's zone, from 1678-01-01T00:00:00 to 2261-12-31T23:59:59 in quotation marks, as in \"2013-12-31T23:59:59\"";
+        let sentence = "this must be a local time of the column's zone, from 1678-01-01T00:00:00 to \
+            2261-12-31T23:59:59 in quotation marks, as in \"2013-12-31T23:59:59\"";
         spot.error(sentence)
     };
     let text = spot.text().map_err(|_| wrong())?;
@@ -167,7 +168,10 @@ fn moment(spot: &Spot) -> Result<i64> {
 
 fn zone(spot: &Spot) -> Result<Zone> {
     Zone::named(spot.text()?).ok_or_else(|| {
-        spot.error("this is no time zone: give one of the tz database, as in \"Europe/Berlin\" or \"UTC\", or an offset, as in \"+02:00\"")
+        spot.error(
+            "this is not a time zone: give one of the tz database, as in \"Europe/Berlin\" or \"UTC\", or an \
+            offset, as in \"+02:00\"",
+        )
     })
 }
 

@@ -146,7 +146,7 @@ impl Layout {
     }
 }
 
-const ONE_SIGN: &str = "this must be one sign, as in \";\" or \"\\t\" (no letter, no digit, no line break)";
+const ONE_SIGN: &str = "this must be one character, as in \";\" or \"\\t\" (no letter, no digit, no line break)";
 
 /// The one sign that a text is.
 fn sign(text: &str) -> Option<u8> {
@@ -164,7 +164,7 @@ fn one_letter(spot: &Spot) -> Result<Option<u8>> {
 }
 
 fn separator(spot: &Spot) -> Result<u8> {
-    one_letter(spot)?.ok_or_else(|| spot.error("this must be one sign, as in \";\" or \"\\t\""))
+    one_letter(spot)?.ok_or_else(|| spot.error("this must be one character, as in \";\" or \"\\t\""))
 }
 
 fn quote(spot: &Spot) -> Result<Option<u8>> {
@@ -180,7 +180,7 @@ fn decimal(spot: &Spot) -> Result<u8> {
 }
 
 const NO_ENCODING: &str =
-    "this is no encoding; those are, for example: utf-8, windows-1252 (also called latin1), utf-16le, shift_jis";
+    "unknown encoding; give one such as utf-8, windows-1252 (also called latin1), utf-16le or shift_jis";
 
 fn encoding_called(name: &str) -> Option<&'static Encoding> {
     Encoding::for_label(name.as_bytes()).filter(|found| *found != encoding_rs::REPLACEMENT)

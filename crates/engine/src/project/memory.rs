@@ -63,6 +63,6 @@ mod tests {
             assert!(sentence.ends_with("is too little to read a table in: give at least 128 MB"), "{text}: {sentence}");
             assert!(sentence.starts_with("scumble.toml:1:10"), "{sentence}");
         }
-        assert!(read("4").unwrap_err().contains("text in quotation marks"));
+        assert!(read("4").unwrap_err().contains("string in quotation marks"));
     }
 }

@@ -92,7 +92,7 @@ fn check_names(project: &Project, file: &Section) -> Result<()> {
         // On some disks the files of 'a' and 'A' are the same ones.
         if !seen.insert(super::file_stem(&request.name).to_lowercase()) {
             return Err(request.fields.error(format!(
-                "a second release is called '{}' (capital letters make no difference): give it another name",
+                "two releases are called '{}' (capital letters make no difference): give one another name",
                 request.name
             )));
         }
@@ -101,14 +101,14 @@ fn check_names(project: &Project, file: &Section) -> Result<()> {
     if let Some(unknown) = project.budget.attributes.keys().find(|name| !attributes.contains(*name)) {
         let hint = crate::place::suggestion(unknown, attributes.iter().map(String::as_str));
         let spot = file.need("budget")?.section()?.need("attributes")?;
-        return Err(spot.error(format!("the budget speaks of '{unknown}', which is no declared column{hint}")));
+        return Err(spot.error(format!("the budget names '{unknown}', which is not a declared column{hint}")));
     }
     for (name, budget) in &project.analysts {
         if let Some(unknown) = budget.attributes.keys().find(|name| !attributes.contains(*name)) {
             let hint = crate::place::suggestion(unknown, attributes.iter().map(String::as_str));
             let spot = file.need("analyst")?.section()?.need(name)?;
             return Err(
-                spot.error(format!("the budget of {name} speaks of '{unknown}', which is no declared column{hint}"))
+                spot.error(format!("the budget of {name} names '{unknown}', which is not a declared column{hint}"))
             );
         }
     }
@@ -129,7 +129,7 @@ fn analysts(section: &Section) -> Result<BTreeMap<String, Budget>> {
     for (name, spot) in section.iter() {
         if !is_name(name) {
             return Err(
-                spot.error("an analyst is called by 1 to 63 of a-z, 0-9, '.', '_' and '-', a letter or digit first")
+                spot.error("an analyst's name has 1 to 63 of a-z, 0-9, '.', '_' and '-', a letter or digit first")
             );
         }
         let limits = budget(spot.section()?)?;
@@ -195,7 +195,7 @@ fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
             );
         }
         if public {
-            return Err(section.error(format!("table '{name}' is public and has an owner; it can only be one of both")));
+            return Err(section.error(format!("table '{name}' is public and has an owner; leave one of the two out")));
         }
     } else if bounding != Bounding::default() {
         return Err(section.error(format!(
@@ -232,7 +232,7 @@ fn refuse_unreachable(columns: &[Column], layout: &Layout, section: &Section) ->
         let Domain::Category { values: Some(values) } = &column.domain else { continue };
         let trimmed = |value: &&String| layout.trim == Some(true) && value.trim() != value.as_str();
         let why = match values.iter().find(trimmed) {
-            Some(value) => Some((value, "begins or ends with a space, and trim = true takes such spaces away")),
+            Some(value) => Some((value, "begins or ends with a space, which trim = true removes")),
             None => {
                 values.iter().find(|value| layout.is_missing(value)).map(|value| (value, "stands for a missing value"))
             }

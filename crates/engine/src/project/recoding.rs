@@ -68,9 +68,8 @@ pub(super) fn bins<T: PartialOrd>(
 ) -> Result<Recoding> {
     for key in ["lower", "upper", "granularity"] {
         if let Some(spot) = section.get(key) {
-            let sentence = format!(
-                "a column with bins has no {key}: the first bin has all that is below it, the last all that is above"
-            );
+            let sentence =
+                format!("a column with bins has no {key}: the first bin takes all values below it, the last all above");
             return Err(spot.error(sentence));
         }
     }
@@ -154,12 +153,12 @@ pub(super) fn texts(section: &Section, is_listed: bool) -> Result<Option<Recodin
     let unlisted = match section.get("unlisted") {
         None => None,
         Some(spot) if !is_listed => {
-            return Err(spot.error("unlisted is what values are called that are not listed: list values"));
+            return Err(spot.error("unlisted is the name of all values that are not listed: list values"));
         }
         Some(spot) => match spot.text()? {
             "" => {
                 return Err(
-                    spot.error("unlisted is what values are called that are not listed, as in unlisted = \"other\"")
+                    spot.error("unlisted is the name of all values that are not listed, as in unlisted = \"other\"")
                 );
             }
             word => Some(word.to_string()),
@@ -175,14 +174,12 @@ pub(crate) fn with_recoded(
 ) -> std::result::Result<Vec<String>, String> {
     let Some(Recoding::Texts { map, unlisted }) = recoding else { return Ok(listed) };
     if let Some((from, to)) = map.iter().find(|(_, to)| !listed.contains(to)) {
-        return Err(format!("map makes '{to}' of '{from}', which is not among the values; list it"));
+        return Err(format!("map replaces '{from}' by '{to}', which is not among the values; list it"));
     }
     let is_gone =
         |value: &&String| map.get(*value).is_some_and(|to| to != *value) && !map.values().any(|to| to == *value);
     if let Some(gone) = listed.iter().find(is_gone) {
-        return Err(format!(
-            "map makes another text of the value '{gone}', so no row can have it: leave it out of the values"
-        ));
+        return Err(format!("map replaces the value '{gone}', so no row can have it: leave it out of the values"));
     }
     listed.extend(unlisted.iter().filter(|word| !listed.contains(word)).cloned().collect::<Vec<_>>());
     Ok(listed)

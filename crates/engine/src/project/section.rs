@@ -123,7 +123,7 @@ fn given_spot(name: &str, value: &Json, text: &Arc<Text>) -> Spot {
 pub(crate) fn parse_json(content: &str) -> Result<Section> {
     match serde_json::from_str(content) {
         Ok(OrderedJson::Table(entries)) => Ok(ordered_section(WHOLE, entries, &[])),
-        Ok(_) => Err(Error::input("a project is an object of JSON")),
+        Ok(_) => Err(Error::input("a project must be a JSON object")),
         Err(error) => Err(Error::input(format!("this is not JSON ({error})"))),
     }
 }
@@ -309,7 +309,7 @@ impl Spot {
     pub fn text(&self) -> Result<&str> {
         match &self.value {
             SectionValue::Text(text) => Ok(text),
-            _ => Err(self.error("this must be a text in quotation marks")),
+            _ => Err(self.error("this must be a string in quotation marks")),
         }
     }
 

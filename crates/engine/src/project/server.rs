@@ -48,7 +48,7 @@ impl Server {
                 ));
             }
             None if password_file.is_some() => {
-                return Err(spot.error("password_file is for a table of PostgreSQL, and this source is a file"));
+                return Err(spot.error("password_file is for a PostgreSQL table, and this source is a file"));
             }
             None => return Ok(None),
         };
@@ -57,14 +57,15 @@ impl Server {
         };
         let (place, options) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, database) = place.split_once('/').unwrap_or((place, ""));
-        let (user, at) = authority.rsplit_once('@').ok_or_else(|| wrong("the address says no user"))?;
+        let (user, at) = authority.rsplit_once('@').ok_or_else(|| wrong("the address has no user"))?;
         if user.contains(':') {
             return Err(spot.error(
-                "no password stands in a project file: put it into PGPASSWORD, ~/.pgpass or the file that password_file names",
+                "a project file must not hold a password: put it into PGPASSWORD, ~/.pgpass or the file that \
+                    password_file names",
             ));
         }
         let (host, port) = match at.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')) {
-            Some((host, port)) => (host, port.parse().map_err(|_| wrong("the port is no number"))?),
+            Some((host, port)) => (host, port.parse().map_err(|_| wrong("the port is not a number"))?),
             None => (at, 5432),
         };
         let part = |text: &str| {
@@ -94,17 +95,17 @@ impl Server {
                     None => server.table = value,
                 },
                 "host" => server.host = value,
-                "port" => server.port = value.parse().map_err(|_| wrong("the port is no number"))?,
+                "port" => server.port = value.parse().map_err(|_| wrong("the port is not a number"))?,
                 "sslrootcert" => server.root_certificates = Some(folder.join(value)),
                 "timeout" => {
                     let seconds = value.parse().ok().filter(|seconds| (1..=86_400).contains(seconds));
-                    server.timeout =
-                        seconds.ok_or_else(|| wrong("the timeout is no number of seconds from 1 to 86400"))?;
+                    server.timeout = seconds.ok_or_else(|| wrong("the timeout must be from 1 to 86400 seconds"))?;
                 }
                 "sslmode" => mode = value,
                 other => {
                     return Err(wrong(&format!(
-                        "the address has '{other}', and knows table, host, port, sslmode, sslrootcert and timeout"
+                        "the address has an unknown '{other}'; known are table, host, port, sslmode, sslrootcert and \
+                            timeout"
                     )));
                 }
             }
@@ -115,16 +116,14 @@ impl Server {
             "disable" if server.is_here() => false,
             "verify-full" if !server.is_socket() => true,
             _ => {
-                return Err(wrong(
-                    "sslmode is verify-full, which it is without a word for a server elsewhere, or disable for one on this machine",
-                ));
+                return Err(wrong("sslmode is verify-full, the default, or disable for a server on this machine"));
             }
         };
         for (what, text) in
             [("user", &server.user), ("host", &server.host), ("database", &server.database), ("table", &server.table)]
         {
             if text.is_empty() || text.contains('\0') {
-                return Err(wrong(&format!("the address says no {what}")));
+                return Err(wrong(&format!("the address has no {what}")));
             }
         }
         Ok(Some(server))

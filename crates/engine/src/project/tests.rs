@@ -6,7 +6,7 @@ use crate::error::ErrorKind;
 use crate::place::Origin;
 use scumble::quantity::Exact;
 
-/// Four lines: what is written behind it begins in line 5.
+/// Four lines: text after it begins in line 5.
 const TABLE: &str = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nage = { type = \"int\", lower = 0, upper = 120 }\n";
 
 fn read(text: &str) -> Result<Project> {
@@ -23,7 +23,7 @@ fn check(text: &str, expect: &str) {
     assert_eq!(said.lines().count(), 1, "{said}");
 }
 
-/// The same of what stands behind the table.
+/// The same for what stands after the table.
 fn check_more(more: &str, expect: &str) {
     check(&format!("{TABLE}{more}\n"), expect);
 }
@@ -36,7 +36,7 @@ fn the_file_and_its_sections() {
     check_more("[budgt]", "5:2: unknown key 'budgt' in the file (did you mean 'budget'?)");
     check_more("release = 1", "5:11: this must be a table in { } or under a [heading]");
     check(&format!("release = 1\n{TABLE}"), "1:11: this must be a list in [ ]");
-    check(&format!("ledger = 1\n{TABLE}"), "1:10: this must be a text in quotation marks");
+    check(&format!("ledger = 1\n{TABLE}"), "1:10: this must be a string in quotation marks");
     check(&format!("ledger = \":memory:\"\n{TABLE}"), "1:10: this does not name a file");
 }
 
@@ -50,13 +50,13 @@ fn budgets_and_whom_they_are_for() {
     check_more("[budget]\nperson = 1", "6:10: this must be a table in { } or under a [heading]");
     check_more(
         "[budget]\nattributes = { agee = { epsilon = 1 } }",
-        "6:14: the budget speaks of 'agee', which is no declared column (did you mean 'age'?)",
+        "6:14: the budget names 'agee', which is not a declared column (did you mean 'age'?)",
     );
-    check_more("[analyst.Ada]\nperson = { epsilon = 1 }", "5: an analyst is called by 1 to 63 of a-z");
+    check_more("[analyst.Ada]\nperson = { epsilon = 1 }", "5: an analyst's name has 1 to 63 of a-z");
     check_more("[analyst.ada]", "5: [analyst.ada] needs a limit, such as person");
     check_more(
         "[analyst.ada]\nattributes = { agee = { epsilon = 1 } }",
-        "5: the budget of ada speaks of 'agee', which is no declared column (did you mean 'age'?)",
+        "5: the budget of ada names 'agee', which is not a declared column (did you mean 'age'?)",
     );
 }
 
@@ -119,8 +119,8 @@ fn the_scope_of_costs_that_say_none() {
         ("\"attribute\"", "1:14: cost_scope is 'person' or 'presence'; a cost per attribute stands in its release"),
         ("\"everybody\"", "1:14: cost_scope is 'person' or 'presence', not 'everybody'"),
         ("\"\"", "1:14: cost_scope is 'person' or 'presence', not ''"),
-        ("1", "1:14: this must be a text in quotation marks"),
-        ("{ scope = \"presence\" }", "1:14: this must be a text in quotation marks"),
+        ("1", "1:14: this must be a string in quotation marks"),
+        ("{ scope = \"presence\" }", "1:14: this must be a string in quotation marks"),
     ] {
         check(&format!("cost_scope = {wrong}\n{TABLE}"), expect);
     }
@@ -146,15 +146,15 @@ fn tables_and_their_owners() {
         ("owner = \"age\"\nmax_rows_per_owner = 1", "5: 'age' is the owner of the rows"),
         (
             "owner = \"id\"\nmax_rows_per_owner = 1\npublic = true",
-            "1: table 'people' is public and has an owner; it can only be one of both",
+            "1: table 'people' is public and has an owner; leave one of the two out",
         ),
         ("public = 1", "3:10: this must be true or false"),
-        ("separator = \"tab\"", "3:13: this must be one sign"),
+        ("separator = \"tab\"", "3:13: this must be one character"),
         ("decimal = \";\"", "3:11: decimal must be \".\" or \",\""),
         ("header = []", "3:10: header must name each column of the file"),
         ("null = [\"NA\", \"NA\"]", "3:15: 'NA' is listed twice"),
-        ("encoding = \"klingon\"", "3:12: this is no encoding"),
-        ("password_file = \"secret\"", "2:10: password_file is for a table of PostgreSQL"),
+        ("encoding = \"klingon\"", "3:12: unknown encoding"),
+        ("password_file = \"secret\"", "2:10: password_file is for a PostgreSQL table"),
     ] {
         check(&table(lines), expect);
     }
@@ -180,16 +180,16 @@ fn addresses_of_servers() {
             "a source is a file, a folder or \
             postgres://user@host:port/database?table=schema.name; for",
         ),
-        ("postgres://here/db?table=t", "the address says no user"),
-        ("postgres://ada:secret@here/db?table=t", "no password stands in a project file"),
-        ("postgres://ada@here:port/db?table=t", "the port is no number"),
-        ("postgres://ada@here/db", "the address says no table"),
-        ("postgres://ada@/db?table=t", "the address says no host"),
-        ("postgres://ada@here?table=t", "the address says no database"),
+        ("postgres://here/db?table=t", "the address has no user"),
+        ("postgres://ada:secret@here/db?table=t", "a project file must not hold a password"),
+        ("postgres://ada@here:port/db?table=t", "the port is not a number"),
+        ("postgres://ada@here/db", "the address has no table"),
+        ("postgres://ada@/db?table=t", "the address has no host"),
+        ("postgres://ada@here?table=t", "the address has no database"),
         ("postgres://ada@here/db?table=t&sslmode=disable", "sslmode is verify-full"),
         ("postgres://ada@here/db?table=t&sslmode=require", "sslmode is verify-full"),
-        ("postgres://ada@here/db?table=t&timeout=0", "the timeout is no number of seconds from 1 to 86400"),
-        ("postgres://ada@here/db?tabel=t", "the address has 'tabel', and knows table, host, port"),
+        ("postgres://ada@here/db?table=t&timeout=0", "the timeout must be from 1 to 86400 seconds"),
+        ("postgres://ada@here/db?tabel=t", "the address has an unknown 'tabel'; known are table, host, port"),
         ("postgres://a%zz@here/db?table=t", "a % in the address is not followed by two hexadecimal digits"),
     ] {
         check(&source(address), &format!("2:10: {words}"));
@@ -211,11 +211,11 @@ fn addresses_of_servers() {
 fn addresses_of_clusters() {
     let engine = |lines: &str| format!("[engine]\n{lines}");
     for (lines, expect) in [
-        ("cluster = \"spark://here\"", "6:11: a cluster is one of Apache Ballista; write it as ballista://"),
-        ("cluster = \"ballista://here:port\"", "6:11: the port is no number"),
+        ("cluster = \"spark://here\"", "6:11: only clusters of Apache Ballista are supported; write it as ballista://"),
+        ("cluster = \"ballista://here:port\"", "6:11: the port is not a number"),
         ("cluster = \"ballista://\"", "6:11: the address has no host, or more than a host and a port"),
         ("cluster = \"ballista://a/b\"", "6:11: the address has no host, or more than a host and a port"),
-        ("cluster = \"ballista://a\"\ntimeout = 86401", "7:11: a statement's timeout is at most 86400 seconds"),
+        ("cluster = \"ballista://a\"\ntimeout = 86401", "7:11: timeout must be at most 86400 seconds"),
     ] {
         check_more(&engine(lines), expect);
     }
@@ -294,19 +294,19 @@ fn a_project_of_values_is_that_of_a_file() {
     let table = |more: &str| format!(r#"{{"dataset": {{"people": {{"source": "people.csv", {more}}}}}}}"#);
     for (content, keys, words) in [
         ("{}".to_string(), Some("the project"), "the file needs 'dataset'"),
-        ("[]".to_string(), None, "a project is an object of JSON"),
+        ("[]".to_string(), None, "a project must be a JSON object"),
         ("{".to_string(), None, "this is not JSON ("),
         (table(r#""columns": {"age": {}, "age": {}}"#), None, "'age' is listed twice"),
         (table(r#""colums": {}"#), Some("dataset.people"), "unknown key 'colums'"),
         (
             table(r#""columns": {"age": {"type": null}}"#),
             Some("dataset.people.columns.age.type"),
-            "this must be a text",
+            "this must be a string",
         ),
         (
             table(r#""columns": {"sex": {"type": "category", "values": ["f", 1]}}"#),
             Some("dataset.people.columns.sex.values"),
-            "this must be a text",
+            "this must be a string",
         ),
     ] {
         let (place, sentence) = refused(&content);

@@ -249,7 +249,7 @@ pub(crate) fn check_names<'a>(columns: impl IntoIterator<Item = (&'a str, bool)>
     let mut taken = std::collections::HashMap::new();
     for (name, is_noisy) in columns {
         if name.is_empty() {
-            return Err(Error::input("a published column has no name; give it one behind AS"));
+            return Err(Error::input("a published column has no name; give it one after AS"));
         }
         let beside = if is_noisy { (BESIDE, ends) } else { (&[][..], &[][..]) };
         for end in [""].iter().chain(beside.0).chain(beside.1) {
@@ -268,7 +268,7 @@ fn same_name(name: &str, columns: [&str; 2]) -> Error {
     let why = match &noisy[..] {
         [] => String::new(),
         some => format!(
-            ", because beside the noisy column {} stand its error, its interval and its rank error, called so",
+            ", because the noisy column {} is published with its error, interval and rank error",
             some.join(" and ")
         ),
     };

@@ -256,7 +256,7 @@ impl<'a> Runner<'a> {
     ) -> Result<(Vec<ReleaseOutcome>, Head)> {
         if let Some(planned) = releases.iter().find(|planned| planned.request.is_asked()) {
             return Err(Error::input(format!(
-                "release '{name}' is interactive: it is asked one question after the other, with scumble ask '{name}' \"…\"",
+                "release '{name}' is interactive: ask it questions with scumble ask '{name}' \"…\"",
                 name = planned.request.name
             )));
         }

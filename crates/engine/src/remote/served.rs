@@ -39,7 +39,8 @@ pub(crate) fn backend_of<'a>(
     match tables.iter().find(|table| !is_beside(table)) {
         None => Ok(Some(BackendKind::Server(server))),
         Some(other) => Err(Error::input(format!(
-            "release '{}' reads tables of different places: '{}' is not in the database of {server}; rows do not leave their place, so bring them to one",
+            "release '{}' reads tables of different backends: '{}' is not in the database of {server}; bring them to \
+                one backend",
             request.name, other.name
         ))),
     }
@@ -113,7 +114,7 @@ impl IntegerSource for RemoteSource<'_> {
 /// A session with a cluster.
 fn connected(cluster: &Cluster, queries: &[Rc<PrivateQuery>], project: &Project) -> Result<Box<dyn RemoteBackend>> {
     let known = CONNECT.iter().find(|(scheme, _)| *scheme == cluster.scheme);
-    let (_, connect) = known.ok_or_else(|| Error::machine(format!("nobody here connects to {cluster}")))?;
+    let (_, connect) = known.ok_or_else(|| Error::machine(format!("there is no connection to {cluster} here")))?;
     connect(cluster, queries, project)
 }
 
@@ -121,7 +122,8 @@ fn connected(cluster: &Cluster, queries: &[Rc<PrivateQuery>], project: &Project)
 fn refuse_taken(table: &str) -> Result<()> {
     match table.to_lowercase().starts_with("scumble_") {
         true => Err(Error::input(format!(
-            "table '{table}': names that begin with scumble_ are those of parts of statements where integers are computed elsewhere: give the table another name"
+            "table '{table}': names that begin with scumble_ are reserved with remote backends: give the table \
+                another name"
         ))),
         false => Ok(()),
     }

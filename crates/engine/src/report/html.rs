@@ -126,7 +126,7 @@ fn release(one: &PublishedRelease) -> Markup {
             h2 { (charge.release) }
             p.soft {
                 "published " (front::moment(&charge.time)) ", kind " (charge.kind) ", entry " (charge.sequence)
-                " of the ledger" @if one.is_replaced { "; paid for again since" }
+                " of the ledger" @if one.is_replaced { "; charged again since" }
             }
             @if let Some(sql) = charge.rule["sql"].as_str() { pre.sql { (sql.trim()) } }
             @if exposed { (noted(answers, "warning")) }

@@ -141,7 +141,7 @@ pub fn check(project: &Project, names: &[String]) -> Result<()> {
             Ok(read) if files.iter().map(rows_of).sum::<Result<u64>>()? == read => {}
             Ok(_) => {
                 return Err(Error::input(format!(
-                    "table '{name}': {} is read as another number of rows than it holds; write it anew",
+                    "table '{name}': {} is read as another number of rows than it holds; write it again",
                     table.source.display()
                 )));
             }
@@ -199,7 +199,7 @@ fn quoted_values(table: &Table, file: &DataFile) -> Result<Option<String>> {
             let Some(sign) = quoted(text).filter(|_| !values.contains(text)) else { continue };
             if values.contains(&text[1..text.len() - 1]) {
                 return Ok(Some(format!(
-                    "{}:{}: the value in column '{}' stands in {sign}, and is listed without: {}",
+                    "{}:{}: the value in column '{}' is quoted with {sign}, and is listed without: {}",
                     file.path.display(),
                     rows.line_of(*place),
                     names[*place],
@@ -233,7 +233,7 @@ fn missing_words(table: &Table, file: &DataFile) -> Result<Option<String>> {
                 let name = &names[*place];
                 let what = match table.owner.as_ref() == Some(name) {
                     true => "all rows with it belong to one owner",
-                    false => "it counts as a text like any other",
+                    false => "it counts as a string like any other",
                 };
                 let line = rows.line_of(*place);
                 return Ok(Some(format!(
@@ -311,17 +311,15 @@ fn no_edge(graph: &Graph, file: &DataFile, edges: &mut HashSet<(u32, u32)>) -> R
             None => {
                 let end = if one.is_none() { &graph.from } else { &graph.to };
                 format!(
-                    "column '{end}' holds none of the {} vertices here, which are 0 to {}: the row counts for nothing",
+                    "column '{end}' holds none of the {} vertices here, which are 0 to {}: the row does not count",
                     graph.vertices,
                     graph.vertices - 1
                 )
             }
-            Some((one, other)) if one == other => {
-                "both ends are the same vertex: the row counts for nothing".to_string()
-            }
+            Some((one, other)) if one == other => "both ends are the same vertex: the row does not count".to_string(),
             Some(_) if edges.len() >= MOST_REMEMBERED => continue,
             Some((one, other)) if edges.insert((one.min(other), one.max(other))) => continue,
-            Some(_) => "this edge stands there before, in this direction or the other: it counts once".to_string(),
+            Some(_) => "this edge is listed before, in this direction or the other: it counts once".to_string(),
         };
         return Ok(Some(format!("{}:{}: {what}", file.path.display(), rows.line_of(from))));
     }
@@ -389,7 +387,7 @@ async fn count(plan: DataFrame) -> datafusion::error::Result<(u64, Option<String
 
 fn too_long(table: &Table, name: &str) -> Error {
     Error::input(format!(
-        "{}: a text in column '{name}' has more than {LONGEST_TEXT} bytes: shorten it, or do not declare the column",
+        "{}: a string in column '{name}' has more than {LONGEST_TEXT} bytes: shorten it, or do not declare the column",
         table.source.display()
     ))
 }
@@ -411,7 +409,7 @@ fn located(backend: &Backend, table: &Table, files: &[DataFile]) -> Option<Error
         for column in 0..tables::schema(table).fields().len() {
             if let Err(ReadFailure::Damaged(_)) = read(backend, table, std::slice::from_ref(file), Some(column)) {
                 return Some(Error::input(format!(
-                    "{}: column '{}' cannot be read to its end: the file is damaged; write it anew",
+                    "{}: column '{}' cannot be read to its end: the file is damaged; write it again",
                     file.path.display(),
                     tables::schema(table).field(column).name()
                 )));
@@ -431,7 +429,7 @@ fn rows_of(file: &DataFile) -> Result<u64> {
                 let mut batches = file.arrow(Some(Vec::new()))?;
                 Ok(batches.try_fold(0, |rows, batch| batch.ok().map(|batch| rows + batch.num_rows() as u64)))
             });
-            let damaged = || Error::input(format!("{} is damaged; write it anew", file.path.display()));
+            let damaged = || Error::input(format!("{} is damaged; write it again", file.path.display()));
             counted.transpose()?.flatten().ok_or_else(damaged)
         }
     }
@@ -485,7 +483,7 @@ fn scan(table: &Table, file: &DataFile) -> Result<()> {
             };
             let Some(text) = rows.field(field) else {
                 let likely = file.likely_encoding();
-                return refused(&format!("is not UTF-8 text; say how it is written, as in encoding = \"{likely}\""));
+                return refused(&format!("is not UTF-8 text; set its encoding, as in encoding = \"{likely}\""));
             };
             if let Some(what) = wanted.and_then(|wanted| wanted.refuses(text, &file.layout)) {
                 return refused(&what);

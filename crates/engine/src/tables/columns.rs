@@ -26,7 +26,7 @@ impl DataFile {
         if let Some(twice) = places.windows(2).find(|pair| pair[0].0 == pair[1].0 && !pair[0].0.is_empty()) {
             let (one, other) = (twice[0].1, twice[1].1);
             let hint = if self.form == FileFormat::Csv {
-                "; if the file has no line of names, say header = [\"…\"] for the table"
+                "; if the file has no line of names, set header = [\"…\"] for the table"
             } else {
                 ""
             };

@@ -48,33 +48,35 @@ impl RecordError {
                 name(*field)
             ),
             Self::AfterQuote(line, field) => format!(
-                "{file}:{line}: something stands behind the closing quote in {}; a quote inside of a quoted text is written twice",
+                "{file}:{line}: something follows the closing quote in {}; write a quote inside of a quoted string \
+                    twice",
                 name(*field)
             ),
             Self::Long(line) => format!(
                 "{file}:{line}: the row that begins here has more than {} MiB; is a quote not closed?",
                 LONGEST_ROW >> 20
             ),
-            Self::NoObject(line) => format!("{file}:{line}: this line is no JSON object; write one on each line"),
+            Self::NoObject(line) => format!("{file}:{line}: this line is not a JSON object; write one on each line"),
             Self::NoNumber(line) => {
-                format!("{file}:{line}: NaN and Infinity are not JSON; write null, or a text in quotes if it is one")
+                format!("{file}:{line}: NaN and Infinity are not JSON; write null, or a string in quotes if it is one")
             }
             Self::Nested(line, field) => format!(
                 "{file}:{line}: the value in {} is a list or an object; write it as a value, or do not declare the column",
                 name(*field)
             ),
             Self::NoText(line, field) => format!(
-                "{file}:{line}: the value in {} is a number with decimals or of more than 64 bits and is declared as a text; write it in quotes",
+                "{file}:{line}: the value in {} is a number with decimals or of more than 64 bits and is declared as \
+                    a string; write it in quotes",
                 name(*field)
             ),
-            Self::Twice(line, field) => format!(
-                "{file}:{line}: the object has {} more than once, and nobody could say which value is meant; write it once",
-                name(*field)
-            ),
+            Self::Twice(line, field) => {
+                format!("{file}:{line}: the object has {} more than once; write it once", name(*field))
+            }
             Self::Encoding(line) => format!(
-                "{file}:{line}: from about here on the letters are not of the declared encoding; say another encoding for the table"
+                "{file}:{line}: from about here on the characters are not of the declared encoding; set another \
+                    encoding for the table"
             ),
-            Self::Short => format!("{file} ends in the middle of what is packed in it; copy or write it anew"),
+            Self::Short => format!("{file} ends in the middle of its compressed data; copy or write it again"),
             Self::Machine(why) => format!("{file} cannot be read ({why})"),
         })
     }

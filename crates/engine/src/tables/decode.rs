@@ -12,7 +12,7 @@ pub(crate) struct EncodingError;
 
 impl fmt::Display for EncodingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the letters are not of the declared encoding")
+        f.write_str("the characters are not of the declared encoding")
     }
 }
 

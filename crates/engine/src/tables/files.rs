@@ -86,7 +86,10 @@ pub(crate) fn files(source: &Path, layout: &Layout) -> Result<Vec<DataFile>> {
     let shown = source.display();
     if !kind_of(source)?.is_dir() {
         let file = data_file(source, layout)?.ok_or_else(|| {
-            Error::input(format!("{shown} is no file that can be read by its name: it must end in {ENDINGS}, or be a folder of such files"))
+            Error::input(format!(
+                "{shown} has a name with an unknown ending: it must end in {ENDINGS}, or be a folder \
+                of such files"
+            ))
         })?;
         return Ok(vec![file]);
     }
@@ -98,7 +101,7 @@ pub(crate) fn files(source: &Path, layout: &Layout) -> Result<Vec<DataFile>> {
     };
     if files.iter().any(|file| file.form != first.form) {
         return Err(Error::input(format!(
-            "the folder {shown} holds files of several forms; one table has files of one form"
+            "the folder {shown} holds files of several formats; one table has files of one format"
         )));
     }
     let columns = |file: &DataFile| file.partition.iter().map(|(column, _)| column.clone()).collect::<Vec<_>>();
@@ -209,10 +212,7 @@ fn kind_of(path: &Path) -> Result<FileType> {
     if kind.is_file() || kind.is_dir() {
         return Ok(kind);
     }
-    Err(Error::input(format!(
-        "{} is no file but a pipe, a socket or a device: write the rows into a file first",
-        path.display()
-    )))
+    Err(Error::input(format!("{} is a pipe, a socket or a device: write the rows into a file first", path.display())))
 }
 
 /// A file by its name; none where the name says nothing that can be read.
@@ -244,10 +244,9 @@ fn data_file(path: &Path, layout: &Layout) -> Result<Option<DataFile>> {
         FileFormat::Arrow | FileFormat::Parquet | FileFormat::Memory => layout.about_text(),
     };
     match foreign {
-        Some(key) => Err(Error::input(format!(
-            "{key} is about how CSV files are written, and {} is none: leave it out",
-            path.display()
-        ))),
+        Some(key) => {
+            Err(Error::input(format!("{key} is for CSV files, and {} is not one: leave it out", path.display())))
+        }
         None => {
             Ok(Some(DataFile { path: path.to_path_buf(), form, packing, layout, partition: Vec::new(), rows: None }))
         }
@@ -319,10 +318,16 @@ impl DataFile {
         let shown = self.path.display();
         Err(Error::input(match (found, self.packing) {
             (Compression::None, _) => {
-                format!("{shown} is not packed as its name says: let its name end without .gz or .zst, or pack it")
+                format!("{shown} is not compressed as its name says: remove .gz or .zst from the name, or compress it")
             }
-            (Compression::Gzip, _) => format!("{shown} is packed with gzip: let its name end in .gz, as in .csv.gz"),
-            (Compression::Zstd, _) => format!("{shown} is packed with zstd: let its name end in .zst, as in .csv.zst"),
+            (Compression::Gzip, _) => format!(
+                "{shown} is compressed with gzip: let its name end in .gz, as in \
+                .csv.gz"
+            ),
+            (Compression::Zstd, _) => format!(
+                "{shown} is compressed with zstd: let its name end in .zst, as in \
+                .csv.zst"
+            ),
         }))
     }
 
@@ -339,18 +344,19 @@ impl DataFile {
         }
         if records.fields().next().is_some_and(|field| field.starts_with(b"PK\x03\x04")) {
             return Err(Error::input(format!(
-                "{shown} is a packed archive, such as a workbook of Excel, and no text: save the sheet as CSV"
+                "{shown} is a packed archive, such as an Excel workbook, and not text: save the sheet as CSV"
             )));
         }
         if records.fields().any(|field| field.contains(&0)) {
             return Err(Error::input(format!(
-                "{shown}:1: the line of column names has zero bytes between its letters; say how it is written, as in encoding = \"utf-16le\""
+                "{shown}:1: the line of column names has zero bytes between its characters; set its encoding, as in \
+                    encoding = \"utf-16le\""
             )));
         }
         let names = records.fields().map(|name| std::str::from_utf8(name).map(|name| name.trim().to_string()));
         names.collect::<std::result::Result<_, _>>().map_err(|_| {
             Error::input(format!(
-                "{shown}:1: the line of column names is not UTF-8 text; say how it is written, as in encoding = \"{}\"",
+                "{shown}:1: the line of column names is not UTF-8 text; set its encoding, as in encoding = \"{}\"",
                 self.likely_encoding()
             ))
         })
@@ -438,7 +444,7 @@ impl DataFile {
             FileReader::try_new(BufReader::new(file), columns).ok()
         });
         read.flatten().ok_or_else(|| {
-            Error::input(format!("{} is damaged or is no Arrow file (Feather version 2)", self.path.display()))
+            Error::input(format!("{} is damaged or is not an Arrow file (Feather version 2)", self.path.display()))
         })
     }
 

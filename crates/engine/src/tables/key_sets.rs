@@ -64,7 +64,8 @@ fn listed(project: &Project, set: &KeySet) -> Result<Vec<String>> {
     let (name, table) = (&set.column, project.table(&set.table)?);
     if !table.public {
         return Err(Error::input(format!(
-            "the values of a public domain cannot be those of table '{}', which is private: say public = true there, if it is about nobody, or list them here",
+            "the values of a public domain cannot be those of table '{}', which is private: set public = true there, \
+                if it is about nobody, or list them here",
             set.table
         )));
     }

@@ -106,7 +106,8 @@ impl Backend {
         // A curator who declares a cluster has a reason not to have rows here; public tables may be anywhere.
         if let (Some(cluster), Some(table)) = (&project.cluster, tables.iter().find(|table| !table.public)) {
             return Err(Error::input(format!(
-                "the rows of table '{}' would be read here, and the project file says that {cluster} computes with them: take [engine] out to read them here",
+                "the rows of table '{}' would be read here, and the project file says that {cluster} computes with \
+                    them: remove [engine] to read them here",
                 table.name
             )));
         }
@@ -170,7 +171,7 @@ impl Backend {
         // EXTRACT is date_part in other words.
         context
             .register_expr_planner(Arc::new(DatetimeFunctionPlanner))
-            .map_err(|error| Error::machine(format!("no session could be made ({})", error.message())))?;
+            .map_err(|error| Error::machine(format!("no session could be opened ({})", error.message())))?;
         // SUBSTR and SUBSTRING have a syntax of their own, which only this knows.
         let planner = Arc::new(UnicodeFunctionPlanner);
         context

@@ -77,7 +77,7 @@ impl FilePart {
         let location = match file.form {
             FileFormat::Memory => StorePath::default(),
             _ => StorePath::from_absolute_path(real_path(&file.path)?).map_err(|_| {
-                Error::input(format!("the path {} has letters that cannot be read: rename it", file.path.display()))
+                Error::input(format!("the path {} has characters that cannot be read: rename it", file.path.display()))
             })?,
         };
         let (fields, places, wanted) = (Vec::new(), Vec::new(), Vec::new());

@@ -115,7 +115,7 @@ pub(crate) fn source_files(table: &Table) -> Result<Vec<DataFile>> {
     }
     if table.server.is_some() {
         return Err(Error::input(format!(
-            "table '{}' is on a server, from which integers come and no rows: what needs rows needs a file (docs/how-to/remote-backends.md)",
+            "table '{}' is on a server, which gives no rows: use a file instead (docs/how-to/remote-backends.md)",
             table.name
         )));
     }
@@ -148,9 +148,9 @@ fn part(table: &Table, file: &DataFile, owner_as: &DataType) -> Result<FilePart>
         let kind = kind.unwrap_or(TEXT);
         if !(plain(&kind).is_integer() || is_text(&kind)) {
             return Err(Error::input(format!(
-                "{}: the owner column '{owner}' must hold whole numbers or texts, not {kind}{}",
+                "{}: the owner column '{owner}' must hold whole numbers or strings, not {kind}{}",
                 file.path.display(),
-                if is_bytes(&kind) { BYTES } else { "; write it as whole numbers or as texts" }
+                if is_bytes(&kind) { BYTES } else { "; write it as whole numbers or as strings" }
             )));
         }
         part.push(place, owner, (read_as(&kind), WantedType::Text), |input, kind| {
@@ -268,7 +268,7 @@ pub(crate) fn separator_hint<'a>(
                 .to_string(),
         );
     }
-    Some(format!(": the file seems to be separated by '{shown}'; say separator = \"{shown}\" for the table"))
+    Some(format!(": the file seems to be separated by '{shown}'; set separator = \"{shown}\" for the table"))
 }
 
 /// The files of one folder hold each declared column in one type.
@@ -279,7 +279,8 @@ fn refuse_unequal(table: &Table, parts: &[FilePart]) -> Result<()> {
         for ((one, two), field) in first.kinds().zip(other.kinds()).zip(schema.fields()) {
             if one != two {
                 return Err(Error::input(format!(
-                    "{}: column '{}' holds {two}, but {one} in {}: the files of a folder must agree; write one of them anew",
+                    "{}: column '{}' holds {two}, but {one} in {}: the files of a folder must agree; write one of \
+                        them again",
                     other.path().display(),
                     field.name(),
                     first.path().display()
@@ -335,10 +336,11 @@ fn fits(kind: &DataType, domain: &Domain) -> bool {
 }
 
 /// What to do about a file in which no declared name was found.
-const NO_NAMES: &str = ": its first line has none of the declared names; if the file has no line of names, say header = [\"…\"] for the table";
+const NO_NAMES: &str = ": its first line has none of the declared names; if the file has no line of names, set header \
+    = [\"…\"] for the table";
 
 /// What to do about bytes that are declared as something else.
-const BYTES: &str = ": bytes are no texts, as nobody says which letters they are; write it as text (Utf8)";
+const BYTES: &str = ": bytes have no known encoding; write it as strings (Utf8)";
 
 fn is_bytes(kind: &DataType) -> bool {
     match kind {
@@ -363,7 +365,7 @@ fn remedy(kind: &DataType, domain: &Domain) -> &'static str {
             ": declare it as int, with lower = 0 and upper = 1, or write it as booleans"
         }
         (kind, Domain::Category { .. }) if plain(kind).is_integer() => {
-            ": declare it as int (with CASE in queries where its numbers have names), or write it as texts"
+            ": declare it as int (with CASE in queries where its numbers have names), or write it as strings"
         }
         (kind, _) if plain(kind).is_integer() => ": declare it as int, or write it as the declared type",
         (kind, _) if plain(kind).is_floating() => ": declare it as float, or write it as the declared type",

@@ -61,28 +61,31 @@ impl WantedType {
         // Two names for one owner, or a value that is silently missing.
         if self == Self::Text && kept.starts_with('\u{feff}') {
             return Some(
-                "begins with a byte-order mark: the file was put together from several; take the marks away"
-                    .to_string(),
+                "begins with a byte-order mark: the file was put together from several; remove the marks".to_string(),
             );
         }
         if layout.trim.is_none() && kept.trim() != kept {
             return Some(
-                "begins or ends with a space: say trim = true for the table to take such spaces away, or trim = false to keep them"
+                "begins or ends with a space: set trim = true for the table to remove such spaces, or trim = false to \
+                    keep them"
                     .to_string(),
             );
         }
         let (is_right, what) = match self {
             Self::Whole => (
                 whole(kept, layout.decimal).is_some(),
-                "is declared as int and is no whole number of at most 64 bits; correct it, leave it empty, or declare the column as float or category",
+                "is declared as int and is not a whole number of at most 64 bits; correct it, leave it empty, or \
+                    declare the column as float or category",
             ),
             Self::Number => (
                 number(kept, layout.decimal).is_some(),
-                "is declared as float and is no number; correct it, leave it empty, or declare the column as category",
+                "is declared as float and is not a number; correct it, leave it empty, or declare the column as \
+                    category",
             ),
             Self::Truth => (
                 truth(kept).is_some(),
-                "is declared as bool and is none of true, false, yes, no, 1, 0; correct it, leave it empty, or declare the column otherwise",
+                "is declared as bool and is not one of true, false, yes, no, 1, 0; correct it, leave it empty, or \
+                    declare the column otherwise",
             ),
             Self::Day => (
                 calendar::day(kept).is_some(),
@@ -91,7 +94,8 @@ impl WantedType {
             ),
             Self::Moment(zone) => (
                 calendar::moment(kept, zone).is_some(),
-                "is declared as timestamp and is no time as in 2013-12-31T23:59:59; write it so, leave it empty, or declare the column as category",
+                "is declared as timestamp and is not a time as in 2013-12-31T23:59:59; write it so, leave it empty, \
+                    or declare the column as category",
             ),
             Self::Text => {
                 (kept.len() <= LONGEST_TEXT, "has more than 65536 bytes: shorten it, or do not declare the column")
@@ -108,11 +112,12 @@ fn hint(wanted: WantedType, text: &str, layout: &Layout) -> String {
     match MISSING.iter().chain(&MORE).find(|word| **word == text) {
         Some(word) => missing_hint(word),
         None if wanted == WantedType::Number && has_thousands(text) => {
-            " (it seems to have signs between thousands: write it without them, or declare the column as category)"
+            " (it seems to have separators between thousands: write it without them, or declare the column as \
+                category)"
                 .to_string()
         }
         None if wanted == WantedType::Number && number(text, other).is_some() => {
-            format!(" (if numbers have a decimal '{0}', say decimal = \"{0}\" for the table)", char::from(other))
+            format!(" (if numbers have a decimal '{0}', set decimal = \"{0}\" for the table)", char::from(other))
         }
         None => quoted(text).map_or(String::new(), |sign| format!(" ({})", quote_hint(sign))),
     }
@@ -125,7 +130,7 @@ pub(crate) const MISSING: [&str; 14] =
 /// What to say of such a word.
 pub(crate) fn missing_hint(word: &str) -> String {
     let shown = word.replace('\\', "\\\\");
-    format!(" (if this stands for a missing value, say null = [\"{shown}\"] for the table)")
+    format!(" (if this stands for a missing value, set null = [\"{shown}\"] for the table)")
 }
 
 /// Whether a string looks like a number with separators between thousands: 2,500, 1.234,5, 1,234.5. What 2,500 means
@@ -152,7 +157,7 @@ pub(crate) fn quoted(text: &str) -> Option<char> {
 /// What to say of such a field.
 pub(crate) fn quote_hint(sign: char) -> String {
     let shown = if sign == '"' { "\\\"".to_string() } else { sign.to_string() };
-    format!("if fields stand in {sign}, say quote = \"{shown}\" for the table")
+    format!("if fields are quoted with {sign}, set quote = \"{shown}\" for the table")
 }
 
 /// A whole number; decimals that are all zero are none ("2.0").
@@ -220,8 +225,8 @@ mod tests {
     #[test]
     fn a_refusal_says_what_the_declaration_lacks() {
         let refusal = |wanted: WantedType, text: &str| wanted.refuses(text, &Layout::default()).unwrap_or_default();
-        assert!(refusal(WantedType::Whole, "NA").ends_with("say null = [\"NA\"] for the table)"));
-        assert!(refusal(WantedType::Number, "1,5").ends_with("say decimal = \",\" for the table)"));
+        assert!(refusal(WantedType::Whole, "NA").ends_with("set null = [\"NA\"] for the table)"));
+        assert!(refusal(WantedType::Number, "1,5").ends_with("set decimal = \",\" for the table)"));
         assert!(refusal(WantedType::Text, "a ").contains("trim = true"));
         assert!(refusal(WantedType::Text, "\u{feff}a").starts_with("begins with a byte-order mark"));
         assert_eq!(refusal(WantedType::Text, "NA"), "");

@@ -124,7 +124,7 @@ const BEHIND: [&str; 44] = [
     " XOR 1",
 ];
 
-/// Types inside each other, and behind each other.
+/// Types inside each other, and in a row.
 const TYPES: [(&str, &str); 15] = [
     ("", "[]"),
     ("", "[3]"),
@@ -143,7 +143,7 @@ const TYPES: [(&str, &str); 15] = [
     ("SETOF ", ""),
 ];
 
-/// Queries inside each other, and behind each other. `?` is the inside.
+/// Queries inside each other, and in a row. `?` is the inside.
 const QUERIES: [&str; 34] = [
     "SELECT * FROM (?) t",
     "SELECT 1, 2 FROM ((?)) t",

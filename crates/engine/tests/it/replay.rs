@@ -127,7 +127,7 @@ impl Audit<'_> {
     }
 }
 
-/// Every so-manieth neighbour, so that about this many are left.
+/// Every n-th neighbour, so that about this many are left.
 fn some<T>(all: Vec<T>, most: usize, from: usize) -> Vec<T> {
     let step = all.len().div_ceil(most).max(1);
     all.into_iter().skip(from % step).step_by(step).collect()

@@ -193,7 +193,7 @@ fn bytes_are_no_texts() {
                 let said = refusal(&project, &folder);
                 assert!(said.contains(&format!("rows.{end}")) && said.contains(&format!("'{name}'")), "{kind}: {said}");
                 assert!(
-                    said.contains("bytes are no texts") && said.contains("write it as text (Utf8)"),
+                    said.contains("bytes have no known") && said.contains("write it as strings (Utf8)"),
                     "{kind}: {said}"
                 );
             }

@@ -71,7 +71,7 @@ class Event:
         document = {key: value for key, value in self.to_dict().items() if key in self._parameters or usual.get(key) != value}
         for key in document:
             if key not in self._parameters:
-                raise InputError(f"noise within another word is a word and its parameters: say {key} of the event around it")
+                raise InputError(f"noise within another word is a word and its parameters: give {key} to the event around it")
         return {"mechanism": self.mechanism, **document}
 
     @property

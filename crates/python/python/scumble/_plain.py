@@ -17,7 +17,7 @@ def storable(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise InputError("a text holds half of a letter (a lone surrogate), which no file can hold") from None
+        raise InputError("a string holds half of a character (a lone surrogate), which no file can hold") from None
     return str(value)
 
 

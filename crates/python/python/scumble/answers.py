@@ -256,7 +256,7 @@ class Answer:
     def chart(self, column: str) -> str:
         """Bars with 95% intervals of a noisy column, as SVG."""
         if column not in self._noisy:
-            raise InputError(f"'{column}' is no noisy column of this answer; those are: {', '.join(self._noisy)}")
+            raise InputError(f"'{column}' is not a noisy column of this answer; those are: {', '.join(self._noisy)}")
         labels = [name for name in self._shown() if name not in self._noisy]
         bars = []
         for row in range(min(self._held, _SHOWN)):

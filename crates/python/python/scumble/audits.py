@@ -109,7 +109,7 @@ def _line(output: Any) -> str:
         return str(output)
     words = str(output)
     if "\n" in words or "\r" in words:
-        raise InputError("an output of the mechanism is a text with several lines: give numbers, or texts of one line")
+        raise InputError("an output of the mechanism is a string with several lines: give numbers, or strings of one line")
     return words
 
 

@@ -99,7 +99,7 @@ class Session(Kinds):
             said = [key for key, value in {**about_tables, **about_project}.items() if value is not None]
             said += ["owner"] if owner is not _UNSAID else []
             if said:
-                raise InputError(f"{said[0]} is what the project file says: leave it out, or give frames in the place of its path")
+                raise InputError(f"{said[0]} stands in the project file: leave it out, or give frames in place of its path")
             self._project = _native.Project.open(os.path.abspath(os.fspath(tables)), ledger=_some(ledger), out=_some(out))
             return
         if not isinstance(tables, Mapping) or not tables:
@@ -115,10 +115,10 @@ class Session(Kinds):
         said = [key for key, given in about.items() if given is not None] + (["owner"] if owner is not _UNSAID else [])
         if isinstance(value, Table):
             if said:
-                raise InputError(f"{said[0]} is said by table '{name}' itself: leave it out of the session")
+                raise InputError(f"{said[0]} is given by table '{name}' itself: leave it out of the session")
             return value
         if number > 1:
-            raise InputError(f"there are {number} tables: say for each of them what it is, as in {{'{name}': table(frame, owner=…, columns={{…}})}}")
+            raise InputError(f"there are {number} tables: describe each of them, as in {{'{name}': table(frame, owner=…, columns={{…}})}}")
         columns = about["columns"]
         if not columns:
             raise InputError(f"table '{name}' needs columns: what is publicly known about each that is to be used, as in columns={{'age': int(0, 120)}}")

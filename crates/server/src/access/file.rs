@@ -52,7 +52,7 @@ impl AccessList {
         // A pipe would be waited for, and a device may never end.
         if !found.is_file() || found.len() > LONGEST {
             return Err(Error::input(format!(
-                "{shown} is not a file of scumble's: move it away and add everybody again"
+                "{shown} is not an access file of scumble: move it away and add everybody again"
             )));
         }
         if is_open_to_others(&found) {

@@ -45,7 +45,7 @@ fn what_is_wrong_is_said_in_a_sentence() {
     assert!(list(&ledger).unwrap_err().to_string().contains("not in a form"));
     std::fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
-    assert!(list(&ledger).unwrap_err().to_string().contains("not a file of scumble's"));
+    assert!(list(&ledger).unwrap_err().to_string().contains("not an access file of scumble"));
 }
 
 /// Names that nobody has had other salts after each restart, and names that somebody has had not: who waited for a restart knew who is there.

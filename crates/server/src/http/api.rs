@@ -146,10 +146,10 @@ pub(super) async fn answer(app: Arc<App>, call: Call) -> Reply {
 pub(super) fn sequence(call: &Call) -> Result<u64, Refusal> {
     let text = call.path("sequence");
     let number = text.parse().ok().filter(|_| text.chars().all(|letter| letter.is_ascii_digit()));
-    number.ok_or_else(|| Refusal::new(RefusalKind::NotFound, "an answer is called by its entry's number"))
+    number.ok_or_else(|| Refusal::new(RefusalKind::NotFound, "an answer is named by its entry's number"))
 }
 
-/// The form that is asked for: behind the question mark, or in what is accepted.
+/// The requested format: from the query string, or from the Accept header.
 fn form(call: &Call) -> Result<DownloadForm, Refusal> {
     if let Some(word) = call.query.get("format") {
         let found = DownloadForm::ALL.into_iter().find(|form| form.words().0 == word);
@@ -236,7 +236,7 @@ pub(super) async fn on_files<T: Send + 'static>(
 ) -> Result<T, Refusal> {
     let ledger = app.service.ledger().clone();
     let done = tokio::task::spawn_blocking(move || work(&ledger)).await;
-    Ok(done.map_err(|_| Refusal::new(RefusalKind::Machine, "the server failed at this request, and goes on"))??)
+    Ok(done.map_err(|_| Refusal::new(RefusalKind::Machine, "the server failed on this request, and keeps running"))??)
 }
 
 pub(super) async fn me(_: Arc<App>, call: Call) -> Reply {
@@ -285,7 +285,7 @@ fn set_cookie(app: &App, response: &mut Response, value: &str, seconds: u64) -> 
     let secure = if app.is_secure { "; Secure" } else { "" };
     let text = format!("{SESSION}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
     let value =
-        HeaderValue::from_str(&text).map_err(|_| Refusal::new(RefusalKind::Machine, "no session could be made"))?;
+        HeaderValue::from_str(&text).map_err(|_| Refusal::new(RefusalKind::Machine, "no session could be created"))?;
     response.headers_mut().insert(SET_COOKIE, value);
     *response.status_mut() = StatusCode::OK;
     Ok(())
@@ -298,7 +298,7 @@ fn question(call: &Call) -> Result<QueryRequest, Refusal> {
         None => None,
         Some(key) => Some(
             key.to_str()
-                .map_err(|_| Refusal::input("an Idempotency-Key is 1 to 255 visible ASCII letters"))?
+                .map_err(|_| Refusal::input("an Idempotency-Key has 1 to 255 visible ASCII characters"))?
                 .to_string(),
         ),
     };

@@ -26,7 +26,7 @@ pub(crate) struct Call {
     pub peer: IpAddr,
     /// The headers.
     pub headers: HeaderMap,
-    /// What stands behind the question mark.
+    /// The query string.
     pub query: BTreeMap<String, String>,
     path: BTreeMap<String, String>,
     body: Value,
@@ -42,7 +42,7 @@ impl Call {
         takes_body: bool,
     ) -> Result<Self, Refusal> {
         let query = Query::<BTreeMap<String, String>>::try_from_uri(&parts.uri)
-            .map_err(|_| Refusal::input("what stands behind the '?' of the address cannot be read"))?
+            .map_err(|_| Refusal::input("what follows the '?' of the address cannot be read"))?
             .0;
         let path = RawPathParams::from_request_parts(&mut parts, &()).await;
         let path = path.map(|found| found.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect());
@@ -89,10 +89,10 @@ async fn json(headers: &HeaderMap, body: Body) -> Result<Value, Refusal> {
     }
     let read = tokio::time::timeout(PATIENCE, to_bytes(body, LONGEST)).await;
     let read = read.map_err(|_| {
-        Refusal::new(RefusalKind::TooSlow, format!("the body did not come within {} seconds", PATIENCE.as_secs()))
+        Refusal::new(RefusalKind::TooSlow, format!("the body did not arrive within {} seconds", PATIENCE.as_secs()))
     })?;
     let bytes = read.map_err(|_| {
-        Refusal::new(RefusalKind::TooLarge, format!("the body is longer than {} KiB, or broke off", LONGEST >> 10))
+        Refusal::new(RefusalKind::TooLarge, format!("the body is longer than {} KiB, or was cut off", LONGEST >> 10))
     })?;
     serde_json::from_slice(&bytes).map_err(|error| {
         Refusal::input(format!("the body is not JSON (line {}, column {})", error.line(), error.column()))

@@ -191,10 +191,7 @@ fn called_by_name(app: &App, headers: &HeaderMap) -> Result<(), Refusal> {
         true => Ok(()),
         false => Err(Refusal::new(
             RefusalKind::Role,
-            format!(
-                "this server is called {}, and not otherwise: use that address",
-                app.hosts.first().map_or("", String::as_str)
-            ),
+            format!("this server answers only as {}: use that address", app.hosts.first().map_or("", String::as_str)),
         )),
     }
 }
@@ -210,7 +207,7 @@ fn from_here(headers: &HeaderMap) -> Result<(), Refusal> {
     };
     match is_own {
         true => Ok(()),
-        false => Err(Refusal::new(RefusalKind::Role, "this came from a page of another origin, and is not done")),
+        false => Err(Refusal::new(RefusalKind::Role, "this came from a page of another origin, and is refused")),
     }
 }
 

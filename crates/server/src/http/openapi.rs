@@ -98,7 +98,8 @@ pub(super) fn question() -> Value {
                     "scope": { "type": "string", "enum": ["person", "presence"] },
                 },
             },
-            "fresh": { "type": "boolean", "default": false, "description": "Pay for new numbers although there is an answer" },
+            "fresh": { "type": "boolean", "default": false, "description": "Charge for new numbers although there is \
+                an answer" },
         },
     })
 }
@@ -122,7 +123,7 @@ pub(super) fn answer() -> Value {
             "rows": { "type": "array", "items": { "type": "object", "description": "Each noisy number n with n_error and n_interval" } },
             "columns": { "type": "array", "items": { "type": "string" }, "description": "The columns in their order, without those beside noisy ones" },
             "notes": { "type": "array", "items": { "type": "string" } },
-            "stored": { "type": "boolean", "description": "It was paid for before, and nothing was charged now" },
+            "stored": { "type": "boolean", "description": "It was charged before, and nothing was charged now" },
             "release": { "type": "string" }, "sequence": { "type": "integer" }, "ledger_head": { "type": "string" },
             "ledger_entries": { "type": "integer" },
         },

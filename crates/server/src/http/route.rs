@@ -19,7 +19,7 @@ pub(crate) struct Route {
     pub who: RouteAccess,
     /// The schema of the body that it takes.
     pub takes: Option<fn() -> Value>,
-    /// What may stand behind the question mark or in the path, and what that is.
+    /// The parameters of the query string and the path, and what they mean.
     pub parameters: &'static [(&'static str, &'static str)],
     /// The type and the schema of what it gives.
     pub gives: (&'static str, fn() -> Value),

@@ -70,13 +70,14 @@ pub(crate) static ROUTES: &[Route] = &[
         takes: Some(openapi::question),
         parameters: &[(
             "Idempotency-Key",
-            "header: what comes again with it gets the same answer, and is not charged again",
+            "header: a request that comes again with it gets the same answer, and is not charged again",
         )],
         ..api(
             "POST",
             "/v1/query",
             Role::Analyst,
-            "The answer to a query: the one that was paid for, or a new one; as events, if text/event-stream is accepted",
+            "The answer to a query: the one that was charged before, or a new one; as events, if text/event-stream is \
+                accepted",
             openapi::answer,
             |app, call| Box::pin(api::query(app, call)),
         )
@@ -104,7 +105,7 @@ pub(crate) static ROUTES: &[Route] = &[
             "GET",
             "/v1/answers/{sequence}",
             Role::Viewer,
-            "One answer, as JSON, CSV, Parquet or a stream of Arrow's",
+            "One answer, as JSON, CSV, Parquet or an Arrow stream",
             openapi::answer,
             |app, call| Box::pin(api::answer(app, call)),
         )
@@ -145,7 +146,7 @@ pub(crate) static ROUTES: &[Route] = &[
         "GET",
         "/v1/tables",
         Role::Viewer,
-        "The tables and columns as they are declared; nothing of it comes from data",
+        "The tables and columns as they are declared; nothing comes from data",
         object,
         |app, call| Box::pin(api::tables(app, call)),
     ),
@@ -167,14 +168,14 @@ pub(crate) static ROUTES: &[Route] = &[
             "POST",
             "/v1/people",
             Role::Curator,
-            "Gives somebody access; the token is shown once",
+            "Gives a person access; the token is shown once",
             openapi::token,
             |app, call| Box::pin(api::add(app, call)),
         )
     },
     Route {
         parameters: &[("name", "path: whose access ends")],
-        ..api("DELETE", "/v1/people/{name}", Role::Curator, "Takes somebody's access away", object, |app, call| {
+        ..api("DELETE", "/v1/people/{name}", Role::Curator, "Takes a person's access away", object, |app, call| {
             Box::pin(api::revoke(app, call))
         })
     },
@@ -214,7 +215,7 @@ pub(crate) static ROUTES: &[Route] = &[
     },
     Route {
         who: RouteAccess::Anybody,
-        ..page("/enter", Role::Viewer, "Where one logs in", |_, _| Box::pin(pages::enter()))
+        ..page("/enter", Role::Viewer, "The page to log in", |_, _| Box::pin(pages::enter()))
     },
     page("/", Role::Viewer, "Overview: what is left, and recent answers", |app, call| {
         Box::pin(pages::overview(app, call))
@@ -222,7 +223,7 @@ pub(crate) static ROUTES: &[Route] = &[
     page("/ask", Role::Analyst, "Ask: a query, what it would cost, its answer", |app, call| {
         Box::pin(pages::ask(app, call))
     }),
-    page("/answers", Role::Viewer, "Answers that were paid for", |app, call| Box::pin(pages::answers(app, call))),
+    page("/answers", Role::Viewer, "Answers that were charged", |app, call| Box::pin(pages::answers(app, call))),
     Route {
         parameters: &[("sequence", "path: the entry of the answer in the ledger")],
         ..page("/answers/{sequence}", Role::Viewer, "One answer", |app, call| Box::pin(pages::answer(app, call)))

@@ -240,7 +240,7 @@ async fn bodies_that_cannot_be_read_are_said_to_be() {
             "the body has the unknown key 'slq' (did you mean 'sql'?)",
         ),
         ("Application/JSON; charset=utf-8", "3", 400, "input", "the body must be a JSON object"),
-        ("application/json", &long, 413, "too-large", "the body is longer than 64 KiB, or broke off"),
+        ("application/json", &long, 413, "too-large", "the body is longer than 64 KiB, or was cut off"),
     ] {
         let headers = [(AUTHORIZATION, ann.as_str()), (CONTENT_TYPE, kind)];
         called(&router, "POST", "/v1/plan", &headers, body).await.is_problem(status, word, words);

@@ -166,7 +166,7 @@ impl AnalystContext {
         let table = ResultTable { rows: rows(&answer.answers, &columns)?, columns };
         let held = self.service.hold(&self.person, weight(&table)).await;
         let held = held.map_err(|refusal| {
-            SqlError::of(refusal, None).with_hint("this answer is paid for and stored: asking again costs nothing")
+            SqlError::of(refusal, None).with_hint("this answer is charged and stored: asking again costs nothing")
         })?;
         let mut notices = answer.answers.notes.clone();
         notices.push(paid_words(&answer, &self.service.words_of_cost(&asked)));
@@ -223,12 +223,12 @@ fn text(question: &PrivateTableQuery) -> Result<String, SqlError> {
 /// What was paid, in a sentence.
 fn paid_words(answer: &PaidAnswer, cost: &str) -> String {
     match answer.stored {
-        true => format!("this was paid for before (entry {} of the ledger): nothing was charged now", answer.sequence),
-        false => format!("paid: {cost} (entry {} of the ledger)", answer.sequence),
+        true => format!("this was charged before (entry {} of the ledger): nothing was charged now", answer.sequence),
+        false => format!("charged: {cost} (entry {} of the ledger)", answer.sequence),
     }
 }
 
-/// The rows of an answer: its cells, and behind each noisy one its standard error, as the columns say.
+/// The rows of an answer: its cells, and after each noisy one its standard error, as the columns say.
 fn rows(answers: &Answers, columns: &[ResultColumn]) -> Result<Vec<Vec<CellValue>>, SqlError> {
     let names = answers.columns.iter().flat_map(|column| {
         let error = column.uncertainty.as_ref().map(|_| format!("{}_error", column.name));
@@ -237,7 +237,7 @@ fn rows(answers: &Answers, columns: &[ResultColumn]) -> Result<Vec<Vec<CellValue
     // What was described is what is sent, or nothing is.
     if !names.eq(columns.iter().map(|column| column.name.clone())) {
         let sentence =
-            "the answer has other columns than its plan; it is paid for: ask for it over HTTP, and report this";
+            "the answer has other columns than its plan; it is charged: ask for it over HTTP, and report this";
         return Err(SqlError::new(code::MACHINE, sentence));
     }
     let row = |row: usize| -> Result<Vec<CellValue>, SqlError> {
@@ -261,7 +261,7 @@ fn cell(cell: &Cell) -> Result<CellValue, SqlError> {
         Cell::Number(number) => CellValue::Number(*number),
         Cell::Truth(truth) => CellValue::Truth(*truth),
         Cell::Whole(number) => CellValue::Whole(i64::try_from(*number).map_err(|_| {
-            let sentence = "a number of the answer does not fit a BIGINT; it is paid for: ask for it over HTTP";
+            let sentence = "a number of the answer does not fit a BIGINT; it is charged: ask for it over HTTP";
             SqlError::new(code::OUT_OF_RANGE, sentence)
         })?),
     })

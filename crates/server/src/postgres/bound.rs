@@ -33,7 +33,7 @@ impl Visitor for ParameterCounter {
             match number(name) {
                 Some(number) => self.0 = self.0.max(number),
                 None => {
-                    let sentence = format!("'{name}' is no parameter: they are written $1, $2 … up to ${MOST}");
+                    let sentence = format!("'{name}' is not a parameter: write $1, $2 … up to ${MOST}");
                     return ControlFlow::Break(SqlError::new(code::SYNTAX, sentence));
                 }
             }
@@ -62,7 +62,9 @@ pub(super) fn bound(mut statement: Statement, literals: &[Literal]) -> Result<St
     });
     match parameters(&statement)? {
         0 => Ok(statement),
-        number => Err(SqlError::new(code::UNSUPPORTED, format!("parameter ${number} stands where no value can"))),
+        number => {
+            Err(SqlError::new(code::UNSUPPORTED, format!("parameter ${number} stands where no value is allowed")))
+        }
     }
 }
 
@@ -130,7 +132,8 @@ pub(super) fn printed(statement: &Statement) -> Result<String, SqlError> {
         Ok([again]) if again == statement => Ok(text),
         _ => Err(SqlError::new(
             code::UNSUPPORTED,
-            "the statement cannot be written down with its parameters or beside others; ask it alone, with its values in its text",
+            "the statement is not supported with parameters or beside others; send it alone, with its values in its \
+                text",
         )),
     }
 }

@@ -171,7 +171,7 @@ pub(super) fn said(letter: u8, body: &[u8]) -> Result<ClientMessage, SqlError> {
         _ => None,
     };
     if rest.not_text {
-        return Err(SqlError::new(code::ENCODING, "a text is not UTF-8"));
+        return Err(SqlError::new(code::ENCODING, "a string is not UTF-8"));
     }
     match said {
         Some(said) if rest.bytes.is_empty() => Ok(said),

@@ -57,7 +57,7 @@ pub(super) async fn wish<S: AsyncRead + AsyncWrite + Unpin>(
             Some(FirstMessage::Tls | FirstMessage::Gss) => line.answer(b'N').await?,
             Some(FirstMessage::Cancel(process, secret)) => return Ok(StartupRequest::Cancel(process, secret)),
             Some(FirstMessage::Startup { .. }) if offers_tls && !is_encrypted => {
-                let sentence = "this server wants an encrypted connection: connect with sslmode=require or better";
+                let sentence = "this server needs an encrypted connection: connect with sslmode=require or better";
                 return Err(ConnectionError::Nonsense(SqlError::fatal(code::LOGIN, sentence)));
             }
             Some(FirstMessage::Startup { minor, parameters }) => {
@@ -93,7 +93,7 @@ pub(super) async fn login<'a, S: AsyncRead + AsyncWrite + Unpin>(
     let name = given("user").filter(|name| !name.is_empty() && name.len() <= 63);
     let name = name.ok_or_else(|| refused(code::LOGIN, "the user is a name from 'scumble setup access add'"))?;
     if given("replication").is_some_and(|wish| !["off", "false", "no", "0"].contains(&wish)) {
-        return Err(refused(code::UNSUPPORTED, "nothing is replicated here"));
+        return Err(refused(code::UNSUPPORTED, "replication is not supported"));
     }
     let is_somebody = service.scram(name).is_some();
     let challenge = service.challenge(name).map_err(|refusal| refused(code::MACHINE, refusal.sentence()))?;
@@ -110,7 +110,7 @@ pub(super) async fn login<'a, S: AsyncRead + AsyncWrite + Unpin>(
         return Err(refused(code::DATABASE, &sentence));
     }
     let counted = people.count(name).ok_or_else(|| {
-        refused(code::CONNECTIONS, &format!("{name} has as many connections as one person may have; close some"))
+        refused(code::CONNECTIONS, &format!("{name} has all the connections that one person may have; close some"))
     })?;
     let mut settings = Settings::new(name);
     settings.at_start(parameters).map_err(|refused| ConnectionError::Nonsense(SqlError { fatal: true, ..refused }))?;

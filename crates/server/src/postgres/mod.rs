@@ -145,7 +145,7 @@ impl PostgresContext {
         let login = login::login(&mut line, &parameters, &self.service, from, &self.cancels, &self.people);
         match timeout(LOGIN, login).await {
             Ok(Ok(known)) => {
-                tracing::info!("{} came in through PostgreSQL's door", known.name);
+                tracing::info!("{} connected as PostgreSQL's clients do", known.name);
                 PostgresSession::new(line, known, Arc::clone(&self.service), self.answer_time).serve(stop).await;
             }
             Ok(Err(ConnectionError::Nonsense(refused))) => line.end(Some(refused)).await,

@@ -57,13 +57,15 @@ pub(super) fn decoded(
     let wrong = |what: &str| SqlError::new(code::PARAMETER, format!("parameter ${number} is not {what}"));
     let kind = kind_of_oid(oid);
     if kind.is_none() && ![0, 705].contains(&oid) {
-        let sentence =
-            format!("parameter ${number} has the type number {oid}; give numbers, texts, truths, dates or timestamps");
+        let sentence = format!(
+            "parameter ${number} has the type number {oid}; give numbers, strings, truth values, dates or \
+                timestamps"
+        );
         return Err(SqlError::new(code::UNSUPPORTED, sentence));
     }
     if form == ValueFormat::Binary && !matches!(kind.or(wanted), None | Some(ColumnKind::Text)) {
         let oid = if kind.is_some() { oid } else { wanted.map_or(25, |kind| PgType::from(kind).oid()) };
-        return binary(bytes, oid).ok_or_else(|| wrong("in the form of its type"));
+        return binary(bytes, oid).ok_or_else(|| wrong("in the format of its type"));
     }
     let text =
         std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).ok_or_else(|| wrong("UTF-8 text"))?;

@@ -244,7 +244,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> PostgresSession<'a, S> {
             outcome = asker.answer(one, &mut settings) => outcome,
             () = self.known.cancel.asked() => Err(SqlError::new(
                 code::CANCELLED,
-                "cancelled: if it had begun to be paid for, it is brought to its end, and asking again gets its answer for nothing",
+                "cancelled: if it was charged already, it is completed, and asking again gets its answer for nothing",
             )),
         };
         if matches!(one, ClientStatement::Question(_) | ClientStatement::Explain { .. }) {
@@ -369,7 +369,11 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> PostgresSession<'a, S> {
             return Err(SqlError::new(code::PROTOCOL, sentence).into());
         }
         if forms.len() > 1 && forms.len() != values.len() {
-            return Err(SqlError::new(code::PROTOCOL, "the forms of parameters are none, one, or one for each").into());
+            return Err(SqlError::new(
+                code::PROTOCOL,
+                "give no format for the parameters, one for all, or one for each",
+            )
+            .into());
         }
         let length = prepared.sql.len() + values.iter().flatten().map(Vec::len).sum::<usize>();
         let others = self.portals.iter().filter(|(other, _)| **other != portal).map(|(_, one)| one.length);
@@ -436,7 +440,8 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> PostgresSession<'a, S> {
             true => Err(SqlError::new(
                 code::TOO_MUCH,
                 format!(
-                    "rows of more than {MOST_HELD} bytes would wait on this connection: read all rows at once (what was paid for stays paid for)"
+                    "rows of more than {MOST_HELD} bytes would wait on this connection: read all rows at once (what \
+                        was charged stays charged)"
                 ),
             )),
             false => Ok(()),
@@ -470,7 +475,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> PostgresSession<'a, S> {
         };
         if let Some(table) = &outcome.table {
             if portal.forms.len() > 1 && portal.forms.len() != table.columns.len() {
-                let sentence = "the forms of columns are none, one, or one for each";
+                let sentence = "give no format for the columns, one for all, or one for each";
                 return Err(SqlError::new(code::PROTOCOL, sentence).into());
             }
             self.rows(table, &portal.forms, sent..end).await?;
@@ -550,7 +555,7 @@ fn forms_of(codes: &[i16]) -> Result<Vec<ValueFormat>, SqlError> {
     let form = |code: &i16| match code {
         0 => Ok(ValueFormat::Text),
         1 => Ok(ValueFormat::Binary),
-        other => Err(SqlError::new(code::PROTOCOL, format!("a form is 0 or 1, not {other}"))),
+        other => Err(SqlError::new(code::PROTOCOL, format!("a format is 0 or 1, not {other}"))),
     };
     codes.iter().map(form).collect()
 }
@@ -572,7 +577,7 @@ fn width(columns: &[ResultColumn]) -> Result<i16, SqlError> {
 fn described(columns: &[ResultColumn], forms: &[ValueFormat]) -> Result<Message, SqlError> {
     width(columns)?;
     if forms.len() > 1 && forms.len() != columns.len() {
-        return Err(SqlError::new(code::PROTOCOL, "the forms of columns are none, one, or one for each"));
+        return Err(SqlError::new(code::PROTOCOL, "give no format for the columns, one for all, or one for each"));
     }
     let field = |(index, column): (usize, &ResultColumn)| {
         let form = i16::from(form(forms, index) == ValueFormat::Binary);

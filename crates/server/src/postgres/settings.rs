@@ -139,10 +139,10 @@ impl Settings {
             "client_encoding"
                 if !["utf8", "utf-8", "unicode"].contains(&value.trim_matches('\'').to_lowercase().as_str()) =>
             {
-                wrong(format!("texts are UTF8 here, not '{value}'"))
+                wrong(format!("strings are UTF8 here, not '{value}'"))
             }
             "standard_conforming_strings" if truth(value) == Some(false) => {
-                wrong("a backslash in a text is a backslash here: standard_conforming_strings stays on".to_string())
+                wrong("a backslash in a string is a backslash here: standard_conforming_strings stays on".to_string())
             }
             _ => Ok(()),
         }
@@ -163,7 +163,7 @@ impl Settings {
     /// What a query may cost, and whether new numbers are wanted.
     pub fn cost(&self) -> Result<(Cost, bool), SqlError> {
         let words = self.get(COST).filter(|words| !words.is_empty()).ok_or_else(|| {
-            let sentence = "say first what a query may cost";
+            let sentence = "set what a query may cost first";
             SqlError::new(code::NOT_YET, sentence).with_hint(format!("SET {COST} = 'epsilon=0.1'"))
         })?;
         Ok((cost(&words)?, self.get(FRESH).is_some_and(|fresh| fresh == "on")))

@@ -41,7 +41,7 @@ fn lines(forecast: &Forecast) -> Vec<String> {
     }
     lines.extend(forecast.release.notes.iter().map(|note| format!("Note: {note}")));
     if forecast.stored {
-        lines.push("It was paid for before: asking it again costs nothing".to_string());
+        lines.push("It was charged before: asking it again costs nothing".to_string());
     }
     lines.push(format!("Budget: {}", forecast.budget));
     let left: Vec<_> = scopes(&forecast.left).collect();

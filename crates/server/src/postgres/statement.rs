@@ -62,7 +62,7 @@ fn parsed(text: &str, tables: &BTreeSet<String>) -> Result<Vec<ClientStatement>,
     let statements =
         Parser::parse_sql(&PostgreSqlDialect {}, text).map_err(|error| not_sql(&error.to_string(), text))?;
     if statements.len() > MOST_STATEMENTS {
-        let sentence = format!("a text has at most {MOST_STATEMENTS} statements, not {}", statements.len());
+        let sentence = format!("a query has at most {MOST_STATEMENTS} statements, not {}", statements.len());
         return Err(SqlError::new(code::TOO_MUCH, sentence));
     }
     let alone = statements.len() == 1;
@@ -163,7 +163,7 @@ fn refuse_too_deep(statement: &Statement) -> Result<(), SqlError> {
         ControlFlow::Break(()) => Err(SqlError::new(
             code::TOO_MUCH,
             format!(
-                "more than {DEEPEST} operators stand inside each other; write IN (…) instead of many ORs, and fewer UNIONs"
+                "operators are nested more than {DEEPEST} deep; write IN (…) instead of many ORs, and fewer UNIONs"
             ),
         )),
     }
@@ -271,7 +271,7 @@ fn of_set(set: Set) -> Result<ClientStatement, SqlError> {
         Set::SetTransaction { .. } | Set::SetNamesDefault {} => ClientStatement::Nothing("SET"),
         Set::SetRole { role_name: None, .. } => ClientStatement::Nothing("SET"),
         Set::SetRole { .. } | Set::SetSessionAuthorization(_) => {
-            return Err(SqlError::new(code::ROLE, "nobody becomes somebody else here; connect with the other token"));
+            return Err(SqlError::new(code::ROLE, "a connection keeps its user; connect with the other token"));
         }
         _ => return Err(SqlError::new(code::SYNTAX, format!("write SET {} = 'epsilon=0.1'", settings::COST))),
     })

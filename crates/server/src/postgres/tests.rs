@@ -372,12 +372,12 @@ fn costs_have_the_scope_of_the_project() {
         )
     };
     let (paid, error) = answer("epsilon=1");
-    assert_eq!(paid, "paid: epsilon=1,scope=presence");
+    assert_eq!(paid, "charged: epsilon=1,scope=presence");
     assert!((error - 1.357).abs() < 0.001, "{error}");
     let (paid, error) = answer("epsilon=1,scope=person");
-    assert_eq!(paid, "paid: epsilon=1,scope=person");
+    assert_eq!(paid, "charged: epsilon=1,scope=person");
     assert!((error - 2.799).abs() < 0.001, "{error}");
-    assert!(answer("epsilon=1,scope=presence").0.starts_with("this was paid for before"));
+    assert!(answer("epsilon=1,scope=presence").0.starts_with("this was charged before"));
 }
 
 #[test]
@@ -400,7 +400,7 @@ fn answers_have_error_columns_and_are_paid_for_once() {
     let n: f64 = first.text(0, 1).parse().unwrap();
     let error: f64 = first.text(0, 2).parse().unwrap();
     assert!((n - 300.0).abs() < 20.0 && error > 0.0 && error < 2.0, "{first:?}");
-    assert!(first.notices.iter().any(|notice| notice.starts_with("paid: epsilon=20")), "{first:?}");
+    assert!(first.notices.iter().any(|notice| notice.starts_with("charged: epsilon=20")), "{first:?}");
     let second = ann.query(&format!("/* the same */ {sql} -- again"));
     assert_eq!(second.rows, first.rows);
     assert!(second.notices.iter().any(|notice| notice.contains("nothing was charged now")), "{second:?}");
@@ -714,7 +714,7 @@ fn one_person_and_one_address_have_so_many_connections() {
     let (one, _two) = (login("ann", &server.token).unwrap(), login("ann", &server.token).unwrap());
     let refused = login("ann", &server.token).err().unwrap();
     assert!(refused.code() == "53300" && !refused.letters.contains('Z'), "{refused:?}");
-    assert!(refused.error.as_ref().unwrap().1.contains("ann has as many connections"), "{refused:?}");
+    assert!(refused.error.as_ref().unwrap().1.contains("ann has all the connections"), "{refused:?}");
     // Another person has connections of their own, up to the limit of their address; a client beyond that limit is
     // refused before any login.
     let again = |name: &str, token: &str| {
@@ -783,7 +783,7 @@ fn clients_that_do_not_read_hold_so_much_together() {
     assert!(refused.error.as_ref().unwrap().1.contains("nobody has read yet"), "{:?}", refused.error);
     // Others are not kept from theirs.
     assert_eq!(server.ann().query("SELECT 1").tags, ["SELECT 1"]);
-    // Who reads, or leaves, gives back what they held.
+    // A client that reads or leaves gives back what it held.
     drop(silent);
     let all = (0..20).find_map(|_| Some(other.query(&large[..large.len() - 1])).filter(|got| got.error.is_none()));
     assert_eq!(all.unwrap().rows.len(), 7_000);

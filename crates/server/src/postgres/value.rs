@@ -145,7 +145,8 @@ pub(super) fn encoded(value: &CellValue, kind: PgType, form: ValueFormat) -> Res
         ValueFormat::Binary => as_binary(value, kind),
     };
     let unfit = || {
-        let sentence = "an answer has a number that its column's type cannot hold; it is paid for: cast the column to DOUBLE PRECISION, or ask for it over HTTP";
+        let sentence = "an answer has a number that its column's type cannot hold; it is charged: cast the column to \
+            DOUBLE PRECISION, or ask for it over HTTP";
         SqlError::new(code::OUT_OF_RANGE, sentence)
     };
     bytes.ok_or_else(unfit).map(Some)

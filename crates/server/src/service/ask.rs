@@ -118,9 +118,9 @@ pub struct Forecast {
 }
 
 /// What a plan says of a question that has its answer.
-const PAID: &str = "it was paid for: asking again costs nothing";
+const PAID: &str = "it was charged: asking again costs nothing";
 /// And of one that was charged when its server died.
-const CHARGED: &str = "it was charged, and nothing of it was seen: asking again goes on with that charge";
+const CHARGED: &str = "it was charged, and nothing of it was seen: asking again uses that charge";
 
 /// The question under the name of a release that was charged for it, if it can go on with that charge.
 fn going_on(
@@ -215,7 +215,7 @@ impl Service {
         if let Some(key) = &question.key
             && (key.is_empty() || key.len() > 255 || !key.chars().all(|letter| letter.is_ascii_graphic()))
         {
-            return Err(Refusal::input("an Idempotency-Key is 1 to 255 visible ASCII letters"));
+            return Err(Refusal::input("an Idempotency-Key has 1 to 255 visible ASCII characters"));
         }
         let (person, question) = (person.clone(), question.clone());
         let is_plain = !question.fresh && question.key.is_none();
@@ -318,7 +318,7 @@ impl Service {
         let digest = runner.question(planned)?;
         if let Some(charge) = key.map(|key| ledger.keyed(key)).transpose()?.flatten() {
             if charge.asked.as_ref().is_none_or(|asked| asked.question != digest) {
-                let sentence = "this Idempotency-Key belongs to another question: give each question a key of its own";
+                let sentence = "this Idempotency-Key belongs to another request: give each request a key of its own";
                 return Err(Refusal::new(RefusalKind::Conflict, sentence));
             }
             return Ok(match &charge.state {
@@ -359,7 +359,8 @@ impl Service {
             Refusal::new(
                 RefusalKind::Lost,
                 format!(
-                    "this was paid for (entry {}), and {why}: nothing was charged; ask with \"fresh\": true to pay for new numbers, or let the curator put its files back",
+                    "this was charged (entry {}), and {why}; nothing was charged now: ask with \"fresh\": true \
+                        for new numbers, or let the curator restore its files",
                     charge.sequence
                 ),
             )

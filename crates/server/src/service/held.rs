@@ -76,7 +76,8 @@ impl HeldRows {
 }
 
 fn too_much() -> Refusal {
-    let sentence = "answers that nobody has read yet take all the memory that they may: read them, or ask again soon";
+    let sentence = "answers that nobody has read yet take all the memory that they may take: read them, or ask again \
+        soon";
     Refusal::new(RefusalKind::Busy, sentence)
 }
 

@@ -160,7 +160,7 @@ impl Service {
         self.slow.failed(from).await;
         Refusal::new(
             RefusalKind::Token,
-            "nobody has this token, or it was revoked: ask the curator for one (scumble setup access add NAME)",
+            "this token is unknown, or was revoked: ask the curator for one (scumble setup access add NAME)",
         )
     }
 
@@ -253,7 +253,7 @@ impl Service {
         });
         let done = done.await;
         done.unwrap_or_else(|_| {
-            Err(Refusal::new(RefusalKind::Machine, "the server failed at this request, and goes on"))
+            Err(Refusal::new(RefusalKind::Machine, "the server failed on this request, and keeps running"))
         })
     }
 }
@@ -264,7 +264,7 @@ pub(crate) fn allowed(person: &Person, least: Role) -> Result<(), Refusal> {
         true => Ok(()),
         false => Err(Refusal::new(
             RefusalKind::Role,
-            format!("{} is {}, and this is for the role {least}", person.name, with_article(person.role)),
+            format!("{} is {}, and this needs the role {least}", person.name, with_article(person.role)),
         )),
     }
 }
@@ -276,7 +276,7 @@ fn with_article(role: Role) -> String {
 /// Errors in the server's own files go to its log, not to the client.
 fn hidden(error: impl Into<Error>) -> Refusal {
     tracing::error!("{}", error.into());
-    Refusal::new(RefusalKind::Machine, "the server cannot tell who may ask: its log says why")
+    Refusal::new(RefusalKind::Machine, "the server cannot check who may ask: its log says why")
 }
 
 /// The digest of a request's own key, which is somebody's: another's key of the same text is another key.

@@ -515,7 +515,7 @@ impl Service {
 
 /// An answer that was paid for, and is not there as it was published.
 fn gone(sequence: u64, why: &OutputError) -> Refusal {
-    Refusal::new(RefusalKind::Lost, format!("answer {sequence} was paid for, and {why}"))
+    Refusal::new(RefusalKind::Lost, format!("answer {sequence} was charged, and {why}"))
 }
 
 /// The query of a charge, where its kind has one. A rule is in the words of its kind.

@@ -52,7 +52,7 @@ impl ExternalMechanismArguments {
     pub fn run(&self, command: &str) -> Result<AuditAnswer, Failure> {
         let wrong = |sentence: &str| Err(Failure::Input(sentence.to_string()));
         if !command.contains(TABLE) {
-            return wrong("the command does not say {table}, so that it cannot know which table it is run on");
+            return wrong("the command has no {table}: write it where the name of the table belongs");
         }
         if self.runs < LEAST_OUTPUTS {
             return Err(Failure::Input(format!("--runs {}: an audit needs at least {LEAST_OUTPUTS}", self.runs)));
@@ -104,7 +104,7 @@ impl ExternalMechanismArguments {
         let all = std::iter::once(&first).chain(found.iter().map(|(_, printed)| printed));
         let lines: Vec<&str> = all.flat_map(|printed| printed.lines()).take(self.runs).collect();
         Outputs::read(&(lines.join("\n") + "\n"))
-            .map_err(|error| self.failed(table, &format!("printed what is no output: {error}")))
+            .map_err(|error| self.failed(table, &format!("printed what is not an output: {error}")))
     }
 
     /// What one run prints.
@@ -132,7 +132,7 @@ impl ExternalMechanismArguments {
         }
         let printed = reader.join().ok().flatten();
         let Some(status) = ended else {
-            return Err(self.failed(table, &format!("was not through after {} seconds", self.timeout)));
+            return Err(self.failed(table, &format!("did not end within {} seconds", self.timeout)));
         };
         if !status.success() {
             let how = status.code().map_or("a signal".to_string(), |code| format!("status {code}"));

@@ -73,7 +73,8 @@ pub fn run(arguments: &AuditArguments, quiet: bool) -> Result<(), Failure> {
         (None, Some(command)) => arguments.commanded.run(command)?,
         (None, None) if arguments.own.file.is_some() => arguments.own.run(asked, quiet)?,
         (None, None) => {
-            let sentence = "say what to audit: outputs, counts, one-run, a project FILE with --release NAME, or --command './mechanism {table}' --neighbours X Y --runs N";
+            let sentence = "name what to audit: outputs, counts, one-run, a project FILE with --release NAME, or \
+                --command './mechanism {table}' --neighbours X Y --runs N";
             return Err(Failure::Input(sentence.to_string()));
         }
     };

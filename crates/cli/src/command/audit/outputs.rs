@@ -56,7 +56,7 @@ fn read(path: &Path) -> Result<Outputs, Failure> {
 pub fn something_published(epsilon: Epsilon) -> Result<(), Failure> {
     match epsilon.get() {
         0.0 => Err(Failure::Input(
-            "--epsilon 0: with delta 0 nothing of the data would be published at all; give the epsilon that was promised, above 0"
+            "--epsilon 0 with delta 0 would publish nothing of the data; give the epsilon that was claimed, above 0"
                 .to_string(),
         )),
         _ => Ok(()),

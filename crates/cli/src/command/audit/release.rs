@@ -195,14 +195,14 @@ impl<'a> AuditFixture<'a> {
         let private: Vec<&Table> = read.filter(|table| !table.public).collect();
         let [table] = private.as_slice() else {
             return Err(Failure::Input(format!(
-                "release '{}' reads {} private tables: audits make up neighbours of one",
+                "release '{}' reads {} private tables: audits need neighbours of one",
                 request.name,
                 private.len()
             )));
         };
         if table.graph.is_some() {
             return Err(Failure::Input(format!(
-                "table '{}' is a graph: audits make up neighbours of tables with owners or rows, not of graphs",
+                "table '{}' is a graph: audits need a table with owners or rows",
                 table.name
             )));
         }

@@ -24,7 +24,7 @@ pub fn run(arguments: &DemoArguments, quiet: bool) -> Result<(), Failure> {
     let folder = &arguments.folder;
     if folder.exists() {
         return Err(Failure::Input(format!(
-            "{} is there already; remove it or give another --folder (a ledger is never overwritten)",
+            "{} exists already; remove it or give another --folder (a ledger is never overwritten)",
             folder.display()
         )));
     }

@@ -65,7 +65,7 @@ pub fn run(arguments: &InitArguments, quiet: bool) -> Result<(), Failure> {
     let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&arguments.output).map_err(
         |error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => Failure::Input(format!(
-                "{shown} is there already and is not overwritten; give another name with --output"
+                "{shown} exists already and is not overwritten; give another name with --output"
             )),
             _ => Failure::Input(format!("{shown} cannot be written ({error})")),
         },

@@ -51,7 +51,7 @@ pub fn run(arguments: &IntegersArguments) -> Result<(), Failure> {
         )));
     };
     let engine = Engine::named(&arguments.dialect)
-        .ok_or_else(|| Failure::Input(format!("there is no dialect '{}'", arguments.dialect)))?;
+        .ok_or_else(|| Failure::Input(format!("unknown dialect '{}'", arguments.dialect)))?;
     let job = runner(&project, arguments.ledger.as_ref()).job(request, engine)?;
     if arguments.json {
         return print(&format!(

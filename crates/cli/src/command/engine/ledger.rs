@@ -141,7 +141,7 @@ fn show(arguments: &LedgerShowArguments) -> Result<(), Failure> {
     for list in &arguments.attributes {
         let set = AttributeSet::new(list.split(',').map(str::trim))?;
         if let Some(unknown) = set.iter().find(|name| !known.contains(*name)) {
-            return Err(Failure::Input(format!("--attributes: '{unknown}' is no declared column of the project")));
+            return Err(Failure::Input(format!("--attributes: '{unknown}' is not a declared column of the project")));
         }
         sets.push(set);
     }

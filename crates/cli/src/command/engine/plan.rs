@@ -104,7 +104,10 @@ pub fn run(arguments: &PlanArguments, quiet: bool) -> Result<(), Failure> {
                 }
                 if let Some((other, entry)) = runner.published_as(planned)? {
                     let name = &planned.request.name;
-                    text.push_str(&format!("{name} was published as {other} (entry {entry}): under another name it is paid for again; call it {other} to keep that\n"));
+                    text.push_str(&format!(
+                        "{name} was published as {other} (entry {entry}): under another name it is \
+                        charged again; call it {other} to keep that\n"
+                    ));
                 }
                 if let Some(entry) = runner.published_otherwise(planned)? {
                     let name = &planned.request.name;

@@ -142,7 +142,7 @@ fn paid_again(runner: &Runner<'_>, planned: &PlannedRelease) -> Result<Vec<Strin
     });
     let renamed = runner.published_as(planned)?.map(|(other, entry)| {
         format!(
-            "{name} was published as {other} before (ledger entry {entry}): under another name it was paid for again"
+            "{name} was published as {other} before (ledger entry {entry}): under another name it was charged again"
         )
     });
     let entries = runner.interrupted(name)?;
@@ -154,9 +154,7 @@ fn paid_again(runner: &Runner<'_>, planned: &PlannedRelease) -> Result<Vec<Strin
 }
 
 fn asked_one_by_one(name: &str) -> Failure {
-    Failure::Input(format!(
-        "release '{name}' is interactive: it is asked one question after the other, with scumble ask '{name}' \"…\""
-    ))
+    Failure::Input(format!("release '{name}' is interactive: ask it questions with scumble ask '{name}' \"…\""))
 }
 
 fn known<'a>(project: &'a Project, name: &str) -> Result<&'a Request, Failure> {

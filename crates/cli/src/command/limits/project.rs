@@ -27,7 +27,7 @@ impl ProjectLimitsArguments {
     pub fn run(&self) -> Result<(), Failure> {
         let Some(file) = &self.file else {
             let sentence =
-                "say which limit: neighbours, packing, singular, information, fingerprinting, or a project file";
+                "name a limit: neighbours, packing, singular, information, fingerprinting, or a project file";
             return Err(Failure::Input(sentence.to_string()));
         };
         let project = Project::open(file)?;

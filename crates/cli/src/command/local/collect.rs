@@ -127,7 +127,7 @@ fn charge_of(
     attributes: &AttributeSet,
 ) -> Result<ExternalCharge, Failure> {
     if arguments.attribute.is_empty() {
-        let sentence = "a ledger counts by attribute: say what the value is with --attribute NAME";
+        let sentence = "a ledger counts by attribute: name the attribute with --attribute NAME";
         return Err(Failure::Input(sentence.to_string()));
     }
     let presence = match asked {

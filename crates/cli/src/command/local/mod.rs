@@ -87,7 +87,7 @@ impl LocalQuestionArguments {
             (Some(path), _) => Alphabet::read(path)?,
             (None, Some(values)) => Alphabet::Numbers(values),
             (None, None) => {
-                let sentence = "say what owners are asked for: --values K, --alphabet FILE or --mean";
+                let sentence = "choose what owners are asked for: --values K, --alphabet FILE or --mean";
                 return Err(Failure::Input(sentence.to_string()));
             }
         };
@@ -115,7 +115,7 @@ impl Alphabet {
                 return Err(Failure::Input(format!("{} line {line}: a value must not be empty", path.display())));
             }
             if let Some(earlier) = first.insert(name, line) {
-                let sentence = format!("{} line {line}: the value of line {earlier} once more", path.display());
+                let sentence = format!("{} line {line}: the same value as in line {earlier}", path.display());
                 return Err(Failure::Input(sentence));
             }
         }

@@ -37,7 +37,7 @@ pub fn read(path: &Path, cells: &[String], largest: u64) -> Result<Vec<u64>, Fai
         let place = *places.get(name.as_str()).ok_or_else(|| wrong(index + 1, "this cell is not in the plan"))?;
         let value = number(index + 1, value.trim())?;
         if values[place].replace(value).is_some() {
-            return Err(wrong(index + 1, "this cell was there before"));
+            return Err(wrong(index + 1, "this cell is listed twice"));
         }
     }
     let missing = values.iter().position(Option::is_none);

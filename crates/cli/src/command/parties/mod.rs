@@ -104,6 +104,6 @@ fn charge_of(plan: &Plan, role: &str) -> Result<ExternalCharge, Failure> {
 /// The socket at which others are met.
 fn listen(address: &str) -> Result<TcpListener, Failure> {
     TcpListener::bind(address).map_err(|error| {
-        Failure::Input(format!("{address} cannot be listened at ({error}); give another address with --listen"))
+        Failure::Input(format!("cannot listen on {address} ({error}); give another address with --listen"))
     })
 }

@@ -31,7 +31,8 @@ pub fn run(arguments: &PartiesPlanArguments) -> Result<(), Failure> {
         return of_two(&ProductPlan::open(&arguments.plan)?, arguments.json);
     }
     let plan = Plan::open(&arguments.plan)?;
-    // Who will be silent is not known yet: most noise with all parties, least cover with as few as are opened.
+    // It is not known yet which parties will be silent: the most noise with all parties, the least protection with as
+    // few as are opened.
     let answers = plan.sum().trust().least_answers()..=plan.parties().len() as u64;
     match arguments.json {
         true => print(&format!("{:#}\n", promised(&plan, &answers)?)),

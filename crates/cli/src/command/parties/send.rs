@@ -30,7 +30,7 @@ pub fn run(arguments: &PartiesSendArguments, quiet: bool) -> Result<(), Failure>
         outside.admitted(book, again)?;
     }
     if arguments.counts.as_os_str() != "-" && !arguments.counts.is_file() {
-        return Err(Failure::Input(format!("{} is no file", arguments.counts.display())));
+        return Err(Failure::Input(format!("{} is not a file", arguments.counts.display())));
     }
     let values = counts::read(&arguments.counts, plan.cells(), plan.largest())?;
     let sender = ShareSender::meet(&plan, &key, part.wait())?;

@@ -34,7 +34,7 @@ enum ReproduceCommand {
 fn directory(path: &Path) -> Result<&Path, Failure> {
     match path.is_dir() {
         true => Ok(path),
-        false => Err(Failure::Input(format!("{} is not a directory: make it first", path.display()))),
+        false => Err(Failure::Input(format!("{} is not a directory: create it first", path.display()))),
     }
 }
 

@@ -83,7 +83,7 @@ fn the_least_largest_error_has_a_certificate() {
     let found = answer(&["reconstruct", "--method", "linear"], &document);
     assert!(found["total_error_at_least"].as_f64().unwrap() <= found["total_error"].as_f64().unwrap(), "{found}");
     let none = ["attack", "reconstruct", "-", "--epsilon", "0"];
-    refused(&scumble_on(&none, &document.to_string()), 2, "--epsilon 0: with delta 0 nothing of the data");
+    refused(&scumble_on(&none, &document.to_string()), 2, "--epsilon 0 with delta 0 would publish nothing of the data");
 }
 
 /// Who is counted, as numbers of people: what many people and small queries need.
@@ -121,17 +121,17 @@ fn queries_are_predicates_over_a_public_frame() {
     let told = folder.stdout(&[&files[..], &["--truth", "truth.csv"]].concat());
     assert!(told.contains("the first: 0101") && told.contains("recovered 4 of 4"), "{told}");
     for (line, words) in [
-        ("weight > 3", "where.sql, line 1: 'weight > 3' is no predicate over this frame"),
+        ("weight > 3", "where.sql, line 1: 'weight > 3' is not a predicate over this frame"),
         ("age + 1", "it is not true or false"),
-        ("age >", "line 1: 'age >' is no predicate"),
-        ("COUNT(*) > 1", "is no predicate"),
-        ("age = (SELECT 1)", "is no predicate"),
+        ("age >", "line 1: 'age >' is not a predicate"),
+        ("COUNT(*) > 1", "is not a predicate"),
+        ("age = (SELECT 1)", "is not a predicate"),
     ] {
         folder.write("where.sql", line);
         folder.refused(&files, 2, words);
     }
     folder.write("frame.csv", "name,age,sex\n");
-    folder.refused(&files, 2, "there is nobody in this frame");
+    folder.refused(&files, 2, "this frame has no people");
     folder.refused(
         &["attack", "reconstruct", "--frame", "none.csv", "--where", "where.sql", "--answers", "answers.csv"],
         2,

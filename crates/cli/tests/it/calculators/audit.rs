@@ -146,7 +146,7 @@ fn a_command_is_audited_run_by_run() {
     for (command, more, words) in [
         ("sh one.sh", &["--runs", "300"][..], "{table}"),
         ("exit 3; : {table}", &["--runs", "300"], "ended with status 3"),
-        ("sleep 60; : {table}", &["--runs", "300", "--timeout", "0.2"], "was not through after 0.2 seconds"),
+        ("sleep 60; : {table}", &["--runs", "300", "--timeout", "0.2"], "did not end within 0.2 seconds"),
         (": {table}", &["--runs", "300"], "printed nothing"),
         ("sh one.sh {table}", &["--runs", "3"], "at least 200"),
         ("sh one.sh {table}", &["--runs", "300", "--timeout", "-1"], "above 0"),

@@ -10,7 +10,8 @@ fn listed_values_in_quotes_are_hinted_at() {
     assert_eq!(folder.json(&["check", "--json"])["hints"], serde_json::json!([]));
     folder.write("people.csv", "age,sex,name\n1,f,a\n2,'m',b\n");
     let said = folder.stdout(&["check"]);
-    let hint = "people.csv:3: the value in column 'sex' stands in ', and is listed without: if fields stand in ', say quote = \"'\" for the table";
+    let hint = "people.csv:3: the value in column 'sex' stands in ', and is listed without: if fields are quoted with \
+        ', set quote = \"'\" for the table";
     assert!(said.ends_with(&format!("{hint}\n")), "{said}");
     assert_eq!(folder.json(&["check", "--json"])["hints"][0], *hint);
     folder.write("scumble.toml", &folder.read("scumble.toml").replace("source =", "quote = \"'\"\nsource ="));
@@ -72,7 +73,8 @@ fn words_for_missing_values_are_hinted_at() {
     let project = "[dataset.t]\nsource = \"t.csv\"\nowner = \"id\"\nmax_rows_per_owner = 1\n[dataset.t.columns]\nx = { type = \"category\" }\n";
     let folder = Folder::with(&[("scumble.toml", project), ("t.csv", "id,x\n1,a\n2,NA\n")]);
     let said = folder.stdout(&["check"]);
-    let hint = "t.csv:3: column 'x' holds NA here, and it counts as a text like any other (if this stands for a missing value, say null = [\"NA\"] for the table)";
+    let hint = "t.csv:3: column 'x' holds NA here, and it counts as a string like any other (if this stands for a \
+        missing value, set null = [\"NA\"] for the table)";
     assert!(said.contains(hint), "{said}");
     folder.write("t.csv", "id,x\nNULL,a\n2,b\n");
     let said = folder.stdout(&["check"]);
@@ -86,13 +88,13 @@ fn words_for_missing_values_are_hinted_at() {
 fn signs_between_thousands_are_not_taken_for_decimals() {
     let project = "[dataset.t]\nsource = \"t.csv\"\nseparator = \";\"\n[dataset.t.columns]\nx = { type = \"float\", lower = 0, upper = 5000 }\n";
     let folder = Folder::with(&[("scumble.toml", project), ("t.csv", "id;x\n1;2,500\n")]);
-    let said = folder.refused(&["check"], 2, "it seems to have signs between thousands: write it without them");
+    let said = folder.refused(&["check"], 2, "it seems to have separators between thousands: write it without them");
     assert!(!said.contains("decimal"), "{said}");
     folder.write("t.csv", "id;x\n1;2,5\n");
-    folder.refused(&["check"], 2, "if numbers have a decimal ',', say decimal = \",\"");
+    folder.refused(&["check"], 2, "if numbers have a decimal ',', set decimal = \",\"");
     folder.write("scumble.toml", &project.replace("separator", "decimal = \",\"\nseparator"));
     folder.write("t.csv", "id;x\n1;1.234,5\n");
-    folder.refused(&["check"], 2, "it seems to have signs between thousands");
+    folder.refused(&["check"], 2, "it seems to have separators between thousands");
 }
 
 /// What stands for a missing value in files does so in the names of their folders.
@@ -117,7 +119,7 @@ fn files_that_are_no_csv_are_named() {
     folder.refused(
         &["init", "sheet.csv", "--no-owner"],
         2,
-        "is a packed archive, such as a workbook of Excel, and no text: save the sheet as CSV",
+        "is a packed archive, such as an Excel workbook, and not text: save the sheet as CSV",
     );
     let wide: Vec<u8> = "id,x\n1,a\n".bytes().flat_map(|byte| [byte, 0]).collect();
     std::fs::write(folder.file("wide.csv"), wide).unwrap();

@@ -28,18 +28,14 @@ fn init_asks_who_the_owner_is_and_guesses_nothing() {
     // A file that is not written as usual is said so, and what is said is in the file.
     folder.write("semicolons.csv", "id;age\na;30\nb;40\n");
     let elsewhere = ["--owner", "id", "--output", "semicolons.toml"];
-    let refused = "semicolons.csv has one column alone: the file seems to be separated by ';'; say --separator \";\"";
+    let refused = "semicolons.csv has only one column: the file seems to be separated by ';'; give --separator \";\"";
     folder.refused(&[&["init", "semicolons.csv"], &elsewhere[..]].concat(), 2, refused);
     folder.refused(
         &["init", "semicolons.csv", "--no-owner", "--separator", "ab"],
         2,
-        "separator: this must be one sign",
+        "separator: this must be one character",
     );
-    folder.refused(
-        &["init", "semicolons.csv", "--no-owner", "--encoding", "klingon"],
-        2,
-        "encoding: this is no encoding",
-    );
+    folder.refused(&["init", "semicolons.csv", "--no-owner", "--encoding", "klingon"], 2, "encoding: unknown encoding");
     folder.stdout(&[&["init", "semicolons.csv", "--separator", ";", "--encoding", "latin1"], &elsewhere[..]].concat());
     assert!(folder.read("semicolons.toml").contains("separator = \";\"\nencoding = \"windows-1252\"\n"));
     folder.stdout(&["release", "semicolons.toml", "--ledger", "semicolons.ledger", "--out", "semicolons"]);
@@ -51,7 +47,11 @@ fn init_asks_who_the_owner_is_and_guesses_nothing() {
     );
     folder.refused(&["init", "bare.csv", "--header", "id,", "--no-owner"], 2, "header: each column needs a name");
     folder.write("quoted.csv", "'id','age'\n'a','30'\n");
-    folder.refused(&["init", "quoted.csv", "--owner", "id"], 2, "stand in ': if fields stand in ', say --quote \"'\"");
+    folder.refused(
+        &["init", "quoted.csv", "--owner", "id"],
+        2,
+        "are quoted with ': if fields are quoted with ', give --quote \"'\"",
+    );
     folder.stdout(&["init", "quoted.csv", "--owner", "id", "--quote", "'", "--output", "quoted.toml"]);
     folder.stdout(&["check", "quoted.toml"]);
     folder.stdout(&["init", "bare.csv", "--header", "id,age", "--owner", "id", "--output", "bare.toml"]);
@@ -106,7 +106,7 @@ fn a_file_without_names_is_told_what_to_say() {
         "{OWN_NAMES}[[release]]\nname = \"r\"\nsql = \"SELECT COUNT(*) AS k FROM t\"\ncost = {{ epsilon = 1 }}\n"
     );
     let folder = Folder::with(&[("scumble.toml", project.as_str()), ("t.csv", "a,b,x,y\na,b,x,y\n")]);
-    folder.refused(&["release", "--quiet"], 2, "if the file has no line of names, say header = [\"…\"] for the table");
+    folder.refused(&["release", "--quiet"], 2, "if the file has no line of names, set header = [\"…\"] for the table");
 }
 
 /// The first row of a file without names is somebody's: init printed it, as names of columns.

@@ -150,11 +150,11 @@ fn objects_that_say_two_things_and_endless_lines_are_refused() {
     let long = format!("{{\"name\": \"{}\"}}", "x".repeat(17 << 20));
     let said = of(&long).refused(&["check"], 2, "people.jsonl:2: the row that begins here has more than");
     assert!(!said.contains("xxx"), "{}", said.len());
-    of(&"[".repeat(1000)).refused(&["check"], 2, "people.jsonl:2: this line is no JSON object");
+    of(&"[".repeat(1000)).refused(&["check"], 2, "people.jsonl:2: this line is not a JSON object");
     of(&format!("{{\"more\": {}", "[".repeat(100_000))).refused(
         &["check"],
         2,
-        "people.jsonl:2: this line is no JSON object",
+        "people.jsonl:2: this line is not a JSON object",
     );
 }
 
@@ -226,6 +226,6 @@ fn what_stands_above_the_names_and_what_is_cut_off_is_named() {
     of("t.csv.zst", &whole[..whole.len() - 4], float).refused(
         &["check"],
         2,
-        "t.csv.zst ends in the middle of what is packed in it",
+        "t.csv.zst ends in the middle of its compressed data",
     );
 }

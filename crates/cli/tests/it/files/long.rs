@@ -49,7 +49,7 @@ fn a_memory_limit_is_read_and_one_that_is_too_small_is_refused() {
             "scumble.toml:1:10: 1 MB of memory is too little to read a table in: give at least 128 MB",
         ),
         ("memory = \"plenty\"", "scumble.toml:1:10: memory is a number and a unit, such as \"4 GB\" or \"500 MB\""),
-        ("memory = 4", "scumble.toml:1:10: this must be a text in quotation marks"),
+        ("memory = 4", "scumble.toml:1:10: this must be a string in quotation marks"),
         ("memroy = \"4 GB\"", "did you mean 'memory'?"),
     ];
     for (line, words) in wrong {
@@ -71,8 +71,8 @@ fn a_limit_on_the_length_of_files_is_an_error_like_any_other() {
     folder.stdout(&["release"]);
 }
 
-/// The file of rows may not grow beyond 2 MB, and these need more: the release fails behind its charge, and nothing is left of it. With room for the file there are
-/// the exact numbers, at the cost of next to no noise.
+/// The file of rows may not grow beyond 2 MB, and these need more: the release fails after its charge, and nothing is
+/// left of it. With room for the file there are the exact numbers, at the cost of next to no noise.
 #[test]
 #[cfg(unix)]
 fn a_full_disk_fails_the_release_and_leaves_nothing() {

@@ -102,7 +102,7 @@ fn what_a_folder_holds_is_read_or_named() {
     check("holds another folder");
     fs::remove_dir(folder.file("t/more")).unwrap();
     folder.write("t/b.parquet", "x");
-    check("holds files of several forms");
+    check("holds files of several formats");
     fs::remove_file(folder.file("t/b.parquet")).unwrap();
     #[cfg(unix)]
     {
@@ -157,7 +157,7 @@ fn a_pipe_or_a_socket_is_refused_before_it_is_opened() {
                 }
                 std::thread::sleep(Duration::from_millis(20));
             }
-            refused(&child.wait_with_output().unwrap(), 2, "is no file but a pipe, a socket or a device");
+            refused(&child.wait_with_output().unwrap(), 2, "is a pipe, a socket or a device");
         }
     }
     assert!(!folder.file("scumble.ledger").exists());

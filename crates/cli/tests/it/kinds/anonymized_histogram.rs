@@ -133,7 +133,8 @@ fn combinations_of_columns_need_no_list_and_rows_without_a_value_do_not_count() 
     );
 }
 
-/// How many people have one row, two, three …: the owner's column was refused, as nobody may read it. Who has how many is not published, and what their rows say costs nothing.
+/// How many people have one row, two, three …: the owner's column was refused, as nobody may read it. The number of any
+/// one owner is not published, and the values in their rows cost nothing.
 #[test]
 fn how_many_rows_owners_have() {
     // 300 people with one visit, 200 with two, 100 with five, and 50 with nine, of whom eight count.

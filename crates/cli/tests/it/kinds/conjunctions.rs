@@ -176,7 +176,7 @@ fn what_cannot_be_looked_up_is_one_sentence() {
     of("smokr", "did you mean 'smoker'?");
     of("smoker AND insured AND age >= 65", "up to 2 literals, not 3");
     of("smoker AND NOT smoker", "nobody satisfies");
-    of("smoker OR insured", "'OR' is not answered");
+    of("smoker OR insured", "'OR' is not supported");
     of("", "joined by AND");
     of("NaN", "'NaN' is not among the columns");
     folder.refused(&["lookup", "n", "smoker"], 2, "only those answer conjunctions");

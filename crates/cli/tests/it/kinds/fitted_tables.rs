@@ -169,7 +169,8 @@ fn rows_for_a_number_of_people_that_is_noise_are_refused_before_the_charge() {
         )
     };
     let folder = Folder::with(&[("people.csv", "age\n1\n2\n"), ("scumble.toml", &project("", "1e-15"))]);
-    let sentence = "at this cost the number of people has a standard error above 1000000, and rows would be made up of noise alone: raise the cost, or declare public_owners";
+    let sentence = "at this cost the number of people has a standard error above 1000000, and rows would be noise \
+        alone: raise the cost, or declare public_owners";
     folder.refused(&["plan"], 2, sentence);
     folder.refused(&["release"], 2, sentence);
     folder.write("scumble.toml", &project("", "1e-3"));

@@ -165,12 +165,12 @@ fn a_check_says_which_row_is_no_edge() {
     for (row, words) in [
         (
             "200,7",
-            "edges.csv:162: column 'a' holds none of the 200 vertices here, which are 0 to 199: the row counts for nothing",
+            "edges.csv:162: column 'a' holds none of the 200 vertices here, which are 0 to 199: the row does not count",
         ),
         ("7,-1", "edges.csv:162: column 'b' holds none of the 200 vertices here"),
         (",7", "edges.csv:162: column 'a' holds none"),
-        ("7,7", "edges.csv:162: both ends are the same vertex: the row counts for nothing"),
-        ("1,0", "edges.csv:162: this edge stands there before, in this direction or the other: it counts once"),
+        ("7,7", "edges.csv:162: both ends are the same vertex: the row does not count"),
+        ("1,0", "edges.csv:162: this edge is listed before, in this direction or the other: it counts once"),
     ] {
         folder.write("edges.csv", &format!("{}{row}\n", ring()));
         let said = folder.stdout(&["check"]);

@@ -253,7 +253,7 @@ fn a_robust_halfspace_is_learnt_far_from_its_boundary() {
     let (presence, person) = (epsilon(&shown["presence"]), epsilon(&shown["person"]));
     assert!((presence - 1.0).abs() < 1e-6 && (person - 3.5).abs() < 1e-3, "{presence} {person}");
     let refused = |rows: u32, more: &str, words: &str| folder_of(rows, more).refused(&["release"], 2, words);
-    refused(1, &robust("cost = { epsilon = 1 }"), "for a cost per person take the concept 'halfspace'");
+    refused(1, &robust("cost = { epsilon = 1 }"), "for a cost per person use the concept 'halfspace'");
     refused(1, &robust("cost = { rho = 1, scope = \"attribute\" }"), "takes cost = { epsilon");
     refused(3, &robust(cost), "write max_rows_per_owner = 1");
     refused(1, &robust(&format!("flips = 4\n{cost}")), "only 1 to 3 columns can be changed, not 4");

@@ -294,7 +294,7 @@ fn wrong_input_gets_one_sentence() {
     check("marginals", usual, "columns = [\"sex\", \"sex\"]\n", "listed twice");
     check("marginals", usual, "columns = [\"town\"]\n", "column 'town' needs its values");
     check("marginals", usual, "columns = [\"income\"]\n", "must be a category, a bool, or an int with bounds");
-    check("marginals", usual, &format!("{COLUMNS}order = 5\n"), "of 4 columns there are tables of 1 to 4 attributes");
+    check("marginals", usual, &format!("{COLUMNS}order = 5\n"), "4 columns have tables of 1 to 4 attributes");
     check("marginals", usual, &format!("{COLUMNS}method = \"residul\"\n"), "did you mean 'residual'?");
     check("marginals", usual, &format!("{COLUMNS}rounds = 3\n"), "'rounds' is for the method 'mwem'");
     let three = format!("{COLUMNS}method = \"mwem\"\nqueries_per_round = 3\n");

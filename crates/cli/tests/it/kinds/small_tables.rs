@@ -269,7 +269,7 @@ fn a_plan_prices_all_rounds_and_recommends_what_is_better() {
     let best = folder.json(&["plan", "--json"])["releases"][0]["rule"].clone();
     assert!(best["error"].as_u64() <= shown["rule"]["error"].as_u64(), "{best} {shown}");
     // What is planned is not released, and what is released is not asked.
-    folder.refused(&["release"], 2, "release 'r' is interactive: it is asked one question after the other");
+    folder.refused(&["release"], 2, "release 'r' is interactive: ask it questions");
     folder.write("scumble.toml", &project("", "kind = \"histogram\"\ncolumn = \"age\"\ncost = { epsilon = 1 }"));
     folder.refused(&["ask", "r", NEAR], 2, "is of kind histogram");
 }

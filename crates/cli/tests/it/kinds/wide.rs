@@ -222,7 +222,7 @@ fn numbers_and_dates_are_columns_and_the_number_of_rows_can_be_said() {
         fs::write(folder.path().join("scumble.toml"), text).unwrap();
     };
     for (more, words) in [
-        ("method = \"residual\"", "columns of the method 'chosen'"),
+        ("method = \"residual\"", "need the method 'chosen'"),
         ("rows = 0", "this must be a whole number of at least 1"),
         ("rows = 100000000", "rows must be a number from 1 to 10000000"),
         ("method = \"mwem\"\nrows = 5", "'rows' are for the method 'chosen'"),

@@ -44,7 +44,8 @@ fn a_renamed_release_is_told() {
     folder.stdout(&["release"]);
     folder.write("scumble.toml", &format!("{PEOPLE}{BUDGET}{}", counts().replace("\"counts\"", "\"by sex\"")));
     let planned = folder.stdout(&["plan"]);
-    let sentence = "by sex was published as counts (entry 4): under another name it is paid for again; call it counts to keep that";
+    let sentence = "by sex was published as counts (entry 4): under another name it is charged again; call it counts \
+        to keep that";
     assert!(planned.contains(sentence), "{planned}");
     let told = String::from_utf8(folder.run(&["release"]).stderr).unwrap();
     assert!(told.contains("by sex was published as counts before (ledger entry 4)"), "{told}");

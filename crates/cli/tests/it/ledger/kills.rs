@@ -464,7 +464,8 @@ fn parties_that_are_killed_show_no_more_than_is_drawn() {
             has_died(output);
         }
         let after = (drawn("a"), drawn("b"));
-        // Who has the result has received what the other one sent; that one has drawn in this round, whatever became of it then.
+        // A party with the result has received the other one's message; so the other one has drawn in this round,
+        // whatever happened to it then.
         for (name, output, seen) in [("a", &first, &mut seen_a), ("b", &second, &mut seen_b)] {
             if !output.stdout.is_empty() {
                 seen.look("both", digest(&output.stdout));
@@ -510,7 +511,7 @@ fn served(what: &str, more: &[&str], few: u64, ask: impl Fn(&Server, &str) -> Op
     // A server that gets SIGTERM reports how many calls there were.
     let folder = fresh();
     let server = start(&folder, 0).unwrap();
-    assert!(ask(&server, &token).is_some(), "{what} is not answered");
+    assert!(ask(&server, &token).is_some(), "{what} is not supported");
     assert!(Command::new("kill").args(["-TERM", &server.id()]).status().unwrap().success());
     server.ended();
     let all: u64 = folder.read("calls").parse().unwrap();

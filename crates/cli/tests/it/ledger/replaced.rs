@@ -22,7 +22,7 @@ fn files_that_were_replaced_are_recognised_by_their_names() {
     assert!(stems.len() == 3 && stems.iter().all(|stem| *stem == stems[0]), "{names:?}");
     assert!(stems[0].starts_with("counts-entry-4-"), "{names:?}");
     assert_eq!(folder.read(&format!("out/earlier/{}.csv", stems[0])), published);
-    assert!(folder.read("out/report.html").contains("entry 4 of the ledger; paid for again since"));
+    assert!(folder.read("out/report.html").contains("entry 4 of the ledger; charged again since"));
     // Names that an earlier version gave are found as well.
     for name in &names {
         let bytes = fs::read(folder.file(&format!("out/earlier/{name}"))).unwrap();
@@ -31,7 +31,7 @@ fn files_that_were_replaced_are_recognised_by_their_names() {
         fs::rename(folder.file(&format!("out/earlier/{name}")), folder.file(&before)).unwrap();
     }
     folder.stdout(&["release", "--quiet"]);
-    assert!(folder.read("out/report.html").contains("entry 4 of the ledger; paid for again since"));
+    assert!(folder.read("out/report.html").contains("entry 4 of the ledger; charged again since"));
     // What no ledger knows is kept too, under its digest.
     folder.write("out/counts.csv", "edited");
     folder.stdout(&["release", "--quiet", "--again", "counts"]);

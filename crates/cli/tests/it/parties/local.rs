@@ -176,7 +176,7 @@ fn wrong_values_leave_no_report() {
     refused(
         &["--alphabet", &path("twice.txt"), "--epsilon", "1", "a"],
         "",
-        "twice.txt line 3: the value of line 1 once more",
+        "twice.txt line 3: the same value as in line 1",
     );
     refused(
         &["--alphabet", &path("empty.txt"), "--epsilon", "1", "a"],
@@ -184,7 +184,7 @@ fn wrong_values_leave_no_report() {
         "empty.txt line 2: a value must not be empty",
     );
     refused(&["--alphabet", &path("one.txt"), "--epsilon", "1", "a"], "", "2 to 16777216 values, not 1");
-    refused(&["--epsilon", "1", "3"], "", "say what owners are asked for");
+    refused(&["--epsilon", "1", "3"], "", "choose what owners are asked for");
     refused(&["--mean", "--epsilon", "1", "1.5"], "", "the value must be a number from 0 to 1");
     refused(&["--mean", "--epsilon", "1", "NaN"], "", "the value must be a number from 0 to 1");
     refused(&["--values", "3", "--epsilon", "0", "1"], "", "epsilon of a report must be a number in [1e-9, 40], not 0");
@@ -216,7 +216,7 @@ fn a_ledger_holds_what_the_owners_paid() {
         ("reports.txt", &reports(&["--values", "4", "--epsilon", "1"], &owners(&[("2", 500)]))),
     ]);
     let collect = ["local", "collect", "reports.txt", "--values", "4", "--epsilon", "1", "--project", "scumble.toml"];
-    folder.refused(&collect, 2, "say what the value is with --attribute NAME");
+    folder.refused(&collect, 2, "name the attribute with --attribute NAME");
     let collect = [&collect[..], &["--attribute", "town"]].concat();
     let text = folder.stdout(&collect);
     assert!(text.contains("charged to the ledger.\nledger head: "), "{text}");
@@ -256,7 +256,7 @@ fn a_person_is_never_shown_below_its_presence() {
         assert!(epsilon(&shown["person"]) >= epsilon(&shown["presence"]), "{shown}");
         assert!((epsilon(&shown["attributes"]["town"]) - 1.0).abs() < 1e-9, "{shown}");
         match is_seen {
-            true => drop(folder.refused(&project("limited.toml"), 3, "who takes part is seen")),
+            true => drop(folder.refused(&project("limited.toml"), 3, "reports show who takes part")),
             false => drop(folder.stdout(&project("limited.toml"))),
         }
     }

@@ -280,9 +280,9 @@ fn wrong_input_is_named() {
     folder.write("bad.toml", &folder.read("flu.toml").replace("silent = 0", "silent = 2"));
     refused(&["plan", "bad.toml"], "bad.toml: of 2 parties 0 may collude and 2 may be silent");
     refused(&["serve", "flu.toml", "--key", "p0.key", "--ledger", "l"], "no server of the plan");
-    refused(&["serve", "flu.toml", "--key", "s0.key"], "say which ledger is charged");
+    refused(&["serve", "flu.toml", "--key", "s0.key"], "name the ledger that is charged");
     refused(&["send", "flu.toml", "--key", "s0.key", "--counts", "p0.csv", "--wait", "1"], "no party of the plan");
-    refused(&["send", "flu.toml", "--key", "p0.key", "--counts", "none.csv"], "none.csv is no file");
+    refused(&["send", "flu.toml", "--key", "p0.key", "--counts", "none.csv"], "none.csv is not a file");
     refused(&["send", "flu.toml", "--key", "p0.key", "--counts", "p0.csv", "--wait", "0"], "--wait");
     let run = ended(world.send(0, "1"));
     crate::support::refused(&run, 1, "'s0' does not answer at 127.0.0.1:");
@@ -292,7 +292,7 @@ fn wrong_input_is_named() {
         ("0,5\n", "has no line for the cell '1'"),
         ("0,5\n1,x\n", "line 2: the number must be a whole number from 0 to 1000000000"),
         ("0,5\n1,-1\n", "line 2: the number must be"),
-        ("0,5\n0,5\n", "line 2: this cell was there before"),
+        ("0,5\n0,5\n", "line 2: this cell is listed twice"),
         ("0,5\n2,5\n", "line 2: this cell is not in the plan"),
         ("5\n", "has 1 lines, and the plan has 2 cells"),
     ] {

@@ -16,8 +16,8 @@ fn names_that_collide_are_refused() {
         counts().replace("COUNT(*) AS n", "COUNT(*) AS n, SUM(age) AS n_error"),
         "two published columns would be called 'n_error'",
     );
-    check([counts(), counts()].concat(), "a second release is called 'counts'");
-    check([counts(), counts().replace("\"counts\"", "\"Counts\"")].concat(), "a second release is called 'Counts'");
+    check([counts(), counts()].concat(), "two releases are called 'counts'");
+    check([counts(), counts().replace("\"counts\"", "\"Counts\"")].concat(), "two releases are called 'Counts'");
     check(
         counts().replace("sex, COUNT(*) AS n", "COUNT(*) AS n, SUM(age) AS n"),
         "two columns of the result are called 'n'",
@@ -52,7 +52,7 @@ fn columns_that_are_called_as_one_of_ours_are_refused() {
     let sql = format!(
         "{OWN_NAMES}[[release]]\nname = \"r\"\nsql = \"SELECT count, COUNT(*) AS count FROM t GROUP BY count\"\ncost = {{ epsilon = 1 }}\n"
     );
-    refused(&sql, "or another name behind AS");
+    refused(&sql, "or another name after AS");
     let folder = Folder::with(&[("scumble.toml", kind("top", "n", "number = 1\n").as_str()), ("t.csv", &rows)]);
     folder.stdout(&["release", "--quiet"]);
     assert!(folder.read("out/r.csv").starts_with("n,count,count_error"), "{}", folder.read("out/r.csv"));

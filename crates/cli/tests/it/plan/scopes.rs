@@ -31,7 +31,7 @@ fn published_error(folder: &Folder, name: &str) -> f64 {
     csv.lines().nth(1).unwrap().split(',').nth(2).unwrap().parse().unwrap()
 }
 
-/// Who came from OpenDP asked for ε = 1 and got twice the noise, release by release, until each cost said its scope.
+/// Users of OpenDP asked for ε = 1 and got twice the noise, release by release, until each cost said its scope.
 #[test]
 fn one_line_halves_the_noise_of_a_histogram() {
     let folder = folder("", 10.0, "epsilon = 1");

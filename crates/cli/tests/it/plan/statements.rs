@@ -46,7 +46,7 @@ fn keys_that_cannot_occur_are_not_published() {
     ]);
     assert_eq!(both.lines().count(), 1 + 15, "{both}");
     let never = "SELECT disease, COUNT(*) AS n FROM people WHERE age > 89 GROUP BY disease";
-    folder.refused(&["query", never, "--cost", "epsilon=1"], 2, "there is no group to publish");
+    folder.refused(&["query", never, "--cost", "epsilon=1"], 2, "change the condition or the domains");
 }
 
 /// P[owners + Z ≥ threshold] for the noise Z that a plan names, by summing the law.

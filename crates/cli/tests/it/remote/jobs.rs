@@ -88,7 +88,7 @@ fn integers_come_back_and_are_published_with_noise() {
     assert!(folder.stdout(&RELEASE).starts_with("kept: by clinic"));
     let again: Vec<&str> = RELEASE.iter().copied().chain(["--again", "by clinic"]).collect();
     let before = entries(&folder).len();
-    folder.refused(&again, 2, "is of a job that was charged before, and each is charged once");
+    folder.refused(&again, 2, "is from a job that was charged before, and each is charged once");
     assert_eq!(entries(&folder).len(), before);
     let (_, next) = job(&folder, "by clinic");
     assert_ne!(next, mark);
@@ -108,7 +108,7 @@ fn wrong_integers_are_refused_and_nothing_is_charged() {
         (&["a,-1,0"][..], "a negative count"),
         (&["a,1,0", "a,1,0"], "a key that another row has too"),
         (&["z,1,0"], "a key that cannot occur"),
-        (&[",1,0"], "row 1 is without key_0"),
+        (&[",1,0"], "row 1 has no key_0"),
         (&["a,1.5,0"], "a sum that is no whole number"),
         (&["a,,0"], "a sum that is no whole number"),
         (&["a,1,31"], "a sum beyond what its rows can bring"),
@@ -120,12 +120,12 @@ fn wrong_integers_are_refused_and_nothing_is_charged() {
     }
     // A row is missing, and says so.
     folder.write("results/1.csv", &format!("key_0,sum_0,sum_1,cells,{mark}\na,1,0,2,1\n"));
-    folder.refused(&RELEASE, 2, "a file or a row is missing, or there twice");
-    // What was cut off behind its header is no empty result: that has a row which says so.
+    folder.refused(&RELEASE, 2, "a file or a row is missing, or is there twice");
+    // A file that is cut off after its header is not an empty result: an empty result has a row that says so.
     folder.write("results/1.csv", &format!("key_0,sum_0,sum_1,cells,{mark}\n"));
-    folder.refused(&RELEASE, 2, "a file or a row is missing, or there twice");
+    folder.refused(&RELEASE, 2, "a file or a row is missing, or is there twice");
     folder.write("results/1.csv", &format!("key_0,sum_0,sum_1,cells,{mark}\na,1,0,0,1\n"));
-    folder.refused(&RELEASE, 2, "a file or a row is missing, or there twice");
+    folder.refused(&RELEASE, 2, "a file or a row is missing, or is there twice");
     folder.write("results/1.csv", "key_0,sum_0,sum_1,cells\na,1,0,1\n");
     folder.refused(&RELEASE, 2, "or has no header");
     folder.write("results/1.csv", &format!("key_0,sum_0,cells,{mark}\na,1,1,1\n"));
@@ -138,11 +138,11 @@ fn wrong_integers_are_refused_and_nothing_is_charged() {
     fs::remove_file(folder.file("results/1.parquet")).unwrap();
     // A changed query is another job; so is that of another release.
     give(&folder, &mark, &["a,1,0"]);
-    folder.refused(&["release", "--only", "by town", "--integers", "results"], 2, "is of another job");
+    folder.refused(&["release", "--only", "by town", "--integers", "results"], 2, "is from another job");
     folder.write("scumble.toml", &PROJECT.replace("GROUP BY clinic", "WHERE cost > 1 GROUP BY clinic"));
-    folder.refused(&RELEASE, 2, "is of another job: since it was printed, the query, the bounds");
+    folder.refused(&RELEASE, 2, "is from another job: since it was printed, the query, the bounds");
     folder.write("scumble.toml", &PROJECT.replace("max_rows_per_group = 2", "max_rows_per_group = 1"));
-    folder.refused(&RELEASE, 2, "is of another job");
+    folder.refused(&RELEASE, 2, "is from another job");
     assert!(
         !folder.file("scumble.ledger").exists() || entries(&folder).iter().all(|one| one["body"]["entry"] != "reserve")
     );
@@ -243,9 +243,9 @@ fn a_server_computes_integers_and_its_words_are_not_repeated() {
         assert!(entries(&folder).iter().all(|entry| entry["body"]["entry"] != "reserve"), "{said}");
     };
     refused(&good, "wrong", &release, 2, "does not let this user in");
-    refused(&good, "", &release, 2, "it wants a password");
+    refused(&good, "", &release, 2, "it asks for a password");
     refused(&good.replace("postgres?", "nothing?"), PASSWORD, &release, 2, "has no such database");
-    refused(&good.replace("5439", "5440"), PASSWORD, &release, 1, "is not there");
+    refused(&good.replace("5439", "5440"), PASSWORD, &release, 1, "cannot be reached");
     refused(&good.replace("scumble@", "stranger@"), "stranger", &release, 2, "does not let this user read");
     refused(&server.source("nothing"), PASSWORD, &release, 2, "there is no \"nothing\" on the server");
     refused(
@@ -253,16 +253,16 @@ fn a_server_computes_integers_and_its_words_are_not_repeated() {
         PASSWORD,
         &release,
         2,
-        "'clinic' is declared as texts and is of type bpchar",
+        "'clinic' is declared as strings and is of type bpchar",
     );
     refused(&good, PASSWORD, &["release", "--only", "middle"], 2, "is of kind quantiles, which needs rows");
-    refused(&good, PASSWORD, &["release", "--only", "joined"], 2, "tables of different places");
+    refused(&good, PASSWORD, &["release", "--only", "joined"], 2, "tables of different backends");
     refused(
         &good.replace("scumble@", "scumble:secret@"),
         PASSWORD,
         &release,
         2,
-        "no password stands in a project file",
+        "a project file must not hold a password",
     );
     refused(
         "mysql://u@h/d",
@@ -298,7 +298,7 @@ fn a_server_computes_integers_and_its_words_are_not_repeated() {
     crate::support::refused(&done, 1, "failed after it was charged");
     goes_on(&server, &folder, &release, "CREATE OR REPLACE VIEW lost AS SELECT person, clinic, cost FROM visits;");
     server.stop();
-    refused(&good, PASSWORD, &release, 1, "is not there");
+    refused(&good, PASSWORD, &release, 1, "cannot be reached");
 }
 
 /// Mends a table, releases again, and sees that nothing more was charged.
@@ -351,7 +351,7 @@ fn a_server_is_spoken_to_behind_a_certificate_that_is_verified() {
     let source = format!("postgres://scumble@localhost:{deaf}/postgres?table=visits{}", file("ca.pem"));
     let folder = Folder::with(&[("scumble.toml", &SERVED.replace("SOURCE", &source))]);
     let refused = with_password(&folder, PASSWORD, &["release", "--only", "by clinic"]);
-    crate::support::refused(&refused, 2, "it speaks no TLS");
+    crate::support::refused(&refused, 2, "it does not support TLS");
 }
 
 /// The default build has no clusters, and says what has.
@@ -368,7 +368,7 @@ fn clusters_are_a_feature_of_the_program() {
     folder.refused(&["release", "--only", "middle"], 2, "is of kind quantiles, which needs rows");
     let asked = "[[release]]\nname = \"asked\"\nkind = \"interactive\"\ntable = \"visits\"\ncolumns = [\"clinic\"]\npeople = 100\ncost = { epsilon = 1 }\n";
     folder.write("scumble.toml", &format!("[engine]\ncluster = \"ballista://127.0.0.1:50050\"\n{PROJECT}{asked}"));
-    folder.refused(&["ask", "asked", "clinic = 'a'"], 2, "is asked about rows, which are computed with elsewhere");
+    folder.refused(&["ask", "asked", "clinic = 'a'"], 2, "needs rows, which remote backends do not");
     assert!(entries(&folder).is_empty());
     // Costs are the same wherever it is computed.
     assert!(folder.stdout(&["plan", "--details"]).contains("by clinic"));
@@ -382,10 +382,14 @@ fn an_address_of_a_cluster_is_a_host_and_a_port() {
         let sentence = folder.refused(&["plan"], 2, words);
         assert!(sentence.contains("scumble.toml:"), "{sentence}");
     };
-    said("cluster = \"spark://here\"", "a cluster is one of Apache Ballista; write it as ballista://host:50050");
+    said(
+        "cluster = \"spark://here\"",
+        "only clusters of Apache Ballista are supported; write it as \
+        ballista://host:50050",
+    );
     said("cluster = \"ballista://\"", "the address has no host");
     said("cluster = \"ballista://me@here:1\"", "the address has no host, or more than a host and a port");
-    said("cluster = \"ballista://here:many\"", "the port is no number");
+    said("cluster = \"ballista://here:many\"", "the port is not a number");
     said("timeout = 5", "cluster");
     said("cluster = \"ballista://here\"\ntimeout = 100000", "at most 86400 seconds");
     said("cluster = \"ballista://here\"\nexecutors = 5", "executors");

@@ -165,7 +165,7 @@ fn an_exact_count_is_refused_where_it_would_protect_nobody_or_break_a_budget() {
             "more than any epsilon",
         ),
         (vec![&owners, ATTACKER, EXACT, "[budget]\nattributes = { answer = { rho = 5 } }\n"], 3, "attributes {answer}"),
-        (vec![&owners, ATTACKER, EXACT, NOISY], 2, "a second release is called 'yes'"),
+        (vec![&owners, ATTACKER, EXACT, NOISY], 2, "two releases are called 'yes'"),
         (vec![&owners, ATTACKER, &EXACT.replace("\"yes\"", "\"exact\""), NOISY], 3, "holds a count without noise"),
         (vec![&owners, ATTACKER, NOISY, &EXACT.replace("\"yes\"", "\"exact\"")], 3, "3 other releases"),
     ] {

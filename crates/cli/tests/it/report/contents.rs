@@ -29,7 +29,7 @@ fn reports_add_up_over_runs() {
     assert_eq!(names(&folder), ["counts 10", "all 7", "counts 4"]);
     let report = folder.json_file("out/report.json");
     assert_eq!((&report["releases"][2]["answers"]["rows"], &report["releases"][2]["replaced"]), (&first, &true.into()));
-    assert!(folder.read("out/report.html").contains("entry 4 of the ledger; paid for again since"));
+    assert!(folder.read("out/report.html").contains("entry 4 of the ledger; charged again since"));
     // Where earlier files cannot be kept, nothing is charged.
     fs::rename(folder.file("out/earlier"), folder.file("elsewhere")).unwrap();
     folder.write("out/earlier", "in the way");
@@ -44,7 +44,7 @@ fn reports_add_up_over_runs() {
     assert_eq!(names(&folder), ["counts 10", "all 7"]);
     let report = folder.json_file("out/report.json");
     assert_eq!((&report["not_shown"][0]["sequence"], &report["not_shown"][0]["name"]), (&4.into(), &"counts".into()));
-    assert!(report["not_shown"][0]["why"].as_str().unwrap().contains("paid for again since"), "{report:#}");
+    assert!(report["not_shown"][0]["why"].as_str().unwrap().contains("charged again since"), "{report:#}");
     // An edited file is not what was published, and is not shown.
     let edited = folder.read("out/all.json").replace("everybody", "nobody");
     folder.write("out/all.json", &edited);

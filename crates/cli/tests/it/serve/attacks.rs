@@ -251,7 +251,7 @@ fn what_goes_wrong_tells_no_data() {
             .output();
         said.push(String::from_utf8_lossy(&psql.unwrap().stderr).into_owned());
     }
-    server.get(&"0".repeat(64), "/v1/me").refused(401, "nobody has this token");
+    server.get(&"0".repeat(64), "/v1/me").refused(401, "this token is unknown");
     let bearer = format!("Bearer {ada}");
     let headers =
         [("Authorization", bearer.as_str()), ("Content-Type", "application/json"), ("Idempotency-Key", "my-own-key")];

@@ -150,7 +150,7 @@ fn everything_is_done_by_keyboard_alone() {
     let links = browser.look("[...document.querySelectorAll('#answer a')].map((one) => one.textContent)");
     assert_eq!(links, json!(["csv", "json", "parquet", "arrow"]));
     assert_eq!(browser.look("document.activeElement.matches('#ask button')"), true, "the focus stays where it was");
-    browser.until("document.querySelector('#plan').textContent.includes('was paid for')");
+    browser.until("document.querySelector('#plan').textContent.includes('was charged before')");
     // Somebody is given access, uses it, and loses it.
     browser.go(&format!("{own}/people"));
     browser.tab_to("#name");

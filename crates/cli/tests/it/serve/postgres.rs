@@ -115,7 +115,7 @@ fn psql_is_refused_with_codes_and_sentences() {
         said
     };
     let cost = "SET scumble.cost = 'epsilon=0.5'";
-    let said = refused(&["SELECT COUNT(*) FROM people"], "55000", "say first what a query may cost");
+    let said = refused(&["SELECT COUNT(*) FROM people"], "55000", "set what a query may cost first");
     assert!(said.contains("SET scumble.cost = 'epsilon=0.1'"), "{said}");
     let said = refused(&[cost, "SELECT COUNT(*) FROM peopel"], "42P01", "did you mean 'people'?");
     assert!(

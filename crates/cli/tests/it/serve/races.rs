@@ -107,7 +107,7 @@ fn a_key_is_charged_for_once_whoever_is_faster() {
         match (asked == question, reply.status) {
             (true, 200) => assert_eq!(reply.json()["rows"], first.json()["rows"]),
             (true, _) => panic!("{}", reply.json()),
-            (false, _) => drop(reply.refused(409, "belongs to another question")),
+            (false, _) => drop(reply.refused(409, "belongs to another request")),
         }
     }
     // Now that it is made, both have it.
@@ -156,7 +156,7 @@ fn the_catalogue_tells_nothing_of_the_rows() {
             "TABLE people",
         ]
         .map(ask);
-        assert!(all[9].contains("this is for the role analyst"), "{}", all[9]);
+        assert!(all[9].contains("this needs the role analyst"), "{}", all[9]);
         all
     };
     assert_eq!(told(None), told(Some("sex,age\nf,1\n")));

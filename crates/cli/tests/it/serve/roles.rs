@@ -27,10 +27,10 @@ fn the_link_makes_a_curator_once_and_its_session_is_a_cookie() {
         server.send("POST", "/enter", &[("Content-Type", "application/json")], &json!({ "token": token }).to_string())
     };
     // The token of the link is no token for programs.
-    server.get(token, "/v1/budget").refused(401, "nobody has this token");
+    server.get(token, "/v1/budget").refused(401, "this token is unknown");
     let entered = enter(token);
     assert_eq!(entered.expect(200)["role"], "curator");
-    enter(token).refused(401, "nobody has this token");
+    enter(token).refused(401, "this token is unknown");
     let cookie = entered.header("set-cookie").unwrap();
     assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict") && !cookie.contains(token), "{cookie}");
     let cookie = cookie.split(';').next().unwrap();
@@ -130,7 +130,7 @@ fn an_answer_is_that_of_the_command_line_and_is_paid_for_once() {
     };
     near(&plan(false)["left"]["person"]["epsilon"], 1.8);
     near(&plan(true)["left"]["person"]["epsilon"], 1.7);
-    assert_eq!(plan(false)["budget"], "it was paid for: asking again costs nothing");
+    assert_eq!(plan(false)["budget"], "it was charged: asking again costs nothing");
     assert_eq!(server.ask(&ada, by_sex, "0.05").expect(200)["stored"], false);
     let fresh = json!({ "sql": by_sex, "cost": { "epsilon": 0.1 }, "fresh": true });
     let new = server.post(&ada, "/v1/query", &fresh).expect(200);
@@ -174,7 +174,7 @@ fn a_request_that_comes_again_is_not_charged_again() {
     let second = ask(&server, "k2", COUNT, true).expect(200);
     assert_ne!(first["sequence"], second["sequence"]);
     ask(&server, "k1", "SELECT COUNT(*) AS m FROM people WHERE age > 3", false)
-        .refused(409, "belongs to another question");
+        .refused(409, "belongs to another request");
     ask(&server, "", COUNT, false).refused(400, "Idempotency-Key");
     // A stored answer that was given under a key stays the answer of that key.
     let stored = ask(&server, "k3", COUNT, false).expect(200);
@@ -224,7 +224,7 @@ fn everybody_may_do_what_their_role_may_and_no_more() {
         nobody.refused(401, "this needs a token");
     }
     for wrong in [stranger.as_str(), "", &vera.to_uppercase()] {
-        server.get(wrong, "/v1/tables").refused(401, "nobody has this token");
+        server.get(wrong, "/v1/tables").refused(401, "this token is unknown");
     }
     // What ada asked is not bob's to see; the project's releases are everybody's.
     let asked = server.ask(&ada, "SELECT COUNT(*) AS secret_of_ada FROM people", "0.1").expect(200);
@@ -439,10 +439,7 @@ fn a_charge_of_which_nothing_was_seen_is_gone_on_with() {
         folder.forget(2, lost["release"].as_str().unwrap());
         let server = Server::start(folder.path(), &[]);
         let plan = ask(&server, &ada, "/v1/plan", None).expect(200);
-        assert!(
-            plan["fits"] == true && plan["budget"].as_str().unwrap().contains("goes on with that charge"),
-            "{plan}"
-        );
+        assert!(plan["fits"] == true && plan["budget"].as_str().unwrap().contains("uses that charge"), "{plan}");
         assert!(ask(&server, &bob, "/v1/plan", None).expect(200)["budget"].as_str().unwrap().contains("fits"));
         let found = ask(&server, &ada, "/v1/query", then).expect(200);
         assert_eq!((&found["sequence"], &found["release"]), (&lost["sequence"], &lost["release"]));

@@ -210,7 +210,7 @@ delay = { type = "int", lower = 0, upper = 100 }
     for (path, words) in [
         (
             "flights/year=abc/airport=X",
-            "the value of column 'year' in the name of the folder is declared as int and is no whole number",
+            "the value of column 'year' in the name of the folder is declared as int and is not a whole number",
         ),
         ("flights/year=2012", "do not name the same columns"),
         ("flights/summer", "which is not called after a column's value, as in year=2013"),

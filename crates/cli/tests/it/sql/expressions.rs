@@ -92,7 +92,8 @@ fn names_that_the_program_uses_itself_are_free() {
     assert_eq!(table[2][..2], ["m", "10"]);
 }
 
-/// The square root of a negative number failed the query behind its charge: whether it failed was an exact answer about one person.
+/// The square root of a negative number failed the query after its charge: whether it failed was an exact answer about
+/// one person.
 #[test]
 fn square_roots_and_logarithms_fail_on_nobody() {
     let folder = folder(3, 40);

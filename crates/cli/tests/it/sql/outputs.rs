@@ -74,7 +74,7 @@ fn what_is_done_with_the_answer_stays_small() {
     let table = |index: usize| format!("t{index} AS (SELECT n + n AS n FROM t{})", index - 1);
     let tables = (1..28).map(table).collect::<Vec<_>>().join(", ");
     let sql = format!("WITH t0 AS (SELECT COUNT(*) AS n FROM people), {tables} SELECT n FROM t27");
-    folder.refused(&["query", &sql, "--cost", "epsilon=1"], 2, "write it in a shorter way");
+    folder.refused(&["query", &sql, "--cost", "epsilon=1"], 2, "shorten it");
     assert!(!folder.file("scumble.ledger").exists());
     let sql = "SELECT COUNT(*) AS n, repeat('x', 100000000) AS x FROM people";
     let answer = folder.json(&["query", sql, "--cost", "epsilon=5", "--json"]);

@@ -40,7 +40,7 @@ fn the_event_counts_every_node_that_an_owner_can_move() {
         let claimed =
             |scope: &Scope| event.moves().shifts(scope).iter().map(|shift| shift.cells as usize).max().unwrap_or(0);
         assert_eq!(claimed(&Scope::Presence), presence);
-        // Who replaces an owner may have no value here.
+        // The replacement of an owner may have no value here.
         assert_eq!(claimed(&Scope::Person), person.max(presence));
         assert!(matches!(event.word(), Word::DiscreteGaussian { .. }));
     }

@@ -238,7 +238,7 @@ impl Tree {
         let one = vec![Shift::one_cell(1.0)?];
         let all: Vec<usize> = (0..self.attributes()).collect();
         let delta = self.delta(&all);
-        // Who replaces a person may have no rows here.
+        // The replacement of a person may have no rows here.
         let presence = self.epsilon_presence();
         let person = self.epsilon_person().max(presence);
         let changes = names.iter().enumerate().map(|(attribute, name)| {
@@ -250,17 +250,24 @@ impl Tree {
 
     /// What a change of one attribute is charged, such that charges may be added up over attributes, composed as pairs and curves, and chained over owners.
     ///
-    /// Why: let the attributes a₁, …, a_k of one person change, and let Nᵢ be the nodes above aᵢ that are above none of a₁, …, aᵢ₋₁. A node of N_k joins the list of another node of N_k (or
-    /// a_k itself) with lists of nodes that read none of the others, so N_k can be run first, then N_{k−1} given its lists, and so on to N₁: the tree is an adaptive composition of k steps, and what it
-    /// does at nodes that read none of them is the same. Given *any* lists of the steps before, in Nᵢ one string of each node loses a person at most and one gains a person at most, along
-    /// one path, where a string is listed only if it is in the lists below, and counts do not grow upwards. That is what Theorem A needs ([`super::cost`]); leaving out nodes of the path
-    /// only lowers B and W. So each step is εᵢ-private given what came before, with the εᵢ of aᵢ alone; its ρ by composition over the path's nodes likewise.
-    /// If the domain of aᵢ is unknown, the lowest node of Nᵢ reads aᵢ alone: a value that only this person has is listed with probability p = P\[Z > κ\] at most, before and behind the change. So
-    /// both laws are (1 − p)·(a law without it) + p·(something), and the laws without it are εᵢ-close: the step is (εᵢ, δᵢ)-private given what came before, by a coin of its own.
-    /// Hence the pairs of (εᵢ, δᵢ) may be convolved \[Kairouz–Oh–Viswanath 2015, adaptive\], Rényi curves added. (Of mechanisms that are only known to be private for each attribute
-    /// this is false: two such changes are a chain, and two owners of something 1-private lose more than two answers of randomized response tell.)
-    /// A group of m owners: given what came before, a step is one mechanism of the table, (εᵢ, δᵢ)-private for each owner. So a chain of m owners makes it
-    /// (mεᵢ, δᵢ(e^{mεᵢ} − 1)/(e^{εᵢ} − 1))-private, or m²ρᵢ, still given what came before; then the steps are composed as before.
+    /// Why: let the attributes a₁, …, a_k of one person change, and let Nᵢ be the nodes above aᵢ that are above none of
+    /// a₁, …, aᵢ₋₁. A node of N_k joins the list of another node of N_k (or a_k itself) with lists of nodes that read
+    /// none of the others, so N_k can be run first, then N_{k−1} given its lists, and so on to N₁: the tree is an
+    /// adaptive composition of k steps, and what it does at nodes that read none of them is the same. Given *any* lists
+    /// of the steps before, in Nᵢ one string of each node loses a person at most and one gains a person at most, along
+    /// one path, where a string is listed only if it is in the lists below, and counts do not grow upwards. That is
+    /// what Theorem A needs ([`super::cost`]); leaving out nodes of the path only lowers B and W. So each step is
+    /// εᵢ-private given what came before, with the εᵢ of aᵢ alone; its ρ by composition over the path's nodes likewise.
+    /// If the domain of aᵢ is unknown, the lowest node of Nᵢ reads aᵢ alone: a value that only this person has is
+    /// listed with probability p = P\[Z > κ\] at most, before and after the change. So both laws are (1 − p)·(a law
+    /// without it) + p·(something), and the laws without it are εᵢ-close: the step is (εᵢ, δᵢ)-private given what came
+    /// before, by a coin of its own. Hence the pairs of (εᵢ, δᵢ) may be convolved
+    /// \[Kairouz–Oh–Viswanath 2015, adaptive\], Rényi curves added. (Of mechanisms that are only known to be private
+    /// for each attribute this is false: two such changes are a chain, and two owners of something 1-private lose more
+    /// than two answers of randomized response tell.) A group of m owners: given what came before, a step is one
+    /// mechanism of the table, (εᵢ, δᵢ)-private for each owner. So a chain of m owners makes it (mεᵢ,
+    /// δᵢ(e^{mεᵢ} − 1)/(e^{εᵢ} − 1))-private, or m²ρᵢ, still given what came before; then the steps are composed as
+    /// before.
     fn change_of(&self, attribute: usize) -> Result<Word> {
         let touched = self.touched(&[attribute]);
         let path: Vec<&Node> =

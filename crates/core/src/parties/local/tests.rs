@@ -121,7 +121,8 @@ fn a_person_costs_at_least_its_presence() {
     }
 }
 
-/// Who takes part sends something: nothing is promised unless absent owners report. Attributes that do not decide the value cost nothing.
+/// An owner who takes part sends a report: nothing is promised about presence unless absent owners report too.
+/// Attributes that do not decide the value cost nothing.
 #[test]
 fn presence_is_not_protected_by_silence() {
     for oracle in oracles() {

@@ -139,7 +139,9 @@ impl Test {
         match cell {
             Cell::Whole(number) => match value.parse::<i128>() {
                 Ok(value) => Ok(comparison.holds(number.cmp(&value))),
-                Err(_) => Err(Error::input(format!("'{self}' compares whole numbers with '{value}', which is none"))),
+                Err(_) => {
+                    Err(Error::input(format!("'{self}' compares whole numbers with '{value}', which is not one")))
+                }
             },
             _ if !matches!(comparison, Comparison::Equal | Comparison::Unequal) => Err(Error::input(format!(
                 "'{self}' asks for an order that the values of '{}' do not have: write = or !=",
@@ -191,7 +193,7 @@ fn split(text: &str) -> Result<Vec<String>> {
         let is_and = mark.is_none() && word.eq_ignore_ascii_case("and");
         if mark.is_none() && (word.eq_ignore_ascii_case("or") || word.starts_with('(') || word.ends_with(')')) {
             return Err(Error::input(format!(
-                "'{word}' is not answered: a conjunction joins columns by AND, each with or without NOT before it"
+                "'{word}' is not supported: a conjunction joins columns by AND, each with or without NOT before it"
             )));
         }
         for letter in word.chars().filter(|letter| matches!(letter, '\'' | '"')) {

@@ -143,7 +143,8 @@ impl Conjunctions {
         if bias.is_some() && people.or(public_people).is_none() {
             return Err(BIAS.error(
                 request,
-                "a bias is a share of the owners, and whether it is better than more noise depends on how many there are: give people = about how many, from public knowledge",
+                "the best bias depends on the number of owners: give people, about how many there are, from public \
+                    knowledge",
             ));
         }
         Ok(Self {
@@ -256,10 +257,10 @@ fn width(request: &Request, columns: usize) -> Result<usize> {
     let width = WIDTH.read(request)?;
     match usize::try_from(width.value) {
         Ok(number) if number <= columns.min(MOST_WIDTH) => Ok(number),
-        _ => Err(width.error(format!(
-            "of {columns} columns there are conjunctions of 1 to {} literals",
-            columns.min(MOST_WIDTH)
-        ))),
+        _ => {
+            Err(width
+                .error(format!("{columns} columns have conjunctions of 1 to {} literals", columns.min(MOST_WIDTH))))
+        }
     }
 }
 

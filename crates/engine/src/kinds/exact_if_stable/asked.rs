@@ -38,11 +38,11 @@ impl StableQuestion {
             (Some(limit), None, None) => Ok(Self::Where(Scale::AtLeast(limit.value))),
             (None, Some(step), None) if step.value >= 2 => Ok(Self::Where(Scale::Rounded(step.value))),
             (None, Some(step), None) => {
-                Err(step.error("a count that is rounded to 1 changes with every row: give more"))
+                Err(step.error("a count that is rounded to 1 changes with every row: give a larger number"))
             }
             (None, None, Some(_)) => Ok(Self::Largest),
-            (_, Some(step), _) => Err(step.error("give one of at_least, rounded_to and largest, not both")),
-            (Some(limit), ..) => Err(limit.error("give one of at_least, rounded_to and largest, not both")),
+            (_, Some(step), _) => Err(step.error("give only one of at_least, rounded_to and largest")),
+            (Some(limit), ..) => Err(limit.error("give only one of at_least, rounded_to and largest")),
             (None, None, None) => Err(request.fields.error(format!(
                 "release '{}' needs 'at_least' or 'rounded_to' (or, of a query with GROUP BY, 'largest'): a count itself changes with every row",
                 request.name

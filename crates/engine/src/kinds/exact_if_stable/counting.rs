@@ -27,7 +27,8 @@ pub(crate) const SQL: Field<Option<PlacedValue<String>>> = Field::new(
 );
 
 const ONE_CONDITION: &str = "this must be one condition on the rows of the table";
-const ONE_COUNT: &str = "exact-if-stable takes one count beside the keys: SELECT COUNT(*), COUNT(x) or COUNT(DISTINCT x) …; other aggregates are answered with noise, by kind sql";
+const ONE_COUNT: &str = "exact-if-stable takes one count beside the keys: SELECT COUNT(*), COUNT(x) or COUNT(DISTINCT \
+    x) …; kind sql publishes other aggregates, with noise";
 const AS_IT_STANDS: &str = "the count and the keys must stand by themselves, as in SELECT key, COUNT(*) … GROUP BY \
     key: choose what is published by at_least, rounded_to or largest";
 const NOTHING_ABOVE: &str = "leave out HAVING, ORDER BY, LIMIT and window functions: choose what is published of the \
@@ -66,7 +67,7 @@ impl CountQuery {
             (Some(sql), None, None) => Self::of_query(&sql, request, project),
             (Some(_), Some(table), _) => Err(table.error("give table or sql, not both")),
             (Some(_), None, Some(condition)) => {
-                Err(condition.error("with sql, the condition stands in the query: write it behind WHERE"))
+                Err(condition.error("with sql, the condition stands in the query: write it after WHERE"))
             }
             (None, Some(_), condition) => Self::of_table(condition, request, project),
             (None, None, _) => Err(request

@@ -61,7 +61,8 @@ fn fitted(
 ) -> Result<(HalfspaceLearner, Vec<Event>, Value)> {
     if cost.scope() != CostScope::Attribute || !matches!(cost.target, Goal::Epsilon(_)) {
         return Err(Error::input(
-            "a robust halfspace takes cost = { epsilon = …, scope = \"attribute\" }; for a cost per person take the concept 'halfspace'",
+            "a robust halfspace takes cost = { epsilon = …, scope = \"attribute\" }; for a cost per person use the \
+                concept 'halfspace'",
         ));
     }
     let names = asked.attributes.names();
@@ -80,7 +81,7 @@ fn fitted(
     let events = learner.events(columns, label)?;
     match allowance.admits(&events)? {
         true => Ok((learner, events.clone(), allowance.granted(&events)?)),
-        false => Err(Error::input("no robust halfspace is within this cost: raise epsilon")),
+        false => Err(Error::input("no robust halfspace fits this cost: raise epsilon")),
     }
 }
 
@@ -114,7 +115,7 @@ pub(super) fn analysed(asked: LearnRequest, request: &Request) -> Result<Analyse
     if asked.attributes.move_together() {
         return Err(records::COLUMNS.error(
             request,
-            "a robust halfspace protects columns one by one, for which owners have one row: write max_rows_per_owner = 1",
+            "a robust halfspace protects columns one by one and needs one row per owner: write max_rows_per_owner = 1",
         ));
     }
     let flips = flips(request, dimension)?;

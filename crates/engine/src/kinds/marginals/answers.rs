@@ -23,7 +23,8 @@ pub(crate) fn refuse_noise_alone(limits: &RhoLimits) -> Result<()> {
         return Ok(());
     }
     Err(Error::input(format!(
-        "at this cost the number of people has a standard error above {MOST_NOISE}, and rows would be made up of noise alone: raise the cost, or declare public_owners"
+        "at this cost the number of people has a standard error above {MOST_NOISE}, and rows would be noise alone: \
+            raise the cost, or declare public_owners"
     )))
 }
 

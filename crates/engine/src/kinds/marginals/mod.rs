@@ -347,7 +347,7 @@ fn order(request: &Request, most: usize) -> Result<usize> {
         None => Ok(most.min(2)),
         Some(order) => match usize::try_from(order.value) {
             Ok(order) if order <= most.min(20) => Ok(order),
-            _ => Err(order.error(format!("of {most} columns there are tables of 1 to {} attributes", most.min(20)))),
+            _ => Err(order.error(format!("{most} columns have tables of 1 to {} attributes", most.min(20)))),
         },
     }
 }

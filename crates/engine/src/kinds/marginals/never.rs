@@ -39,10 +39,7 @@ pub(crate) fn read(text: &str, names: &[String], labels: &[Vec<Cell>]) -> Result
         own.iter_mut().zip(values).for_each(|(own, value)| *own &= value);
     }
     if let Some((&column, _)) = meant.iter().find(|(_, values)| !values.contains(&true)) {
-        return Err(format!(
-            "no value of the column '{}' is as '{text}' says, so that it forbids nothing",
-            names[column]
-        ));
+        return Err(format!("no value of the column '{}' satisfies '{text}', so it forbids nothing", names[column]));
     }
     let (columns, values) = meant.into_iter().unzip();
     Ok(StructuralZero { columns, values })
@@ -58,7 +55,7 @@ fn one(condition: &[Token], names: &[String], labels: &[Vec<Cell>]) -> Result<(u
     let values = |is: &dyn Fn(&Cell) -> Option<bool>| -> Result<Vec<bool>, String> {
         let each = labels[column].iter().map(is).collect::<Option<Vec<bool>>>();
         each.ok_or_else(|| {
-            format!("the values of the column '{name}' are texts, which are not less or greater than others")
+            format!("the values of the column '{name}' are strings, which are compared with = and IN only")
         })
     };
     let literal_of = |literal: &Token| refuse_other_type(name, &labels[column], literal);
@@ -93,7 +90,7 @@ fn refuse_other_type(name: &str, labels: &[Cell], literal: &Token) -> Result<(),
             (matches!(literal, Token::Name(word) if is_truth(word)), "true or false")
         }
         Cell::Whole(_) => (matches!(literal, Token::Number(_)), "a number"),
-        _ => (matches!(literal, Token::Text(_)), "a text in single quotes"),
+        _ => (matches!(literal, Token::Text(_)), "a string in single quotes"),
     };
     let is_missing = matches!(literal, Token::Text(text) if text == crate::release::rows::records::MISSING_TEXT);
     match fits || is_missing {
@@ -161,7 +158,7 @@ fn quoted(rest: &str, quote: char) -> Result<(Token, usize), String> {
             return Ok((token, place + 1));
         }
     }
-    Err(format!("the quote that begins at {rest} does not end"))
+    Err(format!("the quote that begins at {rest} is not closed"))
 }
 
 #[cfg(test)]
@@ -195,9 +192,9 @@ mod tests {
         let wrong = |text: &str| read(text, &names, &labels).unwrap_err();
         assert!(wrong("agee < 2").contains("did you mean 'age'"));
         assert!(wrong("age < 0").contains("forbids nothing"));
-        assert!(wrong("marital > 'a'").contains("not less or greater"));
+        assert!(wrong("marital > 'a'").contains("compared with = and IN only"));
         assert!(wrong("smokes = yes").contains("'smokes' is compared with true or false, not with yes"));
-        assert!(wrong("marital = single").contains("a text in single quotes, not with single"));
+        assert!(wrong("marital = single").contains("a string in single quotes, not with single"));
         assert!(wrong("marital IN (single, 'it''s')").contains("not with single"));
         assert!(wrong("age = '1'").contains("with a number, not with '1'"));
         assert!(wrong("age IN (1, x)").contains("with a number, not with x"));
@@ -215,6 +212,6 @@ mod tests {
         ] {
             assert!(!wrong(text).is_empty(), "{text}");
         }
-        assert!(wrong("marital = 'single").contains("does not end"));
+        assert!(wrong("marital = 'single").contains("is not closed"));
     }
 }

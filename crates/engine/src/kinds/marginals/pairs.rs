@@ -25,13 +25,14 @@ pub(crate) fn refusal(attributes: &Attributes, order: usize, published: Marginal
         return Some(format!("the method 'psd' makes tables of 2 columns, and order is {order}"));
     }
     if !(2..=MOST_COLUMNS).contains(&columns) {
-        return Some(format!("the method 'psd' takes 2 to {MOST_COLUMNS} columns, and these are {columns}"));
+        return Some(format!("the method 'psd' takes 2 to {MOST_COLUMNS} columns, not {columns}"));
     }
     let mut sizes = attributes.names().iter().zip(attributes.sizes());
     let (name, size) = sizes.find(|(_, size)| *size != Some(2))?;
     let number = size.map_or_else(|| "unknown values".to_string(), |size| format!("{size} values"));
     Some(format!(
-        "the method 'psd' takes columns of two values, and '{name}' has {number}, a missing one among them unless missing = \"never\""
+        "the method 'psd' takes columns of two values, and '{name}' has {number} (a missing value counts, unless \
+            missing = \"never\")"
     ))
 }
 

@@ -102,7 +102,8 @@ pub(crate) fn analysed(
         (true, _, _) if attributes.has_steps() => {
             return Err(METHOD.error(
                 request,
-                "numbers with fractions, dates and times are columns of the method 'chosen'; for others declare bins for them",
+                "numbers with fractions, dates and times need the method 'chosen'; for other methods, declare bins \
+                    for them",
             ));
         }
         // Pairs of binary columns have a method of their own.

@@ -299,7 +299,8 @@ fn best(space: &Space<'_>, people: Option<u64>, limits: &RhoLimits) -> Result<Me
         return Ok(MethodChoice { method: Approach::Psd, why: why.to_string(), promises: Vec::new() });
     };
     let Some(people) = people else {
-        let why = "its error is known whatever the data; with 'people' = about how many there are, the others would be looked at too";
+        let why = "its error does not depend on the data; give 'people', about how many there are, to consider the \
+            others too";
         return Ok(MethodChoice { method: Approach::Residual, why: why.to_string(), promises: Vec::new() });
     };
     let mut promises = planner::promises(domain, space.order, people, limits)?;

@@ -58,7 +58,8 @@ impl ColumnKind {
     }
 }
 
-/// The columns of a query, or of a UNION ALL of it and those beside it: its own, and behind each noisy one what is said about its error.
+/// The columns of a query, or of a UNION ALL of it and those beside it: its own, and after each noisy one the columns
+/// about its error.
 pub(crate) fn columns(cut: &PrivateQuery) -> Result<Vec<PublishedColumn>> {
     let branches: Vec<(&PrivateQuery, Vec<Output>)> = std::iter::once(cut)
         .chain(cut.beside())

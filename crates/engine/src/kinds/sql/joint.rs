@@ -76,7 +76,8 @@ pub(crate) fn hindrance(query: &AnalysedQuery, cost: &Cost) -> Option<&'static s
     }
     if !asked.quantiles.is_empty() || !asked.aggregates.iter().all(direct) || !published_as_they_are(&query.cut) {
         return Some(
-            "joint noise is for COUNT and SUM that are published as they are: no error bar of anything else is known with it",
+            "joint noise is for COUNT and SUM that are published as they are: it has no standard error of anything \
+                else",
         );
     }
     (asked.measures.len() < 2).then_some("joint noise is for two numbers or more")

@@ -171,7 +171,8 @@ pub(crate) fn asked(
             Ok(SqlRequest::One(Box::new(reported)))
         }
         SqlQuery::Several(_) if report.is_some() => Err(Error::input(
-            "bounding_report is given for one query, and this is a UNION ALL of several: release the one that you need it for by itself",
+            "bounding_report needs one query, and this is a UNION ALL of several: release the one that needs it by \
+                itself",
         )),
         SqlQuery::Several(_) if sharing == Sharing::Joint => Err(Error::input(
             "joint noise is for one query, and this is a UNION ALL of several; write noise = \"each\", or release each by itself",
@@ -186,7 +187,7 @@ pub(crate) fn queries(sql: &str, place: Place, request: &Request, project: &Proj
     Ok(match asked(sql, request, project, |error| within_file(error, place.clone()))? {
         SqlRequest::One(query) if query.report.is_some() => {
             return Err(Error::input(format!(
-                "release '{name}' has a bounding_report, which needs all rows: leave it out where integers are computed elsewhere"
+                "release '{name}' has a bounding_report, which needs all rows: leave it out with remote backends"
             )));
         }
         SqlRequest::One(query) if query.parts.is_empty() => vec![query.cut],
@@ -312,7 +313,8 @@ impl AnalysedQuery {
     fn with_report(mut self, wish: &bounding::BoundingRequest, goal: &Goal) -> Result<Self> {
         if !self.parts.is_empty() {
             return Err(Error::input(
-                "bounding_report is given for one grouping, and this query has several: release the one that you need it for by itself",
+                "bounding_report needs one grouping, and this query has several: release the one that needs it by \
+                    itself",
             ));
         }
         if self.cut.per_owner.is_some() {

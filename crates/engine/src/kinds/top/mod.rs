@@ -148,7 +148,7 @@ fn wanted(request: &Request, scores: &Scores) -> Result<TopTarget> {
             Err(number.error(format!("number may be at most {MOST}, not {}", number.value)))
         }
         (Some(number), None) if number.value > scores.most() => Err(number.error(format!(
-            "there are only {} values: the most frequent {} are no choice; ask for at most {}, or for a histogram",
+            "there are only {} values, so the most frequent {} are no choice: ask for at most {}, or for a histogram",
             scores.most() + 1,
             number.value,
             scores.most().max(1)

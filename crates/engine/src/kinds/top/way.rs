@@ -253,7 +253,8 @@ fn noise(scores: &Scores, cost: &Cost, moves: &scumble::event::Moves, runs: usiz
             Ok((calibrate_runs(cost, moves, runs)?, Some(delta)))
         }
         (TopValues::Texts(_), Goal::Rho(_)) => Err(Error::input(
-            "texts of up to some bytes are counted with Laplace noise, which has a pure epsilon: write cost = { epsilon = … }",
+            "strings of up to some bytes are counted with Laplace noise, which has a pure epsilon: write cost = { \
+                epsilon = … }",
         )),
         // All of it is pure: a δ would buy Gaussian noise, whose tail is not drawn here.
         (TopValues::Texts(_), _) => Ok((calibrate_runs(&Cost { delta: None, ..cost.clone() }, moves, runs)?, None)),

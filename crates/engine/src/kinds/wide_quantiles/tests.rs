@@ -94,7 +94,7 @@ fn wrong_requests_get_a_sentence() {
     check(
         listed,
         &quantiles("texts", "[0.5]"),
-        "texts and UUIDs are a column of type category whose values are not listed",
+        "keys = \"texts\" and \"uuids\" need a column of type category whose values are not listed",
     );
     check(TEXT, &format!("max_bytes = 18\n{}", quantiles("texts", "[0.5]")), "max_bytes must be 1 to 17, not 18");
     check(TEXT, &format!("max_bytes = 4\n{}", quantiles("uuids", "[0.5]")), "max_bytes goes with keys = \"texts\"");

@@ -10,7 +10,7 @@ use std::thread::{available_parallelism, scope};
 /// So many of the first rows are held beside a long table, for JSON and for reports.
 pub(crate) const HELD_ROWS: usize = 1000;
 
-/// The part of a table with this number; none behind the last.
+/// The part of a table with this number; `None` after the last.
 type LongPart = dyn Fn(usize) -> Result<Option<Vec<AnswerColumn>>> + Send + Sync;
 
 /// All rows of a table, in parts that are made when they are wanted; each has at least one row, and all have the same columns.

@@ -103,7 +103,7 @@ impl<'a> FittedCost<'a> {
             // Rounding has gone up somewhere: a little less will do.
             less = 1.0 - 2.0 * (1.0 - less);
         }
-        Err(Error::input(format!("no release of kind {} is within this cost: raise epsilon or delta", self.kind)))
+        Err(Error::input(format!("no release of kind {} fits this cost: raise epsilon or delta", self.kind)))
     }
 }
 

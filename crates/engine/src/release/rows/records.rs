@@ -190,9 +190,13 @@ impl Attributes {
         let missing = MISSING_FIELD.read(request)?.unwrap_or(MissingPolicy::Value);
         let is_taken = |values: &AttributeValues| matches!(values, AttributeValues::Texts(texts) if texts.iter().any(|text| text == MISSING_TEXT));
         if missing == MissingPolicy::Value && values.iter().any(is_taken) {
-            return Err(COLUMNS.error(request, format!(
-                "'{MISSING_TEXT}' is a listed value and what missing values are called: leave it out of the list, or write missing = \"never\""
-            )));
+            return Err(COLUMNS.error(
+                request,
+                format!(
+                    "'{MISSING_TEXT}' is a listed value and the name of missing values: leave it out of the list, or \
+                    write missing = \"never\""
+                ),
+            ));
         }
         Ok(Self { table: table.name.clone(), names, values, missing, owners })
     }
@@ -390,7 +394,7 @@ fn values_of(column: &Column, may_be_unknown: bool) -> Result<AttributeValues> {
         Domain::Category { values: Some(values) } => Ok(AttributeValues::Texts(values.clone())),
         Domain::Category { values: None } if may_be_unknown => Ok(AttributeValues::Unknown),
         Domain::Category { values: None } => Err(Error::input(format!(
-            "column '{name}' needs its values: all that there can be, from public knowledge, as values = [ … ]"
+            "column '{name}' needs its values: all possible ones, from public knowledge, as values = [ … ]"
         ))),
         Domain::Int { bounds: Some((lower, upper)) } if lower.abs_diff(*upper) < MOST_VALUES => {
             Ok(AttributeValues::Whole { lower: *lower, number: lower.abs_diff(*upper) as u32 + 1 })
@@ -499,7 +503,7 @@ impl<'a> RecordsReader<'a> {
             if let Some(owner) = owner {
                 let taken = owned.push(owner, rows.iter().map(|column| i64::from(column[row])));
                 taken.map_err(|LostRows| {
-                    DataFusionError::ResourcesExhausted("neither memory nor disk for more rows".into())
+                    DataFusionError::ResourcesExhausted("no memory or disk for more rows".into())
                 })?;
             }
         }

@@ -91,7 +91,8 @@ impl Runner<'_> {
     pub fn asking<'a>(&'a self, request: &Request, out: &Path) -> Result<InteractiveSession<'a>> {
         if !request.is_asked() {
             return Err(Error::input(format!(
-                "release '{}' is of kind {}, which is published by 'scumble release'; only releases of kind interactive are asked",
+                "release '{}' is of kind {}: publish it with 'scumble release'; only releases of kind interactive are \
+                    asked",
                 request.name, request.kind
             )));
         }
@@ -105,7 +106,8 @@ impl Runner<'_> {
         let before = self.agreed(&round)?;
         if backend_of(request, &round.plan.tables, self.project())?.is_some() {
             return Err(Error::input(format!(
-                "release '{}' is asked about rows, which are computed with elsewhere: what needs rows needs a file that is read here (docs/how-to/remote-backends.md)",
+                "release '{}' needs rows, which remote backends do not give: use a file that is read here \
+                    (docs/how-to/remote-backends.md)",
                 request.name
             )));
         }

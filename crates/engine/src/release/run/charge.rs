@@ -300,6 +300,7 @@ fn unwritten(name: &str, error: &Error) -> Error {
 /// The outputs are there, and the ledger does not know.
 pub(super) fn uncommitted(name: &str) -> Error {
     Error::machine(format!(
-        "release '{name}' was charged and published, but the ledger could not write down that it is complete: it stays interrupted there, at the same cost"
+        "release '{name}' was charged and published, but the ledger could not record that: it stays interrupted \
+            there, at the same cost"
     ))
 }

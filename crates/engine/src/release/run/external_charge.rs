@@ -106,7 +106,7 @@ impl ChargeLife for ExternalLife<'_> {
 
     /// The first message is drawn and leaves at once: nothing leaves before this.
     fn draw(&mut self, receipt: Receipt, (): (), ledger: &mut Ledger) -> Result<(Pass, ExternalOutput)> {
-        let pass = ledger.drawn(receipt)?.ok_or_else(|| Error::machine("a charge was drawn for by somebody else"))?;
+        let pass = ledger.drawn(receipt)?.ok_or_else(|| Error::machine("another process has drawn for this charge"))?;
         Ok((pass, ExternalOutput::Nothing))
     }
 
@@ -162,7 +162,8 @@ impl ExternalCharge {
         match before {
             None => Ok(()),
             Some(one) => Err(Error::input(format!(
-                "the ledger has charged this plan in entry {}: what came of it is all that its charge pays for; --again pays once more",
+                "the ledger has charged this plan in entry {}, and a charge is used once: --again charges it once \
+                    more",
                 one.head.entries
             ))),
         }
@@ -173,7 +174,8 @@ impl ExternalCharge {
         let is_seen = *Odometer::of(&self.events, &Scope::Presence)?.delta() >= Exact::from_f64(1.0)?;
         Ok(match is_seen {
             true => {
-                "who takes part is seen, which no budget for person or presence allows: limit the attributes instead, or let owners who have no value report as well (--presence)"
+                "reports show who takes part, which no budget for person or presence allows: limit the attributes \
+                    instead, or let owners without a value report too (--presence)"
             }
             false => "a plan with a smaller epsilon costs less",
         })

@@ -34,7 +34,8 @@ impl Runner<'_> {
 pub(super) fn queries(request: &Request, project: &Project) -> Result<Vec<Rc<PrivateQuery>>> {
     (registry::find(&request.kind)?.queries)(request, project)?.ok_or_else(|| {
         Error::input(format!(
-            "release '{}' is of kind {}, which needs rows: integers are computed elsewhere for the kinds sql and histogram (without max_bytes)",
+            "release '{}' is of kind {}, which needs rows: remote backends serve the kinds sql and histogram (without \
+                max_bytes)",
             request.name, request.kind
         ))
     })

@@ -38,7 +38,7 @@ impl Places {
     /// anything is charged.
     pub fn claim(folder: &Path, names: &[String]) -> Result<Self> {
         fs::create_dir_all(folder)
-            .map_err(|error| Error::input(format!("the folder {} cannot be made ({error})", folder.display())))?;
+            .map_err(|error| Error::input(format!("the folder {} cannot be created ({error})", folder.display())))?;
         let mut places = Self { folder: folder.to_path_buf(), files: Vec::new() };
         for name in names {
             let place = folder.join(name);
@@ -46,7 +46,7 @@ impl Places {
             let temporary = folder.join(format!(".scumble-{:016x}.tmp", SecureSource::new()?.next_u64()));
             let file = OpenOptions::new().write(true).create_new(true).open(&temporary);
             let file = file.map_err(|error| {
-                Error::input(format!("nothing can be written into the folder {} ({error})", folder.display()))
+                Error::input(format!("cannot write into the folder {} ({error})", folder.display()))
             })?;
             // Held until this process has put it in its place or is dead. Where a disk knows no locks, a day tells as much.
             drop(file.try_lock());

@@ -103,7 +103,7 @@ fn publishes(charge: &Charge, what: Publication) -> bool {
 fn replaced(charge: &Charge) -> OutputError {
     let why = match publishes(charge, Publication::Rounds) {
         true => "an earlier round: its answers stand with those of the last",
-        false => "paid for again since, and its files are not among the earlier ones",
+        false => "charged again since, and its files are not among the earlier ones",
     };
     OutputError::new(OutputErrorKind::Replaced, why)
 }

@@ -80,9 +80,7 @@ fn with_rows(mut project: Project, rows: BTreeMap<String, Batches>) -> Result<Pr
         project.table(&name)?;
         let Some(table) = project.tables.get_mut(&name) else { continue };
         if let Some(key) = table.layout.about_text() {
-            return Err(Error::input(format!(
-                "{key} is about how CSV files are written, and table '{name}' is in memory: leave it out"
-            )));
+            return Err(Error::input(format!("{key} is for CSV files, and table '{name}' is in memory: leave it out")));
         }
         table.rows = Some(rows);
     }
@@ -108,7 +106,7 @@ fn read(section: &Section, known_cost: Option<Cost>) -> Result<Request> {
     }
     if text.trim() != text {
         let sentence = format!(
-            "a release's name becomes a file name, and begins and ends with no space: write name = \"{}\"",
+            "a release's name becomes a file name, and must not begin or end with a space: write name = \"{}\"",
             text.trim()
         );
         return Err(name.error(sentence));

@@ -89,7 +89,7 @@ impl ClusterBackend {
 fn files(table: &Table) -> Result<Vec<StoredFile>> {
     let at = |sentence: &str| {
         Error::input(format!(
-            "table '{}': {sentence}, or take [engine] out of the project file to read it here",
+            "table '{}': {sentence}, or remove [engine] from the project file to read it here",
             table.name
         ))
     };
@@ -97,7 +97,7 @@ fn files(table: &Table) -> Result<Vec<StoredFile>> {
     for file in source_files(table)? {
         if file.form != FileFormat::Parquet {
             let shown = table.source.display();
-            return Err(at(&format!("a cluster reads Parquet files, and {shown} is none: write it as Parquet")));
+            return Err(at(&format!("a cluster reads Parquet files, and {shown} is not one: write it as Parquet")));
         }
         if !file.partition.is_empty() {
             return Err(at("a cluster reads no columns from the names of folders: write them into the files"));
@@ -118,7 +118,7 @@ impl RemoteBackend for ClusterBackend {
         match self.tables.get(&table.name) {
             // On the way to a scheduler the quotes around it are lost (DataFusion 55).
             _ if table.name.contains('.') => Err(Error::input(format!(
-                "table '{}': a cluster reads a name with a point as two: give the table another name",
+                "table '{}': a cluster splits a name at its point: give the table another name",
                 table.name
             ))),
             Some(stored) => fits(table, used, stored),
@@ -201,7 +201,7 @@ fn fits(table: &Table, used: &BTreeSet<String>, stored: &StoredTable) -> Result<
         }
     };
     if let Some(owner) = &table.owner {
-        of(owner, &|kind| is_whole(kind) || is_text(kind), "the owner, a text or a whole number,")?;
+        of(owner, &|kind| is_whole(kind) || is_text(kind), "the owner, a string or a whole number,")?;
     }
     let is_decimal = |kind: &DataType| matches!(kind, DataType::Decimal128(..) | DataType::Decimal256(..));
     let is_float = |kind: &DataType| matches!(kind, DataType::Float32 | DataType::Float64);
@@ -213,8 +213,8 @@ fn fits(table: &Table, used: &BTreeSet<String>, stored: &StoredTable) -> Result<
             Some(DataType::Float64) => of(name, &is_number, "numbers")?,
             Some(DataType::Boolean) => of(name, &|kind| *kind == DataType::Boolean, "true or false")?,
             Some(DataType::Date32) => of(name, &|kind| *kind == DataType::Date32, "dates")?,
-            Some(_) => of(name, &is_text, "texts")?,
-            None => return Err(at(format!("column '{name}' is a time, and times are not read by clusters yet"))),
+            Some(_) => of(name, &is_text, "strings")?,
+            None => return Err(at(format!("column '{name}' is a time, which clusters do not support yet"))),
         }
     }
     Ok(())
@@ -224,7 +224,7 @@ fn fits(table: &Table, used: &BTreeSet<String>, stored: &StoredTable) -> Result<
 fn sentence(cluster: &Cluster, trouble: &ClusterError) -> Error {
     match trouble {
         ClusterError::Away => Error::machine(format!(
-            "the cluster {cluster} is not there: look whether its scheduler runs, and at its host and port"
+            "the cluster {cluster} cannot be reached: check that its scheduler runs, and its host and port"
         )),
         ClusterError::Strange => Error::machine(format!(
             "{cluster} does not answer as a scheduler of Apache Ballista 55 that gives results: check its host, port \
@@ -237,10 +237,11 @@ fn sentence(cluster: &Cluster, trouble: &ClusterError) -> Error {
             "table '{table}': its files cannot be read as Parquet; scumble check says more without [engine]"
         )),
         ClusterError::Unseen => Error::machine(format!(
-            "an executor of the cluster {cluster} cannot open the tables' files: they must be seen by all executors, under the path that they have here"
+            "an executor of the cluster {cluster} cannot open the tables' files: all executors must see them under \
+                the same path as here"
         )),
         ClusterError::Unplanned => Error::machine(format!("the cluster {cluster} cannot plan the statement")),
-        ClusterError::Failed => Error::machine(format!("no session with the cluster {cluster} can be made here")),
+        ClusterError::Failed => Error::machine(format!("a session with the cluster {cluster} cannot be opened")),
     }
 }
 

@@ -71,25 +71,26 @@ pub(crate) fn integers(job: &Job, count: usize, release: &str, folder: &Path) ->
 
 /// Which statement each file is of, from 0.
 fn sorted(job: &Job, count: usize, release: &str, sheets: &[Sheet]) -> Result<Vec<usize>> {
-    let again = format!("print the job as it is now with scumble setup integers '{release}', and run that");
+    let again = format!("print the job again with scumble setup integers '{release}', and run it");
     let of = |sheet: &Sheet| {
         let path = sheet.path.display();
         let marks: Vec<&String> = sheet.columns.iter().filter(|name| name.starts_with(PREFIX)).collect();
         let [mark] = marks[..] else {
             return Err(Error::input(format!(
-                "{path} has no column {PREFIX}…: it is no result of scumble setup integers, or has no header"
+                "{path} has no column {PREFIX}…: it is not a result of scumble setup integers, or has no header"
             )));
         };
         let number = mark[PREFIX.len()..].split('_').next().unwrap_or_default();
         if job.before.iter().any(|before| before == number) {
             return Err(Error::input(format!(
-                "{path} is of a job that was charged before, and each is charged once: {again}"
+                "{path} is from a job that was charged before, and each is charged once: {again}"
             )));
         }
         let place = (0..count).find(|index| job.column(*index, count) == *mark);
         place.ok_or_else(|| {
             Error::input(format!(
-                "{path} is of another job: since it was printed, the query, the bounds, the columns or the ledger have changed; {again}"
+                "{path} is from another job: since it was printed, the query, the bounds, the columns or the ledger \
+                    have changed; {again}"
             ))
         })
     };
@@ -131,7 +132,8 @@ fn of_statement<'a>(
     }
     SheetRows::whole(rows).ok_or_else(|| {
         Error::input(format!(
-            "statement {number} gave another number of rows than the folder {} holds of it: a file or a row is missing, or there twice",
+            "statement {number} gave another number of rows than the folder {} holds of it: a file or a row is \
+                missing, or is there twice",
             folder.display()
         ))
     })
@@ -181,8 +183,8 @@ pub(crate) fn of_query<'a>(
 /// A key from its texts; says what is wrong with it.
 fn key_of(execution: &Execution, values: &[Option<&str>]) -> std::result::Result<Vec<ScalarValue>, String> {
     let one = |(index, (key, value)): (usize, (&CellKey, &Option<&str>))| {
-        let value = value.ok_or_else(|| format!("is without key_{index}"))?;
-        part(&key.kind, value).ok_or_else(|| format!("has a key_{index} that '{}' never is", key.name))
+        let value = value.ok_or_else(|| format!("has no key_{index}"))?;
+        part(&key.kind, value).ok_or_else(|| format!("has a key_{index} that '{}' cannot have", key.name))
     };
     execution.keys().iter().zip(values).enumerate().map(one).collect()
 }

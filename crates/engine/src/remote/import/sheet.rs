@@ -51,7 +51,7 @@ impl Sheet {
         let unreadable = |why: &str| Error::input(format!("{} cannot be read ({why})", path.display()));
         let found = std::fs::metadata(path).map_err(|error| unreadable(&error.to_string()))?;
         if !found.is_file() || found.len() > LARGEST {
-            return Err(unreadable("it is no plain file of at most 4 GB"));
+            return Err(unreadable("it is not a plain file of at most 4 GB"));
         }
         if end == "parquet" {
             return Self::of_parquet(path).map(Some);
@@ -59,10 +59,7 @@ impl Sheet {
         let bytes = std::fs::read(path).map_err(|error| unreadable(&error.to_string()))?;
         let text = String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8"))?;
         let mut lines = records(text.strip_prefix('\u{feff}').unwrap_or(&text)).map_err(|line| {
-            Error::input(format!(
-                "{}: the quotes that begin in line {line} do not end there as CSV has it",
-                path.display()
-            ))
+            Error::input(format!("{}: the quotes that begin in line {line} are not closed there", path.display()))
         })?;
         if lines.is_empty() {
             return Err(unreadable("it is empty; save results with their header"));

@@ -92,13 +92,14 @@ fn fits(table: &Table, is_used: impl Fn(&str) -> bool, stored: &BTreeMap<String,
         }
         match found.by_bytes {
             true => Ok(()),
-            false => {
-                Err(at(format!("column '{name}' takes different texts for equal (its collation is not deterministic)")))
-            }
+            false => Err(at(format!(
+                "column '{name}' treats different strings as equal (its collation is not \
+                    deterministic)"
+            ))),
         }
     };
     if let Some(owner) = &table.owner {
-        of(owner, &[&WHOLE[..], &TEXT, &["uuid"]].concat(), "the owner, a text or a whole number,")?;
+        of(owner, &[&WHOLE[..], &TEXT, &["uuid"]].concat(), "the owner, a string or a whole number,")?;
     }
     for column in table.columns.iter().filter(|column| is_used(&column.name)) {
         let name = &column.name;
@@ -107,10 +108,10 @@ fn fits(table: &Table, is_used: impl Fn(&str) -> bool, stored: &BTreeMap<String,
             Some(DataType::Float64) => of(name, &[&WHOLE[..], &["float4", "float8", "numeric"]].concat(), "numbers")?,
             Some(DataType::Boolean) => of(name, &["bool"], "true or false")?,
             Some(DataType::Date32) => of(name, &["date"], "dates")?,
-            Some(_) => of(name, &TEXT, "texts")?,
+            Some(_) => of(name, &TEXT, "strings")?,
             None => {
                 return Err(Error::input(format!(
-                    "table '{}': column '{name}' is a time, and times are not read from servers yet",
+                    "table '{}': column '{name}' is a time, which is not supported on servers yet",
                     table.name
                 )));
             }

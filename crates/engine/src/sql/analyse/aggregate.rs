@@ -27,11 +27,11 @@ pub(super) fn find_aggregate(plan: &LogicalPlan, source: &QuerySource<'_>) -> Re
             let holds =
                 |plan: &LogicalPlan| plan.exists(|node| Ok(matches!(node, LogicalPlan::Aggregate(_)))).unwrap_or(true);
             if holds(&join.left) || holds(&join.right) {
-                return Err(source.error("join", "a join of aggregates is not answered; release each by itself"));
+                return Err(source.error("join", "a join of aggregates is not supported; release each by itself"));
             }
             Err(no_aggregate(source))
         }
-        other => Err(source.error("", format!("{} is not answered above the aggregate", other.display()))),
+        other => Err(source.error("", format!("{} is not supported above the aggregate", other.display()))),
     }
 }
 

@@ -59,20 +59,22 @@ impl Walker<'_> {
             LogicalPlan::Aggregate(aggregate) => self.aggregate(aggregate),
             LogicalPlan::Limit(_) | LogicalPlan::Sort(_) => Err(self.source.error(
                 "limit",
-                "LIMIT below the aggregate is not answered: it would let rows decide about each other",
+                "LIMIT below the aggregate is not supported: it would let rows decide about each other",
             )),
             LogicalPlan::Union(_) => Err(self.source.error(
                 "union",
-                "UNION ALL below an aggregate is not answered; aggregate each part by itself and write UNION ALL between the results",
+                "UNION ALL below an aggregate is not supported; aggregate each part by itself and write UNION ALL \
+                    between the results",
             )),
             LogicalPlan::EmptyRelation(_) | LogicalPlan::Values(_) => {
                 Err(self.source.error("select", "the query reads no table of the project"))
             }
             LogicalPlan::Window(_) => Err(self.source.error(
                 "over",
-                "a window function (OVER) is not answered below the aggregate, where it would let rows decide about each other: use it on released rows",
+                "a window function (OVER) is not supported below the aggregate, where it would let rows decide about \
+                    each other: use it on released rows",
             )),
-            other => Err(self.source.error("", format!("{} is not answered below the aggregate", other.display()))),
+            other => Err(self.source.error("", format!("{} is not supported below the aggregate", other.display()))),
         }
     }
 
@@ -80,7 +82,8 @@ impl Walker<'_> {
     fn aggregate(&mut self, aggregate: &Aggregate) -> Result<DescribedPlan> {
         let inner = self.walk(&aggregate.input)?;
         if inner.first.is_some() {
-            let sentence = "an aggregate over an aggregate over an aggregate is not answered; one level below the outer one is, by owner";
+            let sentence = "an aggregate over an aggregate over an aggregate is not supported; one level below the \
+                outer one is, by owner";
             return Err(self.source.error("from", sentence));
         }
         self.read += 1;
@@ -188,7 +191,8 @@ impl Walker<'_> {
     ) -> Result<(Expr, BTreeSet<String>)> {
         let rows = self.walk(&list.subquery.subquery)?;
         if rows.owner != Ownership::Public || !list.subquery.outer_ref_columns.is_empty() || inner.first.is_some() {
-            let sentence = "IN (SELECT …) is answered where the sub-query reads public tables only and nothing of the rows around it; join private tables on their owners instead";
+            let sentence = "IN (SELECT …) needs a sub-query that reads public tables only and no columns of the outer \
+                query; join private tables on their owners instead";
             return Err(self.source.error("in (", sentence));
         }
         let expr = total(list.expr.as_ref().clone(), inner.plan.schema()).map_err(|error| self.internal(&error))?;
@@ -208,7 +212,7 @@ impl Walker<'_> {
             return Err(self.source.error(
                 "join",
                 format!(
-                    "{} JOIN is not answered; use an inner or a left join",
+                    "{} JOIN is not supported; use an inner or a left join",
                     join.join_type.to_string().to_uppercase()
                 ),
             ));

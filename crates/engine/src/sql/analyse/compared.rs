@@ -83,7 +83,7 @@ fn no_member(list: &InSubquery, schema: &DFSchema) -> Option<(Culprit, String)> 
     let strange = (is_text(&one) && !is_text(&other)) || (!is_text(&one) && is_text(&other));
     let name = shown(&list.expr);
     let sentence = format!(
-        "{name} holds {}, and the sub-query behind IN gives {}: bring one to the other's type with CAST",
+        "{name} holds {}, and the sub-query after IN gives {}: convert one of them with CAST",
         type_word(&one),
         type_word(&other)
     );

@@ -101,7 +101,7 @@ pub(crate) fn in_sql(call: ScalarFunction) -> Expr {
 }
 
 /// What is said of such a literal.
-pub(crate) const NO_DATE: &str = " is no date or time";
+pub(crate) const NO_DATE: &str = " is not a date or time";
 
 /// A literal that was written as a date or time and is none.
 pub(crate) fn refuse_unread(written: &ScalarValue, made: &ScalarValue, to: &DataType) -> DataFusionResult<()> {

@@ -108,14 +108,15 @@ impl Describer<'_> {
         self.within_reach(expression, &kind, &known)?;
         if known.bytes > LONGEST_MADE {
             return Err(self.refused(format!(
-                "{} may make texts of more than {LONGEST_MADE} bytes: list the values of its columns in the project file, or join fewer texts",
+                "{} may make strings of more than {LONGEST_MADE} bytes: list the values of its columns in the project \
+                    file, or concatenate fewer strings",
                 shown(expression)
             )));
         }
         let size = limits::size(expression, |column| self.column(column).map_or(1, |known| known.size));
         if size > LARGEST_SIZE {
             return Err(self.refused(format!(
-                "{} takes more than {LARGEST_SIZE} operators when its sub-queries are put in their places; write it in a shorter way",
+                "{} takes more than {LARGEST_SIZE} operators once its sub-queries are expanded; shorten it",
                 shown(expression)
             )));
         }
@@ -166,15 +167,19 @@ impl Describer<'_> {
             Expr::Cast(cast) => self.cast(&cast.expr, cast.field.data_type()),
             Expr::ScalarFunction(function) => self.function(function, expression),
             Expr::SimilarTo(_) => Err(self.refused(
-                "SIMILAR TO is not answered on private rows; write LIKE, or several with OR between them".to_string(),
+                "SIMILAR TO is not supported on private rows; write LIKE, or several with OR between them".to_string(),
             )),
             Expr::OuterReferenceColumn(_, column) => Err(self.source.error_at_column(
                 &column.name,
-                format!("{} is a column outside of the sub-query that names it, which is not answered: join the table instead", column.name),
+                format!(
+                    "{} belongs to the outer query, and correlated sub-queries are not supported: join the table \
+                    instead",
+                    column.name
+                ),
             )),
             other => {
                 let other = shown(other);
-                Err(self.refused(format!("the expression {other} is not answered on private rows")))
+                Err(self.refused(format!("the expression {other} is not supported on private rows")))
             }
         }
     }
@@ -197,10 +202,10 @@ impl Describer<'_> {
         let attributes = self.attributes_of_parts(whole)?;
         let Like { pattern, escape_char, case_insensitive, .. } = like_expression;
         let Expr::Literal(pattern, _) = pattern.as_ref() else {
-            return Err(self.source.error("like", "the pattern of LIKE must be written out on private rows"));
+            return Err(self.source.error("like", "the pattern of LIKE must be a literal on private rows"));
         };
         if escape_char.is_some() {
-            return Err(self.source.error("escape", "LIKE … ESCAPE is not answered; write \\ before % or _"));
+            return Err(self.source.error("escape", "LIKE … ESCAPE is not supported; write \\ before % or _"));
         }
         if let Some(Some(pattern)) = pattern.try_as_str() {
             let (texts, pattern) = (StringArray::from(vec![""]), StringArray::new_scalar(pattern));
@@ -263,7 +268,7 @@ impl Describer<'_> {
             | Operator::IsDistinctFrom
             | Operator::IsNotDistinctFrom => return Ok(ValueFacts::of_bool(attributes)),
             other => {
-                return Err(self.refused(format!("the operator {other} is not answered on private rows")));
+                return Err(self.refused(format!("the operator {other} is not supported on private rows")));
             }
         };
         Ok(ValueFacts { attributes, interval: self.fitting(whole, interval)?, ..ValueFacts::default() })
@@ -380,7 +385,7 @@ impl Describer<'_> {
             return Ok(null());
         }
         if value.try_as_str().flatten().is_some_and(|text| text.len() > LONGEST_LITERAL) {
-            let sentence = format!("a text in the query has more than {LONGEST_LITERAL} bytes");
+            let sentence = format!("a string in the query has more than {LONGEST_LITERAL} bytes");
             return Err(self.refused(sentence));
         }
         if let Some(date) = dates::literal(value) {
@@ -462,7 +467,7 @@ fn unquoted(written: &str) -> String {
 /// The type of values, in a word.
 pub(crate) fn type_word(kind: &DataType) -> String {
     match kind {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "texts".to_string(),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "strings".to_string(),
         DataType::Boolean => "truth values".to_string(),
         kind if kind.is_integer() => "whole numbers".to_string(),
         kind if kind.is_numeric() => "numbers".to_string(),

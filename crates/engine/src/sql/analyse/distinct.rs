@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::tokenizer::Span;
 use std::ops::ControlFlow;
 
 const INSIDE: &str = "SELECT DISTINCT is answered for the whole query only; inside of it use GROUP BY";
-const ON: &str = "SELECT DISTINCT ON is not answered, as it would publish rows; use SELECT DISTINCT or GROUP BY";
+const ON: &str = "SELECT DISTINCT ON is not supported, as it would publish rows; use SELECT DISTINCT or GROUP BY";
 const GROUPED: &str = "groups are distinct already: leave DISTINCT out";
 const AGGREGATED: &str =
     "SELECT DISTINCT publishes keys, not aggregates: leave DISTINCT out, and name the keys in GROUP BY";

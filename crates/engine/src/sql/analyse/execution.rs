@@ -208,7 +208,7 @@ impl Execution {
 }
 
 impl RowColumns {
-    /// Puts a value behind the others; its place.
+    /// Appends a value; returns its index.
     fn value(&mut self, name: String, expression: Expr, kind: DataType) -> usize {
         self.values.push(RowColumn { name, expression, kind });
         self.values.len() - 1

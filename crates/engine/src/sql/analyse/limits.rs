@@ -98,12 +98,14 @@ fn sizes_above(plan: &LogicalPlan) -> Result<Vec<(u64, u64)>> {
     let sizes: Vec<(u64, u64)> = plan.expressions().iter().map(measured).collect();
     if sizes.iter().any(|(_, depth)| *depth > DEEPEST_ABOVE) {
         return Err(Error::input(format!(
-            "query: what is done with the aggregates is more than {DEEPEST_ABOVE} operators deep when its sub-queries are put in their places; write it in a shorter way"
+            "query: what is done with the aggregates is more than {DEEPEST_ABOVE} operators deep once its sub-queries \
+                are expanded; shorten it"
         )));
     }
     if sizes.iter().any(|(size, _)| *size > LARGEST_SIZE) {
         return Err(Error::input(format!(
-            "query: what is done with the aggregates takes more than {LARGEST_SIZE} operators when its sub-queries are put in their places; write it in a shorter way"
+            "query: what is done with the aggregates takes more than {LARGEST_SIZE} operators once its sub-queries \
+                are expanded; shorten it"
         )));
     }
     Ok(if matches!(plan, LogicalPlan::Projection(_)) { sizes } else { inner })

@@ -156,13 +156,14 @@ pub(crate) fn group_key(name: String, expression: &Expr, describer: &Describer<'
         }
         DataType::Float64 => {
             let sentence = format!(
-                "GROUP BY {shown}: a column of fractions has a group for nearly every row; make whole numbers of it, as in CAST(FLOOR(x) AS BIGINT), or use CASE"
+                "GROUP BY {shown}: a column of fractions has a group for nearly every row; round it to whole numbers, \
+                    as in CAST(FLOOR(x) AS BIGINT), or use CASE"
             );
             return Err(refused(sentence));
         }
         other => {
             let sentence = format!(
-                "GROUP BY {shown}: a key must be a text, a whole number, a date or a truth value, and these are {}",
+                "GROUP BY {shown}: a key must be a string, a whole number, a date or a truth value, and these are {}",
                 type_word(&other)
             );
             return Err(refused(sentence));
@@ -189,7 +190,8 @@ fn public_keys(
         key.can_be_missing = *can_be_missing;
     }
     if !occurring.any {
-        let sentence = "by the domains that the project file declares, no row passes the conditions and has a key, so there is no group to publish; mend the condition or the domains";
+        let sentence = "by the domains that the project file declares, no row passes the conditions and has a key: \
+            change the condition or the domains";
         return Err(source.error("where", sentence));
     }
     for (key, domain) in occurring.parts.iter().flat_map(|part| part.domains()) {
@@ -221,7 +223,7 @@ impl MeasureBuilder<'_> {
         match expression {
             Expr::Alias(alias) => self.aggregate(&alias.expr),
             Expr::AggregateFunction(function) => self.function(function),
-            other => Err(self.describer.source.error("", format!("{other} is not an aggregate that is answered"))),
+            other => Err(self.describer.source.error("", format!("{other} is not a supported aggregate"))),
         }
     }
 
@@ -235,10 +237,10 @@ impl MeasureBuilder<'_> {
         let is_fraction = matches!(statistic, Some(SqlStatistic::Fraction(_)));
         let is_count = statistic == Some(SqlStatistic::Count);
         if (!parameters.order_by.is_empty() && !is_fraction) || parameters.null_treatment.is_some() {
-            return refused(format!("{name} with ORDER BY or NULL treatment is not answered"));
+            return refused(format!("{name} with ORDER BY or NULL treatment is not supported"));
         }
         if parameters.distinct && !is_count {
-            return refused(format!("{name}(DISTINCT …) is not answered; only COUNT(DISTINCT …) is"));
+            return refused(format!("{name}(DISTINCT …) is not supported; only COUNT(DISTINCT …) is"));
         }
         let argument = match (statistic, parameters.args.as_slice()) {
             (Some(SqlStatistic::Fraction(most)), [argument, _, ..]) if parameters.args.len() <= most => {
@@ -255,7 +257,7 @@ impl MeasureBuilder<'_> {
             // DataFusion counts one value where the argument is always NULL, with and without rows.
             Some(filter) if parameters.distinct && filter.column_refs().is_empty() => {
                 let sentence =
-                    "COUNT(DISTINCT …) FILTER (WHERE …) of a constant condition is not answered; leave it out";
+                    "COUNT(DISTINCT …) FILTER (WHERE …) of a constant condition is not supported; leave it out";
                 return Err(self.describer.source.error("filter", sentence));
             }
             Some(filter) => only_where(&self.describer, filter.as_ref(), argument)?,
@@ -304,7 +306,7 @@ impl MeasureBuilder<'_> {
                 let fraction =
                     parameters.args.get(1).cloned().map(|one| made_total(&self.describer, one)).transpose()?;
                 let Some(fraction) = fraction.and_then(|fraction| literal_fraction(&fraction, descending)) else {
-                    return refused(format!("the fraction of {name} must be written out, as a number from 0 to 1"));
+                    return refused(format!("the fraction of {name} must be a literal, a number from 0 to 1"));
                 };
                 self.quantile(&argument, name, Rank::of(fraction))
             }
@@ -319,7 +321,7 @@ impl MeasureBuilder<'_> {
             return Err(self.describer.source.error_at_call(name, format!("{name} takes two columns")));
         };
         if parameters.distinct || !parameters.order_by.is_empty() || parameters.null_treatment.is_some() {
-            let sentence = format!("{name} with DISTINCT, ORDER BY or NULL treatment is not answered");
+            let sentence = format!("{name} with DISTINCT, ORDER BY or NULL treatment is not supported");
             return Err(self.describer.source.error_at_call(name, sentence));
         }
         let read = |argument: &Expr| -> Result<Expr> {
@@ -400,7 +402,7 @@ impl MeasureBuilder<'_> {
         }
         // Found by the generator of adversarial queries: DataFusion counts one value in COUNT(DISTINCT NULL), with and without rows.
         if argument.column_refs().is_empty() {
-            let sentence = "COUNT(DISTINCT …) of a constant is not answered; count a column or COUNT(*)";
+            let sentence = "COUNT(DISTINCT …) of a constant is not supported; count a column or COUNT(*)";
             return Err(self.describer.source.error_at_call("count", sentence));
         }
         let expression = Some(argument);
@@ -455,7 +457,7 @@ pub(crate) fn grid(describer: &Describer<'_>, argument: &Expr, name: &str) -> Re
     if !kind.is_numeric() {
         let remedy = match kind {
             DataType::Date32 | DataType::Timestamp(..) => {
-                ": count days from one on, as in day - DATE '2000-01-01' (of times: CAST(… AS DATE))"
+                ": count days from a date, as in day - DATE '2000-01-01' (of times: CAST(… AS DATE))"
             }
             DataType::Boolean => ": write CASE WHEN … THEN 1 ELSE 0 END",
             _ => "",
@@ -507,7 +509,7 @@ fn have_bounds(describer: &Describer<'_>, expression: &Expr) -> Result<bool> {
 
 /// The sentence about an aggregate that there is none of.
 fn unanswered(name: &str) -> String {
-    format!("the aggregate {name} is not answered; these are: {}", SqlAggregate::answered())
+    format!("the aggregate {name} is not supported; these are: {}", SqlAggregate::answered())
 }
 
 fn position_or_push<T: PartialEq>(list: &mut Vec<T>, item: T) -> usize {

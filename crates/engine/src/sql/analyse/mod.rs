@@ -277,7 +277,7 @@ fn several(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) 
 fn analysed(source: QuerySource<'_>, bounding: Bounding, project: &Project, backend: &Backend) -> Result<PrivateQuery> {
     let (plan, hidden) = planned(&source, project, backend)?;
     if union::branches(&plan, &source)?.is_some() {
-        return Err(source.error("union", "UNION ALL is answered in a release of kind sql only"));
+        return Err(source.error("union", "UNION ALL is supported in releases of kind sql only"));
     }
     cut(plan, hidden, bounding, project, &source)
 }
@@ -364,7 +364,7 @@ fn same_name(source: &QuerySource<'_>, name: &str) -> Error {
     let called = name.split('(').next().unwrap_or(name);
     source.error_at_result(
         called,
-        format!("two columns of the result are called '{name}'; give each a name of its own behind AS"),
+        format!("two columns of the result are called '{name}'; give each a name of its own after AS"),
     )
 }
 
@@ -374,20 +374,26 @@ fn not_planned(source: &QuerySource<'_>, error: &DataFusionError) -> Error {
         DataFusionError::SchemaError(inner, _) => match inner.as_ref() {
             SchemaError::FieldNotFound { field, valid_fields } => {
                 if let Some(capital) = valid_fields.iter().find(|column| column.name.to_lowercase() == field.name) {
-                    let sentence = format!(
-                        "a name with capital letters stands in double quotes: write \"{}\"",
-                        capital.name
-                    );
+                    let sentence =
+                        format!("a name with capital letters needs double quotes: write \"{}\"", capital.name);
                     return source.error_at_column(&field.name, sentence);
                 }
                 let hint = suggestion(&field.name, valid_fields.iter().map(|column| column.name.as_str()));
                 let text = match source.positions().has_quoted_column(&field.name) {
-                    true => format!("; if it is a text, write it in single quotes: '{}'", field.name),
+                    true => format!("; if it is a string, write it in single quotes: '{}'", field.name),
                     false => String::new(),
                 };
                 source.error_at_column(&field.name, format!("there is no declared column '{}'{hint}{text}", field.name))
             }
-            SchemaError::AmbiguousReference { field } => source.error_at_column(&field.name, format!("'{0}' is in more than one table, or is a column and another result's name; write TABLE.{0}, or another name behind AS", field.name)),
+            SchemaError::AmbiguousReference { field } => source.error_at_column(
+                &field.name,
+                format!(
+                    "'{0}' is in \
+                more than one table, or is a column and another result's name; write TABLE.{0}, or another name after \
+                AS",
+                    field.name
+                ),
+            ),
             SchemaError::DuplicateQualifiedField { name, .. } | SchemaError::DuplicateUnqualifiedField { name } => {
                 same_name(source, name)
             }

@@ -167,7 +167,7 @@ impl InnerReader<'_> {
         match expression {
             Expr::Alias(alias) => self.aggregate(&alias.expr),
             Expr::AggregateFunction(function) => self.function(function),
-            other => Err(self.describer.source.error("", format!("{other} is not an aggregate that is answered"))),
+            other => Err(self.describer.source.error("", format!("{other} is not a supported aggregate"))),
         }
     }
 
@@ -176,16 +176,16 @@ impl InnerReader<'_> {
         let refused = |sentence: String| Err(self.describer.source.error_at_call(name, sentence));
         let Some(statistic) = SqlAggregate::named(name).filter(|one| one.per_owner).map(|one| one.statistic) else {
             return refused(format!(
-                "{name} is not answered in a sub-query that makes one row for each owner; {} are",
+                "{name} is not supported in a sub-query that makes one row for each owner; {} are",
                 SqlAggregate::answered_per_owner()
             ));
         };
         let is_count = statistic == SqlStatistic::Count;
         if !parameters.order_by.is_empty() || parameters.null_treatment.is_some() {
-            return refused(format!("{name} with ORDER BY or NULL treatment is not answered"));
+            return refused(format!("{name} with ORDER BY or NULL treatment is not supported"));
         }
         if parameters.distinct && !is_count {
-            return refused(format!("{name}(DISTINCT …) is not answered; only COUNT(DISTINCT …) is"));
+            return refused(format!("{name}(DISTINCT …) is not supported; only COUNT(DISTINCT …) is"));
         }
         let argument = match parameters.args.as_slice() {
             [argument] => argument.clone(),
@@ -245,7 +245,7 @@ impl InnerReader<'_> {
             return Ok((InnerComputation::Present(place), up_to(0.0, self.rows)));
         }
         if argument.column_refs().is_empty() {
-            let sentence = "COUNT(DISTINCT …) of a constant is not answered; count a column or COUNT(*)";
+            let sentence = "COUNT(DISTINCT …) of a constant is not supported; count a column or COUNT(*)";
             return Err(self.describer.source.error_at_call("count", sentence));
         }
         let place = self.value(cast(argument, DataType::Utf8), DataType::Utf8, &known);
@@ -321,7 +321,9 @@ impl FlatPlan {
                 inner.conditions.push(condition);
                 Ok(inner)
             }
-            other => Err(DataFusionError::Plan(format!("{} is not answered above one row per owner", other.display()))),
+            other => {
+                Err(DataFusionError::Plan(format!("{} is not supported above one row per owner", other.display())))
+            }
         }
     }
 

@@ -33,22 +33,23 @@ pub(crate) fn of(line: &str, source: &QuerySource<'_>) -> Option<Error> {
     if let Some(types) = quoted("common argument type for comparison operation ", '|') {
         let sentence = match types.contains("Boolean") {
             true => "a truth value is compared with something else: write the column by itself, NOT and the column, or = TRUE".to_string(),
-            false => format!("values are compared that have no type in common ({}): bring one to the other's with CAST", types.trim()),
+            false => format!("the compared values have no type in common ({}): convert one of them with CAST", types.trim()),
         };
         return Some(source.error("", sentence));
     }
     if line.contains("Cannot coerce arithmetic expression") || line.contains("Unary operator '-'") {
-        let sentence = "a text, a truth value or a date stands where arithmetic needs a number: CAST(… AS BIGINT) makes texts that are numbers into numbers, and || puts texts together";
+        let sentence = "arithmetic needs numbers, not strings, truth values or dates: CAST(… AS BIGINT) converts \
+            strings to numbers, and || concatenates strings";
         return Some(source.error("", sentence));
     }
     if line.contains("non-boolean predicate") || line.contains("requires a boolean expression") {
-        let sentence = "something that is no truth value stands where one is needed (WHERE, HAVING, AND, OR, NOT): write a comparison, such as age > 0";
+        let sentence = "a truth value is needed (WHERE, HAVING, AND, OR, NOT): write a comparison, such as age > 0";
         return Some(source.error("", sentence));
     }
     if line.contains("in LIKE expression") {
         return Some(source.error(
             "like",
-            "LIKE compares texts with a text in single quotes: numbers are compared with =, < and BETWEEN",
+            "LIKE compares strings with a string in single quotes: compare numbers with =, < and BETWEEN",
         ));
     }
     let usual = [
@@ -56,7 +57,8 @@ pub(crate) fn of(line: &str, source: &QuerySource<'_>) -> Option<Error> {
         (
             "Cannot find column with position",
             "group by",
-            "GROUP BY and ORDER BY name columns, or count those of the SELECT from 1 on: there is none at this place",
+            "GROUP BY and ORDER BY take columns, or their numbers in the SELECT from 1 on: there is none with this \
+                number",
         ),
         ("grouping function is not in grouping columns", "grouping", "GROUPING takes a column of GROUP BY"),
         (
@@ -67,7 +69,7 @@ pub(crate) fn of(line: &str, source: &QuerySource<'_>) -> Option<Error> {
         (
             "temporal operation",
             "interval",
-            "a date or time can have an interval that is written out added or subtracted, as in day + INTERVAL '1 month', and nothing else",
+            "to a date or time, only a literal interval is added or subtracted, as in day + INTERVAL '1 month'",
         ),
         ("Expected LIMIT", "limit", "LIMIT takes a whole number"),
         ("Expected OFFSET", "offset", "OFFSET takes a whole number"),
@@ -76,7 +78,7 @@ pub(crate) fn of(line: &str, source: &QuerySource<'_>) -> Option<Error> {
         return Some(source.error(word, *sentence));
     }
     if line.contains("Substring without for/from") {
-        let sentence = "SUBSTR takes a text and a place, and perhaps a length: SUBSTR(clinic, 1, 3)";
+        let sentence = "SUBSTR takes a string and a position, and perhaps a length: SUBSTR(clinic, 1, 3)";
         return Some(source.error_at_call("substr", sentence));
     }
     if line.contains("Aggregate function calls cannot be nested") {

@@ -144,20 +144,20 @@ impl Visitor for Refuser<'_> {
 
     fn pre_visit_query(&mut self, query: &Query) -> RefusalFlow {
         if query.with.as_ref().is_some_and(|with| with.recursive) {
-            return refused(query, "WITH RECURSIVE is not answered: how often a row counts cannot be bounded");
+            return refused(query, "WITH RECURSIVE is not supported: how often a row counts cannot be bounded");
         }
         set_expression(&query.body, query)
     }
 
     fn pre_visit_select(&mut self, select: &Select) -> RefusalFlow {
         if select.top.is_some() {
-            return refused(select, "TOP is not answered; write ORDER BY … LIMIT … at the end of the query");
+            return refused(select, "TOP is not supported; write ORDER BY … LIMIT … at the end of the query");
         }
         if select.qualify.is_some() {
-            return refused(select, "QUALIFY is not answered; put the window function into a sub-query and use WHERE");
+            return refused(select, "QUALIFY is not supported; put the window function into a sub-query and use WHERE");
         }
         if let GroupByExpr::All(_) = select.group_by {
-            return refused(select, "GROUP BY ALL is not answered; name the columns");
+            return refused(select, "GROUP BY ALL is not supported; name the columns");
         }
         if let GroupByExpr::Expressions(_, modifiers) = &select.group_by
             && !modifiers.is_empty()
@@ -190,7 +190,7 @@ impl Visitor for Refuser<'_> {
     fn pre_visit_expr(&mut self, expression: &Expr) -> RefusalFlow {
         match expression {
             Expr::Subquery(_) | Expr::Exists { .. } | Expr::AnyOp { .. } | Expr::AllOp { .. } => {
-                refused(expression, "a sub-query inside an expression is not answered; join the table instead")
+                refused(expression, "a sub-query inside an expression is not supported; join the table instead")
             }
             // More are counted once they are planned; these would already take long to plan.
             Expr::Cube(keys) if keys.len() > 6 => refused(
@@ -262,10 +262,10 @@ fn set_expression(body: &SetExpr, query: &Query) -> RefusalFlow {
             set_expression(right, query)
         }
         SetExpr::SetOperation { op: SetOperator::Union, .. } => {
-            refused(query, "UNION compares rows and is not answered; write UNION ALL, which keeps all")
+            refused(query, "UNION compares rows and is not supported; write UNION ALL, which keeps all")
         }
         SetExpr::SetOperation { op, .. } => {
-            refused(query, &format!("{op} is not answered; release each part by itself"))
+            refused(query, &format!("{op} is not supported; release each part by itself"))
         }
         _ => refused(query, "only SELECT is answered"),
     }

@@ -57,7 +57,7 @@ impl GroupByClause {
         let different: HashSet<&Vec<usize>> = sets.iter().collect();
         if different.len() < sets.len() {
             return Err(source
-                .error("group by", "GROUP BY has one grouping twice, which would be paid for twice; list each once"));
+                .error("group by", "GROUP BY has one grouping twice, which would be charged twice; list each once"));
         }
         if sets.len() > MOST_SETS {
             return Err(source.error(

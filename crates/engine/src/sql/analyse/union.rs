@@ -119,7 +119,8 @@ fn parts(union: &Union, source: &QuerySource<'_>) -> Result<Vec<LogicalPlan>> {
         let inner = match (found(input, is_by_row), found(input, |_| true)) {
             (Some(inner), _) => parts(inner, source)?,
             (None, Some(_)) => {
-                let sentence = "ORDER BY, LIMIT and window functions over one UNION ALL inside of another are not answered; write them around the outer one";
+                let sentence = "ORDER BY, LIMIT and window functions over one UNION ALL inside of another are not \
+                    supported; write them around the outer one";
                 return Err(source.error("union", sentence));
             }
             (None, None) => {

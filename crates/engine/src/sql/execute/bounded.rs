@@ -383,9 +383,8 @@ impl StreamReader {
     fn give(&mut self, index: usize, part: &mut OwnerPart) -> DataFusionResult<()> {
         let shared = &self.shared;
         let tie = |left: u32, right: u32| shared.tie(left, right);
-        part.add(&mut self.pockets[index], &shared.aside, &tie).map_err(|LostRows| {
-            DataFusionError::ResourcesExhausted("neither memory nor disk for more rows".to_string())
-        })
+        part.add(&mut self.pockets[index], &shared.aside, &tie)
+            .map_err(|LostRows| DataFusionError::ResourcesExhausted("no memory or disk for more rows".to_string()))
     }
 }
 

@@ -149,11 +149,12 @@ fn joined_on_one_type(plan: &LogicalPlan) -> Result<()> {
         Ok(TreeNodeRecursion::Continue)
     });
     walked.map_err(|error| unfit(&error))?;
-    let named = |kind: &DataType| if kind.is_integer() { "whole numbers" } else { "texts" };
+    let named = |kind: &DataType| if kind.is_integer() { "whole numbers" } else { "strings" };
     match unlike {
         None => Ok(()),
         Some((left, one, right, other)) => Err(Error::input(format!(
-            "query: the join needs one type of owner, but {left} holds {} and {right} holds {}; store both alike",
+            "query: the join needs one type of owner, but {left} holds {} and {right} holds {}; store both with one \
+                type",
             named(&one),
             named(&other)
         ))),

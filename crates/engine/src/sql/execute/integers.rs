@@ -109,7 +109,8 @@ pub(crate) fn occurrences(
 pub(crate) fn taken(execution: &Execution, cells: HashMap<Vec<ScalarValue>, ExactCell>) -> Result<Integers> {
     let wrong = |what: &str| {
         Error::input(format!(
-            "the integers hold {what}, which the statements never give: they were changed, or are of other statements"
+            "the integers hold {what}, which the statements never give: they were changed, or are from other \
+                statements"
         ))
     };
     if let Some(public) = execution.public() {

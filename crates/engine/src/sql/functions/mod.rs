@@ -250,22 +250,23 @@ pub(crate) fn on_rows() -> impl Iterator<Item = (&'static str, &'static [Argumen
 pub(crate) fn check(function: &ScalarFunction) -> Result<&'static SqlFunction, String> {
     let name = function.func.name();
     let Some((record, Arguments::Of(allowed))) = named(name).map(|record| (record, record.arguments)) else {
-        return Err(format!("the function {name} is not answered on private rows; {}", answered()));
+        return Err(format!("the function {name} is not supported on private rows; {}", answered()));
     };
     if function.func.signature().volatility != Volatility::Immutable {
-        return Err(format!("the function {name} gives other values each time and is not answered"));
+        return Err(format!("the function {name} gives another value each time and is not supported"));
     }
     for (index, argument) in function.args.iter().enumerate() {
         let place = index + 1;
         let is_null = matches!(argument, Expr::Literal(value, _) if value.is_null());
-        let as_text = || Err(format!("argument {place} of {name} must be written out on private rows, as a text"));
+        let as_text = || Err(format!("argument {place} of {name} must be a literal on private rows, a string"));
         match allowed.get(index).or(allowed.last()) {
             Some(Argument::Any) => {}
             Some(_) if is_null => {}
             Some(Argument::Written(least, most)) => {
                 if !whole(argument).is_some_and(|number| (*least..=*most).contains(&number)) {
                     return Err(format!(
-                        "argument {place} of {name} must be written out on private rows, as a whole number from {least} to {most}"
+                        "argument {place} of {name} must be a literal on private rows, a whole number from {least} to \
+                            {most}"
                     ));
                 }
             }

@@ -166,7 +166,7 @@ fn one_node(node: &Expr, schema: &DFSchema) -> DataFusionResult<()> {
 
 fn literal(value: &ScalarValue) -> DataFusionResult<()> {
     match value {
-        ScalarValue::Utf8(Some(text)) if text.contains('\0') => Err(untold("a text with a NUL character")),
+        ScalarValue::Utf8(Some(text)) if text.contains('\0') => Err(untold("a string with a NUL character")),
         ScalarValue::TimestampNanosecond(..)
         | ScalarValue::TimestampMicrosecond(..)
         | ScalarValue::TimestampMillisecond(..)
@@ -191,7 +191,7 @@ fn operator(binary: &BinaryExpr, schema: &DFSchema) -> DataFusionResult<()> {
             Ok(())
         }
         Operator::Divide if kind()? == DataType::Float64 && is_not_zero(&binary.right) => Ok(()),
-        Operator::Divide => Err(untold("a division other than that of a fraction by a number that is written out")),
+        Operator::Divide => Err(untold("a division other than that of a fraction by a literal number")),
         Operator::StringConcat if kind()? == DataType::Utf8 && binary.right.get_type(schema)? == DataType::Utf8 => {
             Ok(())
         }
@@ -216,7 +216,7 @@ fn is_not_zero(expression: &Expr) -> bool {
 /// Numbers, dates and truths have one order; texts have one in each language.
 fn ordered(operand: &Expr, schema: &DFSchema) -> DataFusionResult<()> {
     match operand.get_type(schema)? {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Err(untold("the order of texts (< or BETWEEN)")),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Err(untold("the order of strings (< or BETWEEN)")),
         _ => Ok(()),
     }
 }

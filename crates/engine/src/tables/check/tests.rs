@@ -214,13 +214,13 @@ fn the_check_says_file_line_and_column_and_never_a_value() {
         (b" 7 ,-0.5e3,,\n+1,NaN,,\n007,inf,true,\"\"\n", ""),
         (
             b"1,1,true,\"x\ny\"\n2,oops,true,y\n",
-            "/t.csv:4: the value in column 'f' is declared as float and is no number",
+            "/t.csv:4: the value in column 'f' is declared as float and is not a number",
         ),
-        (b"1.5,1,true,x\n", "/t.csv:2: the value in column 'n' is declared as int and is no whole number"),
+        (b"1.5,1,true,x\n", "/t.csv:2: the value in column 'n' is declared as int and is not a whole number"),
         (b"9223372036854775808,1,true,x\n", "/t.csv:2: the value in column 'n' is declared as int"),
         (
             b"1,1,2,x\n",
-            "/t.csv:2: the value in column 'b' is declared as bool and is none of true, false, yes, no, 1, 0",
+            "/t.csv:2: the value in column 'b' is declared as bool and is not one of true, false, yes, no, 1, 0",
         ),
         (b"2.0,1,1,x\n2,1,No,y\n", ""),
         (b"1,1,true,x \n", "/t.csv:2: the value in column 'c' begins or ends with a space"),
@@ -228,7 +228,7 @@ fn the_check_says_file_line_and_column_and_never_a_value() {
         (b"1,1,true\n", "/t.csv:2: this row has 3 fields, and the line of column names has 4"),
         (b"1,1,true,x\n1,1,true,x,y\n", "/t.csv:3: this row has 5 fields"),
         (b"1,1,true,x\n1,1,true,\"x\n1,1,true,x\n", "/t.csv:3: the quote that begins column 'c' is never closed"),
-        (b"1,1,true,\"x\"y\n", "/t.csv:2: something stands behind the closing quote in column 'c'"),
+        (b"1,1,true,\"x\"y\n", "/t.csv:2: something follows the closing quote in column 'c'"),
         (b"1,1,true,x\"y\n", ""),
         (b"1,1,true,\xff\n", "/t.csv:2: the value in column 'c' is not UTF-8 text"),
         // Two halves of a letter in two fields are no text, though they are one beside each other.
@@ -314,7 +314,7 @@ fn parquet_columns_are_read_in_their_declared_types() {
     );
     refused(
         &table.replace("owner = \"id\"", "owner = \"b\"").replace("b = { type = \"bool\" }\n", ""),
-        "must hold whole numbers or texts",
+        "must hold whole numbers or strings",
     );
     // A file whose end is whole and whose middle is not.
     let mut bytes = fs::read(&path).unwrap();

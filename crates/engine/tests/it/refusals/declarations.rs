@@ -10,7 +10,7 @@ fn refusals_of_declarations_and_files() {
         format!("[dataset.flights]\nsource = \"flights.csv\"\n[dataset.flights.columns]\nday = {{ {day} }}\n")
     };
     for (day, words) in [
-        ("type = \"date\", lower = \"2013-01-01\"", "lower and upper come together"),
+        ("type = \"date\", lower = \"2013-01-01\"", "give both lower and upper"),
         (
             "type = \"date\", lower = \"2013-01-01\", upper = \"31.12.2013\"",
             "scumble.toml:4:54: this must be a date from 1678-01-01 to 2261-12-31",
@@ -21,7 +21,7 @@ fn refusals_of_declarations_and_files() {
         ("type = \"timestamp\", lower = \"2013-01-01\", upper = \"2013-12-31\"", "as in \"2013-12-31T23:59:59\""),
         (
             "type = \"timestamp\", zone = \"Berlin\"",
-            "this is no time zone: give one of the tz database, as in \"Europe/Berlin\"",
+            "this is not a time zone: give one of the tz database, as in \"Europe/Berlin\"",
         ),
         ("type = \"dat\"", "(did you mean 'date'?); types are: int, float, category, bool, date, timestamp"),
         ("type = \"date\", zone = \"UTC\"", "unknown key 'zone'"),
@@ -39,7 +39,8 @@ fn refusals_of_declarations_and_files() {
         (
             "timestamp",
             "day\n2013-02-28T25:00\n",
-            "flights.csv:2: the value in column 'day' is declared as timestamp and is no time as in 2013-12-31T23:59:59",
+            "flights.csv:2: the value in column 'day' is declared as timestamp and is not a time as in \
+                2013-12-31T23:59:59",
         ),
     ] {
         let folder =
@@ -61,19 +62,19 @@ fn refusals_of_bins_maps_and_key_sets() {
         ("type = \"int\", bins = [0, 18], lower = 0, upper = 9", "a column with bins has no lower"),
         ("type = \"int\", bins = [0, 18], labels = [\"a\"]", "there are 2 bins and 1 labels"),
         ("type = \"int\", bins = [0, 18], labels = [\"a\", \"a\"]", "two bins are called 'a'"),
-        ("type = \"int\", labels = [\"a\"]", "labels are those of bins"),
+        ("type = \"int\", labels = [\"a\"]", "labels need bins"),
         ("type = \"bool\", bins = [0, 1]", "unknown key 'bins'"),
         (
             "type = \"category\", values = [\"a\"], map = { b = \"c\" }",
-            "map makes 'c' of 'b', which is not among the values; list it",
+            "map replaces 'b' by 'c', which is not among the values; list it",
         ),
         (
             "type = \"category\", values = [\"a\", \"b\"], map = { b = \"a\" }",
-            "map makes another text of the value 'b', so no row can have it",
+            "map replaces the value 'b', so no row can have it",
         ),
         (
             "type = \"category\", unlisted = \"other\"",
-            "unlisted is what values are called that are not listed: list values",
+            "unlisted is the name of all values that are not listed: list values",
         ),
         (
             "type = \"category\", values = { table = \"w\", column = \"name\" }",
@@ -81,7 +82,7 @@ fn refusals_of_bins_maps_and_key_sets() {
         ),
         (
             "type = \"category\", values = { table = \"t\", column = \"v\" }",
-            "which is private: say public = true there, if it is about nobody",
+            "which is private: set public = true there, if it is about nobody",
         ),
         ("type = \"category\", values = { table = \"p\", column = \"nam\" }", "table 'p' has no declared column 'nam'"),
         ("type = \"category\", values = { table = \"p\", colum = \"name\" }", "did you mean 'column'?"),
@@ -112,7 +113,8 @@ fn names_that_collide_are_refused_with_their_place() {
     for (name, sentence) in [
         (
             " x ",
-            "scumble.toml:6:8: a release's name becomes a file name, and begins and ends with no space: write name = \"x\"",
+            "scumble.toml:6:8: a release's name becomes a file name, and must not begin or end with a space: write \
+                name = \"x\"",
         ),
         (
             "Report",

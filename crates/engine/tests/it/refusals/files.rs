@@ -12,35 +12,37 @@ fn refusals_name_the_remedy() {
         (
             usual.as_str(),
             "",
-            "people.csv has no column 'name': the file seems to be separated by ';'; say separator = \";\" for the table",
+            "people.csv has no column 'name': the file seems to be separated by ';'; set separator = \";\" for the \
+                table",
         ),
         (
             &usual,
             "separator = \";\"",
-            "people.csv:2: the value in column 'größe' is declared as float and is no number",
+            "people.csv:2: the value in column 'größe' is declared as float and is not a number",
         ),
-        (&usual, "separator = \";\"", "say decimal = \",\" for the table"),
+        (&usual, "separator = \";\"", "set decimal = \",\" for the table"),
         (&usual, "separator = \";\"\ndecimal = \",\"", "people.csv:3: the value in column 'alter' is declared as int"),
-        (&usual, "separator = \";\"\ndecimal = \",\"", "say null = [\"NA\"] for the table"),
+        (&usual, "separator = \";\"\ndecimal = \",\"", "set null = [\"NA\"] for the table"),
         (
             "name,größe,alter,raucher\nA,1,1,ja \n",
             "",
-            "people.csv:2: the value in column 'raucher' begins or ends with a space: say trim = true",
+            "people.csv:2: the value in column 'raucher' begins or ends with a space: set trim = true",
         ),
         (
             "'name','größe','alter','raucher'\n'A','1','1','ja'\n",
             "",
-            "people.csv has no column 'name': if fields stand in ', say quote = \"'\" for the table",
+            "people.csv has no column 'name': if fields are quoted with ', set quote = \"'\" for the table",
         ),
         (
             "name,größe,alter,raucher\nA,'1','1',ja\n",
             "",
-            "people.csv:2: the value in column 'größe' is declared as float and is no number; correct it, leave it empty, or declare the column as category (if fields stand in ', say quote = \"'\" for the table)",
+            "people.csv:2: the value in column 'größe' is declared as float and is not a number; correct it, leave it \
+                empty, or declare the column as category (if fields are quoted with ', set quote = \"'\" for the table)",
         ),
         (&usual, "decimal = \",\"", "separator and decimal must differ"),
-        (&usual, "separator = \"ab\"", "this must be one sign"),
+        (&usual, "separator = \"ab\"", "this must be one character"),
         (&usual, "quote = \",\"", "separator and quote must differ"),
-        (&usual, "encoding = \"klingon\"", "this is no encoding"),
+        (&usual, "encoding = \"klingon\"", "unknown encoding"),
         (&usual, "header = false", "needs them here, as in header = [\"id\", \"age\"]"),
         (&usual, "separater = \";\"", "did you mean 'separator'?"),
         (
@@ -56,7 +58,8 @@ fn refusals_name_the_remedy() {
     let folder = Refusing::with(&[("people.csv", ""), ("scumble.toml", &german("people.csv", ""))]);
     fs::write(folder.file("people.csv"), b"name,gr\xf6\xdfe,alter,raucher\n").unwrap();
     folder.check(
-        "people.csv:1: the line of column names is not UTF-8 text; say how it is written, as in encoding = \"windows-1252\"",
+        "people.csv:1: the line of column names is not UTF-8 text; set its encoding, as in encoding = \
+            \"windows-1252\"",
     );
 }
 
@@ -67,7 +70,7 @@ fn json_lines_and_packed_files_that_are_damaged() {
         (
             "people.jsonl",
             "{\"name\": 1, \"größe\": 1, \"alter\": 1, \"raucher\": \"ja\"}\n[1]\n".as_bytes(),
-            "people.jsonl:2: this line is no JSON object",
+            "people.jsonl:2: this line is not a JSON object",
         ),
         (
             "people.jsonl",
@@ -77,14 +80,14 @@ fn json_lines_and_packed_files_that_are_damaged() {
         (
             "people.csv.gz",
             b"name\n",
-            "people.csv.gz is not packed as its name says: let its name end without .gz or .zst, or pack it",
+            "people.csv.gz is not compressed as its name says: remove .gz or .zst from the name, or compress it",
         ),
-        ("people.csv.zst", b"name\n", "people.csv.zst is not packed as its name says"),
-        ("people.csv.gz", b"\x1f\x8b\x08\x00damaged", "people.csv.gz ends in the middle of what is packed in it"),
-        ("people.csv", b"\x1f\x8b\x08\x00packed", "people.csv is packed with gzip: let its name end in .gz"),
-        ("people.jsonl", b"\x28\xb5\x2f\xfdpacked", "people.jsonl is packed with zstd: let its name end in .zst"),
-        ("people.arrow", b"ARROW1", "people.arrow is damaged or is no Arrow file"),
-        ("people.xlsx", b"", "people.xlsx is no file that can be read by its name"),
+        ("people.csv.zst", b"name\n", "people.csv.zst is not compressed as its name says"),
+        ("people.csv.gz", b"\x1f\x8b\x08\x00damaged", "people.csv.gz ends in the middle of its compressed data"),
+        ("people.csv", b"\x1f\x8b\x08\x00packed", "people.csv is compressed with gzip: let its name end in .gz"),
+        ("people.jsonl", b"\x28\xb5\x2f\xfdpacked", "people.jsonl is compressed with zstd: let its name end in .zst"),
+        ("people.arrow", b"ARROW1", "people.arrow is damaged or is not an Arrow file"),
+        ("people.xlsx", b"", "people.xlsx has a name with an unknown ending"),
     ] {
         let folder = Refusing::with(&[("scumble.toml", &german(name, ""))]);
         fs::write(folder.file(name), bytes).unwrap();

@@ -77,7 +77,7 @@ fn what_is_no_count_is_refused() {
     for (fields, words) in [
         ("at_least = 5".to_string(), "needs 'table' or 'sql'"),
         (sql("COUNT(*) FROM visits", "at_least = 5\ntable = \"visits\""), "give table or sql, not both"),
-        (sql("COUNT(*) FROM visits", "at_least = 5\nwhere = \"reason = 'flu'\""), "write it behind WHERE"),
+        (sql("COUNT(*) FROM visits", "at_least = 5\nwhere = \"reason = 'flu'\""), "write it after WHERE"),
         (sql("COUNT(*) FROM visits", ""), "needs 'at_least' or 'rounded_to' (or, of a query with GROUP BY, 'largest')"),
         (sql("COUNT(*) FROM visits", "largest = true"), "largest is for a query with GROUP BY"),
         ("table = \"visits\"\nlargest = true".to_string(), "largest is for a query with GROUP BY"),
@@ -153,7 +153,7 @@ fn what_cannot_be_learnt_is_refused() {
     check(&format!("concept = \"point\"\nlabel = \"ward\"\ncolumns = [\"age\"]\n{cost}"), "needs 'positive'");
     check(
         &format!("concept = \"point\"\nlabel = \"ward\"\npositive = \"east\"\ncolumns = [\"age\"]\n{cost}"),
-        "'east' is no value of the column 'ward'",
+        "'east' is not a value of the column 'ward'",
     );
     check(&format!("concept = \"point\"\nlabel = \"ill\"\ncolumns = [\"ill\"]\n{cost}"), "listed twice");
     check(&format!("concept = \"threshold\"\nlabel = \"ill\"\ncolumns = [\"ward\"]\n{cost}"), "one column of type int");
@@ -174,9 +174,9 @@ fn what_cannot_be_learnt_is_refused() {
         |rules: &str| format!("concept = \"list\"\nlabel = \"ill\"\ncolumns = [\"age\"]\nrules = {rules}\n{cost}");
     check(&list("[]"), "list 1 to 1000 rules");
     check(&list("[\"ward = 'west'\"]"), "reads 'ward', which is not among the columns of the release");
-    check(&list("[\"age + 1\"]"), "no truth value");
+    check(&list("[\"age + 1\"]"), "a truth value is needed");
     check(&list("[\"10 / age > 3\"]"), "may divide by zero");
-    check(&list("[\"age > random() * 100\"]"), "the function random is not answered");
+    check(&list("[\"age > random() * 100\"]"), "the function random is not supported");
     // The stack overflowed.
     let long = vec!["age = 1"; 3000].join(" OR ");
     check(&list(&format!("[\"{long}\"]")), "operators");
@@ -195,13 +195,13 @@ fn what_cannot_be_asked_for_is_one_sentence_with_its_place() {
         assert!(sentence.contains("scumble.toml:"), "{sentence}");
     };
     let with = |more: &str| format!("{HABITS_COLUMNS}\n{more}\ncost = {{ rho = 1 }}");
-    plan(&with("width = 5"), "of 4 columns there are conjunctions of 1 to 4 literals");
+    plan(&with("width = 5"), "4 columns have conjunctions of 1 to 4 literals");
     plan(&with("width = 0"), "a whole number of at least 1");
     plan(&with("width = 2\nbias = 1.0\npeople = 10"), "above 0 and below 1");
     plan(&with("width = 2\nbias = 0.0\npeople = 10"), "above 0 and below 1");
     plan(&with("width = 2\nbias = -0.1\npeople = 10"), "-0.1");
     plan(&with("width = 2\nbias = nan\npeople = 10"), "a finite number");
-    plan(&with("width = 2\nbias = 0.1"), "give people = about how many");
+    plan(&with("width = 2\nbias = 0.1"), "the best bias depends on");
     plan(&with("width = 2\nmeasure = \"sums\""), "'parities', 'counts' or 'auto'");
     let of =
         |columns: &str, words: &str| plan(&format!("columns = [{columns}]\nwidth = 1\ncost = {{ rho = 1 }}"), words);

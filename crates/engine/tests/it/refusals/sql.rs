@@ -61,14 +61,14 @@ fn refusals_are_in_the_words_of_sql() {
             "SELECT COUNT(*) AS n FROM visits WHERE clinic IN (SELECT clinic, city FROM wards)",
             "takes a sub-query of one column",
         ),
-        ("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY 5", "count those of the SELECT from 1 on"),
+        ("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY 5", "their numbers in the SELECT from 1 on"),
         (
             "SELECT COUNT(*) AS n FROM visits WHERE day < DATE '2013-02-01' + INTERVAL '1 fortnight'",
             "with years, months, weeks",
         ),
         (
             "SELECT COUNT(*) AS n FROM visits WHERE day < DATE '2013-02-01' + minutes * INTERVAL '1 day'",
-            "an interval that is written out",
+            "a literal interval",
         ),
         (
             "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic LIMIT -1",
@@ -80,14 +80,14 @@ fn refusals_are_in_the_words_of_sql() {
         ),
         (
             "SELECT COUNT(*) AS n FROM visits WHERE clinic IN (SELECT clinic FROM wards WHERE wards.beds = visits.minutes)",
-            "a column outside of the sub-query",
+            "belongs to the outer query",
         ),
         ("SELECT MIN(reason) AS n FROM visits", "needs numbers, not texts"),
         (
             "SELECT AVG(f) AS a FROM (SELECT person, MAX(day) - MIN(day) AS f FROM visits GROUP BY person)",
             "day - DATE '2000-01-01'",
         ),
-        ("SELECT COUNT(*) AS n FROM visits WHERE SUBSTR(clinic) = 'a'", "SUBSTR takes a text and a place"),
+        ("SELECT COUNT(*) AS n FROM visits WHERE SUBSTR(clinic) = 'a'", "SUBSTR takes a string and a position"),
         (
             "SELECT COUNT(*) AS n FROM visits WHERE day + INTERVAL '300 years' > DATE '2013-02-01'",
             "visits.day + INTERVAL '3600 MONS' may be before 1678",
@@ -99,7 +99,7 @@ fn refusals_are_in_the_words_of_sql() {
         ),
         (
             "SELECT COUNT(*) AS n FROM visits WHERE minutes IN (SELECT clinic FROM wards)",
-            "visits.minutes holds whole numbers, and the sub-query behind IN gives texts",
+            "visits.minutes holds whole numbers, and the sub-query after IN gives strings",
         ),
         ("SELECT version() AS v, COUNT(*) AS n FROM visits", "version() says nothing about rows"),
         (
@@ -108,7 +108,7 @@ fn refusals_are_in_the_words_of_sql() {
         ),
         ("SELECT FLOOR(cost / 2) AS k, COUNT(*) AS n FROM visits GROUP BY FLOOR(cost / 2)", "CAST(FLOOR(x) AS BIGINT)"),
         ("SELECT AVG(CAST(urgent AS INT)) AS a FROM visits", "of a truth value, write CASE WHEN … THEN 1 ELSE 0 END"),
-        ("SELECT COUNT(*) AS \"\" FROM visits", "a published column has no name; give it one behind AS"),
+        ("SELECT COUNT(*) AS \"\" FROM visits", "a published column has no name; give it one after AS"),
         (
             "SELECT COUNT(*) AS n FROM visits v, wards w WHERE v.minutes > w.beds",
             "query:1:22: a join needs ON with equal columns of both tables",
@@ -143,20 +143,21 @@ fn queries_are_refused_in_our_words() {
     for (sql, words) in [
         (
             "SELECT COUNT(*) AS n FROM people WHERE sex = \"male\"",
-            "query:1:47: there is no declared column 'male' (did you mean 'age'?); if it is a text, write it in single quotes: 'male'",
+            "query:1:47: there is no declared column 'male' (did you mean 'age'?); if it is a string, write it in \
+                single quotes: 'male'",
         ),
         (
             "SELECT SUM(COUNT(*)) AS n FROM people",
             "query:1:8: an aggregate stands inside of another: leave one of them out",
         ),
-        ("SELECT TOP 5 COUNT(*) AS n FROM people", "TOP is not answered; write ORDER BY … LIMIT …"),
+        ("SELECT TOP 5 COUNT(*) AS n FROM people", "TOP is not supported; write ORDER BY … LIMIT …"),
         (
             "SELECT COUNT(*) AS n FROM people WHERE name SIMILAR TO 'a%'",
-            "SIMILAR TO is not answered on private rows; write LIKE",
+            "SIMILAR TO is not supported on private rows; write LIKE",
         ),
         (
             "SELECT COUNT(*) AS n FROM people WHERE DATE '2020-13-45' > DATE '2020-01-01'",
-            "query:1:46: 2020-13-45 is no date or time from 1678 to 2261",
+            "query:1:46: 2020-13-45 is not a date or time from 1678 to 2261",
         ),
     ] {
         folder.in_our_words(sql, words);
@@ -164,8 +165,8 @@ fn queries_are_refused_in_our_words() {
     let cast = "SELECT COUNT(*) AS n FROM people WHERE CAST(name AS BIGINT) > 5";
     people().answers(cast, "epsilon=0.1");
     // Of types that do not go together.
-    let arithmetic = "a text, a truth value or a date stands where arithmetic needs a number";
-    let truth = "something that is no truth value stands where one is needed";
+    let arithmetic = "arithmetic needs numbers, not strings, truth values or dates";
+    let truth = "a truth value is needed";
     for (condition, words) in [
         ("name + 1 > 5", arithmetic),
         ("name * 2 = 4", arithmetic),
@@ -173,7 +174,7 @@ fn queries_are_refused_in_our_words() {
         ("age + 'x' > 5", arithmetic),
         ("NOT age", truth),
         ("age", truth),
-        ("age LIKE 5", "LIKE compares texts"),
+        ("age LIKE 5", "LIKE compares strings"),
         ("ABS(name) > 1", "ABS does not take these arguments: check their"),
     ] {
         folder.in_our_words(&format!("SELECT COUNT(*) AS n FROM people WHERE {condition}"), words);
@@ -184,7 +185,8 @@ fn queries_are_refused_in_our_words() {
 #[test]
 fn a_clash_of_names_says_of_which() {
     let folder = people();
-    let words = "two published columns would be called 'n_error', because beside the noisy column 'n' stand its error, its interval and its rank error, called so; give one of them another name";
+    let words = "two published columns would be called 'n_error', because the noisy column 'n' is published with its \
+        error, interval and rank error; give one of them another name";
     folder.in_our_words("SELECT COUNT(*) AS n, AVG(age) AS n_error FROM people", words);
     folder.in_our_words("SELECT AVG(age) AS n_error, COUNT(*) AS n FROM people", words);
 }
@@ -198,14 +200,14 @@ fn refusals_of_dates() {
             "SELECT departs, COUNT(*) AS n FROM flights GROUP BY departs",
             "a column of times has a group for nearly every row; group by DATE_TRUNC('month', …)",
         ),
-        ("SELECT COUNT(*) AS n FROM flights WHERE departs - day IS NOT NULL", "is a duration, which is not answered"),
+        ("SELECT COUNT(*) AS n FROM flights WHERE departs - day IS NOT NULL", "is a duration, which is not supported"),
         (
             "SELECT COUNT(*) AS n FROM flights WHERE day + INTERVAL '300 years' > day",
             "may be before 1678 or after 2261",
         ),
         (
             "SELECT COUNT(*) AS n FROM flights WHERE day > '2013-13-01'",
-            "is no date or time from 1678 to 2261 as in '2013-12-31'",
+            "is not a date or time from 1678 to 2261 as in '2013-12-31'",
         ),
         (
             "SELECT COUNT(*) AS n FROM flights WHERE EXTRACT(CENTURY FROM day) = 21",
@@ -213,7 +215,7 @@ fn refusals_of_dates() {
         ),
         (
             "SELECT DATE_TRUNC('decade', day) AS d, COUNT(*) AS n FROM flights GROUP BY 1",
-            "the unit of DATE_TRUNC must be written out, as one of second, minute, hour",
+            "the unit of DATE_TRUNC must be a literal, one of second, minute, hour",
         ),
         ("SELECT MAX(day) - MIN(day) AS days FROM flights", "computes with dates after the aggregate"),
         ("SELECT AVG(day) AS d FROM flights", "AVG does not take these arguments: check their"),
@@ -234,14 +236,14 @@ fn what_is_not_answered_is_refused() {
     assert!(!folder.file("out").exists(), "nothing is written");
 }
 
-/// Who misspells a function sees what there is.
+/// The error about a misspelt function names the existing ones.
 #[test]
 fn unknown_functions_list_what_exists() {
     let folder = page();
     let query = |sql: &str, words: &str| folder.query(sql, "epsilon=1", words);
     query("SELECT AVG(FOO(cost)) FROM visits", "there is no function");
     query("SELECT AVG(FOO(cost)) FROM visits", "sqrt, starts_with");
-    query("SELECT SUM(SIN(cost)) FROM visits", "sin is not answered on private rows; these are: abs, ");
+    query("SELECT SUM(SIN(cost)) FROM visits", "sin is not supported on private rows; these are: abs, ");
     query("SELECT ARRAY_AGG(cost) FROM visits", "these are: COUNT, COUNT(DISTINCT …), SUM");
     // The page lists the same functions as the refusal.
     let said = query("SELECT SUM(SIN(cost)) FROM visits", "these are: ");
@@ -271,8 +273,8 @@ fn unions_that_are_not_answered_are_refused() {
         folder.query(sql, "epsilon=1", words);
     };
     let count = "SELECT sex AS k, COUNT(*) AS n FROM people GROUP BY sex";
-    query(&format!("{count} UNION {count}"), "UNION compares rows and is not answered; write UNION ALL");
-    query(&format!("{count} INTERSECT {count}"), "INTERSECT is not answered");
+    query(&format!("{count} UNION {count}"), "UNION compares rows and is not supported; write UNION ALL");
+    query(&format!("{count} INTERSECT {count}"), "INTERSECT is not supported");
     query(&format!("{count} UNION ALL SELECT COUNT(*) FROM people"), "must have the same number of columns");
     query(
         &format!("{count} UNION ALL SELECT COUNT(*), city FROM people GROUP BY city"),
@@ -282,12 +284,12 @@ fn unions_that_are_not_answered_are_refused() {
     query(&format!("{count} UNION ALL SELECT 'x', 1"), "the query has no aggregate");
     query(
         "SELECT COUNT(*) AS n FROM (SELECT sex FROM people UNION ALL SELECT sex FROM people)",
-        "UNION ALL below an aggregate is not answered; aggregate each part by itself",
+        "UNION ALL below an aggregate is not supported; aggregate each part by itself",
     );
     query(&format!("SELECT SUM(n) AS n FROM ({count} UNION ALL {count})"), "UNION ALL below an aggregate");
     query(
         &format!("(({count}) UNION ALL ({count}) LIMIT 1) UNION ALL {count}"),
-        "over one UNION ALL inside of another are not answered; write them around the outer one",
+        "over one UNION ALL inside of another are not supported; write them around the outer one",
     );
     query(&vec![count; 33].join(" UNION ALL "), "it reads more than 32 tables");
     let cube = "SELECT 'x', COUNT(*) FROM people GROUP BY CUBE (sex, city, age, age + 1, age + 2, age + 3)";
@@ -305,7 +307,7 @@ fn unions_that_are_not_answered_are_refused() {
         "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic UNION ALL SELECT 'all', COUNT(*) FROM visits";
     let reported =
         format!("{}bounding_report = {{ share = 0.5, max_rows_per_owner = 8 }}\n", release(visits, "epsilon = 1"));
-    towns(&reported).plan("this is a UNION ALL of several: release the one that you need it for by itself");
+    towns(&reported).plan("this is a UNION ALL of several: release the one that needs it by itself");
     let words = "release 'r' is a UNION ALL of several queries: choose the bounds of each by itself";
     towns(&release(visits, "epsilon = 1")).refused("suggested bounds", words, |project| {
         Runner::new(project).plan(&Request::bounds_of("r", &"epsilon=1".parse()?, None)?).map(drop)
@@ -382,9 +384,13 @@ fn what_is_not_answered_is_said_as_it_is() {
     for (sql, words) in [
         (
             "SELECT STRING_AGG(state, ',') AS s FROM people",
-            "the aggregate string_agg is not answered; these are: COUNT,",
+            "the aggregate string_agg is not supported; these are: COUNT,",
         ),
-        ("SELECT REGR_COUNT(age, age) AS s FROM people", "the aggregate regr_count is not answered; these are: COUNT,"),
+        (
+            "SELECT REGR_COUNT(age, age) AS s FROM people",
+            "the aggregate regr_count is not supported; these are: \
+            COUNT,",
+        ),
         (
             "SELECT SUM(LN(age - 18)) AS s FROM people",
             "has no bounds, although age has: bound logarithms, quotients and powers",
@@ -403,7 +409,7 @@ fn what_is_not_answered_is_said_as_it_is() {
             "disease holds strings that are not numbers, and is compared with a number: compare it with one of its \
                 values, as in disease = 'none'",
         ),
-        ("SELECT COUNT(*) AS n FROM people WHERE disease IN (1, 2)", "disease holds texts"),
+        ("SELECT COUNT(*) AS n FROM people WHERE disease IN (1, 2)", "disease holds strings"),
         (
             "SELECT disease, COUNT(*) AS n FROM people",
             "query:1:8: disease is neither in GROUP BY nor inside of an aggregate: write GROUP BY disease",

@@ -131,7 +131,7 @@ const pages = {
         for (const [name, cost] of Object.entries(told.costs.attributes)) scopes.push([name, cost, told.left.attributes[name]]);
         const left = (one) => (one ? `${"epsilon" in one ? "epsilon" : "rho"} ${round(one.epsilon ?? one.rho)}` : "no limit");
         const errors = told.errors.map((one) => [one.column, one.standard_error ?? (one.assumed ? `about ${round(one.assumed.standard_error)}` : "what the data decides"), one.about]);
-        const parts = [element("p", told.fits || told.stored ? {} : { class: "wrong" }, told.stored ? "This question was paid for: asking costs nothing, unless you want new numbers." : told.budget)];
+        const parts = [element("p", told.fits || told.stored ? {} : { class: "wrong" }, told.stored ? "This question was charged before: asking costs nothing, unless you want new numbers." : told.budget)];
         const expected = (one) => one.standard_error ?? one.assumed?.standard_error;
         const known = told.errors.find((one) => typeof expected(one) === "number");
         if (known) {
@@ -163,7 +163,7 @@ const pages = {
         const header = ordered(answer);
         const rows = answer.rows.slice(0, 500).map((row) => header.map((name) => (typeof row[name] === "number" ? round(row[name]) : row[name])));
         const links = ["csv", "json", "parquet", "arrow"].flatMap((form) => [" ", element("a", { href: `/v1/answers/${answer.sequence}?format=${form}` }, form)]);
-        const parts = [element("p", {}, answer.stored ? "It was paid for before: nothing was charged." : `Charged as entry ${answer.sequence} of the ledger.`, " Download:", ...links)];
+        const parts = [element("p", {}, answer.stored ? "It was charged before: nothing was charged now." : `Charged as entry ${answer.sequence} of the ledger.`, " Download:", ...links)];
         const picture = bars(answer);
         if (picture) parts.push(chart(by("answer"), picture.list, picture.column, `${picture.column} with 95% intervals`));
         parts.push(table("The answer", header, rows), ...answer.notes.map((note) => element("p", {}, note)));

@@ -324,7 +324,7 @@ fn about_person(costs: &PerScope<ScopeCost>) -> Option<f64> {
 /// The line of what was asked at no cost.
 fn free(one: &RemarkShown) -> Vec<Markup> {
     let came = match (one.answer, one.planned) {
-        (Some(answer), _) => html! { "answer " (answer) ", which was paid for" },
+        (Some(answer), _) => html! { "answer " (answer) ", which was charged before" },
         (None, Some(answer)) => html! { "a plan, which said that answer " (answer) " is stored" },
         (None, None) => optional(one.refused.as_deref()),
     };

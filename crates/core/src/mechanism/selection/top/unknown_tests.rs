@@ -71,7 +71,7 @@ fn check(made: &UnknownTop, weight: &dyn Fn(i64) -> f64, tight: [f64; 2]) {
         for (i, here) in subsets.iter().enumerate() {
             for (j, there) in subsets.iter().enumerate() {
                 let with = |own: &[i64; KEYS]| of_keys(&[0, 1, 2].map(|key| others[key] + own[key]), made.top);
-                // Who holds nothing is as if not there.
+                // An owner without keys is as if not there.
                 let replaced = usize::from(i > 0 && j > 0);
                 let (left, right) = (with(here), with(there));
                 let moved: Vec<(i64, i64)> = left.into_iter().zip(right).filter(|(a, b)| a != b).collect();

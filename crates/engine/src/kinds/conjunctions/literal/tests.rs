@@ -29,8 +29,8 @@ fn what_is_no_conjunction_of_these_columns_gets_a_sentence() {
     of("", "joined by AND");
     of("smoker AND", "joined by AND");
     of("AND smoker", "joined by AND");
-    of("smoker OR insured", "'OR' is not answered");
-    of("(smoker AND insured)", "'(smoker' is not answered");
+    of("smoker OR insured", "'OR' is not supported");
+    of("(smoker AND insured)", "'(smoker' is not supported");
     of("smokr AND insured", "'smokr' is not among the columns of this release (did you mean 'smoker'?)");
     of("NOT", "'NOT' is not among");
     of("age >= 64", "'age >= 64' is not among");

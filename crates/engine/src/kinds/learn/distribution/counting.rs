@@ -90,7 +90,8 @@ impl DistributionMechanism {
                 "the columns have more than 2^{MOST_KEY_BITS} combinations of values: take fewer columns, or a cost per attribute, cost = {{ epsilon = …, scope = \"attribute\" }}"
             ))),
             (None, None) => Err(Error::input(format!(
-                "of more than {MOST_CELLS} combinations of values the noise is Laplace, which has a pure epsilon: write cost = {{ epsilon = … }}, or take fewer columns"
+                "more than {MOST_CELLS} combinations of values have Laplace noise, with a pure epsilon: write cost = \
+                    {{ epsilon = … }}, or take fewer columns"
             ))),
         }
     }
@@ -235,9 +236,10 @@ fn wide_digits(sizes: &[usize], mut key: u128) -> Vec<usize> {
 /// The noise of each combination and of the number of owners, with all that both cost.
 ///
 /// # Guarantee
-/// An owner is counted in one combination and in the number of owners. Who comes or goes moves both by 1; who is replaced moves two combinations, or one and the number, if by nobody; another value of an
-/// attribute moves two combinations, and not the number. So for persons and attributes, where two numbers of the same noise move whatever happens, one event says it all; for presence the number has
-/// noise of its own, and a smaller part of the cost.
+/// An owner is counted in one combination and in the number of owners. An owner who comes or goes moves both by 1; a
+/// replaced owner moves two combinations, or one and the number, if by nobody; another value of an attribute moves two
+/// combinations, and not the number. So for persons and attributes, where two numbers of the same noise move whatever
+/// happens, one event says it all; for presence the number has noise of its own, and a smaller part of the cost.
 fn noises(cost: &Cost, domain: &DistributionDomain) -> Result<(Noise, Option<Noise>, Vec<Event>)> {
     let all = AttributeSet::new(domain.attributes.names().iter().map(String::as_str))?;
     let two = vec![Shift::new(2, 1.0)?];
@@ -262,7 +264,7 @@ fn noises(cost: &Cost, domain: &DistributionDomain) -> Result<(Noise, Option<Noi
     }
     let (share, of_owners) = (FOR_OWNERS.parse::<Exact>()?, [one(Vec::new())?]);
     let mut both = calibrated(&moves, Some(CostShare { share: &share, moves: &of_owners, portions: &[1] }))
-        .map_err(|_| Error::input("no noise is within this cost: raise it"))?;
+        .map_err(|_| Error::input("no noise fits this cost: raise it"))?;
     let (noise, owners) = (both.noises.remove(0), both.aside.remove(0));
     let [of_owners] = of_owners;
     let events = vec![noise.event(moves)?, owners.event(of_owners)?];

@@ -22,7 +22,7 @@ fn wanted(name: &str, otherwise: u64) -> u64 {
 fn class_of(sentence: &str) -> String {
     const WORDS: &[&str] = &[
         "needs bounds",
-        "must be written out",
+        "must be a literal",
         "needs an owner in the project file",
         "has the type",
         "does not fit the tables",
@@ -35,16 +35,16 @@ fn class_of(sentence: &str) -> String {
         "too fine",
         "a key must be",
         "column of fractions",
-        "not answered",
+        "not supported",
         "needs numbers",
-        "counts rows",
+        "does not take these",
         "ON their owner",
         "may divide by zero",
         "public tables only",
         "cannot be planned",
         "before 1678 or after 2261",
         "column of times",
-        "must be written out, as one of",
+        "must be a literal, one of",
     ];
     let found = WORDS.iter().find(|words| sentence.contains(**words));
     found.map_or_else(|| sentence.to_string(), |words| format!("… {words} …"))

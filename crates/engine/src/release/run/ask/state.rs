@@ -210,7 +210,7 @@ impl StateFile {
         let file = private(OpenOptions::new().write(true).create(true).truncate(false)).open(&lock);
         let file = file.map_err(|error| {
             Error::input(format!(
-                "{} cannot be written ({error}): what is kept between questions stands beside the ledger",
+                "{} cannot be written ({error}): the state between questions is kept beside the ledger",
                 lock.display()
             ))
         })?;

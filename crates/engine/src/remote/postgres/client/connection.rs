@@ -147,14 +147,14 @@ fn refused(error: &tokio_postgres::Error) -> PostgresError {
 fn not_let_in(error: &tokio_postgres::Error) -> PostgresError {
     // What kind of error it is shows in these words alone, which are the crate's own and hold none of the server's.
     match error.to_string().as_str() {
-        "invalid configuration" => PostgresError::Door("it wants a password"),
+        "invalid configuration" => PostgresError::Door("it asks for a password"),
         "authentication error" if error.source().is_some_and(|source| source.is::<io::Error>()) => {
             PostgresError::Door("it does not know the password itself, or asks for more than 100000 rounds of SCRAM")
         }
         "authentication error" => {
-            PostgresError::Door("it wants a log-in other than by SCRAM-SHA-256 or a plain password")
+            PostgresError::Door("it asks for a login other than by SCRAM-SHA-256 or a plain password")
         }
-        "unexpected message from server" => PostgresError::Door("its log-in is not that of PostgreSQL"),
+        "unexpected message from server" => PostgresError::Door("its login is not that of PostgreSQL"),
         _ => refused(error),
     }
 }
@@ -215,9 +215,10 @@ async fn connected(server: &Server) -> PostgresResult<Box<dyn Stream>> {
     // "May we speak TLS?"
     stream.write_all(&[&8i32.to_be_bytes()[..], &80_877_103i32.to_be_bytes()].concat()).await?;
     if stream.read_u8().await? != b'S' {
-        return Err(PostgresError::Door("it speaks no TLS"));
+        return Err(PostgresError::Door("it does not support TLS"));
     }
-    let name = ServerName::try_from(server.host.clone()).map_err(|_| PostgresError::Door("its host's name is none"))?;
+    let name =
+        ServerName::try_from(server.host.clone()).map_err(|_| PostgresError::Door("its host name is not valid"))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let config = config.map_err(|_| PostgresError::Door("TLS cannot be spoken here"))?;

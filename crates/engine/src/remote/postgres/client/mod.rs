@@ -45,7 +45,7 @@ impl PostgresSession {
             return Err(Error::input(format!("{place} is older than PostgreSQL 11, which is the first with SHA-256")));
         }
         if session.one("SHOW server_encoding")? != "UTF8" {
-            return Err(Error::input(format!("{place} holds texts in another encoding than UTF8")));
+            return Err(Error::input(format!("{place} has an encoding other than UTF8")));
         }
         Ok(session)
     }
@@ -102,12 +102,13 @@ fn place(server: &Server) -> String {
 fn log_in(place: &str, trouble: &PostgresError) -> Error {
     match trouble {
         PostgresError::Away => {
-            Error::machine(format!("{place} is not there: look whether it runs, and at its host and port"))
+            Error::machine(format!("{place} cannot be reached: check that it runs, and its host and port"))
         }
         PostgresError::Door(why) => Error::input(format!("{place} cannot be used: {why}")),
         PostgresError::Refused(code) => match code.as_str() {
             "28P01" | "28000" => Error::input(format!(
-                "{place} does not let this user in: look at the user's name and at the password (PGPASSWORD, password_file or ~/.pgpass, which nobody else may read)"
+                "{place} does not let this user in: check the user's name and the password (PGPASSWORD, password_file \
+                    or ~/.pgpass, which nobody else may read)"
             )),
             "3D000" => Error::input(format!("{place} has no such database")),
             code => Error::machine(format!("{place} refuses to connect (its code is {code})")),
@@ -127,7 +128,7 @@ fn after_the_charge(place: &str, trouble: &PostgresError) -> Error {
 /// Why a statement failed; the server's own words are not repeated, because they quote values.
 fn while_running(place: &str, trouble: &PostgresError) -> Error {
     match trouble {
-        PostgresError::Away => Error::machine(format!("{place} is gone in the middle of a statement")),
+        PostgresError::Away => Error::machine(format!("{place} was lost in the middle of a statement")),
         PostgresError::Door(why) => Error::input(format!("{place} cannot be used: {why}")),
         PostgresError::Refused(code) => match code.as_str() {
             "42501" => Error::input(format!("{place} does not let this user read the table (GRANT SELECT)")),

@@ -59,7 +59,7 @@ impl Describer<'_> {
         }
         let Some(interval) = known.interval else {
             let sentence = format!(
-                "{} makes dates of what is none: declare the column as date or timestamp in the project file",
+                "{} makes dates of other values: declare the column as date or timestamp in the project file",
                 shown(expression)
             );
             return Err(self.refused(sentence));
@@ -67,7 +67,8 @@ impl Describer<'_> {
         let (low, high) = in_days(interval, kind);
         if low < REACH.0 as f64 || high > REACH.1 as f64 {
             let sentence = format!(
-                "{} may be before 1678 or after 2261, which no date or time is here: declare tighter bounds for its columns",
+                "{} may be before 1678 or after 2261, where no dates are supported: declare tighter bounds for its \
+                    columns",
                 shown(expression)
             );
             return Err(self.refused(sentence));
@@ -136,7 +137,7 @@ impl Describer<'_> {
                 let units = CalendarUnit::ALL.map(|(unit, _)| unit).join(", ");
                 return Err(self
                     .source
-                    .error_at_call(name, format!("the unit of DATE_TRUNC must be written out, as one of {units}")));
+                    .error_at_call(name, format!("the unit of DATE_TRUNC must be a literal, one of {units}")));
             };
             let start = |second: f64| unit.start(second as i64) as f64;
             let starts =
@@ -167,7 +168,8 @@ impl Describer<'_> {
         let is_interval = |kind: &DataType| matches!(kind, DataType::Interval(_) | DataType::Duration(_));
         if binary.op == Operator::Minus && left == MOMENT && right == MOMENT {
             let sentence = format!(
-                "{} is a duration, which is not answered: subtract CAST(… AS DATE) for days, or EXTRACT(EPOCH FROM …) for seconds",
+                "{} is a duration, which is not supported: subtract CAST(… AS DATE) for days, or EXTRACT(EPOCH FROM \
+                    …) for seconds",
                 shown(whole)
             );
             return Err(self.refused(sentence));
@@ -209,7 +211,7 @@ const LONGEST_DATE: u64 = 64;
 
 fn unshifted(whole: &Expr) -> String {
     format!(
-        "{} is not answered: a date or time can have an interval that is written out added or subtracted, as in day + INTERVAL '1 month'",
+        "{} is not supported: to a date or time, add or subtract a literal interval, as in day + INTERVAL '1 month'",
         shown(whole)
     )
 }
@@ -236,7 +238,8 @@ pub(crate) fn refuse_above(plan: &LogicalPlan, source: &QuerySource<'_>) -> Resu
         });
         if let (Ok(_), Some(found)) = (walked, found) {
             let sentence = format!(
-                "{found} computes with dates after the aggregate, which is not answered: publish both, or compute before the aggregate"
+                "{found} computes with dates after the aggregate, which is not supported: publish both, or compute \
+                    before the aggregate"
             );
             return Err(source.error("", sentence));
         }

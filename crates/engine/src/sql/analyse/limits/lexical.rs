@@ -146,11 +146,11 @@ struct TokenCounts {
     after_type: bool,
     /// Whether an operand ended with it.
     after_operand: bool,
-    /// What it makes of a bracket behind it.
+    /// What a bracket after it means.
     after: BracketRole,
 }
 
-/// What the last token makes of a bracket behind it.
+/// What a bracket after the last token means.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum BracketRole {
     #[default]
@@ -258,7 +258,8 @@ impl TokenCounts {
         }
         if self.dimensions > MOST_DIMENSIONS {
             return Err(Error::input(format!(
-                "query: more than {MOST_DIMENSIONS} pairs of square brackets stand behind each other; no array has so many dimensions"
+                "query: more than {MOST_DIMENSIONS} pairs of square brackets follow each other; no array has so many \
+                    dimensions"
             )));
         }
         Ok(())

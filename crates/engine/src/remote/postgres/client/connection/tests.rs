@@ -210,9 +210,9 @@ fn a_server_proves_that_it_knows_the_password() {
     assert_eq!(scram(|_| PRIVATE.to_string(), all), unproven);
     // One that skips its proof is not believed.
     let skipped = [authentication(0, &[]), message(b'Z', READY)].concat();
-    assert_eq!(scram(first("4096"), skipped), PostgresError::Door("its log-in is not that of PostgreSQL"));
+    assert_eq!(scram(first("4096"), skipped), PostgresError::Door("its login is not that of PostgreSQL"));
     let other = opened(authentication(10, b"SCRAM-SHA-1\0\0"));
-    assert_eq!(other, PostgresError::Door("it wants a log-in other than by SCRAM-SHA-256 or a plain password"));
+    assert_eq!(other, PostgresError::Door("it asks for a login other than by SCRAM-SHA-256 or a plain password"));
     assert_eq!(opened(authentication(7, &[])), other);
 }
 
@@ -232,5 +232,5 @@ fn a_password_is_said_where_it_is_asked_for() {
     assert!(Connection::open(&asking).is_ok());
     let (mut asking, _password) = server(ask);
     asking.password_file = Some("/nowhere".into());
-    assert_eq!(Connection::open(&asking).err(), Some(PostgresError::Door("it wants a password")));
+    assert_eq!(Connection::open(&asking).err(), Some(PostgresError::Door("it asks for a password")));
 }
