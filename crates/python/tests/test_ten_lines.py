@@ -209,7 +209,7 @@ def test_what_is_wrong_is_said_in_one_sentence() -> None:
     assert "lone surrogate" in refused({"people": frame}, owner=None, columns={"\ud800": sc.int(0, 1)})
     assert "type list" in refused({"people": [1, 2]}, owner=None, columns=columns)
     assert "there is no project file" in refused("nowhere.toml")
-    assert "project file says" in refused("nowhere.toml", owner="x")
+    assert "stands in the project file" in refused("nowhere.toml", owner="x")
     assert "say what it holds" in refused({"people": frame}, owner=None, columns={"age": "int"})
     assert "no declared column" in refused({"people": frame}, owner=None, columns=columns, budget=sc.Budget(attributes={"x": 1}))
 
