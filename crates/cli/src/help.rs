@@ -17,7 +17,7 @@ pub fn program() -> clap::Command {
 /// First steps.
 const EXAMPLES: &str = "Examples:
   scumble demo                               # what it does, on invented people
-  scumble init visits.csv --owner person_id  # a first project file; fill in what is publicly known
+  scumble init visits.csv --owner person_id  # a first project file
   scumble plan                               # cost and error of each release
   scumble release                            # publish
 ";

@@ -9,13 +9,13 @@ use std::path::PathBuf;
 /// Which ledger is charged.
 #[derive(Args)]
 pub struct ChargedLedgerArguments {
-    /// The ledger that is charged, with the budget that it holds; made if it is not there
+    /// The ledger to charge, with its budget; may be new
     #[arg(long, value_name = "FILE", conflicts_with = "project")]
     ledger: Option<PathBuf>,
-    /// A project file whose ledger is charged, within its budget
+    /// The project whose ledger and budget are charged
     #[arg(long, value_name = "FILE")]
     project: Option<PathBuf>,
-    /// Charge also if the ledger holds a charge for the same already
+    /// Charge again if this is charged already
     #[arg(long)]
     pub again: bool,
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// What `cluster` takes.
 #[derive(Args)]
-#[command(after_help = "A project file names the cluster: [engine] cluster = \"ballista://127.0.0.1:50050\".\n\n\
+#[command(after_help = "A project file names it: [engine] cluster = \"ballista://127.0.0.1:50050\".\n\n\
                   Examples:\n  \
                   scumble setup cluster scheduler\n  \
                   scumble setup cluster executor --threads 4")]
@@ -20,17 +20,17 @@ pub struct ClusterArguments {
 enum ClusterCommand {
     /// Runs the scheduler, which gives work to executors
     Scheduler(SchedulerArguments),
-    /// Runs an executor, which works on files that it sees; start one on each machine
+    /// Runs an executor on files that it sees; start one on each machine
     Executor(ExecutorArguments),
 }
 
 #[derive(Args)]
 #[command(after_help = "Example:\n  scumble setup cluster scheduler --listen 127.0.0.1:50050")]
 struct SchedulerArguments {
-    /// Where to listen; port 0 takes a free one
+    /// Where to listen
     #[arg(long, default_value = "127.0.0.1:50050", value_name = "ADDRESS")]
     listen: SocketAddr,
-    /// Listen beyond this machine, without a password: anyone who reaches it can run anything
+    /// No password: anyone reaching it can run anything
     #[arg(long)]
     insecure_network: bool,
     /// Print the address as JSON
@@ -41,19 +41,19 @@ struct SchedulerArguments {
 #[derive(Args)]
 #[command(after_help = "Example:\n  scumble setup cluster executor --scheduler 127.0.0.1:50050 --threads 4")]
 struct ExecutorArguments {
-    /// Where the scheduler listens
+    /// The scheduler
     #[arg(long, default_value = "127.0.0.1:50050", value_name = "HOST:PORT")]
     scheduler: String,
-    /// Where others fetch results; port 0 takes a free one
+    /// Where others fetch results
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS")]
     listen: SocketAddr,
-    /// How many parts of a statement it works on at once [default: all processors]
+    /// Parts at once [default: all processors]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// The folder in which it makes a new one for rows between steps
+    /// Where it keeps rows between steps, in a new folder
     #[arg(long, value_name = "FOLDER")]
     work_folder: Option<PathBuf>,
-    /// Listen beyond this machine: whoever reaches it may run anything with its rights, for Ballista asks nobody for a password
+    /// No password: anyone reaching it can run anything
     #[arg(long)]
     insecure_network: bool,
     /// Print the address as JSON

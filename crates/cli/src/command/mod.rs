@@ -43,21 +43,21 @@ pub enum DailyCommand {
     Init(engine::init::InitArguments),
     /// Checks that the files of all tables fit their declarations
     Check(engine::check::CheckArguments),
-    /// Predicts cost and error of each release; reads no row, except for --suggest-bounds
+    /// Predicts the cost and error of each release
     Plan(engine::plan::PlanArguments),
-    /// Publishes what is not published yet: charges the ledger, writes answers and report
+    /// Charges the ledger, and publishes what is not published yet
     Release(engine::release::ReleaseArguments),
-    /// Lists what is published, or prints the answers of one release; costs nothing
+    /// Lists what is published, or prints the answers of one release
     Show(engine::show::ShowArguments),
-    /// Publishes the answer to one SQL query, like a release of the project file
+    /// Publishes the answer to one SQL query, as one release
     Query(engine::query::QueryArguments),
-    /// Shows what was spent and what is left in every scope; verifies and exports the ledger
+    /// Shows what was spent and is left; verifies and exports the ledger
     Ledger(engine::ledger::LedgerCommandArguments),
-    /// Shows the budgets of the ledger; raises or lowers the budget, with a recorded reason
+    /// Shows, raises or lowers the ledger's budget, with a recorded reason
     Budget(engine::budget::BudgetArguments),
-    /// Serves the project to analysts, within its budget: pages, HTTP, PostgreSQL's protocol
+    /// Serves the project to analysts: pages, HTTP, PostgreSQL's protocol
     Serve(server::serve::ServeArguments),
-    /// Makes up a population, publishes statistics about it and writes a report
+    /// Invents a population, publishes statistics and writes a report
     Demo(engine::demo::DemoArguments),
 }
 
@@ -68,11 +68,11 @@ pub enum FurtherCommand {
     Kinds(engine::kinds::KindsArguments),
     /// Asks a release of kind interactive; a round is charged when it opens
     Ask(engine::ask::AskArguments),
-    /// Counts owners by a published release of kind conjunctions; costs nothing
+    /// Counts owners by a published release of kind conjunctions
     Lookup(engine::lookup::LookupArguments),
-    /// Randomizes reports on devices of owners, and estimates from many of them
+    /// Randomizes reports on owners' devices, and estimates from them
     Local(local::LocalArguments),
-    /// Publishes the sum of several holders' counts; no server sees the counts of one
+    /// Publishes sums over several parties; no server sees one's counts
     Parties(parties::PartiesArguments),
 }
 
@@ -105,13 +105,13 @@ pub enum LabCommand {
 /// What is done once: for other people, other engines and the shell.
 #[derive(Subcommand)]
 pub enum SetupCommand {
-    /// Says who may ask the server: adds a name, lists all, revokes a token
+    /// Says who may ask the server: adds, lists and revokes names
     Access(server::access::AccessArguments),
-    /// Prints a release as SQL for another engine; `release --integers` takes the results back
+    /// Prints a release as SQL for another engine
     Integers(engine::integers::IntegersArguments),
-    /// Runs a scheduler and executors of Apache Ballista, for files that several machines see
+    /// Runs a scheduler and executors of Apache Ballista
     Cluster(cluster::ClusterArguments),
-    /// Prints the completions of a shell, for its startup file or completion folder
+    /// Prints the completions of a shell
     Completions(setup::CompletionArguments),
     /// Prints the manual page, or writes one for each command
     #[command(alias = "man")]

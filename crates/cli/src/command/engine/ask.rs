@@ -14,18 +14,16 @@ use std::path::PathBuf;
 
 /// What `ask` takes.
 #[derive(Args)]
-#[command(
-    after_help = "A round is charged when it opens, and ends with the first answer that is measured. Questions are\n\
-                  conditions on the columns of the release.\n\n\
+#[command(after_help = "A round is charged when it opens, and ends with the first answer that is\n\
+                  measured. Questions are conditions on the columns of the release.\n\n\
                   Examples:\n  \
                   scumble ask smokers \"smoker AND age > 40\"\n  \
                   scumble ask smokers \"smoker\" \"NOT smoker AND sex = 'f'\"\n  \
-                  scumble ask smokers - < questions.txt  # one on each line"
-)]
+                  scumble ask smokers - < questions.txt  # one on each line")]
 pub struct AskArguments {
     /// The release, of kind interactive
     name: String,
-    /// Conditions as in SQL; '-' reads them from the standard input, one on each line
+    /// Conditions as in SQL; - reads standard input, one per line
     #[arg(required = true)]
     questions: Vec<String>,
     /// The project file
@@ -34,7 +32,7 @@ pub struct AskArguments {
     /// Another ledger than the project's
     #[arg(long, value_name = "PATH")]
     ledger: Option<PathBuf>,
-    /// The folder for all answers so far, instead of `out` beside the project file
+    /// The folder for all answers so far, instead of `out`
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Print JSON, an object for each answer

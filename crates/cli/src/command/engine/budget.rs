@@ -24,7 +24,7 @@ enum BudgetCommand {
     Show(BudgetShowArguments),
     /// Puts the project file's budget into force if it allows more than before
     Raise(BudgetChangeArguments),
-    /// Puts the project file's budget into force if it allows no more than before
+    /// Puts the project file's budget into force if it allows no more
     Lower(BudgetChangeArguments),
 }
 

@@ -12,12 +12,11 @@ use std::path::{Path, PathBuf};
 
 /// What `check` takes.
 #[derive(Args)]
-#[command(
-    after_help = "Reads all declared columns of all tables, as every release does before its charge. Prints places in\n\
-                  private files (file, line, column), never a value. Do not publish what it prints.\n\n\
+#[command(after_help = "Reads all declared columns of all tables, as every release does before its\n\
+                  charge. Prints places in private files (file, line, column), never a value. Do\n\
+                  not publish what it prints.\n\n\
                   Example:\n  \
-                  scumble check"
-)]
+                  scumble check")]
 pub struct CheckArguments {
     /// The project file
     #[arg(default_value = "scumble.toml")]

@@ -22,19 +22,19 @@ pub struct InitArguments {
     /// Each row is one person
     #[arg(long)]
     no_owner: bool,
-    /// The character between two fields of a CSV file, such as ';' or '\t'
+    /// The separator of a CSV file, such as ';' or '\t'
     #[arg(long, value_name = "CHARACTER")]
     separator: Option<String>,
-    /// The character around strings of a CSV file, if it is not a double quotation mark
+    /// The quote of a CSV file, if it is not double
     #[arg(long, value_name = "CHARACTER")]
     quote: Option<String>,
     /// The encoding of a CSV file, such as latin1
     #[arg(long, value_name = "NAME")]
     encoding: Option<String>,
-    /// The names of the columns, for CSV files without a line of names: id,age
+    /// The column names, if the file has none: id,age
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     header: Option<Vec<String>>,
-    /// Where to write the project file
+    /// The project file to write
     #[arg(long, default_value = "scumble.toml", value_name = "FILE")]
     output: PathBuf,
     /// Print JSON

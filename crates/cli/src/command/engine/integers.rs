@@ -12,12 +12,11 @@ use std::path::PathBuf;
 
 /// What `integers` takes.
 #[derive(Args)]
-#[command(
-    after_help = "Runs nothing and charges nothing. The job holds the secret that chooses rows, and its results are\n\
-                  exact: keep both private. `scumble release --only \"by clinic\" --integers FOLDER` takes the results.\n\n\
+#[command(after_help = "Runs nothing and charges nothing. The job holds the secret that chooses rows,\n\
+                  and its results are exact: keep both private. Then give the folder of results to\n\
+                  `scumble release --only \"by clinic\" --integers FOLDER`.\n\n\
                   Example:\n  \
-                  scumble setup integers \"by clinic\" --dialect duckdb > job.sql"
-)]
+                  scumble setup integers \"by clinic\" --dialect duckdb > job.sql")]
 pub struct IntegersArguments {
     /// The release
     name: String,

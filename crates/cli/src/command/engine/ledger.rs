@@ -39,7 +39,7 @@ enum LedgerCommand {
     Verify(LedgerVerifyArguments),
     /// Prints all entries with their hashes, as JSON
     Export(LedgerExportArguments),
-    /// Prints the head in one line to keep elsewhere: a ledger that was reset or cut does not hold it
+    /// Prints the head in one line, to keep elsewhere
     Anchor(LedgerAnchorArguments),
 }
 
@@ -51,10 +51,10 @@ enum LedgerCommand {
 struct LedgerShowArguments {
     #[command(flatten)]
     project: ProjectArguments,
-    /// The delta at which epsilon is shown, instead of the budget's
+    /// Show epsilon at this delta, not the budget's
     #[arg(long, value_name = "DELTA")]
     delta: Option<Delta>,
-    /// Also show these attributes together: a,b (may be given several times)
+    /// Also show these together: a,b (repeatable)
     #[arg(long, value_name = "NAMES")]
     attributes: Vec<String>,
     /// Also show groups of this many owners
@@ -72,10 +72,10 @@ struct LedgerShowArguments {
 struct LedgerVerifyArguments {
     #[command(flatten)]
     project: ProjectArguments,
-    /// A head from an earlier report, which must still be in the chain
+    /// A head from an earlier report that the chain must hold
     #[arg(long, value_name = "HASH")]
     head: Option<String>,
-    /// A file of lines that 'ledger anchor' wrote, all of which must still be in the chain
+    /// A file of 'ledger anchor' that the chain must hold
     #[arg(long, value_name = "FILE")]
     anchors: Option<PathBuf>,
     /// Print JSON

@@ -20,7 +20,7 @@ pub struct LookupArguments {
     /// The folder that it was published in
     #[arg(long, value_name = "FOLDER", default_value = "out")]
     out: PathBuf,
-    /// Also answer from projected parities: closer for few owners, without a standard error
+    /// Also from projected parities, without a standard error
     #[arg(long)]
     projected: bool,
     /// Print JSON

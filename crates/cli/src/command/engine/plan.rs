@@ -23,7 +23,8 @@ use std::path::{Path, PathBuf};
 
 /// What `plan` takes.
 #[derive(Args)]
-#[command(after_help = "The exit status is 3 if the releases do not fit the budget together.\n\n\
+#[command(after_help = "Reads no row, except for --suggest-bounds. The exit status is 3 if the releases do\n\
+                  not fit the budget together.\n\n\
                   Examples:\n  \
                   scumble plan            # a line for each release\n  \
                   scumble plan --details  # every scope, every error, limits, weaker attackers\n  \
@@ -31,22 +32,22 @@ use std::path::{Path, PathBuf};
 pub struct PlanArguments {
     #[command(flatten)]
     project: ProjectArguments,
-    /// The delta at which epsilon is shown [default: the budget's smallest, or the release's own]
+    /// Show epsilon at this delta, not the budget's
     #[arg(long, value_name = "DELTA")]
     delta: Option<scumble::quantity::Delta>,
-    /// Print every scope, every error, limits and what weaker attackers learn
+    /// Print every scope, error, limit and attacker
     #[arg(long, conflicts_with = "suggest_bounds")]
     details: bool,
-    /// Choose contribution bounds of this release from the data: charged each time
+    /// Choose bounds from the data: charged each time
     #[arg(long, value_name = "NAME", requires = "cost")]
     suggest_bounds: Option<String>,
-    /// The cost of --suggest-bounds: epsilon=0.5, rho=0.05, or epsilon=1,delta=1e-9
+    /// The cost of --suggest-bounds: epsilon=0.5
     #[arg(long, value_name = "COST", requires = "suggest_bounds")]
     cost: Option<String>,
-    /// The most rows of an owner that --suggest-bounds reads [default: 1024]
+    /// The most rows of an owner to read [default: 1024]
     #[arg(long, value_name = "ROWS", requires = "suggest_bounds")]
     rows: Option<u64>,
-    /// The folder of the outputs, instead of `out` beside the project file
+    /// The folder of the outputs, instead of `out`
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Print JSON

@@ -18,10 +18,10 @@ use std::path::PathBuf;
 pub struct QueryArguments {
     /// The query
     sql: String,
-    /// What it may cost: epsilon=0.5, rho=0.05, or epsilon=1,delta=1e-9
+    /// The cost: epsilon=0.5, rho=0.05, epsilon=1,delta=1e-9
     #[arg(long, value_name = "COST")]
     cost: String,
-    /// The release's name in the ledger and of the output files
+    /// The name of the release and its files
     #[arg(long, default_value = "query")]
     name: String,
     /// The project file
@@ -30,7 +30,7 @@ pub struct QueryArguments {
     /// Another ledger than the project's
     #[arg(long, value_name = "PATH")]
     ledger: Option<PathBuf>,
-    /// The folder for the outputs, instead of `out` beside the project file
+    /// The folder for the outputs, instead of `out`
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Print JSON instead of CSV

@@ -22,16 +22,16 @@ use std::path::{Path, PathBuf};
 pub struct ReleaseArguments {
     #[command(flatten)]
     project: ProjectArguments,
-    /// Only the release of this name (may be given several times)
+    /// Only this release (may be given several times)
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Charge for new numbers of a published release (may be given several times)
+    /// Charge for new numbers (may be given several times)
     #[arg(long, value_name = "NAME")]
     again: Vec<String>,
-    /// Take integers from this folder: results of `scumble setup integers` for the release of --only
+    /// The folder of results of `scumble setup integers`
     #[arg(long, value_name = "FOLDER", requires = "only")]
     integers: Option<PathBuf>,
-    /// The folder for the outputs, instead of `out` beside the project file
+    /// The folder for the outputs, instead of `out`
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Print JSON

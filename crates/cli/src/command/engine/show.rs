@@ -23,7 +23,7 @@ pub struct ShowArguments {
     /// Another ledger than the project's
     #[arg(long, value_name = "PATH")]
     ledger: Option<PathBuf>,
-    /// The folder of the outputs, instead of `out` beside the project file
+    /// The folder of the outputs, instead of `out`
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Print JSON

@@ -24,18 +24,18 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "Example:\n  scumble local collect reports.txt --alphabet fruits.txt --epsilon 1")]
 pub struct LocalCollectArguments {
-    /// A file with one report per line; - reads standard input
+    /// Reports, one per line; - reads standard input
     #[arg(default_value = "-")]
     reports: PathBuf,
     #[command(flatten)]
     question: LocalQuestionArguments,
-    /// The attribute that the value is, for the table of costs; may be repeated
+    /// The attribute in the table of costs (repeatable)
     #[arg(long, value_name = "NAME")]
     attribute: Vec<String>,
-    /// The probability that an interval does not hold the truth
+    /// How often an interval may be wrong
     #[arg(long, default_value = "0.05")]
     beta: Beta,
-    /// Reports came shuffled, without their senders: what they cost then, at --delta
+    /// Reports came shuffled: their cost then, at --delta
     #[arg(long, requires = "delta")]
     shuffled: bool,
     /// The δ of --shuffled
@@ -46,7 +46,7 @@ pub struct LocalCollectArguments {
     /// The collection's name in the ledger
     #[arg(long, default_value = "local")]
     name: String,
-    /// Print all values as CSV: value,count,standard_error,low,high
+    /// CSV: value,count,standard_error,low,high
     #[arg(long, conflicts_with = "json")]
     csv: bool,
     /// Print JSON instead of text

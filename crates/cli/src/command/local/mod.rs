@@ -52,13 +52,13 @@ struct LocalQuestionArguments {
     /// A file with the values there are, one per line
     #[arg(long, value_name = "FILE", conflicts_with = "values")]
     alphabet: Option<PathBuf>,
-    /// Each owner has a number from 0 to 1, and their mean is asked for
+    /// Owners have numbers from 0 to 1; estimate their mean
     #[arg(long, conflicts_with_all = ["values", "alphabet", "oracle", "presence"])]
     mean: bool,
-    /// How reports are made: k-ary, unary or hadamard; without it the one with the least error
+    /// k-ary, unary or hadamard [default: the least error]
     #[arg(long, value_parser = kind)]
     oracle: Option<ReportKind>,
-    /// Owners without a value report too, with report --absent
+    /// Owners without a value report too (report --absent)
     #[arg(long)]
     presence: bool,
 }

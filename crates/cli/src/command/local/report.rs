@@ -14,15 +14,15 @@ use std::path::Path;
 #[derive(Args)]
 #[command(after_help = "Example:\n  scumble local report apple --alphabet fruits.txt --epsilon 1")]
 pub struct LocalReportArguments {
-    /// The owner's value; without it values are read from standard input, one owner on each line
+    /// The owner's value; else values are read from stdin, one per line
     #[arg(conflicts_with = "absent")]
     value: Option<String>,
     #[command(flatten)]
     question: LocalQuestionArguments,
-    /// The report of an owner who has no value; needs --presence
+    /// Report that there is no value; needs --presence
     #[arg(long, requires = "presence")]
     absent: bool,
-    /// Reproducible reports from this seed, for tests: NOT private
+    /// Reproducible reports, for tests: NOT private
     #[arg(long, value_name = "N")]
     insecure_seed: Option<u64>,
     /// Print JSON instead of one report per line

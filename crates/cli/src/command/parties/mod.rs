@@ -19,15 +19,13 @@ use std::time::Duration;
 
 /// The subcommands.
 #[derive(Args)]
-#[command(
-    after_help = "Everybody makes a key. All keys go into one plan that everybody has. Then each server runs serve,\n\
-                  and each party runs send.\n\n\
+#[command(after_help = "Everybody makes a key. All keys go into one plan that everybody has. Then each\n\
+                  server runs serve, and each party runs send.\n\n\
                   Examples:\n  \
                   scumble parties key hospital-a.key\n  \
                   scumble parties plan flu.toml\n  \
                   scumble parties serve flu.toml --key north.key --ledger north.ledger\n  \
-                  scumble parties send flu.toml --key hospital-a.key --counts counts.csv"
-)]
+                  scumble parties send flu.toml --key hospital-a.key --counts counts.csv")]
 pub struct PartiesArguments {
     #[command(subcommand)]
     what: PartiesCommand,
@@ -35,15 +33,15 @@ pub struct PartiesArguments {
 
 #[derive(Subcommand)]
 enum PartiesCommand {
-    /// Makes a key for a server or a party, and prints the half that goes into the plan
+    /// Makes a key, and prints the half that goes into the plan
     Key(key::PartiesKeyArguments),
-    /// Checks a plan and says what it costs, against whom, and the error to expect
+    /// Checks a plan; says its cost, against whom, and the expected error
     Plan(plan::PartiesPlanArguments),
-    /// Runs one of the servers: collects shares, charges the ledger, opens the sum with the others
+    /// Runs one server: collects shares, charges the ledger, opens the sum
     Serve(serve::PartiesServeArguments),
-    /// Sends one party's numbers, with its share of the noise, in shares to all servers
+    /// Sends one party's numbers, with noise, in shares to all servers
     Send(send::PartiesSendArguments),
-    /// Counts owners with both of two bits, where each of two parties knows one
+    /// Counts owners with both of two bits, each known to one party
     Product(product::PartiesProductArguments),
 }
 

@@ -19,10 +19,10 @@ use std::path::{Path, PathBuf};
 pub struct PartiesProductArguments {
     #[command(flatten)]
     part: ParticipantArguments,
-    /// A line 0 or 1 for each owner, in the order that both know; - reads standard input
+    /// 0 or 1 per owner, in the shared order; - is stdin
     #[arg(long, value_name = "FILE")]
     bits: PathBuf,
-    /// Where the second party listens, instead of the plan's address
+    /// Where the second party listens, not the plan's address
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
 }

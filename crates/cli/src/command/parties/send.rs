@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub struct PartiesSendArguments {
     #[command(flatten)]
     part: ParticipantArguments,
-    /// A line cell,number for each cell, or the numbers alone in the plan's order; - reads standard input
+    /// Lines cell,number, or numbers in plan order; - is stdin
     #[arg(long, value_name = "FILE")]
     counts: PathBuf,
 }

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 pub struct PartiesServeArguments {
     #[command(flatten)]
     part: ParticipantArguments,
-    /// Where to listen, instead of the address that the plan has for this server
+    /// Where to listen, instead of the plan's address
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
     /// The folder for what is opened

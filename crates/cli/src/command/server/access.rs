@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 /// What `access` takes.
 #[derive(Args)]
-#[command(after_help = "A token is shown once. A running server sees changes at once.\n\n\
+#[command(after_help = "Curators may do everything, analysts plan and query, viewers read answers. A\n\
+                  token is shown once. A running server sees changes at once.\n\n\
                   Examples:\n  \
                   scumble setup access add ada --role analyst\n  \
                   scumble setup access list\n  \
@@ -35,7 +36,7 @@ enum AccessCommand {
 struct AccessAddArguments {
     /// The name: a-z, 0-9, '.', '_' and '-'
     name: String,
-    /// curator (everything), analyst (plan and query) or viewer (published answers)
+    /// curator, analyst or viewer
     #[arg(long, default_value = "analyst", value_parser = role)]
     role: Role,
     #[command(flatten)]

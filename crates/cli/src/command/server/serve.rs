@@ -12,21 +12,20 @@ use std::time::Duration;
 
 /// What `serve` takes.
 #[derive(Args)]
-#[command(
-    after_help = "The link that it prints makes the first person who opens it a curator, once. SIGTERM ends what has\n\
-                  begun and stops; a second one stops at once.\n\n\
+#[command(after_help = "The printed link makes the first person who opens it a curator, once. SIGTERM\n\
+                  completes open requests and stops; a second one stops at once. Port 0 takes a\n\
+                  free port. Behind a proxy, give --connections-each the number of --connections.\n\n\
                   Examples:\n  \
                   scumble serve\n  \
                   scumble serve --postgres 127.0.0.1:5433\n  \
-                  scumble serve --listen 0.0.0.0:8443 --host example.org --tls-certificate a.pem --tls-key a.key"
-)]
+                  scumble serve --listen 0.0.0.0:8443 --host example.org --tls-certificate a.pem --tls-key a.key")]
 pub struct ServeArguments {
     #[command(flatten)]
     project: ProjectArguments,
-    /// Where to listen; port 0 takes a free one
+    /// Where to listen
     #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
     listen: SocketAddr,
-    /// Where to listen for PostgreSQL's clients too (psql, drivers, notebooks)
+    /// Where PostgreSQL's clients connect (psql)
     #[arg(long, value_name = "ADDRESS")]
     postgres: Option<SocketAddr>,
     /// The certificate, as PEM
@@ -35,22 +34,22 @@ pub struct ServeArguments {
     /// The key of the certificate, as PEM
     #[arg(long, value_name = "FILE", requires = "tls_certificate")]
     tls_key: Option<PathBuf>,
-    /// Listen beyond this machine without TLS: the network can read tokens and answers
+    /// No TLS: the network can read everything
     #[arg(long)]
     insecure_http: bool,
-    /// A name of the server, beside its address (may be given several times)
+    /// Another name of the server (repeatable)
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
-    /// Round up the time of every answer to a multiple of this: 1s, 250ms
+    /// Round times of answers up: 1s, 250ms
     #[arg(long, value_name = "TIME", value_parser = duration)]
     answer_time: Option<Duration>,
-    /// The most connections at once, shared by HTTP and PostgreSQL
+    /// The most connections at once
     #[arg(long, value_name = "NUMBER", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: u32,
-    /// The most from one address [default: half]; behind a proxy, give the same number as above
+    /// The most from one address [default: half]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections_each: Option<u32>,
-    /// The folder for the outputs, instead of `out` beside the project file
+    /// The folder for the outputs, instead of `out`
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Print the address and the link as JSON
