@@ -5,8 +5,8 @@
 //! - [`audit`]: what outputs prove against a claim. It proves lower bounds and never says "private".
 //! - [`limits`]: what nobody can beat, with explicit constants.
 //!
-//! All of it reads events and published numbers, never private rows, through the public doors of `scumble`; nothing here
-//! weakens what [`scumble::Loss`] says, and no mechanism uses it.
+//! All of it reads events and published numbers, never private rows, through the public doors of `scumble`; nothing
+//! here weakens what [`scumble::Loss`] says, and no mechanism uses it.
 
 pub mod attack;
 pub mod attacker;

@@ -50,8 +50,8 @@ fn counts_as_written(value: &Value) -> Vec<u64> {
     integers(value).into_iter().map(|count| count as u64).collect()
 }
 
-/// The promise, on the families of the table: the error is √n·e^{−ε} times 2.9 at most, and below what is proven.
-/// The means of these trials have a standard error of 2 % at most (measured); the largest constant is 2.86.
+/// The promise, on the families of the table: the error is √n·e^{−ε} times 2.9 at most, and below what is
+/// proven. The means of these trials have a standard error of 2 % at most (measured); the largest constant is 2.86.
 #[test]
 fn low_privacy_errors_are_as_promised() {
     for (at, elements, trials) in [(1.0, 1_000, 60), (2.0, 10_000, 60), (4.0, 100_000, 60)] {
@@ -69,10 +69,11 @@ fn low_privacy_errors_are_as_promised() {
     }
 }
 
-/// The promise: √(n·ln(1/ε)/ε) times 1.3 at most, on every family and on hard instances of the lower bound whatever their bits.
+/// The promise: √(n·ln(1/ε)/ε) times 1.3 at most, on every family and on hard instances of the lower bound
+/// whatever their bits.
 ///
-/// The largest constant measured here is 1.25 (0.49, alternating bits) with a standard error below 0.006 over these trials, so that a mean above 1.3 would be more than
-/// six of them off: a false alarm has probability below 1e-9.
+/// The largest constant measured here is 1.25 (0.49, alternating bits) with a standard error below 0.006 over these
+/// trials, so that a mean above 1.3 would be more than six of them off: a false alarm has probability below 1e-9.
 #[test]
 fn high_privacy_errors_are_as_promised() {
     for (at, elements, trials) in
@@ -97,7 +98,8 @@ fn high_privacy_errors_are_as_promised() {
     }
 }
 
-/// Strips are what keeps the promise: the spec's own layout, and rows and columns, are above 1.4 at ε = 0.49 (measured: 1.53 and 1.56).
+/// Strips are what keeps the promise: the spec's own layout, and rows and columns, are above 1.4 at ε = 0.49 (measured:
+/// 1.53 and 1.56).
 #[test]
 fn strips_beat_the_other_layouts_on_hard_instances() {
     let (_, blocks) = lower_bound(20_000, epsilon(0.49), Delta::new(0.0).unwrap()).unwrap();
@@ -120,7 +122,8 @@ fn heavy_blocks_are_seen_nearly_as_badly() {
     assert!((1.4..1.75).contains(&(error / unit)), "{}", error / unit);
 }
 
-/// Lemma 8's encoding as a generator of hard instances: the mechanism cannot do better there than the theory of those instances says.
+/// Lemma 8's encoding as a generator of hard instances: the mechanism cannot do better there than the theory of those
+/// instances says.
 #[test]
 fn encoded_bits_are_hard() {
     let encoding = Encoding::new(1_000_000, 20_000).unwrap();

@@ -187,8 +187,9 @@ fn tracing_is_that_of_the_vectors() {
     agrees(vector, "exact_false_positive", attack.exact_false_positive(threshold).unwrap());
 }
 
-/// Half of δ in the least error of a count passed all tests: nothing that is private was held beside it. This noise has the tails P\[Z ≥ t + 1\] = e^{−ε}(P\[Z ≥ t\] − δ), and the same
-/// below: it is (ε, δ)-private, which is computed here, and so nobody's least error is above its own.
+/// Half of δ in the least error of a count passed all tests: nothing that is private was held beside it. This noise has
+/// the tails P\[Z ≥ t + 1\] = e^{−ε}(P\[Z ≥ t\] − δ), and the same below: it is (ε, δ)-private, which is computed here,
+/// and so nobody's least error is above its own.
 #[test]
 fn a_count_is_answered_with_the_least_error_or_more() {
     for (epsilon, delta) in [(0.5f64, 0.01f64), (1.0, 0.05), (0.1, 0.001), (2.0, 0.2), (0.05, 1e-4)] {

@@ -10,8 +10,8 @@
 //! assert!(svg.starts_with("<svg") && svg.contains("composition"));
 //! ```
 //!
-//! Points that an axis cannot show (NaN, infinities, what is not positive on a logarithmic axis) are left out, and the line is
-//! broken there rather than drawn across the gap.
+//! Points that an axis cannot show (NaN, infinities, what is not positive on a logarithmic axis) are left out, and the
+//! line is broken there rather than drawn across the gap.
 
 mod axis;
 mod bars;

@@ -44,7 +44,8 @@ fn is_json() -> bool {
     std::env::args_os().skip(1).take_while(|word| word != "--").any(|word| word == "--json")
 }
 
-/// On one line and without commands to the terminal: names of columns, tables and files stand in sentences, and can be anything.
+/// On one line and without commands to the terminal: names of columns, tables and files stand in sentences, and can be
+/// anything.
 pub fn printable(sentence: &str) -> String {
     let shown = |letter: char| match letter.is_control() {
         true => letter.escape_default().collect(),

@@ -97,7 +97,8 @@ fn watch() {
 #[cfg(unix)]
 const SPARE_FILES: usize = 8;
 
-/// A file that is longer than the system lets files be ends a process by a signal, in the middle of its work. With somebody who hears the signal, writing fails instead, and that is said in a sentence.
+/// A file that is longer than the system lets files be ends a process by a signal, in the middle of its work. With
+/// somebody who hears the signal, writing fails instead, and that is said in a sentence.
 pub fn outlive_long_files() {
     #[cfg(unix)]
     {

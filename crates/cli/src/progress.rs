@@ -1,4 +1,5 @@
-//! How far long work has come: a bar on a terminal, plain lines elsewhere, nothing if that was asked for. Always on stderr.
+//! How far long work has come: a bar on a terminal, plain lines elsewhere, nothing if that was asked for. Always on
+//! stderr.
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use scumble_engine::Watch;
@@ -25,7 +26,8 @@ impl Progress {
         Self::watching(quiet, steps, Arc::default())
     }
 
-    /// The same; within a step, `watch` tells how many rows were read and what time is left. On a terminal alone: it is not to be published.
+    /// The same; within a step, `watch` tells how many rows were read and what time is left. On a terminal alone: it is
+    /// not to be published.
     pub fn watching(quiet: bool, steps: usize, watch: Arc<Watch>) -> Self {
         let shown = match (quiet, std::io::stderr().is_terminal()) {
             (true, _) => ProgressDisplay::Nothing,

@@ -21,8 +21,9 @@ const DEAD_AFTER: u64 = 20;
 /// How often the scheduler looks for dead ones, in seconds.
 const LOOKS: u64 = 5;
 
-/// Executors ask for work; the scheduler hands none out by itself. One that does (`PushStaged`) keeps a list of free places, and Ballista 55 takes those of work that it
-/// stops because another executor died off that list for good: after some deaths nothing runs any more, and everybody waits.
+/// Executors ask for work; the scheduler hands none out by itself. One that does (`PushStaged`) keeps a list of free
+/// places, and Ballista 55 takes those of work that it stops because another executor died off that list for good:
+/// after some deaths nothing runs any more, and everybody waits.
 const POLICY: TaskSchedulingPolicy = TaskSchedulingPolicy::PullStaged;
 
 /// How long rows on their way from one step of a statement to the next stay on an executor's disk, in seconds.

@@ -88,7 +88,8 @@ async fn session(url: &str) -> Result<SessionContext, DataFusionError> {
     // All texts have one type, as in our own pass.
     options.sql_parser.map_string_types_to_utf8view = false;
     options.execution.parquet.schema_force_view_types = false;
-    // A side of a join that every part reads would be read several times, and nobody could say whether that is too often (see `whole`).
+    // A side of a join that every part reads would be read several times, and nobody could say whether that is too
+    // often (see `whole`).
     options.optimizer.hash_join_single_partition_threshold = 0;
     options.optimizer.hash_join_single_partition_threshold_rows = 0;
     options.set(BALLISTA_BROADCAST_JOIN_THRESHOLD_BYTES, "0")?;
@@ -112,7 +113,8 @@ async fn register(context: &SessionContext, name: &str, files: &[PathBuf]) -> Re
 }
 
 impl BallistaSession {
-    /// The batches of a statement, unless it takes too long, and what is known of them. Nothing goes on working for a result that nobody waits for.
+    /// The batches of a statement, unless it takes too long, and what is known of them. Nothing goes on working for a
+    /// result that nobody waits for.
     fn batches(&self, statement: &str, most: Duration) -> Result<(Vec<RecordBatch>, Verdict), StatementFailure> {
         self.runtime.block_on(async {
             let plan = self.context.sql(statement).await.map_err(said)?.create_physical_plan().await.map_err(said)?;

@@ -1,11 +1,13 @@
 //! Whether the result of a job is made of every row once.
 //!
-//! A step of a statement ("stage") leaves its rows on the executors, and the next one fetches them. Where an executor dies, Ballista 55 does what it had done
-//! again, but forgets neither what a step that is begun anew has already handed on, nor the rows of a last step that is: these are counted twice. An owner
-//! would be counted twice, which no bound allows for; so a result counts only if what was read is what was written, on every way.
+//! A step of a statement ("stage") leaves its rows on the executors, and the next one fetches them. Where an executor
+//! dies, Ballista 55 does what it had done again, but forgets neither what a step that is begun anew has already handed
+//! on, nor the rows of a last step that is: these are counted twice. An owner would be counted twice, which no bound
+//! allows for; so a result counts only if what was read is what was written, on every way.
 //!
-//! Why that suffices: the scheduler keeps one record of each part of a step, that of its last run, so the rows *written* are those of a run in which
-//! each part ran once. Parts of an earlier run that are read beside it are rows that were read and not written.
+//! Why that suffices: the scheduler keeps one record of each part of a step, that of its last run, so the
+//! rows *written* are those of a run in which each part ran once. Parts of an earlier run that are read beside it are
+//! rows that were read and not written.
 
 use ballista_core::serde::protobuf::operator_metric::Metric;
 use ballista_core::serde::protobuf::{GetJobMetricsResult, JobStageMetrics, OperatorWithMetrics};
@@ -16,7 +18,8 @@ use std::collections::BTreeMap;
 pub enum Verdict {
     /// Every row was read once.
     Whole,
-    /// A join read fewer rows than were there for it, which it does where its other side has none; rows that were lost look like that too.
+    /// A join read fewer rows than were there for it, which it does where its other side has none; rows that were lost
+    /// look like that too.
     Short,
     /// Rows were read twice, or nobody knows.
     Unknown,
@@ -39,7 +42,8 @@ pub fn verdict(job: &GetJobMetricsResult, received: u64) -> Verdict {
     }
 }
 
-/// Whether all was read; nothing where more was, where the records do not fit together, or where they have words that are not known here.
+/// Whether all was read; nothing where more was, where the records do not fit together, or where they have words that
+/// are not known here.
 fn judged(job: &GetJobMetricsResult, received: u64) -> Option<bool> {
     let step = |stage: &JobStageMetrics| Some((stage.stage_id, step_of(stage)?));
     let steps = job.stages.iter().map(step).collect::<Option<BTreeMap<u32, JobStage>>>()?;

@@ -1,4 +1,5 @@
-//! One release, several readings: what a table of two attributes says about a person, their presence, and each attribute.
+//! One release, several readings: what a table of two attributes says about a person, their presence, and each
+//! attribute.
 //!
 //! `cargo run -p scumble --example about_whom`
 

@@ -1,7 +1,7 @@
 //! What was done, in a fixed vocabulary: the noise that was drawn, and how far each scope can move what was noised.
 //!
-//! Events are the stable words of the ledger: never redefined once released, only added to. An event holds parameters, not
-//! losses; [`crate::loss`] computes what it costs, for any scope, at any later time.
+//! Events are the stable words of the ledger: never redefined once released, only added to. An event holds parameters,
+//! not losses; [`crate::loss`] computes what it costs, for any scope, at any later time.
 //!
 //! ```
 //! use scumble::quantity::{rate, scale, sigma};
@@ -145,8 +145,8 @@ impl Event {
         Ok(Self::of(Word::Pair(Pair::new(p, q)?)))
     }
 
-    /// Noisy numbers of keys that are not known beforehand, with the noise and the moves of this event: those that reach a threshold are
-    /// published ([`NewKeys`]).
+    /// Noisy numbers of keys that are not known beforehand, with the noise and the moves of this event: those that
+    /// reach a threshold are published ([`NewKeys`]).
     ///
     /// ```
     /// use scumble::quantity::{delta, epsilon, scale};
@@ -199,8 +199,8 @@ impl Event {
         Ok(Self { times, ..self })
     }
 
-    /// The same, on a sample: each run on one of its own, drawn anew. What is published twice about one sample is not two sampled events, but one
-    /// of what both cost together.
+    /// The same, on a sample: each run on one of its own, drawn anew. What is published twice about one sample is not
+    /// two sampled events, but one of what both cost together.
     pub fn sampled(self, sampling: Sampling) -> Self {
         Self { sampling: Some(sampling), ..self }
     }

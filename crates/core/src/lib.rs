@@ -1,27 +1,29 @@
 //! Differential privacy with exact noise and certified accounting.
 //!
 //! # The idea
-//! Differential privacy usually reports one number. The truth is a table: *what can be learned* about **whom** (a person's presence, a whole
-//! person, some of a person's attributes, a group) by **which attacker** (one who knows everybody else's data, or one who knows less). So here
-//! - a **mechanism** makes an answer private, and says what it did as a list of **events**: the noise that was drawn, and how far each
-//!   **scope** (who is protected) can move what was noised;
-//! - a **loss** is what events cost in a scope: certified upper bounds of ε and δ, each with its certified lower bound beside it;
+//! Differential privacy usually reports one number. The truth is a table: *what can be learned* about **whom** (a
+//! person's presence, a whole person, some of a person's attributes, a group) by **which attacker** (one who knows
+//! everybody else's data, or one who knows less). So here
+//! - a **mechanism** makes an answer private, and says what it did as a list of **events**: the noise that was drawn,
+//!   and how far each **scope** (who is protected) can move what was noised;
+//! - a **loss** is what events cost in a scope: certified upper bounds of ε and δ, each with its certified lower bound
+//!   beside it;
 //! - a **target** is what you want to spend; mechanisms are made from targets, never the other way round.
 //!
-//! Noise is exact: integers from a cryptographic source, by integer arithmetic or certified tables; no `f64` decides an outcome without a proven
-//! bound and an exact fallback. An error is one sentence with its remedy.
+//! Noise is exact: integers from a cryptographic source, by integer arithmetic or certified tables; no `f64` decides an
+//! outcome without a proven bound and an exact fallback. An error is one sentence with its remedy.
 //!
 //! # Constructors
-//! Numbers are [quantities](quantity): checked once, where you write them, with the function of their name: `epsilon(0.5)?`. A mechanism has one
-//! or both of
+//! Numbers are [quantities](quantity): checked once, where you write them, with the function of their name:
+//! `epsilon(0.5)?`. A mechanism has one or both of
 //! - `within(target, scope, …)`: its noise from what may be spent, which comes first: a [`Target`] and the [`Scope`] in
 //!   which it holds (or [limits](workload::planner::RhoLimits) for several scopes at once), then what is answered.
 //!   Where two parts of a mechanism are paid for by themselves, there is a target for each;
 //! - `new(…)`: from the noise, or from the ε that is the mechanism's own parameter, as in randomized response and the
 //!   exponential mechanism.
 //!
-//! There are no files here, no network, no clock and no global state: randomness is an argument. (The package `scumble-engine` adds SQL over
-//! CSV and Parquet files, a durable ledger and reports; `scumble-cli` is the program.)
+//! There are no files here, no network, no clock and no global state: randomness is an argument. (The package
+//! `scumble-engine` adds SQL over CSV and Parquet files, a durable ledger and reports; `scumble-cli` is the program.)
 //!
 //! # Ten lines
 //! ```
@@ -41,8 +43,8 @@
 //! ```
 //!
 //! # Cookbook
-//! All recipes run. Those with [`InsecureSeededSource`](noise::InsecureSeededSource) do so to be repeatable: publish with
-//! [`SecureSource`] only.
+//! All recipes run. Those with [`InsecureSeededSource`](noise::InsecureSeededSource) do so to be repeatable: publish
+//! with [`SecureSource`] only.
 //!
 //! **A sum.** Bring each owner's value into public bounds first; real numbers go onto a public grid.
 //! ```
@@ -57,7 +59,8 @@
 //! # Ok::<(), scumble::Error>(())
 //! ```
 //!
-//! **A histogram over public values**, with the kind of noise that has the least largest error. [`mechanism::plan`] compares them without data.
+//! **A histogram over public values**, with the kind of noise that has the least largest error. [`mechanism::plan`]
+//! compares them without data.
 //! ```
 //! use scumble::quantity::{beta, delta, epsilon};
 //! use scumble::mechanism::plan::histogram_noise;
@@ -153,7 +156,8 @@
 //! # Ok::<(), scumble::Error>(())
 //! ```
 //!
-//! **Whom an answer is about**: the same release costs a person more than their presence, and nothing where it does not look.
+//! **Whom an answer is about**: the same release costs a person more than their presence, and nothing where it does not
+//! look.
 //! ```
 //! use scumble::quantity::{delta, epsilon};
 //! use scumble::{Additive, AttributeSet, Loss, Scope, Target};
@@ -165,7 +169,8 @@
 //! # Ok::<(), scumble::Error>(())
 //! ```
 //!
-//! **A budget for questions that nobody knows yet**: a filter admits what fits, exactly, even if each question depends on earlier answers.
+//! **A budget for questions that nobody knows yet**: a filter admits what fits, exactly, even if each question depends
+//! on earlier answers.
 //! ```
 //! use scumble::quantity::epsilon;
 //! use scumble::loss::filter::{Filter, Limit};
@@ -178,7 +183,8 @@
 //! # Ok::<(), scumble::Error>(())
 //! ```
 //!
-//! **All marginals of some order at once**, with as little noise as the limits allow, person by person or attribute by attribute.
+//! **All marginals of some order at once**, with as little noise as the limits allow, person by person or attribute by
+//! attribute.
 //! ```
 //! use scumble::noise::InsecureSeededSource;
 //! use scumble::quantity::rho;
@@ -193,24 +199,28 @@
 //! ```
 //!
 //! # What is not supported
-//! - Real-valued noise: answers are integers, or real values on a public grid. `f64` noise on `f64` answers leaks through its last digits.
-//! - Bounding what each owner contributes: your data must already be what the moves say ([`Moves`]). The engine does it for tables.
+//! - Real-valued noise: answers are integers, or real values on a public grid. `f64` noise on `f64` answers leaks
+//!   through its last digits.
+//! - Bounding what each owner contributes: your data must already be what the moves say ([`Moves`]). The engine does it
+//!   for tables.
 //! - Timing: a release takes a time that depends on its noise, and sometimes on the data. Publish on a schedule.
-//! - Parameters that were chosen after looking at the data: [`Loss`] needs them fixed beforehand; [`loss::filter`] does not.
+//! - Parameters that were chosen after looking at the data: [`Loss`] needs them fixed beforehand; [`loss::filter`] does
+//!   not.
 //! - Serialisation: events have JSON forms in the package `scumble-wire`, so that their names are fixed in one place.
 //!
 //! # Modules, in the order in which they build on each other
-//! [`quantity`] (checked numbers, exact budgets) → [`noise`] (exact samplers) → [`scope`], [`event`] (who is protected, what was done) → [`loss`] (what it
-//! costs) → [`calibrate`] (from a target to noise) → [`mechanism`] → [`parties`] → [`workload`], [`learn`]. Beside them stands the package
-//! `scumble-adversary`: what attackers learn who know less, what published numbers give away, what outputs prove against a claim, and what nobody
-//! can beat.
+//! [`quantity`] (checked numbers, exact budgets) → [`noise`] (exact samplers) → [`scope`], [`event`] (who is protected,
+//! what was done) → [`loss`] (what it costs) → [`calibrate`] (from a target to noise) → [`mechanism`] → [`parties`] →
+//! [`workload`], [`learn`]. Beside them stands the package `scumble-adversary`: what attackers learn who know less,
+//! what published numbers give away, what outputs prove against a claim, and what nobody can beat.
 //!
 //! # Features and minimum Rust version
-//! - `harness` (off): exact output distributions and all neighbours of small datasets, with which this crate checks itself; for tests of
-//!   mechanisms of your own.
+//! - `harness` (off): exact output distributions and all neighbours of small datasets, with which this crate checks
+//!   itself; for tests of mechanisms of your own.
 //!
-//! Rust 1.94, edition 2024: associated type bounds in arguments, let chains, and the integer square roots, midpoints and neighbours of floats of
-//! the standard library (`isqrt`, `midpoint`, `next_up`), on which the rounding of bounds leans. It is raised in minor versions only.
+//! Rust 1.94, edition 2024: associated type bounds in arguments, let chains, and the integer square roots, midpoints
+//! and neighbours of floats of the standard library (`isqrt`, `midpoint`, `next_up`), on which the rounding of bounds
+//! leans. It is raised in minor versions only.
 
 pub mod calibrate;
 pub mod error;

@@ -1,7 +1,7 @@
 //! The checked quantities: every number that a user can give has its name, its range and its message in one table.
 //!
-//! A value of one of these types cannot hold nonsense: NaN, −0.0, infinities and numbers outside of the range are refused by
-//! the constructor, so that no function behind it has to look again. Parse at the edge, once.
+//! A value of one of these types cannot hold nonsense: NaN, −0.0, infinities and numbers outside of the range are
+//! refused by the constructor, so that no function behind it has to look again. Parse at the edge, once.
 //!
 //! ```
 //! use scumble::quantity::{Delta, Epsilon, epsilon};
@@ -93,8 +93,8 @@ macro_rules! quantities {
                 /// What this quantity may be.
                 pub const RANGE: QuantityRange = quantities!(@range $range $close);
 
-                /// Checks `value` against the range. Where numbers are written down, the function of this quantity's name
-                /// is shorter.
+                /// Checks `value` against the range. Where numbers are written down, the function of this quantity's
+                /// name is shorter.
                 pub fn new(value: f64) -> Result<Self> {
                     if Self::RANGE.contains(value) {
                         Ok(Self(value))

@@ -19,8 +19,8 @@ use std::num::NonZeroU32;
 pub enum Scope {
     /// One owner is added or removed; the number of owners is private.
     Presence,
-    /// One owner's rows are replaced by any other rows that one owner may have, in this table perhaps none; the number of owners in the
-    /// whole project is public.
+    /// One owner's rows are replaced by any other rows that one owner may have, in this table perhaps none; the number
+    /// of owners in the whole project is public.
     Person,
     /// One owner's values of these attributes change, all else stays; the number of owners is public.
     Attributes(AttributeSet),

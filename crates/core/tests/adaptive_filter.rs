@@ -1,9 +1,10 @@
-//! The (ε, δ) filter against exact laws: an adversary who sees each answer's privacy loss picks the worst event that is still admitted.
+//! The (ε, δ) filter against exact laws: an adversary who sees each answer's privacy loss picks the worst event that is
+//! still admitted.
 //!
-//! The value of a path is V(x) = E[(1 − e^{x−L})₊] over the losses L that are still to come, as a function of the ε that is left, x. One
-//! step back: V(x) = max over admitted events of E[V(x − loss)]. At the root this is δ(ε) of the whole. V falls, and is read off its grid
-//! at the next point above, so that what is found is never more than the truth up to rounding. Only [`Filter`] is the code under test;
-//! the laws below are written out from their definitions.
+//! The value of a path is V(x) = E[(1 − e^{x−L})₊] over the losses L that are still to come, as a function of the ε
+//! that is left, x. One step back: V(x) = max over admitted events of E[V(x − loss)]. At the root this is δ(ε) of the
+//! whole. V falls, and is read off its grid at the next point above, so that what is found is never more than the truth
+//! up to rounding. Only [`Filter`] is the code under test; the laws below are written out from their definitions.
 
 use scumble::event::{Event, Moves, Shift, Word};
 use scumble::loss::filter::{Filter, Limit};
@@ -102,7 +103,8 @@ fn filter(epsilon: f64, delta: f64) -> Filter {
     Filter::new(limit, Scope::Presence)
 }
 
-/// δ(ε) of `first`, and then, by what was seen, nothing more or any of `then`: exact except for the sum over Gaussian losses.
+/// δ(ε) of `first`, and then, by what was seen, nothing more or any of `then`: exact except for the sum over Gaussian
+/// losses.
 fn two_steps(epsilon: f64, first: Step, then: &[Step]) -> f64 {
     let ways: Vec<(Step, Value)> = then.iter().map(|step| (*step, Value::End)).collect();
     let (losses, infinite) = first.losses();
@@ -118,8 +120,9 @@ fn admitted(epsilon: f64, delta: f64, first: Step, then: &[Step]) -> Vec<Step> {
 
 #[test]
 fn the_split_of_delta_does_not_depend_on_the_path() {
-    // The rule was "convert at nine tenths of the δ that the events' own δ has left". With a budget of (1, 1e-6), ρ = 0.0168907 and then,
-    // by what was seen, either unknown keys (0.0001, 9.89e-7) or ρ = 0.0072388, both were admitted; together they are not (1, 1.17e-6).
+    // The rule was "convert at nine tenths of the δ that the events' own δ has left". With a budget of (1, 1e-6),
+    // ρ = 0.0168907 and then, by what was seen, either unknown keys (0.0001, 9.89e-7) or ρ = 0.0072388, both were
+    // admitted; together they are not (1, 1.17e-6).
     let first = Step::Gaussian(0.016_890_7);
     let then = [Step::Approximate(0.0001, 9.89e-7), Step::Gaussian(0.007_238_8)];
     let naive = two_steps(1.0, first, &then);

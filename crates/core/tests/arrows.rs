@@ -1,13 +1,14 @@
-//! The arrows of ARCHITECTURE.md are true: a module uses what stands before it in the chain, never back, and no two files of the crate use
-//! each other in a circle.
+//! The arrows of ARCHITECTURE.md are true: a module uses what stands before it in the chain, never back, and no two
+//! files of the crate use each other in a circle.
 //!
-//! Read are `use` lines and paths in the code (`crate::…`, `super::…`), not comments and not tests. A file and those in its folder belong
-//! together (`loss.rs` or `loss/mod.rs` and `loss/law.rs`): between them both directions are allowed.
+//! Read are `use` lines and paths in the code (`crate::…`, `super::…`), not comments and not tests. A file and those in
+//! its folder belong together (`loss.rs` or `loss/mod.rs` and `loss/law.rs`): between them both directions are allowed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The chain; what stands in one row may be used from the rows below it only, except for the arrows within a row that are listed.
+/// The chain; what stands in one row may be used from the rows below it only, except for the arrows within a row that
+/// are listed.
 const CHAIN: &[&[&str]] = &[
     &["error", "quantity"],
     &["noise"],

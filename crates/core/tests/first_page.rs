@@ -147,7 +147,8 @@ fn a_target_is_met_in_the_scope_that_it_is_given_for() {
     assert!(StableValue::within(pure, Scope::Person, &OwnerSteps::one()).is_err(), "without a delta");
 }
 
-/// What every mechanism has, in one order and one shape. (Randomized response needs the attributes that decide the truth.)
+/// What every mechanism has, in one order and one shape. (Randomized response needs the attributes that decide the
+/// truth.)
 macro_rules! contract {
     ($($mechanism:ty),+) => {
         $( const _: fn(&$mechanism) -> Result<Vec<Event>> = <$mechanism>::events; )+

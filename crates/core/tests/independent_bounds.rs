@@ -1,9 +1,11 @@
-//! Accounting against bounds that are not its own: every event word, 1 to 10^18 repetitions, sampled and not, alone and in lists.
+//! Accounting against bounds that are not its own: every event word, 1 to 10^18 repetitions, sampled and not, alone and
+//! in lists.
 //!
-//! An event's mechanism on some neighbours is written out as a finite pair (continuous noise as bins, which only takes information away).
-//! Of n runs, δ(ε) ≥ (P[L > ε + t])·(1 − e^{−t}) for every t, and P[L > x] of a sum L of independent losses is at least the normal law's
-//! minus 0.56·Σβ₃/(Σv)^{3/2} (Berry–Esseen for unlike summands, Shevtsova 2010). For one run δ(ε) is a sum. Nothing of `scumble::loss` is used
-//! for either; no transform, no Rényi order, no grid of losses.
+//! An event's mechanism on some neighbours is written out as a finite pair (continuous noise as bins, which only takes
+//! information away). Of n runs, δ(ε) ≥ (P[L > ε + t])·(1 − e^{−t}) for every t, and P[L > x] of a sum L of independent
+//! losses is at least the normal law's minus 0.56·Σβ₃/(Σv)^{3/2} (Berry–Esseen for unlike summands, Shevtsova 2010).
+//! For one run δ(ε) is a sum. Nothing of `scumble::loss` is used for either; no transform, no Rényi order, no grid of
+//! losses.
 
 use scumble::event::{AnswerCount, Event, Moves, Sampling, Shift, Touch, Word};
 use scumble::loss::Loss;
@@ -306,7 +308,8 @@ fn many_tiny_losses_are_not_nothing() {
     }
 }
 
-/// The story of issue 14: the grid was as coarse as the rate, however small the losses were (0.001287 for 0.0012505; 0.588 for 0.371).
+/// The story of issue 14: the grid was as coarse as the rate, however small the losses were (0.001287 for 0.0012505;
+/// 0.588 for 0.371).
 #[test]
 fn the_grid_follows_the_size_of_the_loss() {
     let gaussian = event(Word::Gaussian { sigma: Sigma::new(200.0).unwrap() }).repeated(1_000_000).unwrap();
@@ -346,8 +349,8 @@ fn more_runs_cost_more_and_more_noise_less() {
             ("less δ", at(size, times, 1e-7, rate)),
         ] {
             for ((name, usual), (_, more)) in usual.iter().zip(&other) {
-                // Bounds are off by up to a thousandth where the rule changes, and on samples by up to three hundredths where 10⁹ runs
-                // leave less of the grid's digits.
+                // Bounds are off by up to a thousandth where the rule changes, and on samples by up to three hundredths
+                // where 10⁹ runs leave less of the grid's digits.
                 let slack = if rate < 1.0 { 0.03 } else { 1e-3 };
                 assert!(*more >= usual * (1.0 - slack), "{name} ×{times}, rate {rate}, {what}: {more} after {usual}");
             }
@@ -457,7 +460,8 @@ fn extreme_quantities_have_answers_or_sentences() {
     }
 }
 
-/// An owner who leaves one table and stays in another is a person's neighbour: the noisy number of people was charged to presence alone.
+/// An owner who leaves one table and stays in another is a person's neighbour: the noisy number of people was charged
+/// to presence alone.
 #[test]
 fn a_person_never_costs_less_than_presence() {
     let domain = Domain::new(vec![3, 2, 4, 2]).unwrap();

@@ -39,8 +39,8 @@ fn share(quotient: Quotient) -> f64 {
     f64::from(above) / f64::from(below)
 }
 
-/// The law of the vector against draws; false alarm 1e-11 for each outcome, by Hoeffding. (The law as rationals is compared with the code's own in
-/// `learn/parity/tests.rs`.)
+/// The law of the vector against draws; false alarm 1e-11 for each outcome, by Hoeffding. (The law as rationals is
+/// compared with the code's own in `learn/parity/tests.rs`.)
 #[test]
 fn parities_cost_and_draw_as_the_vectors_say() {
     for name in ["s9_parity_inconsistent", "s9_parity_consistent"] {
@@ -135,7 +135,8 @@ fn the_generic_learner_chooses_as_the_vector_says() {
     }
 }
 
-/// The vector's tolerance is that of continuous noise; ours is the exact quantile of the discrete noise, the whole number next to it.
+/// The vector's tolerance is that of continuous noise; ours is the exact quantile of the discrete noise, the whole
+/// number next to it.
 #[test]
 fn conjunctions_are_planned_as_the_vector_says() {
     let vector = &vectors("s9_conjunction_plan")[0];

@@ -1,6 +1,6 @@
-//! Two methods of the papers beside what other kinds of release do instead: whom do they serve? (The first is in no kind;
-//! the second is the concept `robust-halfspace` of `learn`.) `cargo test -p scumble --test methods_compared -- --nocapture`
-//! prints the tables.
+//! Two methods of the papers beside what other kinds of release do instead: whom do they serve? (The first is in no
+//! kind; the second is the concept `robust-halfspace` of `learn`.)
+//! `cargo test -p scumble --test methods_compared -- --nocapture` prints the tables.
 
 use scumble::learn::halfspace::HalfspaceLearner;
 use scumble::mechanism::interior_point::InteriorPoint;
@@ -34,8 +34,10 @@ fn by_recursion(bits: u32, rho: f64, omega: f64) -> f64 {
     made.map_or(f64::INFINITY, |point| point.owners_needed(Beta::new(BETA).unwrap()).unwrap())
 }
 
-/// The log* recursion for interior points (T5 of the paper on truncated CDP). Numbers, dates and times have at most 64 bits: there the exponential mechanism needs fewer owners at every budget. Texts and
-/// UUIDs have up to 128: there the recursion needs fewer at some budgets, but the exponential mechanism on the first bytes of the texts (`max_bytes`) fewer still.
+/// The log* recursion for interior points (T5 of the paper on truncated CDP). Numbers, dates and times have at most 64
+/// bits: there the exponential mechanism needs fewer owners at every budget. Texts and UUIDs have up to 128: there the
+/// recursion needs fewer at some budgets, but the exponential mechanism on the first bytes of the texts (`max_bytes`)
+/// fewer still.
 #[test]
 fn the_recursion_for_interior_points_serves_no_column() {
     println!(
@@ -123,9 +125,12 @@ fn mistakes(weights: &[i32], points: &[Point], labels: &[i8]) -> f64 {
     points.iter().zip(labels).filter(|(point, label)| is_wrong(point, **label)).count() as f64
 }
 
-/// Robust halfspaces at ε for each column and for the label (Section 6 of the paper on partial privacy), beside the concept `halfspace` of `learn` at the same cost per attribute: the
-/// exponential mechanism over the same halfspaces with c = ε/2, which costs a whole person no more than ε, where the robust learner costs it ε for every column. Where owners lie anywhere, randomized labels cost more than robustness saves; where all of them lie far from the
-/// boundary, robust halfspaces make fewer mistakes. Compared are the mistakes of the chosen rule, on labels that some rule gets right.
+/// Robust halfspaces at ε for each column and for the label (Section 6 of the paper on partial privacy), beside the
+/// concept `halfspace` of `learn` at the same cost per attribute: the exponential mechanism over the same halfspaces
+/// with c = ε/2, which costs a whole person no more than ε, where the robust learner costs it ε for every column. Where
+/// owners lie anywhere, randomized labels cost more than robustness saves; where all of them lie far from the boundary,
+/// robust halfspaces make fewer mistakes. Compared are the mistakes of the chosen rule, on labels that some rule gets
+/// right.
 #[test]
 fn robust_halfspaces_pay_only_far_from_the_boundary() {
     let net = HalfspaceLearner::net(DIMENSION, 5).unwrap();

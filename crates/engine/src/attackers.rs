@@ -1,7 +1,9 @@
-//! What attackers who do not know everything learn from a release, under the assumptions that the project file declares.
+//! What attackers who do not know everything learn from a release, under the assumptions that the project file
+//! declares.
 //!
-//! The answer stands beside the guarantee without assumptions and never takes its place, except for the kind `exact-count`, which has
-//! no other. Nothing here looks at data: everything follows from the project file and the plan.
+//! The answer stands beside the guarantee without assumptions and never takes its place, except for the kind
+//! `exact-count`, which has no other. Nothing here looks at data: everything follows from the project file and the
+//! plan.
 
 use crate::budget::{Budget, rounded_up};
 use crate::error::{Error, Result};
@@ -152,8 +154,8 @@ impl Finding {
         matches!(self, Self::Learned(learned) if matches!(learned.verdict, Verdict::Guarantee(_)))
     }
 
-    /// Never more than what holds against everybody: `everybody` is the release's ε for a person at a δ. The analysis of an attacker computes in f64 with slack, and would say 0.200001 beside a
-    /// guarantee of 0.2 without assumptions.
+    /// Never more than what holds against everybody: `everybody` is the release's ε for a person at a δ. The analysis
+    /// of an attacker computes in f64 with slack, and would say 0.200001 beside a guarantee of 0.2 without assumptions.
     pub(crate) fn at_most(self, everybody: impl Fn(&Exact) -> Option<f64>) -> Self {
         let Self::Learned(mut learned) = self else { return self };
         let ReleaseAssessment { scenario, verdict, words } = &mut *learned;
@@ -291,7 +293,8 @@ fn default_delta(budget: &Budget) -> Result<Delta> {
     Ok(Delta::new(budget.smallest_delta().map_or(USUAL_DELTA, |delta| delta.to_f64_down()))?)
 }
 
-/// Discrete Laplace noise as the analysis calls it. The ratio is rounded down: narrower noise hides less, so that the claim stays a bound.
+/// Discrete Laplace noise as the analysis calls it. The ratio is rounded down: narrower noise hides less, so that the
+/// claim stays a bound.
 pub fn geometric(scale: Scale) -> Result<AddedNoise> {
     let ratio = (-1.0 / scale.get()).exp().next_down().next_down();
     // Where e^{−1/scale} is next to nothing, so is the noise.

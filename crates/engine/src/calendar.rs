@@ -1,8 +1,9 @@
 //! Dates and times of day: texts, zones, and the years that there are.
 //!
-//! A date is its number of days since 1970-01-01. A time is what the clock on the wall shows in its column's zone, as nanoseconds since 1970-01-01T00:00:00
-//! there: then nothing that is computed from it depends on zones any more. 64 bits of nanoseconds hold the years 1678 to 2261, so dates and times
-//! outside of these count as the nearest one inside, wherever they come from.
+//! A date is its number of days since 1970-01-01. A time is what the clock on the wall shows in its column's zone, as
+//! nanoseconds since 1970-01-01T00:00:00 there: then nothing that is computed from it depends on zones any more. 64
+//! bits of nanoseconds hold the years 1678 to 2261, so dates and times outside of these count as the nearest one
+//! inside, wherever they come from.
 
 use crate::time::civil;
 use chrono::{DateTime, Offset, TimeZone};
@@ -88,8 +89,9 @@ pub(crate) fn day(text: &str) -> Option<i64> {
     (civil(days) == (year, month, day)).then_some(days)
 }
 
-/// The time that a text names, as in 2013-12-31T23:59:59.5, 2013-12-31 23:59 or 2013-12-31T23:59:59+01:00: without an offset that on the wall, with
-/// one the moment, which is shown by the wall clock of `zone`. A date alone is its midnight.
+/// The time that a text names, as in 2013-12-31T23:59:59.5, 2013-12-31 23:59 or 2013-12-31T23:59:59+01:00: without an
+/// offset that on the wall, with one the moment, which is shown by the wall clock of `zone`. A date alone is its
+/// midnight.
 pub(crate) fn moment(text: &str, zone: Zone) -> Option<i64> {
     if !text.is_ascii() || text.len() < 10 {
         return None;

@@ -179,7 +179,8 @@ mod tests {
     use crate::project::{Domain, Project};
     use std::collections::HashMap;
 
-    /// The demo's "general clinic" was 30 standard errors off: the bounds cut off what an error bar does not know of. Nothing is cut now.
+    /// The demo's "general clinic" was 30 standard errors off: the bounds cut off what an error bar does not know of.
+    /// Nothing is cut now.
     #[test]
     fn the_bounds_of_the_demo_cut_nothing() {
         let folder = tempfile::tempdir().unwrap();

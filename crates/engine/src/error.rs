@@ -28,7 +28,8 @@ impl Error {
         Self::new(ErrorKind::Input, sentence)
     }
 
-    /// Wrong input at a place. On the command line there are none: nobody has the text in front of them that was made of it.
+    /// Wrong input at a place. On the command line there are none: nobody has the text in front of them that was made
+    /// of it.
     pub fn at(place: Place, sentence: impl Into<String>) -> Self {
         Self::input(sentence).or_at(place)
     }
@@ -92,7 +93,8 @@ impl Error {
 /// The most characters of a sentence that quotes something.
 const LONGEST: usize = 1_000;
 
-/// A sentence without the middle of what it quotes, where that is long: its beginning says what is wrong, its end what to do.
+/// A sentence without the middle of what it quotes, where that is long: its beginning says what is wrong, its end what
+/// to do.
 pub fn shortened(sentence: &str) -> String {
     if sentence.len() <= LONGEST {
         return sentence.to_string();

@@ -1,5 +1,5 @@
-//! A public frame: what everybody knows about everybody, as a CSV file, and whom a predicate counts. No project and nothing private is in it, so that messages may
-//! quote it.
+//! A public frame: what everybody knows about everybody, as a CSV file, and whom a predicate counts. No project and
+//! nothing private is in it, so that messages may quote it.
 
 use crate::error::{Error, Result};
 use crate::room::with_room;
@@ -51,7 +51,8 @@ impl Frame {
         self.rows.iter().map(RecordBatch::num_rows).sum()
     }
 
-    /// Whom a predicate in SQL counts, such as `age BETWEEN 20 AND 29 AND sex = 'f'`: the places of their rows, from 0. NULL counts nobody.
+    /// Whom a predicate in SQL counts, such as `age BETWEEN 20 AND 29 AND sex = 'f'`: the places of their rows, from 0.
+    /// NULL counts nobody.
     pub fn counted(&self, predicate: &str) -> Result<Vec<u32>> {
         if predicate.len() > LONGEST {
             return Err(Error::input(format!("a predicate has at most {LONGEST} characters, not {}", predicate.len())));

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// How many pieces of such work are under way in this process.
 static AT_WORK: AtomicUsize = AtomicUsize::new(0);
 
-/// While it lives, panics on any thread of this process print nothing. Any thread, because the backend reads rows on its own.
+/// While it lives, panics on any thread of this process print nothing. Any thread, because the backend reads rows on
+/// its own.
 struct Silence;
 
 impl Silence {
@@ -35,7 +36,8 @@ impl Drop for Silence {
     }
 }
 
-/// The result of work on private rows, or nothing, whether it failed or panicked. What it owns is dropped in silence too.
+/// The result of work on private rows, or nothing, whether it failed or panicked. What it owns is dropped in silence
+/// too.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Option<T> {
     in_silence(work).ok()?.ok()
 }

@@ -1,7 +1,8 @@
 //! A first project file from a table's column names and types, and from who its owner is. No row is looked at.
 //!
-//! It declares what can be stood by: a type that a text file does not say, or bounds that nobody has named, are comments to be filled in. (Once a
-//! release has read a column, a ledger holds it to its declaration: a guess would stay.)
+//! It declares what can be stood by: a type that a text file does not say, or bounds that nobody has named, are
+//! comments to be filled in. (Once a release has read a column, a ledger holds it to its declaration: a guess would
+//! stay.)
 
 use crate::calendar;
 use crate::error::{Error, Result};
@@ -69,7 +70,8 @@ pub fn columns(source: &Path, written: &LayoutOptions) -> Result<Vec<String>> {
     Ok(named(source, written)?.into_iter().map(|(name, _)| name).collect())
 }
 
-/// What the first row of the table's first CSV file makes doubtful of what is said about names, in a sentence without a value of it: a row that is nobody's names is somebody's data.
+/// What the first row of the table's first CSV file makes doubtful of what is said about names, in a sentence without a
+/// value of it: a row that is nobody's names is somebody's data.
 pub fn doubt(source: &Path, written: &LayoutOptions) -> Result<Option<String>> {
     let layout = written.layout()?.of_source(source);
     let files = files(source, &layout)?;
@@ -95,7 +97,8 @@ fn is_value(field: &str) -> bool {
     field.parse::<f64>().is_ok_and(f64::is_finite) || calendar::day(field.get(..10).unwrap_or(field)).is_some()
 }
 
-/// The text of the project file `project` for the table at `source`: it can be planned and, where the file can be read, released.
+/// The text of the project file `project` for the table at `source`: it can be planned and, where the file can be read,
+/// released.
 pub fn starter(source: &Path, written: &LayoutOptions, owner: &Owner, project: &Path) -> Result<String> {
     let columns = named(source, written)?;
     if let Owner::Column(owner) = owner

@@ -1,7 +1,8 @@
-//! The release engine: from a table and a declaration to published numbers, with a ledger entry that says what they cost to whom.
+//! The release engine: from a table and a declaration to published numbers, with a ledger entry that says what they
+//! cost to whom.
 //!
-//! Data walks one way: project file → private plan → backend → integers → mechanism → answers → report; the [`ledger`] stands
-//! beside it and is asked twice, reserve and commit.
+//! Data walks one way: project file → private plan → backend → integers → mechanism → answers → report; the [`ledger`]
+//! stands beside it and is asked twice, reserve and commit.
 
 pub mod attackers;
 mod calendar;

@@ -1,4 +1,5 @@
-//! Rows that a program already has in memory, as Arrow writes them: what a data frame hands over in the place of a file.
+//! Rows that a program already has in memory, as Arrow writes them: what a data frame hands over in the place of a
+//! file.
 //!
 //! They are bytes that nobody changes any more. A later change of the frame changes nothing here, so every query reads
 //! what was checked; and nothing of them is ever written to a disk.
@@ -22,11 +23,12 @@ pub struct Batches {
 }
 
 impl Batches {
-    /// From a stream in Arrow's IPC format, whose bytes are used where they are. Each value is validated where its type has invalid ones (texts,
-    /// offsets, dictionaries).
+    /// From a stream in Arrow's IPC format, whose bytes are used where they are. Each value is validated where its type
+    /// has invalid ones (texts, offsets, dictionaries).
     pub fn of_stream(bytes: impl Into<Bytes>) -> Result<Self> {
         let bytes: Bytes = bytes.into();
-        // BLAKE3, because rows in memory are not compressed as those of Parquet files are, and a slow digest would be most of a session.
+        // BLAKE3, because rows in memory are not compressed as those of Parquet files are, and a slow digest would be
+        // most of a session.
         let (digest, length) = (blake3::hash(&bytes).to_string(), bytes.len() as u64);
         // The decoder panics where a schema names a type that it does not know.
         let decoded = std::panic::catch_unwind(|| decoded(bytes)).ok().flatten();

@@ -1,9 +1,12 @@
-//! Room on the stack for what calls itself as often as a query is deep: the parser, the planner, and whatever prints, copies or drops what they make.
+//! Room on the stack for what calls itself as often as a query is deep: the parser, the planner, and whatever prints,
+//! copies or drops what they make.
 //!
-//! A stack that overflows ends the process, and no handler catches that. So two things hold together: [`crate::sql`] refuses a text whose parse could be
-//! deeper than its limits, before it is parsed, and what is within the limits runs where there is room for it, whatever thread asks.
+//! A stack that overflows ends the process, and no handler catches that. So two things hold together: [`crate::sql`]
+//! refuses a text whose parse could be deeper than its limits, before it is parsed, and what is within the limits runs
+//! where there is room for it, whatever thread asks.
 
-/// Room for the deepest query that is parsed at all. A debug build takes up to 100 KB for a level of it; only what is touched takes memory.
+/// Room for the deepest query that is parsed at all. A debug build takes up to 100 KB for a level of it; only what is
+/// touched takes memory.
 const ROOM: usize = 256 << 20;
 
 /// Runs work on a stack of its own.

@@ -1,5 +1,5 @@
-//! What a ledger adds up to: spent and left in every scope, by release. The types here are what leaves the program as JSON, with these names;
-//! `serde_json::Value` puts the fields into the order of their names.
+//! What a ledger adds up to: spent and left in every scope, by release. The types here are what leaves the program as
+//! JSON, with these names; `serde_json::Value` puts the fields into the order of their names.
 
 use crate::budget::{Budget, Limit, Odometer, Sums, one_attribute};
 use crate::error::{Error, Result};
@@ -198,8 +198,8 @@ pub fn document(shown: &impl Serialize) -> Result<Value> {
     serde_json::to_value(shown).map_err(|error| Error::machine(format!("this cannot be written as JSON ({error})")))
 }
 
-/// The summary. `sums` are those of all charges, with the question's sets; `charges` are those to be shown one by one, which for groups
-/// must be all.
+/// The summary. `sums` are those of all charges, with the question's sets; `charges` are those to be shown one by one,
+/// which for groups must be all.
 pub fn summary(charges: &[Charge], sums: &Sums, question: &SummaryRequest<'_>) -> Result<LedgerSummary> {
     let scopes = scopes(sums, question)?;
     let (mut whole, mut remaining) = (PerScope::default(), PerScope::default());

@@ -1,8 +1,8 @@
 //! A head in one line, to be kept where the ledger's holder cannot change it: in print, in a repository, with somebody
 //! else.
 //!
-//! A ledger proves what it holds, not that it is the one: deleting it, putting an old copy in its place or naming another makes it
-//! forget. A head that was published before shows that.
+//! A ledger proves what it holds, not that it is the one: deleting it, putting an old copy in its place or naming
+//! another makes it forget. A head that was published before shows that.
 
 use crate::chain::Head;
 use crate::digest::unhex;

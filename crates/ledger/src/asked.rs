@@ -1,7 +1,9 @@
-//! Who asked: beside a charge, and, where asking cost nothing, as an entry of its own, so that the chain holds what was asked and refused too.
+//! Who asked: beside a charge, and, where asking cost nothing, as an entry of its own, so that the chain holds what was
+//! asked and refused too.
 //!
-//! Remarks may be many, and sums are looked for from the end of the chain downwards: each remark says where the entries before its run of remarks
-//! end (`since`), so that a reader passes over all of them at once. The hash of a remark covers that, and `ledger verify` compares it.
+//! Remarks may be many, and sums are looked for from the end of the chain downwards: each remark says where the entries
+//! before its run of remarks end (`since`), so that a reader passes over all of them at once. The hash of a remark
+//! covers that, and `ledger verify` compares it.
 
 use crate::body::{Entry, Link, RemarkEntry, RequestOriginEntry};
 use crate::chain::Head;

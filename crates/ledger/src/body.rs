@@ -1,5 +1,5 @@
-//! The bodies of entries: one struct for each kind, as which it is written and read. `docs/engineers/ledger-format.md` says what
-//! each field means.
+//! The bodies of entries: one struct for each kind, as which it is written and read. `docs/engineers/ledger-format.md`
+//! says what each field means.
 //!
 //! A body is written with its keys in the order of the alphabet, as all versions did: the hash covers every byte of it.
 

@@ -49,8 +49,8 @@ pub(crate) fn heads(bodies: &[String]) -> impl Iterator<Item = Head> + '_ {
 /// Checks every link and the head; gives the bodies.
 ///
 /// # Guarantee
-/// If this succeeds, the bodies are those that were appended, in that order, unless somebody rewrote all hashes from some entry on,
-/// the head included, or found a collision of SHA-256.
+/// If this succeeds, the bodies are those that were appended, in that order, unless somebody rewrote all hashes from
+/// some entry on, the head included, or found a collision of SHA-256.
 pub(crate) fn verify(stored: Vec<(i64, String, Vec<u8>)>, end: &Head) -> Result<(Vec<String>, Head), String> {
     let mut head = Head::empty();
     let mut bodies = Vec::with_capacity(stored.len());

@@ -1,5 +1,6 @@
-//! What a table was when a release first read it. A ledger adds up what is given away about people, and who these are is what the
-//! tables' declarations say: a table that has an owner today and none tomorrow would be charged 1 where one person moves it by 1000.
+//! What a table was when a release first read it. A ledger adds up what is given away about people, and who these are
+//! is what the tables' declarations say: a table that has an owner today and none tomorrow would be charged 1 where one
+//! person moves it by 1000.
 //!
 //! # Guarantee
 //! Every release of a ledger reads a table under the declaration that stands in the chain before it, and two
@@ -7,11 +8,11 @@
 //! column is. So an owner is the same person in every release that can see their rows; the costs of tables of other
 //! sources add up, which is right for an owner who is in several of them.
 //!
-//! New columns and new tables are added by an entry. No earlier release could read them under another meaning: a column of that
-//! name was not declared before, and undeclared columns do not exist for queries.
+//! New columns and new tables are added by an entry. No earlier release could read them under another meaning: a column
+//! of that name was not declared before, and undeclared columns do not exist for queries.
 //!
-//! Comparing looks at the project file and at paths, never at the content of a file: whether two files are equal would be a free
-//! and exact answer to somebody who can write one of them.
+//! Comparing looks at the project file and at paths, never at the content of a file: whether two files are equal would
+//! be a free and exact answer to somebody who can write one of them.
 
 use crate::error::{Error, Result};
 use crate::file::{identity, real};
@@ -26,19 +27,19 @@ pub type Declarations = BTreeMap<String, Declaration>;
 /// One table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Declaration {
-    /// The file or folder, links resolved, as the [`way`] there from the ledger's folder: a project may move as a whole. Of a
-    /// table on a server, its address.
+    /// The file or folder, links resolved, as the [`way`] there from the ledger's folder: a project may move as a
+    /// whole. Of a table on a server, its address.
     pub source: String,
     /// The column that says whose row it is; none where one row is one person.
     pub owner: Option<String>,
     /// Whether the table holds no private data at all.
     pub public: bool,
-    /// How its text files are written, in the project's words; null where that is as usual. Other names of columns make other
-    /// attributes of the same values.
+    /// How its text files are written, in the project's words; null where that is as usual. Other names of columns make
+    /// other attributes of the same values.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub layout: Value,
-    /// What each column is, in the project's words, as far as sensitivities and keys depend on it. A long list of `values`
-    /// stands there as its number and its `digest`.
+    /// What each column is, in the project's words, as far as sensitivities and keys depend on it. A long list of
+    /// `values` stands there as its number and its `digest`.
     pub columns: BTreeMap<String, Value>,
 }
 
@@ -82,8 +83,8 @@ impl Declaration {
     }
 }
 
-/// All declarations after these are added to those before, in a ledger that is in `folder`; none if that changes nothing. What
-/// contradicts an earlier declaration is refused.
+/// All declarations after these are added to those before, in a ledger that is in `folder`; none if that changes
+/// nothing. What contradicts an earlier declaration is refused.
 pub fn joined(before: &Declarations, new: &Declarations, folder: &Path) -> Result<Option<Declarations>> {
     let mut all = before.clone();
     for (name, table) in new {

@@ -174,8 +174,8 @@ impl CommitEntry {
     }
 }
 
-/// The entry that comes before anything drawn for a reservation leaves the process; of a round, with the number of the answer and the
-/// digest of the state that it leaves.
+/// The entry that comes before anything drawn for a reservation leaves the process; of a round, with the number of the
+/// answer and the digest of the state that it leaves.
 pub(crate) fn drawn(of: u64, time: String, nonce: String, answer: Option<(u64, &str)>) -> Entry {
     Entry::Drawn(DrawnEntry {
         answer: Field::if_any(answer.map(|(answer, _)| answer)),
@@ -200,8 +200,8 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Reads verified bodies, and recomputes every sum that stands in them. An entry or event that is not known is an error: a charge
-    /// is never skipped.
+    /// Reads verified bodies, and recomputes every sum that stands in them. An entry or event that is not known is an
+    /// error: a charge is never skipped.
     pub(crate) fn of(bodies: &[String]) -> Result<Self, String> {
         let (mut charges, mut lives): (BTreeMap<u64, Charge>, BTreeMap<u64, ChargeProgress>) = Default::default();
         let (mut standing, mut remarks, mut since) = (LedgerState::nothing(), Vec::new(), Head::empty());

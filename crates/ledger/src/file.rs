@@ -55,7 +55,8 @@ pub fn unusable_name(name: &Path) -> Option<&'static str> {
     if last.starts_with(':') || last.starts_with("file:") || text.to_lowercase().starts_with("file:") {
         return Some("this name has another meaning to the database; give a file name such as scumble.ledger");
     }
-    // A database keeps its log under these names, and removes what it finds there: a ledger of that name would be gone with its charges.
+    // A database keeps its log under these names, and removes what it finds there: a ledger of that name would be gone
+    // with its charges.
     let is_log = ["-wal", "-shm", "-journal"].iter().any(|end| last.ends_with(end)) || last.contains("-mj");
     if is_log || [".key", ".state", ".lock", ".access"].iter().any(|end| last.ends_with(end)) {
         return Some("this is the name of a file beside another ledger; give a file name such as scumble.ledger");

@@ -1,8 +1,9 @@
 //! An open ledger: one file, and what is asked of it.
 //!
-//! A release asks three times: [`Ledger::reserve`] before any row is read, [`Ledger::drawn`] before anything that was drawn leaves the process,
-//! [`Ledger::commit`] when the outputs are in place. Each needs the proof that the one before it gave ([`Receipt`], [`Pass`]). There is no way to take a charge back; one that stopped before the second may be gone on with.
-//! What a reservation costs in time does not depend on how many there are ([`LedgerState`]).
+//! A release asks three times: [`Ledger::reserve`] before any row is read, [`Ledger::drawn`] before anything that was
+//! drawn leaves the process, [`Ledger::commit`] when the outputs are in place. Each needs the proof that the one before
+//! it gave ([`Receipt`], [`Pass`]). There is no way to take a charge back; one that stopped before the second may be
+//! gone on with. What a reservation costs in time does not depend on how many there are ([`LedgerState`]).
 
 use crate::asked::{Remark, RemarkContent};
 use crate::body::{BudgetEntry, DataEntry, DeclarationEntry, Entry};
@@ -98,7 +99,8 @@ impl Ledger {
         Ok(Self { connection, identity, path, doubtful: false })
     }
 
-    /// Changes to WAL. SQLite does not wait here for another process that is just doing the same, however long it may wait elsewhere: so we do.
+    /// Changes to WAL. SQLite does not wait here for another process that is just doing the same, however long it may
+    /// wait elsewhere: so we do.
     fn use_wal(&self) -> Result<()> {
         let begun = Instant::now();
         loop {
@@ -154,7 +156,8 @@ impl Ledger {
         self.connection.query_row(query, [], |row| row.get(0)).map_err(|error| trouble(&self.path, &error))
     }
 
-    /// The head: how many entries there are, and the hash of the last. The last entry is verified, those before it are not.
+    /// The head: how many entries there are, and the hash of the last. The last entry is verified, those before it are
+    /// not.
     pub fn head(&self) -> Result<Head> {
         self.read(store::end)
     }
@@ -215,7 +218,8 @@ impl Ledger {
         self.read(|connection| store::jobs(connection, digest))
     }
 
-    /// The receipt of an existing reservation, for a caller that has checked that it may go on with it. What may be seen is for [`Ledger::drawn`] to decide.
+    /// The receipt of an existing reservation, for a caller that has checked that it may go on with it. What may be
+    /// seen is for [`Ledger::drawn`] to decide.
     pub fn resumed(&self, head: &Head) -> Result<Receipt> {
         let reserve = self.read(|connection| store::reserved(connection, head))?;
         let time = reserve.time.text().unwrap_or_default();
@@ -249,12 +253,13 @@ impl Ledger {
         Ok(json!({ "version": self.number("user_version")?, "entries": entries, "head": head.hex() }))
     }
 
-    /// Makes a charge durable, if `admit` agrees when it sees what has been charged, and if the tables are what they were.
+    /// Makes a charge durable, if `admit` agrees when it sees what has been charged, and if the tables are what they
+    /// were.
     ///
     /// # Guarantee
-    /// A request's own key is charged for once at most. When this returns a receipt, the charge survives a crash of the process and of the machine, and no other process has charged
-    /// anything between what `admit` saw and this charge. When it returns an error, nothing was charged, or it was charged to a
-    /// file that somebody has put away since.
+    /// A request's own key is charged for once at most. When this returns a receipt, the charge survives a crash of the
+    /// process and of the machine, and no other process has charged anything between what `admit` saw and this charge.
+    /// When it returns an error, nothing was charged, or it was charged to a file that somebody has put away since.
     pub fn reserve<E: From<Error>>(
         &mut self,
         proposal: &Proposal,
@@ -288,17 +293,19 @@ impl Ledger {
         Ok(Receipt { sequence: head.entries, head, time })
     }
 
-    /// Writes down that something was drawn for a charge and is about to leave the process; none where another process has written that before.
+    /// Writes down that something was drawn for a charge and is about to leave the process; none where another process
+    /// has written that before.
     ///
     /// # Guarantee
-    /// It gives a pass once at most for each reservation, whichever processes are at work on it: of all that was drawn for a charge, one draw is
-    /// seen. A process that gets none throws its draw away.
+    /// It gives a pass once at most for each reservation, whichever processes are at work on it: of all that was drawn
+    /// for a charge, one draw is seen. A process that gets none throws its draw away.
     #[must_use = "what was drawn may be seen only with the pass"]
     pub fn drawn(&mut self, receipt: Receipt) -> Result<Option<Pass>> {
         self.passed(receipt, None)
     }
 
-    /// The same of an answer of a round ([`DrawMode::Each`](crate::DrawMode::Each)): its number in the round, and the digest of the state that it leaves.
+    /// The same of an answer of a round ([`DrawMode::Each`](crate::DrawMode::Each)): its number in the round, and the
+    /// digest of the state that it leaves.
     ///
     /// # Guarantee
     /// It gives a pass once at most for each number.
@@ -313,11 +320,13 @@ impl Ledger {
         Ok(head.map(|head| Pass { receipt, head }))
     }
 
-    /// Goes on with a round: writes down that rows are about to be read for its next answer. None where `state` is not the digest of the state that its last answer left, or where rows were read for the
-    /// next one before: then the round is over, and nothing of it is asked again.
+    /// Goes on with a round: writes down that rows are about to be read for its next answer. None where `state` is not
+    /// the digest of the state that its last answer left, or where rows were read for the next one before: then the
+    /// round is over, and nothing of it is asked again.
     ///
     /// # Guarantee
-    /// It gives a receipt once at most for each number of an answer, whichever processes ask and whatever was put back beside the ledger.
+    /// It gives a receipt once at most for each number of an answer, whichever processes ask and whatever was put back
+    /// beside the ledger.
     pub fn reading(&mut self, round: &Head, state: &str) -> Result<Option<Receipt>> {
         let receipt = self.resumed(round)?;
         let next = |life: &ChargeProgress| {
@@ -327,7 +336,8 @@ impl Ledger {
         Ok(self.followed(round, next)?.map(|_| receipt))
     }
 
-    /// Appends an entry to the life of a charge, in a transaction that looks whether it may follow; none where it may not.
+    /// Appends an entry to the life of a charge, in a transaction that looks whether it may follow; none where it may
+    /// not.
     fn followed(&mut self, charge: &Head, next: impl FnOnce(&ChargeProgress) -> Option<Entry>) -> Result<Option<Head>> {
         let mut follows = false;
         let head = self.append(|entries| {
@@ -346,7 +356,8 @@ impl Ledger {
         self.append(|entries| store::append(entries, &store::end(entries)?, &entry))
     }
 
-    /// Writes down that somebody asked, where it cost nothing: it was refused, or its answer was there. Nothing is read or charged.
+    /// Writes down that somebody asked, where it cost nothing: it was refused, or its answer was there. Nothing is read
+    /// or charged.
     pub fn remark(&mut self, remarked: &RemarkContent) -> Result<Head> {
         self.append(|entries| {
             let head = store::end(entries)?;
@@ -382,11 +393,12 @@ impl Ledger {
         self.read(|connection| store::keyed(connection, key))
     }
 
-    /// Writes down a project's first budget, if it has one and the ledger holds none; gives the head if it did. Nothing is read or charged, and no reason is needed:
-    /// first limits allow nobody more.
+    /// Writes down a project's first budget, if it has one and the ledger holds none; gives the head if it did. Nothing
+    /// is read or charged, and no reason is needed: first limits allow nobody more.
     ///
     /// # Guarantee
-    /// From here on the limits change by an entry with a reason alone, whether or not anything is ever charged under these.
+    /// From here on the limits change by an entry with a reason alone, whether or not anything is ever charged under
+    /// these.
     pub fn first_budget(&mut self, budget: &Budget) -> Result<Option<Head>> {
         let is_none = |standing: &LedgerState| standing.budget.at.is_none();
         if *budget == Budget::default() || !is_none(&self.standing(&[])?.0) {
@@ -481,7 +493,8 @@ impl Ledger {
         Ok(head)
     }
 
-    /// An entry counts only in the file that the next process will find: an error where the ledger's path leads to another one now.
+    /// An entry counts only in the file that the next process will find: an error where the ledger's path leads to
+    /// another one now.
     pub fn in_place(&self) -> Result<()> {
         if file::identity(&self.path) == self.identity { Ok(()) } else { Err(replaced(&self.path)) }
     }

@@ -1,7 +1,9 @@
-//! What has been published, durably, and what that adds up to. The format and its reasons: `docs/engineers/ledger-format.md`.
+//! What has been published, durably, and what that adds up to. The format and its reasons:
+//! `docs/engineers/ledger-format.md`.
 //!
 //! [`Ledger`] holds the charges in a hash chain; [`budget`] says what may be spent of what. No table is read here, no
-//! noise is drawn, and nothing heavy is in the dependency tree: every crash that a test can think of is tried in seconds.
+//! noise is drawn, and nothing heavy is in the dependency tree: every crash that a test can think of is tried in
+//! seconds.
 
 mod anchor;
 mod asked;

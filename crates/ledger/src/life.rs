@@ -1,8 +1,11 @@
-//! The life of a charge: which entries may follow its reservation, and in which order. Writing an entry and verifying a ledger use the same rule, [`ChargeProgress::follow`].
+//! The life of a charge: which entries may follow its reservation, and in which order. Writing an entry and verifying a
+//! ledger use the same rule, [`ChargeProgress::follow`].
 //!
 //! - A charge for **one draw** (`one_draw` is true): `drawn`, then `commit`.
-//! - A round of an interactive release (`one_draw` is false), whose charge pays for **each answer** up to the first measured one: the reservation lets rows be read for answer 1. Each answer has an entry `drawn` with its number and the digest
-//!   of the state that it left, before anything of it is seen. For each answer after the first, `reading` stands before it, and is written before a row is read: a round in which that was not followed by `drawn` is over.
+//! - A round of an interactive release (`one_draw` is false), whose charge pays for **each answer** up to the first
+//!   measured one: the reservation lets rows be read for answer 1. Each answer has an entry `drawn` with its number and
+//!   the digest of the state that it left, before anything of it is seen. For each answer after the first, `reading`
+//!   stands before it, and is written before a row is read: a round in which that was not followed by `drawn` is over.
 //! - Charges of older versions do not say (`one_draw` is absent): something of them may have been seen at any time.
 
 use crate::body::{Entry, ReserveEntry};

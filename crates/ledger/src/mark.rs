@@ -1,9 +1,10 @@
-//! What a ledger remembers of a file's content: a keyed hash of its digest, with a key that stands beside the ledger and not in it.
+//! What a ledger remembers of a file's content: a keyed hash of its digest, with a key that stands beside the ledger
+//! and not in it.
 //!
 //! # Guarantee
-//! The plain digest of a file would give away the one value that somebody does not know who knows all others: they digest every
-//! candidate. Without the key a mark is a random number; that a file has changed, and when, is all that the ledger tells.
-//! Key and digest have a fixed length, so that nothing can be appended to what is hashed.
+//! The plain digest of a file would give away the one value that somebody does not know who knows all others: they
+//! digest every candidate. Without the key a mark is a random number; that a file has changed, and when, is all that
+//! the ledger tells. Key and digest have a fixed length, so that nothing can be appended to what is hashed.
 
 use crate::digest::unhex;
 use crate::error::{Error, Result};
@@ -21,7 +22,8 @@ const LONGEST: u64 = 1000;
 pub struct MarkKey([u8; 32]);
 
 impl MarkKey {
-    /// The key beside a ledger (`NAME.key`), if there is one. Without it the files are checked again, and nothing else is lost.
+    /// The key beside a ledger (`NAME.key`), if there is one. Without it the files are checked again, and nothing else
+    /// is lost.
     pub fn existing(ledger: &Path) -> Result<Option<Self>> {
         let path = beside(ledger)?;
         let sentence = "is not a key of scumble; remove it, and the files are checked again";
@@ -58,7 +60,8 @@ impl MarkKey {
         crate::digest::hex(&hasher.finalize())
     }
 
-    /// The n-th secret for a purpose, in hexadecimal: without the key a random number. No digest is a purpose with a line behind it, so that it is no mark either.
+    /// The n-th secret for a purpose, in hexadecimal: without the key a random number. No digest is a purpose with a
+    /// line behind it, so that it is no mark either.
     pub fn derived(&self, purpose: &str, of: &str, n: u64) -> String {
         self.mark(&format!("{purpose}\n{of}\n{n}"))
     }

@@ -1,8 +1,8 @@
 //! Which file a ledger is: one plain file with one name, by its absolute path.
 //!
-//! SQLite gives some names another meaning (`:memory:`, the empty name, `file:…?mode=memory`): a charge would be gone with the process.
-//! An absolute path is none of these, whatever SQLite was compiled with. A file with several names (hard links) has a log beside each
-//! name, and two processes would not see each other's charges.
+//! SQLite gives some names another meaning (`:memory:`, the empty name, `file:…?mode=memory`): a charge would be gone
+//! with the process. An absolute path is none of these, whatever SQLite was compiled with. A file with several names
+//! (hard links) has a log beside each name, and two processes would not see each other's charges.
 
 use crate::error::{Error, Result};
 use crate::file::{names, unusable_name};

@@ -1,8 +1,10 @@
-//! Proofs that an entry is durable, without which nothing goes on: no noise is drawn without a [`Receipt`], and nothing that was drawn leaves the process without a [`Pass`].
+//! Proofs that an entry is durable, without which nothing goes on: no noise is drawn without a [`Receipt`], and nothing
+//! that was drawn leaves the process without a [`Pass`].
 
 use crate::chain::Head;
 
-/// The proof that a charge is durable: noise may be drawn. Made by [`Ledger::reserve`](crate::Ledger::reserve), and used up when what was drawn is about to leave.
+/// The proof that a charge is durable: noise may be drawn. Made by [`Ledger::reserve`](crate::Ledger::reserve), and
+/// used up when what was drawn is about to leave.
 #[derive(Debug)]
 pub struct Receipt {
     pub(crate) sequence: u64,
@@ -27,7 +29,8 @@ impl Receipt {
     }
 }
 
-/// The proof that the entry `drawn` is durable: what was drawn may leave the process. Made by [`Ledger::drawn`](crate::Ledger::drawn) and its like only, once for each draw, and used up by the commit.
+/// The proof that the entry `drawn` is durable: what was drawn may leave the process. Made by
+/// [`Ledger::drawn`](crate::Ledger::drawn) and its like only, once for each draw, and used up by the commit.
 #[derive(Debug)]
 pub struct Pass {
     pub(crate) receipt: Receipt,
@@ -45,7 +48,8 @@ impl Pass {
         &self.receipt.time
     }
 
-    /// The head of the chain with the entry `drawn`: what is seen prints it, so that a ledger that was put back to before it has another one afterwards.
+    /// The head of the chain with the entry `drawn`: what is seen prints it, so that a ledger that was put back to
+    /// before it has another one afterwards.
     pub fn head(&self) -> &Head {
         &self.head
     }

@@ -1,23 +1,25 @@
-//! What the entries so far add up to: carried along in the chain, so that the next reservation need not read all before it.
+//! What the entries so far add up to: carried along in the chain, so that the next reservation need not read all before
+//! it.
 //!
-//! Each reservation's body ends with `after`: how many releases of each kind there are, the sums in every scope (`budget::Sums`), and
-//! which entries hold the declaration, the data's marks and the budget that are in force, each by number and hash.
+//! Each reservation's body ends with `after`: how many releases of each kind there are, the sums in every scope
+//! (`budget::Sums`), and which entries hold the declaration, the data's marks and the budget that are in force, each by
+//! number and hash.
 //!
 //! # Guarantee
 //! A sum that is used is the sum of all charges before it:
-//! 1. It stands in the last reservation. [`store::tail`](crate::store) walks from the head down and stops at the first one that it meets; a budget that was
-//!    changed since is taken in on the way.
+//! 1. It stands in the last reservation. [`store::tail`](crate::store) walks from the head down and stops at the first
+//!    one that it meets; a budget that was changed since is taken in on the way.
 //! 2. It belongs to this chain and to this place: the head's hash covers the body, its number and the hash before it,
 //!    link by link down to that reservation. A body of another ledger, of another place or with another number in it
 //!    does not have that hash. (Somebody who can rewrite all hashes can write any history; heads that were published
 //!    elsewhere reveal that, see `anchor`.)
-//! 3. It was right when it was written: in a transaction that excludes other writers, it was made from the `after` before it by
-//!    adding that reservation's events, or from a reading of all entries.
-//! 4. It is counted by today's rule: `rule` must be [`RULE`], or all entries are read again. So they are if a reservation has no
-//!    `after` (an older program wrote it) or a scope is asked about that has no sum.
+//! 3. It was right when it was written: in a transaction that excludes other writers, it was made from the `after`
+//!    before it by adding that reservation's events, or from a reading of all entries.
+//! 4. It is counted by today's rule: `rule` must be [`RULE`], or all entries are read again. So they are if a
+//!    reservation has no `after` (an older program wrote it) or a scope is asked about that has no sum.
 //!
-//! An entry further down that was edited since is not noticed here, and does not matter to the sums; `ledger verify` reads everything,
-//! recomputes each `after` and demands that it is the one that stands there.
+//! An entry further down that was edited since is not noticed here, and does not matter to the sums; `ledger verify`
+//! reads everything, recomputes each `after` and demands that it is the one that stands there.
 
 use crate::body::{Entry, Link, TotalsEntry};
 use crate::budget::{Budget, HeldLimits, RULE, Sums};
@@ -83,7 +85,8 @@ impl LedgerState {
         self.data.value.get(table).map(String::as_str)
     }
 
-    /// The limits that are in force; none where no release has had any, or where they are in a form that this version does not know.
+    /// The limits that are in force; none where no release has had any, or where they are in a form that this version
+    /// does not know.
     pub fn budget(&self) -> Option<Budget> {
         self.budget.at.as_ref().and_then(|_| self.budget.value.budget().cloned())
     }

@@ -55,7 +55,8 @@ pub(crate) fn history(connection: &Connection) -> StoreResult<(History, Head)> {
     Ok((History::of(&bodies)?, head))
 }
 
-/// The standing of the ledger with a sum for each of `sets`: from the last entries where they tell it, and from all otherwise.
+/// The standing of the ledger with a sum for each of `sets`: from the last entries where they tell it, and from all
+/// otherwise.
 pub(crate) fn standing(connection: &Connection, sets: &[AttributeSet]) -> StoreResult<(LedgerState, Head)> {
     if let (Some(standing), head) = tail(connection)?
         && standing.knows(sets)
@@ -68,7 +69,8 @@ pub(crate) fn standing(connection: &Connection, sets: &[AttributeSet]) -> StoreR
     Ok((standing, head))
 }
 
-/// The standing that the last reservation tells, and the head; none if it tells none, or one that is counted by another rule.
+/// The standing that the last reservation tells, and the head; none if it tells none, or one that is counted by another
+/// rule.
 fn tail(connection: &Connection) -> StoreResult<(Option<LedgerState>, Head)> {
     let head = end(connection)?;
     let (mut found, mut since) = (None, Vec::new());
@@ -128,15 +130,16 @@ pub(crate) fn recent(connection: &Connection, number: usize) -> StoreResult<Vec<
 
 /// The last charge of a release whose outputs are in place, and the marks of the files that it read.
 ///
-/// It is found by its text: an index of names would be one more thing that can be wrong. What is found is an entry whose hash is that of its body and its
-/// place; a ledger that was edited elsewhere is `verify`'s to find.
+/// It is found by its text: an index of names would be one more thing that can be wrong. What is found is an entry
+/// whose hash is that of its body and its place; a ledger that was edited elsewhere is `verify`'s to find.
 pub(crate) fn last_committed(connection: &Connection, release: &str) -> StoreResult<Option<(Charge, Marks)>> {
     let name = format!("\"release\":{}", Value::from(release));
     let last = newest(connection, &name, |reserve| reserve.release.is(release))?;
     last.map(|(charge, reserve)| Ok((charge, marks(connection, &reserve)?))).transpose()
 }
 
-/// Of the charges whose bodies hold a text and are meant, the one that was committed last, which need not be the one that was charged last.
+/// Of the charges whose bodies hold a text and are meant, the one that was committed last, which need not be the one
+/// that was charged last.
 fn newest(
     connection: &Connection,
     text: &str,
@@ -399,7 +402,8 @@ pub(crate) fn end(connection: &Connection) -> StoreResult<Head> {
     Ok(head)
 }
 
-/// Calls `look` with each entry from the head down, link by link, until it says no. Remarks are passed over, however many there are.
+/// Calls `look` with each entry from the head down, link by link, until it says no. Remarks are passed over, however
+/// many there are.
 fn downwards(
     connection: &Connection,
     head: &Head,

@@ -1,4 +1,5 @@
-//! The time of day as text. The clock is read for the ledger's entries and for the date of a report, and for nothing else.
+//! The time of day as text. The clock is read for the ledger's entries and for the date of a report, and for nothing
+//! else.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

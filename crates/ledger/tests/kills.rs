@@ -1,8 +1,8 @@
 //! The ledger under kills at single system calls: 60 of them, and 10,000 where `SCUMBLE_THOROUGH` is set.
 //!
-//! A child process charges until nothing fits, and writes down in a witness file what the ledger has said to it: what it
-//! reserved, what it may show, and what it committed. It is killed at a random call; others are killed after it, one or
-//! two at a time, until one of them comes to its end. What the witness saw must stand in the ledger after each kill.
+//! A child process charges until nothing fits, and writes down in a witness file what the ledger has said to it: what
+//! it reserved, what it may show, and what it committed. It is killed at a random call; others are killed after it, one
+//! or two at a time, until one of them comes to its end. What the witness saw must stand in the ledger after each kill.
 #![cfg(unix)]
 
 use scumble::event::{Event, Moves, Shift, Word};

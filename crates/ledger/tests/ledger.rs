@@ -90,8 +90,8 @@ fn every_cut_of_the_wal_leaves_a_prefix_of_the_steps() {
     let mut ledger = Ledger::open_or_create(&path).unwrap();
     let wal_path = folder.path().join("ledger-wal");
     let wal_length = || fs::metadata(&wal_path).map_or(0, |data| data.len() as usize);
-    // What a reader may see after each step: (length of the WAL when the step had returned, entries then). The first reservation
-    // comes with the budget's entry, in one transaction.
+    // What a reader may see after each step: (length of the WAL when the step had returned, entries then). The first
+    // reservation comes with the budget's entry, in one transaction.
     let mut first = proposal("a");
     first.about.budget = HeldLimits::Unknown(json!({ "person": "epsilon 1" }));
     let mut steps = vec![(wal_length(), 0)];
@@ -236,8 +236,9 @@ fn bodies(ledger: &Ledger) -> Vec<String> {
     export["entries"].as_array().unwrap().iter().map(|entry| entry["text"].as_str().unwrap().to_string()).collect()
 }
 
-/// The story: rounds of interactive releases and what parties publish had no entry `drawn`, so that eight answers could be seen for one charge, and a chain without them was verified. A chain in which something is committed that was never drawn, drawn
-/// twice, or read for in a round that is over, was not written by us.
+/// The story: rounds of interactive releases and what parties publish had no entry `drawn`, so that eight answers could
+/// be seen for one charge, and a chain without them was verified. A chain in which something is committed that was
+/// never drawn, drawn twice, or read for in a round that is over, was not written by us.
 #[test]
 fn the_order_of_a_charges_entries_is_verified() {
     let folder = tempfile::tempdir().unwrap();
@@ -281,7 +282,8 @@ fn the_order_of_a_charges_entries_is_verified() {
     check(Some(true), &[&commit], Some(early));
     check(Some(true), &[&drawn, &drawn], Some(twice));
     check(Some(true), &[&drawn, &reading(2)], Some(over));
-    // A round. A process that died while it made an answer, or before that was complete, leaves a chain that is verified.
+    // A round. A process that died while it made an answer, or before that was complete, leaves a chain that is
+    // verified.
     check(Some(false), &[], None);
     check(Some(false), &[&answer(1), &commit, &reading(2), &answer(2), &commit, &reading(3)], None);
     check(Some(false), &[&answer(1), &reading(2), &answer(2), &commit], None);
@@ -438,7 +440,8 @@ fn an_unknown_entry_is_refused_and_so_is_a_rule_that_is_not_ours() {
     ledger.verify().unwrap();
 }
 
-/// A ledger that version 1 wrote (three releases of a project with one table): it is read, verified and costs what it cost.
+/// A ledger that version 1 wrote (three releases of a project with one table): it is read, verified and costs what it
+/// cost.
 #[test]
 fn a_ledger_of_version_1_costs_what_it_cost() {
     let folder = tempfile::tempdir().unwrap();

@@ -153,7 +153,8 @@ struct HandshakeFailure {
     is_passing: bool,
 }
 
-/// A socket until both keys are shown: all reads and writes together have one deadline. A limit for each of them would let a stranger who sends a byte now and then stay for hours.
+/// A socket until both keys are shown: all reads and writes together have one deadline. A limit for each of them would
+/// let a stranger who sends a byte now and then stay for hours.
 struct DeadlineSocket<'a> {
     socket: &'a TcpStream,
     until: Instant,
@@ -196,7 +197,8 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    /// Connects, and goes on trying until `deadline`: the other side may not have begun yet, or be crowded by strangers and send others away unheard.
+    /// Connects, and goes on trying until `deadline`: the other side may not have begun yet, or be crowded by strangers
+    /// and send others away unheard.
     pub(crate) fn connect(own: &Key, address: &str, other: PublicKey, name: &str, deadline: Instant) -> Result<Self> {
         let config = outgoing(own, other)?;
         loop {

@@ -1,8 +1,9 @@
 //! Protocols between processes, where no party shows its data and no server is trusted alone.
 //!
-//! Everybody has the same public [`Plan`] and a [`Key`] of their own. [`serve`] is what each server runs and [`ShareSender`] what each party runs, for the sums of
-//! `scumble::parties::sum`; [`product`] is the inner product of two parties. All talk over TLS 1.3 on TCP, where each side shows the
-//! public key that the plan has under its name; there are no certificates and nobody who could issue false ones.
+//! Everybody has the same public [`Plan`] and a [`Key`] of their own. [`serve`] is what each server runs and
+//! [`ShareSender`] what each party runs, for the sums of `scumble::parties::sum`; [`product`] is the inner product of
+//! two parties. All talk over TLS 1.3 on TCP, where each side shows the public key that the plan has under its name;
+//! there are no certificates and nobody who could issue false ones.
 //!
 //! No mathematics here: what is drawn, split, added and claimed is the core's.
 

@@ -318,7 +318,8 @@ pub(crate) fn named(place: &str, table: &Table) -> Result<Party> {
     Ok(Party { name: name.to_string(), key })
 }
 
-/// One name and one key for each: who has two roles would know too much, and who has one key twice would be counted twice.
+/// One name and one key for each: who has two roles would know too much, and who has one key twice would be counted
+/// twice.
 fn different(servers: &[Server], parties: &[Party]) -> Result<()> {
     let all = servers.iter().map(|server| (&server.name, server.key));
     let (mut names, mut keys) = (BTreeSet::new(), BTreeSet::new());

@@ -1,4 +1,5 @@
-//! The inner product of two parties' bits: the first connects, the second listens; each charges its own ledger before it looks at its bits.
+//! The inner product of two parties' bits: the first connects, the second listens; each charges its own ledger before
+//! it looks at its bits.
 
 use crate::channel::{Channel, HANDSHAKE, PATIENCE, incoming};
 use crate::error::{Error, Result};
@@ -193,7 +194,8 @@ pub struct SecondParty<'a> {
 }
 
 impl<'a> SecondParty<'a> {
-    /// Waits for the first party's bits until `wait` is over. Everybody who connects has a thread of their own, and strangers keep nobody else waiting.
+    /// Waits for the first party's bits until `wait` is over. Everybody who connects has a thread of their own, and
+    /// strangers keep nobody else waiting.
     pub fn listen(plan: &'a ProductPlan, key: &Key, listener: &TcpListener, wait: Duration) -> Result<Self> {
         let deadline = Instant::now() + wait;
         let mut door = GuestListener::open(plan, key, listener, deadline)?;

@@ -15,7 +15,8 @@ pub struct ShareSender<'a> {
 }
 
 impl<'a> ShareSender<'a> {
-    /// Meets all servers, which may begin until `wait` is over: each shows its key, has the same plan and still takes this party's share.
+    /// Meets all servers, which may begin until `wait` is over: each shows its key, has the same plan and still takes
+    /// this party's share.
     pub fn meet(plan: &'a Plan, key: &Key, wait: Duration) -> Result<Self> {
         if plan.party_of(key.public()).is_none() {
             return Err(Error::input("this key belongs to no party of the plan"));
@@ -35,8 +36,8 @@ impl<'a> ShareSender<'a> {
     /// Adds this party's share of the noise to its numbers, one for each cell, and sends each server its share of that.
     ///
     /// # Guarantee
-    /// Before: `values` are what the plan says of this party's owners, and they are sent this once. After: servers have uniform words; where one of them has none,
-    /// all leave this party out.
+    /// Before: `values` are what the plan says of this party's owners, and they are sent this once. After: servers have
+    /// uniform words; where one of them has none, all leave this party out.
     pub fn send(mut self, values: &[u64], bits: &mut dyn BitSource) -> Result<()> {
         let largest = self.plan.largest();
         // The number itself is not repeated: what is printed may be kept somewhere.

@@ -66,8 +66,8 @@ pub trait ServerObserver {
 /// Runs a server on this socket; takes shares for at most `wait`, and waits as long again for the other servers.
 ///
 /// # Guarantee
-/// The own sum is sent once at most, to the servers of the plan, after `watch` has charged it, and only if all servers have sent the same list of at least
-/// `parties − silent` parties. What comes back is the total of exactly these.
+/// The own sum is sent once at most, to the servers of the plan, after `watch` has charged it, and only if all servers
+/// have sent the same list of at least `parties − silent` parties. What comes back is the total of exactly these.
 pub fn serve(
     plan: &Plan,
     key: &Key,

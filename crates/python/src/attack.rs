@@ -41,7 +41,8 @@ pub fn reconstruct(
     })
 }
 
-/// Scores of persons against published frequencies, and the threshold above which somebody who is not in the table is with at most this probability.
+/// Scores of persons against published frequencies, and the threshold above which somebody who is not in the table is
+/// with at most this probability.
 #[pyfunction]
 pub fn membership(
     published: Vec<f64>,

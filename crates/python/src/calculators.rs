@@ -1,4 +1,5 @@
-//! What events cost, what noise a target needs, what attackers learn, what outputs prove: questions and answers as JSON.
+//! What events cost, what noise a target needs, what attackers learn, what outputs prove: questions and answers as
+//! JSON.
 
 use crate::failure::Result;
 use crate::work::computed;

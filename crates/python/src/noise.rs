@@ -1,6 +1,7 @@
 //! Exact noise in bulk, as 64-bit integers in an array of Python's.
 //!
-//! Each call draws from a source of its own, with a key from the operating system: nothing is kept between calls, so that a forked process has nothing to repeat.
+//! Each call draws from a source of its own, with a key from the operating system: nothing is kept between calls, so
+//! that a forked process has nothing to repeat.
 
 use crate::failure::{Failure, Result};
 use pyo3::buffer::PyBuffer;
@@ -20,8 +21,9 @@ const MOST: usize = 1 << 36;
 
 /// A distribution, and a source that is made for it alone.
 ///
-/// The integers go into an array that Python has made, piece by piece: numpy takes large pages for large arrays, and a piece that is filled here stays in the
-/// processor's cache until it is copied there. (10^7 integers took three times as long in an array of our own, nearly all of it for pages that are touched for the first time.)
+/// The integers go into an array that Python has made, piece by piece: numpy takes large pages for large arrays, and a
+/// piece that is filled here stays in the processor's cache until it is copied there. (10^7 integers took three times
+/// as long in an array of our own, nearly all of it for pages that are touched for the first time.)
 #[pyclass(module = "scumble._native")]
 pub struct Noise {
     length: usize,

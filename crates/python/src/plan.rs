@@ -97,7 +97,8 @@ fn scopes(project: &Project) -> Result<Vec<Scope>> {
     Ok(scopes)
 }
 
-/// The budget's smallest δ (1e-9 without one), the release's own where that is larger, or the least at which it has an ε.
+/// The budget's smallest δ (1e-9 without one), the release's own where that is larger, or the least at which it has an
+/// ε.
 fn usual_delta(project: &Project, planned: &PlannedRelease, scopes: &[Scope]) -> Result<Exact> {
     let usual: Exact = project.budget.smallest_delta().map_or_else(|| "1e-9".parse(), Ok)?;
     let mut delta = planned.request.cost.delta.clone().map_or(usual.clone(), |own| own.max(usual));

@@ -1,7 +1,7 @@
 //! A project, from its file or from frames in memory: planned, paid for and published by the engine.
 //!
-//! A project is read anew for each call. That takes well under a millisecond beside what a release takes, and nothing has to be kept that
-//! could not cross threads.
+//! A project is read anew for each call. That takes well under a millisecond beside what a release takes, and nothing
+//! has to be kept that could not cross threads.
 
 use crate::failure::{Failure, Result};
 use crate::plan::{PlanShown, told};

@@ -11,8 +11,8 @@ const GLANCE: Duration = Duration::from_millis(50);
 /// As the backend has for its own threads: deep queries are planned by recursion.
 const STACK: usize = 16 << 20;
 
-/// The result of the work, which runs on a thread of its own. On a signal `stop` is called, and where it says so the end of the work is waited for;
-/// otherwise nobody waits: work without effects may end unseen.
+/// The result of the work, which runs on a thread of its own. On a signal `stop` is called, and where it says so the
+/// end of the work is waited for; otherwise nobody waits: work without effects may end unseen.
 fn done<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
@@ -56,7 +56,8 @@ pub fn computed<T: Send + 'static>(
     done(py, work, || false)
 }
 
-/// Work that may charge a ledger: on a signal it is asked to stop, and its end is waited for, so that the ledger says what happened before the exception does.
+/// Work that may charge a ledger: on a signal it is asked to stop, and its end is waited for, so that the ledger says
+/// what happened before the exception does.
 pub fn charged<T: Send + 'static>(
     py: Python<'_>,
     stop: Stop,

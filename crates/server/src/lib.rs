@@ -1,7 +1,7 @@
 //! A project served to many: a curator sets the budget, analysts ask, everybody sees what is left, nobody can pass it.
 //!
-//! The door is [`serve`], and [`access`] for who may ask. Inside, whatever door somebody comes through, [`service::Service`] knows who they are and answers them, with
-//! the engine and the ledger of the command line.
+//! The door is [`serve`], and [`access`] for who may ask. Inside, whatever door somebody comes through,
+//! [`service::Service`] knows who they are and answers them, with the engine and the ledger of the command line.
 
 pub mod access;
 mod addresses;
@@ -34,7 +34,8 @@ use tokio::sync::watch;
 
 /// Queries are planned by recursion; what the engine allows has room here.
 const STACK: usize = 32 << 20;
-/// This many threads wait for tables and the ledger, beside two for each processor: more than have a place at work, so that nobody who has one waits.
+/// This many threads wait for tables and the ledger, beside two for each processor: more than have a place at work, so
+/// that nobody who has one waits.
 const AT_WORK: usize = 64;
 /// One person holds at most this part of the connections of PostgreSQL's clients.
 const PEOPLE: usize = 4;

@@ -1,4 +1,5 @@
-//! Those who use the pages: a link that works once, and sessions in memory, known by a cookie. A restarted server knows none.
+//! Those who use the pages: a link that works once, and sessions in memory, known by a cookie. A restarted server knows
+//! none.
 
 use crate::access::{FIRST_CURATOR, Person, Role, token};
 use scumble_engine::{Result, digest};
@@ -17,8 +18,8 @@ const MOST_EACH: usize = 20;
 /// The link, until it was opened, and the sessions by the digest of their cookie: the memory of the index holds no
 /// cookie.
 ///
-/// There are at most [`MOST_EACH`] for each name that has access, and those of a name that lost it end when it is next looked at: so their number is bounded by the
-/// file of those who may ask.
+/// There are at most [`MOST_EACH`] for each name that has access, and those of a name that lost it end when it is next
+/// looked at: so their number is bounded by the file of those who may ask.
 pub(crate) struct Sessions(Mutex<SessionTable>);
 
 struct SessionTable {
@@ -126,7 +127,8 @@ mod tests {
         assert!(sessions.whose(&cookie, |_| true).is_none() && sessions.whose("", |_| true).is_none());
     }
 
-    /// A session of a name whose token was revoked came back when the name was added again with the same role: it was known by name and role.
+    /// A session of a name whose token was revoked came back when the name was added again with the same role: it was
+    /// known by name and role.
     #[test]
     fn a_session_ends_with_its_token_and_does_not_come_back() {
         let (sessions, _) = Sessions::begin().unwrap();

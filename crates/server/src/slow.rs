@@ -1,4 +1,5 @@
-//! Failed attempts to log in are slowed, address by address. Tokens of 256 bits are not guessed; this keeps logs short and guessers bored.
+//! Failed attempts to log in are slowed, address by address. Tokens of 256 bits are not guessed; this keeps logs short
+//! and guessers bored.
 
 use crate::addresses::network;
 use std::collections::HashMap;

@@ -1,7 +1,8 @@
-//! Golden files: what leaves the program, to the letter. A change that moves a byte of these by accident fails its test.
+//! Golden files: what leaves the program, to the letter. A change that moves a byte of these by accident fails its
+//! test.
 //!
-//! After a change that is meant, run the test with `SCUMBLE_GOLDEN=1`: it writes the files anew, and their diff is part of
-//! the review. What differs from run to run is masked.
+//! After a change that is meant, run the test with `SCUMBLE_GOLDEN=1`: it writes the files anew, and their diff is part
+//! of the review. What differs from run to run is masked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -17,7 +17,8 @@ static COMPARISONS: AtomicU32 = AtomicU32::new(0);
 pub const THOROUGH: bool = option_env!("SCUMBLE_THOROUGH").is_some();
 /// How many draws a comparison usually has.
 pub const DRAWS: usize = if THOROUGH { 200_000 } else { 50_000 };
-/// The slip that every comparison must be able to see: noise that is 5% smaller than its event says, or 10% with a quarter of the draws.
+/// The slip that every comparison must be able to see: noise that is 5% smaller than its event says, or 10% with a
+/// quarter of the draws.
 pub const SLIP: f64 = seen(0.95);
 
 /// The slip that is seen where all the draws see `slip`.
@@ -141,13 +142,14 @@ pub fn frequency(what: &str, hits: usize, draws: usize, probability: f64) {
     assert!(exponent <= least_exponent(), "{what}: {found} of {draws} draws instead of {probability}");
 }
 
-/// Whether a frequency of this probability would nearly surely (about 99%) be distinguished from `claimed`: 1.7 times the exponent that fails.
+/// Whether a frequency of this probability would nearly surely (about 99%) be distinguished from `claimed`: 1.7 times
+/// the exponent that fails.
 fn is_told(slipped: f64, claimed: f64, draws: usize) -> bool {
     exponent(slipped, claimed, draws as f64) > 1.7 * (2.0 / FALSE_ALARM_OF_ONE).ln()
 }
 
-/// Compares what was drawn with the law of its event: the second moment (Bernstein, cut at seven deviations) and three tails. Fails
-/// also if noise of the law `slipped` could pass.
+/// Compares what was drawn with the law of its event: the second moment (Bernstein, cut at seven deviations) and three
+/// tails. Fails also if noise of the law `slipped` could pass.
 pub fn noise(what: &str, drawn: &[i64], claimed: &IntegerDistribution, slipped: &IntegerDistribution) {
     let cut = 49.0 * claimed.variance();
     let squared = |z: f64| (z * z).min(cut);
@@ -207,15 +209,16 @@ pub fn proportional<K: Ord>(weights: impl IntoIterator<Item = (K, f64)>) -> BTre
     law
 }
 
-/// Compares ρ = ½·mᵀΣ⁻¹m of a Gaussian release with the ρ that is claimed for the move m, where Σ was estimated from this many draws of known
-/// mean: their quotient is a χ² of that many degrees over their number (Wishart; within Laurent and Massart's bounds).
+/// Compares ρ = ½·mᵀΣ⁻¹m of a Gaussian release with the ρ that is claimed for the move m, where Σ was estimated from
+/// this many draws of known mean: their quotient is a χ² of that many degrees over their number (Wishart; within
+/// Laurent and Massart's bounds).
 pub fn concentrated_cost(what: &str, estimated: f64, claimed: f64, degrees: usize) {
     let quotient = claimed / estimated;
     chi_square(what, quotient * degrees as f64, degrees, SLIP);
 }
 
-/// Compares a sum of this many squared standard normal numbers with their number (Laurent and Massart 2000, lemma 1). Fails also if a noise
-/// that is smaller by the factor `slip` could pass.
+/// Compares a sum of this many squared standard normal numbers with their number (Laurent and Massart 2000, lemma 1).
+/// Fails also if a noise that is smaller by the factor `slip` could pass.
 pub fn chi_square(what: &str, sum: f64, degrees: usize, slip: f64) {
     let (degrees, x) = (degrees as f64, least_exponent());
     let tolerance = 2.0 * (x / degrees).sqrt() + 2.0 * x / degrees;

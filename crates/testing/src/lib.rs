@@ -1,6 +1,6 @@
-//! What tests of several crates share. It knows the core and no other crate, so that the engine's own unit tests can use
-//! it; what needs a project or the program stands beside the tests of the engine (`tests/support`) and of the program
-//! (`tests/it/support.rs`).
+//! What tests of several crates share. It knows the core and no other crate, so that the engine's own unit tests can
+//! use it; what needs a project or the program stands beside the tests of the engine (`tests/support`) and of the
+//! program (`tests/it/support.rs`).
 
 mod folder;
 pub mod golden;

@@ -64,7 +64,8 @@ impl TableText {
     }
 }
 
-/// Visits of 40 people with quotes in their names, their homes, trips of riders with numbers, and people; as files, and as SQL.
+/// Visits of 40 people with quotes in their names, their homes, trips of riders with numbers, and people; as files, and
+/// as SQL.
 pub fn tables() -> (Vec<(&'static str, String)>, String) {
     let owner = |i: u32| format!("o'{}\u{e9}\u{1F600}", i);
     let visits: Vec<Vec<String>> = (0..240u32)

@@ -39,7 +39,8 @@ impl Postgres {
         Self::with(|_| vec!["-c".to_string(), "listen_addresses=".to_string()])
     }
 
-    /// The same on a port of `localhost` too, with a certificate for that name; its authority is `ca.pem` in [`Postgres::folder`].
+    /// The same on a port of `localhost` too, with a certificate for that name; its authority is `ca.pem` in
+    /// [`Postgres::folder`].
     pub fn start_with_tls(port: u16) -> Option<Self> {
         Self::with(|folder| {
             certificates(folder);

@@ -21,8 +21,9 @@ pub struct AttackerQuestion {
 
 /// Reads a question: the sections population, attacker, uncertainty, release, noise and query.
 ///
-/// What makes an attacker weaker is never assumed: without `uncertainty.independence = "declared"`, without `hidden_bottom` or
-/// `generalisation` of a k-anonymous release, the verdict is a refusal. An attacker is active unless the document says passive.
+/// What makes an attacker weaker is never assumed: without `uncertainty.independence = "declared"`, without
+/// `hidden_bottom` or `generalisation` of a k-anonymous release, the verdict is a refusal. An attacker is active unless
+/// the document says passive.
 pub fn attacker_from_json(document: &Value) -> WireResult<AttackerQuestion> {
     let root = LocatedValue::root(document);
     root.only(&["population", "attacker", "uncertainty", "release", "noise", "query"])?;
@@ -182,8 +183,8 @@ fn group(place: &LocatedValue) -> WireResult<BeliefGroup> {
     }
 }
 
-/// A list of beliefs lists all records, or all but the known ones (and except for the target, if it is of the others): which, is seen
-/// from the number of records.
+/// A list of beliefs lists all records, or all but the known ones (and except for the target, if it is of the others):
+/// which, is seen from the number of records.
 fn which_are_listed(
     section: &LocatedValue,
     groups: &[BeliefGroup],

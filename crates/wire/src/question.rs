@@ -123,7 +123,8 @@ pub enum PrivacyClaim {
     Approximate(Epsilon, Delta),
 }
 
-/// A claim: a list of events, an object with events (and neighbours, attributes, group as in an account), with gaussian_mu, or with epsilon and delta.
+/// A claim: a list of events, an object with events (and neighbours, attributes, group as in an account), with
+/// gaussian_mu, or with epsilon and delta.
 ///
 /// ```
 /// use scumble_wire::{PrivacyClaim, LocatedValue, claim_at, parse};
@@ -158,8 +159,9 @@ pub fn claim_at(place: &LocatedValue<'_>) -> WireResult<PrivacyClaim> {
     Ok(PrivacyClaim::Approximate(place.field("epsilon")?.quantity(Epsilon::new)?, delta))
 }
 
-/// A ledger may have the moves of each scope in events of their own, side by side. A list in which a person moves nothing though somebody's presence
-/// or attributes do has lost one of them: an answer of 0 would be false. So would be one for a person that is below that for presence.
+/// A ledger may have the moves of each scope in events of their own, side by side. A list in which a person moves
+/// nothing though somebody's presence or attributes do has lost one of them: an answer of 0 would be false. So would be
+/// one for a person that is below that for presence.
 fn covered(events: &[Event], scope: &Scope, at: &LocatedValue<'_>) -> WireResult<()> {
     let moves = |scope: &Scope| events.iter().any(|event| !event.moves().shifts(scope).is_empty());
     let touched = || events.iter().any(|event| !event.moves().parts().2.is_empty());
@@ -175,7 +177,8 @@ fn covered(events: &[Event], scope: &Scope, at: &LocatedValue<'_>) -> WireResult
 
 /// The document of `scumble lab calibrate`: one event with one parameter missing, and a full target.
 ///
-/// `"free": "times"` asks for the most repetitions, `"free": "rate"` (or a sampling without a rate) for the largest sample.
+/// `"free": "times"` asks for the most repetitions, `"free": "rate"` (or a sampling without a rate) for the largest
+/// sample.
 pub fn calibration_from_json(document: &Value) -> WireResult<Calibration> {
     let place = LocatedValue::root(document);
     place.only(&["events", "delta", "epsilon", "neighbours", "attributes", "group", "free"])?;

@@ -54,7 +54,8 @@ fn every_word_is_read_back_as_it_was() {
     }
 }
 
-/// What several attributes move adds up where the event says so, and its reader keeps that; a form that cannot add up is refused.
+/// What several attributes move adds up where the event says so, and its reader keeps that; a form that cannot add up
+/// is refused.
 #[test]
 fn touches_that_add_up_are_read_back() {
     let touch = |name: &str, cells: u64| json!({"attributes": [name], "shifts": [{"cells": cells, "by": 1.0}]});

@@ -1,5 +1,5 @@
-//! What is made from the core's table of words is what the table says: the page `docs/reference/events.md` and the classes of the Python package.
-//! `SCUMBLE_UPDATE=1 cargo test -p scumble-wire --test vocabulary` writes both.
+//! What is made from the core's table of words is what the table says: the page `docs/reference/events.md` and the
+//! classes of the Python package. `SCUMBLE_UPDATE=1 cargo test -p scumble-wire --test vocabulary` writes both.
 
 use scumble::event::{Parameter, ParameterForm, WORDS, WordEntry};
 use std::fmt::Write;
@@ -46,7 +46,8 @@ fn class_of(entry: &WordEntry) -> String {
     entry.name.split('-').map(capital).collect()
 }
 
-/// What a parameter is when nothing is said. Those that stand here have a usual value; others are what calibration may find.
+/// What a parameter is when nothing is said. Those that stand here have a usual value; others are what calibration may
+/// find.
 fn usual(entry: &WordEntry, parameter: &Parameter) -> &'static str {
     match (entry.name, parameter.name) {
         ("randomized-response", "values") => ": int = 2",

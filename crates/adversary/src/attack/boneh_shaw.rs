@@ -1,7 +1,8 @@
 //! Tracing by the code of Boneh and Shaw (1998; Vadhan 2017, 7.5.3): whose row is in published means.
 //!
-//! Users 1 … n; n + 1 blocks of B columns in secret random order; user i has 0 in the blocks before block i and 1 from it on. A word that keeps what all agree on has
-//! only zeros in block 0 and only ones in block n, so that somewhere from one block to the next the ones rise by B/n; user i alone tells block i − 1 from block i.
+//! Users 1 … n; n + 1 blocks of B columns in secret random order; user i has 0 in the blocks before block i and 1 from
+//! it on. A word that keeps what all agree on has only zeros in block 0 and only ones in block n, so that somewhere
+//! from one block to the next the ones rise by B/n; user i alone tells block i − 1 from block i.
 
 use scumble::error::{Error, Result};
 use scumble::noise::BitSource;
@@ -19,7 +20,8 @@ fn check(users: u64) -> Result<()> {
     Ok(())
 }
 
-/// ⌈n²·ln(n/β)⌉ + 1 columns in a block keep the probability of accusing anybody innocent below β (Serfling 1974; half of what Hoeffding's bound needs).
+/// ⌈n²·ln(n/β)⌉ + 1 columns in a block keep the probability of accusing anybody innocent below β (Serfling 1974; half
+/// of what Hoeffding's bound needs).
 ///
 /// ```
 /// assert_eq!(scumble_adversary::attack::boneh_shaw::block(3, scumble::quantity::beta(0.05)?)?, 38);
@@ -31,8 +33,9 @@ pub fn block(users: u64, beta: Beta) -> Result<u64> {
     Ok(libm::ceil(n * n * libm::log(n / beta.get())).max(0.0) as u64 + 1)
 }
 
-/// The probability that anybody innocent is accused is at most n·max_m P\[n(2X − m) ≥ B\], X ~ Hypergeometric(2B, m, B): whatever was published, with m ones in the two
-/// blocks that only user i could tell apart. Rounded up; none for blocks too long to go through.
+/// The probability that anybody innocent is accused is at most n·max_m P\[n(2X − m) ≥ B\],
+/// X ~ Hypergeometric(2B, m, B): whatever was published, with m ones in the two blocks that only user i could tell
+/// apart. Rounded up; none for blocks too long to go through.
 ///
 /// ```
 /// let most = scumble_adversary::attack::boneh_shaw::false_accusation(3, 38)?.unwrap();
@@ -78,7 +81,8 @@ fn tail(users: u64, block: u64, ones: u64) -> f64 {
     libm::exp(ln_first) * sum * (1.0 + slack)
 }
 
-/// The least block whose false accusations, computed exactly, stay below β (it is not monotone: longer blocks may do worse); none where that would take long.
+/// The least block whose false accusations, computed exactly, stay below β (it is not monotone: longer blocks may do
+/// worse); none where that would take long.
 pub fn least_block(users: u64, beta: Beta) -> Result<Option<u64>> {
     let closed = block(users, beta)?;
     if closed > 1500 {

@@ -1,4 +1,5 @@
-//! A threshold that an innocent score passes with at most a stated probability, by Chernoff's inequality with the exact cumulant function.
+//! A threshold that an innocent score passes with at most a stated probability, by Chernoff's inequality with the exact
+//! cumulant function.
 
 use scumble::error::{Error, Result};
 use scumble::loss::special::golden_section;
@@ -12,8 +13,8 @@ pub(super) struct ScoreStep {
     pub(super) zero: f64,
 }
 
-/// min over λ > 0 of (ln(1/φ) + Σ ln(p·e^{λ·one} + (1 − p)·e^{λ·zero}))/λ, rounded up: every λ is valid, so the search need not be exact. Infinite where no
-/// score varies.
+/// min over λ > 0 of (ln(1/φ) + Σ ln(p·e^{λ·one} + (1 − p)·e^{λ·zero}))/λ, rounded up: every λ is valid, so the search
+/// need not be exact. Infinite where no score varies.
 pub(super) fn threshold(steps: &[ScoreStep], false_positive: Probability) -> Result<f64> {
     let false_positive = false_positive.get();
     if !(false_positive > 0.0 && false_positive < 1.0) {

@@ -1,8 +1,11 @@
-//! Guessing a coin: which of two neighbours a release saw, by somebody who knows both and the rule, from what it publishes.
+//! Guessing a coin: which of two neighbours a release saw, by somebody who knows both and the rule, from what it
+//! publishes.
 //!
-//! A coin decides whether one person's data is as it is or as a neighbour has it. The release adds its noise, and the guess is the likelier of the two given
-//! the numbers: no guess between these two is right more often (Neyman and Pearson 1933). Made-up numbers are enough for that, as the events say how far neighbours are
-//! apart and which noise hides it; no table is read. In the scope of an attribute it is the reconstruction of one value, in presence it is membership.
+//! A coin decides whether one person's data is as it is or as a neighbour has it. The release adds its noise, and the
+//! guess is the likelier of the two given the numbers: no guess between these two is right more often (Neyman and
+//! Pearson 1933). Made-up numbers are enough for that, as the events say how far neighbours are apart and which noise
+//! hides it; no table is read. In the scope of an attribute it is the reconstruction of one value, in presence it is
+//! membership.
 //!
 //! ```
 //! use scumble::quantity::epsilon;
@@ -43,8 +46,9 @@ pub enum CoinOutcome {
 }
 
 impl CoinOutcome {
-    /// The part of the coins that this guess is right about in expectation, at least, except with probability β (Clopper and Pearson 1934); none where nothing was guessed. What came out of the
-    /// tosses themselves scatters around the expectation, and may be above what anybody can expect.
+    /// The part of the coins that this guess is right about in expectation, at least, except with probability β
+    /// (Clopper and Pearson 1934); none where nothing was guessed. What came out of the tosses themselves scatters
+    /// around the expectation, and may be above what anybody can expect.
     ///
     /// ```
     /// use scumble::quantity::beta;
@@ -146,7 +150,8 @@ pub fn guess<S: BitSource + ?Sized>(events: &[Event], scope: &Scope, coins: u32,
     Ok(CoinOutcome::Guessed { right, coins })
 }
 
-/// The alternative that moves most, in squares. A mixture of alternatives may be guessed more often still: this is one attack, not the worst.
+/// The alternative that moves most, in squares. A mixture of alternatives may be guessed more often still: this is one
+/// attack, not the worst.
 fn farthest(event: &Event, scope: &Scope) -> Option<Shift> {
     let length = |shift: &Shift| shift.cells as f64 * shift.by.get().powi(2);
     event.moves().shifts(scope).into_iter().max_by(|one, other| length(one).total_cmp(&length(other)))
@@ -164,7 +169,8 @@ mod tests {
         event.moving(Moves::everywhere(Shift::new(cells, by).unwrap()))
     }
 
-    /// No guess is right more often than (1 + δ(0))/2, which the likelier side attains: 40,000 coins are within 5.5 standard deviations (4e-8) of that.
+    /// No guess is right more often than (1 + δ(0))/2, which the likelier side attains: 40,000 coins are within 5.5
+    /// standard deviations (4e-8) of that.
     #[test]
     fn as_many_are_right_as_the_best_guess_has() {
         let sinh = Word::SinhNormal { sigma: 1.286.try_into().unwrap(), a: 2.7.try_into().unwrap() };

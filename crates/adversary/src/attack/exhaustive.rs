@@ -65,8 +65,8 @@ fn error_within(asked: &[(u32, f64)], column: u32, most: f64) -> Option<f64> {
     Some(largest)
 }
 
-/// If all 2ⁿ subsets were asked and every answer was within `error` of the truth, then a column that explains them is wrong in at most this many places:
-/// 2·⌊2E⌋, up to ⌊2E⌋ ones lost and as many gained.
+/// If all 2ⁿ subsets were asked and every answer was within `error` of the truth, then a column that explains them is
+/// wrong in at most this many places: 2·⌊2E⌋, up to ⌊2E⌋ ones lost and as many gained.
 pub fn wrong_at_most(error: f64) -> f64 {
     2.0 * libm::floor(2.0 * error * (1.0 + 1e-15))
 }
@@ -75,7 +75,8 @@ pub fn wrong_at_most(error: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// All subsets of five people, all errors of a half: the certificate holds for every column and every pattern that is tried, and is attained.
+    /// All subsets of five people, all errors of a half: the certificate holds for every column and every pattern that
+    /// is tried, and is attained.
     #[test]
     fn the_certificate_holds_and_is_attained() {
         let all =

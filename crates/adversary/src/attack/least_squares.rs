@@ -1,4 +1,5 @@
-//! Reconstruction by least squares: the estimate nearest to the answers, rounded at ½ (Dwork, McSherry, Talwar 2007; Vadhan 2017, 7.5.2).
+//! Reconstruction by least squares: the estimate nearest to the answers, rounded at ½ (Dwork, McSherry, Talwar 2007;
+//! Vadhan 2017, 7.5.2).
 
 use super::{Queries, check_answers, rounded};
 use crate::limits::gram::dot;
@@ -79,7 +80,8 @@ impl MatrixCertificate {
         Ok(Self { least_singular_value, inverse_diagonal })
     }
 
-    /// If the answers are off by `errors`, at most this many values are wrong: 4‖e‖₂²/σ_min²; none where the least singular value may be 0.
+    /// If the answers are off by `errors`, at most this many values are wrong: 4‖e‖₂²/σ_min²; none where the least
+    /// singular value may be 0.
     ///
     /// x̂ − x = Q⁺e has length at most ‖e‖/σ_min, and each wrong value needs ¼ of its square.
     pub fn wrong_at_most(&self, errors: &[f64]) -> Option<f64> {
@@ -88,8 +90,8 @@ impl MatrixCertificate {
             .then(|| 4.0 * square / (self.least_singular_value * self.least_singular_value))
     }
 
-    /// The part of the column that is expected to be wrong under independent normal errors of standard deviation σ: the mean over people of
-    /// Φ(−1/(2σ·√(QᵀQ)⁻¹ᵢᵢ)). A prediction, not a bound.
+    /// The part of the column that is expected to be wrong under independent normal errors of standard deviation σ: the
+    /// mean over people of Φ(−1/(2σ·√(QᵀQ)⁻¹ᵢᵢ)). A prediction, not a bound.
     pub fn predicted_wrong(&self, sigma: f64) -> Option<f64> {
         let diagonal = self.inverse_diagonal.as_ref()?;
         let wrong = |variance: &f64| normal_above(1.0 / (2.0 * sigma * libm::sqrt(*variance)));

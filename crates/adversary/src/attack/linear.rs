@@ -1,5 +1,6 @@
-//! Reconstruction by a linear programme: the column in [0, 1]ⁿ of least total error, rounded at ½ (Dwork, McSherry, Talwar 2007). It withstands answers
-//! that are garbage, as long as most are not; it has no certificate ([`min_max`](super::min_max) has one, and does not withstand them).
+//! Reconstruction by a linear programme: the column in [0, 1]ⁿ of least total error, rounded at ½ (Dwork, McSherry,
+//! Talwar 2007). It withstands answers that are garbage, as long as most are not; it has no certificate
+//! ([`min_max`](super::min_max) has one, and does not withstand them).
 
 use super::programme::{Objective, solve};
 use super::{Queries, rounded};
@@ -46,8 +47,8 @@ mod tests {
     use crate::attack::{least_squares, recovered};
     use scumble::noise::{BitSource, InsecureSeededSource};
 
-    /// Random queries over 100 people, noise of standard deviation about 1, a fifth of the answers garbage: the linear programme still gets everybody,
-    /// least squares does not.
+    /// Random queries over 100 people, noise of standard deviation about 1, a fifth of the answers garbage: the linear
+    /// programme still gets everybody, least squares does not.
     #[test]
     fn garbage_is_withstood() {
         let mut bits = InsecureSeededSource::new(11);

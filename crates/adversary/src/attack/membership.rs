@@ -1,7 +1,9 @@
-//! Membership: whether a person's data is in published means (Homer and others 2008; Dwork, Smith, Steinke, Ullman, Vadhan 2015).
+//! Membership: whether a person's data is in published means (Homer and others 2008; Dwork, Smith, Steinke, Ullman,
+//! Vadhan 2015).
 //!
-//! With published means a, population means p and a person's bits x, the score is Σ(a_j − p_j)(x_j − p_j). For somebody who is not in the table, and whose attributes are
-//! independent, its law is known given a and p; members' scores are higher by Σp_j(1 − p_j)/n.
+//! With published means a, population means p and a person's bits x, the score is Σ(a_j − p_j)(x_j − p_j). For somebody
+//! who is not in the table, and whose attributes are independent, its law is known given a and p; members' scores are
+//! higher by Σp_j(1 − p_j)/n.
 
 use super::chernoff::{ScoreStep, check_probabilities, exact_tail, threshold};
 use scumble::error::{Error, Result};
@@ -50,7 +52,8 @@ impl MembershipAttack {
         Ok(self.steps.iter().zip(person).map(|(step, bit)| if *bit { step.one } else { step.zero }).sum())
     }
 
-    /// Somebody who is not in the table reaches this with probability at most `false_positive`, if attributes are independent in the population.
+    /// Somebody who is not in the table reaches this with probability at most `false_positive`, if attributes are
+    /// independent in the population.
     pub fn threshold(&self, false_positive: Probability) -> Result<f64> {
         threshold(&self.steps, false_positive)
     }
@@ -60,8 +63,8 @@ impl MembershipAttack {
         exact_tail(&self.steps, score)
     }
 
-    /// By how many standard deviations the scores of members of a table of `people` exceed those of others, if each mean has noise of standard deviation
-    /// `noise`: Σp(1−p)/n over √Σp(1−p)(p(1−p)/n + σ²). A prediction.
+    /// By how many standard deviations the scores of members of a table of `people` exceed those of others, if each
+    /// mean has noise of standard deviation `noise`: Σp(1−p)/n over √Σp(1−p)(p(1−p)/n + σ²). A prediction.
     pub fn power(&self, people: u64, noise: f64) -> f64 {
         let n = people as f64;
         let variances = || self.population.iter().map(|p| p * (1.0 - p));

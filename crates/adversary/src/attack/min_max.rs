@@ -1,4 +1,5 @@
-//! Reconstruction by the other linear programme: the column in [0, 1]ⁿ whose largest error is least, rounded at ½ (Dwork, McSherry, Talwar 2007; Vadhan 2017, 7.5.2).
+//! Reconstruction by the other linear programme: the column in [0, 1]ⁿ whose largest error is least, rounded at ½
+//! (Dwork, McSherry, Talwar 2007; Vadhan 2017, 7.5.2).
 //!
 //! It is for answers that are all off by little, as those with bounded noise, and it has a
 //! [`certificate`](MinMaxSolution::wrong_at_most). One outlier among the answers ruins it: then
@@ -45,11 +46,12 @@ pub fn reconstruct(queries: &Queries, answers: &[f64]) -> Result<MinMaxSolution>
 }
 
 impl MinMaxSolution {
-    /// If no answer is off by more than `error`, at most this many values are wrong: 4k(E + E′)²/σ_min², E′ the largest error of this solution (at most E if it were
-    /// solved exactly, which gives 16kE²/σ_min²); none where the least singular value may be 0.
+    /// If no answer is off by more than `error`, at most this many values are wrong: 4k(E + E′)²/σ_min², E′ the largest
+    /// error of this solution (at most E if it were solved exactly, which gives 16kE²/σ_min²); none where the least
+    /// singular value may be 0.
     ///
-    /// Of k queries the counts of the estimate and of the truth are at most E + E′ apart, so that both columns are at most √k·(E + E′)/σ_min apart, and each wrong value needs ¼ of
-    /// the square.
+    /// Of k queries the counts of the estimate and of the truth are at most E + E′ apart, so that both columns are at
+    /// most √k·(E + E′)/σ_min apart, and each wrong value needs ¼ of the square.
     pub fn wrong_at_most(&self, certificate: &MatrixCertificate, queries: usize, error: f64) -> Option<f64> {
         let apart = error + self.largest_error;
         certificate.wrong_at_most(&[libm::sqrt(queries as f64) * apart * (1.0 + 1e-12)])
@@ -62,7 +64,8 @@ mod tests {
     use crate::attack::{linear, recovered};
     use scumble::noise::{BitSource, InsecureSeededSource};
 
-    /// The least largest error over two people, exactly: it is in a corner, where three of the constraints ±(⟨q, x⟩ − y) ≤ E, 0 ≤ x ≤ 1 hold with equality.
+    /// The least largest error over two people, exactly: it is in a corner, where three of the constraints
+    /// ±(⟨q, x⟩ − y) ≤ E, 0 ≤ x ≤ 1 hold with equality.
     fn exact(queries: &[[f64; 2]], answers: &[f64]) -> f64 {
         // a·x₀ + b·x₁ − e·E ≤ c
         let mut planes = vec![[1.0, 0.0, 0.0, 1.0], [-1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 1.0], [0.0, -1.0, 0.0, 0.0]];
@@ -115,8 +118,8 @@ mod tests {
         }
     }
 
-    /// Answers that are each off by at most one: nearly everybody is found, and no more values are wrong than the certificate allows. With garbage among them it is
-    /// ruined, where the least total error is not.
+    /// Answers that are each off by at most one: nearly everybody is found, and no more values are wrong than the
+    /// certificate allows. With garbage among them it is ruined, where the least total error is not.
     #[test]
     fn bounded_errors_are_withstood_and_garbage_is_not() {
         let mut bits = InsecureSeededSource::new(12);

@@ -1,9 +1,11 @@
 //! The attacks that privacy stops: what somebody can do with published numbers alone.
 //!
-//! Nothing here sees a private table. Reconstruction ([`exhaustive`], [`linear`], [`min_max`], [`least_squares`]) takes counts of known groups of people and gives the
-//! secret column back; tracing ([`boneh_shaw`], [`tardos`]) and [`membership`] take published means and say whose data is in them; [`coin`] guesses one value under
-//! the noise of given events. With the truth beside it,
-//! [`recovered`] says what was recovered, what the best constant guess recovers, and what an (ε, δ) guarantee leaves to anybody.
+//! Nothing here sees a private table. Reconstruction ([`exhaustive`], [`linear`], [`min_max`], [`least_squares`]) takes
+//! counts of known groups of people and gives the secret column back; tracing ([`boneh_shaw`], [`tardos`]) and
+//! [`membership`] take published means and say whose data is in them; [`coin`] guesses one value under the noise of
+//! given events. With the truth beside it,
+//! [`recovered`] says what was recovered, what the best constant guess recovers, and what an (ε, δ) guarantee leaves to
+//! anybody.
 //!
 //! ```
 //! use scumble_adversary::attack::{Queries, exhaustive, recovered};
@@ -44,7 +46,8 @@ pub struct Recovery {
     pub constant_guess: usize,
 }
 
-/// Compares a reconstruction with the truth. (The ceiling of an (ε, δ) guarantee for a uniform column is [`crate::limits::neighbours::success_at_most`].)
+/// Compares a reconstruction with the truth. (The ceiling of an (ε, δ) guarantee for a uniform column is
+/// [`crate::limits::neighbours::success_at_most`].)
 pub fn recovered(found: &[bool], truth: &[bool]) -> Result<Recovery> {
     if found.len() != truth.len() {
         let (people, given) = (found.len(), truth.len());

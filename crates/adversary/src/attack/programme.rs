@@ -1,7 +1,8 @@
 //! The linear programmes of reconstruction: the column in [0, 1]ⁿ whose counts are off by least, in total or at most.
 //!
-//! min ‖Qx − y‖ over 0 ≤ x ≤ 1 is solved by alternating directions (Boyd and others 2011): a linear system with one Cholesky factor, a shrinking of the errors, a cut to
-//! [0, 1]. The dual −λᵀy + Σ min(0, (Qᵀλ)ᵢ) says how far from the least error it is: |λⱼ| ≤ 1 for the total error, Σ|λⱼ| ≤ 1 for the largest.
+//! min ‖Qx − y‖ over 0 ≤ x ≤ 1 is solved by alternating directions (Boyd and others 2011): a linear system with one
+//! Cholesky factor, a shrinking of the errors, a cut to [0, 1]. The dual −λᵀy + Σ min(0, (Qᵀλ)ᵢ) says how far from the
+//! least error it is: |λⱼ| ≤ 1 for the total error, Σ|λⱼ| ≤ 1 for the largest.
 
 use super::{Queries, check_answers};
 use crate::limits::gram::dot;
@@ -82,7 +83,8 @@ fn onto_simplex(numbers: &[f64], most: f64) -> Vec<f64> {
     numbers.iter().map(|number| number.signum() * (number.abs() - off).max(0.0)).collect()
 }
 
-/// Solves until it is near enough: a thousandth of a count per query for the total error, a thousandth of a count or of itself for the largest.
+/// Solves until it is near enough: a thousandth of a count per query for the total error, a thousandth of a count or of
+/// itself for the largest.
 pub(super) fn solve(queries: &Queries, answers: &[f64], objective: Objective) -> Result<ProgrammeSolution> {
     check_answers(queries, answers)?;
     let (people, count) = (queries.people(), queries.count());

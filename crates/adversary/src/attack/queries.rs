@@ -125,7 +125,8 @@ impl Queries {
     }
 }
 
-/// Sums of the numbers whose bits are set: for each eight numbers a table of all 256 sums, looked up for each of `count` outputs.
+/// Sums of the numbers whose bits are set: for each eight numbers a table of all 256 sums, looked up for each of
+/// `count` outputs.
 fn by_tables(bytes: &[u8], numbers: &[f64], count: usize) -> Vec<f64> {
     let mut sums = vec![0.0; count];
     for (block, eight) in numbers.chunks(8).enumerate() {

@@ -1,4 +1,5 @@
-//! Tracing by Tardos' code (2003), with symmetric scores (Škorić, Katzenbeisser, Celik 2008) and a threshold that is valid for every pirate.
+//! Tracing by Tardos' code (2003), with symmetric scores (Škorić, Katzenbeisser, Celik 2008) and a threshold that is
+//! valid for every pirate.
 //!
 //! Column j has a bias p_j = sin² r, r uniform on [t, π/2 − t], sin² t = 1/(300c); each user's bit is 1 with
 //! probability p_j. A published word w that is made of the rows of a few users gives them high scores. An innocent
@@ -128,7 +129,8 @@ mod tests {
         }
     }
 
-    /// Three pirates publish at each column the bit of one of them, in turn: at 900 columns all have a score beyond the threshold of 1e-4, or at least one.
+    /// Three pirates publish at each column the bit of one of them, in turn: at 900 columns all have a score beyond the
+    /// threshold of 1e-4, or at least one.
     #[test]
     fn pirates_are_caught() {
         let mut bits = InsecureSeededSource::new(2);

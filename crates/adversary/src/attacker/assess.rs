@@ -95,9 +95,9 @@ pub struct Degradation {
 /// Answers a question about an attacker with partial knowledge.
 ///
 /// # Guarantee
-/// A verdict of [`Verdict::Guarantee`] is a proven upper bound under the declared assumptions, rounding included. Where an
-/// assumption that every fitting analysis needs is missing the verdict is [`Verdict::Refused`]; no weaker formula is put in its
-/// place. An `Err` is a scenario that contradicts itself.
+/// A verdict of [`Verdict::Guarantee`] is a proven upper bound under the declared assumptions, rounding included. Where
+/// an assumption that every fitting analysis needs is missing the verdict is [`Verdict::Refused`]; no weaker formula is
+/// put in its place. An `Err` is a scenario that contradicts itself.
 ///
 /// ```
 /// use scumble_adversary::attacker::*;
@@ -131,8 +131,8 @@ pub fn assess(scenario: &Scenario) -> Result<Verdict> {
     Ok(Verdict::Guarantee(guarantee))
 }
 
-/// Known records that a list of beliefs leaves out anyway are folded away: they only shift a count, and at worst they are ones
-/// that lower a threshold.
+/// Known records that a list of beliefs leaves out anyway are folded away: they only shift a count, and at worst they
+/// are ones that lower a threshold.
 fn folded(scenario: &Scenario) -> Result<Scenario> {
     let mut folded = scenario.clone();
     folded.knowledge.known = scenario.known();

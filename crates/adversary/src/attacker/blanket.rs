@@ -1,9 +1,9 @@
 //! The privacy blanket: what holds for every number of categories.
 //!
-//! A record that is in category a with probability at least λ_a and in b with at least λ_b is, with probability λ_a + λ_b, a
-//! fresh coin between a and b that nobody can predict. Reveal all the others; N ∼ Bin(m, λ_a+λ_b) coins remain, and the
-//! target hides among them: δ ≤ E_N\[H_ε(1 + Bin(N, π) ‖ Bin(N, π))\], π = λ_a/(λ_a+λ_b). For three and more categories this
-//! is not only a bound but the truth in the worst case.
+//! A record that is in category a with probability at least λ_a and in b with at least λ_b is, with probability
+//! λ_a + λ_b, a fresh coin between a and b that nobody can predict. Reveal all the others; N ∼ Bin(m, λ_a+λ_b) coins
+//! remain, and the target hides among them: δ ≤ E_N\[H_ε(1 + Bin(N, π) ‖ Bin(N, π))\], π = λ_a/(λ_a+λ_b). For three and
+//! more categories this is not only a bound but the truth in the worst case.
 
 use super::bound::{Bound, UNIT};
 use super::closed;
@@ -47,8 +47,8 @@ pub fn blanket_pair(m: u64, minimum_a: f64, minimum_b: f64, epsilon: Epsilon) ->
     Ok((averaged(&coins, share_a, share_b, epsilon), averaged(&coins, share_b, share_a, epsilon)))
 }
 
-/// The blanket when each record has its own λ_j and any `taken` of the list may be known, or the target: then the smallest
-/// λ_j are what is left in the worst case, since the bound falls in every λ_j.
+/// The blanket when each record has its own λ_j and any `taken` of the list may be known, or the target: then the
+/// smallest λ_j are what is left in the worst case, since the bound falls in every λ_j.
 pub fn blanket_of_each(records: &[(Lambda, u64)], taken: u64, epsilon: Epsilon) -> Result<Bound> {
     let kept = smallest(records, taken)?;
     let doubled: Result<Vec<BeliefGroup>> =
@@ -90,8 +90,8 @@ fn number_of_coins(m: u64, probability: f64) -> Result<Window> {
     Ok(Window::binomial(m, probability, 1.0 - probability))
 }
 
-/// E_N\[δ_N\] where δ_N is bounded by `each`, from the first N of the window on. What the window dropped counts in full,
-/// since δ_N ≤ 1.
+/// E_N\[δ_N\] where δ_N is bounded by `each`, from the first N of the window on. What the window dropped counts in
+/// full, since δ_N ≤ 1.
 fn mean(coins: &Window, each: &[Bound]) -> Bound {
     let error = coins.relative_error() + (coins.values().len() as f64 + 4.0) * UNIT;
     let sum = |end: fn(&Bound) -> f64| -> f64 {
@@ -102,9 +102,9 @@ fn mean(coins: &Window, each: &[Bound]) -> Bound {
 
 /// E_N\[H_ε(1 + Bin(N, π) ‖ Bin(N, π))\] for N in the window, in time proportional to its width.
 ///
-/// Write D(N, k) = P\[Bin(N,π) ≥ k−1\] − e^ε·P\[Bin(N,π) ≥ k\], whose maximum over k, at K(N), is δ_N. One more coin gives
-/// D(N+1, k) = (1−π)D(N, k) + πD(N, k−1), and D(N, k) − D(N, k−1) = e^ε b(k−1) − b(k−2), b the probabilities of Bin(N, π). So
-/// going down from N + 1 to N, where K(N+1) =: K is K(N) or K(N) + 1:
+/// Write D(N, k) = P\[Bin(N,π) ≥ k−1\] − e^ε·P\[Bin(N,π) ≥ k\], whose maximum over k, at K(N), is δ_N. One more coin
+/// gives D(N+1, k) = (1−π)D(N, k) + πD(N, k−1), and D(N, k) − D(N, k−1) = e^ε b(k−1) − b(k−2), b the probabilities of
+/// Bin(N, π). So going down from N + 1 to N, where K(N+1) =: K is K(N) or K(N) + 1:
 ///
 /// δ_N = δ_{N+1} + π·(e^ε b(K−1) − b(K−2)) if K(N) = K, and δ_{N+1} + (1−π)·(b(K−2) − e^ε b(K−1)) if K(N) = K − 1,
 ///

@@ -52,7 +52,8 @@ impl Bound {
     }
 }
 
-/// δ in both directions: `with_against_without` is H_ε(law(s + S) ‖ law(S)), written d10; `without_against_with` is d01.
+/// δ in both directions: `with_against_without` is H_ε(law(s + S) ‖ law(S)), written d10; `without_against_with` is
+/// d01.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Directions {
     /// d10: the target contributes, against it does not.

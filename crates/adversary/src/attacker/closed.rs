@@ -82,8 +82,8 @@ pub fn kullback_leibler(m: u64, lambda: Lambda, epsilon: Epsilon) -> f64 {
 
 /// C3: from the total variance V = Σ p(1−p) of the others alone, δ ≤ exp(ε − V(1 − (1+t)e^{−t})), t = ε/s.
 ///
-/// This takes the place of the paper's Proposition 7, whose third moment is wrong: it depends on the average record, and its
-/// δ is exponentially small.
+/// This takes the place of the paper's Proposition 7, whose third moment is wrong: it depends on the average record,
+/// and its δ is exponentially small.
 pub fn variance(total_variance: f64, epsilon: Epsilon, shift: u32) -> f64 {
     let epsilon = epsilon.get();
     let t = epsilon / f64::from(shift.max(1));

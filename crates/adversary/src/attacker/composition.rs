@@ -1,8 +1,9 @@
 //! Several releases about the same records. Without noise nothing composes by itself. The cases that do compose are
 //! here; callers refuse the others.
 //!
-//! What the paper prints and what does not hold: two releases of independent parts of the data are *not* private together
-//! (x⊕y⊕z and y⊕z reveal x), nearly independent days do *not* cost 2c but up to 4c, and (ε, δ) twice is (2ε, (1+e^ε)δ).
+//! What the paper prints and what does not hold: two releases of independent parts of the data are *not* private
+//! together (x⊕y⊕z and y⊕z reveal x), nearly independent days do *not* cost 2c but up to 4c, and (ε, δ) twice is (2ε,
+//! (1+e^ε)δ).
 
 use super::bound::{Bound, UNIT};
 use scumble::error::{Error, Result};
@@ -24,11 +25,12 @@ fn up(value: f64) -> f64 {
     value * (1.0 + 4.0 * UNIT)
 }
 
-/// Two releases of the same records whose dependency term is bounded: if E\[max(0, 1 − e^{μ−Dep})\] ≤ ν with both outputs drawn
-/// *jointly* from the same records, for every ordered pair of values, the two together are (ε₁+ε₂+μ, δ₁+δ₂+ν).
+/// Two releases of the same records whose dependency term is bounded: if E\[max(0, 1 − e^{μ−Dep})\] ≤ ν with both
+/// outputs drawn *jointly* from the same records, for every ordered pair of values, the two together are
+/// (ε₁+ε₂+μ, δ₁+δ₂+ν).
 ///
-/// This is Theorem 6 with the coefficient that its proof gives: 1, not 2 (2μ is false for μ < 0). For three and more releases the
-/// dependency of each must be taken against the whole transcript before it: pairs are not enough.
+/// This is Theorem 6 with the coefficient that its proof gives: 1, not 2 (2μ is false for μ < 0). For three and more
+/// releases the dependency of each must be taken against the whole transcript before it: pairs are not enough.
 pub fn with_dependency(first: ApproximateBound, second: ApproximateBound, mu: f64, nu: f64) -> ApproximateBound {
     ApproximateBound {
         epsilon: up(first.epsilon + second.epsilon + mu).max(0.0),
@@ -65,8 +67,8 @@ pub fn chained(first: ApproximateBound, second: ApproximateBound) -> Approximate
     ApproximateBound { epsilon: up(first.epsilon + second.epsilon), delta: up(one_way.max(other_way)).min(1.0) }
 }
 
-/// The dependency term of two binary counts of independent users with |ln P(x₂|x₁)/P(x₂)| ≤ c: at most 4c (the paper prints 2c,
-/// which is false from three users on). Not valid for more than two counts.
+/// The dependency term of two binary counts of independent users with |ln P(x₂|x₁)/P(x₂)| ≤ c: at most 4c (the paper
+/// prints 2c, which is false from three users on). Not valid for more than two counts.
 pub fn dependency_of_two_days(c: f64) -> f64 {
     4.0 * c
 }

@@ -29,8 +29,8 @@ const NOTHING: f64 = 1e-34;
 /// δ at ε of a count whose other records follow `others` (the target and everything known left out).
 ///
 /// # Guarantee
-/// Active and passive attackers learn the same from a count: known records only shift it (paper, Theorem 2, Proposition 6).
-/// The bound holds for every value of what is known, in both directions.
+/// Active and passive attackers learn the same from a count: known records only shift it (paper, Theorem 2, Proposition
+/// 6). The bound holds for every value of what is known, in both directions.
 ///
 /// ```
 /// use scumble::quantity::epsilon;
@@ -45,8 +45,8 @@ pub fn exact_count(others: &[BeliefGroup], noise: AddedNoise, epsilon: Epsilon, 
 
 /// The same for every target of a list of all unknown records: the worst of them.
 ///
-/// With many different probabilities whole slices of the list are left out instead of one record: a little more than the
-/// truth, never less (dropping a record from a count only raises δ).
+/// With many different probabilities whole slices of the list are left out instead of one record: a little more than
+/// the truth, never less (dropping a record from a count only raises δ).
 pub fn exact_count_of_all(records: &[BeliefGroup], noise: AddedNoise, epsilon: Epsilon, shift: u32) -> Result<Bound> {
     Ok(Targets::new(records)?.delta(noise, epsilon, shift))
 }
@@ -93,10 +93,10 @@ pub struct WorstCase {
 /// W(m, λ, ε, s): sup of δ over all p ∈ \[λ, 1−λ\]^m, for one binary count, to within `tolerance` (relative).
 ///
 /// # Guarantee
-/// The laws are affine in each p_j and H_ε is jointly convex, so that the sup is at a vertex: a records at λ and m − a at
-/// 1 − λ. The search is branch and bound: for all a in \[u, v\] the law contains Bin(u, λ) + Bin(m−v, 1−λ), and dropping the
-/// rest only raises δ. Both ends of the answer are proven. The worst a is *not* always 0, and mirrored vertices give the
-/// other direction. Adding noise keeps all of this true.
+/// The laws are affine in each p_j and H_ε is jointly convex, so that the sup is at a vertex: a records at λ and m − a
+/// at 1 − λ. The search is branch and bound: for all a in \[u, v\] the law contains Bin(u, λ) + Bin(m−v, 1−λ), and
+/// dropping the rest only raises δ. Both ends of the answer are proven. The worst a is *not* always 0, and mirrored
+/// vertices give the other direction. Adding noise keeps all of this true.
 ///
 /// ```
 /// use scumble::quantity::epsilon;

@@ -7,8 +7,8 @@ use scumble::quantity::Epsilon;
 /// e^ε beyond this is not formed. H_ε falls in ε, so that the value here is still an upper bound.
 pub(super) const LARGEST_EPSILON: f64 = 700.0;
 
-/// H_ε(law(shift + S) ‖ law(S)) and the reverse, where S follows `others`: what an attacker who does not know the others
-/// learns about a target that contributes 0 or `shift`.
+/// H_ε(law(shift + S) ‖ law(S)) and the reverse, where S follows `others`: what an attacker who does not know the
+/// others learns about a target that contributes 0 or `shift`.
 ///
 /// # Guarantee
 /// With f = g + r, r of mass τ not held, and every held value within 1 ± η: (f(k−s) − e^ε f(k))_+ is at most

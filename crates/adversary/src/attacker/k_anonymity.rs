@@ -35,13 +35,14 @@ pub fn rare_delta(anonymity: &Anonymity) -> Bound {
     Window::binomial(others, p, 1.0 - p).tail_from(needed)
 }
 
-/// δ at ε of a k-anonymous release in which each category is rare or common, and one that is never released takes up the rest.
+/// δ at ε of a k-anonymous release in which each category is rare or common, and one that is never released takes up
+/// the rest.
 ///
 /// # Guarantee
-/// The corrected Theorem 5 of the paper: rare against hidden (0, δ_r), rare against rare (0, 2δ_r), common against common or
-/// hidden (ε, β), rare against common (ε, β + e^ε δ_r). The printed one is off by one in the threshold and chains δ wrongly. It
-/// holds only with a hidden category of at least λ and a generalisation that does not depend on the data. Only the blanket
-/// is valid here, never the binary worst case: the other cells leak the total.
+/// The corrected Theorem 5 of the paper: rare against hidden (0, δ_r), rare against rare (0, 2δ_r), common against
+/// common or hidden (ε, β), rare against common (ε, β + e^ε δ_r). The printed one is off by one in the threshold and
+/// chains δ wrongly. It holds only with a hidden category of at least λ and a generalisation that does not depend on
+/// the data. Only the blanket is valid here, never the binary worst case: the other cells leak the total.
 pub fn k_anonymity(anonymity: &Anonymity, epsilon: Epsilon) -> Result<Bound> {
     if anonymity.unknown_others >= anonymity.records {
         return Err(Error::refused(format!(

@@ -1,17 +1,17 @@
 //! From whom: attackers who know everything but one record, and attackers who know less.
 //!
-//! Differential privacy protects against somebody who knows all records but one. This module answers the other question: what
-//! does a release tell an attacker who knows *some* records and remains uncertain about the others? Then a count may need no
-//! noise at all: an election result is published as it is. The answers hold under stated assumptions only, and
-//! [`assess`] refuses when one is missing; it never falls back to a weaker one silently.
+//! Differential privacy protects against somebody who knows all records but one. This module answers the other
+//! question: what does a release tell an attacker who knows *some* records and remains uncertain about the others? Then
+//! a count may need no noise at all: an election result is published as it is. The answers hold under stated
+//! assumptions only, and [`assess`] refuses when one is missing; it never falls back to a weaker one silently.
 //!
-//! Two notions (Desfontaines, Mohammadi, Krahmer, Basin, *Differential privacy with partial knowledge*): **APKDP**, for every
-//! value of what an active attacker knows or chose, and **PPKDP**, on average over what a passive one happens to know. Both
-//! bound H_ε, the hockey-stick divergence of the outputs given two values of the target.
+//! Two notions (Desfontaines, Mohammadi, Krahmer, Basin, *Differential privacy with partial knowledge*): **APKDP**, for
+//! every value of what an active attacker knows or chose, and **PPKDP**, on average over what a passive one happens to
+//! know. Both bound H_ε, the hockey-stick divergence of the outputs given two values of the target.
 //!
 //! Seven statements of the paper are false as printed; what stands here are the corrections, and [`printed`] keeps the
-//! originals for comparison only. Every δ is a [`Bound`] with both ends proven: laws are held in [`Window`]s whose rounding and
-//! cut-off tails are part of the bound.
+//! originals for comparison only. Every δ is a [`Bound`] with both ends proven: laws are held in [`Window`]s whose
+//! rounding and cut-off tails are part of the bound.
 //!
 //! ```
 //! use scumble::quantity::Delta;

@@ -1,7 +1,8 @@
-//! Data uncertainty and noise together: the count S + Z, where S is what the attacker does not know and Z is added noise.
+//! Data uncertainty and noise together: the count S + Z, where S is what the attacker does not know and Z is added
+//! noise.
 //!
-//! All three kinds of noise are log-concave, as is the law of S, so that the likelihood ratio of S + Z against S + Z + s is
-//! monotone and the best event is a half-line.
+//! All three kinds of noise are log-concave, as is the law of S, so that the likelihood ratio of S + Z against
+//! S + Z + s is monotone and the best event is a half-line.
 
 use super::bound::{Bound, Directions, UNIT};
 use super::hockey::{self, LARGEST_EPSILON};
@@ -13,8 +14,8 @@ use scumble::quantity::{Epsilon, Scale, Sigma};
 /// exponents are too large for f64.
 const NARROWEST: f64 = 0.05;
 
-/// Discrete Gaussian noise is left out of the analysis when σ times the width of the law is above this: its convolution would
-/// take too long. Then only what the noise gives alone counts.
+/// Discrete Gaussian noise is left out of the analysis when σ times the width of the law is above this: its convolution
+/// would take too long. Then only what the noise gives alone counts.
 const MOST_WORK: f64 = 1e7;
 
 /// The noise that is added to the count.
@@ -54,7 +55,8 @@ impl Ratio {
 }
 
 impl AddedNoise {
-    /// The ε that the noise alone gives against everybody, without any assumption, if it gives one: differential privacy.
+    /// The ε that the noise alone gives against everybody, without any assumption, if it gives one: differential
+    /// privacy.
     pub fn pure_epsilon(&self, shift: u32) -> Option<f64> {
         let shift = f64::from(shift);
         match self {
@@ -116,7 +118,8 @@ pub(super) fn with_against_without(others: &Window, noise: AddedNoise, epsilon: 
 
 /// The law of discrete Gaussian noise, to where less than 1e-42 is left.
 fn discrete_gaussian(sigma: f64) -> Window {
-    // e^{−z²/2σ²} at 14.5σ is below 1e-45; the ratio to the next is at most e^{−14/σ}, and at least σ/14 terms are as large.
+    // e^{−z²/2σ²} at 14.5σ is below 1e-45; the ratio to the next is at most e^{−14/σ}, and at least σ/14 terms are as
+    // large.
     let reach = (14.5 * sigma).ceil() as i64 + 1;
     let at = |z: i64| (-0.5 * (z as f64 / sigma) * (z as f64 / sigma)).exp();
     let values: Vec<f64> = (-reach..=reach).map(at).collect();
@@ -220,8 +223,8 @@ fn gaussian(others: &Window, sigma: f64, epsilon: f64, shift: f64) -> Bound {
     let (before, here) = (mixture.tail(low.at - shift), mixture.tail(low.at));
     let lower = before / (1.0 + error) - factor * here / (1.0 - error);
     let at_low = before / (1.0 - error) - factor * here / (1.0 + error);
-    // From `low` to the best point x*, G(x−s) − e^ε G(x) grows by ∫(e^ε h(x) − h(x−s)) ≤ (e^{−excess} − 1)·∫h(x−s), and that
-    // integral is at most G(low−s) − G(high−s).
+    // From `low` to the best point x*, G(x−s) − e^ε G(x) grows by ∫(e^ε h(x) − h(x−s)) ≤ (e^{−excess} − 1)·∫h(x−s), and
+    // that integral is at most G(low−s) − G(high−s).
     let mass = (before - mixture.tail(high.at - shift)).max(0.0) + before * 2.0 * error;
     let gain = (low.slack - low.excess).exp_m1().max(0.0) * mass;
     let dropped = others.dropped();

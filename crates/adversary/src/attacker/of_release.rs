@@ -13,8 +13,8 @@ use scumble::quantity::{Delta, Rate};
 /// The attacker of a project: declared once, for all of its releases.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AttackerSettings {
-    /// At least this many rows are in the release. A public number: a bound that anybody may know, never the size of a private table.
-    /// Fewer rows only weaken the claim.
+    /// At least this many rows are in the release. A public number: a bound that anybody may know, never the size of a
+    /// private table. Fewer rows only weaken the claim.
     pub rows: u64,
     /// The share of the rows that the attacker knows.
     pub known: Rate,
@@ -49,13 +49,14 @@ pub struct ReleaseAssessment {
     pub words: String,
 }
 
-/// What the attacker of `settings` learns about an owner of at most `rows_per_owner` rows from a statistic with this noise
-/// (discrete Laplace noise of scale b is [`AddedNoise::Geometric`] of ratio e^{−1/b}), if `releases` statistics are released about the
-/// same rows.
+/// What the attacker of `settings` learns about an owner of at most `rows_per_owner` rows from a statistic with this
+/// noise (discrete Laplace noise of scale b is [`AddedNoise::Geometric`] of ratio e^{−1/b}), if `releases` statistics
+/// are released about the same rows.
 ///
 /// # Guarantee
-/// That of [`assess`]. It stands beside the accountant's claim and never takes its place: with noise the accountant's claim holds
-/// without any of these assumptions; without noise this is all there is, so that the words begin with what it is not.
+/// That of [`assess`]. It stands beside the accountant's claim and never takes its place: with noise the accountant's
+/// claim holds without any of these assumptions; without noise this is all there is, so that the words begin with what
+/// it is not.
 ///
 /// ```
 /// use scumble_adversary::attacker::{Lambda, AddedNoise, AttackerSettings, Statistic, Verdict, of_release};

@@ -57,8 +57,8 @@ pub fn total(groups: &[BeliefGroup]) -> Result<u64> {
 /// The law of the number of ones among independent records.
 ///
 /// Windows are convolved directly, the two narrowest first: all terms are positive, so that even far tails keep their
-/// relative precision. n records of distinct p cost about σ²·log n operations, since each window is as wide as 28 standard
-/// deviations.
+/// relative precision. n records of distinct p cost about σ²·log n operations, since each window is as wide as 28
+/// standard deviations.
 ///
 /// ```
 /// use scumble_adversary::attacker::{BeliefGroup, poisson_binomial};
@@ -107,9 +107,9 @@ pub(super) fn sum(windows: Vec<Window>) -> Window {
     }
 }
 
-/// Every law that is left when one record is taken out, or upper bounds of them: at most `parts` windows, each the law of
-/// all records but those of one part, where the part is one record of a group (exact) if there are few groups, or else a
-/// whole slice of the list (dropping records only raises δ of a count).
+/// Every law that is left when one record is taken out, or upper bounds of them: at most `parts` windows, each the law
+/// of all records but those of one part, where the part is one record of a group (exact) if there are few groups, or
+/// else a whole slice of the list (dropping records only raises δ of a count).
 ///
 /// Built down a tree: the complement of a child is the complement of its parent with the sibling added.
 pub(super) fn leave_one_out(groups: &[BeliefGroup], parts: usize) -> Result<Vec<RemainingLaw>> {

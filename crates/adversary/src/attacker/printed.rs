@@ -5,15 +5,16 @@ use super::poisson_binomial::BeliefGroup;
 use super::window::Window;
 use scumble::quantity::{Delta, Epsilon, Probability};
 
-/// Theorem 3 and Corollary 1, closed form: ε = max(√(14 ln(1/δ)/(λm)), 27/(λm)); only if that is at most 1. Valid, but two to
-/// four times too large.
+/// Theorem 3 and Corollary 1, closed form: ε = max(√(14 ln(1/δ)/(λm)), 27/(λm)); only if that is at most 1. Valid, but
+/// two to four times too large.
 pub fn closed_form(m: u64, lambda: Lambda, delta: Delta) -> (f64, bool) {
     let scale = lambda.get() * m as f64;
     let epsilon = f64::max((14.0 * (1.0 / delta.get()).ln() / scale).sqrt(), 27.0 / scale);
     (epsilon, epsilon <= 1.0)
 }
 
-/// Theorem 3 as a ratio, in its kindest reading: P\[X/Y ≥ e^ε\] for independent X, Y ∼ Bin(m, 2λ). *False*: often below the truth.
+/// Theorem 3 as a ratio, in its kindest reading: P\[X/Y ≥ e^ε\] for independent X, Y ∼ Bin(m, 2λ). *False*: often below
+/// the truth.
 pub fn theorem_3_ratio(m: u64, lambda: Lambda, epsilon: Epsilon) -> f64 {
     let both = 2.0 * lambda.get();
     let law = Window::binomial(m, both, 1.0 - both);

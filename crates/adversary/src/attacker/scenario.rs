@@ -5,7 +5,8 @@ use super::noise::AddedNoise;
 use super::poisson_binomial::BeliefGroup;
 use scumble::quantity::{Delta, Epsilon, Probability};
 
-/// A whole question. Nothing in it is inferred from data: these are declarations, and the answer holds only if they are true.
+/// A whole question. Nothing in it is inferred from data: these are declarations, and the answer holds only if they are
+/// true.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
     /// Whose records, and how many.
@@ -31,8 +32,8 @@ pub struct Scenario {
 pub struct Population {
     /// How many records there are; `None` where the analysis holds for any number.
     pub records: Option<u64>,
-    /// The largest number of records that depend on each other; 1 if every record stands for itself. The unit of protection is
-    /// such a block.
+    /// The largest number of records that depend on each other; 1 if every record stands for itself. The unit of
+    /// protection is such a block.
     pub block_size: u32,
     /// How many blocks there are, if more is known than records divided by size.
     pub blocks: Option<u64>,

@@ -16,10 +16,11 @@ pub struct EpsilonBounds {
     pub delta: Bound,
 }
 
-/// The smallest ε, to within `precision` (relative), whose certified δ is at most `delta`; `None` if there is none below 700.
+/// The smallest ε, to within `precision` (relative), whose certified δ is at most `delta`; `None` if there is none
+/// below 700.
 ///
-/// δ must fall in ε, except for the slack between its lower and its upper end. What is returned was evaluated itself: rounding or
-/// a slack that is not monotone cannot make it wrong.
+/// δ must fall in ε, except for the slack between its lower and its upper end. What is returned was evaluated itself:
+/// rounding or a slack that is not monotone cannot make it wrong.
 ///
 /// ```
 /// use scumble::quantity::delta;

@@ -9,7 +9,8 @@ use super::window::Window;
 use scumble::error::{Error, Result};
 use scumble::quantity::{Epsilon, Probability};
 
-/// How much work the scan of the unified theorem may take (records times width) before the coarse bound takes its place.
+/// How much work the scan of the unified theorem may take (records times width) before the coarse bound takes its
+/// place.
 const MOST_WORK: f64 = 4e8;
 
 /// This many different targets are looked at one by one.
@@ -18,9 +19,9 @@ const MOST_TARGETS: usize = 64;
 /// δ at ε, in both directions, of the count of `others` and a target, released above T.
 ///
 /// # Guarantee
-/// Exact for these beliefs. An attacker who has chosen, or may know, A records can make all of them ones: take T − A and leave
-/// them out of `others` (paper, Proposition 8). A negative threshold is a plain count. More records can *raise* this δ: none
-/// may be dropped here.
+/// Exact for these beliefs. An attacker who has chosen, or may know, A records can make all of them ones: take T − A
+/// and leave them out of `others` (paper, Proposition 8). A negative threshold is a plain count. More records
+/// can *raise* this δ: none may be dropped here.
 ///
 /// ```
 /// use scumble::quantity::epsilon;
@@ -97,7 +98,8 @@ impl<'a> ThresholdCurve<'a> {
         let [upper10, lower10, upper01, lower01] = self.tails[place];
         let below = self.below[usize::try_from(threshold - others.first()).unwrap_or(0).min(length)];
         let at = others.at(threshold);
-        // ⊥: P0 − e^ε P1 = f(T) − (e^ε−1)·F(T−1), by expm1 and not as a difference of sums. (The other way round it is ≤ 0.)
+        // ⊥: P0 − e^ε P1 = f(T) − (e^ε−1)·F(T−1), by expm1 and not as a difference of sums. (The other way round it
+        // is ≤ 0.)
         let error = others.relative_error() + (length as f64 + 12.0) * UNIT;
         let growth = self.epsilon.exp_m1();
         let bottom_upper = (at - growth * below * (1.0 - 2.1 * error)).max(0.0);
@@ -114,8 +116,8 @@ impl<'a> ThresholdCurve<'a> {
     }
 }
 
-/// A passive attacker who happens to know `known` of n records, each 1 with the same probability p, independently: the exact δ
-/// (PPKDP), averaged over what it happens to know.
+/// A passive attacker who happens to know `known` of n records, each 1 with the same probability p, independently: the
+/// exact δ (PPKDP), averaged over what it happens to know.
 pub fn thresholded_passive(n: u64, p: Probability, threshold: i64, known: u64, epsilon: Epsilon) -> Result<Directions> {
     if known >= n || n > MOST_RECORDS {
         return Err(Error::refused(format!(
@@ -142,9 +144,9 @@ pub fn thresholded_passive(n: u64, p: Probability, threshold: i64, known: u64, e
 /// δ of the coupling, at ε = 0: P\[at least T ones among all others\].
 ///
 /// # Guarantee
-/// (0, δ)-PPKDP for every passive attacker, whatever set of records it knows, even all others: the outputs with and without the
-/// target differ only if the others reach T. Only the target must be independent of the others and of what is known; the
-/// others may depend on each other as long as the tail holds.
+/// (0, δ)-PPKDP for every passive attacker, whatever set of records it knows, even all others: the outputs with and
+/// without the target differ only if the others reach T. Only the target must be independent of the others and of what
+/// is known; the others may depend on each other as long as the tail holds.
 pub fn coupling(all_others: &Window, threshold: i64) -> Bound {
     if threshold <= 0 {
         return Bound::exactly(1.0);
@@ -153,8 +155,8 @@ pub fn coupling(all_others: &Window, threshold: i64) -> Bound {
     Bound::at_most(all_others.tail_from(threshold).upper)
 }
 
-/// U(p̄, T, ε, m): the worst δ over all beliefs p_j ≤ p̄ of at most m others (`None`: any number). No lower bound on the p_j is
-/// needed: rare values hide below the threshold, common ones in the crowd.
+/// U(p̄, T, ε, m): the worst δ over all beliefs p_j ≤ p̄ of at most m others (`None`: any number). No lower bound on
+/// the p_j is needed: rare values hide below the threshold, common ones in the crowd.
 ///
 /// # Guarantee
 /// By the vertex principle the worst case has a ≤ m records at p̄ and the others at 0; the scan over a ends where the
@@ -196,7 +198,8 @@ pub fn unified(p_max: Probability, threshold: i64, epsilon: Epsilon, most_others
     Ok(best.and(Bound::at_most(coarse.1)))
 }
 
-/// For fewer than a* others the coupling bounds δ, for more the unthresholded count does: the crossing, and the bound there.
+/// For fewer than a* others the coupling bounds δ, for more the unthresholded count does: the crossing, and the bound
+/// there.
 fn coarse(from: u64, most: u64, threshold: i64, heads: f64, tails: f64, plain: &impl Fn(u64) -> Bound) -> (u64, f64) {
     let below = |a: u64| coupling(&Window::binomial(a, heads, tails), threshold).upper;
     let (mut low, mut high) = (from, most);
@@ -213,8 +216,8 @@ fn coarse(from: u64, most: u64, threshold: i64, heads: f64, tails: f64, plain: &
     (low, below(low).max(if low >= most { 0.0 } else { plain(low).upper }))
 }
 
-/// The unified theorem for a passive attacker who knows `known` records: either it happens to know b₀ or more ones, or the
-/// threshold is still T − b₀ + 1 away. The best b₀ is taken.
+/// The unified theorem for a passive attacker who knows `known` records: either it happens to know b₀ or more ones, or
+/// the threshold is still T − b₀ + 1 away. The best b₀ is taken.
 pub fn unified_passive(
     p_max: Probability,
     threshold: i64,

@@ -6,9 +6,9 @@
 //! λμ(k+1)·f(k+1) = \[λ²(low−k) + μ²(high−k)\]·f(k) + λμ(m−k+1)·f(k−1).
 //!
 //! For the ratio ρ(k) = f(k+1)/f(k) this is ρ(k) = (A(k) + B(k)/ρ(k−1))/C(k), where B, C > 0 and A(k) ≥ 0 as long as
-//! k ≤ κ = (λ²·low + μ²·high)/(λ²+μ²): only positive terms, and an error in ρ(k−1) enters ρ(k) with a factor below 1. Beyond
-//! κ the same holds from the other end (low and high change places, κ becomes m − κ). So both runs are stable where they
-//! are used, and the error bound is carried along with the numbers.
+//! k ≤ κ = (λ²·low + μ²·high)/(λ²+μ²): only positive terms, and an error in ρ(k−1) enters ρ(k) with a factor below 1.
+//! Beyond κ the same holds from the other end (low and high change places, κ becomes m − κ). So both runs are stable
+//! where they are used, and the error bound is carried along with the numbers.
 
 use super::bound::UNIT;
 use super::window::Window;
@@ -47,8 +47,8 @@ pub(super) fn two_point(low: u64, high: u64, lambda: f64) -> Window {
     from_ratios(first as i64, &steps, 2.0 * (-TAIL_EXPONENT).exp())
 }
 
-/// How far from its mean a sum of independent coins of this total variance strays except with probability e^{−97} on either side
-/// (Bernstein: P\[S − ES ≥ t\] ≤ exp(−t²/(2V + 2t/3))).
+/// How far from its mean a sum of independent coins of this total variance strays except with probability e^{−97} on
+/// either side (Bernstein: P\[S − ES ≥ t\] ≤ exp(−t²/(2V + 2t/3))).
 fn reach(variance: f64) -> f64 {
     let third = TAIL_EXPONENT / 3.0;
     third + (third * third + 2.0 * TAIL_EXPONENT * variance).sqrt() + 1.0
@@ -111,8 +111,8 @@ impl RatioRecursion {
         RatioStep { ratio: sum / c, error }
     }
 
-    /// ρ(k) bracketed: the ratios of a log-concave law fall, so ρ(k) ≤ (A + B/ρ(k))/C, whose solution is an upper bound,
-    /// and the same at k − 1 gives a lower one.
+    /// ρ(k) bracketed: the ratios of a log-concave law fall, so ρ(k) ≤ (A + B/ρ(k))/C, whose solution is an upper
+    /// bound, and the same at k − 1 gives a lower one.
     fn start(&self, k: u64) -> RatioStep {
         let (a, b, c, magnitude) = self.terms(k);
         if k == 0 {
@@ -151,8 +151,8 @@ mod tests {
 
     #[test]
     fn every_vertex_of_a_large_box_is_held_precisely() {
-        // A run that began a fixed few steps before the window kept the error of its start wherever κ fell near an end of
-        // the window, and one vertex in many was off by a thousandth.
+        // A run that began a fixed few steps before the window kept the error of its start wherever κ fell near an end
+        // of the window, and one vertex in many was off by a thousandth.
         for (m, lambda) in [(99_999u64, 0.05), (1_000_000, 0.01), (30_000, 0.4)] {
             for part in 0..=200 {
                 let low = m * part / 200;

@@ -9,12 +9,12 @@ const TRIM: f64 = 1e-42;
 /// What underflow may lose in one step, if values come anywhere near it.
 const UNDERFLOW: f64 = 1e-240;
 
-/// A law f on the integers, held as f = g + r: `values` holds g on consecutive integers from `first`, each up to a factor
-/// 1 ± `relative_error`; r ≥ 0 is not held and has mass at most `dropped`.
+/// A law f on the integers, held as f = g + r: `values` holds g on consecutive integers from `first`, each up to a
+/// factor 1 ± `relative_error`; r ≥ 0 is not held and has mass at most `dropped`.
 ///
-/// All operations only add and multiply positive numbers, so that the relative error stays near the number of operations
-/// times the unit roundoff: a tail of 1e-30 is as precise as the middle. (An FFT has an absolute error instead, which is
-/// why none is used here.)
+/// All operations only add and multiply positive numbers, so that the relative error stays near the number of
+/// operations times the unit roundoff: a tail of 1e-30 is as precise as the middle. (An FFT has an absolute error
+/// instead, which is why none is used here.)
 #[derive(Debug, Clone, PartialEq)]
 pub struct Window {
     first: i64,
@@ -205,8 +205,8 @@ fn cut_from<'a>(values: impl Iterator<Item = &'a f64>) -> (usize, f64) {
     (count, mass)
 }
 
-/// 1·ratio(0), 1·ratio(0)·ratio(1), … until what is left is below [`TRIM`]; and a bound of what is left. The ratios fall
-/// (a binomial is log-concave), so that the rest is at most a geometric series.
+/// 1·ratio(0), 1·ratio(0)·ratio(1), … until what is left is below [`TRIM`]; and a bound of what is left. The ratios
+/// fall (a binomial is log-concave), so that the rest is at most a geometric series.
 fn falling(steps: u64, ratio: impl Fn(u64) -> f64) -> (Vec<f64>, f64) {
     let (mut values, mut value) = (Vec::new(), 1.0);
     for step in 0..steps {

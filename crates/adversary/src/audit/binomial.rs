@@ -1,8 +1,9 @@
 //! Certified tails of binomial laws, and the Clopper–Pearson bounds that come from them.
 //!
-//! The mass at k in Loader's saddle-point form (*Fast and accurate computation of binomial probabilities*, 2000), in which nothing large
-//! cancels: ln P\[k\] = ½·ln(n/(2πk(n−k))) + s(n) − s(k) − s(n−k) − d(k, np) − d(n−k, nq), where s is the error of Stirling's formula and
-//! d(x, m) = x·ln(x/m) + m − x. A tail is that mass times a sum of products of falling ratios, all positive.
+//! The mass at k in Loader's saddle-point form (*Fast and accurate computation of binomial probabilities*, 2000), in
+//! which nothing large cancels: ln P\[k\] = ½·ln(n/(2πk(n−k))) + s(n) − s(k) − s(n−k) − d(k, np) − d(n−k, nq), where s
+//! is the error of Stirling's formula and d(x, m) = x·ln(x/m) + m − x. A tail is that mass times a sum of products of
+//! falling ratios, all positive.
 
 use scumble::loss::Bounds;
 
@@ -96,7 +97,8 @@ impl Binomial {
     }
 }
 
-/// x·ln(x/m) + m − x ≥ 0 without cancellation, and how far it may be off: m comes rounded, which moves it by |x − m| units.
+/// x·ln(x/m) + m − x ≥ 0 without cancellation, and how far it may be off: m comes rounded, which moves it by |x − m|
+/// units.
 fn deviance(x: f64, m: f64) -> (f64, f64) {
     let (difference, sum) = (x - m, x + m);
     let ln_ratio = libm::log(x / m);
@@ -134,7 +136,8 @@ fn stirling_error(whole: u64) -> f64 {
     (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square * (1.0 / 1680.0 - square / 1188.0)))) / n
 }
 
-/// Below this success probability, that many hits or more have probability at most `alpha`: the lower bound of Clopper and Pearson.
+/// Below this success probability, that many hits or more have probability at most `alpha`: the lower bound of Clopper
+/// and Pearson.
 pub(super) fn success_lower(hits: u64, runs: u64, alpha: f64) -> f64 {
     if hits == 0 {
         return 0.0;

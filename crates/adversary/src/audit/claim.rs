@@ -50,7 +50,8 @@ impl Claim {
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn of(loss: &Loss) -> Result<Self> {
-        // Up to the pure bound, or to where δ is too small to be seen in outputs; beside a δ of its own, nearly to where there is nothing else.
+        // Up to the pure bound, or to where δ is too small to be seen in outputs; beside a δ of its own, nearly to
+        // where there is nothing else.
         let mut reach = f64::INFINITY;
         for delta in
             [0.0, 1e-12, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 2e-3, 4e-3, 8e-3, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512]
@@ -68,11 +69,13 @@ impl Claim {
         Ok(Self::Curve(ClaimedCurve { points }))
     }
 
-    /// An upper bound of the probability of an event that has at most probability `q` on the neighbour, if the claim is true.
+    /// An upper bound of the probability of an event that has at most probability `q` on the neighbour, if the claim is
+    /// true.
     ///
     /// # Guarantee
-    /// p ≤ e^ε·q + δ(ε) for every claimed pair; and for the complement of the event with the tables swapped, 1 − q ≤ e^ε·(1 − p) + δ(ε). For
-    /// Gaussian noise the least of these over all ε is Φ(Φ⁻¹(q) + μ) (Dong, Roth, Su 2022). Rounded up.
+    /// p ≤ e^ε·q + δ(ε) for every claimed pair; and for the complement of the event with the tables swapped,
+    /// 1 − q ≤ e^ε·(1 − p) + δ(ε). For Gaussian noise the least of these over all ε is Φ(Φ⁻¹(q) + μ)
+    /// (Dong, Roth, Su 2022). Rounded up.
     pub fn allowed(&self, q: f64) -> f64 {
         match self {
             Self::Approximate { epsilon, delta } => at_point(q, epsilon.get(), delta.get()),
@@ -127,7 +130,8 @@ mod tests {
         }
     }
 
-    /// Both orders of the tables: the direct inequality says nothing about a frequent event, that of the complement does.
+    /// Both orders of the tables: the direct inequality says nothing about a frequent event, that of the complement
+    /// does.
     #[test]
     fn a_frequent_event_refutes_by_its_complement() {
         let claim = Claim::Approximate { epsilon: 1.0.try_into().unwrap(), delta: 0.0.try_into().unwrap() };

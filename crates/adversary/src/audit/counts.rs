@@ -62,7 +62,8 @@ impl Counts {
         self.neighbour_runs
     }
 
-    /// What is known of the event's two probabilities, except with probability β (half of it for each; Clopper and Pearson 1934).
+    /// What is known of the event's two probabilities, except with probability β (half of it for each; Clopper and
+    /// Pearson 1934).
     pub fn confidence(&self, beta: Beta) -> Result<ConfidenceBounds> {
         let share = error_share(beta)?;
         Ok(ConfidenceBounds {
@@ -83,7 +84,8 @@ pub(super) fn error_share(beta: Beta) -> Result<f64> {
     )))
 }
 
-/// With the stated confidence, the event has at least probability `p_low` on the table and at most `q_high` on its neighbour.
+/// With the stated confidence, the event has at least probability `p_low` on the table and at most `q_high` on its
+/// neighbour.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ConfidenceBounds {
     /// A lower bound of the event's probability on the table.
@@ -93,7 +95,8 @@ pub struct ConfidenceBounds {
 }
 
 impl ConfidenceBounds {
-    /// ε is at least this, if δ is what is claimed: p ≤ e^ε·q + δ gives ε ≥ ln((p − δ)/q). Rounded down; 0 where nothing is proven.
+    /// ε is at least this, if δ is what is claimed: p ≤ e^ε·q + δ gives ε ≥ ln((p − δ)/q). Rounded down; 0 where
+    /// nothing is proven.
     pub fn epsilon_lower(&self, delta: Delta) -> f64 {
         self.log_ratio(delta).max(0.0)
     }
@@ -108,7 +111,8 @@ impl ConfidenceBounds {
         value - 4.0 * f64::EPSILON * value.abs()
     }
 
-    /// If the mechanism adds Gaussian noise, its ratio Δ/σ is at least this: Φ⁻¹(p) − Φ⁻¹(q), rounded down; 0 where nothing is proven.
+    /// If the mechanism adds Gaussian noise, its ratio Δ/σ is at least this: Φ⁻¹(p) − Φ⁻¹(q), rounded down; 0 where
+    /// nothing is proven.
     pub fn mu_lower(&self) -> f64 {
         if self.p_low == 0.0 || self.q_high == 1.0 {
             return 0.0;
@@ -119,8 +123,8 @@ impl ConfidenceBounds {
     }
 }
 
-/// By how much an empirical distribution function may be off anywhere on one side (Massart 1990), with β/2 for each of two samples. Weak in the
-/// tails, so that [`Counts`] proves more; it is for pictures.
+/// By how much an empirical distribution function may be off anywhere on one side (Massart 1990), with β/2 for each of
+/// two samples. Weak in the tails, so that [`Counts`] proves more; it is for pictures.
 ///
 /// ```
 /// use scumble::quantity::beta;

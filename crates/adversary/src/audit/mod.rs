@@ -1,8 +1,9 @@
 //! What outputs prove: lower bounds of ε, and claims that cannot be true.
 //!
-//! A mechanism is a black box here. Somebody runs it many times on two neighbouring tables (or once, on a table with canaries) and counts.
-//! Nothing in this module proves privacy; it proves, at confidence 1 − β and whatever the mechanism is, that it is *not* more private than
-//! some number. The scope of such a statement is the scope of the pair of tables.
+//! A mechanism is a black box here. Somebody runs it many times on two neighbouring tables (or once, on a table with
+//! canaries) and counts. Nothing in this module proves privacy; it proves, at confidence 1 − β and whatever the
+//! mechanism is, that it is *not* more private than some number. The scope of such a statement is the scope of the pair
+//! of tables.
 //!
 //! ```
 //! use scumble_adversary::audit::{Claim, Counts};
@@ -16,9 +17,9 @@
 //! # Ok::<(), scumble::Error>(())
 //! ```
 //!
-//! [`Counts`] is one event that was fixed before the runs; [`compare`] finds an event in a part of the outputs and tests it on the rest;
-//! [`one_run`] is for mechanisms that can be run only once. [`Claim`] is what is tested: an ε, or a whole curve δ(ε), which catches a wrong σ
-//! long before the ε at a small δ does.
+//! [`Counts`] is one event that was fixed before the runs; [`compare`] finds an event in a part of the outputs and
+//! tests it on the rest; [`one_run`] is for mechanisms that can be run only once. [`Claim`] is what is tested: an ε, or
+//! a whole curve δ(ε), which catches a wrong σ long before the ε at a small δ does.
 
 mod binomial;
 mod claim;

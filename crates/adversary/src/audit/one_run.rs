@@ -1,4 +1,5 @@
-//! An audit of a single run, by canaries (Steinke, Nasr, Jagielski, *Privacy auditing with one (1) training run*, 2023).
+//! An audit of a single run, by canaries (Steinke, Nasr, Jagielski, *Privacy auditing with one (1) training run*,
+//! 2023).
 //!
 //! Each of m canaries is in the table with probability ½, by coins of their own. The auditor sees the output, guesses
 //! about r of them (a number fixed before looking at the truth), and v guesses are right. If the mechanism is (ε,
@@ -41,8 +42,8 @@ impl OneRunAudit {
         Ok(Self { canaries, guesses, right })
     }
 
-    /// The probability that this many guesses or more are right, if the mechanism is (ε, δ)-private: an upper bound, rounded up; beside it the
-    /// same formula rounded down.
+    /// The probability that this many guesses or more are right, if the mechanism is (ε, δ)-private: an upper bound,
+    /// rounded up; beside it the same formula rounded down.
     pub fn p_value(&self, epsilon: Epsilon, delta: Delta) -> Bounds {
         let law = self.law(epsilon.get());
         let tail = law.at_least(self.right);
@@ -57,8 +58,9 @@ impl OneRunAudit {
         Binomial { trials: self.guesses, p: 1.0 / (1.0 + other), q: other / (1.0 + other) }
     }
 
-    /// max over i ≤ v of P\[v > W ≥ v − i\]/i: the largest mean of the masses below v. It starts where a mass has digits; the masses above are less than
-    /// all of them together. Each mass is a ratio times the one above it, and once they fall below their mean it only falls.
+    /// max over i ≤ v of P\[v > W ≥ v − i\]/i: the largest mean of the masses below v. It starts where a mass has
+    /// digits; the masses above are less than all of them together. Each mass is a ratio times the one above it, and
+    /// once they fall below their mean it only falls.
     fn largest_step(&self, law: &Binomial) -> Bounds {
         let mut most = Bounds { lower: 0.0, upper: 0.0 };
         // With q = 0 all guesses are right, and none of fewer has any mass.
@@ -177,7 +179,8 @@ mod tests {
         assert_eq!(lower(100, 1.0), 0.0);
     }
 
-    /// Without a mechanism guesses are coins: an audit at β says something false in at most a part β of all cases, exactly computed.
+    /// Without a mechanism guesses are coins: an audit at β says something false in at most a part β of all cases,
+    /// exactly computed.
     #[test]
     fn an_audit_of_coins_is_wrong_no_more_often_than_stated() {
         let law = Binomial { trials: 100, p: 0.5, q: 0.5 };

@@ -28,13 +28,14 @@ pub struct Comparison {
     pub verdict: Option<(f64, bool)>,
 }
 
-/// Looks for an event in the first tenth of each sample (at least 100 outputs) and tests that one event on the rest, so that having looked costs
-/// no confidence. Of that tenth the first half makes the scores and the second chooses one with its threshold: a score that has learnt its outputs by heart
-/// would win on these, and say nothing about others.
+/// Looks for an event in the first tenth of each sample (at least 100 outputs) and tests that one event on the rest, so
+/// that having looked costs no confidence. Of that tenth the first half makes the scores and the second chooses one
+/// with its threshold: a score that has learnt its outputs by heart would win on these, and say nothing about others.
 ///
 /// # Guarantee
-/// Before: the outputs of each sample are independent runs of one mechanism, `first` on a table and `second` on its neighbour. After: except with
-/// probability β, the mechanism is not (ε, δ)-private for that pair with an ε below `epsilon_lower`; and a claim that is said to be refuted is false.
+/// Before: the outputs of each sample are independent runs of one mechanism, `first` on a table and `second` on its
+/// neighbour. After: except with probability β, the mechanism is not (ε, δ)-private for that pair with an ε below
+/// `epsilon_lower`; and a claim that is said to be refuted is false.
 ///
 /// ```
 /// use scumble::quantity::epsilon;
@@ -137,8 +138,8 @@ fn check(first: &Outputs, second: &Outputs) -> Result<()> {
     Ok(())
 }
 
-/// Whether somebody sorted them: independent outputs are in order by chance with probability 2·∏cᵢ!/n! at most, where cᵢ of n are the same, and that is
-/// below 1e-12 here.
+/// Whether somebody sorted them: independent outputs are in order by chance with probability 2·∏cᵢ!/n! at most, where
+/// cᵢ of n are the same, and that is below 1e-12 here.
 fn looks_sorted(outputs: &Outputs) -> bool {
     fn by_chance<T: PartialOrd>(values: &[T]) -> f64 {
         let in_order =
@@ -161,9 +162,9 @@ fn training(outputs: usize) -> usize {
     (outputs / 10).max(100)
 }
 
-/// By how many standard deviations an event refutes a claim, if that is more than `best`; where it does not refute it, how far it is from that, below 0.
-/// With a fixed number of deviations nothing would look refuted in a few outputs at a small β, and what says nothing (an event that always
-/// happens) would look best.
+/// By how many standard deviations an event refutes a claim, if that is more than `best`; where it does not refute it,
+/// how far it is from that, below 0. With a fixed number of deviations nothing would look refuted in a few outputs at a
+/// small β, and what says nothing (an event that always happens) would look best.
 fn strength(counts: &Counts, claim: &Claim, best: f64) -> f64 {
     let excess = |deviations: f64| {
         let seen = approximately(counts, deviations);
@@ -185,8 +186,8 @@ fn strength(counts: &Counts, claim: &Claim, best: f64) -> f64 {
     below
 }
 
-/// How far a frequency in the few outputs that choose may be off, in their standard deviations: the deviations of the test, in which there are many
-/// more outputs, and one and a half for having chosen.
+/// How far a frequency in the few outputs that choose may be off, in their standard deviations: the deviations of the
+/// test, in which there are many more outputs, and one and a half for having chosen.
 fn deviations(of_test: f64, training: (usize, usize), outputs: (usize, usize)) -> f64 {
     let part = |training: usize, all: usize| (training - training / 2) as f64 / (all - training) as f64;
     of_test * libm::sqrt(f64::max(part(training.0, outputs.0), part(training.1, outputs.1)).min(1.0)) + 1.5
@@ -252,7 +253,8 @@ mod tests {
         (bits.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Outputs that are all different were learnt by heart: the event was one that no other output has, and nothing was ever proven.
+    /// Outputs that are all different were learnt by heart: the event was one that no other output has, and nothing was
+    /// ever proven.
     #[test]
     fn a_few_thousand_different_numbers_prove_something() {
         let mut bits = InsecureSeededSource::new(4);
@@ -267,7 +269,8 @@ mod tests {
         assert!((0.6..1.0).contains(&found.epsilon_lower), "{found:?}");
     }
 
-    /// The Laplace noise of textbooks: an f64 logarithm added to an f64 answer. Its claim of ε = 1 is false, and its low digits show it.
+    /// The Laplace noise of textbooks: an f64 logarithm added to an f64 answer. Its claim of ε = 1 is false, and its
+    /// low digits show it.
     #[test]
     fn naive_laplace_noise_in_f64_is_caught_by_its_lowest_digits() {
         let mut bits = InsecureSeededSource::new(3);
@@ -284,8 +287,8 @@ mod tests {
         assert!(found.verdict.unwrap().1 && found.epsilon_lower > 4.0, "{found:?}");
     }
 
-    /// At β = 1e-6 the event that was tested was "anything": nothing looked refuted in the few outputs that choose, and of an event that always
-    /// happens least was asked.
+    /// At β = 1e-6 the event that was tested was "anything": nothing looked refuted in the few outputs that choose, and
+    /// of an event that always happens least was asked.
     #[test]
     fn a_small_beta_still_finds_what_is_wrong() {
         let mut bits = InsecureSeededSource::new(6);

@@ -112,7 +112,8 @@ fn shortened(text: &str) -> String {
 pub(super) enum Score {
     /// The number itself.
     Value,
-    /// The exponent of the lowest binary digit that is 1: f64 noise on an f64 answer leaves its table's digits there (Mironov 2012).
+    /// The exponent of the lowest binary digit that is 1: f64 noise on an f64 answer leaves its table's digits there
+    /// (Mironov 2012).
     LowestBit,
     /// The sum of the coordinates with these weights.
     Direction(Vec<f64>),

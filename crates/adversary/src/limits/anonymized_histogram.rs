@@ -1,10 +1,13 @@
-//! What no private anonymized histogram can beat: lower bounds on E‖𝒜(p) − p‖₁, with explicit constants, and the hard instances behind them.
+//! What no private anonymized histogram can beat: lower bounds on E‖𝒜(p) − p‖₁, with explicit constants, and the hard
+//! instances behind them.
 //!
-//! The paper's bounds (Lemma 10 and Theorem 7) are right up to constants; [`lower_bound`] builds the instances with the constants in mind and is
-//! what reports use. All hold for add/remove neighbours, every (ε, δ)-private algorithm that knows n, and the worst histogram of at most n elements.
+//! The paper's bounds (Lemma 10 and Theorem 7) are right up to constants; [`lower_bound`] builds the instances with the
+//! constants in mind and is what reports use. All hold for add/remove neighbours, every (ε, δ)-private algorithm that
+//! knows n, and the worst histogram of at most n elements.
 //!
-//! A table may have less to hide in: few values that can occur, few rows of an owner, counts that end somewhere. Then the instances must be tables that can occur
-//! ([`HistogramSize`]), and a block is as far from its raised self as there are owners who must come or go ([`ElementOwners`]): [`lower_bound_within`].
+//! A table may have less to hide in: few values that can occur, few rows of an owner, counts that end somewhere. Then
+//! the instances must be tables that can occur ([`HistogramSize`]), and a block is as far from its raised self as there
+//! are owners who must come or go ([`ElementOwners`]): [`lower_bound_within`].
 
 use scumble::error::{Error, Result};
 use scumble::mechanism::anonymized_histogram::{MOST_ELEMENTS, Partition, Run};
@@ -47,7 +50,8 @@ pub struct HistogramSize {
     pub values: u64,
     /// No count is larger.
     pub largest: u64,
-    /// Whether there are always exactly so many elements, and neighbours replace: one value more, the most frequent, has those that the blocks leave.
+    /// Whether there are always exactly so many elements, and neighbours replace: one value more, the most frequent,
+    /// has those that the blocks leave.
     pub is_full: bool,
 }
 
@@ -121,8 +125,9 @@ impl ElementOwners {
         }
     }
 
-    /// How many owners come or go, at most, where this block is raised: rectangles of elements that cover what is raised, one for each owner. An owner who stands for a value and has
-    /// another number of elements goes, and comes again.
+    /// How many owners come or go, at most, where this block is raised: rectangles of elements that cover what is
+    /// raised, one for each owner. An owner who stands for a value and has another number of elements goes, and comes
+    /// again.
     fn owners(&self, block: &Block) -> u64 {
         let covered = self
             .rectangles()
@@ -135,7 +140,8 @@ impl ElementOwners {
 }
 
 impl HardBlocks {
-    /// Blocks whose bits each move about `weight` elements, shaped by `area`: as many copies as keep copies·base near `area`.
+    /// Blocks whose bits each move about `weight` elements, shaped by `area`: as many copies as keep copies·base near
+    /// `area`.
     pub fn new(elements: u64, weight: u64, area: f64) -> Self {
         Self::within(
             &HistogramSize { values: u64::MAX, largest: u64::MAX, ..HistogramSize::of(elements) },
@@ -166,15 +172,18 @@ impl HardBlocks {
         Partition::from_runs(raised)
     }
 
-    /// Σᵢ wᵢ(1 − δ_{wᵢ})/(1 + e^{wᵢε}), where raising block i moves wᵢ elements and δ_w = δ(e^{wε} − 1)/(e^ε − 1) (Fact 4).
+    /// Σᵢ wᵢ(1 − δ_{wᵢ})/(1 + e^{wᵢε}), where raising block i moves wᵢ elements and δ_w = δ(e^{wε} − 1)/(e^ε − 1) (Fact
+    /// 4).
     ///
-    /// Over uniform bits, whatever is answered is at distance wᵢ in sum from the block's two positions wherever the two output
-    /// distributions overlap, which is with mass 2(1 − δ_w)/(1 + e^{wε}) at least: Lemma 5 with its constant made tight (spec B3.1, B3.4).
+    /// Over uniform bits, whatever is answered is at distance wᵢ in sum from the block's two positions wherever the two
+    /// output distributions overlap, which is with mass 2(1 − δ_w)/(1 + e^{wε}) at least: Lemma 5 with its constant
+    /// made tight (spec B3.1, B3.4).
     pub fn lower_bound(&self, epsilon: Epsilon, delta: Delta) -> f64 {
         self.lower_bound_of(&ElementOwners::ONE_ELEMENT, epsilon, delta)
     }
 
-    /// The same where owners have several elements: Σᵢ wᵢ(1 − δ_{mᵢ})/(1 + e^{mᵢε}), where mᵢ owners move the wᵢ elements of block i.
+    /// The same where owners have several elements: Σᵢ wᵢ(1 − δ_{mᵢ})/(1 + e^{mᵢε}), where mᵢ owners move the wᵢ
+    /// elements of block i.
     pub fn lower_bound_of(&self, owned: &ElementOwners, epsilon: Epsilon, delta: Delta) -> f64 {
         let mut sum = 0.0;
         for block in &self.blocks {
@@ -195,8 +204,8 @@ impl HardBlocks {
 /// The best of the hard instances for `elements` elements, and the lower bound that it gives.
 ///
 /// # Guarantee
-/// Every (ε, δ)-private algorithm has at least this expected L1 error on some histogram of at most `elements` elements: each set of blocks is
-/// a proof by itself, so the search for the best need not be exact.
+/// Every (ε, δ)-private algorithm has at least this expected L1 error on some histogram of at most `elements` elements:
+/// each set of blocks is a proof by itself, so the search for the best need not be exact.
 ///
 /// ```
 /// use scumble_adversary::limits::anonymized_histogram::lower_bound;
@@ -228,8 +237,9 @@ pub fn lower_bound(elements: u64, epsilon: Epsilon, delta: Delta) -> Result<(f64
 /// The same where less can occur than so many elements, or owners have several: the best of the instances that fit.
 ///
 /// # Guarantee
-/// Every algorithm that is (ε, δ)-private for one owner more or less (where the room is full: for one who is replaced) has at least this expected L1 error on some table that fits. Whether
-/// the table may have more values, larger counts or more elements makes no difference.
+/// Every algorithm that is (ε, δ)-private for one owner more or less (where the room is full: for one who is replaced)
+/// has at least this expected L1 error on some table that fits. Whether the table may have more values, larger counts
+/// or more elements makes no difference.
 ///
 /// ```
 /// use scumble_adversary::limits::anonymized_histogram::{ElementOwners, HistogramSize, lower_bound_within};
@@ -356,7 +366,8 @@ pub fn theorem_7(elements: u64, epsilon: Epsilon) -> Option<EncodingLowerBound> 
     })
 }
 
-/// The encoding ψ of Lemma 8: bits into histograms of at most n elements whose distances are those of the bits, times Δ/m up to a constant.
+/// The encoding ψ of Lemma 8: bits into histograms of at most n elements whose distances are those of the bits, times
+/// Δ/m up to a constant.
 ///
 /// The paper's u_{×t} repeats each entry t times; its index must be ⌊(j−1)/t⌋, not ⌊(j−1)/d⌋ as printed.
 ///
@@ -433,7 +444,8 @@ mod tests {
     use proptest::prelude::*;
     use scumble::mechanism::anonymized_histogram::{CellKind, ListedCounts};
 
-    /// What our own mechanisms and constants reach in such a room, whatever the table: none of them is below a limit that holds.
+    /// What our own mechanisms and constants reach in such a room, whatever the table: none of them is below a limit
+    /// that holds.
     fn reached(room: &HistogramSize, owned: &ElementOwners, epsilon: f64) -> f64 {
         let listed = |what: CellKind, cells: u64, moved: u64| {
             let noise = ListedCounts::new(what, cells, (moved as f64 / epsilon).try_into().unwrap());
@@ -452,7 +464,8 @@ mod tests {
         noisy.min(constant)
     }
 
-    /// 380 was printed as what nobody can promise for three values of a million rows, where their noisy counts are off by 2.6, and for owners with one row each, where 0.85 is reached.
+    /// 380 was printed as what nobody can promise for three values of a million rows, where their noisy counts are off
+    /// by 2.6, and for owners with one row each, where 0.85 is reached.
     #[test]
     fn few_values_and_small_counts_have_small_limits() {
         let (one, none) = (Epsilon::new(1.0).unwrap(), Delta::new(0.0).unwrap());

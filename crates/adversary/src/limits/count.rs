@@ -1,9 +1,10 @@
 //! What no private count or histogram can beat.
 //!
-//! The bounds are about every table, of any size: a mechanism may do better on the tables that it likes, not on all. They follow from one
-//! thought. Let M answer counts k = 0, 1, 2, … and let Z be its error M(k) − k for a k drawn uniformly below a large number. Moving
-//! every k up by one changes one owner, so Z and Z + 1 are as hard to tell apart as neighbours are; and the largest error of M is at
-//! least that of Z. What remains is how concentrated such a Z can be.
+//! The bounds are about every table, of any size: a mechanism may do better on the tables that it likes, not on all.
+//! They follow from one thought. Let M answer counts k = 0, 1, 2, … and let Z be its error M(k) − k for a k drawn
+//! uniformly below a large number. Moving every k up by one changes one owner, so Z and Z + 1 are as hard to tell apart
+//! as neighbours are; and the largest error of M is at least that of Z. What remains is how concentrated such a Z can
+//! be.
 
 use scumble::error::{Error, Result};
 use scumble::quantity::{Delta, Epsilon, Rho};
@@ -11,18 +12,21 @@ use scumble::quantity::{Delta, Epsilon, Rho};
 /// Rounding goes down: these are lower bounds.
 const DOWNWARD: f64 = 1.0 - 1e-9;
 
-/// A lower bound of the standard error (root of the mean square) that an (ε, δ)-private count can promise for every table, where one
-/// owner moves the count by 1. It is about all answers, whole numbers or not, so that it may be multiplied: where an owner moves the count by
-/// m, an answer divided by m is one of these.
+/// A lower bound of the standard error (root of the mean square) that an (ε, δ)-private count can promise for every
+/// table, where one owner moves the count by 1. It is about all answers, whole numbers or not, so that it may be
+/// multiplied: where an owner moves the count by m, an answer divided by m is one of these.
 ///
-/// Let α = e^{−ε}, U(t) = P\[|Z| ≥ t\] for t > 0, F(t) = P\[Z ≥ t\] and G(t) = P\[Z ≤ −t\]. Privacy says F(t) ≥ α(F(t−1) − δ), and the same of G.
-/// Summed up, U(t+1) ≥ α(U(t) − 2δ). For t in (0, 1), F(t−1) ≥ 1 − G(1−t), so that U(t) + αU(1−t) ≥ A = 2α(1 − δ). What remains is the least E Z² = ∫2t·U(t)dt:
-/// for each t in (0, ½) the least over u = U(t) ≥ v = U(1−t) of Σ_k 2(t+k)·h_k(u) + 2(1−t+k)·h_k(v), where h₀(u) = u, h_{k+1} = max(0, α(h_k − 2δ)) and v ≥ A − αu (which, for u ≥ v,
-/// implies u + αv ≥ A and u ≥ A/(1+α)). That is convex in u, and its least value is a concave function of t, being the least of linear ones: the trapezoidal rule is below its integral.
+/// Let α = e^{−ε}, U(t) = P\[|Z| ≥ t\] for t > 0, F(t) = P\[Z ≥ t\] and G(t) = P\[Z ≤ −t\]. Privacy says
+/// F(t) ≥ α(F(t−1) − δ), and the same of G. Summed up, U(t+1) ≥ α(U(t) − 2δ). For t in (0, 1), F(t−1) ≥ 1 − G(1−t), so
+/// that U(t) + αU(1−t) ≥ A = 2α(1 − δ). What remains is the least E Z² = ∫2t·U(t)dt: for each t in (0, ½) the least
+/// over u = U(t) ≥ v = U(1−t) of Σ_k 2(t+k)·h_k(u) + 2(1−t+k)·h_k(v), where h₀(u) = u, h_{k+1} = max(0, α(h_k − 2δ))
+/// and v ≥ A − αu (which, for u ≥ v, implies u + αv ≥ A and u ≥ A/(1+α)). That is convex in u, and its least value is a
+/// concave function of t, being the least of linear ones: the trapezoidal rule is below its integral.
 ///
-/// At δ = 0 all of them are least at u = v, and E Z² ≥ 2α/(1 − α)² = 1/(2·sinh²(ε/2)), the variance of discrete Laplace noise: nobody beats it (Ghosh, Roughgarden,
-/// Sundararajan 2009 and Gupte, Sundararajan 2010 show more). With δ > 0 errors that are not whole help: at (0, ¼), uniform noise on ±½, ±1½ has 5/4, the least for all
-/// answers, where whole numbers have 3/2.
+/// At δ = 0 all of them are least at u = v, and E Z² ≥ 2α/(1 − α)² = 1/(2·sinh²(ε/2)), the variance of discrete Laplace
+/// noise: nobody beats it (Ghosh, Roughgarden, Sundararajan 2009 and Gupte, Sundararajan 2010 show more). With δ > 0
+/// errors that are not whole help: at (0, ¼), uniform noise on ±½, ±1½ has 5/4, the least for all answers, where whole
+/// numbers have 3/2.
 ///
 /// ```
 /// use scumble_adversary::limits::count::standard_error_lower;
@@ -64,7 +68,8 @@ struct ErrorTails {
 impl ErrorTails {
     fn new(epsilon: f64, delta: f64) -> Self {
         let alpha = libm::exp(-epsilon);
-        // A tail that begins at 1 has ended after these steps, or is so small that leaving it out makes no difference; leaving it out is allowed.
+        // A tail that begins at 1 has ended after these steps, or is so small that leaving it out makes no difference;
+        // leaving it out is allowed.
         let length = match epsilon {
             0.0 => 0.5 / delta,
             _ => (libm::log1p(libm::expm1(epsilon) / (2.0 * delta)) / epsilon).min(40.0 / epsilon),
@@ -114,7 +119,8 @@ impl ErrorTails {
         (value + more, slope - self.alpha * steeper)
     }
 
-    /// A lower bound of the least sum at t: the line that touches it left of its lowest point, at the end of a short interval around that.
+    /// A lower bound of the least sum at t: the line that touches it left of its lowest point, at the end of a short
+    /// interval around that.
     fn least(&self, t: f64) -> f64 {
         let (mut left, mut right) = (self.together / (1.0 + self.alpha), 1.0);
         let (value, slope) = self.both(t, left);
@@ -132,8 +138,8 @@ impl ErrorTails {
 
 /// The same for ρ-zCDP: 1/√(e^{2ρ} − 1), about 1/√(2ρ), the σ of Gaussian noise.
 ///
-/// Chapman and Robbins: Var Z ≥ 1/χ²(Z + 1 ‖ Z), and χ² = e^{D₂} − 1 ≤ e^{2ρ} − 1; χ² is jointly convex, so that averaging over k
-/// keeps it.
+/// Chapman and Robbins: Var Z ≥ 1/χ²(Z + 1 ‖ Z), and χ² = e^{D₂} − 1 ≤ e^{2ρ} − 1; χ² is jointly convex, so that
+/// averaging over k keeps it.
 ///
 /// ```
 /// use scumble_adversary::limits::count::concentrated_standard_error_lower;
@@ -145,8 +151,8 @@ pub fn concentrated_standard_error_lower(rho: Rho) -> f64 {
     DOWNWARD / libm::sqrt(libm::expm1(2.0 * rho.get()))
 }
 
-/// A lower bound of the largest error among `cells` cells of an ε-private histogram, where ε is for replacing one owner: on some table, with
-/// probability at least ½, some cell is off by at least this.
+/// A lower bound of the largest error among `cells` cells of an ε-private histogram, where ε is for replacing one
+/// owner: on some table, with probability at least ½, some cell is off by at least this.
 ///
 /// Packing: with n owners, all in one cell, an answer that is off by less than n/2 everywhere names the cell. If that
 /// happens with probability above ½ for each of the K cells, then 1 ≥ Σ_j
@@ -192,8 +198,9 @@ mod tests {
         }
     }
 
-    /// A floor was proven for whole errors and then multiplied by what an owner moves: at (0, ¼), moved 2, it said 2.45, and noise of −3, −1, 1 or 3 has 2.24.
-    /// All laws with masses that are multiples of 1/8 on nine points, half or a third or a fourth of a unit apart, with their exact δ.
+    /// A floor was proven for whole errors and then multiplied by what an owner moves: at (0, ¼), moved 2, it said
+    /// 2.45, and noise of −3, −1, 1 or 3 has 2.24. All laws with masses that are multiples of 1/8 on nine points, half
+    /// or a third or a fourth of a unit apart, with their exact δ.
     #[test]
     fn no_law_on_a_fine_grid_beats_the_bound() {
         fn laws(left: u32, points: usize, law: &mut Vec<u32>, visit: &mut impl FnMut(&[u32])) {
@@ -284,7 +291,8 @@ mod tests {
     }
 
     proptest! {
-        /// Every law on the integers whose neighbouring masses differ by at most a factor e^ε (and on a shifted grid) is at least as wide.
+        /// Every law on the integers whose neighbouring masses differ by at most a factor e^ε (and on a shifted grid)
+        /// is at least as wide.
         #[test]
         fn no_law_with_bounded_ratios_is_narrower(
             at in 0.05f64..2.0,

@@ -1,7 +1,8 @@
 //! Fingerprinting: many means of few people cannot be published privately, with explicit constants.
 //!
-//! For P uniform on [−1, 1] and X₁ … X_n = ±1 of mean P, every f has E\[f(X)·Σ(X_i − P) + (f(X) − X̄)²\] ≥ (n + 4)/(3(n + 2)) > ⅓
-//! ([`lemma_constant`], attained). An accurate answer is therefore correlated with every person, and privacy bounds that correlation.
+//! For P uniform on [−1, 1] and X₁ … X_n = ±1 of mean P, every f has E\[f(X)·Σ(X_i − P) + (f(X) − X̄)²\] ≥
+//! (n + 4)/(3(n + 2)) > ⅓ ([`lemma_constant`], attained). An accurate answer is therefore correlated with every person,
+//! and privacy bounds that correlation.
 
 use super::groups::OwnerGuarantee;
 use num_rational::BigRational;
@@ -24,8 +25,8 @@ pub fn lemma_constant(people: u64) -> BigRational {
     BigRational::new((u128::from(people) + 4).into(), (3 * (u128::from(people) + 2)).into())
 }
 
-/// How many people a table must have before `attributes` means can be (ε, δ)-private (person scope) with this root-mean-square error per mean, in units
-/// of [0, 1].
+/// How many people a table must have before `attributes` means can be (ε, δ)-private (person scope) with this
+/// root-mean-square error per mean, in units of [0, 1].
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct SampleComplexity {
@@ -73,8 +74,9 @@ pub fn people_lower(attributes: u64, epsilon: Epsilon, delta: Delta, rms_error: 
 /// that is `None`) the root of the mean square error of `attributes` counts, one of each attribute, is at least this
 /// under (ε, δ) in the person scope; rounded down.
 ///
-/// Of n people the means are off by e with n ≥ n*(e) = (⅓ − 4e²)·√d/D, so that the counts are off by n·e ≥ n·√(⅓ − n·D/√d)/2. A table of more people has constant rows
-/// beside these n, which change no error of a count; so the best n is taken, near (2/9)·√d/D.
+/// Of n people the means are off by e with n ≥ n*(e) = (⅓ − 4e²)·√d/D, so that the counts are off by
+/// n·e ≥ n·√(⅓ − n·D/√d)/2. A table of more people has constant rows beside these n, which change no error of a count;
+/// so the best n is taken, near (2/9)·√d/D.
 ///
 /// ```
 /// use scumble_adversary::limits::fingerprinting::count_error_lower;
@@ -103,7 +105,8 @@ pub fn count_error_lower(attributes: u64, epsilon: Epsilon, delta: Delta, most_p
 /// Where the curve of a guarantee is looked at; each point of it gives a valid limit.
 const DELTAS: [f64; 4] = [1e-2, 1e-3, 1e-4, 1e-6];
 
-/// The largest [`count_error_lower`] of a guarantee in the person scope, and the (ε, δ) that it is shown at; none where nothing is known.
+/// The largest [`count_error_lower`] of a guarantee in the person scope, and the (ε, δ) that it is shown at; none where
+/// nothing is known.
 ///
 /// ```
 /// use scumble_adversary::limits::{fingerprinting::best_count_error_lower, groups::OwnerGuarantee};
@@ -149,12 +152,14 @@ mod tests {
         BigRational::new(numerator.into(), denominator.into())
     }
 
-    /// The lemma by exact rationals. Only the number s of +1 matters; with A_s = E\[1{s}·Σ(X_i − P)\] and w_s = P\[s\] = 1/(n + 1), the best f(s) is
-    /// x̄ − A_s/(2w_s), so the least value is Σ(A_s·x̄ − A_s²/(4w_s)). (f need not be cut to [−1, 1] for a lower bound; it stays there.)
+    /// The lemma by exact rationals. Only the number s of +1 matters; with A_s = E\[1{s}·Σ(X_i − P)\] and
+    /// w_s = P\[s\] = 1/(n + 1), the best f(s) is x̄ − A_s/(2w_s), so the least value is Σ(A_s·x̄ − A_s²/(4w_s)). (f
+    /// need not be cut to [−1, 1] for a lower bound; it stays there.)
     #[test]
     fn the_constant_of_the_lemma_is_exact() {
         for n in 1i64..=12 {
-            // With P = 2b − 1, b uniform on [0, 1]: E[b^s (1−b)^{n−s}] = s!(n−s)!/(n+1)!, so P[s] = 1/(n+1) and E[b | s] = (s+1)/(n+2).
+            // With P = 2b − 1, b uniform on [0, 1]: E[b^s (1−b)^{n−s}] = s!(n−s)!/(n+1)!, so P[s] = 1/(n+1) and
+            // E[b | s] = (s+1)/(n+2).
             let weight = ratio(1, n + 1);
             let mut least = BigRational::zero();
             for s in 0..=n {
@@ -179,7 +184,8 @@ mod tests {
         assert!(people_lower(0, 1.0.try_into().unwrap(), 0.0.try_into().unwrap(), 0.1).is_err());
     }
 
-    /// The limit of counts is that of means: at every error e, as many people as it takes have counts off by at least what is said here for so many people.
+    /// The limit of counts is that of means: at every error e, as many people as it takes have counts off by at least
+    /// what is said here for so many people.
     #[test]
     fn counts_and_means_agree() {
         for (epsilon, delta) in [(0.1, 0.0), (0.5, 1e-6), (1.0, 1e-9)] {

@@ -107,8 +107,9 @@ impl Gram {
 
     /// A certified lower bound of the least eigenvalue; 0 where nothing better is certain.
     ///
-    /// If Cholesky's algorithm in floating point runs through on A − μ·1, then the least eigenvalue of A is at least μ − γ·tr A with
-    /// γ = (n + 2)u/(1 − (n + 2)u) (Rump 2006, *Verification of positive definiteness*; any order of summation).
+    /// If Cholesky's algorithm in floating point runs through on A − μ·1, then the least eigenvalue of A is at least
+    /// μ − γ·tr A with γ = (n + 2)u/(1 − (n + 2)u) (Rump 2006, *Verification of positive definiteness*; any order of
+    /// summation).
     pub(crate) fn least_eigenvalue_lower(&self) -> f64 {
         let n = self.size;
         if n == 0 {

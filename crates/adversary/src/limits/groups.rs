@@ -45,8 +45,8 @@ impl OwnerGuarantee {
         }
     }
 
-    /// The part of fair coins, each the secret of `owners` owners together, that anybody guesses wrong given that answers which fail with probability β did not: the
-    /// largest [`wrong_fraction_lower`] of all pairs.
+    /// The part of fair coins, each the secret of `owners` owners together, that anybody guesses wrong given that
+    /// answers which fail with probability β did not: the largest [`wrong_fraction_lower`] of all pairs.
     ///
     /// ```
     /// use scumble_adversary::limits::groups::OwnerGuarantee;

@@ -3,11 +3,12 @@
 use scumble::error::{Error, Result};
 use scumble::quantity::Epsilon;
 
-/// The mutual information of one row and the output of an ε-private mechanism (δ = 0, person scope) is at most this, if the rows are independent; n
-/// rows together tell at most n times as much. u − 1 − ln u with u = ε/(1 − e^{−ε}); rounded up.
+/// The mutual information of one row and the output of an ε-private mechanism (δ = 0, person scope) is at most this, if
+/// the rows are independent; n rows together tell at most n times as much. u − 1 − ln u with u = ε/(1 − e^{−ε});
+/// rounded up.
 ///
-/// r = P_x(y)/P(y) lies in an interval whose ends are a factor e^ε apart and has mean 1; r·ln r is convex, so that two points are the worst law.
-/// (Vadhan 2017, 7.9.5, prints 1.5·ε bits.)
+/// r = P_x(y)/P(y) lies in an interval whose ends are a factor e^ε apart and has mean 1; r·ln r is convex, so that two
+/// points are the worst law. (Vadhan 2017, 7.9.5, prints 1.5·ε bits.)
 ///
 /// ```
 /// use scumble_adversary::limits::information::nats_per_row;

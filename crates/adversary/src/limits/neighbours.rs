@@ -5,11 +5,13 @@ use scumble::quantity::{Delta, Epsilon};
 /// Rounding goes up: this is the most that anybody can promise.
 const UPWARD: f64 = 1.0 + 4e-16;
 
-/// For neighbours x₀ and x₁, some x_b is answered within half of |q(x₀) − q(x₁)| with at most this probability: (e^ε + δ)/(e^ε + 1).
+/// For neighbours x₀ and x₁, some x_b is answered within half of |q(x₀) − q(x₁)| with at most this probability:
+/// (e^ε + δ)/(e^ε + 1).
 ///
-/// The two events are disjoint, so P\[right on x₀\] + P\[right on x₁\] is at most what the best test between neighbours reaches, and the pair of
-/// Kairouz, Oh and Viswanath (2015) attains it. It is also the most with which a bit that only one person's row holds is guessed, if the bit was
-/// a fair coin. (Vadhan 2017, 7.3.1, has (1 + δ)/(1 + e^{−ε}), which is looser: [`printed_success_at_most`].)
+/// The two events are disjoint, so P\[right on x₀\] + P\[right on x₁\] is at most what the best test between neighbours
+/// reaches, and the pair of Kairouz, Oh and Viswanath (2015) attains it. It is also the most with which a bit that only
+/// one person's row holds is guessed, if the bit was a fair coin. (Vadhan 2017, 7.3.1, has (1 + δ)/(1 + e^{−ε}), which
+/// is looser: [`printed_success_at_most`].)
 ///
 /// ```
 /// use scumble_adversary::limits::neighbours::success_at_most;
@@ -31,7 +33,8 @@ pub fn printed_success_at_most(epsilon: Epsilon, delta: Delta) -> f64 {
 mod tests {
     use super::*;
 
-    /// The pair that attains it: masses (δ, 0), (e^ε, 1), (1, e^ε) and (0, δ), the middle ones scaled by (1 − δ)/(1 + e^ε).
+    /// The pair that attains it: masses (δ, 0), (e^ε, 1), (1, e^ε) and (0, δ), the middle ones scaled by
+    /// (1 − δ)/(1 + e^ε).
     #[test]
     fn the_optimal_pair_attains_the_bound() {
         for (epsilon, delta) in [(0.1f64, 0.0f64), (1.0, 0.1), (3.0, 1e-6)] {

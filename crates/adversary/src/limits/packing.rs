@@ -1,8 +1,9 @@
 //! Packing: many datasets that are near each other and must be answered differently.
 //!
-//! Let x₀ be a dataset and C a set of datasets, each within m changes of x₀, with goals that exclude each other. If each goal is reached with
-//! probability at least p, then 1/|C| ≥ p·e^{−mε} − δ·(1 − e^{−mε})/(e^ε − 1) (group privacy, m times). The theorem as printed by Vadhan 2017 (7.5.13)
-//! has δ in place of that multiple and is false for small ε: [`key_selection`] beats it.
+//! Let x₀ be a dataset and C a set of datasets, each within m changes of x₀, with goals that exclude each other. If
+//! each goal is reached with probability at least p, then 1/|C| ≥ p·e^{−mε} − δ·(1 − e^{−mε})/(e^ε − 1)
+//! (group privacy, m times). The theorem as printed by Vadhan 2017 (7.5.13) has δ in place of that multiple and is
+//! false for small ε: [`key_selection`] beats it.
 
 use scumble::error::{Error, Result};
 use scumble::quantity::{Delta, Epsilon, Probability};
@@ -27,7 +28,8 @@ fn slips(epsilon: f64, changes: f64) -> f64 {
     -libm::expm1(-changes * epsilon) / libm::expm1(epsilon)
 }
 
-/// The least m ≥ 1 that the packing bound allows for `size` datasets and this probability of success; none if no m does. Never larger than the truth.
+/// The least m ≥ 1 that the packing bound allows for `size` datasets and this probability of success; none if no m
+/// does. Never larger than the truth.
 ///
 /// ```
 /// use scumble_adversary::limits::packing::least_changes;
@@ -69,8 +71,9 @@ pub fn least_changes(epsilon: Epsilon, delta: Delta, size: f64, success: Probabi
     Ok(Some(above))
 }
 
-/// Counting queries that tell `universe` values apart (points, thresholds, means) cannot all be answered within this many counts with
-/// probability `success`, in the presence scope (from the empty table) and in the person scope; infinite if never.
+/// Counting queries that tell `universe` values apart (points, thresholds, means) cannot all be answered within this
+/// many counts with probability `success`, in the presence scope (from the empty table) and in the person scope;
+/// infinite if never.
 ///
 /// m* − 1 copies of one value must be distinguished from those of another, so that the error is at least (m* − 1)/2.
 ///
@@ -84,7 +87,8 @@ pub fn count_error_lower(epsilon: Epsilon, delta: Delta, universe: f64, success:
     Ok(changes.map_or(f64::INFINITY, |changes| (changes - 1) as f64 / 2.0))
 }
 
-/// The largest probability with which goals of `size` datasets within `changes` of one can be reached: the bound above, solved for p; rounded up.
+/// The largest probability with which goals of `size` datasets within `changes` of one can be reached: the bound above,
+/// solved for p; rounded up.
 pub fn success_at_most(epsilon: Epsilon, delta: Delta, size: f64, changes: u64) -> Result<f64> {
     checked(epsilon, None)?;
     let grown = libm::exp(changes as f64 * epsilon.get());
@@ -123,7 +127,8 @@ pub fn key_selection(epsilon: Epsilon, delta: Delta, copies: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The counterexample: a mechanism that exists reaches what the corrected bound allows and more than the printed one does.
+    /// The counterexample: a mechanism that exists reaches what the corrected bound allows and more than the printed
+    /// one does.
     #[test]
     fn key_selection_attains_the_corrected_bound_and_beats_the_printed_one() {
         for (epsilon, delta, copies) in [(0.1, 0.05, 5), (0.01, 0.001, 20), (0.5, 1e-6, 10)] {

@@ -1,10 +1,12 @@
-//! Reconstruction: counts that are all accurate give the secret column away, so that private counts cannot all be accurate.
+//! Reconstruction: counts that are all accurate give the secret column away, so that private counts cannot all be
+//! accurate.
 //!
-//! Let s people each be present or not (or have a secret bit), and let Q be the k × s matrix of who is counted by which query. If all answers are within E
-//! with probability at least 1 − β, then some x is within E of all answers, and differs from the truth in at most 4kE²/σ_min(Q)² places; but (ε, δ)-privacy
-//! lets a part (1 − δ)/(1 + e^ε) of a uniform column be guessed wrong whatever is done. So E ≥ (σ_min/2)·√(s·c/k),
-//! c = max(0, ((1 − δ)/(1 + e^ε) − β)/(1 − β)). It holds for the people of any set of columns. (After Vadhan 2017, 7.5.2; z ∈ {0, ±1} has ‖z‖₂² = ‖z‖₁,
-//! which its Proposition 7.5.11 does not use.)
+//! Let s people each be present or not (or have a secret bit), and let Q be the k × s matrix of who is counted by which
+//! query. If all answers are within E with probability at least 1 − β, then some x is within E of all answers, and
+//! differs from the truth in at most 4kE²/σ_min(Q)² places; but (ε, δ)-privacy lets a part (1 − δ)/(1 + e^ε) of a
+//! uniform column be guessed wrong whatever is done. So E ≥ (σ_min/2)·√(s·c/k), c = max(0,
+//! ((1 − δ)/(1 + e^ε) − β)/(1 − β)). It holds for the people of any set of columns. (After Vadhan 2017, 7.5.2;
+//! z ∈ {0, ±1} has ‖z‖₂² = ‖z‖₁, which its Proposition 7.5.11 does not use.)
 
 use super::gram::Gram;
 use scumble::error::{Error, Result};
@@ -133,8 +135,8 @@ fn floor(gram: &Gram, columns: Vec<usize>, queries: usize, wrong: f64) -> Recons
     ReconstructionLimit { columns, least_singular_value: least, count_error_at_least: error }
 }
 
-/// The best limit over the sets of columns that are tried: all, and those that remain when the columns that weigh most in the weakest direction are
-/// taken out, again and again.
+/// The best limit over the sets of columns that are tried: all, and those that remain when the columns that weigh most
+/// in the weakest direction are taken out, again and again.
 ///
 /// ```
 /// use scumble_adversary::limits::singular::{Matrix, best};
@@ -202,10 +204,12 @@ mod tests {
         );
     }
 
-    /// The limit on all 2^4 subsets of four people, against noise that is private: discrete Laplace on the histogram of people is exact enough to compare.
+    /// The limit on all 2^4 subsets of four people, against noise that is private: discrete Laplace on the histogram of
+    /// people is exact enough to compare.
     #[test]
     fn no_limit_is_above_what_randomized_response_reaches() {
-        // Each person's bit by randomized response; every subset count is the sum of unbiased estimates, off by at most s/(2·tanh(ε/2)) + s/2.
+        // Each person's bit by randomized response; every subset count is the sum of unbiased estimates, off by at most
+        // s/(2·tanh(ε/2)) + s/2.
         let subsets =
             Matrix::new((0..16).map(|mask| (0..4).map(|j| (mask >> j & 1) as i8).collect()).collect()).unwrap();
         for epsilon in [0.1, 1.0, 4.0] {

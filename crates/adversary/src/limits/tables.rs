@@ -1,7 +1,8 @@
 //! Limits of counts over the columns of a table: the tables of each column by itself, or counts apart from each other.
 //!
-//! The limit is that of [`singular`](super::singular), for tables in which each of s kinds of owners is there as a group of g owners or not at all: what holds for one owner
-//! holds for groups ([`OwnerGuarantee`]), and all counts are g times as large, so that E ≥ g·(σ_min/2)·√(s·c_g/k).
+//! The limit is that of [`singular`](super::singular), for tables in which each of s kinds of owners is there as a
+//! group of g owners or not at all: what holds for one owner holds for groups ([`OwnerGuarantee`]), and all counts are
+//! g times as large, so that E ≥ g·(σ_min/2)·√(s·c_g/k).
 //!
 //! The kinds are the rows of Sylvester's matrix of order h over two values of each of h columns; any two rows agree in
 //! half of the columns. The k = 2h counts have the Gram matrix h/2·(1 + J), J all ones, so that σ_min² = h/2 and
@@ -51,7 +52,8 @@ pub fn apart(guarantee: &OwnerGuarantee, beta: Probability) -> Result<CountLimit
     best_group(SINGLE, guarantee, beta, None)
 }
 
-/// The limit of the tables of each of `columns` columns with at least two values, as counts of owners: all are within E with probability at most 1 − β.
+/// The limit of the tables of each of `columns` columns with at least two values, as counts of owners: all are within E
+/// with probability at most 1 − β.
 ///
 /// With `people`, for tables of exactly so many owners (person scope): an absent owner has a filler's row instead,
 /// which is counted too.
@@ -85,8 +87,8 @@ pub fn marginals(
 
 /// The rows of Sylvester's matrix over as many columns as it has.
 ///
-/// With a filler, the first row, the matrix has the differences to it: of two kinds h/4 columns have both another value than the filler, each a difference in two counts, so that the Gram
-/// matrix is h/2·(1 + J) again, of one kind less.
+/// With a filler, the first row, the matrix has the differences to it: of two kinds h/4 columns have both another value
+/// than the filler, each a difference in two counts, so that the Gram matrix is h/2·(1 + J) again, of one kind less.
 fn of_columns(columns: usize, has_filler: bool) -> OwnerKinds {
     let order = 1u64 << columns.ilog2();
     let kinds = order - u64::from(has_filler);
@@ -97,7 +99,8 @@ fn of_columns(columns: usize, has_filler: bool) -> OwnerKinds {
     }
 }
 
-/// The strongest limit over groups. Every group gives a valid one: powers of two are tried until nothing is left, then those around the best of them.
+/// The strongest limit over groups. Every group gives a valid one: powers of two are tried until nothing is left, then
+/// those around the best of them.
 fn best_group(
     shape: OwnerKinds,
     guarantee: &OwnerGuarantee,
@@ -162,7 +165,8 @@ mod tests {
         assert_eq!((of_columns(1, true), of_columns(7, false)), (SINGLE, SINGLE));
     }
 
-    /// Discrete Laplace noise of scale 1/ε on one count is a mechanism: no limit of one count is above what it reaches with probability 95%.
+    /// Discrete Laplace noise of scale 1/ε on one count is a mechanism: no limit of one count is above what it reaches
+    /// with probability 95%.
     #[test]
     fn no_limit_is_above_what_noise_reaches() {
         for epsilon in [0.01, 0.1, 0.5, 1.0, 2.0] {
@@ -178,7 +182,8 @@ mod tests {
         // Gaussian noise of ρ = 1/(2σ²): 1.96σ.
         let found = apart(&OwnerGuarantee::Concentrated(Rho::new(0.005).unwrap()), 0.05.try_into().unwrap()).unwrap();
         assert!(found.count_error_at_least > 1.0 && found.count_error_at_least < 19.6, "{found:?}");
-        // The tables of d columns by Gaussian noise: an owner moves d counts by one, so that ρ = d/(2σ²), and σ·√(2·ln(2·2d·20)) is enough for all 2d counts.
+        // The tables of d columns by Gaussian noise: an owner moves d counts by one, so that ρ = d/(2σ²), and
+        // σ·√(2·ln(2·2d·20)) is enough for all 2d counts.
         for columns in [1usize, 2, 7, 16, 24, 100, 500] {
             let found = marginals(
                 columns,

@@ -1,7 +1,7 @@
 //! What no truncated concentrated mechanism can beat: how much one learns about a whole dataset, and histograms.
 //!
-//! Bun, Dwork, Rothblum, Steinke 2018, Theorem 26 and Corollary 27, for neighbours that replace one owner; with the sharper
-//! group privacy of small and large groups together, about twice as large as printed there.
+//! Bun, Dwork, Rothblum, Steinke 2018, Theorem 26 and Corollary 27, for neighbours that replace one owner; with the
+//! sharper group privacy of small and large groups together, about twice as large as printed there.
 
 use scumble::error::{Error, Result};
 use scumble::quantity::{Omega, Rho};
@@ -9,10 +9,11 @@ use scumble::quantity::{Omega, Rho};
 /// Rounding goes down: these are lower bounds.
 const DOWNWARD: f64 = 1.0 - 1e-9;
 
-/// The most nats that the output of a (ρ, ω)-tCDP mechanism tells about a dataset of `owners` owners: an upper bound of the
-/// divergence (of order 1) between any two datasets.
+/// The most nats that the output of a (ρ, ω)-tCDP mechanism tells about a dataset of `owners` owners: an upper bound of
+/// the divergence (of order 1) between any two datasets.
 ///
-/// ρ·min_{j ≤ ω} (j²·c^{k−j} + (c^{k−j} − 1)·ω(ω−1)) with c = ω/(ω−1): j owners by the small-group bound, the others one by one.
+/// ρ·min_{j ≤ ω} (j²·c^{k−j} + (c^{k−j} − 1)·ω(ω−1)) with c = ω/(ω−1): j owners by the small-group bound, the others
+/// one by one.
 ///
 /// ```
 /// use scumble_adversary::limits::tcdp::information_upper;
@@ -32,10 +33,11 @@ pub fn information_upper(rho: Rho, omega: Omega, owners: u64) -> f64 {
     rho * (0..=most).map(first).fold(f64::INFINITY, f64::min) / DOWNWARD
 }
 
-/// How many owners a dataset must have before a (ρ, ω)-tCDP histogram over `cells` cells can have a maximum error below half
-/// of that number, with probability at least ½.
+/// How many owners a dataset must have before a (ρ, ω)-tCDP histogram over `cells` cells can have a maximum error below
+/// half of that number, with probability at least ½.
 ///
-/// ½·ln(cells/4) nats are needed to find the one occupied cell (Fano), so the least n with [`information_upper`] of n that large.
+/// ½·ln(cells/4) nats are needed to find the one occupied cell (Fano), so the least n with [`information_upper`] of n
+/// that large.
 ///
 /// ```
 /// use scumble_adversary::limits::tcdp::histogram_owners_lower;
@@ -68,8 +70,8 @@ pub fn histogram_owners_lower(rho: Rho, omega: Omega, cells: f64) -> Result<u64>
     Ok(if enough(0) { 0 } else { above })
 }
 
-/// A lower bound of the maximum error of any (ρ, ω)-tCDP histogram over `cells` cells (with probability at least ½, on some
-/// dataset): half of the owners below which nothing can be found.
+/// A lower bound of the maximum error of any (ρ, ω)-tCDP histogram over `cells` cells (with probability at least ½, on
+/// some dataset): half of the owners below which nothing can be found.
 pub fn histogram_error_lower(rho: Rho, omega: Omega, cells: f64) -> Result<f64> {
     Ok(histogram_owners_lower(rho, omega, cells)?.saturating_sub(1) as f64 / 2.0)
 }

@@ -6,8 +6,8 @@ use scumble_adversary::attacker::*;
 
 const SLACK: f64 = 1.0 + 1e-9;
 
-/// `smaller` is the δ of a weaker attacker: its proven lower end is not above the stronger one's upper end, and where both are
-/// tight neither is its upper end.
+/// `smaller` is the δ of a weaker attacker: its proven lower end is not above the stronger one's upper end, and where
+/// both are tight neither is its upper end.
 fn ordered(smaller: Bound, larger: Bound) -> std::result::Result<(), TestCaseError> {
     prop_assert!(smaller.upper <= larger.upper * SLACK + 1e-15, "{smaller:?} {larger:?}");
     Ok(())

@@ -146,7 +146,8 @@ fn e11_and_e16_k_is_not_the_threshold() {
 fn e12_and_e13_chaining_costs_e_to_the_epsilon_and_cells_are_joint() {
     let step = ApproximateBound { epsilon: 0.5, delta: 0.05 };
     assert!(chained(step, step).delta > 0.1324);
-    // The order of the cheaper δ passed all tests. An outcome has e/10 on the first table, 1/10 on the one between and none on the last: (1, 0) from the first to the second, (0, 1/10) from there on.
+    // The order of the cheaper δ passed all tests. An outcome has e/10 on the first table, 1/10 on the one between and
+    // none on the last: (1, 0) from the first to the second, (0, 1/10) from there on.
     let (pure, sometimes) =
         (ApproximateBound { epsilon: 1.0, delta: 0.0 }, ApproximateBound { epsilon: 0.0, delta: 0.1 });
     for claim in [chained(pure, sometimes), chained(sometimes, pure)] {
@@ -181,8 +182,8 @@ fn k_anonymity_is_refused_without_its_requirements() {
 
 #[test]
 fn e14_duplicates_reveal_the_target_and_blocks_must_be_declared() {
-    // Ten perfectly duplicated pairs and a target: the parity of the count is the target. Twenty independent records would
-    // claim 4.6e-3 at ε = 1.
+    // Ten perfectly duplicated pairs and a target: the parity of the count is the target. Twenty independent records
+    // would claim 4.6e-3 at ε = 1.
     let twenty =
         exact_count(&[BeliefGroup::new(0.5, 20).unwrap()], AddedNoise::None, eps(1.0), 1).unwrap().delta().upper;
     assert!((twenty - 4.6e-3).abs() < 1e-4);
@@ -313,7 +314,8 @@ fn the_worst_known_records_of_a_list_are_dropped() {
     assert!(whole.upper > listed.delta);
 }
 
-/// A list with the target in it was analysed as if the target hid itself, and all tests passed: it leaves one record less to hide among, as one more that is known does.
+/// A list with the target in it was analysed as if the target hid itself, and all tests passed: it leaves one record
+/// less to hide among, as one more that is known does.
 #[test]
 fn a_target_does_not_hide_itself() {
     let claim = |listed: BeliefCoverage, known: u64| {

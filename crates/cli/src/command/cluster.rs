@@ -121,7 +121,8 @@ mod running {
     /// How the names of work folders begin; the number of their process follows.
     const PREFIX: &str = "scumble-executor-";
 
-    /// A folder for rows on their way, with the owner's access only, gone with the process. Those of processes that were killed are removed.
+    /// A folder for rows on their way, with the owner's access only, gone with the process. Those of processes that
+    /// were killed are removed.
     fn work_folder(outer: &Path) -> std::io::Result<tempfile::TempDir> {
         for entry in std::fs::read_dir(outer)?.flatten() {
             let name = entry.file_name();

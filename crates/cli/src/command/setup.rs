@@ -1,4 +1,5 @@
-//! `scumble setup completions` and `scumble setup manual`: what an installation adds, written from the commands themselves.
+//! `scumble setup completions` and `scumble setup manual`: what an installation adds, written from the commands
+//! themselves.
 
 use crate::failure::Failure;
 use crate::help;

@@ -301,8 +301,9 @@ fn work_folders_are_their_owners() {
     drop(second);
 }
 
-/// An executor dies while a statement runs: another does its work again, and the integers are the same. (Ballista 55 counts rows twice then, depending on the moment: so
-/// there are several.) On a quick machine a statement is done before anything can die, and a longer one is tried.
+/// An executor dies while a statement runs: another does its work again, and the integers are the same. (Ballista 55
+/// counts rows twice then, depending on the moment: so there are several.) On a quick machine a statement is done
+/// before anything can die, and a longer one is tried.
 #[test]
 fn the_work_of_an_executor_that_is_killed_is_done_again() {
     for delay in [1100, 1500, 1900].map(Duration::from_millis) {
@@ -311,8 +312,9 @@ fn the_work_of_an_executor_that_is_killed_is_done_again() {
     }
 }
 
-/// Whether an executor was killed while this many rows were read, so long after the charge; then the answer was that of all of them. A statement that did not get over it
-/// says so, and is gone on with for the same charge when there is an executor again.
+/// Whether an executor was killed while this many rows were read, so long after the charge; then the answer was that of
+/// all of them. A statement that did not get over it says so, and is gone on with for the same charge when there is an
+/// executor again.
 fn killed_in_the_middle(rows: usize, delay: Duration) -> bool {
     let mut cluster = Cluster::start();
     let folder = visits(rows, &format!("{}timeout = 180\n", cluster.engine()));

@@ -1,4 +1,5 @@
-//! The program as a user runs it. One binary for all files: each of its own would be linked, and run, one after the other.
+//! The program as a user runs it. One binary for all files: each of its own would be linked, and run, one after the
+//! other.
 
 mod browser;
 mod calculators;

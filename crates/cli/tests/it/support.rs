@@ -77,7 +77,8 @@ impl Folder {
         serde_json::from_str(&self.stdout(arguments)).unwrap()
     }
 
-    /// A run that must be refused with this status, in one sentence with these words, with nothing on stdout; gives the sentence.
+    /// A run that must be refused with this status, in one sentence with these words, with nothing on stdout; gives the
+    /// sentence.
     pub fn refused(&self, arguments: &[&str], status: i32, words: &str) -> String {
         refused(&self.run(arguments), status, words)
     }

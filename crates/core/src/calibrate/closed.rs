@@ -10,8 +10,8 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{ToPrimitive, Zero};
 
-/// How far what is noised can move: Σ|Δ| over the cells (which counts for pure privacy) and ΣΔ² (for concentrated), exactly. Of several
-/// alternatives the largest of each.
+/// How far what is noised can move: Σ|Δ| over the cells (which counts for pure privacy) and ΣΔ² (for concentrated),
+/// exactly. Of several alternatives the largest of each.
 ///
 /// ```
 /// use scumble::calibrate::{ShiftNorms, scale_for_pure, sigma_for_zcdp};
@@ -41,7 +41,8 @@ impl ShiftNorms {
         Self::together(cells, &whole(1))
     }
 
-    /// The worst of the alternatives in `scope`. Members of a group can move the same cells, each as far as one of them: that is the worst.
+    /// The worst of the alternatives in `scope`. Members of a group can move the same cells, each as far as one of
+    /// them: that is the worst.
     pub fn of(moves: &Moves, scope: &Scope) -> Self {
         let members = whole(scope.members().1.into());
         Self::worst(
@@ -80,10 +81,12 @@ impl From<&[Shift]> for ShiftNorms {
     }
 }
 
-/// The least scale of (discrete) Laplace noise on every cell, or of K-norm noise where Δ is in its norm, that is ε-private: Σ|Δ|/ε.
+/// The least scale of (discrete) Laplace noise on every cell, or of K-norm noise where Δ is in its norm, that is
+/// ε-private: Σ|Δ|/ε.
 ///
 /// # Guarantee
-/// `moved / scale ≤ epsilon` holds for the f64 that is returned, as rationals, and for none below it in the range of scales.
+/// `moved / scale ≤ epsilon` holds for the f64 that is returned, as rationals, and for none below it in the range of
+/// scales.
 ///
 /// ```
 /// use scumble::calibrate::scale_for_pure;
@@ -98,10 +101,12 @@ pub fn scale_for_pure(epsilon: impl Into<Exact>, moved: impl Into<ShiftNorms>) -
     Scale::new(found.max(Scale::RANGE.lower))
 }
 
-/// The least σ of (discrete) Gaussian noise on every cell that is ρ-zCDP: √(ΣΔ²/2ρ) (Canonne–Kamath–Steinke 2020, Theorem 4).
+/// The least σ of (discrete) Gaussian noise on every cell that is ρ-zCDP: √(ΣΔ²/2ρ) (Canonne–Kamath–Steinke 2020,
+/// Theorem 4).
 ///
 /// # Guarantee
-/// `squares / (2·sigma²) ≤ rho` holds for the f64 that is returned, as rationals, and for none below it in the range of σ.
+/// `squares / (2·sigma²) ≤ rho` holds for the f64 that is returned, as rationals, and for none below it in the range of
+/// σ.
 ///
 /// ```
 /// use scumble::calibrate::sigma_for_zcdp;
@@ -138,8 +143,8 @@ pub fn epsilon_for_pure(epsilon: impl Into<Exact>, moved: impl Into<ShiftNorms>)
     Epsilon::new(largest(near(&(&epsilon / &sum)), |found| &sum * exact(found) <= epsilon))
 }
 
-/// The largest range η of the privacy loss of an exponential mechanism (or of any with bounded range) that is ρ-zCDP where `moved` says:
-/// ΣΔ²·η²/8 ≤ ρ (Cesar–Rogers 2021).
+/// The largest range η of the privacy loss of an exponential mechanism (or of any with bounded range) that is ρ-zCDP
+/// where `moved` says: ΣΔ²·η²/8 ≤ ρ (Cesar–Rogers 2021).
 ///
 /// # Guarantee
 /// `squares · found² / 8 ≤ rho`, as rationals.
@@ -157,7 +162,8 @@ pub fn range_for_zcdp(rho: impl Into<Exact>, moved: impl Into<ShiftNorms>) -> Re
     Epsilon::new(largest(near(&(&eight / &squares)).sqrt(), holds))
 }
 
-/// The largest pure ε that is ρ-zCDP: ε·tanh(ε/2) ≤ ρ, tight for randomized response. The cost is computed in f64, hence [`up`].
+/// The largest pure ε that is ρ-zCDP: ε·tanh(ε/2) ≤ ρ, tight for randomized response. The cost is computed in f64,
+/// hence [`up`].
 ///
 /// ```
 /// use scumble::calibrate::pure_for_zcdp;
@@ -185,7 +191,8 @@ pub fn rho_of_gaussian(sigma: Sigma, moved: impl Into<ShiftNorms>) -> f64 {
     Exact::from_rational(moved.into().squares / (whole(2) * &sigma * &sigma)).to_f64_up()
 }
 
-/// ε of Laplace noise of this scale, or of K-norm noise where Δ is in its norm: Σ|Δ|/scale, the least f64 that is not below.
+/// ε of Laplace noise of this scale, or of K-norm noise where Δ is in its norm: Σ|Δ|/scale, the least f64 that is not
+/// below.
 ///
 /// ```
 /// use scumble::calibrate::epsilon_of_laplace;
@@ -197,8 +204,8 @@ pub fn epsilon_of_laplace(scale: Scale, moved: impl Into<ShiftNorms>) -> f64 {
     Exact::from_rational(moved.into().sum / exact(scale.get())).to_f64_up()
 }
 
-/// One of this many equal parts of a budget, rounded down to the ledger's grid ([`Exact::down_to_grid`]): it rounds each charge up to it, so
-/// that all parts together fit.
+/// One of this many equal parts of a budget, rounded down to the ledger's grid ([`Exact::down_to_grid`]): it rounds
+/// each charge up to it, so that all parts together fit.
 ///
 /// ```
 /// use scumble::calibrate::share_of;
@@ -220,7 +227,8 @@ pub fn share_of(budget: &Exact, parts: usize) -> Result<Exact> {
     Ok(share)
 }
 
-/// The largest ρ (to eleven digits) that the filter's rule ([`Odometer::epsilon`]) converts to at most ε at δ; 0 if there is none.
+/// The largest ρ (to eleven digits) that the filter's rule ([`Odometer::epsilon`]) converts to at most ε at δ; 0 if
+/// there is none.
 ///
 /// ```
 /// use scumble::calibrate::largest_rho;

@@ -3,13 +3,17 @@
 //! - [`Target`] is what is asked for, in one of four notions.
 //! - The closed forms Δ/ε, Δ/√(2ρ) and their kin ([`scale_for_pure`], [`sigma_for_zcdp`], [`epsilon_for_pure`],
 //!   [`range_for_zcdp`], [`pure_for_zcdp`]) give the least f64 whose cost, in exact arithmetic, is at most the target.
-//! - [`calibrate`] searches for the noise, the rate or the number of runs of any [`Event`](crate::event::Event) on certified upper bounds of its loss.
+//! - [`calibrate`] searches for the noise, the rate or the number of runs of any [`Event`](crate::event::Event) on
+//!   certified upper bounds of its loss.
 //! - [`least_maximum_error`] chooses between sinh-normal and Gaussian noise.
-//! - [`share_of`] cuts a budget into parts on the grid of the ledger; [`largest_rho`] is the ρ that an (ε, δ) has room for.
-//! - [`least`], [`largest`] and [`halve`] are the searches themselves, [`up`] the slack of costs that are computed in f64.
+//! - [`share_of`] cuts a budget into parts on the grid of the ledger; [`largest_rho`] is the ρ that an (ε, δ) has room
+//!   for.
+//! - [`least`], [`largest`] and [`halve`] are the searches themselves, [`up`] the slack of costs that are computed in
+//!   f64.
 //!
 //! # Guarantee
-//! The cost of what is returned, as accounting computes it, is at most what was asked for. Nothing here is rounded to the nearest.
+//! The cost of what is returned, as accounting computes it, is at most what was asked for. Nothing here is rounded to
+//! the nearest.
 //!
 //! ```
 //! use scumble::calibrate::{scale_for_pure, sigma_for_zcdp};

@@ -26,8 +26,8 @@ pub fn down(limit: f64) -> f64 {
     limit * (1.0 - 1.01 * SLACK)
 }
 
-/// The least positive f64 that is `enough`, for a property that stays true once it is true; infinite if no f64 is. `near` is where to look
-/// first: a good guess costs a handful of trials.
+/// The least positive f64 that is `enough`, for a property that stays true once it is true; infinite if no f64 is.
+/// `near` is where to look first: a good guess costs a handful of trials.
 ///
 /// ```
 /// use scumble::calibrate::least;
@@ -37,7 +37,8 @@ pub fn down(limit: f64) -> f64 {
 pub fn least(near: f64, enough: impl Fn(f64) -> bool) -> f64 {
     let largest = f64::MAX.to_bits();
     let enough = |bits: u64| enough(f64::from_bits(bits));
-    // Positive f64 are in the order of their bits. `fails` is 0 or was tried; `holds` is beyond the last f64 or was tried.
+    // Positive f64 are in the order of their bits. `fails` is 0 or was tried; `holds` is beyond the last f64 or was
+    // tried.
     let (mut fails, mut holds) = (0u64, largest + 1);
     let (mut stride, start) = (1u64, near.clamp(f64::from_bits(1), f64::MAX).to_bits());
     if enough(start) {
@@ -70,7 +71,8 @@ pub fn least(near: f64, enough: impl Fn(f64) -> bool) -> f64 {
     if holds > largest { f64::INFINITY } else { f64::from_bits(holds) }
 }
 
-/// The largest f64 that still `holds`, for a property that stays false once it is false; 0 if it is false for every positive f64.
+/// The largest f64 that still `holds`, for a property that stays false once it is false; 0 if it is false for every
+/// positive f64.
 ///
 /// ```
 /// use scumble::calibrate::largest;
@@ -105,8 +107,8 @@ impl StopRule {
     }
 }
 
-/// Halves the way between a value that holds and one that does not; what is returned has been tried and held, the last of these and what
-/// was made of it. None if nothing that was tried held.
+/// Halves the way between a value that holds and one that does not; what is returned has been tried and held, the last
+/// of these and what was made of it. None if nothing that was tried held.
 ///
 /// ```
 /// use scumble::calibrate::{StopRule, halve};
@@ -147,8 +149,8 @@ const PRECISION: f64 = 1e-6;
 
 /// The value nearest to `ends.0` (least private) that meets the target; `ends.1` is the most private end.
 ///
-/// A false-position search in ln(value), where ln ε is nearly straight; the side that stays is halved (Illinois), so that
-/// the bracket closes. What is returned has been tried and holds.
+/// A false-position search in ln(value), where ln ε is nearly straight; the side that stays is halved (Illinois), so
+/// that the bracket closes. What is returned has been tried and holds.
 pub(super) fn search(start: f64, ends: (f64, f64), excess: impl Fn(f64) -> Result<Excess>) -> Result<f64> {
     let toward_private = (ends.1 / ends.0).ln().signum();
     let clamp = |x: f64| x.clamp(ends.0.min(ends.1).ln(), ends.0.max(ends.1).ln());

@@ -12,20 +12,22 @@ use crate::quantity::{Omega, Probability, Rho, Scale, Sensitivity, Sigma};
 pub enum LeastErrorNoise {
     /// Sinh-normal noise, certified from its table.
     SinhNormal(SinhNormal),
-    /// A discrete Gaussian, which has no larger maximum error here: the order ω is so large that little is to be gained.
+    /// A discrete Gaussian, which has no larger maximum error here: the order ω is so large that little is to be
+    /// gained.
     DiscreteGaussian(Sigma),
 }
 
-/// Noise for one cell that moves by at most `shift`, (ρ, ω)-tCDP, with the least q such that P\[|noise| > q\] ≤ `exceeded`
-/// (for k cells and failure β: β/k).
+/// Noise for one cell that moves by at most `shift`, (ρ, ω)-tCDP, with the least q such that
+/// P\[|noise| > q\] ≤ `exceeded` (for k cells and failure β: β/k).
 ///
-/// For each A the largest R = A²/2σ² that the continuous noise allows is found by bisection, A by golden section; then the
-/// table is certified, and σ raised until its certificate holds. Beyond ω√ρ = 2, where sinh-normal noise never pays, the
-/// discrete Gaussian with σ = Δ/√(2ρ) is chosen at once.
+/// For each A the largest R = A²/2σ² that the continuous noise allows is found by bisection, A by golden section; then
+/// the table is certified, and σ raised until its certificate holds. Beyond ω√ρ = 2, where sinh-normal noise never
+/// pays, the discrete Gaussian with σ = Δ/√(2ρ) is chosen at once.
 ///
 /// # Guarantee
-/// The chosen noise is (ρ, ω)-tCDP for every move up to `shift` of one cell: for sinh-normal by [`crate::noise::sinh_normal::Certificate`], for the
-/// discrete Gaussian since it is ρ-zCDP (Canonne–Kamath–Steinke 2020, Theorem 4).
+/// The chosen noise is (ρ, ω)-tCDP for every move up to `shift` of one cell: for sinh-normal by
+/// [`crate::noise::sinh_normal::Certificate`], for the discrete Gaussian since it is ρ-zCDP (Canonne–Kamath–Steinke
+/// 2020, Theorem 4).
 ///
 /// ```
 /// use scumble::calibrate::{LeastErrorNoise, least_maximum_error};

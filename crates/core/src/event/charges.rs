@@ -8,8 +8,9 @@ use crate::scope::AttributeSet;
 /// A word and the ways to move in one scope.
 pub type Charge = (Word, Vec<Shift>);
 
-/// The events of one mechanism whose cost is known for presence, for a person and for each of some sets of attributes, and not as one noise
-/// with moves: one event for each, in this order. A change of several of the sets is charged all of them.
+/// The events of one mechanism whose cost is known for presence, for a person and for each of some sets of attributes,
+/// and not as one noise with moves: one event for each, in this order. A change of several of the sets is charged all
+/// of them.
 ///
 /// # Guarantee
 /// Refused unless a person is charged at least what presence is: who replaces an owner may have no rows here.
@@ -44,8 +45,9 @@ pub fn charged_by_scope(
     Ok(events)
 }
 
-/// The events of a mechanism in which everybody sees who takes part, such as reports of owners that come one by one: nothing is promised about presence, nor about
-/// a person, who may be replaced by one who takes no part. What is protected is a change of the `attributes`, which costs `word` moved by `shift`.
+/// The events of a mechanism in which everybody sees who takes part, such as reports of owners that come one by one:
+/// nothing is promised about presence, nor about a person, who may be replaced by one who takes no part. What is
+/// protected is a change of the `attributes`, which costs `word` moved by `shift`.
 ///
 /// δ = 1 says that nothing is promised, in a form that ledgers add up.
 ///

@@ -56,7 +56,8 @@ pub struct Moves {
     adds_up: bool,
 }
 
-/// What happens when one owner's values of some attributes change: if any of `attributes` is among them, `shifts` can happen.
+/// What happens when one owner's values of some attributes change: if any of `attributes` is among them, `shifts` can
+/// happen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Touch {
     /// The attributes that have this effect.
@@ -83,8 +84,8 @@ impl Moves {
     /// so `person` is what is given and whatever `presence` and `touches` list beyond that.
     ///
     /// What no touch names moves nothing. A mechanism does not know which attributes its numbers were made of, so the
-    /// [`events`](crate::mechanism::additive::Additive::events) of mechanisms that were given no touches cost nothing in the scope
-    /// of any attribute: there, give them moves with the touches of your data.
+    /// [`events`](crate::mechanism::additive::Additive::events) of mechanisms that were given no touches cost nothing
+    /// in the scope of any attribute: there, give them moves with the touches of your data.
     ///
     /// ```
     /// use scumble::event::{Moves, Shift, Touch};
@@ -108,7 +109,8 @@ impl Moves {
         Self { presence, person, touches, same_everywhere: false, adds_up: false }
     }
 
-    /// Moves as somebody has written them, for readers of ledgers: nothing is added, and [`Moves::check`] says whether they agree.
+    /// Moves as somebody has written them, for readers of ledgers: nothing is added, and [`Moves::check`] says whether
+    /// they agree.
     ///
     /// ```
     /// use scumble::event::{Moves, Shift};
@@ -122,8 +124,10 @@ impl Moves {
         Self { presence, person, touches, same_everywhere: false, adds_up: false }
     }
 
-    /// The same, where the attributes move one and the same cell: a change of several of them moves it by the sum of what each can, and never further than `person`. (Without this, what several
-    /// attributes do are alternatives, and cells that each attribute has for itself are events of their own.) Refused unless every touch has one shift, of one cell.
+    /// The same, where the attributes move one and the same cell: a change of several of them moves it by the sum of
+    /// what each can, and never further than `person`. (Without this, what several attributes do are alternatives, and
+    /// cells that each attribute has for itself are events of their own.) Refused unless every touch has one shift, of
+    /// one cell.
     ///
     /// ```
     /// use scumble::event::{Moves, Shift, Touch};
@@ -150,8 +154,8 @@ impl Moves {
         self.adds_up
     }
 
-    /// Refuses moves that do not agree: `person` covers the rest, or only one of the three is there, and other events of the release say what
-    /// the mechanism costs in the other scopes ([`super::charged_by_scope`]).
+    /// Refuses moves that do not agree: `person` covers the rest, or only one of the three is there, and other events
+    /// of the release say what the mechanism costs in the other scopes ([`super::charged_by_scope`]).
     pub fn check(&self) -> Result<()> {
         let empty = [self.presence.is_empty(), self.person.is_empty(), self.touches.is_empty()];
         let is_alone = empty.iter().filter(|empty| !**empty).count() <= 1;
@@ -187,7 +191,8 @@ impl Moves {
     /// The alternatives in the scope of one owner (for a group, those of its members).
     ///
     /// # Guarantee
-    /// A scope whose neighbours cannot change the noised values gets no alternative; the set is monotone in the attributes.
+    /// A scope whose neighbours cannot change the noised values gets no alternative; the set is monotone in the
+    /// attributes.
     pub fn shifts(&self, scope: &Scope) -> Vec<Shift> {
         let all: Vec<Shift> = match scope.members().0 {
             _ if self.same_everywhere => self.presence.clone(),

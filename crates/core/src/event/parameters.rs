@@ -47,8 +47,8 @@ pub struct TreePath {
 const LARGEST_LEVELS: u32 = 4096;
 
 impl TreePath {
-    /// The clip depth κ, by how much each threshold is at least above the one below, and how many nodes there are; refused where the proof of
-    /// the cost does not hold.
+    /// The clip depth κ, by how much each threshold is at least above the one below, and how many nodes there are;
+    /// refused where the proof of the cost does not hold.
     pub fn new(clip: u32, rise: u32, levels: u32) -> Result<Self> {
         if levels == 0 || levels > LARGEST_LEVELS || rise == 0 || clip == 0 {
             return Err(Error::refused(format!(

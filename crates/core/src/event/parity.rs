@@ -3,8 +3,8 @@
 use super::Quotient;
 use crate::error::{Error, Result};
 
-/// A parity that is right on each row that was kept: with probability `give_up` nothing at all, else every row is kept with probability `keep`, and a
-/// uniformly random solution is published, or nothing if there is none.
+/// A parity that is right on each row that was kept: with probability `give_up` nothing at all, else every row is kept
+/// with probability `keep`, and a uniformly random solution is published, or nothing if there is none.
 ///
 /// ```
 /// use scumble::event::Parity;

@@ -6,8 +6,9 @@ use num_integer::Integer;
 use std::fmt;
 use std::str::FromStr;
 
-/// Noise on one answer whose scale belongs to a level of the data ([`Levels`]): between neighbours one owner apart the level differs by at most 1, and the
-/// answer by at most the reach of the lesser of the two levels. The level is not published.
+/// Noise on one answer whose scale belongs to a level of the data ([`Levels`]): between neighbours one owner apart the
+/// level differs by at most 1, and the answer by at most the reach of the lesser of the two levels. The level is not
+/// published.
 ///
 /// γ is 1 + 1/g for a whole g, α a fraction; both are the rationals that they look like.
 ///

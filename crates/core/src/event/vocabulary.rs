@@ -1,7 +1,8 @@
 //! The words, and the table of them: what each is called in files, its parameters and their quantities, and one
 //! sentence about it.
 //!
-//! The JSON form, the Python classes and the table in `docs/reference/events.md` are made from it, or compared with it by a test.
+//! The JSON form, the Python classes and the table in `docs/reference/events.md` are made from it, or compared with it
+//! by a test.
 
 mod argument;
 mod new_keys;
@@ -82,9 +83,11 @@ pub enum Word {
         /// The largest order.
         omega: Omega,
     },
-    /// One attribute's path through a tree of heavy hitters: discrete Laplace noise, lists and the root's counts released.
+    /// One attribute's path through a tree of heavy hitters: discrete Laplace noise, lists and the root's counts
+    /// released.
     ///
-    /// Events of several attributes of one tree may be added up (pure ε, ρ, Rényi curves), composed as pairs and chained over owners: `Tree::events` charges them so that this holds.
+    /// Events of several attributes of one tree may be added up (pure ε, ρ, Rényi curves), composed as pairs and
+    /// chained over owners: `Tree::events` charges them so that this holds.
     HeavyHitters {
         /// The noise scale λ of every node on the path.
         scale: Scale,
@@ -116,11 +119,12 @@ pub struct WordEntry {
     pub sentence: &'static str,
 }
 
-/// A row: its name here and in files, whether it is additive, its sentence, the variant as a pattern, each parameter with its type and
-/// its value in terms of the pattern, and the variant made from the parameters (refused at one of them or, without `at`, altogether).
+/// A row: its name here and in files, whether it is additive, its sentence, the variant as a pattern, each parameter
+/// with its type and its value in terms of the pattern, and the variant made from the parameters (refused at one of
+/// them or, without `at`, altogether).
 ///
-/// The matches on a word have an arm for each row and no other: a variant without a row does not compile, nor does one whose row
-/// leaves out a parameter, since the last part could not make it.
+/// The matches on a word have an arm for each row and no other: a variant without a row does not compile, nor does one
+/// whose row leaves out a parameter, since the last part could not make it.
 macro_rules! words {
     ($(
         $row:ident $name:literal $additive:literal $sentence:literal

@@ -1,4 +1,5 @@
-//! Finite distributions whose probabilities are known up to a certified interval, and the divergences between two of them.
+//! Finite distributions whose probabilities are known up to a certified interval, and the divergences between two of
+//! them.
 
 use num_rational::BigRational;
 use num_traits::ToPrimitive;
@@ -32,8 +33,8 @@ impl ProbabilityInterval {
     }
 }
 
-/// The output distribution of a mechanism on one dataset: every listed outcome with its probability, and at most how much
-/// mass is on outcomes that are not listed.
+/// The output distribution of a mechanism on one dataset: every listed outcome with its probability, and at most how
+/// much mass is on outcomes that are not listed.
 #[derive(Debug, Clone)]
 pub struct Distribution<Outcome: Ord> {
     listed: BTreeMap<Outcome, ProbabilityInterval>,

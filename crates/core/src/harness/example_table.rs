@@ -1,7 +1,9 @@
-//! The table that marginals are measured on: 50,000 people, 8 attributes, from a small Bayesian network, by integers only.
+//! The table that marginals are measured on: 50,000 people, 8 attributes, from a small Bayesian network, by integers
+//! only.
 //!
-//! region(8); age(6) given region; sex(2); educ(5) given age, sex; occ(4) given educ, sex; employed(2) given age, educ; insured(2) given
-//! employed, occ; and flag(2) = sex XOR employed, flipped with probability 1/5: an interaction of three that pairs hardly show.
+//! region(8); age(6) given region; sex(2); educ(5) given age, sex; occ(4) given educ, sex; employed(2) given age, educ;
+//! insured(2) given employed, occ; and flag(2) = sex XOR employed, flipped with probability 1/5: an interaction of
+//! three that pairs hardly show.
 
 /// How many people there are.
 pub const PEOPLE: usize = 50_000;

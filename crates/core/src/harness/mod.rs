@@ -1,9 +1,9 @@
 //! The shared test harness for mechanisms: exact output distributions against all neighbours of a tiny universe.
 //!
-//! A mechanism under test yields its exact output [`Distribution`] for every dataset of a tiny universe; [`neighbours`] lists
-//! every pair of datasets that a scope calls neighbours; [`check`] computes D_∞, δ(ε) and D_α over all of them, in both
-//! directions, and fails if a [`Claim`] is below the truth (unsound), or above it by more than the slack that the test states
-//! (loose). Only tests see this module.
+//! A mechanism under test yields its exact output [`Distribution`] for every dataset of a tiny universe; [`neighbours`]
+//! lists every pair of datasets that a scope calls neighbours; [`check`] computes D_∞, δ(ε) and D_α over all of them,
+//! in both directions, and fails if a [`Claim`] is below the truth (unsound), or above it by more than the slack that
+//! the test states (loose). Only tests see this module.
 
 mod check;
 mod distribution;

@@ -1,7 +1,7 @@
 //! Every pair of neighbouring datasets of a tiny universe, in each scope.
 //!
-//! A dataset is a multiset of records, kept sorted: mechanisms see no order. Each unordered pair is listed once; [`super::check`]
-//! looks at both directions.
+//! A dataset is a multiset of records, kept sorted: mechanisms see no order. Each unordered pair is listed once;
+//! [`super::check`] looks at both directions.
 
 use std::collections::BTreeSet;
 

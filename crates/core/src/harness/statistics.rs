@@ -3,8 +3,8 @@
 /// The chance that a test which uses this module fails although nothing is wrong (for another seed; ours are fixed).
 pub const FALSE_ALARM: f64 = 1e-9;
 
-/// Fewer expected draws than this in a cell, and it is pooled with its neighbours: Pearson's statistic is then close enough to
-/// its limit.
+/// Fewer expected draws than this in a cell, and it is pooled with its neighbours: Pearson's statistic is then close
+/// enough to its limit.
 const LEAST_EXPECTED: f64 = 200.0;
 
 /// What a chi-square variable with this many degrees of freedom exceeds with probability at most `false_alarm`
@@ -19,8 +19,8 @@ pub fn chi_square_limit(degrees: usize, false_alarm: f64) -> f64 {
     degrees + 2.0 * (degrees * x).sqrt() + 2.0 * x
 }
 
-/// Compares counts with the probabilities of the same cells, in order; what the cells leave out is one more cell. Neighbouring
-/// cells are pooled until each has enough draws. Fails with both sides shown.
+/// Compares counts with the probabilities of the same cells, in order; what the cells leave out is one more cell.
+/// Neighbouring cells are pooled until each has enough draws. Fails with both sides shown.
 ///
 /// # Panics
 /// If the counts would be this far off with probability at most [`FALSE_ALARM`].

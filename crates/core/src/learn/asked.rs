@@ -1,6 +1,7 @@
 //! Thresholds and points by statistical queries (survey 7.8.4): baselines, and what the local model can do.
 //!
-//! [`threshold`](super::threshold) and the exponential mechanism over all thresholds ([`generic`](super::generic)) need fewer rows in the central model.
+//! [`threshold`](super::threshold) and the exponential mechanism over all thresholds ([`generic`](super::generic)) need
+//! fewer rows in the central model.
 
 use super::query::{StatisticalQueries, UNIT};
 use super::threshold::Threshold;
@@ -23,8 +24,9 @@ fn check(bits: u32) -> Result<()> {
     }
 }
 
-/// Learns y = [x ≥ z] over numbers of `bits` bits: a binary search for the largest z with P[x < z and y = 1] within the tolerance, in `bits` asks. With
-/// probability 1 − β, if some threshold is right on all rows, what is learnt is not below it and errs on at most twice the tolerance.
+/// Learns y = [x ≥ z] over numbers of `bits` bits: a binary search for the largest z with P[x < z and y = 1] within the
+/// tolerance, in `bits` asks. With probability 1 − β, if some threshold is right on all rows, what is learnt is not
+/// below it and errs on at most twice the tolerance.
 ///
 /// ```
 /// use scumble::quantity::beta;
@@ -47,8 +49,9 @@ pub fn threshold(provider: &mut impl StatisticalQueries<LabelledNumber>, bits: u
     Ok(Threshold { from })
 }
 
-/// Learns y = [x = w] over numbers of `bits` bits to error α: the share of label 1, and where that is not small each bit of w; `bits` + 1 asks. None is
-/// the constant 0. Right with probability 1 − β if the tolerance is below α/5; refused if it is not, before anything is asked.
+/// Learns y = [x = w] over numbers of `bits` bits to error α: the share of label 1, and where that is not small each
+/// bit of w; `bits` + 1 asks. None is the constant 0. Right with probability 1 − β if the tolerance is below α/5;
+/// refused if it is not, before anything is asked.
 ///
 /// ```
 /// use scumble::quantity::beta;

@@ -1,9 +1,10 @@
 //! Conjunctions of literals over binary attributes, by statistical queries (survey 7.8.4).
 //!
-//! For each of the 2d literals (an attribute, or its negation) the share of rows is asked for that have label 1 and make it false. A literal of the true
-//! conjunction has share 0 there, so that it is kept; what is kept has at most twice the tolerance t, so that what is learnt errs on at most 4dt of
-//! the rows, on positive ones only. A row with label 1 makes exactly one literal of each attribute false, and others none: the counts move by d cells
-//! of 1 for presence, 2d for a person, d for the label, and 2 for each attribute that changes.
+//! For each of the 2d literals (an attribute, or its negation) the share of rows is asked for that have label 1 and
+//! make it false. A literal of the true conjunction has share 0 there, so that it is kept; what is kept has at most
+//! twice the tolerance t, so that what is learnt errs on at most 4dt of the rows, on positive ones only. A row with
+//! label 1 makes exactly one literal of each attribute false, and others none: the counts move by d cells of 1 for
+//! presence, 2d for a person, d for the label, and 2 for each attribute that changes.
 
 use super::Example;
 use super::query::{QueryBatch, StatisticalQueries};
@@ -45,7 +46,8 @@ fn falsified(row: &Example, attributes: usize, cells: &mut Vec<usize>) {
     }
 }
 
-/// Runs `with` on the batch of all literals of `attributes` attributes; `names` are those of the attributes and then the label, or nothing.
+/// Runs `with` on the batch of all literals of `attributes` attributes; `names` are those of the attributes and then
+/// the label, or nothing.
 ///
 /// # Guarantee
 /// A change of one attribute moves two cells, of several two for each, of the label all d (module documentation).
@@ -71,8 +73,8 @@ pub fn with_batch<T>(
     with(&QueryBatch::new(2 * attributes, attributes, &of)?.with_touches(touches))
 }
 
-/// Learns from one batch; with probability 1 − β, if some conjunction is right on all rows, what is learnt errs on at most
-/// [`error`] of them.
+/// Learns from one batch; with probability 1 − β, if some conjunction is right on all rows, what is learnt errs on at
+/// most [`error`] of them.
 ///
 /// ```
 /// use scumble::quantity::beta;

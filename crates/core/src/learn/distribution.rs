@@ -1,10 +1,10 @@
 //! A discrete distribution over many attributes, from its heavy strings (Theorem 34 of \[GKMS\]).
 //!
-//! The root's noisy counts come free with the list of heavy hitters, so nothing else is released. (The paper adds a second release of
-//! counts with half the noise that its claim needs.)
+//! The root's noisy counts come free with the list of heavy hitters, so nothing else is released. (The paper adds a
+//! second release of counts with half the noise that its claim needs.)
 //!
-//! [`estimate`] is that. Where the number of people is not public, and where every string has a noisy count, [`nearest`] makes a distribution of noisy counts, and [`CountErrors`] says how far
-//! it is from the people's own.
+//! [`estimate`] is that. Where the number of people is not public, and where every string has a noisy count,
+//! [`nearest`] makes a distribution of noisy counts, and [`CountErrors`] says how far it is from the people's own.
 
 use crate::error::{Error, Result};
 use crate::mechanism::heavy_hitters::{HeavyHitters, SuccinctHistogram};
@@ -18,11 +18,12 @@ pub struct DistributionEstimate {
     pub probabilities: Vec<(Vec<u32>, f64)>,
 }
 
-/// Estimates the distribution of the people's strings: every string with a noisy count of at least `2·share·n` gets count/n.
+/// Estimates the distribution of the people's strings: every string with a noisy count of at least `2·share·n` gets
+/// count/n.
 ///
 /// # Guarantee
-/// The cost of `finder`'s tree, for attributes: the number of rows is used as it is, which neither presence nor persons keep. The rest is
-/// post-processing.
+/// The cost of `finder`'s tree, for attributes: the number of rows is used as it is, which neither presence nor persons
+/// keep. The rest is post-processing.
 ///
 /// ```
 /// use scumble::learn::distribution::estimate;
@@ -63,8 +64,9 @@ impl DistributionEstimate {
     }
 }
 
-/// The distribution that is nearest to noisy counts (least squares): the probabilities of the strings that are listed, and that of each other string of the domain, whose counts are
-/// taken for 0. `people` is how many there are, exactly or about; `strings` is the size of the domain.
+/// The distribution that is nearest to noisy counts (least squares): the probabilities of the strings that are listed,
+/// and that of each other string of the domain, whose counts are taken for 0. `people` is how many there are, exactly
+/// or about; `strings` is the size of the domain.
 ///
 /// A function of its arguments: where those are private, so is what it gives.
 ///
@@ -110,10 +112,12 @@ pub struct CountErrors {
 }
 
 impl CountErrors {
-    /// How far [`nearest`] of such counts and of this number of people is from the people's own distribution, at most: each probability.
+    /// How far [`nearest`] of such counts and of this number of people is from the people's own distribution, at most:
+    /// each probability.
     ///
-    /// y = p + z for the exact shares p, the noisy shares y and N·z = (error of the count) − p·(error of N). The θ of the projection lies between the least and the largest z (else all of
-    /// it would add up to less, or more, than 1), so that each probability is off by at most their difference.
+    /// y = p + z for the exact shares p, the noisy shares y and N·z = (error of the count) − p·(error of N). The θ of
+    /// the projection lies between the least and the largest z (else all of it would add up to less, or more, than 1),
+    /// so that each probability is off by at most their difference.
     ///
     /// ```
     /// use scumble::learn::distribution::CountErrors;
@@ -127,8 +131,8 @@ impl CountErrors {
 
     /// The same for the sum of all squared differences: the error of \[GKMS\], Theorem 34.
     ///
-    /// A projection p̂ on a convex set that has p in it is no further from p than y is, and ‖p̂ − p‖² ≤ ⟨z, p̂ − p⟩; p̂ − p adds up to 0 and its positive part to at most 1, so that this is at
-    /// most the range of z.
+    /// A projection p̂ on a convex set that has p in it is no further from p than y is, and ‖p̂ − p‖² ≤ ⟨z, p̂ − p⟩;
+    /// p̂ − p adds up to 0 and its positive part to at most 1, so that this is at most the range of z.
     pub fn squared(&self, people: f64) -> f64 {
         let length = self.strings.sqrt() * self.above.max(self.below) + self.people;
         self.range(people).min((length / people.max(1.0)).powi(2)).min(2.0)
@@ -139,10 +143,11 @@ impl CountErrors {
         (self.above + self.below + self.people) / people.max(1.0)
     }
 
-    /// How many random people are enough that no probability is further than α from that of the population they were drawn from, except with probability β and whatever these
-    /// numbers fail with.
+    /// How many random people are enough that no probability is further than α from that of the population they were
+    /// drawn from, except with probability β and whatever these numbers fail with.
     ///
-    /// The length of what their shares are off by is at most (1 + √ln(1/β))/√n: 1/√n on average, and one person moves it by √2/n (McDiarmid 1989).
+    /// The length of what their shares are off by is at most (1 + √ln(1/β))/√n: 1/√n on average, and one person moves
+    /// it by √2/n (McDiarmid 1989).
     ///
     /// ```
     /// use scumble::quantity::beta;

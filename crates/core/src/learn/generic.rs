@@ -1,7 +1,7 @@
 //! The generic learner (survey 7.8.3): of a finite public class, a hypothesis with probability ∝ e^{−c·mistakes}.
 //!
-//! One added row changes every number of mistakes by 0 or 1, all upwards: presence has a loss of range c, the replacement of a row one of 2c. (The
-//! survey's 2ε is for the replacement alone.)
+//! One added row changes every number of mistakes by 0 or 1, all upwards: presence has a loss of range c, the
+//! replacement of a row one of 2c. (The survey's 2ε is for the replacement alone.)
 
 use super::exponential_choice;
 use crate::error::{Error, Result};
@@ -46,7 +46,8 @@ impl GenericLearner {
     /// Which hypothesis, given how many mistakes each makes; the class and its order must be public.
     ///
     /// # Guarantee
-    /// What [`GenericLearner::events`] says, for neighbours between which each number of mistakes moves by at most 1 per row that comes or goes.
+    /// What [`GenericLearner::events`] says, for neighbours between which each number of mistakes moves by at most 1
+    /// per row that comes or goes.
     pub fn release<S: BitSource + ?Sized>(&self, mistakes: &[u64], bits: &mut S) -> Result<usize> {
         if mistakes.is_empty() {
             return Err(Error::refused("a class has at least 1 hypothesis"));
@@ -66,13 +67,14 @@ impl GenericLearner {
         Ok(vec![Event::new(word, Moves::by_scope(one, two.clone(), touches))])
     }
 
-    /// The error to plan with: with probability 1 − β what is chosen makes at most this many more mistakes than the best of `hypotheses`.
+    /// The error to plan with: with probability 1 − β what is chosen makes at most this many more mistakes than the
+    /// best of `hypotheses`.
     pub fn error(&self, beta: Beta, hypotheses: u64) -> Result<f64> {
         Ok((hypotheses as f64 / beta.get()).ln() / self.coefficient.get())
     }
 
-    /// How many rows suffice: if some hypothesis is right on the whole population, what is learnt from this many random rows errs on a share of at most α of it
-    /// with probability 1 − 2β (half of α for the choice, half for the sample).
+    /// How many rows suffice: if some hypothesis is right on the whole population, what is learnt from this many random
+    /// rows errs on a share of at most α of it with probability 1 − 2β (half of α for the choice, half for the sample).
     ///
     /// ```
     /// use scumble::quantity::{beta, epsilon};

@@ -1,11 +1,13 @@
-//! Robust halfspaces (Section 6 of \[GKMS\]): labels by randomized response, then the exponential mechanism over a net of halfspaces with a
-//! loss that looks at how many coordinates must be flipped to change the prediction.
+//! Robust halfspaces (Section 6 of \[GKMS\]): labels by randomized response, then the exponential mechanism over a net
+//! of halfspaces with a loss that looks at how many coordinates must be flipped to change the prediction.
 //!
-//! The paper scores the noisy labels directly (Lemma 21), which is private but biased: a point close to the boundary is an error for
-//! both labels. We score the debiased loss a·l(ỹ) − b·l(−ỹ), whose expectation is (a − b) times the loss on the true labels.
+//! The paper scores the noisy labels directly (Lemma 21), which is private but biased: a point close to the boundary is
+//! an error for both labels. We score the debiased loss a·l(ỹ) − b·l(−ỹ), whose expectation is (a − b) times the loss
+//! on the true labels.
 //!
-//! A coordinate and the label have an ε each; a whole person costs more than both ([`HalfspaceLearner::events`]). Where owners lie far from the boundary this makes fewer mistakes
-//! than the exponential mechanism over the same halfspaces ([`generic`](super::generic)) at the same ε per attribute, elsewhere more (docs/reference/limits.md has numbers).
+//! A coordinate and the label have an ε each; a whole person costs more than both ([`HalfspaceLearner::events`]). Where
+//! owners lie far from the boundary this makes fewer mistakes than the exponential mechanism over the same halfspaces
+//! ([`generic`](super::generic)) at the same ε per attribute, elsewhere more (docs/reference/limits.md has numbers).
 
 use super::exponential_choice;
 use crate::calibrate::up;
@@ -38,8 +40,8 @@ const LARGEST_NET: usize = 600_000;
 const LARGEST_ODDS: u32 = 1_000_000;
 
 impl HalfspaceLearner {
-    /// Labels kept with odds `odds.0 : odds.1`, features at `feature` per coordinate, over the candidates (weights of the halfspaces,
-    /// which must be public).
+    /// Labels kept with odds `odds.0 : odds.1`, features at `feature` per coordinate, over the candidates (weights of
+    /// the halfspaces, which must be public).
     pub fn new(near: u32, far: u32, odds: (u32, u32), feature: Epsilon, candidates: Vec<Vec<i32>>) -> Result<Self> {
         if near >= far {
             return Err(Error::refused(format!("the inner radius {near} must be below the outer radius {far}")));
@@ -55,7 +57,8 @@ impl HalfspaceLearner {
         Ok(Self { near, far, odds, feature, candidates, has_constant: false })
     }
 
-    /// The same over halfspaces ⟨w, x⟩ + c ≥ 0: the last number of each candidate is its constant c, which nobody can flip.
+    /// The same over halfspaces ⟨w, x⟩ + c ≥ 0: the last number of each candidate is its constant c, which nobody can
+    /// flip.
     pub fn with_constant(
         near: u32,
         far: u32,
@@ -93,8 +96,8 @@ impl HalfspaceLearner {
         }
     }
 
-    /// All integer weights with absolute sum `sum` in `dimension` dimensions: every halfspace is within d/(2·sum) of one of them, in
-    /// the ℓ₁ sense.
+    /// All integer weights with absolute sum `sum` in `dimension` dimensions: every halfspace is within d/(2·sum) of
+    /// one of them, in the ℓ₁ sense.
     ///
     /// ```
     /// use scumble::learn::halfspace::HalfspaceLearner;
@@ -139,10 +142,12 @@ impl HalfspaceLearner {
         epsilon_of_odds(f64::from(self.odds.0), f64::from(self.odds.1))
     }
 
-    /// ε for a change of this many coordinates of one person; it stops growing where the person's whole loss has been paid for.
+    /// ε for a change of this many coordinates of one person; it stops growing where the person's whole loss has been
+    /// paid for.
     ///
     /// # Guarantee
-    /// For datasets of the same size. A score moves by at most Δ per coordinate, and by at most (a + b)(r₁ − r₀) in all.
+    /// For datasets of the same size. A score moves by at most Δ per coordinate, and by at most (a + b)(r₁ − r₀) in
+    /// all.
     pub fn epsilon_features(&self, coordinates: u32) -> f64 {
         up(self.feature.get() * f64::from(coordinates).min(self.whole(1)))
     }
@@ -150,13 +155,15 @@ impl HalfspaceLearner {
     /// ε for somebody who comes or goes: half of what all coordinates of a person cost.
     ///
     /// # Guarantee
-    /// Draw a noisy label for the one who is missing as well, by the same odds: it changes no score and has the same law on both sides. For each draw of the labels the scores then move by a·l(ỹ) − b·l(−ỹ), which
-    /// is in an interval of length (a + b)(r₁ − r₀).
+    /// Draw a noisy label for the one who is missing as well, by the same odds: it changes no score and has the same
+    /// law on both sides. For each draw of the labels the scores then move by a·l(ỹ) − b·l(−ỹ), which is in an interval
+    /// of length (a + b)(r₁ − r₀).
     pub fn epsilon_presence(&self) -> f64 {
         up(self.feature.get() * self.whole(2))
     }
 
-    /// (a + b)(r₁ − r₀)/(parts·Δ), rounded up: how far a person's whole loss moves the scores, in units of what a coordinate does.
+    /// (a + b)(r₁ − r₀)/(parts·Δ), rounded up: how far a person's whole loss moves the scores, in units of what a
+    /// coordinate does.
     fn whole(&self, parts: u32) -> f64 {
         let whole = u64::from(self.odds.0 + self.odds.1) * u64::from(self.far - self.near);
         let unit = u64::from(parts) * u64::from(self.sensitivity());
@@ -164,7 +171,8 @@ impl HalfspaceLearner {
         if (2 * whole).is_multiple_of(unit) { quotient } else { quotient.next_up() }
     }
 
-    /// What was done, for a ledger: the choice, and the noisy labels. `coordinates` names those of each coordinate, `label` that of the label.
+    /// What was done, for a ledger: the choice, and the noisy labels. `coordinates` names those of each coordinate,
+    /// `label` that of the label.
     ///
     /// # Guarantee
     /// The choice is one of scores that all coordinates move: the range of its loss is ε for one of them, and for
@@ -187,10 +195,13 @@ impl HalfspaceLearner {
         Ok(vec![Event::new(Word::Exponential { epsilon: self.feature }, scores), Event::new(response, labels)])
     }
 
-    /// On how many people what is learnt errs at most with probability 1 − β, if some candidate is right on all of them even where any r₁ − 1 of their coordinates are flipped (however many people there are).
+    /// On how many people what is learnt errs at most with probability 1 − β, if some candidate is right on all of them
+    /// even where any r₁ − 1 of their coordinates are flipped (however many people there are).
     ///
-    /// With m for the loss of what is chosen, in units of r₁ − r₀, and Λ = ln(2·candidates/β): m ≤ √(4·coth(ε/2)/ε·Λ·m) + 2ΔΛ/(ε_feature·(a − b)(r₁ − r₀)), ε = ln(a/b). The second term is the exponential
-    /// mechanism's. The first is the noise of the labels: whether a label is flipped moves the score of a candidate, beyond that of the right one, by at most 2(a + b) times the person's loss, and a coin of odds a : b is
+    /// With m for the loss of what is chosen, in units of r₁ − r₀, and Λ = ln(2·candidates/β):
+    /// m ≤ √(4·coth(ε/2)/ε·Λ·m) + 2ΔΛ/(ε_feature·(a − b)(r₁ − r₀)), ε = ln(a/b). The second term is the exponential
+    /// mechanism's. The first is the noise of the labels: whether a label is flipped moves the score of a candidate,
+    /// beyond that of the right one, by at most 2(a + b) times the person's loss, and a coin of odds a : b is
     /// sub-Gaussian with variance tanh(ε/2)/(2ε) \[Kearns–Saul 1998\].
     pub fn error(&self, beta: Beta) -> Result<f64> {
         let (a, b) = (f64::from(self.odds.0), f64::from(self.odds.1));
@@ -203,7 +214,8 @@ impl HalfspaceLearner {
         Ok(root * root)
     }
 
-    /// How many people suffice: if some candidate is right on everybody in the population even where any r₁ − 1 coordinates are flipped, what is learnt from this many random people errs on a share of at most α of it with
+    /// How many people suffice: if some candidate is right on everybody in the population even where any r₁ − 1
+    /// coordinates are flipped, what is learnt from this many random people errs on a share of at most α of it with
     /// probability 1 − 2β (half of α for the mistakes among them, half for the sample).
     pub fn rows_needed(&self, alpha: f64, beta: Beta) -> Result<f64> {
         if !(alpha > 0.0 && alpha < 1.0) {
@@ -234,7 +246,8 @@ impl HalfspaceLearner {
     /// Learns a halfspace from points in {−1, +1}^d and labels in {−1, +1}.
     ///
     /// # Guarantee
-    /// What [`HalfspaceLearner::events`] says; all choices are exact. How long it takes depends on the points: time is not part of the guarantee.
+    /// What [`HalfspaceLearner::events`] says; all choices are exact. How long it takes depends on the points: time is
+    /// not part of the guarantee.
     pub fn learn<S: BitSource + ?Sized>(&self, points: &[Vec<i8>], labels: &[i8], bits: &mut S) -> Result<Vec<i32>> {
         let dimension = self.dimension();
         let is_sign = |value: &i8| *value == 1 || *value == -1;
@@ -278,7 +291,8 @@ impl HalfspaceLearner {
     }
 }
 
-/// How many coordinates must be flipped until the halfspace ⟨w, x⟩ ≥ 0 does not predict `label`; None if no flips suffice.
+/// How many coordinates must be flipped until the halfspace ⟨w, x⟩ ≥ 0 does not predict `label`; None if no flips
+/// suffice.
 ///
 /// ```
 /// use scumble::learn::halfspace::flips_to_err;

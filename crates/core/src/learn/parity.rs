@@ -1,11 +1,14 @@
-//! Parities over binary attributes: y = ⟨h, x⟩ over GF(2), from a random sample of the rows (survey 7.8.5; \[KLNRS11\]).
+//! Parities over binary attributes: y = ⟨h, x⟩ over GF(2), from a random sample of the rows (survey 7.8.5;
+//! \[KLNRS11\]).
 //!
-//! With probability c nothing is published. Else every row is kept with probability p, the linear equations of the kept rows are solved, and a uniformly random
-//! solution is published; nothing, if there is none. On rows that some parity labels rightly it succeeds with probability 1 − c. What it costs is exact, in
-//! both scopes: see the word `parity` of the events. Statistical queries cannot do this: a parity looks like a coin to all of them.
+//! With probability c nothing is published. Else every row is kept with probability p, the linear equations of the kept
+//! rows are solved, and a uniformly random solution is published; nothing, if there is none. On rows that some parity
+//! labels rightly it succeeds with probability 1 − c. What it costs is exact, in both scopes: see the word `parity` of
+//! the events. Statistical queries cannot do this: a parity looks like a coin to all of them.
 //!
-//! Where we differ: the survey's p = ε, c = ½ costs a person ln((1+ε)/(1−ε)), not 2ε; and for a target the best choice is p = tanh(ε/2), c = 1/(e^ε+2) for
-//! persons, p = 1 − e^{−ε}, c = 1/(e^ε+1) for presence ([`ParityLearner::for_person`], [`ParityLearner::for_presence`]).
+//! Where we differ: the survey's p = ε, c = ½ costs a person ln((1+ε)/(1−ε)), not 2ε; and for a target the best choice
+//! is p = tanh(ε/2), c = 1/(e^ε+2) for persons, p = 1 − e^{−ε}, c = 1/(e^ε+1) for presence
+//! ([`ParityLearner::for_person`], [`ParityLearner::for_presence`]).
 //!
 //! ```
 //! use scumble::quantity::epsilon;
@@ -118,8 +121,8 @@ impl ParityLearner {
     /// A parity that is right on all rows that were kept, or nothing.
     ///
     /// # Guarantee
-    /// Before: one row belongs to one owner. After: what [`ParityLearner::events`] says. How long it takes depends on the rows: time is not part of the
-    /// guarantee.
+    /// Before: one row belongs to one owner. After: what [`ParityLearner::events`] says. How long it takes depends on
+    /// the rows: time is not part of the guarantee.
     pub fn release<S: BitSource + ?Sized>(
         &self,
         rows: &[Example],
@@ -131,11 +134,12 @@ impl ParityLearner {
         tape::through_result(bits, said, |bits| self.run(rows.iter(), attributes, bits))
     }
 
-    /// The same `parts` times on parts of the rows, each row in a part of its own choice, so that it costs no more: the first parity that is found. All
-    /// fail with probability c^parts on rows that some parity labels rightly.
+    /// The same `parts` times on parts of the rows, each row in a part of its own choice, so that it costs no more: the
+    /// first parity that is found. All fail with probability c^parts on rows that some parity labels rightly.
     ///
     /// # Guarantee
-    /// That of [`ParityLearner::release`]: a row is in one part, and what is published is a function of what the parts give.
+    /// That of [`ParityLearner::release`]: a row is in one part, and what is published is a function of what the parts
+    /// give.
     pub fn release_in_parts<S: BitSource + ?Sized>(
         &self,
         rows: &[Example],
@@ -184,9 +188,9 @@ impl ParityLearner {
         Ok(vec![Event::new(Word::Parity(self.word), Moves::by_scope(one, two.clone(), touches))])
     }
 
-    /// How many rows suffice: if some parity is right on the whole population, what is learnt from this many random rows errs on a share of at most α of it with
-    /// probability 1 − β, given that something is published. (d·ln 2 + ln(1/β))/α kept rows by a union over all parities, and four standard deviations
-    /// for how many are kept.
+    /// How many rows suffice: if some parity is right on the whole population, what is learnt from this many random
+    /// rows errs on a share of at most α of it with probability 1 − β, given that something is published. (d·ln
+    /// 2 + ln(1/β))/α kept rows by a union over all parities, and four standard deviations for how many are kept.
     pub fn rows_needed(&self, alpha: f64, beta: Beta, attributes: usize) -> Result<f64> {
         if !(alpha > 0.0 && alpha < 1.0) {
             return Err(Error::refused(format!("the error must be in (0, 1), not {alpha}")));

@@ -4,8 +4,8 @@ use crate::error::{Error, Result};
 use crate::mechanism::heavy_hitters::HeavyHitters;
 use crate::noise::BitSource;
 
-/// Learns the string that has label 1, if a share of the people above 0.2·`accuracy` has it; otherwise a string that hardly anybody has.
-/// The last column is the label.
+/// Learns the string that has label 1, if a share of the people above 0.2·`accuracy` has it; otherwise a string that
+/// hardly anybody has. The last column is the label.
 ///
 /// # Guarantee
 /// The cost of `finder`'s tree (over the attributes and the label); the rest is post-processing.
@@ -44,7 +44,8 @@ pub fn learn<V: Copy + Into<u32>, S: BitSource + ?Sized>(
     if let Some(best) = best {
         return Ok(best.values[..attributes].to_vec());
     }
-    // Nobody's string has label 1: any string that few have is right. The first one that is not heavy, in canonical order.
+    // Nobody's string has label 1: any string that few have is right. The first one that is not heavy, in canonical
+    // order.
     let mut string = vec![0u32; attributes];
     while labelled(0).any(|taken| taken.values[..attributes] == string[..]) {
         for (value, &size) in string.iter_mut().zip(finder.domains()).rev() {

@@ -1,8 +1,9 @@
 //! Threshold functions over d-bit numbers: x ↦ 1 if x ≥ z (Theorem 33 of \[GKMS\], corrected).
 //!
-//! Four steps, each with its own ε: are almost all labels equal; how long a prefix is still polarised (people of both labels share it);
-//! which prefix that is, by heavy hitters; and which of the three thresholds next to it errs least. The paper swaps the outputs of the
-//! first step, gives the binary search too little noise for its ⌈log₂(d+1)⌉ tests, and inherits the constants of its heavy hitters.
+//! Four steps, each with its own ε: are almost all labels equal; how long a prefix is still polarised (people of both
+//! labels share it); which prefix that is, by heavy hitters; and which of the three thresholds next to it errs least.
+//! The paper swaps the outputs of the first step, gives the binary search too little noise for its ⌈log₂(d+1)⌉ tests,
+//! and inherits the constants of its heavy hitters.
 
 use super::exponential_choice;
 use crate::calibrate::up;
@@ -39,7 +40,8 @@ impl ThresholdLearner {
     /// ε for a change of one bit of one person's number.
     ///
     /// # Guarantee
-    /// Holds for datasets of the same size. The largest polarised count moves by at most 1, and so do the errors of each threshold.
+    /// Holds for datasets of the same size. The largest polarised count moves by at most 1, and so do the errors of
+    /// each threshold.
     pub fn epsilon_feature(&self) -> f64 {
         up(self.length.get() + self.prefix.get() + self.choice.get())
     }
@@ -52,7 +54,8 @@ impl ThresholdLearner {
         up(self.balance.get() + self.length.get() + self.prefix.get() + self.choice.get())
     }
 
-    /// ε for the replacement of a person, for numbers of `bits` bits: only the heavy hitters cost more than for one attribute.
+    /// ε for the replacement of a person, for numbers of `bits` bits: only the heavy hitters cost more than for one
+    /// attribute.
     ///
     /// # Guarantee
     /// As [`ThresholdLearner::epsilon_feature`], for datasets of the same size that differ in one person.
@@ -67,7 +70,8 @@ impl ThresholdLearner {
     /// Learns from numbers of `bits` bits and their labels.
     ///
     /// # Guarantee
-    /// [`ThresholdLearner::epsilon_feature`], [`ThresholdLearner::epsilon_label`] and [`ThresholdLearner::epsilon_person`]; all noise is exact.
+    /// [`ThresholdLearner::epsilon_feature`], [`ThresholdLearner::epsilon_label`] and
+    /// [`ThresholdLearner::epsilon_person`]; all noise is exact.
     ///
     /// ```
     /// use scumble::learn::threshold::ThresholdLearner;
@@ -190,7 +194,8 @@ impl ThresholdLearner {
         0.1 * self.accuracy
     }
 
-    /// The tree over a prefix and the label; its thresholds follow from public numbers: the root's is about half of what is sought.
+    /// The tree over a prefix and the label; its thresholds follow from public numbers: the root's is about half of
+    /// what is sought.
     fn tree(&self, length: u32, people: usize) -> Result<Tree> {
         let attributes = length as usize + 1;
         let (shape, targets) = (JoinShape::balanced(attributes)?, vec![self.prefix; attributes]);
@@ -204,7 +209,8 @@ fn laplace(scale: f64) -> Result<DiscreteLaplace> {
     Ok(DiscreteLaplace::new(Scale::new(scale)?))
 }
 
-/// The prefix of this length with the most people of its rarer label, and how many those are; one person moves that by at most 1.
+/// The prefix of this length with the most people of its rarer label, and how many those are; one person moves that by
+/// at most 1.
 fn most_polarised(numbers: &[u64], labels: &[bool], bits: u32, length: u32) -> (u64, i64) {
     let mut sorted: Vec<(u64, bool)> =
         numbers.iter().zip(labels).map(|(number, &label)| (number >> (bits - length), label)).collect();
@@ -268,8 +274,9 @@ mod tests {
         }
     }
 
-    /// Heavy hitters with twice the prefix's ε passed all tests: nobody compared the tree that is drawn from with the part of the budget that pays for it. Its thresholds follow the
-    /// number of people, and `epsilon_person` is computed for one number of them.
+    /// Heavy hitters with twice the prefix's ε passed all tests: nobody compared the tree that is drawn from with the
+    /// part of the budget that pays for it. Its thresholds follow the number of people, and `epsilon_person` is
+    /// computed for one number of them.
     #[test]
     fn the_prefix_is_found_with_its_own_part_of_the_budget() {
         let learner = ThresholdLearner { prefix: Epsilon::new(0.7).unwrap(), ..learner() };

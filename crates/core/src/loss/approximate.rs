@@ -1,7 +1,7 @@
 //! Composition of (ε, δ) alone, by the textbook rules.
 //!
-//! [`super::Loss`] composes `approximate` events optimally (the Kairouz–Oh–Viswanath pair, exact up to rounding, homogeneous or not);
-//! the rules here are the ones that other tools print, for comparison and as checks.
+//! [`super::Loss`] composes `approximate` events optimally (the Kairouz–Oh–Viswanath pair, exact up to rounding,
+//! homogeneous or not); the rules here are the ones that other tools print, for comparison and as checks.
 
 use super::Bounds;
 use crate::quantity::{Delta, Epsilon};
@@ -29,7 +29,8 @@ pub fn basic(epsilon: Epsilon, delta: Delta, times: u64) -> ApproximateBound {
     ApproximateBound { epsilon: rounded_up(times * epsilon.get()), delta: rounded_up(times * delta.get()).min(1.0) }
 }
 
-/// Advanced composition with its constants: ε√(2k·ln(1/δ′)) + kε(e^ε−1)/(e^ε+1) at kδ + δ′ \[DR14, Theorem 3.20; KOV15\].
+/// Advanced composition with its constants: ε√(2k·ln(1/δ′)) + kε(e^ε−1)/(e^ε+1) at kδ + δ′
+/// \[DR14, Theorem 3.20; KOV15\].
 ///
 /// ```
 /// use scumble::loss::approximate::{advanced, basic};

@@ -2,8 +2,9 @@
 //!
 //! Given E_Q[t^α] ≤ S = e^{K(α)} for the likelihood ratio t, put γ = e^ε and, for any t₁ in [0, 1],
 //! H(t) = t^α − t₁^α − α·t₁^{α−1}(t − t₁) ≥ 0 and c = sup_{t>γ} (t−γ)/H(t). Then (t−γ)₊ ≤ c·H(t) pointwise, so
-//! δ(ε) ≤ c·(S − t₁^α − α·t₁^{α−1}(1−t₁)). With t₁ = 0 this is \[CKS20, Proposition 12\]; the best t₁ gives up to eleven
-//! times less ε than \[BDRS18, Lemma 6\]. Every α and t₁ give a valid bound, so their search needs no certificate.
+//! δ(ε) ≤ c·(S − t₁^α − α·t₁^{α−1}(1−t₁)). With t₁ = 0 this is \[CKS20, Proposition 12\]; the best t₁ gives up to
+//! eleven times less ε than \[BDRS18, Lemma 6\]. Every α and t₁ give a valid bound, so their search needs no
+//! certificate.
 
 use super::special::{bisect, golden_section};
 
@@ -131,7 +132,8 @@ fn dual_bound(cumulant: f64, order: f64, epsilon: f64, t1: f64) -> f64 {
 fn convexity_gap(order: f64, t1: f64) -> f64 {
     let v = 1.0 - t1;
     if order * v < 1e-3 {
-        // α(α−1)v²/2·(1 − (2/3)(α−2)v + …): the first omitted term is below 1e-6 of the first; kept from below by raising.
+        // α(α−1)v²/2·(1 − (2/3)(α−2)v + …): the first omitted term is below 1e-6 of the first; kept from below by
+        // raising.
         let first = 0.5 * order * (order - 1.0) * v * v;
         return first * (1.0 - 2.0 / 3.0 * (order - 2.0) * v).max(0.0) * (1.0 + 2e-6);
     }

@@ -1,9 +1,9 @@
 //! Mechanisms chosen one after another: filters that refuse an overdraw, and odometers of what has been spent.
 //!
-//! When parameters are chosen after answers have been seen, privacy-loss distributions do not simply compose; sums of pure ε and of
-//! ρ against a limit that is fixed beforehand do (Rogers–Roth–Ullman–Vadhan; Feldman–Zrnic; Whitehouse–Ramdas–Rogers–Wu). Sums are
-//! exact, and each query costs the same, however many came before. [`Odometer`] is the odometer, [`Filter`] the gate; the rule and its
-//! proof stand in `spent.rs`.
+//! When parameters are chosen after answers have been seen, privacy-loss distributions do not simply compose; sums of
+//! pure ε and of ρ against a limit that is fixed beforehand do (Rogers–Roth–Ullman–Vadhan; Feldman–Zrnic;
+//! Whitehouse–Ramdas–Rogers–Wu). Sums are exact, and each query costs the same, however many came before. [`Odometer`]
+//! is the odometer, [`Filter`] the gate; the rule and its proof stand in `spent.rs`.
 
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -52,7 +52,8 @@ pub enum Limit {
         /// δ
         delta: Exact,
     },
-    /// D_α ≤ ε at one order, except with probability δ. Spending is shown as ρα, which every event's own D_α is at most.
+    /// D_α ≤ ε at one order, except with probability δ. Spending is shown as ρα, which every event's own D_α is at
+    /// most.
     Renyi {
         /// α
         order: Exact,
@@ -159,9 +160,10 @@ impl Filter {
     /// Admits `event`, or refuses it and stays as it was.
     ///
     /// # Guarantee
-    /// Before: the event has not been run. After: however the events were chosen, those admitted are together within the
-    /// limit, for neighbours in the filter's scope (`spent.rs` says why). An event that leaves a person's cost to other events is charged what presence costs;
-    /// events of one mechanism that say each scope's cost side by side cost less together ([`Filter::admit_all`]).
+    /// Before: the event has not been run. After: however the events were chosen, those admitted are together within
+    /// the limit, for neighbours in the filter's scope (`spent.rs` says why). An event that leaves a person's cost to
+    /// other events is charged what presence costs; events of one mechanism that say each scope's cost side by side
+    /// cost less together ([`Filter::admit_all`]).
     pub fn admit(&mut self, event: &Event) -> Result<()> {
         self.admit_all(std::slice::from_ref(event))
     }
@@ -169,7 +171,8 @@ impl Filter {
     /// Admits the events of one mechanism, all of them or none.
     ///
     /// # Guarantee
-    /// That of [`Filter::admit`]. A person is charged the worse of what these events say it costs and of what presence costs ([`Odometer::add_all`]).
+    /// That of [`Filter::admit`]. A person is charged the worse of what these events say it costs and of what presence
+    /// costs ([`Odometer::add_all`]).
     ///
     /// ```
     /// use scumble::event::{Event, Moves, Shift};

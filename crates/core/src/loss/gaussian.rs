@@ -20,7 +20,8 @@ pub(crate) fn delta(mu: f64, epsilon: f64) -> Bounds {
     // e^ε·φ(b) = φ(a), so that e^ε·Φ(−b) = φ(a)·M(b) with Mills' ratio M: no e^ε, and no Φ below the least number.
     let density = (-0.5 * a * a).exp() / (2.0 * std::f64::consts::PI).sqrt();
     let far = density * mills(b);
-    // μ is known to four roundings, which move a by four of b; two more are those of a itself. They enter φ(a) as a factor e^{|a|·moved}.
+    // μ is known to four roundings, which move a by four of b; two more are those of a itself. They enter φ(a) as a
+    // factor e^{|a|·moved}.
     let moved = b * 1e-15;
     let (value, error) = if a > -1.0 {
         if density == 0.0 {

@@ -1,33 +1,45 @@
 //! What a list of alternatives stands for, and few moves that cover all of it.
 //!
 //! # The set
-//! A list of alternatives "nᵢ cells by bᵢ" stands for each of them, and for their *mixtures*: an owner who keeps k of c groups with other values and leaves the
-//! others moves k cells by w and 2(c − k) cells by M, where the list has "2c cells by M" and "c cells by w". With shares τᵢ ≥ 0, Στᵢ ≤ 1, let V_τ have τᵢnᵢ cells of the height
-//! bᵢ (a part of a cell too). The list stands for every move Δ whose k largest parts add up to at most those of V_τ, for each k and for some τ (*weakly majorized*
-//! \[Marshall–Olkin–Arnold 2011, ch. 1\]); the convex hull of the alternatives is in that set.
+//! A list of alternatives "nᵢ cells by bᵢ" stands for each of them, and for their *mixtures*: an owner who keeps k of c
+//! groups with other values and leaves the others moves k cells by w and 2(c − k) cells by M, where the list has "2c
+//! cells by M" and "c cells by w". With shares τᵢ ≥ 0, Στᵢ ≤ 1, let V_τ have τᵢnᵢ cells of the height bᵢ (a part of a
+//! cell too). The list stands for every move Δ whose k largest parts add up to at most those of V_τ, for each k and for
+//! some τ (*weakly majorized* \[Marshall–Olkin–Arnold 2011, ch. 1\]); the convex hull of the alternatives is in that
+//! set.
 //!
 //! # Views that add up over the cells
-//! If φ is convex and grows from φ(0) = 0, then Σφ(Δⱼ) ≤ Στᵢnᵢφ(bᵢ) ≤ maxᵢ nᵢφ(bᵢ) [Tomić 1949, Weyl 1949]: the largest of the alternatives is right for ℓ1 (pure bounds), for ℓ2 (Gaussian noise,
-//! zCDP) and for the Rényi curve of Laplace noise, the logarithm of a sum of exponentials in the move.
+//! If φ is convex and grows from φ(0) = 0, then Σφ(Δⱼ) ≤ Στᵢnᵢφ(bᵢ) ≤ maxᵢ nᵢφ(bᵢ) [Tomić 1949, Weyl 1949]: the largest
+//! of the alternatives is right for ℓ1 (pure bounds), for ℓ2 (Gaussian noise, zCDP) and for the Rényi curve of Laplace
+//! noise, the logarithm of a sum of exponentials in the move.
 //!
-//! Of one alternative, "c cells by b", less is enough: that φ(s)/s does not fall (φ is *star-shaped*, hence superadditive). Then φ(s) ≤ (s/b)·φ(b) for all s ≤ b, and Σφ(Δⱼ) ≤ c·φ(b) as Σ Δⱼ ≤ cb.
-//! The curve of randomized response, which stands for what is ε-private for each of s owners, is not convex, but star-shaped. Proof: with t = sε, K(t) = ln cosh((α − ½)t) − ln cosh(t/2), and
-//! t·K′(t) − K(t) = h((α − ½)t) − h(t/2) for h(x) = x·tanh x − ln cosh x, which grows, as h′(x) = x/cosh²x ≥ 0; α − ½ ≥ ½. ∎ (At α = 1 it is the mean, t·tanh(t/2), which is convex up to t = 2.39 only.) The δ of
-//! groups, δ(e^{kε} − 1)/(e^ε − 1), is convex in k. The curves of tCDP are tested for it; those of sinh-normal noise are not star-shaped where its table ends, and are looked at for each move.
+//! Of one alternative, "c cells by b", less is enough: that φ(s)/s does not fall (φ is *star-shaped*, hence
+//! superadditive). Then φ(s) ≤ (s/b)·φ(b) for all s ≤ b, and Σφ(Δⱼ) ≤ c·φ(b) as Σ Δⱼ ≤ cb. The curve of randomized
+//! response, which stands for what is ε-private for each of s owners, is not convex, but star-shaped. Proof: with
+//! t = sε, K(t) = ln cosh((α − ½)t) − ln cosh(t/2), and t·K′(t) − K(t) = h((α − ½)t) − h(t/2) for h(x) = x·tanh x − ln
+//! cosh x, which grows, as h′(x) = x/cosh²x ≥ 0; α − ½ ≥ ½. ∎ (At α = 1 it is the mean, t·tanh(t/2), which is convex up
+//! to t = 2.39 only.) The δ of groups, δ(e^{kε} − 1)/(e^ε − 1), is convex in k. The curves of tCDP are tested for it;
+//! those of sinh-normal noise are not star-shaped where its table ends, and are looked at for each move.
 //!
-//! Of two alternatives whose moves are one owner apart, no whole move lies between, and that is enough again: φ is linear or below on \[0, b₁\], and the slope behind b₁ is no less. Where whole moves lie between and φ is not
-//! known to be convex, the largest alternative is too little: of "10 cells by 3" or "39 by 1" with ε = 2 for each owner, 59.7 and 59.4 at α = 1, and 59.9 of ten cells by 2 and fourteen by 1. There
-//! maxᵢ(nᵢbᵢ)·φ(b)/b is taken, for b the largest bᵢ ([`by_rate`]): right for all that is star-shaped.
+//! Of two alternatives whose moves are one owner apart, no whole move lies between, and that is enough again: φ is
+//! linear or below on \[0, b₁\], and the slope behind b₁ is no less. Where whole moves lie between and φ is not known
+//! to be convex, the largest alternative is too little: of "10 cells by 3" or "39 by 1" with ε = 2 for each owner, 59.7
+//! and 59.4 at α = 1, and 59.9 of ten cells by 2 and fourteen by 1. There maxᵢ(nᵢbᵢ)·φ(b)/b is taken, for b the largest
+//! bᵢ ([`by_rate`]): right for all that is star-shaped.
 //!
 //! # Distributions do not add up
-//! A mixture may be worse than every alternative: of "4 cells by 10" or "2 by 15" with Laplace noise of scale 40, δ(0) is 0.184 and 0.182, and 0.204 of (15, 10, 10). But δ(ε) is
-//! Schur-convex: *independent noise in each cell with one symmetric log-concave law, on the integers or the line, and a ≥ b: a move by (a + t, b − t) costs at least what one
+//! A mixture may be worse than every alternative: of "4 cells by 10" or "2 by 15" with Laplace noise of scale 40, δ(0)
+//! is 0.184 and 0.182, and 0.204 of (15, 10, 10). But δ(ε) is Schur-convex: *independent noise in each cell with one
+//! symmetric log-concave law, on the integers or the line, and a ≥ b: a move by (a + t, b − t) costs at least what one
 //! by (a, b) does, for 0 ≤ t ≤ b, at each ε.*
-//! Proof. δ(ε) = 1 − Σ_z min(P(z − Δ), e^ε·P(z)). Given z₁ + z₂ = u and the other cells, the first is f(z₁ − t) with f(z) = p(z − a)·p(u − b − z) (times a constant), the second g(z₁)
-//! with g(z) = e^ε·p(z)·p(u − z). Both are log-concave and symmetric, f around (u + a − b)/2, g around u/2. So min(f(z − t), g(z)) summed over z is the integral over s of the number of common points
-//! of two intervals, {f ≥ s} moved by t and {g ≥ s}, whose centres are (a − b)/2 + t ≥ 0 apart: that number does not grow with t. ∎
-//! A move further in one cell costs more as well (its likelihood ratio is monotone), and whatever is weakly majorized is reached by such steps \[Marshall–Olkin–Arnold 2011, 1.A.9a, 2.B.1; for whole
-//! numbers Muirhead's lemma, 5.D.1\]. So a move dominates, as a pair, every move that it weakly majorizes.
+//! Proof. δ(ε) = 1 − Σ_z min(P(z − Δ), e^ε·P(z)). Given z₁ + z₂ = u and the other cells, the first is f(z₁ − t) with
+//! f(z) = p(z − a)·p(u − b − z) (times a constant), the second g(z₁) with g(z) = e^ε·p(z)·p(u − z). Both are
+//! log-concave and symmetric, f around (u + a − b)/2, g around u/2. So min(f(z − t), g(z)) summed over z is the
+//! integral over s of the number of common points of two intervals, {f ≥ s} moved by t and {g ≥ s}, whose centres are
+//! (a − b)/2 + t ≥ 0 apart: that number does not grow with t. ∎ A move further in one cell costs more as well (its
+//! likelihood ratio is monotone), and whatever is weakly majorized is reached by such steps
+//! \[Marshall–Olkin–Arnold 2011, 1.A.9a, 2.B.1; for whole numbers Muirhead's lemma, 5.D.1\]. So a move dominates, as a
+//! pair, every move that it weakly majorizes.
 //!
 //! # Few moves that cover all
 //! For two alternatives let τ be the share of the fewer cells, n₂ by b₂ > b₁, where n₁b₁ > n₂b₂ (otherwise one covers
@@ -134,7 +146,8 @@ fn without_majorized(all: Vec<StepShift>) -> Vec<StepShift> {
     kept
 }
 
-/// The one of these alternatives that weakly majorizes all, if there is one; compared exactly. Whole moves must be of whole numbers: the law of another is that of less.
+/// The one of these alternatives that weakly majorizes all, if there is one; compared exactly. Whole moves must be of
+/// whole numbers: the law of another is that of less.
 pub(super) fn majorizing(shifts: &[Shift], is_whole: bool) -> Option<Shift> {
     let exact = |shift: &Shift| BigRational::from_float(shift.by.get()).unwrap_or_default();
     let total = |shift: &Shift| exact(shift) * BigRational::from_integer(shift.cells.into());
@@ -143,8 +156,9 @@ pub(super) fn majorizing(shifts: &[Shift], is_whole: bool) -> Option<Shift> {
     shifts.iter().find(is_most).copied().filter(|_| is_exact)
 }
 
-/// The largest sum of the moves of these alternatives, in cells that each move by the most: what adds up over cells is at most what it is there, for every mixture. None where the largest of the alternatives is enough.
-/// `members` owners move at once.
+/// The largest sum of the moves of these alternatives, in cells that each move by the most: what adds up over cells is
+/// at most what it is there, for every mixture. None where the largest of the alternatives is enough. `members` owners
+/// move at once.
 pub(super) fn by_rate(word: &Word, shifts: &[Shift], members: u32) -> Option<Shift> {
     let is_enough = match word {
         // Its alternatives are all moves there are.
@@ -185,7 +199,8 @@ fn is_convex(word: &Word) -> bool {
     )
 }
 
-/// Some of the mixtures of two alternatives that an owner can really make, with the alternatives themselves; of more alternatives only these.
+/// Some of the mixtures of two alternatives that an owner can really make, with the alternatives themselves; of more
+/// alternatives only these.
 pub(super) fn mixtures(shifts: &[Shift]) -> Vec<Vec<Shift>> {
     let mut all: Vec<Vec<Shift>> = shifts.iter().map(|shift| vec![*shift]).collect();
     let [one, other] = shifts else { return all };

@@ -1,4 +1,5 @@
-//! Laws: an event's mechanism in plain numbers, for one scope and one way of moving. Every view of the loss starts here.
+//! Laws: an event's mechanism in plain numbers, for one scope and one way of moving. Every view of the loss starts
+//! here.
 
 use super::dominating_pair::UserPair;
 use super::renyi::Curve;
@@ -39,7 +40,8 @@ pub(crate) enum Law {
 /// What neighbours can choose from in one run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ShiftChoice {
-    /// The alternatives. Whatever adds up over cells (pure bounds, Rényi curves) is at most the largest of theirs, of a mixture too.
+    /// The alternatives. Whatever adds up over cells (pure bounds, Rényi curves) is at most the largest of theirs, of a
+    /// mixture too.
     pub(crate) alternatives: Vec<Component>,
     /// One of these dominates what neighbours do.
     pub(crate) pieces: Vec<Vec<Component>>,
@@ -71,7 +73,8 @@ pub(crate) struct Component {
     pub(crate) times: f64,
     /// Whether the law stands for several cells of unknown joint move: then only its Rényi and pure views hold.
     pub(crate) without_pair: bool,
-    /// For how many owners, one after the other, the law of one is chained (sampled events alone; others have it in the law).
+    /// For how many owners, one after the other, the law of one is chained (sampled events alone; others have it in the
+    /// law).
     pub(crate) owners: u32,
     /// Whether the law only covers what neighbours can do: then nothing is known from below.
     pub(crate) is_cover: bool,
@@ -195,11 +198,12 @@ impl Component {
         Self { law, form: SampleForm::Whole, times, without_pair: false, owners: 1, is_cover: false }
     }
 
-    /// The same runs with pairs that some mechanism of this event really has on some neighbours: what is known from below. Of several things that neighbours can
-    /// do it is the one at `place`, or the last.
+    /// The same runs with pairs that some mechanism of this event really has on some neighbours: what is known from
+    /// below. Of several things that neighbours can do it is the one at `place`, or the last.
     ///
-    /// - On a sample where an owner is replaced, nothing: the curve that [`SampleForm::Replace`] composes is reached at each ε by another pair, so
-    ///   that its composition is not, and how far an absent owner is from both records is not known.
+    /// - On a sample where an owner is replaced, nothing: the curve that [`SampleForm::Replace`] composes is reached at
+    ///   each ε by another pair, so that its composition is not, and how far an absent owner is from both records is
+    ///   not known.
     /// - A loss of range ε: randomized response with ±ε/2 has it. (The same holds of its envelope.)
     /// - Anything ρ-zCDP or (ρ, ω)-tCDP: Gaussian noise is.
     /// - One of several: any of them, or a mixture.
@@ -318,7 +322,8 @@ impl SampleForm {
             true => ln_add(0.0, epsilon + rate.ln()),
             false => (rate * epsilon.exp_m1()).ln_1p(),
         };
-        // ε is known to a rounding or two, which are as many of ε in e^ε: a factor of what is small, a summand of what is large.
+        // ε is known to a rounding or two, which are as many of ε in e^ε: a factor of what is small, a summand of what
+        // is large.
         let rounding = (epsilon + 4.0) * 5e-16;
         (value * (1.0 + 1e-15) + rounding * value.min(1.0)).min(epsilon)
     }
@@ -335,7 +340,8 @@ pub(super) fn group_of_approximate(epsilon: f64, delta: f64, owners: f64) -> Law
 mod tests {
     use super::*;
 
-    /// Where e^ε has no number, 1 was left out of ln(1 + s·e^ε): 0.12 instead of 0.75. Elsewhere the rounding of ε was (mpmath, 40 digits).
+    /// Where e^ε has no number, 1 was left out of ln(1 + s·e^ε): 0.12 instead of 0.75. Elsewhere the rounding of ε was
+    /// (mpmath, 40 digits).
     #[test]
     fn a_sampled_pure_bound_is_rounded_up() {
         for (epsilon, rate, truth) in [

@@ -70,7 +70,8 @@ pub struct Bounds {
 pub struct Answer {
     /// A certified upper bound: what may be claimed. An infinite ε is a value.
     pub upper: f64,
-    /// A certified lower bound of the same quantity, for the events' dominating pairs: how much the upper bound may be off.
+    /// A certified lower bound of the same quantity, for the events' dominating pairs: how much the upper bound may be
+    /// off.
     pub lower: f64,
     /// Which rule gave the upper bound.
     pub method: Method,
@@ -144,8 +145,8 @@ impl Loss {
     /// The loss of `events` in `scope`.
     ///
     /// # Guarantee
-    /// Before: the events' parameters were fixed before the data was touched (otherwise use [`filter`]). After: the answers
-    /// bound what any attacker learns from all events together about neighbours in `scope`.
+    /// Before: the events' parameters were fixed before the data was touched (otherwise use [`filter`]). After: the
+    /// answers bound what any attacker learns from all events together about neighbours in `scope`.
     pub fn of(events: impl AsRef<[Event]>, scope: impl Borrow<Scope>) -> Result<Self> {
         let (events, scope) = (events.as_ref(), scope.borrow());
         let mut components = Vec::with_capacity(events.len());
@@ -158,8 +159,8 @@ impl Loss {
     /// The loss of `times` runs of a mechanism whose dominating pair the caller brings.
     ///
     /// # Guarantee
-    /// Before: `pair` dominates the mechanism's outputs on every two neighbours, in the order (removed, not removed), and
-    /// its mirror image in the other order. After: as for [`Loss::of`].
+    /// Before: `pair` dominates the mechanism's outputs on every two neighbours, in the order (removed, not removed),
+    /// and its mirror image in the other order. After: as for [`Loss::of`].
     pub fn of_pair(pair: Arc<dyn DominatingPair>, times: u64) -> Result<Self> {
         if times == 0 {
             return Err(Error::refused("times must be at least 1, not 0"));
@@ -240,8 +241,8 @@ impl Loss {
 
     /// The privacy-loss distributions, the worst of what neighbours can choose.
     ///
-    /// Of one run alone the worst choice counts. Where there is more, what is asked later may depend on earlier answers, and the choice with it: that is at most what one pair costs that
-    /// dominates every choice.
+    /// Of one run alone the worst choice counts. Where there is more, what is asked later may depend on earlier
+    /// answers, and the choice with it: that is at most what one pair costs that dominates every choice.
     fn by_choices(&self, question: LossQuery) -> Option<Answer> {
         let case = |components: Vec<Component>| Self { components: merged(components), tolerance: self.tolerance };
         if let [only] = &self.components[..]
@@ -254,7 +255,8 @@ impl Loss {
         case(self.components.iter().flat_map(Component::covered).collect()).by_pairs(question)
     }
 
-    /// A lower bound by what some mechanism with these events really does on some neighbours; `own` is that of the pairs of all events.
+    /// A lower bound by what some mechanism with these events really does on some neighbours; `own` is that of the
+    /// pairs of all events.
     ///
     /// # Guarantee
     /// Leaving an event out only takes information away, so events without a known lower bound are left out.
@@ -284,8 +286,8 @@ impl Loss {
         self.components.iter().map(Component::pure_from_below).sum::<f64>() * (1.0 - 1e-9)
     }
 
-    /// The privacy-loss distributions of both directions, if every component has one. The lower bound is that of the pairs that are
-    /// composed, which may cover what neighbours can do ([`Loss::known_from_below`]).
+    /// The privacy-loss distributions of both directions, if every component has one. The lower bound is that of the
+    /// pairs that are composed, which may cover what neighbours can do ([`Loss::known_from_below`]).
     fn by_pairs(&self, question: LossQuery) -> Option<Answer> {
         let side = |side: PairSide, tolerance: f64| -> Option<Bounds> {
             let parts: Option<Vec<_>> = self.components.iter().map(|component| pld::part(component, side)).collect();
@@ -349,7 +351,8 @@ impl Loss {
         sum * (1.0 + 4e-16 * (self.components.len() as f64 + 1.0))
     }
 
-    /// The sum of the largest losses except with a probability, and that probability, both rounded up: (Σε, 1 − Π(1−δ)) for (ε, δ).
+    /// The sum of the largest losses except with a probability, and that probability, both rounded up: (Σε, 1 − Π(1−δ))
+    /// for (ε, δ).
     fn bounded(&self) -> (f64, f64) {
         let sum: f64 = self.components.iter().map(|part| part.times * part.bounded()).sum();
         (sum * (1.0 + 4e-16 * (self.components.len() as f64 + 1.0)), self.curves().1)

@@ -1,10 +1,10 @@
 //! Very many runs: the sum of their losses is normal except for the Berry–Esseen distance, which is certified.
 //!
-//! With L the sum of independent losses, m its mean, v its variance and β₃ the sum of the third absolute central moments,
-//! |P\[L > x\] − P\[N(m, v) > x\]| ≤ B = 0.56·β₃/v^{3/2} for every x [Shevtsova 2010, unlike summands]. As
+//! With L the sum of independent losses, m its mean, v its variance and β₃ the sum of the third absolute central
+//! moments, |P\[L > x\] − P\[N(m, v) > x\]| ≤ B = 0.56·β₃/v^{3/2} for every x [Shevtsova 2010, unlike summands]. As
 //! δ(ε) = E\[(1 − e^{ε−L})₊\] = ∫₀^∞ e^{−s}·P\[L > ε + s\]ds, δ(ε) is off by at most B from that of the normal law,
-//! Φ((m−ε)/√v) − e^{ε−m+v/2}·Φ((m−ε−v)/√v). For n runs of randomized response B is 0.56/√n: this rule is for numbers of runs beyond the
-//! reach of transforms, where it is a few millionths.
+//! Φ((m−ε)/√v) − e^{ε−m+v/2}·Φ((m−ε−v)/√v). For n runs of randomized response B is 0.56/√n: this rule is for numbers of
+//! runs beyond the reach of transforms, where it is a few millionths.
 
 use super::Bounds;
 use super::law::{Component, Law, SampleForm};

@@ -1,8 +1,10 @@
-//! What a guarantee means: bounds on odds, guesses, beliefs and information, with the assumptions under which they hold.
+//! What a guarantee means: bounds on odds, guesses, beliefs and information, with the assumptions under which they
+//! hold.
 //!
-//! Propositions 26 and 27 of \[GKMS\] as report fields. Proposition 26 is corrected: it is false if the person's *whole* record is
-//! blanked, since a mechanism may change how it treats other people's sensitive attributes as this person's other attributes change; with
-//! only the sensitive attributes blanked it holds, with the smaller bound tanh(ε/2).
+//! Propositions 26 and 27 of \[GKMS\] as report fields. Proposition 26 is corrected: it is false if the
+//! person's *whole* record is blanked, since a mechanism may change how it treats other people's sensitive attributes
+//! as this person's other attributes change; with only the sensitive attributes blanked it holds, with the smaller
+//! bound tanh(ε/2).
 
 use crate::quantity::{Delta, Epsilon, Rho};
 
@@ -14,16 +16,17 @@ use crate::quantity::{Delta, Epsilon, Rho};
 pub struct Reading {
     /// By which factor the odds between any two values of the attributes can change: e^ε.
     pub posterior_odds_factor: f64,
-    /// The chance of guessing a uniformly random bit among the attributes: at most e^ε/(1 + e^ε), and (1 + TV)/2 from ρ.
+    /// The chance of guessing a uniformly random bit among the attributes: at most e^ε/(1 + e^ε), and (1 + TV)/2 from
+    /// ρ.
     pub bit_guess: f64,
-    /// How far, in total variation, the belief about the attributes can move: tanh(ε/4). Assumes that the attacker believes them
-    /// independent of everything else, for instance because all else is known.
+    /// How far, in total variation, the belief about the attributes can move: tanh(ε/4). Assumes that the attacker
+    /// believes them independent of everything else, for instance because all else is known.
     pub prior_to_posterior: f64,
-    /// How far the belief about everybody's attributes S differs from the belief if this person's attributes S were replaced by a
-    /// default (Proposition 26, corrected): tanh(ε/2).
+    /// How far the belief about everybody's attributes S differs from the belief if this person's attributes S were
+    /// replaced by a default (Proposition 26, corrected): tanh(ε/2).
     pub with_or_without: f64,
-    /// How many bits the release tells about the attributes (Proposition 27): ρ/ln 2, ε·tanh(ε/2)/ln 2, or all of them. Assumes that
-    /// people are independent, and the attributes independent of the person's others.
+    /// How many bits the release tells about the attributes (Proposition 27): ρ/ln 2, ε·tanh(ε/2)/ln 2, or all of them.
+    /// Assumes that people are independent, and the attributes independent of the person's others.
     pub mutual_information_bits: f64,
 }
 
@@ -70,10 +73,11 @@ impl Reading {
         }
     }
 
-    /// The same where the ε and the ρ hold except with probability δ: the laws of the answers are (1 − δ)P′ + δP″ and (1 − δ)Q′ + δQ″, where
-    /// P′ and Q′ are as close as ε and ρ say. So a guess is right with probability at most g + δ(1 − g), if it is with at most g there: for
-    /// (ε, δ) that is (e^ε + δ)/(1 + e^ε), the point where the trade-off curve of (ε, δ) meets the diagonal \[Kairouz–Oh–Viswanath 2015\].
-    /// Nothing else has a bound: what happens with probability δ may tell everything.
+    /// The same where the ε and the ρ hold except with probability δ: the laws of the answers are (1 − δ)P′ + δP″ and
+    /// (1 − δ)Q′ + δQ″, where P′ and Q′ are as close as ε and ρ say. So a guess is right with probability at most
+    /// g + δ(1 − g), if it is with at most g there: for (ε, δ) that is (e^ε + δ)/(1 + e^ε), the point where the
+    /// trade-off curve of (ε, δ) meets the diagonal \[Kairouz–Oh–Viswanath 2015\]. Nothing else has a bound: what
+    /// happens with probability δ may tell everything.
     ///
     /// ```
     /// use scumble::loss::reading::Reading;
@@ -121,8 +125,8 @@ pub struct ReleaseCost {
 /// rest through zCDP. Every choice is a valid bound, so the best is.
 ///
 /// # Guarantee
-/// If each release is ε-private or ρ-zCDP as its part states, all of them together are (ε, δ)-private, also when chosen adaptively with
-/// these bounds fixed beforehand.
+/// If each release is ε-private or ρ-zCDP as its part states, all of them together are (ε, δ)-private, also when chosen
+/// adaptively with these bounds fixed beforehand.
 ///
 /// ```
 /// use scumble::loss::reading::{ReleaseCost, mixed_epsilon};
@@ -231,8 +235,9 @@ mod tests {
         assert_eq!(Reading::of(0.0.try_into().ok(), 0.0.try_into().ok(), 8.0).posterior_odds_factor, 1.0);
     }
 
-    /// The best guess between two laws is right with probability (1 + TV)/2. Of all laws that are (ε, δ)-close, these of four outcomes are the
-    /// furthest apart: with probability δ the answer is shown, otherwise it is randomized response.
+    /// The best guess between two laws is right with probability (1 + TV)/2. Of all laws that are (ε, δ)-close, these
+    /// of four outcomes are the furthest apart: with probability δ the answer is shown, otherwise it is randomized
+    /// response.
     #[test]
     fn a_guess_with_delta_is_the_best_guess_between_the_worst_laws() {
         for (epsilon, delta) in [(0.1f64, 1e-9), (1.0, 0.01), (0.0, 0.5), (3.0, 1.0)] {

@@ -1,7 +1,7 @@
 //! Rényi curves: for each kind of mechanism, K(α) = (α − 1)·D_α as a function of the order, worst direction.
 //!
-//! K adds up under composition, is convex, and vanishes at 1. The forms are exact where the doc says so and upper bounds
-//! elsewhere; each holds for adaptive composition as well, because it bounds D_α for every pair of neighbours.
+//! K adds up under composition, is convex, and vanishes at 1. The forms are exact where the doc says so and upper
+//! bounds elsewhere; each holds for adaptive composition as well, because it bounds D_α for every pair of neighbours.
 
 use super::shape::SharedShape;
 use super::special::{ln_add, ln_choose, ln_sum};
@@ -15,8 +15,8 @@ const LARGEST_SAMPLED_ORDER: f64 = 1024.0;
 pub(crate) enum Curve {
     /// Gaussian noise, exact: D_α = ρα with ρ = μ²/2.
     Gaussian { rho: f64 },
-    /// D_α ≤ ρα for orders up to ω (infinite for zCDP). Discrete Gaussian noise too: exact where α·shift is an integer and
-    /// an upper bound elsewhere \[CKS20, Proposition 5\].
+    /// D_α ≤ ρα for orders up to ω (infinite for zCDP). Discrete Gaussian noise too: exact where α·shift is an integer
+    /// and an upper bound elsewhere \[CKS20, Proposition 5\].
     Concentrated { rho: f64, omega: f64 },
     /// Laplace with shift/scale λ: exact \[Mir17, Proposition 6\].
     Laplace { lambda: f64 },
@@ -86,8 +86,8 @@ impl Curve {
     }
 }
 
-/// Hölder's inequality along a chain of a + b neighbours: K_{a+b}(α) ≤ K_a(pα)/p + (1 − 1/p)·K_b((pα−1)/(p−1)), for any p > 1
-/// \[Mir17, Proposition 11\]; p = 1 + (b/a)(1 − 1/α) makes it exact for Gaussian noise, (a+b)²·K_1.
+/// Hölder's inequality along a chain of a + b neighbours: K_{a+b}(α) ≤ K_a(pα)/p + (1 − 1/p)·K_b((pα−1)/(p−1)), for any
+/// p > 1 \[Mir17, Proposition 11\]; p = 1 + (b/a)(1 − 1/α) makes it exact for Gaussian noise, (a+b)²·K_1.
 pub(super) fn chain(base: &dyn Fn(f64) -> f64, size: u32, order: f64) -> f64 {
     if size <= 1 {
         return base(order);
@@ -111,7 +111,8 @@ fn ln_one_plus(terms: [f64; 2]) -> f64 {
     (terms[0] + terms[1] + slack).max(0.0).ln_1p() * (1.0 + ROUNDING)
 }
 
-/// e^K = (α·e^{(α−1)λ} + (α−1)·e^{−αλ})/(2α−1); for tiny λ, where the two cancel, what every λ-private mechanism has is as good.
+/// e^K = (α·e^{(α−1)λ} + (α−1)·e^{−αλ})/(2α−1); for tiny λ, where the two cancel, what every λ-private mechanism has is
+/// as good.
 fn laplace(lambda: f64, order: f64) -> f64 {
     let (total, less) = (2.0 * order - 1.0, order - 1.0);
     let any = randomized_response(lambda, 2.0, order);
@@ -122,8 +123,8 @@ fn laplace(lambda: f64, order: f64) -> f64 {
     any.min(ln_one_plus(terms))
 }
 
-/// With u = 1/scale and a shift of s: e^K = A·e^{(α−1)us} + B·e^{−αus}, A = (1 − e^{−2αu})/((1 − e^{−(2α−1)u})(1 + e^{−u})) and
-/// B = 1 − A = e^{−u}(1 − e^{−2(α−1)u})/(the same): three geometric sums, added up.
+/// With u = 1/scale and a shift of s: e^K = A·e^{(α−1)us} + B·e^{−αus}, A = (1 − e^{−2αu})/((1 −
+/// e^{−(2α−1)u})(1 + e^{−u})) and B = 1 − A = e^{−u}(1 − e^{−2(α−1)u})/(the same): three geometric sums, added up.
 fn discrete_laplace(inverse_scale: f64, shift: f64, order: f64) -> f64 {
     let (u, less) = (inverse_scale, order - 1.0);
     let any = randomized_response(u * shift, 2.0, order);
@@ -139,7 +140,8 @@ fn discrete_laplace(inverse_scale: f64, shift: f64, order: f64) -> f64 {
     any.min(ln_one_plus([a * (less * u * shift).exp_m1(), b * (-order * u * shift).exp_m1()]))
 }
 
-/// Σ p^α q^{1−α} − 1 = (e^{αε} + e^{(1−α)ε} − e^ε − 1)/(e^ε + k − 1) = (1 − e^{−(α−1)ε})·(e^{αε} − 1)/(e^ε + k − 1): nothing cancels.
+/// Σ p^α q^{1−α} − 1 = (e^{αε} + e^{(1−α)ε} − e^ε − 1)/(e^ε + k − 1) = (1 − e^{−(α−1)ε})·(e^{αε} − 1)/(e^ε + k − 1):
+/// nothing cancels.
 fn randomized_response(epsilon: f64, values: f64, order: f64) -> f64 {
     if epsilon == 0.0 {
         return 0.0;
@@ -154,7 +156,8 @@ fn randomized_response(epsilon: f64, values: f64, order: f64) -> f64 {
     (more * (1.0 + ROUNDING)).ln_1p() * (1.0 + ROUNDING)
 }
 
-/// The supremum over the two-point pairs with losses t and t − ε: at e^t = (α−1)(1 − e^{−αε})/(α·e^{−ε}(1 − e^{−(α−1)ε})).
+/// The supremum over the two-point pairs with losses t and t − ε: at e^t = (α−1)(1 − e^{−αε})/(α·e^{−ε}(1 −
+/// e^{−(α−1)ε})).
 fn bounded_range(epsilon: f64, order: f64) -> f64 {
     let less = order - 1.0;
     // ε²/8-zCDP always holds [CR21], and is off by the square of αε where that is small; so is the largest loss.
@@ -172,7 +175,8 @@ fn bounded_range(epsilon: f64, order: f64) -> f64 {
     always.min(ln_one_plus(terms) * (1.0 + 1e-10))
 }
 
-/// Σ q·((p/q)^α − 1 − α(p/q − 1)), each term at least 0: the masses' sums are 1 except for the rounding of what was given.
+/// Σ q·((p/q)^α − 1 − α(p/q − 1)), each term at least 0: the masses' sums are 1 except for the rounding of what was
+/// given.
 fn pair(p: &[f64], q: &[f64], order: f64) -> f64 {
     let mut terms = Vec::with_capacity(p.len());
     for (&p, &q) in p.iter().zip(q) {
@@ -210,8 +214,9 @@ fn sampled(order: f64, whole: impl Fn(f64) -> f64) -> f64 {
     if part == 0.0 { at_below } else { (1.0 - part) * at_below + part * whole(below + 1.0) }
 }
 
-/// ln Σ_k C(α,k) (1−s)^{α−k} s^k e^{K(k)} for whole α: exact for one direction \[BDRS18, Lemma 15\]. Without the e^{K} the sum is 1, and
-/// K vanishes at 0 and 1, so it is ln(1 + Σ_{k≥2} C(α,k) (1−s)^{α−k} s^k (e^{K(k)} − 1)), where nothing cancels.
+/// ln Σ_k C(α,k) (1−s)^{α−k} s^k e^{K(k)} for whole α: exact for one direction \[BDRS18, Lemma 15\]. Without the e^{K}
+/// the sum is 1, and K vanishes at 0 and 1, so it is ln(1 + Σ_{k≥2} C(α,k) (1−s)^{α−k} s^k (e^{K(k)} − 1)), where
+/// nothing cancels.
 fn binomial_mixture(base: &Curve, rate: f64, order: f64) -> f64 {
     let (ln_in, ln_out) = (rate.ln(), (-rate).ln_1p());
     let term = |k: f64| {
@@ -244,8 +249,8 @@ fn sampled_presence(base: &Curve, rate: f64, order: f64) -> f64 {
     forward.max(reverse(base, rate, order))
 }
 
-/// The reverse direction: a Taylor bound, the weighted AM–GM bound for a concentrated base, or the base mechanism itself,
-/// which sampling never worsens (quasi-convexity).
+/// The reverse direction: a Taylor bound, the weighted AM–GM bound for a concentrated base, or the base mechanism
+/// itself, which sampling never worsens (quasi-convexity).
 fn reverse(base: &Curve, rate: f64, order: f64) -> f64 {
     let second = base.cumulant(2.0).exp_m1();
     let taylor = (0.5 * order * (order - 1.0) * rate * rate * second * (1.0 - rate).powf(-order - 1.0)).ln_1p();
@@ -330,8 +335,8 @@ mod tests {
         }
     }
 
-    /// e^K − 1 by its definition, from tiny to large losses: Σ over losses ℓ > 0 of Q(ℓ)·(1 − e^{−(α−1)ℓ})·(e^{αℓ} − 1), as both
-    /// directions of ±ℓ together give it for symmetric noise.
+    /// e^K − 1 by its definition, from tiny to large losses: Σ over losses ℓ > 0 of
+    /// Q(ℓ)·(1 − e^{−(α−1)ℓ})·(e^{αℓ} − 1), as both directions of ±ℓ together give it for symmetric noise.
     fn symmetric(losses: impl Iterator<Item = (f64, f64)>, order: f64) -> f64 {
         let term = |(loss, q): (f64, f64)| q * -(-(order - 1.0) * loss).exp_m1() * (order * loss).exp_m1();
         losses.map(term).sum::<f64>().ln_1p()
@@ -339,8 +344,9 @@ mod tests {
 
     #[test]
     fn tiny_losses_do_not_cancel_to_nothing() {
-        // Curves were computed as differences of logarithms near 0: 10^18 pure mechanisms of ε = 1e-9 came to ε = 0.0001 at δ = 1e-6
-        // instead of 4.887, 6.42e11 discrete Laplace of scale 2.67e6 at 1e-3 to 0.0001 instead of 0.735.
+        // Curves were computed as differences of logarithms near 0: 10^18 pure mechanisms of ε = 1e-9 came to
+        // ε = 0.0001 at δ = 1e-6 instead of 4.887, 6.42e11 discrete Laplace of scale 2.67e6 at 1e-3 to 0.0001 instead
+        // of 0.735.
         for exponent in -18..=0 {
             let epsilon = 3.0 * 10f64.powi(exponent);
             // Orders are above 1; beyond the last of these, the sum of `symmetric` is more than an f64 holds.
@@ -428,7 +434,8 @@ mod tests {
         close(reverse(&base, 0.1, 2.0), 0.000_277_071_900_468_522_8);
         close(reverse(&base, 0.1, 14.0) / 13.0, 0.0023);
         close(reverse(&base, 0.1, 57.0) / 56.0, 0.0066);
-        // The worse of both directions counts. A slip that left the second one out, which has no proof for anything but known noise, passed.
+        // The worse of both directions counts. A slip that left the second one out, which has no proof for anything but
+        // known noise, passed.
         let both = Curve::SampledPresence { base: Box::new(base), rate: 0.1 };
         close(both.cumulant(14.0) / 13.0, 0.0023);
         close(both.cumulant(57.0) / 56.0, 0.0066);

@@ -10,8 +10,8 @@ use crate::scope::Scope;
 /// How `event` can be distinguished by neighbours in `scope`: independent components, none if it cannot.
 ///
 /// # Guarantee
-/// Whatever neighbours in `scope` do, each run's output pair is dominated by the product of the components', where one of the covers takes the place of
-/// several alternatives ([`Law::AnyOf`]).
+/// Whatever neighbours in `scope` do, each run's output pair is dominated by the product of the components', where one
+/// of the covers takes the place of several alternatives ([`Law::AnyOf`]).
 pub(crate) fn resolve(event: &Event, scope: &Scope) -> Result<Vec<Component>> {
     match words::of(event.word()).noise() {
         Some(noise) => with_threshold(event, noise, scope),
@@ -79,8 +79,8 @@ fn resolve_one(event: &Event, scope: &Scope) -> Result<Option<Component>> {
     };
     let cover = made(covered, in_law)?;
     if size > 1 {
-        // The owners of a group may each move in another way: what covers all ways. On a sample a group is a chain of neighbours,
-        // each of whom the sampled mechanism hides as it hides one owner.
+        // The owners of a group may each move in another way: what covers all ways. On a sample a group is a chain of
+        // neighbours, each of whom the sampled mechanism hides as it hides one owner.
         let cover = Component { is_cover: cover.is_cover || shifts.len() > 1, ..cover };
         return Ok(Some(if form == SampleForm::Whole { cover } else { chained(cover, size) }));
     }
@@ -102,9 +102,9 @@ fn resolve_one(event: &Event, scope: &Scope) -> Result<Option<Component>> {
 
 /// Moves in whole steps, where noise is on whole numbers; and whether some are only covered.
 ///
-/// One cell that moves by at most 1.5 moves by at most 1. "Two cells by 1.5" stand for three cells by 1 too: for as many
-/// steps in all, in cells that each move by at most 1. A mixture of several alternatives may be further in a cell than
-/// either is, rounded down, so that there 1.5 counts as 2.
+/// One cell that moves by at most 1.5 moves by at most 1. "Two cells by 1.5" stand for three cells by 1 too: for as
+/// many steps in all, in cells that each move by at most 1. A mixture of several alternatives may be further in a cell
+/// than either is, rounded down, so that there 1.5 counts as 2.
 fn in_steps(word: &Word, shifts: Vec<Shift>) -> (Vec<Shift>, bool) {
     let is_whole = matches!(word, Word::SinhNormal { .. }) || compared(word) == Some(true);
     let is_split = |shift: &Shift| shift.cells > 1 && shift.by.get().fract() != 0.0;
@@ -120,7 +120,8 @@ fn in_steps(word: &Word, shifts: Vec<Shift>) -> (Vec<Shift>, bool) {
     }
 }
 
-/// The whole move that weakly majorizes all whole moves of "so many cells by a fraction"; none if no cell moves by a step.
+/// The whole move that weakly majorizes all whole moves of "so many cells by a fraction"; none if no cell moves by a
+/// step.
 fn divided(shift: Shift) -> Option<Shift> {
     let by = shift.by.rounded_down();
     if by.get() < 1.0 {
@@ -133,7 +134,8 @@ fn divided(shift: Shift) -> Option<Shift> {
     Some(Shift { cells: (cells as u64).saturating_add(u64::from(is_short)), by })
 }
 
-/// Whether a word is symmetric log-concave noise, whose moves are compared by majorization, and if so, whether on whole numbers.
+/// Whether a word is symmetric log-concave noise, whose moves are compared by majorization, and if so, whether on whole
+/// numbers.
 fn compared(word: &Word) -> Option<bool> {
     match word {
         Word::Laplace { .. } => Some(false),
@@ -150,7 +152,8 @@ fn length(shift: &Shift) -> f64 {
 /// One of several moves or a mixture of them ([`hull`] says what that is).
 ///
 /// # Guarantee
-/// Pairs that cover all mixtures are known for symmetric log-concave noise on everybody; for everything else "the most cells, each by the most" covers them.
+/// Pairs that cover all mixtures are known for symmetric log-concave noise on everybody; for everything else "the most
+/// cells, each by the most" covers them.
 fn chosen(
     event: &Event,
     form: SampleForm,
@@ -188,8 +191,8 @@ fn covering(a: Shift, b: Shift) -> Shift {
     Shift { cells: a.cells.max(b.cells), by }
 }
 
-/// The same for this many owners one after the other: by the chain of Rényi curves and the sum of pure bounds, and for (ε, δ) by
-/// the usual formula on the amplified parameters.
+/// The same for this many owners one after the other: by the chain of Rényi curves and the sum of pure bounds, and for
+/// (ε, δ) by the usual formula on the amplified parameters.
 fn chained(one: Component, owners: u32) -> Component {
     match (&one.law, one.form) {
         _ if owners == 1 => one,
@@ -213,14 +216,15 @@ fn sampled_shifts(event: &Event, sampling: Sampling, member: &Scope) -> (SampleF
     let form = if *member == Scope::Presence { SampleForm::Presence { rate } } else { SampleForm::Replace { rate } };
     let all = match (member, sampling) {
         (Scope::Presence, Sampling::Poisson(_)) => own,
-        // Who is added to a sample of a fixed size takes another's place; events may say each scope's cost side by side, and then only `own` is here.
+        // Who is added to a sample of a fixed size takes another's place; events may say each scope's cost side by
+        // side, and then only `own` is here.
         _ => own.into_iter().chain(absent).collect(),
     };
     (form, all)
 }
 
-/// In which scope a sample with an owner and one without are neighbours: of a fixed number of owners, one that is not drawn has been
-/// replaced by another.
+/// In which scope a sample with an owner and one without are neighbours: of a fixed number of owners, one that is not
+/// drawn has been replaced by another.
 fn absent_scope(sampling: Sampling) -> &'static Scope {
     match sampling {
         Sampling::Poisson(_) => &Scope::Presence,
@@ -228,10 +232,13 @@ fn absent_scope(sampling: Sampling) -> &'static Scope {
     }
 }
 
-/// What moves of several cells stand for where a curve divided by the move may fall: the most in all, in cells that each move by 1, 2, … up to the most.
+/// What moves of several cells stand for where a curve divided by the move may fall: the most in all, in cells that
+/// each move by 1, 2, … up to the most.
 ///
-/// The tails of a sinh-normal table end, and further moves cost little more there: for σ = A = 1 the mean loss is 12.1 for each of 4 steps, and 10.3 for each of 5. With φ the curve and T the largest sum of the
-/// moves, Σφ(sⱼ) = Σsⱼ·φ(sⱼ)/sⱼ ≤ T·max φ(s)/s. Of larger moves not each is looked at: φ grows, so that the next one that is covers it in as many cells.
+/// The tails of a sinh-normal table end, and further moves cost little more there: for σ = A = 1 the mean loss is 12.1
+/// for each of 4 steps, and 10.3 for each of 5. With φ the curve and T the largest sum of the moves,
+/// Σφ(sⱼ) = Σsⱼ·φ(sⱼ)/sⱼ ≤ T·max φ(s)/s. Of larger moves not each is looked at: φ grows, so that the next one that is
+/// covers it in as many cells.
 fn divided_alternatives(shifts: Vec<Shift>) -> Result<Vec<Shift>> {
     let steps = |shift: &Shift| shift.by.get().floor();
     let most = shifts.iter().map(steps).fold(0.0, f64::max);
@@ -265,13 +272,15 @@ fn undominated(shifts: Vec<Shift>) -> Vec<Shift> {
 }
 
 fn component(event: &Event, form: SampleForm, shift: Shift, group: u64) -> Result<Component> {
-    // What noise is added to moves by the sum of what the owners do; elsewhere each owner's move counts as this many whole owners.
+    // What noise is added to moves by the sum of what the owners do; elsewhere each owner's move counts as this many
+    // whole owners.
     let is_sum = event.word().is_additive() || matches!(event.word(), Word::Exponential { .. });
     let by = group as f64 * if is_sum { shift.by.get() } else { shift.by.get().ceil() };
     let word = words::of(event.word());
     let law = word.law_of_group(shift.by.get(), group).unwrap_or_else(|| word.law(by))?;
-    // A group may move the same cells further or more cells: with Gaussian noise the first is the worse, exactly; for the
-    // other additive kinds that is known of the Rényi curve (superadditive in the shift) and of the pure bound only.
+    // A group may move the same cells further or more cells: with Gaussian noise the first is the worse, exactly; for
+    // the other additive kinds that is known of the Rényi curve (superadditive in the shift) and of the pure bound
+    // only.
     let further = group > 1 && event.word().is_additive() && !matches!(event.word(), Word::Gaussian { .. });
     let (times, cells) = (event.times() as f64, shift.cells as f64);
     // "c cells by r rows" stands for the same rows in more cells too ([`hull`]). Where moves are not compared by
@@ -294,10 +303,12 @@ fn component(event: &Event, form: SampleForm, shift: Shift, group: u64) -> Resul
     Ok(Component { form, without_pair, is_cover, ..Component::whole(law, times) })
 }
 
-/// From how far a move of several cells on may be divided into more cells such that its pair is not known to cover these.
+/// From how far a move of several cells on may be divided into more cells such that its pair is not known to cover
+/// these.
 ///
-/// A move of less than two whole steps is not divided. Where a move counts as owners, one of two is divided into cells of one owner each, which the pair for two owners covers: two answers that are ε-private are
-/// together 2ε-private. Three owners in each of two cells are two in each of three too, which nothing here compares.
+/// A move of less than two whole steps is not divided. Where a move counts as owners, one of two is divided into cells
+/// of one owner each, which the pair for two owners covers: two answers that are ε-private are together 2ε-private.
+/// Three owners in each of two cells are two in each of three too, which nothing here compares.
 fn least_divided(word: &Word) -> f64 {
     match word {
         // On the line and on whole numbers, what majorizes dominates.

@@ -27,7 +27,8 @@ pub(crate) trait LossShape: fmt::Debug + Send + Sync {
         None
     }
 
-    /// K(α) with one owner replaced on a sample of this rate, where more is known than of every mechanism with this curve.
+    /// K(α) with one owner replaced on a sample of this rate, where more is known than of every mechanism with this
+    /// curve.
     fn replaced(&self, _rate: f64, _order: f64) -> Option<f64> {
         None
     }
@@ -37,8 +38,9 @@ pub(crate) trait LossShape: fmt::Debug + Send + Sync {
         false
     }
 
-    /// A dominating pair that is the same in both directions and that some mechanism really has: (loss, P, Q) by rising losses, and what P has
-    /// where Q has nothing. None where there is none, or where the pairs of several events must not be convolved.
+    /// A dominating pair that is the same in both directions and that some mechanism really has: (loss, P, Q) by rising
+    /// losses, and what P has where Q has nothing. None where there is none, or where the pairs of several events must
+    /// not be convolved.
     fn pair(&self) -> Option<(Vec<LossAtom>, f64)> {
         None
     }

@@ -1,15 +1,17 @@
-//! Amplification by shuffling: n owners each answer through an ε₀-private local randomizer, and the answers are shuffled.
+//! Amplification by shuffling: n owners each answer through an ε₀-private local randomizer, and the answers are
+//! shuffled.
 //!
-//! \[FMT21, Theorem 3.1\]: with C ~ Bin(n−1, e^{−ε₀}), A ~ Bin(C, ½) and Δ ~ Bernoulli(e^{ε₀}/(e^{ε₀}+1)), neighbours that replace one
-//! owner are dominated by (A+Δ, C−A+1−Δ) against (A+1−Δ, C−A+Δ). δ(ε) of that pair is summed numerically: given C = c the likelihood
-//! ratio grows with the first count, so that only a tail of it counts.
+//! \[FMT21, Theorem 3.1\]: with C ~ Bin(n−1, e^{−ε₀}), A ~ Bin(C, ½) and Δ ~ Bernoulli(e^{ε₀}/(e^{ε₀}+1)), neighbours
+//! that replace one owner are dominated by (A+Δ, C−A+1−Δ) against (A+1−Δ, C−A+Δ). δ(ε) of that pair is summed
+//! numerically: given C = c the likelihood ratio grows with the first count, so that only a tail of it counts.
 
 //!
-//! *Rounding.* Binomial masses by ln Γ were off by 2·10⁻⁵ at 10⁹ owners. Here they are e^{−D} times Stirling's front (`binomial`), with a relative error of at most
-//! 10⁻⁹ up to `MOST_OWNERS` owners, and terms P(a) − e^ε·Q(a) have factors without cancellation; what is left of it is added.
+//! *Rounding.* Binomial masses by ln Γ were off by 2·10⁻⁵ at 10⁹ owners. Here they are e^{−D} times Stirling's front
+//! (`binomial`), with a relative error of at most 10⁻⁹ up to `MOST_OWNERS` owners, and terms P(a) − e^ε·Q(a) have
+//! factors without cancellation; what is left of it is added.
 //!
-//! *Blocks.* δ given C = c does not grow with c: one more coin, added to either count with probability ½, turns the pair of c into that of c + 1. So for many owners
-//! all c of a block have at most the δ of its least.
+//! *Blocks.* δ given C = c does not grow with c: one more coin, added to either count with probability ½, turns the
+//! pair of c into that of c + 1. So for many owners all c of a block have at most the δ of its least.
 
 use super::special::bisect;
 use crate::error::{Error, Result};
@@ -55,7 +57,8 @@ impl ShuffleLoss {
     /// An upper bound of δ(ε) for neighbours that replace one owner.
     ///
     /// # Guarantee
-    /// Before: each owner's answer is ε₀-private and is shuffled among all n. After: δ(ε) of the shuffled answers is at most this.
+    /// Before: each owner's answer is ε₀-private and is shuffled among all n. After: δ(ε) of the shuffled answers is at
+    /// most this.
     pub fn delta_upper(&self, epsilon: Epsilon) -> f64 {
         let epsilon = epsilon.get();
         if epsilon >= self.local {
@@ -80,7 +83,8 @@ impl ShuffleLoss {
 
     /// δ(ε) given C = c, or a little more: Σ over first counts a above a threshold of P(a) − e^ε·Q(a).
     ///
-    /// With b(a) the mass of Bin(c, ½) at a, the difference is (b(a−1)·(e^{ε₀} − e^ε) − b(a)·(e^{ε₀+ε} − 1))/(e^{ε₀} + 1).
+    /// With b(a) the mass of Bin(c, ½) at a, the difference is (b(a−1)·(e^{ε₀} − e^ε) −
+    /// b(a)·(e^{ε₀+ε} − 1))/(e^{ε₀} + 1).
     fn given(&self, c: f64, epsilon: f64) -> f64 {
         // All divided by e^{ε₀}, which may be beyond all numbers.
         let scale = 1.0 + (-self.local).exp();
@@ -172,7 +176,8 @@ mod tests {
         assert!(many < few / 5.0 && few < 2.0, "{few} {many}");
     }
 
-    /// With ln Γ, whose rounding at 10⁹ is 4·10⁻⁶ and more, all masses together were 1 − 2·10⁻⁵ or so, and 1 + 10⁻⁶ was to make up for it.
+    /// With ln Γ, whose rounding at 10⁹ is 4·10⁻⁶ and more, all masses together were 1 − 2·10⁻⁵ or so, and 1 + 10⁻⁶ was
+    /// to make up for it.
     #[test]
     fn all_masses_together_are_one_at_the_most_owners() {
         for local in [0.3f64, 1.0, 5.0] {
@@ -210,7 +215,8 @@ mod tests {
         }
     }
 
-    /// In the limit δ(ε) is that of Gaussian noise with a ratio of κ/√n, and nearly linear where both are small: a hundred times the owners, a tenth of ε, a tenth of δ.
+    /// In the limit δ(ε) is that of Gaussian noise with a ratio of κ/√n, and nearly linear where both are small: a
+    /// hundred times the owners, a tenth of ε, a tenth of δ.
     #[test]
     fn the_most_owners_are_answered() {
         let delta = |owners: u64, epsilon: f64| {

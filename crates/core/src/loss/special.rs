@@ -5,7 +5,8 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 /// The relative error that the functions here are trusted to keep (their own errors are a few units in the last place).
 pub const TRUSTED: f64 = 1e-14;
 
-/// √(Σ times·x²), good to about two roundings however many terms there are (Knuth's two-sum), also where the squares would be beyond all numbers.
+/// √(Σ times·x²), good to about two roundings however many terms there are (Knuth's two-sum), also where the squares
+/// would be beyond all numbers.
 pub(crate) fn root_of_squares(terms: &[(f64, f64)]) -> f64 {
     let largest = terms.iter().map(|(_, x)| x.abs()).fold(0.0, f64::max);
     if largest == 0.0 || largest.is_infinite() {

@@ -2,11 +2,11 @@
 //!
 //! The general bounds (Poisson: the binomial mixture and its reverse; replacement: twice the mixture) stand in
 //! [`super::renyi`]. Where the dominating pair is known, e^{(α−1)D} ≤ 1 + E_Q\[(t^α − 1)(1 − t^{1−α}); t > 1\] with
-//! t = 1 + s(P/Q − 1), for every real order: it follows from δ′(ln(1 + s(e^ε − 1))) ≤ s·δ(ε) in both directions and from
-//! e^{(α−1)D} = 1 + α(α−1)∫₁^∞ (γ^{α−2}H_γ(P′‖Q′) + γ^{−α−1}H_γ(Q′‖P′))dγ.
+//! t = 1 + s(P/Q − 1), for every real order: it follows from δ′(ln(1 + s(e^ε − 1))) ≤ s·δ(ε) in both directions and
+//! from e^{(α−1)D} = 1 + α(α−1)∫₁^∞ (γ^{α−2}H_γ(P′‖Q′) + γ^{−α−1}H_γ(Q′‖P′))dγ.
 //!
-//! Theorem 11 of the truncated-CDP paper is not used: its hypotheses do not imply the condition that its proof needs (see the
-//! tests); Theorem 12, with that condition checked, is never better than what stands here.
+//! Theorem 11 of the truncated-CDP paper is not used: its hypotheses do not imply the condition that its proof needs
+//! (see the tests); Theorem 12, with that condition checked, is never better than what stands here.
 
 use crate::noise::sinh_normal::Certificate;
 
@@ -39,8 +39,8 @@ fn cumulant(sum: f64) -> Option<f64> {
     cumulant.is_finite().then_some(cumulant)
 }
 
-/// E of `term`(P/Q) over x ~ N(0, 1) with P/Q = e^{μx − μ²/2} above 1, by Simpson's rule: the integrand and its slope vanish at
-/// the lower end, and the weight e^{αμx − x²/2} has its peak at αμ.
+/// E of `term`(P/Q) over x ~ N(0, 1) with P/Q = e^{μx − μ²/2} above 1, by Simpson's rule: the integrand and its slope
+/// vanish at the lower end, and the weight e^{αμx − x²/2} has its peak at αμ.
 fn gaussian_expectation(mu: f64, order: f64, term: impl Fn(f64) -> f64) -> Option<f64> {
     if mu == 0.0 {
         return Some(0.0);
@@ -76,8 +76,8 @@ mod tests {
         assert!((found / 0.000_163_300_348_228_8 - 1.0).abs() < 1e-8, "{found}");
     }
 
-    /// The exact divergence of a table with one owner replaced in a sample without replacement: the worst case is the sampled
-    /// pair (s·P + (1−s)·R against s·Q + (1−s)·R) over where the others are.
+    /// The exact divergence of a table with one owner replaced in a sample without replacement: the worst case is the
+    /// sampled pair (s·P + (1−s)·R against s·Q + (1−s)·R) over where the others are.
     #[test]
     fn a_sampled_table_is_bounded_from_above_and_not_by_much() {
         let noise = SinhNormal::new(Sigma::new(2.725).unwrap(), Scale::new(7.35).unwrap()).unwrap();
@@ -87,7 +87,8 @@ mod tests {
             for order in [1.5, 2.0, 3.0] {
                 let bound = sinh_normal_replaced(&certificate, rate, order).unwrap();
                 for (moved, other) in [(1i64, 0i64), (1, 1), (-1, 0), (1, -1)] {
-                    // Counts 0 and `moved` where the owner is in the sample, `other` where it is not; both at most 1 apart.
+                    // Counts 0 and `moved` where the owner is in the sample, `other` where it is not; both at most 1
+                    // apart.
                     if (moved - other).abs() > 1 || other.abs() > 1 {
                         continue;
                     }
@@ -106,7 +107,8 @@ mod tests {
 
     #[test]
     fn theorem_11_of_the_paper_lacks_its_condition() {
-        // (5): 2 + log₂(1/ρ) + log₂(1/((ω′−2)s)) ≤ ω′ ≤ ln(1/((ω′−2)s))/ρ. Theorem 11 claims it for ω′ = ln(1/s)/2ρ ≥ 3.
+        // (5): 2 + log₂(1/ρ) + log₂(1/((ω′−2)s)) ≤ ω′ ≤ ln(1/((ω′−2)s))/ρ. Theorem 11 claims it for
+        // ω′ = ln(1/s)/2ρ ≥ 3.
         let condition = |rho: f64, s: f64, omega: f64| {
             let reach = 1.0 / ((omega - 2.0) * s);
             2.0 + (1.0 / rho).log2() + reach.log2() <= omega && omega <= reach.ln() / rho

@@ -1,7 +1,7 @@
 //! Truncated concentrated privacy: (ρ, ω) composes by adding ρ and taking the least ω; groups of every size.
 //!
-//! Groups are by a Hölder chain (a refinement of \[BDRS18, Propositions 9 and 10\] that covers both and what is between):
-//! j equal steps, then a geometric suffix, so that no leg's order exceeds ω.
+//! Groups are by a Hölder chain (a refinement of \[BDRS18, Propositions 9 and 10\] that covers both and what is
+//! between): j equal steps, then a geometric suffix, so that no leg's order exceeds ω.
 
 /// The orders that a group of `size` has a bound for: α ≤ c^k/(c^k − 1), c = ω/(ω−1).
 pub(crate) fn group_largest_order(omega: f64, size: u64) -> f64 {

@@ -61,12 +61,12 @@ impl Noise {
         Ok(Self::SinhNormal(SinhNormal::new(sigma, a)?))
     }
 
-    /// Noise for answers that move as `moves` says, with the least standard deviation that meets the target in `scope`: Laplace for pure ε,
-    /// Gaussian for concentrated privacy, and for (ε, δ) the better of both.
+    /// Noise for answers that move as `moves` says, with the least standard deviation that meets the target in `scope`:
+    /// Laplace for pure ε, Gaussian for concentrated privacy, and for (ε, δ) the better of both.
     ///
     /// # Guarantee
-    /// What [`Noise::event`] of these moves costs in `scope` is at most `target`: by exact arithmetic for ε and ρ, by the certified upper
-    /// bound of [`Loss`](crate::loss::Loss) for (ε, δ).
+    /// What [`Noise::event`] of these moves costs in `scope` is at most `target`: by exact arithmetic for ε and ρ, by
+    /// the certified upper bound of [`Loss`](crate::loss::Loss) for (ε, δ).
     ///
     /// ```
     /// use scumble::quantity::{delta, epsilon};
@@ -117,8 +117,9 @@ impl Noise {
 
     /// The event of adding this noise to answers that move by integers as `moves` says.
     ///
-    /// Truncated Laplace noise has no word of its own: for a move by m it is (m/scale, δ) with δ the mass of its m outermost
-    /// points (exact, since all loss beyond m/scale is there), so its event is `Approximate` for the largest move.
+    /// Truncated Laplace noise has no word of its own: for a move by m it is (m/scale, δ) with δ the mass of its m
+    /// outermost points (exact, since all loss beyond m/scale is there), so its event is `Approximate` for the largest
+    /// move.
     ///
     /// # Guarantee
     /// What accounting makes of the event is an upper bound for adding independent draws to each cell.
@@ -134,7 +135,8 @@ impl Noise {
         }
     }
 
-    /// Adds an independent draw to every answer; only the exact sum is brought into the range of an i64 (post-processing).
+    /// Adds an independent draw to every answer; only the exact sum is brought into the range of an i64
+    /// (post-processing).
     pub fn add_to_all<S: BitSource + ?Sized>(&self, answers: &mut [i64], bits: &mut S) {
         match self {
             Self::Laplace(noise) => noise.add_to_all(answers, bits),
@@ -152,7 +154,8 @@ impl Noise {
         }
     }
 
-    /// The same for one wide answer, such as a sum of many steps: only the exact sum is brought into the range of an i128.
+    /// The same for one wide answer, such as a sum of many steps: only the exact sum is brought into the range of an
+    /// i128.
     pub fn add_to_wide<S: BitSource + ?Sized>(&self, answer: i128, bits: &mut S) -> i128 {
         match self {
             Self::Laplace(noise) => noise.add_to_wide(answer, bits),
@@ -255,7 +258,8 @@ impl Noise {
     }
 }
 
-/// Small σ by adding up the tail; large σ by P\[Z > q\] ≤ P\[N(0, σ²) > q\] (Canonne–Kamath–Steinke 2020, Proposition 25).
+/// Small σ by adding up the tail; large σ by P\[Z > q\] ≤ P\[N(0, σ²) > q\] (Canonne–Kamath–Steinke 2020, Proposition
+/// 25).
 fn gaussian_quantile(sigma: f64, p: f64) -> f64 {
     let bound = (sigma * normal_tail_quantile(p / 2.0)).max(0.0);
     if sigma > 500.0 {
@@ -281,7 +285,8 @@ fn truncated_deviation(scale: f64, bound: i64) -> f64 {
     (2.0 * (1..=reach).map(|z| (z as f64).powi(2) * weight(z)).sum::<f64>() / total).sqrt()
 }
 
-/// P\[Z = bound\] of the truncated discrete Laplace, from above: e^{−εT}(1−e^{−ε})/(1+e^{−ε}−2e^{−ε(T+1)}), ε = 1/scale.
+/// P\[Z = bound\] of the truncated discrete Laplace, from above: e^{−εT}(1−e^{−ε})/(1+e^{−ε}−2e^{−ε(T+1)}),
+/// ε = 1/scale.
 pub(crate) fn edge_mass_upper(scale: f64, bound: i64) -> f64 {
     let (rate, bound) = (1.0 / scale, bound as f64);
     let below = 1.0 + (-rate).exp() - 2.0 * (-rate * (bound + 1.0)).exp();

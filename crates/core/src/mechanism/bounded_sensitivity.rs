@@ -1,8 +1,10 @@
 //! An answer with noise for a sensitivity that is published with it, privately bounded.
 //!
-//! The local sensitivity LS(x) moves by at most 1 between neighbours. b = max(1, LS + T + Z) is published, Z discrete Laplace noise of scale 1/ε₁ that is never beyond ±T, and then
-//! q + discrete Laplace noise of scale b/ε₂. T is the least whole number with δ(T) = e^{−ε₁T}(1 − e^{−ε₁})/(1 + e^{−ε₁} − 2e^{−ε₁(T+1)}) ≤ δ, the mass of the end that only one of two neighbours
-//! reaches. b ≥ LS always and |q − q′| ≤ min(LS, LS′), so that the second step is ε₂-private for every b: (ε₁ + ε₂, δ) by composition. The survey's form with noise that is not truncated, and a threshold,
+//! The local sensitivity LS(x) moves by at most 1 between neighbours. b = max(1, LS + T + Z) is published, Z discrete
+//! Laplace noise of scale 1/ε₁ that is never beyond ±T, and then q + discrete Laplace noise of scale b/ε₂. T is the
+//! least whole number with δ(T) = e^{−ε₁T}(1 − e^{−ε₁})/(1 + e^{−ε₁} − 2e^{−ε₁(T+1)}) ≤ δ, the mass of the end that
+//! only one of two neighbours reaches. b ≥ LS always and |q − q′| ≤ min(LS, LS′), so that the second step is ε₂-private
+//! for every b: (ε₁ + ε₂, δ) by composition. The survey's form with noise that is not truncated, and a threshold,
 //! forgets what b itself costs.
 //!
 //! b is public: it gives an error bar that costs nothing.
@@ -83,7 +85,8 @@ impl BoundedSensitivity {
     /// The bound and the answer.
     ///
     /// # Guarantee
-    /// If `local` moves by at most 1 between neighbours, and their answers differ by at most the lesser of theirs, [`BoundedSensitivity::events`] says what is lost.
+    /// If `local` moves by at most 1 between neighbours, and their answers differ by at most the lesser of theirs,
+    /// [`BoundedSensitivity::events`] says what is lost.
     pub fn release<S: BitSource + ?Sized>(&self, value: i64, local: u64, bits: &mut S) -> Result<BoundedAnswer> {
         let said = || Announcement::cells("approximate", &[self.epsilon_bound.get(), self.delta.get()], [local.into()]);
         let bound = tape::through(bits, said, |bits| {
@@ -109,7 +112,8 @@ impl BoundedSensitivity {
         Ok(vec![Event::new(bound, steps.moves(1.0)?), Event::new(answer, steps.moves(1.0)?)])
     }
 
-    /// The error to plan with if the local sensitivity is what one thinks: the answer is off by more with probability at most β.
+    /// The error to plan with if the local sensitivity is what one thinks: the answer is off by more with probability
+    /// at most β.
     pub fn error(&self, beta: Beta, local: u64) -> Result<f64> {
         let most = local.saturating_add(2 * self.truncation()).max(1);
         Ok(super::additive::Noise::laplace(self.scale(most)?).quantile(beta.get()))

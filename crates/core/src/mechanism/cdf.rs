@@ -1,11 +1,12 @@
 //! Threshold queries and distribution functions: a tree of noisy counts over an ordered domain.
 //!
-//! Every node of a tree with `branching` children per node holds the count of its interval, with independent noise; one owner
-//! is in one node of each level. The number below a threshold is a sum of at most (branching − 1)·levels nodes, so that its
-//! error grows with the *logarithm* of the domain (Dwork, Naor, Pitassi, Rothblum 2010; Chan, Shi, Song 2011). Two kinds of
-//! post-processing then use that the counts of children add up to their parent's (least squares: Hay, Rastogi, Miklau,
-//! Suciu 2010) and that the function does not decrease (isotonic regression). The last number is the total, which a reader takes as one: it stays as least squares gives it,
-//! without a bias, and the others end there ([`up_to_total`]).
+//! Every node of a tree with `branching` children per node holds the count of its interval, with independent noise; one
+//! owner is in one node of each level. The number below a threshold is a sum of at most (branching − 1)·levels nodes,
+//! so that its error grows with the *logarithm* of the domain (Dwork, Naor, Pitassi, Rothblum 2010; Chan, Shi, Song
+//! 2011). Two kinds of post-processing then use that the counts of children add up to their parent's (least squares:
+//! Hay, Rastogi, Miklau, Suciu 2010) and that the function does not decrease (isotonic regression). The last number is
+//! the total, which a reader takes as one: it stays as least squares gives it, without a bias, and the others end there
+//! ([`up_to_total`]).
 //!
 //! [`Cdf::release`] gives the whole function for domains of up to 2^22 points; [`Cdf::release_at`] gives it at chosen
 //! thresholds for domains of up to 2^63 points and draws only the nodes that these need.
@@ -123,8 +124,8 @@ impl Cdf {
         }
     }
 
-    /// For each threshold how many of the values are at most it; never decreasing along increasing thresholds. Values beyond the
-    /// domain count as its last point.
+    /// For each threshold how many of the values are at most it; never decreasing along increasing thresholds. Values
+    /// beyond the domain count as its last point.
     ///
     /// # Guarantee
     /// Exactly the distribution of noising the whole tree and looking at the nodes that the thresholds need.
@@ -179,8 +180,8 @@ impl Cdf {
         nodes
     }
 
-    /// Noise on every node: one owner is in one node of each level; the root does not move when an owner is replaced by one who has a value
-    /// too, and moves as if the owner had left otherwise.
+    /// Noise on every node: one owner is in one node of each level; the root does not move when an owner is replaced by
+    /// one who has a value too, and moves as if the owner had left otherwise.
     pub fn events(&self) -> Result<Vec<Event>> {
         let levels = u64::from(self.levels);
         let presence = Shift::new(levels + 1, 1.0)?;
@@ -188,11 +189,11 @@ impl Cdf {
         Ok(vec![self.noise.event(Moves::by_scope(vec![presence], vec![person, presence], Vec::new()))?])
     }
 
-    /// The most that the number below any of `thresholds` thresholds is off, except with probability β. Least squares and
-    /// monotonicity, which only help, are not counted.
+    /// The most that the number below any of `thresholds` thresholds is off, except with probability β. Least squares
+    /// and monotonicity, which only help, are not counted.
     ///
-    /// A union bound over thresholds; for each, a sum of m independent draws: sub-Gaussian with variance m·σ² for the discrete
-    /// Gaussian, Bernstein's inequality for other noise (Chan, Shi, Song 2011, Lemma 2.8, for Laplace noise).
+    /// A union bound over thresholds; for each, a sum of m independent draws: sub-Gaussian with variance m·σ² for the
+    /// discrete Gaussian, Bernstein's inequality for other noise (Chan, Shi, Song 2011, Lemma 2.8, for Laplace noise).
     pub fn error(&self, beta: Beta, thresholds: u64) -> Result<f64> {
         let nodes = (f64::from(self.levels) * (self.branching - 1) as f64).max(1.0);
         let ln_ratio = (2.0 * thresholds.max(1) as f64 / beta.get()).ln();
@@ -204,13 +205,14 @@ impl Cdf {
         })
     }
 
-    /// The standard error of how many are at most `key` in [`Cdf::release`]: exactly that of least squares. Monotonicity comes after
-    /// it and can only bring the whole function closer to the truth, in the sum of squares.
+    /// The standard error of how many are at most `key` in [`Cdf::release`]: exactly that of least squares.
+    /// Monotonicity comes after it and can only bring the whole function closer to the truth, in the sum of squares.
     ///
-    /// In a consistent tree a child is an equal share of its parent plus d_i = z_i − mean of its siblings' z, where z, of variance
-    /// α_h·σ², is what a node of height h is after the pass upwards (α_1 = 1, 1/α_h = 1 + 1/(b·α_{h−1})); the d_i are uncorrelated
-    /// with the parent. So the part of a prefix inside a node is f times the node, f the fraction of its keys, plus what is
-    /// uncorrelated with it: from k whole children and a fraction g of the next, α_{h−1}·(k + g² − (k + g)²/b), and so on below.
+    /// In a consistent tree a child is an equal share of its parent plus d_i = z_i − mean of its siblings' z, where z,
+    /// of variance α_h·σ², is what a node of height h is after the pass upwards (α_1 = 1, 1/α_h = 1 + 1/(b·α_{h−1}));
+    /// the d_i are uncorrelated with the parent. So the part of a prefix inside a node is f times the node, f the
+    /// fraction of its keys, plus what is uncorrelated with it: from k whole children and a fraction g of the next,
+    /// α_{h−1}·(k + g² − (k + g)²/b), and so on below.
     ///
     /// ```
     /// use scumble::mechanism::additive::Noise;
@@ -225,7 +227,8 @@ impl Cdf {
     pub fn standard_error_at(&self, key: u64) -> f64 {
         let b = self.branching as f64;
         let mut end = u128::from(key.min(self.domain - 1)) + 1;
-        // From the leaves upwards: α of this height, the fraction of the node in which the prefix ends, and the variance beside it.
+        // From the leaves upwards: α of this height, the fraction of the node in which the prefix ends, and the
+        // variance beside it.
         let (mut alpha, mut fraction, mut beside) = (1.0, 1.0, 0.0);
         for _ in 0..self.levels {
             // The last child that the prefix touches, and how many whole ones come before it.

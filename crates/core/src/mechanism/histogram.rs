@@ -1,9 +1,9 @@
 //! Histograms over a public domain: every cell gets independent noise, absent ones too.
 //!
-//! One owner is in one cell: adding or removing one moves one cell by 1, replacing one moves two cells by 1. The maximum error
-//! over k cells grows like log k with Laplace noise, √log k with Gaussian, log log k with sinh-normal (Bun, Dwork,
-//! Rothblum, Steinke 2018, Corollary 18; its constants are wrong, so the noise is certified from its table instead, see
-//! [`crate::noise::sinh_normal`]), and not at all with truncated Laplace.
+//! One owner is in one cell: adding or removing one moves one cell by 1, replacing one moves two cells by 1. The
+//! maximum error over k cells grows like log k with Laplace noise, √log k with Gaussian, log log k with sinh-normal
+//! (Bun, Dwork, Rothblum, Steinke 2018, Corollary 18; its constants are wrong, so the noise is certified from its table
+//! instead, see [`crate::noise::sinh_normal`]), and not at all with truncated Laplace.
 
 use super::additive::Noise;
 use super::plan::{histogram_noise, least_maximum_noise, one_cell_per_owner};

@@ -1,9 +1,9 @@
 //! Histograms over a public domain of up to 2^128 keys, with pure privacy and without touching the domain.
 //!
-//! Every key of the domain gets discrete Laplace noise, and those whose noisy count is below a threshold are dropped. The
-//! number of absent keys that survive is exactly Binomial(absent, P\[noise ≥ threshold\]), they are a uniformly random subset of
-//! the absent keys, and each has tail-conditioned noise: that is what is sampled, so that the output has exactly the
-//! distribution of noising the whole domain (Vadhan 2017, §7.7.1; Cormode et al. 2012).
+//! Every key of the domain gets discrete Laplace noise, and those whose noisy count is below a threshold are dropped.
+//! The number of absent keys that survive is exactly Binomial(absent, P\[noise ≥ threshold\]), they are a uniformly
+//! random subset of the absent keys, and each has tail-conditioned noise: that is what is sampled, so that the output
+//! has exactly the distribution of noising the whole domain (Vadhan 2017, §7.7.1; Cormode et al. 2012).
 
 use crate::error::{Error, Result};
 use crate::event::{Event, Word};
@@ -66,11 +66,12 @@ impl HugeDomainHistogram {
         self.threshold
     }
 
-    /// Published keys in increasing order, with noisy counts. Counts of the same key are added up; keys above `last` are refused.
+    /// Published keys in increasing order, with noisy counts. Counts of the same key are added up; keys above `last`
+    /// are refused.
     ///
     /// # Guarantee
-    /// Exactly the distribution of noising every key of the domain and dropping those below the threshold: as accounting says of
-    /// [`HugeDomainHistogram::events`].
+    /// Exactly the distribution of noising every key of the domain and dropping those below the threshold: as
+    /// accounting says of [`HugeDomainHistogram::events`].
     pub fn release<S: BitSource + ?Sized>(&self, counts: &[(u128, i64)], bits: &mut S) -> Result<Vec<(u128, i64)>> {
         let mut present: BTreeMap<u128, i64> = BTreeMap::new();
         for (key, count) in counts {
@@ -118,7 +119,8 @@ impl HugeDomainHistogram {
         Ok(vec![Event::new(Word::DiscreteLaplace { scale: self.scale }, super::plan::one_cell_per_owner()?)])
     }
 
-    /// The most that one published count is off, except with probability β; an unpublished key's count is below threshold + this.
+    /// The most that one published count is off, except with probability β; an unpublished key's count is below
+    /// threshold + this.
     pub fn error(&self, beta: Beta) -> Result<f64> {
         Ok(super::additive::Noise::laplace(self.scale).quantile(beta.get()))
     }
@@ -292,15 +294,17 @@ mod tests {
         let claim = |scope: &Scope| Claim::of(std::slice::from_ref(&event), scope, &[0.5]);
         let tight = Slack { pure: 1e-6, ..Slack::ANY };
         check(&neighbours::presence(&universe, 2), law, &claim(&Scope::Presence), tight);
-        // One owner alone is mostly hidden below the threshold: two visible keys would take more owners than can be enumerated.
+        // One owner alone is mostly hidden below the threshold: two visible keys would take more owners than can be
+        // enumerated.
         let loose = Slack { pure: 0.7, ..Slack::ANY };
         check(&neighbours::person(&universe, 1), law, &claim(&Scope::Person), loose);
     }
 
     #[test]
     fn the_sparse_law_is_the_dense_law() {
-        // A set of m of the absent keys survives with probability P[m]/C(n, m) in the sparse way, p^m·(1−p)^{n−m} in the dense
-        // one, and its counts above the threshold are geometric in both, since P[Z = t + j]/P[Z ≥ t] = (1 − r)·r^j.
+        // A set of m of the absent keys survives with probability P[m]/C(n, m) in the sparse way, p^m·(1−p)^{n−m} in
+        // the dense one, and its counts above the threshold are geometric in both, since
+        // P[Z = t + j]/P[Z ≥ t] = (1 − r)·r^j.
         let (scale, threshold) = (2.0, 2);
         let histogram = HugeDomainHistogram::with_threshold(5, Scale::new(scale).unwrap(), threshold).unwrap();
         let (p, precision) = (tail_probability(scale, threshold), Precision { bits: 256 });
@@ -331,8 +335,8 @@ mod tests {
 
     #[test]
     fn sparse_sampling_has_the_distribution_of_noising_every_key() {
-        // Domain of 4 keys, one present with count 2: the probability that exactly the keys of a set are published is a product.
-        // χ² over the 16 sets and 3·10^4 draws, false alarm below 1e-9.
+        // Domain of 4 keys, one present with count 2: the probability that exactly the keys of a set are published is a
+        // product. χ² over the 16 sets and 3·10^4 draws, false alarm below 1e-9.
         let histogram = HugeDomainHistogram::with_threshold(3, Scale::new(2.0).unwrap(), 2).unwrap();
         let absent = tail_probability(2.0, 2);
         let present = 1.0 - tail_probability(2.0, 1); // P[2 + Z ≥ 2] = P[Z ≥ 0]

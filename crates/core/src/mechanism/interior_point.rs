@@ -3,13 +3,14 @@
 //! Two ways, chosen by the size of the domain ([`InteriorPoint::within`]):
 //! - the exponential mechanism with the score min(#{x ≤ y}, #{x ≥ y}): needs a number of owners that grows with the
 //!   *logarithm* of the domain; best up to about 2^64 keys;
-//! - one level of the recursion of Bun, Dwork, Rothblum and Steinke (2018, §5.3), corrected: choose a level of the binary tree
-//!   over the domain whose fullest node is clearly occupied while no node one level down holds too much, find an occupied
-//!   node there by noisy counts, and give one of its two ends: grows with the log log of the domain (and the noise's tail).
+//! - one level of the recursion of Bun, Dwork, Rothblum and Steinke (2018, §5.3), corrected: choose a level of the
+//!   binary tree over the domain whose fullest node is clearly occupied while no node one level down holds too much,
+//!   find an occupied node there by noisy counts, and give one of its two ends: grows with the log log of the domain
+//!   (and the noise's tail).
 //!
-//! Where the recursion differs from the paper: a node's value is the number of keys in its interval, ends included (the paper's
-//! F(b) − F(a) gives every leaf 0, and children that do not add up); a node is found by noisy counts over all nodes, because
-//! two half-full nodes have no gap; and the sensitivity is counted.
+//! Where the recursion differs from the paper: a node's value is the number of keys in its interval, ends included (the
+//! paper's F(b) − F(a) gives every leaf 0, and children that do not add up); a node is found by noisy counts over all
+//! nodes, because two half-full nodes have no gap; and the sensitivity is counted.
 
 use super::additive::Noise;
 use super::piecewise::{Segment, sample};
@@ -51,7 +52,8 @@ pub struct InteriorPoint {
 
 #[derive(Debug, Clone)]
 enum PointSearch {
-    /// Weight e^{ε·score}: range ε when an owner comes or goes (the score only grows or only shrinks), 2ε when replaced.
+    /// Weight e^{ε·score}: range ε when an owner comes or goes (the score only grows or only shrinks), 2ε when
+    /// replaced.
     Exponential(Epsilon),
     /// F(j) = #{x ≤ j}: a node's value is how many keys it holds.
     Recursive(Box<RecursionLevel>),

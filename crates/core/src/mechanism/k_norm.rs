@@ -1,8 +1,9 @@
 //! The ℓ∞ K-norm mechanism: one noise vector for many answers that all move at once, pure privacy.
 //!
-//! P\[z\] ∝ e^{−‖z‖∞/scale} on Z^k is Δ∞/scale-private: all k answers may move by Δ∞ together and cost what one does. The largest
-//! error is about k·Δ∞/ε, where independent Laplace noise needs k·Δ∞·ln k/ε (Hardt–Talwar; Vadhan, survey 7.2.6). Use it for
-//! arbitrary counting queries under pure privacy; where few answers move at once, independent noise is better.
+//! P\[z\] ∝ e^{−‖z‖∞/scale} on Z^k is Δ∞/scale-private: all k answers may move by Δ∞ together and cost what one does.
+//! The largest error is about k·Δ∞/ε, where independent Laplace noise needs k·Δ∞·ln k/ε (Hardt–Talwar; Vadhan, survey
+//! 7.2.6). Use it for arbitrary counting queries under pure privacy; where few answers move at once, independent noise
+//! is better.
 //!
 //! ```
 //! use scumble::event::{Moves, Shift};
@@ -38,7 +39,8 @@ pub struct KNormMechanism {
 impl KNormMechanism {
     /// Noise of this scale for `dimension` answers at once.
     ///
-    /// Each shift in `moves` must be one "cell" that moves by the change of the whole answer in ℓ∞: the vector is one object.
+    /// Each shift in `moves` must be one "cell" that moves by the change of the whole answer in ℓ∞: the vector is one
+    /// object.
     pub fn new(scale: Scale, dimension: usize, moves: Moves) -> Result<Self> {
         Ok(Self { scale, dimension, sampler: KNorm::new(scale, dimension)?, moves })
     }
@@ -46,8 +48,8 @@ impl KNormMechanism {
     /// The noisy answers; a sum that leaves the range of an i64 is reported as the nearest i64.
     ///
     /// # Guarantee
-    /// Before: two neighbouring datasets' `values` differ in ℓ∞ by at most a shift of `moves` in their scope. After: the output
-    /// distributions differ by at most a factor e^{Δ∞/scale}; the noise is exact, whatever the values.
+    /// Before: two neighbouring datasets' `values` differ in ℓ∞ by at most a shift of `moves` in their scope. After:
+    /// the output distributions differ by at most a factor e^{Δ∞/scale}; the noise is exact, whatever the values.
     pub fn release<S: BitSource + ?Sized>(&self, values: &[i64], bits: &mut S) -> Result<Vec<i64>> {
         let mut answers = values.to_vec();
         self.sampler.add_to(&mut answers, bits)?;
@@ -98,8 +100,8 @@ impl KNormMechanism {
 
 /// ln P\[‖Z‖∞ > t\], from above.
 ///
-/// The radius has weights w(m) = ((2m+1)^k − (2m−1)^k)·q^m, q = e^{−1/scale}. They are log-concave (a shell is an integral of
-/// x^{k−1}), so a geometric series from the first term bounds the tail.
+/// The radius has weights w(m) = ((2m+1)^k − (2m−1)^k)·q^m, q = e^{−1/scale}. They are log-concave (a shell is an
+/// integral of x^{k−1}), so a geometric series from the first term bounds the tail.
 fn ln_tail(scale: f64, dimension: usize, t: u64) -> f64 {
     let k = dimension as f64;
     let ln_weight = |m: f64| {
@@ -120,8 +122,8 @@ fn ln_tail(scale: f64, dimension: usize, t: u64) -> f64 {
 /// Up to this many terms the total is summed; beyond, an integral is close enough.
 const MOST_TERMS: f64 = 1e5;
 
-/// ln Σ w(m), from below. Summed by parts it is (1−q)·Σ g(m) with g(m) = (2m+1)^k·q^m, which is unimodal: any part of the sum is
-/// below it, and so is the integral less the maximum.
+/// ln Σ w(m), from below. Summed by parts it is (1−q)·Σ g(m) with g(m) = (2m+1)^k·q^m, which is unimodal: any part of
+/// the sum is below it, and so is the integral less the maximum.
 fn ln_total_lower(scale: f64, k: f64) -> f64 {
     let ln_g = |m: f64| k * (2.0 * m + 1.0).ln() - m / scale;
     let mode = (k * scale - 0.5).max(0.0);

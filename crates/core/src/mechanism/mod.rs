@@ -3,13 +3,14 @@
 //! # The contract
 //! Every mechanism has checked parameters (a constructor that can refuse) and then, in this order:
 //! - `release(data, bits)`: the answer, drawn exactly; randomness is an argument;
-//! - `events()`: what a release did, as a list for [`Loss::of`](crate::loss::Loss::of) and for the ledger, whatever the data was
-//!   (where a guarantee is per attribute, `events` takes the attributes' names);
-//! - `error(β)`, or `error(β, n)` where it depends on a public number n: the error to plan with, which is exceeded with probability at most β.
-//!   Where what is published is a choice, and nothing is off, `published_from(β)` or `owners_needed(β)` says from where on it is the right one.
+//! - `events()`: what a release did, as a list for [`Loss::of`](crate::loss::Loss::of) and for the ledger, whatever the
+//!   data was (where a guarantee is per attribute, `events` takes the attributes' names);
+//! - `error(β)`, or `error(β, n)` where it depends on a public number n: the error to plan with, which is exceeded with
+//!   probability at most β. Where what is published is a choice, and nothing is off, `published_from(β)` or
+//!   `owners_needed(β)` says from where on it is the right one.
 //!
-//! `new` takes noise and quantities, `within` chooses the noise: what may be spent comes first (the first page of this crate). A function that
-//! touches privacy has a `# Guarantee`: what must be true before, and what is true after.
+//! `new` takes noise and quantities, `within` chooses the noise: what may be spent comes first (the first page of this
+//! crate). A function that touches privacy has a `# Guarantee`: what must be true before, and what is true after.
 //!
 //! ```
 //! use scumble::quantity::{beta, delta, epsilon};

@@ -1,8 +1,9 @@
-//! The exponential mechanism over a huge ordered domain on which the score takes few values: the domain is never walked.
+//! The exponential mechanism over a huge ordered domain on which the score takes few values: the domain is never
+//! walked.
 //!
-//! P\[y\] ∝ e^{−rate·distance(y)}, where the distance is constant on each of a list of segments. A segment is chosen with
-//! probability ∝ length·e^{−rate·distance}, exactly ([`crate::noise`]: enclosures that are refined until they decide), then a
-//! uniform point of it. Domains up to 2^160 points.
+//! P\[y\] ∝ e^{−rate·distance(y)}, where the distance is constant on each of a list of segments. A segment is chosen
+//! with probability ∝ length·e^{−rate·distance}, exactly ([`crate::noise`]: enclosures that are refined until they
+//! decide), then a uniform point of it. Domains up to 2^160 points.
 
 use crate::noise::refine::{ChoiceWeights, Enclosure, Precision, choose};
 use crate::noise::tape::{self, Announcement};
@@ -26,8 +27,8 @@ pub struct Segment<Point = u128> {
 /// Log₂ of the largest domain: keys of 128 bits, and 32 more.
 const LARGEST_DOMAIN_BITS: u64 = 160;
 
-/// A point y with P\[y\] ∝ e^{−rate·distance(y)}, exactly. `unit` is a common step of the distances (any value above 0 is
-/// right; where distances have few remainders by it, the choice is fast). None if there is no segment.
+/// A point y with P\[y\] ∝ e^{−rate·distance(y)}, exactly. `unit` is a common step of the distances (any value above 0
+/// is right; where distances have few remainders by it, the choice is fast). None if there is no segment.
 ///
 /// # Guarantee
 /// If one step of the data changes no distance by more than Δ, the privacy loss has a range of at most 2·rate·Δ.

@@ -37,8 +37,8 @@ impl NoiseCandidate {
     }
 }
 
-/// Every kind of noise that can meet the target for a histogram of `cells` cells with each owner in one cell, and a stability
-/// histogram where δ allows one; best maximum error first.
+/// Every kind of noise that can meet the target for a histogram of `cells` cells with each owner in one cell, and a
+/// stability histogram where δ allows one; best maximum error first.
 ///
 /// # Guarantee
 /// Each candidate meets the target in `scope` (presence or person).
@@ -74,8 +74,8 @@ pub struct NoisePlanner {
 }
 
 impl NoisePlanner {
-    /// Calibrates what can be calibrated without knowing the number of cells, for `releases` histograms that meet the target
-    /// together.
+    /// Calibrates what can be calibrated without knowing the number of cells, for `releases` histograms that meet the
+    /// target together.
     pub fn within(target: Target, scope: impl Borrow<Scope>, releases: u64) -> Result<Self> {
         let scope = scope.borrow();
         if !(1..=1_000_000).contains(&releases) {
@@ -108,8 +108,8 @@ impl NoisePlanner {
 
     /// The candidates for this many cells, where at most `occupied` hold anybody; best maximum error first.
     ///
-    /// A stability histogram leaves empty cells at 0 and publishes no count below its threshold: an occupied cell is off by its
-    /// noise, or by a count that the noise kept below the threshold.
+    /// A stability histogram leaves empty cells at 0 and publishes no count below its threshold: an occupied cell is
+    /// off by its noise, or by a count that the noise kept below the threshold.
     pub fn candidates(&self, cells: u64, occupied: u64, beta: Beta) -> Result<Vec<NoiseCandidate>> {
         if cells == 0 || !(1..=cells).contains(&occupied) {
             return Err(Error::refused(format!(
@@ -192,8 +192,8 @@ impl Calibration<'_> {
         Ok((noises, self.frontier(gaussian)?))
     }
 
-    /// Laplace noise and a threshold. One release: ε for the noise, δ for the keys that only one neighbour has. Several: half of δ
-    /// for the keys of all releases together, the other half for the noise.
+    /// Laplace noise and a threshold. One release: ε for the noise, δ for the keys that only one neighbour has.
+    /// Several: half of δ for the keys of all releases together, the other half for the noise.
     fn stability(&self) -> Result<Option<StabilityHistogram>> {
         if self.delta.get() <= 0.0 || self.delta.get() >= 1.0 {
             return Ok(None);
@@ -245,7 +245,8 @@ impl Calibration<'_> {
 
     fn least_sigma(&self, ratio: f64, gaussian: f64) -> Result<Option<SinhNormal>> {
         let make = |sigma: f64| SinhNormal::new(Sigma::new(sigma)?, Scale::new(ratio * sigma)?);
-        // No sinh-normal noise gets by with less than the Gaussian's σ: from there up until it holds, then bisect in ln σ.
+        // No sinh-normal noise gets by with less than the Gaussian's σ: from there up until it holds, then bisect in ln
+        // σ.
         let (mut fails, mut sigma) = (0.9 * gaussian.max(0.4), 1.1 * gaussian.max(0.4));
         let mut found = make(sigma)?;
         while !self.holds(&found)? {
@@ -352,7 +353,8 @@ mod tests {
                     events = stability.events().unwrap();
                 }
                 let spent = Loss::of(&events, &scope).unwrap().delta(epsilon);
-                // Where the accountant has only a Rényi curve, its upper bound is not the whole truth: look at the lower one.
+                // Where the accountant has only a Rényi curve, its upper bound is not the whole truth: look at the
+                // lower one.
                 let certified = if candidate.noise.name() == "sinh-normal" { spent.lower } else { spent.upper };
                 assert!(certified <= delta.get() * (1.0 + 1e-6), "{}: {certified}", candidate.noise.name());
             }
@@ -395,7 +397,8 @@ mod tests {
             histogram.events().unwrap().into_iter().map(|event| event.repeated(5).unwrap()).collect();
         let spent = Loss::of(&five, &Scope::Person).unwrap().delta(epsilon);
         assert!(spent.upper <= 1e-6 * (1.0 + 1e-9), "{spent:?}");
-        // A hundred keys of every size, thrice: off by no more than planned (false alarm below 1e-2 by plan; the seed is fixed).
+        // A hundred keys of every size, thrice: off by no more than planned (false alarm below 1e-2 by plan; the seed
+        // is fixed).
         let counts: Vec<(u64, i64)> = (1..=100).map(|key| (key, 5 * key as i64)).collect();
         let mut bits = crate::noise::InsecureSeededSource::new(5);
         for _ in 0..3 {

@@ -1,13 +1,15 @@
-//! Propose, test, release: a small noise if the data is far from any at which it would not hide an owner, otherwise nothing (Dwork, Lei, "Differential Privacy and Robust
-//! Statistics", 2009 \[DL09\]).
+//! Propose, test, release: a small noise if the data is far from any at which it would not hide an owner, otherwise
+//! nothing (Dwork, Lei, "Differential Privacy and Robust Statistics", 2009 \[DL09\]).
 //!
-//! Somebody proposes a sensitivity B, which is public. d(x) = min{k : A_k(x) > B} is how far the data is from data that is more sensitive than that, where A_k are the bounds of
-//! [`super::smooth`]; A_k(x) ≤ A_{k+1}(x′) makes d move by at most 1 between neighbours. With probability π(d) the answer is published with discrete Laplace noise of scale B/ε₂, and
-//! otherwise that there is none. π(0) = 0 and π(k+1) = min(e^{ε₁}π(k) + δ, 1 − e^{−ε₁}(1 − π(k) − δ), 1): the best that any (ε₁, δ) test can do ([`KeySelection`]). The printed form of the
-//! survey, noise on d and a threshold, has twice the δ that it needs and never says yes for sure.
+//! Somebody proposes a sensitivity B, which is public. d(x) = min{k : A_k(x) > B} is how far the data is from data that
+//! is more sensitive than that, where A_k are the bounds of [`super::smooth`]; A_k(x) ≤ A_{k+1}(x′) makes d move by at
+//! most 1 between neighbours. With probability π(d) the answer is published with discrete Laplace noise of scale B/ε₂,
+//! and otherwise that there is none. π(0) = 0 and π(k+1) = min(e^{ε₁}π(k) + δ, 1 − e^{−ε₁}(1 − π(k) − δ), 1): the best
+//! that any (ε₁, δ) test can do ([`KeySelection`]). The printed form of the survey, noise on d and a threshold, has
+//! twice the δ that it needs and never says yes for sure.
 //!
-//! (ε₁ + ε₂, δ) in all: if d ≥ 1 for one of two neighbours then their answers differ by at most B; if d = 0 for both, nothing is ever published. *Both parts are charged
-//! also when there is no answer.*
+//! (ε₁ + ε₂, δ) in all: if d ≥ 1 for one of two neighbours then their answers differ by at most B; if d = 0 for both,
+//! nothing is ever published. *Both parts are charged also when there is no answer.*
 
 use super::smooth::OwnerSteps;
 use super::stability::KeySelection;
@@ -75,7 +77,8 @@ impl ProposeTestRelease {
         Ok(Self { proposed, test: KeySelection::shared(epsilon, delta, 1, 1)?, epsilon, delta, scale })
     }
 
-    /// min{k : A_k > B}: how many steps it takes to data that is more sensitive than proposed. Not searched beyond what the test is certain from.
+    /// min{k : A_k > B}: how many steps it takes to data that is more sensitive than proposed. Not searched beyond what
+    /// the test is certain from.
     pub fn distance(&self, bound: impl Fn(u64) -> u64) -> u64 {
         // A_k does not fall.
         let (mut low, mut high) = (0, self.certain_from());
@@ -99,7 +102,8 @@ impl ProposeTestRelease {
     /// The answer with noise, or none; `bound(k)` is A_k.
     ///
     /// # Guarantee
-    /// If the bounds are as [`super::smooth`] says, [`ProposeTestRelease::events`] says what is lost, with and without an answer.
+    /// If the bounds are as [`super::smooth`] says, [`ProposeTestRelease::events`] says what is lost, with and without
+    /// an answer.
     pub fn release<S: BitSource + ?Sized>(
         &self,
         value: i64,

@@ -1,19 +1,20 @@
 //! Quantiles by the exponential mechanism, over ordered domains of up to 2^128 points.
 //!
-//! For the fraction f = a/b of n values, a point y with L values below and G values above it is off by
-//! d(y) = max(0, b·L − a·n, b·G − (b−a)·n) (in units of 1/b of a rank). Adding or removing a value moves d by at most
-//! max(a, b−a), replacing one by at most b. The output is y with P\[y\] ∝ e^{−ε·d(y)/2max(a, b−a)}, so that the privacy loss has
-//! a range of at most ε for presence (McSherry–Talwar 2007; bounded range: Dong, Durfee, Rogers 2020).
+//! For the fraction f = a/b of n values, a point y with L values below and G values above it is off by d(y) = max(0,
+//! b·L − a·n, b·G − (b−a)·n) (in units of 1/b of a rank). Adding or removing a value moves d by at most max(a, b−a),
+//! replacing one by at most b. The output is y with P\[y\] ∝ e^{−ε·d(y)/2max(a, b−a)}, so that the privacy loss has a
+//! range of at most ε for presence (McSherry–Talwar 2007; bounded range: Dong, Durfee, Rogers 2020).
 //!
-//! The least and the largest value have no such f: with f = 0 every point below all values is as good as the least one. They are the
-//! k-th value from their end, off by d(y) = max(0, k − C(y), L − (k−1)) ranks, where C counts the values up to y: adding, removing or
-//! replacing a value moves d by at most 1. k is the mechanism's own rank error at 95%, so that a point beyond the end is unlikely;
-//! the price is an answer that is up to 2k ranks inside.
+//! The least and the largest value have no such f: with f = 0 every point below all values is as good as the least one.
+//! They are the k-th value from their end, off by d(y) = max(0, k − C(y), L − (k−1)) ranks, where C counts the values
+//! up to y: adding, removing or replacing a value moves d by at most 1. k is the mechanism's own rank error at 95%, so
+//! that a point beyond the end is unlikely; the price is an answer that is up to 2k ranks inside.
 //!
-//! Use [`Quantile`] for one quantile and [`QuantileTree`] for many at once: it splits at the median, then each half at its
-//! own, so that a value is looked at once per level and the levels, not the quantiles, share the budget. Over wide keys (about 96 bits
-//! and more) a tree finds its medians by the recursion of [`super::interior_point`] instead, which needs fewer values;
-//! [`QuantileTree::within`] chooses. [`ThresholdCounts`] reads off a tree how many values are at most any key.
+//! Use [`Quantile`] for one quantile and [`QuantileTree`] for many at once: it splits at the median, then each half at
+//! its own, so that a value is looked at once per level and the levels, not the quantiles, share the budget. Over wide
+//! keys (about 96 bits and more) a tree finds its medians by the recursion of [`super::interior_point`] instead, which
+//! needs fewer values; [`QuantileTree::within`] chooses. [`ThresholdCounts`] reads off a tree how many values are at
+//! most any key.
 
 use super::piecewise::{Segment, sample};
 use crate::error::{Error, Result};
@@ -157,7 +158,8 @@ impl Quantile {
     /// A key that is close to the quantile of `values` in rank. Values above `last` count as `last`.
     ///
     /// # Guarantee
-    /// Exactly the exponential mechanism: accounting of [`Quantile::events`] holds for one added, removed or replaced value.
+    /// Exactly the exponential mechanism: accounting of [`Quantile::events`] holds for one added, removed or replaced
+    /// value.
     pub fn release<S: BitSource + ?Sized>(&self, values: &[u128], bits: &mut S) -> u128 {
         let mut sorted: Vec<u128> = values.iter().map(|value| *value.min(&self.last)).collect();
         sorted.sort_unstable();
@@ -222,9 +224,9 @@ impl Quantile {
 
     /// By how many ranks the released key is off at most, except with probability β.
     ///
-    /// At least one key has the least distance, and at most `last + 1` keys are off by more: their weight together is at most
-    /// (last + 1)·e^{−ε·d/2Δ}. An end is k − 1 ranks further off, as the k-th value is looked for; of fewer than k values all are
-    /// within k.
+    /// At least one key has the least distance, and at most `last + 1` keys are off by more: their weight together is
+    /// at most (last + 1)·e^{−ε·d/2Δ}. An end is k − 1 ranks further off, as the k-th value is looked for; of fewer
+    /// than k values all are within k.
     pub fn error(&self, beta: Beta) -> Result<f64> {
         let sensitivity = self.target.sensitivity() as f64 / self.target.whole() as f64;
         let off = rank_error(self.last, sensitivity, self.epsilon, beta.get());
@@ -245,8 +247,9 @@ fn end_rank(last: u128, epsilon: Epsilon) -> u128 {
     (rank_error(last, 1.0, epsilon, END_MISSED).ceil().clamp(1.0, 2f64.powi(100))) as u128
 }
 
-/// This many cells by this much when one value comes or goes, and when one is replaced; the latter also when these attributes change. Of several values each cell moves as far for each of
-/// them: their moves add up, wherever they meet.
+/// This many cells by this much when one value comes or goes, and when one is replaced; the latter also when these
+/// attributes change. Of several values each cell moves as far for each of them: their moves add up, wherever they
+/// meet.
 fn moves(values: u64, presence: (u64, f64), replaced: (u64, f64), attributes: &AttributeSet) -> Result<Moves> {
     let shift = |(cells, by): (u64, f64)| -> Result<Vec<Shift>> {
         let by = by * values.max(1) as f64;

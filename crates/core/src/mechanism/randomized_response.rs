@@ -1,7 +1,8 @@
 //! Randomized response: each owner's answer is the truth with probability e^ε/(e^ε+k−1), otherwise any other answer.
 //!
-//! The local model: nobody but the owner needs to see the true answer (Warner; Vadhan, survey 7.1.5 and 7.9). The survey's form
-//! (1±ε)/2 is ln((1+ε)/(1−ε))-private, not ε; ours is exactly ε. The sampler is exact: e^{−ε} is never rounded.
+//! The local model: nobody but the owner needs to see the true answer (Warner; Vadhan, survey 7.1.5 and 7.9). The
+//! survey's form (1±ε)/2 is ln((1+ε)/(1−ε))-private, not ε; ours is exactly ε. The sampler is exact: e^{−ε} is never
+//! rounded.
 //!
 //! ```
 //! use scumble::mechanism::randomized_response::RandomizedResponse;
@@ -60,9 +61,10 @@ impl RandomizedResponse {
 
     /// One owner's randomised answer.
     ///
-    /// Exact in one of two ways, chosen by the parameters alone, never by the truth: draw answers uniformly, keep the truth always and
-    /// any other with probability e^{−ε}, until one is kept (at most min(values, e^ε) draws expected); or, where that would take
-    /// long, choose between the truth and the others by bounds of e^{−ε} that are refined until they decide.
+    /// Exact in one of two ways, chosen by the parameters alone, never by the truth: draw answers uniformly, keep the
+    /// truth always and any other with probability e^{−ε}, until one is kept (at most min(values, e^ε) draws expected);
+    /// or, where that would take long, choose between the truth and the others by bounds of e^{−ε} that are refined
+    /// until they decide.
     ///
     /// # Guarantee
     /// Before: `truth` is one owner's value. After: ε-private for every change of that value (scope person, or any
@@ -130,8 +132,8 @@ impl RandomizedResponse {
         counts.iter().map(one).collect()
     }
 
-    /// The error to plan with: the estimate for one value among `owners` owners is off by more than this with probability at
-    /// most β (Hoeffding).
+    /// The error to plan with: the estimate for one value among `owners` owners is off by more than this with
+    /// probability at most β (Hoeffding).
     ///
     /// ```
     /// use scumble::mechanism::randomized_response::RandomizedResponse;

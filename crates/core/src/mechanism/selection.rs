@@ -9,8 +9,8 @@
 //!
 //! [`top::GeneralizedHistogram`] gives the best m at once, also with a gap.
 //!
-//! Scores are integers: a real score is brought to a grid first, and its sensitivity counted in steps of the grid. Which way
-//! neighbours move the scores is a [`ScoreChange`].
+//! Scores are integers: a real score is brought to a grid first, and its sensitivity counted in steps of the grid.
+//! Which way neighbours move the scores is a [`ScoreChange`].
 
 use super::piecewise::sample_group;
 use crate::calibrate::{ShiftNorms, scale_for_pure};
@@ -68,7 +68,8 @@ pub enum MaxNoise {
 pub enum Selector {
     /// P\[j\] ∝ e^{ε·score/2} (e^{ε·score} for monotone scores): McSherry and Talwar 2007.
     Exponential(Epsilon),
-    /// In random order, take a candidate with probability e^{−ε·(best − score)/2} (ε for monotone): McKenna and Sheldon 2020.
+    /// In random order, take a candidate with probability e^{−ε·(best − score)/2} (ε for monotone): McKenna and
+    /// Sheldon 2020.
     PermuteAndFlip(Epsilon),
     /// The largest noisy score (Dwork and Roth 2014, §3.3).
     NoisyMax(Epsilon, MaxNoise),
@@ -149,8 +150,8 @@ impl Selection {
         }
     }
 
-    /// Without a gap: by how much the chosen score is below the best at most, except with probability β, among `candidates`.
-    /// For the obvious answer: the lead that the best needs to be chosen with probability 1 − β.
+    /// Without a gap: by how much the chosen score is below the best at most, except with probability β, among
+    /// `candidates`. For the obvious answer: the lead that the best needs to be chosen with probability 1 − β.
     pub fn error(&self, beta: Beta, candidates: u64) -> Result<f64> {
         let ln_ratio = (candidates.max(1) as f64 / beta.get()).ln();
         match &self.selector {
@@ -158,7 +159,8 @@ impl Selection {
             Selector::Exponential(epsilon) | Selector::PermuteAndFlip(epsilon) => {
                 Ok(f64::from(self.change.gap_moves()) / epsilon.get() * ln_ratio)
             }
-            // All noise within this except with probability β: a difference of two noisy scores is off by twice, one-sided by once.
+            // All noise within this except with probability β: a difference of two noisy scores is off by twice,
+            // one-sided by once.
             Selector::NoisyMax(epsilon, MaxNoise::Laplace) => Ok(2.0 * self.scale(*epsilon)?.get() * ln_ratio),
             Selector::NoisyMax(epsilon, MaxNoise::Exponential) => Ok(self.scale(*epsilon)?.get() * ln_ratio),
             Selector::ObviousAnswer(answer) => answer.lead_needed(candidates, beta),
@@ -197,8 +199,8 @@ fn permute_and_flip<S: BitSource + ?Sized>(scores: &[i64], rate: &BigRational, b
     Ok(order[0])
 }
 
-/// The first of the largest noisy scores. Any tie rule that does not look at the data is private: for a fixed noise of the
-/// others candidate j wins from some value of its own noise on, and that value moves by at most the moves of a gap.
+/// The first of the largest noisy scores. Any tie rule that does not look at the data is private: for a fixed noise of
+/// the others candidate j wins from some value of its own noise on, and that value moves by at most the moves of a gap.
 fn noisy_max<S: BitSource + ?Sized>(scores: &[i64], scale: Scale, noise: MaxNoise, bits: &mut S) -> usize {
     let (laplace, geometric) = (DiscreteLaplace::new(scale), Geometric::new(scale));
     let mut best: Option<(i128, usize)> = None;

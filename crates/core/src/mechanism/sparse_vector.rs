@@ -1,11 +1,13 @@
 //! Sparse vector, in integers: which of many questions, asked one after the other, is the first to reach a threshold.
 //!
-//! ρ ~ DLap(1/ε₁) once; then for each score u, an integer that an owner moves by at most 1, ν ~ DLap(2/ε₂), and the answer is "at or above" iff u + ν ≥ T + ρ. The first such
-//! answer ends the round. However many were below, all of it costs ε₁ + ε₂ (\[DR14\] §3.6, \[Vad17\] 7.4.3; noise of DLap(1/ε₂) is enough where all scores move the same way). Questions may be chosen after seeing
-//! the answers before them.
+//! ρ ~ DLap(1/ε₁) once; then for each score u, an integer that an owner moves by at most 1, ν ~ DLap(2/ε₂), and the
+//! answer is "at or above" iff u + ν ≥ T + ρ. The first such answer ends the round. However many were below, all of it
+//! costs ε₁ + ε₂ (\[DR14\] §3.6, \[Vad17\] 7.4.3; noise of DLap(1/ε₂) is enough where all scores move the same way).
+//! Questions may be chosen after seeing the answers before them.
 //!
-//! We differ from the survey where it counts only rounds that end: an open round, in which everything was below, has already cost ε₁, and its next answer may cost the rest. So **a round is charged when it opens**.
-//! The sum is tight: with 20 questions the loss is within 1% of it (a test finds that).
+//! We differ from the survey where it counts only rounds that end: an open round, in which everything was below, has
+//! already cost ε₁, and its next answer may cost the rest. So **a round is charged when it opens**. The sum is tight:
+//! with 20 questions the loss is within 1% of it (a test finds that).
 
 use super::selection::ScoreChange;
 use super::smooth::OwnerSteps;
@@ -132,8 +134,10 @@ impl SparseVector {
     /// Whether a score is below a threshold: the round goes on. None if it is at or above, and then the round is over.
     ///
     /// # Guarantee
-    /// If every score of a round moves by at most 1 as the [`ScoreChange`] says, whatever was chosen after seeing earlier answers, and a round that has ended is not asked again, all answers of a round together cost what
-    /// [`SparseVector::events`] says: for each value r of ρ, compare with ρ = r + 1 (for which every ⊥ is at least as likely on the other data), and then the one ⊤ with a threshold and a score that moved by 1 each.
+    /// If every score of a round moves by at most 1 as the [`ScoreChange`] says, whatever was chosen after seeing
+    /// earlier answers, and a round that has ended is not asked again, all answers of a round together cost what
+    /// [`SparseVector::events`] says: for each value r of ρ, compare with ρ = r + 1 (for which every ⊥ is at least as
+    /// likely on the other data), and then the one ⊤ with a threshold and a score that moved by 1 each.
     #[must_use]
     pub fn ask<S: BitSource + ?Sized>(
         &self,
@@ -170,7 +174,8 @@ impl SparseVector {
         Ok(vec![Event::new(Word::Pure { epsilon: self.epsilon }, steps.reading(attributes.clone()).moves(1.0)?)])
     }
 
-    /// How far from the threshold a score may be on the wrong side, in a round of this many questions, except with probability β.
+    /// How far from the threshold a score may be on the wrong side, in a round of this many questions, except with
+    /// probability β.
     pub fn error(&self, beta: Beta, questions: u64) -> Result<f64> {
         let half = beta.get() / 2.0;
         let (first, each) = self.slacks(Beta::new(half)?, Beta::new(half / questions.max(1) as f64)?);

@@ -1,9 +1,10 @@
 //! Keys of an unknown domain: which of them may be published, and with which counts.
 //!
-//! - [`StabilityHistogram`]: noise on the counts of the keys that occur; a key is published if its noisy count reaches a
-//!   threshold that the key of one owner alone reaches with probability at most δ (Korolova et al. 2009; Bun–Nissim–Stemmer 2016).
-//! - [`KeySelection`]: keys only, each with the largest probability that any (ε, δ) mechanism may use (Desfontaines, Voss,
-//!   Gipson, Mandayam 2022).
+//! - [`StabilityHistogram`]: noise on the counts of the keys that occur; a key is published if its noisy count reaches
+//!   a threshold that the key of one owner alone reaches with probability at most δ (Korolova et al. 2009;
+//!   Bun–Nissim–Stemmer 2016).
+//! - [`KeySelection`]: keys only, each with the largest probability that any (ε, δ) mechanism may use (Desfontaines,
+//!   Voss, Gipson, Mandayam 2022).
 //! - [`super::huge_domain`]: a public but huge domain, with pure privacy.
 
 use super::additive::Noise;
@@ -76,7 +77,8 @@ pub struct StabilityHistogram {
     delta: Delta,
 }
 
-/// A key of one owner shows with at least this probability: smaller ones are not distinguished from 0 by the noise's tails.
+/// A key of one owner shows with at least this probability: smaller ones are not distinguished from 0 by the noise's
+/// tails.
 const LEAST_PER_KEY: f64 = 1e-300;
 /// 2^62, so that neither a threshold nor a noisy count near it leaves 64 bits.
 const LARGEST_THRESHOLD: f64 = 4_611_686_018_427_387_904.0;
@@ -94,7 +96,8 @@ impl StabilityHistogram {
         let per_key = -((-delta.get()).ln_1p() / f64::from(contribution.keys)).exp_m1() * (1.0 - 1e-12);
         // P[Z ≥ q+1] ≤ p where P[|Z| > q] ≤ 2p: the noise is symmetric.
         let quantile = noise.quantile((2.0 * per_key * (1.0 - 1e-12)).min(1.0));
-        // Below the least probability the tails of f64 end; beyond the largest threshold those of i64 (a wrapped one would publish every key).
+        // Below the least probability the tails of f64 end; beyond the largest threshold those of i64 (a wrapped one
+        // would publish every key).
         if per_key < LEAST_PER_KEY || quantile.is_nan() || quantile >= LARGEST_THRESHOLD {
             return Err(Error::refused(
                 "private keys with this noise and delta would need more owners than there can be: raise epsilon or delta, or declare the keys",
@@ -104,7 +107,8 @@ impl StabilityHistogram {
         Ok(Self { noise, contribution, threshold, delta })
     }
 
-    /// With Laplace noise and a threshold from one (ε, δ): ε for the counts, δ for the keys that only one of two neighbours has.
+    /// With Laplace noise and a threshold from one (ε, δ): ε for the counts, δ for the keys that only one of two
+    /// neighbours has.
     ///
     /// # Guarantee
     /// [`StabilityHistogram::events`] cost at most (ε, δ) in `scope`, which is presence or person.
@@ -143,7 +147,8 @@ impl StabilityHistogram {
         &self.noise
     }
 
-    /// The keys that reach the threshold, with their noisy counts. Counts are those of keys that occur (0 or less is skipped).
+    /// The keys that reach the threshold, with their noisy counts. Counts are those of keys that occur (0 or less is
+    /// skipped).
     ///
     /// # Guarantee
     /// As accounting says of [`StabilityHistogram::events`].
@@ -160,7 +165,8 @@ impl StabilityHistogram {
         noisy >= self.threshold
     }
 
-    /// What was done: one event, for owners and for groups of them (why stands in the documentation of `loss::words::new_keys`).
+    /// What was done: one event, for owners and for groups of them (why stands in the documentation of
+    /// `loss::words::new_keys`).
     pub fn events(&self) -> Result<Vec<Event>> {
         let noise = self.noise.event(self.contribution.moves()?)?;
         Ok(vec![noise.for_new_keys(self.delta, self.contribution.keys.into())?])
@@ -249,7 +255,8 @@ impl KeySelection {
             ));
         }
         let keys = changed as f64;
-        // e^710 is no number, and infinity times π(0) = 0 none either: a key of one owner was published for sure then. Less is within ε too.
+        // e^710 is no number, and infinity times π(0) = 0 none either: a key of one owner was published for sure then.
+        // Less is within ε too.
         let each = (epsilon.get() / keys).min(LARGEST_EXPONENT);
         let (growth, shrink) = (each.exp(), (-each).exp());
         let per_key = -((-delta.get()).ln_1p() / keys).exp_m1() * (1.0 - 1e-12);
@@ -258,8 +265,8 @@ impl KeySelection {
             let first = (growth * before + per_key) * (1.0 - 1e-14);
             // 1 − π(n+1) ≥ e^{−ε}(1 − π(n) − δ), so that the complement is rounded up.
             let second = 1.0 - shrink * (1.0 - before - per_key) * (1.0 + 1e-14) - COMPLEMENT_ROUNDING;
-            // π = 1 is allowed where 1 − π(n) ≤ δ. From ½ on that difference is exact (Sterbenz), where a sum with a δ of 1e-15 is rounded; below ½ the rounding of
-            // the difference is less than what was taken off the δ.
+            // π = 1 is allowed where 1 − π(n) ≤ δ. From ½ on that difference is exact (Sterbenz), where a sum with a δ
+            // of 1e-15 is rounded; below ½ the rounding of the difference is less than what was taken off the δ.
             let next = if 1.0 - before <= per_key { 1.0 } else { first.min(second).max(before) };
             if next <= before {
                 return Err(Error::refused(

@@ -1,11 +1,13 @@
 //! An exact value, if the data is far from any with another one; otherwise nothing.
 //!
-//! d(x) ≥ 1 is how many owners must change until the value is another. The value is published exactly with probability π(d), π(1) = δ, the sequence of [`KeySelection`], the
-//! best that any (ε, δ) mechanism can do; (ε, δ), *also when nothing is said*. \[TS13\] and the survey have noise on d and a threshold, with twice the δ that it needs.
+//! d(x) ≥ 1 is how many owners must change until the value is another. The value is published exactly with probability
+//! π(d), π(1) = δ, the sequence of [`KeySelection`], the best that any (ε, δ) mechanism can do; (ε, δ), *also when
+//! nothing is said*. \[TS13\] and the survey have noise on d and a threshold, with twice the δ that it needs.
 //!
-//! The mode: the most common key, ties to the smaller one. Its distances are exact (the survey's ⌈gap/2⌉ is too small where the rival loses ties). In a public domain
-//! every key is a rival; otherwise a key that does not occur is one too, with count 0, and is taken to win ties. With d for replaced owners, owners that come and go are hidden as well: one moves it by at most 1, and it is 1
-//! wherever one changes the mode.
+//! The mode: the most common key, ties to the smaller one. Its distances are exact (the survey's ⌈gap/2⌉ is too small
+//! where the rival loses ties). In a public domain every key is a rival; otherwise a key that does not occur is one
+//! too, with count 0, and is taken to win ties. With d for replaced owners, owners that come and go are hidden as well:
+//! one moves it by at most 1, and it is 1 wherever one changes the mode.
 //!
 //! Several values, where one owner moves at most g of them: each is published by itself with (ε/g, 1−(1−δ)^{1/g}),
 //! which is (ε, δ) together.
@@ -81,8 +83,9 @@ impl StableValue {
     /// The value, or nothing.
     ///
     /// # Guarantee
-    /// If `distance` is at most how many steps between neighbours it takes to another value, is 0 where there is no value, and moves by at most 1 with each step,
-    /// [`StableValue::events`] says what is lost, whatever comes out; of several values, [`StableValue::events_moving`].
+    /// If `distance` is at most how many steps between neighbours it takes to another value, is 0 where there is no
+    /// value, and moves by at most 1 with each step, [`StableValue::events`] says what is lost, whatever comes out; of
+    /// several values, [`StableValue::events_moving`].
     pub fn release<Value, S: BitSource + ?Sized>(
         &self,
         value: Value,
@@ -109,8 +112,8 @@ impl StableValue {
         Ok(vec![Event::new(word, steps.moves(1.0)?)])
     }
 
-    /// What was done where there are several values, whatever came out: `moves` say in each scope of how many values neighbours move the distance, each by at most 1 (more is
-    /// refused).
+    /// What was done where there are several values, whatever came out: `moves` say in each scope of how many values
+    /// neighbours move the distance, each by at most 1 (more is refused).
     ///
     /// ```
     /// use scumble::quantity::{delta, epsilon};
@@ -157,7 +160,8 @@ pub struct Mode {
     pub presence: u64,
 }
 
-/// The mode of counts in the order of their keys, one for each owner; none if there is no key, or if keys are not public and nobody has one.
+/// The mode of counts in the order of their keys, one for each owner; none if there is no key, or if keys are not
+/// public and nobody has one.
 ///
 /// ```
 /// use scumble::mechanism::stable_value::{KeyDomain, mode};

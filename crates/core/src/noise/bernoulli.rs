@@ -54,8 +54,8 @@ pub fn exp_minus<S: BitSource + ?Sized>(bits: &mut S, exponent: &Fraction) -> bo
 
 /// True with probability 1/(1 + e^{−score}), which is e^score/(1 + e^score); for a negative score negate the answer.
 ///
-/// A fair coin chooses between the two weights, 1 and e^{−score}; the larger is always taken, the smaller with probability
-/// e^{−score}, and else again.
+/// A fair coin chooses between the two weights, 1 and e^{−score}; the larger is always taken, the smaller with
+/// probability e^{−score}, and else again.
 ///
 /// ```
 /// use scumble::noise::{Fraction, InsecureSeededSource, bernoulli};
@@ -138,7 +138,8 @@ pub(super) fn exp_minus_one<S: BitSource + ?Sized>(bits: &mut S) -> bool {
     place % 2 == 1
 }
 
-/// [CKS20] algorithm 1: coins of bias γ/1, γ/2, γ/3, … until one is false; that its place is odd has probability e^{−γ}.
+/// [CKS20] algorithm 1: coins of bias γ/1, γ/2, γ/3, … until one is false; that its place is odd has probability
+/// e^{−γ}.
 fn exp_minus_up_to_one<S: BitSource + ?Sized>(bits: &mut S, numerator: &BigUint, denominator: &BigUint) -> bool {
     if let (Some(numerator), Some(denominator)) = (numerator.to_u64(), denominator.to_u64()) {
         return exp_minus_up_to_one_u64(bits, numerator, denominator);

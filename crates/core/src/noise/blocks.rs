@@ -1,9 +1,10 @@
-//! The fast path: any distribution on the integers whose weights fall away from one mode, sampled from a certified table.
+//! The fast path: any distribution on the integers whose weights fall away from one mode, sampled from a certified
+//! table.
 //!
-//! The integers are cut into blocks that run away from the mode. A block's envelope is its length times the weight at its
-//! edge, where the weight is largest. A draw takes a block in proportion to its envelope, a uniform integer of the block, and
-//! keeps it with probability weight/weight at the edge; else it starts again. With blocks of one integer everything is kept,
-//! and the table is that of the distribution itself.
+//! The integers are cut into blocks that run away from the mode. A block's envelope is its length times the weight at
+//! its edge, where the weight is largest. A draw takes a block in proportion to its envelope, a uniform integer of the
+//! block, and keeps it with probability weight/weight at the edge; else it starts again. With blocks of one integer
+//! everything is kept, and the table is that of the distribution itself.
 //!
 //! # Guarantee
 //! Exact, though the table is finite. The block is the one whose cumulative envelope holds a uniform real U; only the
@@ -35,8 +36,8 @@ pub(super) enum BlockLayout {
     TwoSided { length_log2: u32 },
     /// Blocks of 2^length integers on the right only.
     OneSided { length_log2: u32 },
-    /// On the right only, for weights that fall steeply at first: 16 single integers, then 8 blocks to each doubling, until
-    /// they are 2^length long.
+    /// On the right only, for weights that fall steeply at first: 16 single integers, then 8 blocks to each doubling,
+    /// until they are 2^length long.
     Doubling { length_log2: u32 },
 }
 
@@ -84,8 +85,8 @@ impl BlockLayout {
         }
     }
 
-    /// A block length for a distribution of this width: single integers up to `single`, then `parts` to 2·`parts` blocks in
-    /// each width.
+    /// A block length for a distribution of this width: single integers up to `single`, then `parts` to 2·`parts`
+    /// blocks in each width.
     pub(super) fn length_log2(width: f64, single: f64, parts: f64) -> u32 {
         if width < single { 0 } else { (width / parts).log2().floor().max(0.0) as u32 }
     }
@@ -96,7 +97,8 @@ pub(super) trait UnimodalWeights {
     /// How the integers are cut.
     fn layout(&self) -> BlockLayout;
 
-    /// Encloses weight(at)/weight(edge), for `at` at least as far from the mode as `edge`, on the same side (or `edge` = 0).
+    /// Encloses weight(at)/weight(edge), for `at` at least as far from the mode as `edge`, on the same side
+    /// (or `edge` = 0).
     fn ratio(&self, arithmetic: &Arithmetic, at: i128, edge: i128) -> Interval;
 
     /// Encloses weight(edge)/weight(mode) for the edges of all blocks of one side, from the mode outwards.
@@ -113,8 +115,8 @@ pub(super) trait UnimodalWeights {
         None
     }
 
-    /// An upper bound of weight(next edge)/weight(edge) for all blocks of constant length; `None` if the shape is log-concave,
-    /// where the ratio seen last bounds all that follow.
+    /// An upper bound of weight(next edge)/weight(edge) for all blocks of constant length; `None` if the shape is
+    /// log-concave, where the ratio seen last bounds all that follow.
     fn largest_ratio(&self, _arithmetic: &Arithmetic) -> Option<Interval> {
         None
     }
@@ -236,8 +238,8 @@ impl BlockTable {
         if keep >= cell.surely_kept || !self.one_word {
             return None;
         }
-        // Nothing wraps: one word holds the place, so that a block has at most 2^24 integers, and fewer than 2^16 cells come before
-        // it. Checking that in every draw costs up to a fifth of the speed (`bench/run noise`).
+        // Nothing wraps: one word holds the place, so that a block has at most 2^24 integers, and fewer than 2^16 cells
+        // come before it. Checking that in every draw costs up to a fifth of the speed (`bench/run noise`).
         let step = (word >> KEEP_BITS) & 1u64.wrapping_shl(cell.length_log2.into()).wrapping_sub(1);
         Some(cell.start.wrapping_add(step) as i64 ^ i64::from(cell.side_mask))
     }
@@ -288,8 +290,8 @@ impl BlockTable {
         Self::block_of_real(shape, word, bits)
     }
 
-    /// The block that holds a uniform real with these leading 64 bits: more bits of it and more digits of the cumulative
-    /// envelope until they decide. Each round decides all but 2^−precision or so of what is left.
+    /// The block that holds a uniform real with these leading 64 bits: more bits of it and more digits of the
+    /// cumulative envelope until they decide. Each round decides all but 2^−precision or so of what is left.
     fn block_of_real<T: UnimodalWeights, S: BitSource + ?Sized>(shape: &T, word: u64, bits: &mut S) -> Block {
         let mut real = BigUint::from(word);
         let mut known = 64u64;
@@ -313,9 +315,9 @@ pub(super) trait SlotStore: Copy {
     fn wide(self, slot: &mut i64, offset: i128);
 }
 
-/// Cells 0, 1, 2, 3 … are the right and the left block nearest to the mode, the next ones, and so on; on one side only when
-/// there is no left. More cells never change the order of the earlier ones: every table of a shape, however precise, cuts the
-/// same real line.
+/// Cells 0, 1, 2, 3 … are the right and the left block nearest to the mode, the next ones, and so on; on one side only
+/// when there is no left. More cells never change the order of the earlier ones: every table of a shape, however
+/// precise, cuts the same real line.
 fn block_of_cell(layout: BlockLayout, cell: usize) -> Block {
     if !layout.has_left() {
         return layout.block(ModeSide::Right, cell as u64);
@@ -477,8 +479,8 @@ impl<'a> EnvelopeTail<'a> {
 
     fn next(&mut self, index: u64) -> Interval {
         let weight = self.weights.next().unwrap_or_else(Interval::zero);
-        // Of a log-concave shape the ratios never rise, so that the least seen so far bounds all that follow. The first on
-        // the left is from the mode to the mode − 1, one step, and bounds the ratios of longer steps too.
+        // Of a log-concave shape the ratios never rise, so that the least seen so far bounds all that follow. The first
+        // on the left is from the mode to the mode − 1, one step, and bounds the ratios of longer steps too.
         let first_on_the_right = self.side == ModeSide::Right && index == 0;
         let wanted = self.ratio.is_none() || weight.high <= self.negligible;
         if wanted && !self.ratio_is_fixed && !first_on_the_right && self.last.low.is_positive() {
@@ -489,7 +491,8 @@ impl<'a> EnvelopeTail<'a> {
         weight
     }
 
-    /// An upper bound of the envelopes of all later blocks of this length: last·(ρ + ρ² + …); `None` if there is none yet.
+    /// An upper bound of the envelopes of all later blocks of this length: last·(ρ + ρ² + …); `None` if there is none
+    /// yet.
     fn beyond(&self, arithmetic: &Arithmetic, length_log2: u32) -> Option<BigInt> {
         if self.last.high.is_zero() {
             return Some(BigInt::zero());
@@ -503,7 +506,8 @@ impl<'a> EnvelopeTail<'a> {
     }
 }
 
-/// For each value of the first 16 bits: the first cell it can be in, and the cell it is certainly in or [`UNDECIDED_CELL`].
+/// For each value of the first 16 bits: the first cell it can be in, and the cell it is certainly in or
+/// [`UNDECIDED_CELL`].
 fn first_words(ends: &[u64], uncertainty: u64) -> (Box<[u16; FIRST_WORDS]>, Box<[u16; FIRST_WORDS]>) {
     let mut candidates = boxed(0u16);
     let mut decided = boxed(UNDECIDED_CELL);

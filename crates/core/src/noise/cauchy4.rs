@@ -1,12 +1,13 @@
 //! Noise with the tails of a fourth power: P\[z\] ∝ 1/(1 + (z/s)⁴) on the integers.
 //!
-//! The only noise here whose privacy loss stays bounded when not only its place but also its scale moves: with two scales that are a factor γ apart the
-//! ratio of the tails is γ³, wherever one looks. Nissim, Raskhodnikova, Smith, "Smooth Sensitivity and Sampling in Private Data Analysis", 2007
-//! \[NRS07\], have the continuous one.
+//! The only noise here whose privacy loss stays bounded when not only its place but also its scale moves: with two
+//! scales that are a factor γ apart the ratio of the tails is γ³, wherever one looks. Nissim, Raskhodnikova, Smith,
+//! "Smooth Sensitivity and Sampling in Private Data Analysis", 2007 \[NRS07\], have the continuous one.
 //!
-//! Drawn by rejection in rational arithmetic: with h = ⌈s⌉ from the middle −h, …, h uniformly, from beyond by m = ⌊(h+1)/U⌋, that is P\[m ≥ j\] = (h+1)/j.
-//! A proposal in the middle is kept with probability s⁴/(s⁴+z⁴), one beyond with w(m)m(m+1)/(w(h+1)(h+1)(h+2)), w(z) = 1/(s⁴+z⁴), which is at most 1
-//! because x(x+1)/(s⁴+x⁴) falls from x = s on. At every scale above 1 about 0.7 of the proposals are kept.
+//! Drawn by rejection in rational arithmetic: with h = ⌈s⌉ from the middle −h, …, h uniformly, from beyond by
+//! m = ⌊(h+1)/U⌋, that is P\[m ≥ j\] = (h+1)/j. A proposal in the middle is kept with probability s⁴/(s⁴+z⁴), one
+//! beyond with w(m)m(m+1)/(w(h+1)(h+1)(h+2)), w(z) = 1/(s⁴+z⁴), which is at most 1 because x(x+1)/(s⁴+x⁴) falls from
+//! x = s on. At every scale above 1 about 0.7 of the proposals are kept.
 
 use super::fraction::Fraction;
 use super::source::BitSource;
@@ -144,7 +145,8 @@ fn over_uniform<S: BitSource + ?Sized>(bits: &mut S, first: &BigUint) -> BigUint
     }
 }
 
-/// N(s) = Σ_z 1/(1 + (z/s)⁴) = (πs/√2)·(sinh t + sin t)/(cosh t − cos t), t = √2·π·s, by the residues of π·cot; to a few units in the last place times 1/t².
+/// N(s) = Σ_z 1/(1 + (z/s)⁴) = (πs/√2)·(sinh t + sin t)/(cosh t − cos t), t = √2·π·s, by the residues of π·cot; to a
+/// few units in the last place times 1/t².
 pub(crate) fn norm(scale: f64) -> f64 {
     let t = SQRT_2 * PI * scale;
     if t < 0.1 {
@@ -203,7 +205,8 @@ mod tests {
         }
     }
 
-    /// The probability of what a proposal beyond the middle is, in rationals: P[m ≥ j] = first/j, from all scripts of a few bits.
+    /// The probability of what a proposal beyond the middle is, in rationals: P[m ≥ j] = first/j, from all scripts of a
+    /// few bits.
     #[test]
     fn a_quotient_of_a_uniform_number_is_decided_by_its_bits() {
         let first = BigUint::from(3u32);

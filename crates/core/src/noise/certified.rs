@@ -1,7 +1,9 @@
-//! Certified real numbers: enclosures in fixed point that always hold the true value, as narrow as the precision asks for.
+//! Certified real numbers: enclosures in fixed point that always hold the true value, as narrow as the precision asks
+//! for.
 //!
-//! Everything is big integers; every operation rounds its lower end down and its upper end up. A sampler asks for an enclosure,
-//! compares it with the random bits that it has drawn so far, and comes back with a higher precision if they do not decide.
+//! Everything is big integers; every operation rounds its lower end down and its upper end up. A sampler asks for an
+//! enclosure, compares it with the random bits that it has drawn so far, and comes back with a higher precision if they
+//! do not decide.
 
 use num_bigint::{BigInt, BigUint};
 use num_integer::Integer;

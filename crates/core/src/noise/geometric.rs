@@ -124,8 +124,8 @@ impl DirectSampling for GeometricWeights {
     }
 }
 
-/// [CKS20] algorithm 2, its one-sided part: with scale = s/t, X = U + s·V has P\[x\] ∝ e^{−x/s} when U in 0..s is kept with
-/// probability e^{−U/s} and V is a run of coins of bias e^{−1}; then ⌊X/t⌋ has P\[n\] ∝ e^{−n·t/s}.
+/// [CKS20] algorithm 2, its one-sided part: with scale = s/t, X = U + s·V has P\[x\] ∝ e^{−x/s} when U in 0..s is kept
+/// with probability e^{−U/s} and V is a run of coins of bias e^{−1}; then ⌊X/t⌋ has P\[n\] ∝ e^{−n·t/s}.
 pub(super) fn integer_only<S: BitSource + ?Sized>(scale: &Fraction, bits: &mut S) -> i128 {
     let remainder = loop {
         let candidate = below(bits, scale.numerator());

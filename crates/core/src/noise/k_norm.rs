@@ -1,8 +1,9 @@
 //! ℓ∞ K-norm noise on Z^k: P\[z\] ∝ e^{−‖z‖∞/scale}, for k answers where one owner can move all of them, each by a
 //! little.
 //!
-//! Its largest error is about k·scale, without the factor ln k of independent discrete Laplace noise (Hardt and Talwar, *On the
-//! geometry of differential privacy*, 2010; Steinke and Ullman, *Between pure and approximate differential privacy*, 2016).
+//! Its largest error is about k·scale, without the factor ln k of independent discrete Laplace noise (Hardt and
+//! Talwar, *On the geometry of differential privacy*, 2010; Steinke and Ullman, *Between pure and approximate
+//! differential privacy*, 2016).
 
 use super::add;
 use super::blocks::{BlockLayout, UnimodalWeights};
@@ -58,8 +59,8 @@ impl KNorm {
         noise
     }
 
-    /// Adds one draw to the k answers, each brought into the range of an i64 only after the sum; refuses another number of
-    /// answers.
+    /// Adds one draw to the k answers, each brought into the range of an i64 only after the sum; refuses another number
+    /// of answers.
     pub fn add_to<S: BitSource + ?Sized>(&self, values: &mut [i64], bits: &mut S) -> Result<()> {
         if values.len() != self.dimension {
             return Err(Error::refused(format!(
@@ -88,8 +89,8 @@ impl KNorm {
         });
     }
 
-    /// A uniform point of the cube of radius N, where P\[N = n\] ∝ (2n+1)^k e^{−n/scale}: a point z is in all cubes with
-    /// n ≥ ‖z‖∞, and Σ_{n ≥ m} e^{−n/scale} ∝ e^{−m/scale}.
+    /// A uniform point of the cube of radius N, where P\[N = n\] ∝ (2n+1)^k e^{−n/scale}: a point z is in all cubes
+    /// with n ≥ ‖z‖∞, and Σ_{n ≥ m} e^{−n/scale} ∝ e^{−m/scale}.
     fn draw<S: BitSource + ?Sized>(&self, bits: &mut S, mut coordinate: impl FnMut(i128)) {
         let radius = self.radius.shape().mode.saturating_add(self.radius.sample_wide(bits));
         let points = 2 * radius.unsigned_abs() + 1;

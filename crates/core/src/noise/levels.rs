@@ -1,8 +1,9 @@
 //! Noise scales by level: what noise that follows the data's own sensitivity may be drawn with.
 //!
-//! γ = 1 + 1/g for a whole g. Level l stands for a sensitivity of up to ⌊γ^l⌋ and for the noise scale s_l = ⌈16·γ^l/α⌉/16, where γ^l is the fixed-point number
-//! t_l/2^64 with t_0 = 2^64 and t_{l+1} = t_l + ⌊t_l/g⌋. Nothing depends on what a power of γ really is: the table is public, does not fall, and the loss
-//! is computed from the scales that are in it. A scale of more than 53 bits is rounded up to the next f64.
+//! γ = 1 + 1/g for a whole g. Level l stands for a sensitivity of up to ⌊γ^l⌋ and for the noise scale
+//! s_l = ⌈16·γ^l/α⌉/16, where γ^l is the fixed-point number t_l/2^64 with t_0 = 2^64 and t_{l+1} = t_l + ⌊t_l/g⌋.
+//! Nothing depends on what a power of γ really is: the table is public, does not fall, and the loss is computed from
+//! the scales that are in it. A scale of more than 53 bits is rounded up to the next f64.
 
 use crate::error::{Error, Result};
 use num_bigint::BigUint;
@@ -95,9 +96,9 @@ impl Levels {
     /// The smooth level: the largest of 0 and `level_of(A_k) − k`, where `bound(k)` = A_k does not fall as k grows.
     ///
     /// # Guarantee
-    /// If A_k(x) ≤ A_{k+1}(x′) for neighbours x and x′, and no A_k exceeds the last level's reach, their levels differ by at most 1: from k to k + 1 a term
-    /// loses 1, and those with k at the last level are not positive. If answers of neighbours differ by at most A_0, that is at most the reach of the
-    /// smaller of the two levels.
+    /// If A_k(x) ≤ A_{k+1}(x′) for neighbours x and x′, and no A_k exceeds the last level's reach, their levels differ
+    /// by at most 1: from k to k + 1 a term loses 1, and those with k at the last level are not positive. If answers of
+    /// neighbours differ by at most A_0, that is at most the reach of the smaller of the two levels.
     pub fn smooth(&self, bound: impl Fn(u64) -> u64) -> u32 {
         let mut level = 0;
         for k in 0..=self.last() {

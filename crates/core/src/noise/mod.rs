@@ -1,7 +1,7 @@
 //! Exact integer noise: one file per distribution, and the source of random bits.
 //!
-//! Two promises: the distribution is *exactly* the one that the accountant was given, and drawing it is fast enough never to
-//! matter. Randomness is always an argument ([`BitSource`]).
+//! Two promises: the distribution is *exactly* the one that the accountant was given, and drawing it is fast enough
+//! never to matter. Randomness is always an argument ([`BitSource`]).
 //!
 //! ```
 //! use scumble::noise::{DiscreteGaussian, SecureSource};
@@ -16,11 +16,11 @@
 //! ```
 //!
 //! A parameter is the rational number that its f64 denotes. Answers should be noised with `add_to`: it gives
-//! `value + noise`, brought into the range of an i64 only after the sum, and so never differs from a post-processed exact
-//! sum. `sample` and `fill` give the noise alone, brought into the range of an i64.
+//! `value + noise`, brought into the range of an i64 only after the sum, and so never differs from a post-processed
+//! exact sum. `sample` and `fill` give the noise alone, brought into the range of an i64.
 //!
-//! The number of random bits that are used, and hence the time, depends on the noise that comes out; it never depends on data,
-//! because no data enters here. Somebody who can time a single draw learns something about its noise.
+//! The number of random bits that are used, and hence the time, depends on the noise that comes out; it never depends
+//! on data, because no data enters here. Somebody who can time a single draw learns something about its noise.
 
 pub mod bernoulli;
 mod binomial;
@@ -71,8 +71,8 @@ fn into_i64(wide: i128) -> i64 {
 /// `value + noise`, brought into the range of an i64 after the sum.
 ///
 /// # Guarantee
-/// `noise` may itself have been brought into the range of an i128: |value| < 2^64, so that both ways end at the same i64, and
-/// the result is a function of the exact sum alone.
+/// `noise` may itself have been brought into the range of an i128: |value| < 2^64, so that both ways end at the same
+/// i64, and the result is a function of the exact sum alone.
 fn add(value: i64, noise: i128) -> i64 {
     into_i64(noise.saturating_add(value.into()))
 }

@@ -1,7 +1,7 @@
 //! The negative binomial distribution with any positive shape: noise that is drawn in shares.
 //!
-//! Shapes add: NB(r₁) + NB(r₂) is NB(r₁ + r₂), and NB(1) is geometric. If each of k parties draws NB(1/k) twice and adds the
-//! difference, the sum of all has discrete Laplace noise, though no party knows it.
+//! Shapes add: NB(r₁) + NB(r₂) is NB(r₁ + r₂), and NB(1) is geometric. If each of k parties draws NB(1/k) twice and
+//! adds the difference, the sum of all has discrete Laplace noise, though no party knows it.
 
 use super::blocks::{BlockLayout, UnimodalWeights};
 use super::certified::{Arithmetic, Interval};
@@ -170,8 +170,9 @@ impl DirectSampling for NegativeBinomialWeights {
     }
 }
 
-/// With integers alone, in time that goes with the scale: a geometric NB(1) splits into independent NB(r) and NB(1 − r), and
-/// given the sum the first is what Pólya's urn gives: item i goes to it with probability (r + those it has)/(1 + i).
+/// With integers alone, in time that goes with the scale: a geometric NB(1) splits into independent NB(r) and
+/// NB(1 − r), and given the sum the first is what Pólya's urn gives: item i goes to it with probability
+/// (r + those it has)/(1 + i).
 pub(super) fn by_urn<S: BitSource + ?Sized>(scale: &Fraction, shape: &Fraction, bits: &mut S) -> i128 {
     let sum = super::geometric::integer_only(scale, bits);
     let mut taken = 0i128;

@@ -1,4 +1,5 @@
-//! A shape and its table, made when it pays: the first few draws go without, because a table costs as much as many draws.
+//! A shape and its table, made when it pays: the first few draws go without, because a table costs as much as many
+//! draws.
 
 use super::blocks::{BlockTable, SlotStore, UnimodalWeights};
 use super::source::BitSource;

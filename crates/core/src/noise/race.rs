@@ -114,9 +114,9 @@ impl<'a> Runner<'a> {
 
 /// ln(−ln U) + x in f64 and a bound of its error.
 ///
-/// `libm::log` errs by less than one unit in the last place. For U between 2^−10 and 1 − 2^−20 the word, its conversion and the
-/// logarithm leave E = −ln U with an absolute error below 2^−49 and so a relative one below 2^−28; ln E is then off by less
-/// than 2^−27, and x by 2^−52 of itself.
+/// `libm::log` errs by less than one unit in the last place. For U between 2^−10 and 1 − 2^−20 the word, its conversion
+/// and the logarithm leave E = −ln U with an absolute error below 2^−49 and so a relative one below 2^−28; ln E is then
+/// off by less than 2^−27, and x by 2^−52 of itself.
 fn estimate(word: u64, exponent: f64) -> (f64, f64) {
     let uniform = word as f64 / 18_446_744_073_709_551_616.0;
     let inside = uniform > 1.0 / 1024.0 && uniform < 1.0 - 1.0 / 1_048_576.0;

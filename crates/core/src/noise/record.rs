@@ -12,7 +12,8 @@ pub type RecordedLaw = (&'static str, Vec<f64>);
 pub struct Announcement {
     /// What kind of mechanism it is.
     pub name: &'static str,
-    /// What a move of its input by 1 costs, by the name of the word of the ledger and its parameters; none where the input is a table of records.
+    /// What a move of its input by 1 costs, by the name of the word of the ledger and its parameters; none where the
+    /// input is a table of records.
     pub law: Option<RecordedLaw>,
     /// What it reads.
     pub input: MechanismInput,
@@ -53,11 +54,13 @@ impl Announcement {
 pub enum MechanismInput {
     /// Numbers, each with its own noise.
     Cells(Vec<i128>),
-    /// Numbers that have one noise together, each in the unit in which one owner moves it by at most 1: the largest move counts.
+    /// Numbers that have one noise together, each in the unit in which one owner moves it by at most 1: the largest
+    /// move counts.
     Jointly(Vec<f64>),
     /// The scores of runs of candidates, each with the last candidate of its run: the range of their moves counts.
     Scores(Vec<(u128, i128)>),
-    /// A number whose noise follows the data: the number, the level of its noise, and by how much the next owners can move it.
+    /// A number whose noise follows the data: the number, the level of its noise, and by how much the next owners can
+    /// move it.
     Scaled(i128, i64, Vec<u64>),
     /// How often each record occurs.
     Records(BTreeMap<String, i128>),

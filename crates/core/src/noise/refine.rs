@@ -1,8 +1,9 @@
-//! Exact choices with irrational probabilities: bounds to any precision, and bits that are drawn until the bounds decide.
+//! Exact choices with irrational probabilities: bounds to any precision, and bits that are drawn until the bounds
+//! decide.
 //!
-//! A probability such as e^{−x} cannot be written down, but it can be enclosed between two fixed-point numbers as closely as
-//! one likes. A uniform number is drawn bit by bit (128 at first); if it falls between the bounds, more bits are drawn and the
-//! bounds are computed again, closer. The choice then has *exactly* the wanted probabilities.
+//! A probability such as e^{−x} cannot be written down, but it can be enclosed between two fixed-point numbers as
+//! closely as one likes. A uniform number is drawn bit by bit (128 at first); if it falls between the bounds, more bits
+//! are drawn and the bounds are computed again, closer. The choice then has *exactly* the wanted probabilities.
 
 use super::BitSource;
 use super::fixed_point::{FixedPoint, exp_minus};
@@ -36,8 +37,8 @@ impl Precision {
 
     /// e^{−x} for a rational x ≥ 0.
     ///
-    /// The fixed-point series errs by at most 2^{h+8} units in its last place (h halvings, each squaring at most doubling the
-    /// error of at most 2^7 roundings); with h + 16 guard bits that is below one unit here.
+    /// The fixed-point series errs by at most 2^{h+8} units in its last place (h halvings, each squaring at most
+    /// doubling the error of at most 2^7 roundings); with h + 16 guard bits that is below one unit here.
     pub(crate) fn exp_minus(self, x: &BigRational) -> Enclosure {
         if x.is_zero() {
             let one = BigUint::one() << self.bits;
@@ -128,18 +129,19 @@ pub(crate) fn bernoulli<S: BitSource + ?Sized>(source: &mut S, bounds: impl Fn(P
     choose(source, weights) == 0
 }
 
-/// Weights of a choice: cells, and an upper bound of the weight of all cells that were left out because they are far too light.
+/// Weights of a choice: cells, and an upper bound of the weight of all cells that were left out because they are far
+/// too light.
 pub(crate) struct ChoiceWeights {
     pub(crate) cells: Vec<Enclosure>,
     pub(crate) beyond: BigUint,
 }
 
-/// Cell i with probability exactly proportional to its weight. Asked for a higher precision, `weights` must list the same cells
-/// in the same order, perhaps followed by cells that were left out before.
+/// Cell i with probability exactly proportional to its weight. Asked for a higher precision, `weights` must list the
+/// same cells in the same order, perhaps followed by cells that were left out before.
 ///
 /// # Guarantee
-/// The probabilities are exact if the enclosures are right and shrink; the number of random bits does not depend on the weights
-/// except for events of probability about 2^{−100}.
+/// The probabilities are exact if the enclosures are right and shrink; the number of random bits does not depend on the
+/// weights except for events of probability about 2^{−100}.
 pub(crate) fn choose<S: BitSource + ?Sized>(
     source: &mut S,
     mut weights: impl FnMut(Precision) -> ChoiceWeights,

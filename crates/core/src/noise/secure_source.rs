@@ -1,15 +1,15 @@
 //! The source of private noise: keys from the operating system, stretched by a stream cipher.
 //!
-//! AES-256 in counter mode where the processor has instructions for it (detected at run time), ChaCha20 elsewhere. A new key
-//! comes from the operating system every 16 MiB: 2^20 blocks of AES under one key are distinguished from random ones with an advantage
-//! of at most 2^−89, on top of breaking AES. Buffer and key are zeroised on drop.
+//! AES-256 in counter mode where the processor has instructions for it (detected at run time), ChaCha20 elsewhere. A
+//! new key comes from the operating system every 16 MiB: 2^20 blocks of AES under one key are distinguished from random
+//! ones with an advantage of at most 2^−89, on top of breaking AES. Buffer and key are zeroised on drop.
 //!
 //! # Forks
-//! A forked child has a copy of the parent's buffer, and if both went on they would add the same noise to different data. A
-//! handler registered with `pthread_atfork` counts forks in the child, and every draw compares the count; a child throws the
-//! copied buffer and key away and asks the operating system for its own. Every 64 KiB the process id is compared too, for forks
-//! that bypass the C library. (Asking for the process id on every draw would do without the handler, but takes 155 ns, ten
-//! times as long as the draw.)
+//! A forked child has a copy of the parent's buffer, and if both went on they would add the same noise to different
+//! data. A handler registered with `pthread_atfork` counts forks in the child, and every draw compares the count; a
+//! child throws the copied buffer and key away and asks the operating system for its own. Every 64 KiB the process id
+//! is compared too, for forks that bypass the C library. (Asking for the process id on every draw would do without the
+//! handler, but takes 155 ns, ten times as long as the draw.)
 
 use super::source::BitSource;
 use crate::error::{Error, Result};
@@ -55,8 +55,9 @@ const REFILLS_PER_CHECK: u32 = 16;
 
 /// AES-256 in counter mode: block i is the encryption of (start + i, nonce), 64 bits each.
 ///
-/// The crate `ctr` does the same for all sizes and orders of counters, and is up to a third slower where the compiler does not inline its closures, which
-/// differs from build to build (`bench/run noise`). Blocks are different as long as fewer than 2^64 are drawn under a key; 2^20 are.
+/// The crate `ctr` does the same for all sizes and orders of counters, and is up to a third slower where the compiler
+/// does not inline its closures, which differs from build to build (`bench/run noise`). Blocks are different as long as
+/// fewer than 2^64 are drawn under a key; 2^20 are.
 struct Counter {
     aes: Aes256,
     next: u64,
@@ -157,7 +158,8 @@ impl SecureSource {
         self.position = 0;
     }
 
-    /// A new key after a fork, where it must work, and after this many bytes, where the old one serves until the next try.
+    /// A new key after a fork, where it must work, and after this many bytes, where the old one serves until the next
+    /// try.
     fn check_key(&mut self) {
         if forks::seen() != self.forks || self.is_in_another_process() {
             match Cipher::with_new_key() {
@@ -250,8 +252,8 @@ mod forks {
     #[allow(unsafe_code)]
     pub(super) fn watch() -> Result<()> {
         static STATUS: OnceLock<i32> = OnceLock::new();
-        // SAFETY: the handler is a plain function that lives as long as the program and does one atomic addition, which is
-        // allowed in the child of a fork.
+        // SAFETY: the handler is a plain function that lives as long as the program and does one atomic addition, which
+        // is allowed in the child of a fork.
         let status = STATUS.get_or_init(|| unsafe { libc::pthread_atfork(None, None, Some(in_the_child)) });
         match status {
             0 => Ok(()),
@@ -301,7 +303,8 @@ mod tests {
         assert_eq!(words.len(), count); // a repeat of 64 bits has probability 1e-11
     }
 
-    /// FIPS 197, appendix C.3: the block of the standard, reached by a counter; and the counter of the crate `ctr`, over a border at which it carries nothing.
+    /// FIPS 197, appendix C.3: the block of the standard, reached by a counter; and the counter of the crate `ctr`,
+    /// over a border at which it carries nothing.
     #[test]
     fn the_counter_is_that_of_the_standard() {
         let key: [u8; 32] = std::array::from_fn(|place| place as u8);

@@ -17,8 +17,8 @@ pub trait BitSource {
     /// 64 fresh random bits.
     fn next_u64(&mut self) -> u64;
 
-    /// `count` fresh random bits as a number below 2^count; at most 64. Samplers ask for no more bits than they need, so that
-    /// a source can enumerate all that they do.
+    /// `count` fresh random bits as a number below 2^count; at most 64. Samplers ask for no more bits than they need,
+    /// so that a source can enumerate all that they do.
     #[inline]
     fn next_bits(&mut self, count: u32) -> u64 {
         if count == 0 { 0 } else { self.next_u64() >> (64 - count.min(64)) }
@@ -31,7 +31,8 @@ pub trait BitSource {
         }
     }
 
-    /// Whether what is drawn from here may be called private. False for seeded sources: a release made with one is marked.
+    /// Whether what is drawn from here may be called private. False for seeded sources: a release made with one is
+    /// marked.
     fn is_secure(&self) -> bool;
 
     /// Where mechanisms note what they are given and what they draw, in a test that replays them.

@@ -7,10 +7,11 @@ use crate::error::{Error, Result};
 use crate::quantity::Rate;
 use std::collections::BTreeSet;
 
-/// A uniformly random set of `size` of the numbers 0, …, universe − 1, in increasing order. Time and memory go with `size`.
+/// A uniformly random set of `size` of the numbers 0, …, universe − 1, in increasing order. Time and memory go with
+/// `size`.
 ///
-/// Floyd's algorithm (Bentley and Floyd, 1987): for each j of the last `size` numbers, a uniform number up to j is taken, or
-/// j itself if that one is already in.
+/// Floyd's algorithm (Bentley and Floyd, 1987): for each j of the last `size` numbers, a uniform number up to j is
+/// taken, or j itself if that one is already in.
 ///
 /// ```
 /// use scumble::noise::{InsecureSeededSource, subset};

@@ -82,8 +82,8 @@ impl BitSource for DecisionPath {
     }
 }
 
-/// Every outcome of `sampler` with the exact mass of the bit strings of at most `depth` bits that lead to it, and the mass of
-/// those that were cut off.
+/// Every outcome of `sampler` with the exact mass of the bit strings of at most `depth` bits that lead to it, and the
+/// mass of those that were cut off.
 pub(super) fn decision_tree<T: Ord>(
     depth: usize,
     mut sampler: impl FnMut(&mut dyn BitSource) -> T,
@@ -113,7 +113,8 @@ pub(super) fn decision_tree<T: Ord>(
     (outcomes.into_iter().map(|(outcome, mass)| (outcome, ratio(mass))).collect(), ratio(cut_off))
 }
 
-/// Checks that the tree's masses are `probability(outcome)` except for what was cut off, which must be below `largest_cut`.
+/// Checks that the tree's masses are `probability(outcome)` except for what was cut off, which must be below
+/// `largest_cut`.
 pub(super) fn check_tree<T: Ord + std::fmt::Debug>(
     depth: usize,
     largest_cut: f64,

@@ -1,4 +1,5 @@
-//! Every sampler against its exact distribution: decision trees for tiny parameters, a million seeded draws (ten million where [`effort`] is asked for) for others.
+//! Every sampler against its exact distribution: decision trees for tiny parameters, a million seeded draws (ten
+//! million where [`effort`] is asked for) for others.
 
 use super::certified::Arithmetic;
 use super::test_support::check_tree;
@@ -319,8 +320,8 @@ fn binomials_of_huge_and_rare_trials_are_poisson_and_normal() {
     check_draws("rare", draws(), 1, &poisson, |out| {
         out.iter_mut().for_each(|slot| *slot = count.sample(&mut bits) as i64);
     });
-    // 2^40 trials of probability ½: standard deviation 2^19; by blocks and ln Γ. Compared with the normal law in 20 cells of
-    // equal probability; the binomial differs from it by less than 1/(standard deviation) = 2e-6 in each.
+    // 2^40 trials of probability ½: standard deviation 2^19; by blocks and ln Γ. Compared with the normal law in 20
+    // cells of equal probability; the binomial differs from it by less than 1/(standard deviation) = 2e-6 in each.
     let count = Binomial::new(1 << 40, Probability::new(0.5).unwrap());
     let quantiles = [
         -1.6448536269514729,
@@ -420,7 +421,8 @@ fn many_k_norm_draws() {
 
 #[test]
 fn wide_distributions_have_their_mean_and_variance() {
-    // Too wide for cells of single integers. The mean of n draws is off by less than 7 standard errors except with probability 1e-11.
+    // Too wide for cells of single integers. The mean of n draws is off by less than 7 standard errors except with
+    // probability 1e-11.
     let check = |name: &str, mean: f64, deviation: f64, draws: &[f64]| {
         let found = draws.iter().sum::<f64>() / draws.len() as f64;
         let error = deviation / (draws.len() as f64).sqrt();

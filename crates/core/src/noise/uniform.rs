@@ -1,4 +1,5 @@
-//! Uniform integers below any bound, by rejection: draw just as many bits as the bound has, again if they are too large.
+//! Uniform integers below any bound, by rejection: draw just as many bits as the bound has, again if they are too
+//! large.
 //!
 //! At least half of all draws are below the bound, so that two are enough on average.
 

@@ -144,8 +144,8 @@ impl Exact {
         }
     }
 
-    /// The least multiple of 10⁻³⁰ that is not below: budgets are counted on this grid, so that ten thousand costs add up quickly, and a cost
-    /// that is at most a decimal of up to thirty places stays at most that.
+    /// The least multiple of 10⁻³⁰ that is not below: budgets are counted on this grid, so that ten thousand costs add
+    /// up quickly, and a cost that is at most a decimal of up to thirty places stays at most that.
     ///
     /// ```
     /// use scumble::quantity::Exact;

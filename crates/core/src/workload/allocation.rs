@@ -1,9 +1,10 @@
 //! How precisely each table is measured if several limits must hold at once.
 //!
-//! With p = 1/(2σ²) of each table, every cost is a sum Σ c·p and the error is Σ v/p (v is what a table's variance weighs): a convex problem with a
-//! few linear constraints. Its dual has one multiplier λ for each limit, and p = √(v/Σλc). Replacing each λ by λ·(used/limit)² never
-//! lowers the dual (the bound of Jensen's inequality for the concave √Σλc, maximised multiplier by multiplier), and for one limit it is the
-//! solution at once, σ² ∝ √(c/v) \[XHK23\].
+//! With p = 1/(2σ²) of each table, every cost is a sum Σ c·p and the error is Σ v/p (v is what a table's variance
+//! weighs): a convex problem with a few linear constraints. Its dual has one multiplier λ for each limit, and
+//! p = √(v/Σλc). Replacing each λ by λ·(used/limit)² never lowers the dual (the bound of Jensen's inequality for the
+//! concave √Σλc, maximised multiplier by multiplier), and for one limit it is the solution at once, σ² ∝ √(c/v)
+//! \[XHK23\].
 
 /// Σ cost·precision over some tables is at most `most`.
 pub(super) struct Constraint {
@@ -18,7 +19,8 @@ const GAP: f64 = 1e-10;
 /// Steps after which what is found is good enough.
 const MOST_STEPS: usize = 20_000;
 
-/// The precision of each table that makes Σ weight/precision least within all limits, up to rounding; infinite where no limit speaks about a table.
+/// The precision of each table that makes Σ weight/precision least within all limits, up to rounding; infinite where no
+/// limit speaks about a table.
 pub(super) fn precisions(weights: &[f64], limits: &[Constraint]) -> Vec<f64> {
     let root = |(table, cost): &(usize, f64)| (weights[*table] * cost).sqrt();
     let alone = |limit: &Constraint| (limit.costs.iter().map(root).sum::<f64>() / limit.most).powi(2);

@@ -1,13 +1,14 @@
 //! Non-negative tables that explain noisy coefficients: entropic fits, and the choice of interactions.
 //!
-//! All of it is post-processing of what was released. Everything is one convex problem: given a reference table p and noisy
-//! coefficients y with variances τ², minimise KL(q‖p) + Σ (z(q) − y)²/(2·ridge·τ²). Its dual has one parameter per coefficient,
-//! q = p·exp(Uᵀθ), and is smooth and strongly convex; L-BFGS solves it with one walk over the cells per step ([`coordinates`]).
+//! All of it is post-processing of what was released. Everything is one convex problem: given a reference table p and
+//! noisy coefficients y with variances τ², minimise KL(q‖p) + Σ (z(q) − y)²/(2·ridge·τ²). Its dual has one parameter
+//! per coefficient, q = p·exp(Uᵀθ), and is smooth and strongly convex; L-BFGS solves it with one walk over the cells
+//! per step ([`coordinates`]).
 //!
-//! With ridge = 1 and p the population that people are drawn from, this is the most likely table: a multinomial sample q has
-//! probability about e^{−n·KL(q‖p)}, and the noise is Gaussian. The population is itself fitted, with a small ridge, by a log-linear
-//! model with all pairs and those larger interactions that the noise cannot explain (empirical Bayes): what is not significant is
-//! shrunk towards the model by just as much as its noise deserves.
+//! With ridge = 1 and p the population that people are drawn from, this is the most likely table: a multinomial sample
+//! q has probability about e^{−n·KL(q‖p)}, and the noise is Gaussian. The population is itself fitted, with a small
+//! ridge, by a log-linear model with all pairs and those larger interactions that the noise cannot explain (empirical
+//! Bayes): what is not significant is shrunk towards the model by just as much as its noise deserves.
 
 use super::domain::{Domain, Subset};
 use super::nested;
@@ -39,8 +40,8 @@ const MEMORY: usize = 10;
 
 /// The most likely table of counts among those with the observed number of people.
 ///
-/// That number is no coefficient like others: where cells are empty, noise wants some of them below 0, and the fit would rather believe in more
-/// people (1,500 of 1.4 million, always too many) than in the noise.
+/// That number is no coefficient like others: where cells are empty, noise wants some of them below 0, and the fit
+/// would rather believe in more people (1,500 of 1.4 million, always too many) than in the noise.
 pub(super) fn most_likely_table(domain: &Domain, observed: &[Coefficient]) -> Vec<f64> {
     let cells = domain.cells() as f64;
     let total = observed.iter().find(|coefficient| coefficient.subset.is_empty());
@@ -80,8 +81,8 @@ fn population(domain: &Domain, observed: &[Coefficient], uniform: &[f64], total:
     }
 }
 
-/// The candidate interaction whose coefficients the table explains least: (χ² − k)/√(2k) of its k coefficients, with the variance of
-/// the noise and of sampling people. `expected` are the table's coefficients.
+/// The candidate interaction whose coefficients the table explains least: (χ² − k)/√(2k) of its k coefficients, with
+/// the variance of the noise and of sampling people. `expected` are the table's coefficients.
 fn least_explained(
     observed: &[Coefficient],
     expected: &[f64],

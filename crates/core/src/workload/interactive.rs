@@ -1,13 +1,19 @@
-//! Many questions, one after the other, each chosen after seeing the answers before it: online private multiplicative weights (Hardt and Rothblum 2010; \[Vad17\] 7.4.3).
+//! Many questions, one after the other, each chosen after seeing the answers before it: online private multiplicative
+//! weights (Hardt and Rothblum 2010; \[Vad17\] 7.4.3).
 //!
-//! A public model h of who the owners are answers a question q with e = N·h(q), rounded. Sparse vector ([`SparseVector`]) tests whether that is off by about a threshold T or more. If not, e is the answer, and costs nothing
-//! more. If it is, the count is measured with noise, the model learns from it (h(w) ← h(w)·e^{4g·sign·q(w)}, g the share by which it was off), and a new round opens.
+//! A public model h of who the owners are answers a question q with e = N·h(q), rounded. Sparse vector
+//! ([`SparseVector`]) tests whether that is off by about a threshold T or more. If not, e is the answer, and costs
+//! nothing more. If it is, the count is measured with noise, the model learns from it (h(w) ← h(w)·e^{4g·sign·q(w)}, g
+//! the share by which it was off), and a new round opens.
 //!
-//! Each round costs ε₁ + ε₂ for the test and ε₃ for the measurement, and is **charged when it opens**. An update lowers the distance of the data from the model by at least 2g², so that
-//! U = N²·ln|X|/2G² updates are enough for a gap of G; the survey's step is an eighth of ours and needs 4.27 times as many. ([`InteractiveParameters`] has all numbers of the plan.)
+//! Each round costs ε₁ + ε₂ for the test and ε₃ for the measurement, and is **charged when it opens**. An update lowers
+//! the distance of the data from the model by at least 2g², so that U = N²·ln|X|/2G² updates are enough for a gap of G;
+//! the survey's step is an eighth of ours and needs 4.27 times as many. ([`InteractiveParameters`] has all numbers of
+//! the plan.)
 //!
-//! By what can be promised this is almost never the best way: [`direct_error`] of noise on every answer and [`histogram_error`] of a noisy table of everything are smaller for up to billions of questions. It is
-//! for people who do not know their questions yet. [`mwem`](super::mwem) is better wherever they are known.
+//! By what can be promised this is almost never the best way: [`direct_error`] of noise on every answer and
+//! [`histogram_error`] of a noisy table of everything are smaller for up to billions of questions. It is for people who
+//! do not know their questions yet. [`mwem`](super::mwem) is better wherever they are known.
 
 use crate::calibrate::{ShiftNorms, Target, epsilon_for_pure, scale_for_pure};
 use crate::error::{Error, Result};
@@ -137,7 +143,8 @@ impl InteractivePlan {
         let (slack_threshold, slack_question) = test.slacks(third(updates)?, third(questions)?);
         let slack_answer = exceeded(measured.scale(), third(updates)?);
         let enough = total as f64 * ((cells as f64).ln() / (2.0 * updates as f64)).sqrt();
-        // The sign of an update must be right: where the noise of a measurement is larger than the gap that updates allow, a larger gap needs fewer.
+        // The sign of an update must be right: where the noise of a measurement is larger than the gap that updates
+        // allow, a larger gap needs fewer.
         let gap = if enough > slack_answer as f64 { enough } else { slack_answer as f64 + 1.0 };
         let threshold = (gap + 0.5 + slack_threshold as f64 + slack_question as f64).ceil() as u64;
         let (epsilon_threshold, epsilon_question) = test.epsilons();
@@ -228,8 +235,10 @@ impl InteractivePlan {
     /// Tests what the model expects, and measures if that is off.
     ///
     /// # Guarantee
-    /// If an owner moves `count` by at most 1, `expected` was computed from earlier answers and public numbers alone, and a round that has ended is not asked again, all that comes of a round costs what
-    /// [`InteractivePlan::events_of_round`] says, in any scope: |count − expected| moves by at most 1, and so does the count that is measured.
+    /// If an owner moves `count` by at most 1, `expected` was computed from earlier answers and public numbers alone,
+    /// and a round that has ended is not asked again, all that comes of a round costs what
+    /// [`InteractivePlan::events_of_round`] says, in any scope: |count − expected| moves by at most 1, and so does the
+    /// count that is measured.
     pub fn ask<S: BitSource + ?Sized>(&self, round: ThresholdNoise, count: u64, expected: u64, bits: &mut S) -> Reply {
         let off = i64::try_from(count.abs_diff(expected)).unwrap_or(i64::MAX);
         match self.test.ask(round, off, self.promise.threshold as i64, bits) {
@@ -264,7 +273,8 @@ fn of_one_step(target: Target, scope: &Scope) -> Result<Epsilon> {
     OwnerSteps::one().read_by(scope).target_of_one(target, scope)?.without_delta("questions one by one")
 }
 
-/// What noise on every answer would promise: with probability 1 − β each of k counts is within this, if together they cost ε.
+/// What noise on every answer would promise: with probability 1 − β each of k counts is within this, if together they
+/// cost ε.
 ///
 /// ```
 /// use scumble::quantity::{beta, epsilon};
@@ -278,7 +288,8 @@ pub fn direct_error(epsilon: Epsilon, questions: u64, beta: Beta) -> Result<f64>
     Ok(exceeded(scale, Beta::new(beta.get() / questions)?) as f64)
 }
 
-/// What a noisy count of every combination would promise of the sums of any k sets of them, if all together cost ε for an owner who is replaced (two cells move): Chernoff's bound of a sum of all cells' noise.
+/// What a noisy count of every combination would promise of the sums of any k sets of them, if all together cost ε for
+/// an owner who is replaced (two cells move): Chernoff's bound of a sum of all cells' noise.
 ///
 /// ```
 /// use scumble::quantity::{beta, epsilon};
@@ -334,7 +345,8 @@ impl LinearQuery {
     /// How many owners count, to the nearest whole number.
     ///
     /// # Guarantee
-    /// An owner who comes, goes or has another cell moves the sum by at most 1, hence the nearest whole number as well (halves go up).
+    /// An owner who comes, goes or has another cell moves the sum by at most 1, hence the nearest whole number as well
+    /// (halves go up).
     pub fn count(&self, counts: &[u64]) -> u64 {
         self.rounded(self.steps.iter().zip(counts).map(|(step, count)| u128::from(*step) * u128::from(*count)).sum())
     }

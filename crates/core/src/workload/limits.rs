@@ -15,7 +15,8 @@ pub struct RhoLimits {
     pub person: Option<Rho>,
     /// When one person's value of one attribute changes, attribute by attribute (those beyond the end have no limit).
     pub attributes: Vec<Option<Rho>>,
-    /// How many people there are, if everybody may know that: it is not measured then, costs nothing, and is what tables add up to.
+    /// How many people there are, if everybody may know that: it is not measured then, costs nothing, and is what
+    /// tables add up to.
     pub public_people: Option<u64>,
 }
 

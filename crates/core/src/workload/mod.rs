@@ -1,8 +1,10 @@
-//! Many queries at once over a finite domain: marginals, conjunctions, parities; how to answer them privately, and synthetic rows.
+//! Many queries at once over a finite domain: marginals, conjunctions, parities; how to answer them privately, and
+//! synthetic rows.
 //!
-//! A [`Domain`] is a product of categorical attributes. The quickest way from a table to private rows is [`residual::ResidualPlan`]: it gives
-//! every set of attributes its own noise, so that the variances of its unbiased tables are known exactly and the cost of any scope can be read
-//! off, and fits a non-negative [`CountModel`] from which whole rows are made.
+//! A [`Domain`] is a product of categorical attributes. The quickest way from a table to private rows
+//! is [`residual::ResidualPlan`]: it gives every set of attributes its own noise, so that the variances of its unbiased
+//! tables are known exactly and the cost of any scope can be read off, and fits a non-negative [`CountModel`] from
+//! which whole rows are made.
 //!
 //! ```
 //! use scumble::noise::InsecureSeededSource;

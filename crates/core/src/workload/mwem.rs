@@ -1,11 +1,13 @@
 //! Multiplicative weights with several attribute-disjoint queries per round (Algorithm 1 of \[GKMS\]).
 //!
-//! Each round picks ℓ queries about disjoint attributes that the current model answers worst, measures them, and moves the model.
-//! Since an attribute is in at most one of them, it pays for one query per round, however large ℓ is; ℓ = 1 is ordinary MWEM.
+//! Each round picks ℓ queries about disjoint attributes that the current model answers worst, measures them, and moves
+//! the model. Since an attribute is in at most one of them, it pays for one query per round, however large ℓ is; ℓ = 1
+//! is ordinary MWEM.
 //!
-//! Two ways to pick. [`QueryFamilies::Joint`] draws the family from the exponential mechanism over *all* families, exactly: a dynamic
-//! programme over sets of attributes, with weights enclosed as closely as the draw needs. [`QueryFamilies::Blocks`] draws a public random
-//! partition of the attributes and one query inside each block: any number of attributes, and a person pays ℓ instead of ℓ².
+//! Two ways to pick. [`QueryFamilies::Joint`] draws the family from the exponential mechanism over *all* families,
+//! exactly: a dynamic programme over sets of attributes, with weights enclosed as closely as the draw needs.
+//! [`QueryFamilies::Blocks`] draws a public random partition of the attributes and one query inside each block: any
+//! number of attributes, and a person pays ℓ instead of ℓ².
 //!
 //! We differ from the paper in the step of the update, 4/ℓ instead of ½: with ½ the potential can rise from ℓ = 9 on.
 
@@ -53,7 +55,8 @@ pub struct Mwem {
 const MOST_JOINT_ATTRIBUTES: usize = 20;
 /// Measurements are used at most so often in each round.
 const MOST_PASSES: usize = 4;
-/// If all updates together would visit more cells than this, measurements are used less often, though at least once in each round.
+/// If all updates together would visit more cells than this, measurements are used less often, though at least once in
+/// each round.
 const MOST_VISITS: u64 = 10_000_000_000;
 
 impl Mwem {
@@ -88,8 +91,8 @@ impl Mwem {
         Self::of_attribute(queries, rounds, disjoint, Rho::new(1.0 / excess)?, families)
     }
 
-    /// `rounds` rounds of `disjoint` queries at a total cost of `rho` for a change of one attribute, half for picking, half for
-    /// measuring.
+    /// `rounds` rounds of `disjoint` queries at a total cost of `rho` for a change of one attribute, half for picking,
+    /// half for measuring.
     ///
     /// # Guarantee
     /// [`Mwem::rho`] of a single attribute is at most `rho`, and tight to eleven digits.
@@ -132,12 +135,12 @@ impl Mwem {
         Ok(Self { queries, rounds, disjoint, families, coefficient, sigma: sigma_for_zcdp(share, one)? })
     }
 
-    /// ρ when one person's values of these attributes change: T(r²ρ_s + rρ_m) for joint families, T·r(ρ_s + ρ_m) for blocks, with
-    /// r = min(|S|, ℓ).
+    /// ρ when one person's values of these attributes change: T(r²ρ_s + rρ_m) for joint families, T·r(ρ_s + ρ_m) for
+    /// blocks, with r = min(|S|, ℓ).
     ///
     /// # Guarantee
-    /// All rounds together are ρ-zCDP for datasets of the same size that differ in these attributes of one person. Each of r counts of a
-    /// family moves by at most 1, so the exponent moves by at most r·c: range 2rc, hence (rc)²/2.
+    /// All rounds together are ρ-zCDP for datasets of the same size that differ in these attributes of one person. Each
+    /// of r counts of a family moves by at most 1, so the exponent moves by at most r·c: range 2rc, hence (rc)²/2.
     pub fn rho(&self, attributes: Subset) -> f64 {
         let touched = attributes.common(self.queries.domain().all()).len().min(self.disjoint) as f64;
         let pick = self.coefficient * self.coefficient / 2.0;
@@ -169,23 +172,25 @@ impl Mwem {
         self.coefficient
     }
 
-    /// ρ when one person is added or removed, if the number of people that [`Mwem::release`] is given is itself private.
+    /// ρ when one person is added or removed, if the number of people that [`Mwem::release`] is given is itself
+    /// private.
     ///
     /// # Guarantee
-    /// As [`Mwem::rho_person`]: a person's presence, too, moves each count of a family by at most 1. The number of people has to be paid for
-    /// by itself ([`super::People`]).
+    /// As [`Mwem::rho_person`]: a person's presence, too, moves each count of a family by at most 1. The number of
+    /// people has to be paid for by itself ([`super::People`]).
     pub fn rho_presence(&self) -> f64 {
         self.rho_person()
     }
 
     /// What all rounds did, in the vocabulary of the ledger; `names` are the attributes' names.
     ///
-    /// The ledger adds up over the attributes of a set. With blocks that is at least r = min(|S|, ℓ) of them. Joint families cost
-    /// r²ρ_s + rρ_m, more than r single attributes, so that every attribute has to be charged ℓρ_s + ρ_m; with ℓ = 1 both are the same.
+    /// The ledger adds up over the attributes of a set. With blocks that is at least r = min(|S|, ℓ) of them. Joint
+    /// families cost r²ρ_s + rρ_m, more than r single attributes, so that every attribute has to be charged ℓρ_s + ρ_m;
+    /// with ℓ = 1 both are the same.
     ///
     /// # Guarantee
-    /// In every scope the events cost at least what [`Mwem::rho_presence`], [`Mwem::rho_person`] and [`Mwem::rho`] state: exactly that for
-    /// presence and person, and with blocks (or ℓ = 1) for single attributes.
+    /// In every scope the events cost at least what [`Mwem::rho_presence`], [`Mwem::rho_person`] and [`Mwem::rho`]
+    /// state: exactly that for presence and person, and with blocks (or ℓ = 1) for single attributes.
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
         let one = vec![Shift::one_cell(1.0)?];
         let zcdp = |rho: f64| Ok::<Charge, Error>((Word::Zcdp { rho: Rho::new(rho)? }, one.clone()));
@@ -200,11 +205,13 @@ impl Mwem {
         charged_by_scope(person.clone(), person, changes.collect::<Result<_>>()?)
     }
 
-    /// Runs all rounds on a table of counts of `people` people and returns the fitted table. The number of people
-    /// is public among attributes; where presence or persons are to be protected, tell it as [`super::People`] releases it.
+    /// Runs all rounds on a table of counts of `people` people and returns the fitted table. The number of people is
+    /// public among attributes; where presence or persons are to be protected, tell it as [`super::People`] releases
+    /// it.
     ///
     /// # Guarantee
-    /// [`Mwem::rho`]; picking and noise are exact. How long it takes depends on the data: time is not part of the guarantee.
+    /// [`Mwem::rho`]; picking and noise are exact. How long it takes depends on the data: time is not part of the
+    /// guarantee.
     pub fn release<S: BitSource + ?Sized>(&self, counts: &[u64], people: u64, bits: &mut S) -> Result<Vec<f64>> {
         let domain = self.queries.domain();
         if counts.len() != domain.cells() || people == 0 {
@@ -233,8 +240,8 @@ impl Mwem {
         Ok(model)
     }
 
-    /// How often all measurements so far are used again after each round: that is free, and the model gains; but in a large domain it takes
-    /// long.
+    /// How often all measurements so far are used again after each round: that is free, and the model gains; but in a
+    /// large domain it takes long.
     fn passes(&self) -> usize {
         let rounds = u64::from(self.rounds);
         let visits_of_one_pass = self.queries.domain().cells() as u64 * rounds * (rounds + 1) / 2;
@@ -357,9 +364,11 @@ impl QueryWeights {
     }
 }
 
-/// A family of `number` attribute-disjoint queries with probability exactly proportional to the product of their weights.
+/// A family of `number` attribute-disjoint queries with probability exactly proportional to the product of their
+/// weights.
 ///
-/// Attributes are decided in order, so that each family has one history; each branch has its exact conditional probability.
+/// Attributes are decided in order, so that each family has one history; each branch has its exact conditional
+/// probability.
 fn joint_family<S: BitSource + ?Sized>(
     all: Subset,
     attributes: &[Subset],

@@ -1,12 +1,13 @@
 //! Every cell of a domain against many tables at once, by nested partial sums, block by block.
 //!
-//! Σ_A t_A\[u_A\] at every cell u costs |X|·#tables additions if tables are added one after the other. Here an attribute's tables are
-//! sliced at its value, which leaves tables of one attribute less, and what does not contain the attribute is added up once for all of
-//! its values: about 2 additions per cell for tables of one attribute, 6 for pairs, 14 for triples, however many tables there are. Read
-//! backwards the same recursion makes all marginal tables of a table of cells.
+//! Σ_A t_A\[u_A\] at every cell u costs |X|·#tables additions if tables are added one after the other. Here an
+//! attribute's tables are sliced at its value, which leaves tables of one attribute less, and what does not contain the
+//! attribute is added up once for all of its values: about 2 additions per cell for tables of one attribute, 6 for
+//! pairs, 14 for triples, however many tables there are. Read backwards the same recursion makes all marginal tables of
+//! a table of cells.
 //!
-//! The last attributes make a block that stays in the nearest memory; blocks are visited in the order of the cells, so that nothing as
-//! large as the domain is needed unless the caller has it.
+//! The last attributes make a block that stays in the nearest memory; blocks are visited in the order of the cells, so
+//! that nothing as large as the domain is needed unless the caller has it.
 
 use super::domain::{Domain, Subset};
 
@@ -55,7 +56,8 @@ pub(super) struct Nest {
     block_cells: usize,
     blocks: usize,
     places: Vec<Stretch>,
-    /// The attributes of a block that tables share with attributes outside, each once, in lexical order; with their tables' cells.
+    /// The attributes of a block that tables share with attributes outside, each once, in lexical order; with their
+    /// tables' cells.
     parts: Vec<(Subset, usize)>,
     /// The tables that lie in a block as a whole, in lexical order.
     inside: Vec<(Subset, usize)>,
@@ -194,8 +196,8 @@ fn fill_all<J: Join>(nest: &Nest, tables: &[(Subset, &[f64])], out: &mut [f64], 
     fill::<J>(&nest.sizes, nest.first_inner, constant, tables, out, scratch);
 }
 
-/// Fills the cells of the attributes from `attribute` on. Tables are not constant, and in lexical order: those with this attribute
-/// come first.
+/// Fills the cells of the attributes from `attribute` on. Tables are not constant, and in lexical order: those with
+/// this attribute come first.
 fn fill<J: Join>(
     sizes: &[usize],
     attribute: usize,

@@ -43,8 +43,8 @@ impl Bits {
         self.columns.len()
     }
 
-    /// For each set of `size` columns the number of people of whom an even number of them is true, minus the number of whom an odd number is; sets in the order of
-    /// [`rank`].
+    /// For each set of `size` columns the number of people of whom an even number of them is true, minus the number of
+    /// whom an odd number is; sets in the order of [`rank`].
     pub fn balances(&self, size: usize) -> Vec<i64> {
         let sets = binomial(self.columns.len(), size);
         if size == 0 {
@@ -76,7 +76,8 @@ fn add_odd(columns: &[&[u64]], below: usize, size: usize, rank: usize, taken: &[
     }
 }
 
-/// Where a set of columns, given ascending, stands among all sets of its size: by its largest column, then by the next one.
+/// Where a set of columns, given ascending, stands among all sets of its size: by its largest column, then by the next
+/// one.
 ///
 /// ```
 /// use scumble::workload::rank;
@@ -121,8 +122,8 @@ pub(super) fn binomial(number: usize, size: usize) -> u64 {
     product as u64
 }
 
-/// How many of the parities of `size` of `columns` bits turn at most if up to `bits` of them do: max Σ_{i odd} C(w, i)·C(columns − w, size − i) over w ≤ bits. With all of them
-/// turned none of even size does.
+/// How many of the parities of `size` of `columns` bits turn at most if up to `bits` of them do: max Σ_{i odd}
+/// C(w, i)·C(columns − w, size − i) over w ≤ bits. With all of them turned none of even size does.
 pub(super) fn turned(columns: usize, size: usize, bits: usize) -> u64 {
     let of = |w: usize| {
         let odd = (1..=size.min(w)).step_by(2);

@@ -1,4 +1,5 @@
-//! How many people there are in a table: public among attributes only. Somebody who is replaced may have no rows in this table.
+//! How many people there are in a table: public among attributes only. Somebody who is replaced may have no rows in
+//! this table.
 
 use crate::calibrate::{ShiftNorms, rho_of_gaussian, sigma_for_zcdp};
 use crate::error::{Error, Result};
@@ -6,7 +7,8 @@ use crate::event::{Event, Moves, Shift, Word};
 use crate::noise::{BitSource, DiscreteGaussian};
 use crate::quantity::{Rho, Sigma};
 
-/// The number of people: noisy, or public. Methods that need this number take it from here, so that they protect presence and persons too.
+/// The number of people: noisy, or public. Methods that need this number take it from here, so that they protect
+/// presence and persons too.
 ///
 /// ```
 /// use scumble::noise::InsecureSeededSource;
@@ -51,7 +53,8 @@ impl People {
         Self(PeopleCount::Public(number))
     }
 
-    /// ρ when a person is added or removed, or replaced by one who is not in this table; attributes keep the number of people.
+    /// ρ when a person is added or removed, or replaced by one who is not in this table; attributes keep the number of
+    /// people.
     ///
     /// # Guarantee
     /// An upper bound: one count that moves by 1 \[CKS20\], or none that depends on the data.

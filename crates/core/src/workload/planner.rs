@@ -1,7 +1,8 @@
 //! Which method answers all marginals of an order best within given limits, by the error that each one promises.
 //!
-//! The residual release has noise for each set of attributes, and gives each attribute what it was granted. Projection and multiplicative weights have
-//! one noise for all answers: "as accurate as the limits allow" is one division, and the strictest limit decides. Only public numbers are used here.
+//! The residual release has noise for each set of attributes, and gives each attribute what it was granted. Projection
+//! and multiplicative weights have one noise for all answers: "as accurate as the limits allow" is one division, and
+//! the strictest limit decides. Only public numbers are used here.
 
 use super::domain::{Domain, Subset};
 pub use super::limits::RhoLimits;
@@ -24,7 +25,8 @@ pub enum Approach {
     Projection,
     /// [`super::mwem`]: the worst answers, round after round.
     Mwem,
-    /// [`super::psd`]: pairs of binary columns, projected by their eigenvalues. [`promises`] leaves it out: it needs no domain.
+    /// [`super::psd`]: pairs of binary columns, projected by their eigenvalues. [`promises`] leaves it out: it needs no
+    /// domain.
     Psd,
 }
 
@@ -40,7 +42,8 @@ impl Approach {
     }
 }
 
-/// Projection and multiplicative weights keep each answer: more of them would not fit into the memory of a small machine.
+/// Projection and multiplicative weights keep each answer: more of them would not fit into the memory of a small
+/// machine.
 const MOST_ANSWERS: f64 = 2e6;
 /// What a noisy number of people costs, as a share of the presence cost of the method that needs it.
 const SHARE_OF_PEOPLE: f64 = 0.02;
@@ -79,8 +82,8 @@ pub fn projection(domain: &Domain, order: usize, limits: &RhoLimits) -> Result<(
     Ok((projection, people))
 }
 
-/// Rounds of multiplicative weights for all marginals of `order` attributes, each with one query in each of `disjoint` blocks, and the
-/// number of people that they need.
+/// Rounds of multiplicative weights for all marginals of `order` attributes, each with one query in each of `disjoint`
+/// blocks, and the number of people that they need.
 ///
 /// # Guarantee
 /// The ρ of both together is within each limit.
@@ -108,7 +111,8 @@ fn share_of_people(limits: &RhoLimits) -> f64 {
     if limits.public_people.is_some() { 0.0 } else { SHARE_OF_PEOPLE }
 }
 
-/// The number of people: the public one, or a noisy one beside a method that costs this when a person is added or removed.
+/// The number of people: the public one, or a noisy one beside a method that costs this when a person is added or
+/// removed.
 fn people(limits: &RhoLimits, presence: f64) -> Result<People> {
     match limits.public_people {
         Some(number) => Ok(People::public(number)),
@@ -155,8 +159,8 @@ pub struct PredictedError {
     pub error: f64,
 }
 
-/// The promises of all methods for all marginals of `order` attributes of about `people` people, best first; projection and multiplicative
-/// weights are left out where there are more answers than they can keep.
+/// The promises of all methods for all marginals of `order` attributes of about `people` people, best first; projection
+/// and multiplicative weights are left out where there are more answers than they can keep.
 ///
 /// ```
 /// use scumble::quantity::Rho;
@@ -208,8 +212,8 @@ pub fn rounds(domain: &Domain, order: usize, people: u64, rho_of_attribute: Rho)
     mwem_bound(domain, queries, people, rho_of_attribute.get()).0
 }
 
-/// Equation (3) of \[GKMS\], corrected for the step 4/ℓ: √(2T/(nε₀)² + ln|X|/(2T)) + √(2T)·ln m/(ε₀n), at the best number of rounds T, and
-/// that number; in people. ε₀ = √(2ρ) of one attribute.
+/// Equation (3) of \[GKMS\], corrected for the step 4/ℓ: √(2T/(nε₀)² + ln|X|/(2T)) + √(2T)·ln m/(ε₀n), at the best
+/// number of rounds T, and that number; in people. ε₀ = √(2ρ) of one attribute.
 fn mwem_bound(domain: &Domain, queries: usize, people: u64, rho: f64) -> (u32, f64) {
     let (epsilon, people, log_cells) = ((2.0 * rho).sqrt(), people.max(1) as f64, (domain.cells() as f64).ln());
     let at = |rounds: u32| {
@@ -240,7 +244,8 @@ mod tests {
     fn few_queries_are_measured_and_very_many_of_few_people_are_learnt() {
         let few = promises(&Domain::new(vec![2; 6]).unwrap(), 2, 100_000, &person(0.5)).unwrap();
         assert_eq!(few[0].method, Approach::Residual);
-        // 3-way marginals of 16 binary attributes, 4480 answers, 300 people: measuring all of them drowns the people in noise.
+        // 3-way marginals of 16 binary attributes, 4480 answers, 300 people: measuring all of them drowns the people in
+        // noise.
         let many = promises(&Domain::new(vec![2; 16]).unwrap(), 3, 300, &person(0.05)).unwrap();
         assert_ne!(many[0].method, Approach::Residual, "{many:?}");
         assert!(many.iter().all(|promise| promise.error > 0.0 && promise.error.is_finite()));

@@ -1,4 +1,5 @@
-//! Queries that are 0 or 1 for each person: conjunctions, parities, cells of marginals; and how far a person can move them.
+//! Queries that are 0 or 1 for each person: conjunctions, parities, cells of marginals; and how far a person can move
+//! them.
 
 use super::domain::{Domain, Subset};
 use crate::error::{Error, Result};
@@ -81,7 +82,8 @@ struct QueryGroup {
     together: u32,
 }
 
-/// Sets of attributes up to this size are searched for the worst subset; for larger ones the worst of each table is added up.
+/// Sets of attributes up to this size are searched for the worst subset; for larger ones the worst of each table is
+/// added up.
 const SEARCHED: usize = 16;
 /// Tables up to this many cells have their moves enumerated; for larger ones all answers of the table count as moved.
 const ENUMERATED: usize = 512;
@@ -89,7 +91,8 @@ const ENUMERATED: usize = 512;
 const MOST_COUNTED: u64 = 1_000_000;
 
 impl Queries {
-    /// The workload of these queries. Answers come in the order of the queries' attribute sets, and within a set as given.
+    /// The workload of these queries. Answers come in the order of the queries' attribute sets, and within a set as
+    /// given.
     pub fn new(domain: &Domain, queries: Vec<Predicate>) -> Result<Self> {
         if queries.is_empty() {
             return Err(Error::refused("a workload needs at least one query"));
@@ -201,8 +204,8 @@ impl Queries {
         (Subset::EMPTY, &[])
     }
 
-    /// For each cell of each table the sum of the weights of its queries that are 1 there: added up over the tables, this is what a cell of
-    /// the domain weighs.
+    /// For each cell of each table the sum of the weights of its queries that are 1 there: added up over the tables,
+    /// this is what a cell of the domain weighs.
     pub(super) fn weights_of_tables(&self, weights: &[f64]) -> Vec<Vec<f64>> {
         let mut weights = weights.iter();
         let table = |group: &QueryGroup| {
@@ -245,8 +248,8 @@ impl Queries {
         self.groups.iter().all(is_whole)
     }
 
-    /// At most how many dimensions the answers of tables of equally many people have. Exact for marginals, whose tables are functions of
-    /// the contrasts of their subsets ([`super::transform`]).
+    /// At most how many dimensions the answers of tables of equally many people have. Exact for marginals, whose tables
+    /// are functions of the contrasts of their subsets ([`super::transform`]).
     pub(super) fn dimension(&self) -> usize {
         let most = self.len().min(self.domain.cells() - 1).max(1);
         let subsets: u64 = self.groups.iter().map(|group| 1 << group.table.len()).sum();
@@ -258,12 +261,12 @@ impl Queries {
         seen.iter().filter(|subset| !subset.is_empty()).map(contrasts).sum::<usize>().clamp(1, most)
     }
 
-    /// Δ²: how many answers can change at most when one person's values of these attributes change. Answers are 0 or 1 per person, so
-    /// this is the squared Euclidean, and the absolute, length of the change.
+    /// Δ²: how many answers can change at most when one person's values of these attributes change. Answers are 0 or 1
+    /// per person, so this is the squared Euclidean, and the absolute, length of the change.
     ///
     /// # Guarantee
-    /// An upper bound for all pairs of records; monotone in the attributes. Exact for marginals, conjunctions of all attributes of a
-    /// size, and parities (where flipping more attributes can change fewer answers).
+    /// An upper bound for all pairs of records; monotone in the attributes. Exact for marginals, conjunctions of all
+    /// attributes of a size, and parities (where flipping more attributes can change fewer answers).
     pub fn squared_sensitivity(&self, attributes: Subset) -> u64 {
         let changed = attributes.common(self.domain.all());
         let moved = |really: Subset| self.groups.iter().map(|group| group.moved(really)).sum::<u64>();
@@ -276,7 +279,8 @@ impl Queries {
         changed.subsets().map(moved).max().unwrap_or(0)
     }
 
-    /// Each table that queries are about, with how many of its answers can change at most when any of its attributes do.
+    /// Each table that queries are about, with how many of its answers can change at most when any of its attributes
+    /// do.
     pub(super) fn moved_by_table(&self) -> impl Iterator<Item = (Subset, u64)> {
         let worst = |group: &QueryGroup| group.changes.values().copied().max().map_or(0, u64::from);
         self.groups.iter().map(move |group| (group.table, worst(group)))

@@ -1,13 +1,15 @@
 //! The best batch of noisy marginals: every set of attributes gets its own noise.
 //!
-//! A marginal table is a sum of *residuals*, one for each subset of its attributes: what the subset's table says beyond its own
-//! subsets. Measuring residuals instead of tables pays for nothing twice (ResidualPlanner \[XHK23\]): the variance of every marginal
-//! is known in closed form, a weighted sum of variances is minimised exactly, and a change of attribute j moves only the
-//! residuals of sets that hold j, so that the cost of any set of attributes can be read off.
+//! A marginal table is a sum of *residuals*, one for each subset of its attributes: what the subset's table says beyond
+//! its own subsets. Measuring residuals instead of tables pays for nothing twice (ResidualPlanner \[XHK23\]): the
+//! variance of every marginal is known in closed form, a weighted sum of variances is minimised exactly, and a change
+//! of attribute j moves only the residuals of sets that hold j, so that the cost of any set of attributes can be read
+//! off.
 //!
 //! Noise is integer noise. For a set A the table Ξ·M_A·x is released with independent discrete Gaussian noise, where
-//! Ξ = ⊗_{j∈A} (d_j·I − 11ᵀ) is the projection onto the residual times ∏d_j: an integer matrix. One person moves this table by
-//! ∏ d_j(d_j − 1) in squared length, no more than the residual itself moves, so that nothing is lost against continuous noise.
+//! Ξ = ⊗_{j∈A} (d_j·I − 11ᵀ) is the projection onto the residual times ∏d_j: an integer matrix. One person moves this
+//! table by ∏ d_j(d_j − 1) in squared length, no more than the residual itself moves, so that nothing is lost against
+//! continuous noise.
 
 use super::domain::{Domain, Subset};
 use super::fit::{self, Coefficient};
@@ -40,10 +42,11 @@ pub struct MeasuredResiduals {
     coefficients: Vec<Coefficient>,
 }
 
-/// Sets of attributes up to this size are searched for the worst change; for larger ones the worst of each table is added up.
+/// Sets of attributes up to this size are searched for the worst change; for larger ones the worst of each table is
+/// added up.
 const SEARCHED: usize = 12;
-/// In a workload of all marginals of an order, a table of one order less counts so much more: small tables are looked at first, and
-/// the model makes more of them than of large ones. Still smaller tables are accurate by themselves then.
+/// In a workload of all marginals of an order, a table of one order less counts so much more: small tables are looked
+/// at first, and the model makes more of them than of large ones. Still smaller tables are accurate by themselves then.
 const LOWER_ORDER_WEIGHT: f64 = 20.0;
 
 impl ResidualPlan {
@@ -106,8 +109,8 @@ impl ResidualPlan {
     /// ρ when one person is added or removed.
     ///
     /// # Guarantee
-    /// The release is ρ-zCDP: an integer table that moves by Δ in Euclidean length, with discrete Gaussian noise of parameter σ in
-    /// each cell, is Δ²/(2σ²)-zCDP \[CKS20\], and the tables compose.
+    /// The release is ρ-zCDP: an integer table that moves by Δ in Euclidean length, with discrete Gaussian noise of
+    /// parameter σ in each cell, is Δ²/(2σ²)-zCDP \[CKS20\], and the tables compose.
     pub fn rho_presence(&self) -> f64 {
         let total = self
             .noise
@@ -132,7 +135,8 @@ impl ResidualPlan {
         up(self.cost_of_change(really))
     }
 
-    /// Which of these attributes really change in the worst case; None where there are too many to look at all of their subsets.
+    /// Which of these attributes really change in the worst case; None where there are too many to look at all of their
+    /// subsets.
     fn worst_change(&self, changed: Subset) -> Option<Subset> {
         let costs = || changed.subsets().map(|really| (self.cost_of_change(really), really));
         let largest = || costs().max_by(|left, right| left.0.total_cmp(&right.0));
@@ -155,8 +159,8 @@ impl ResidualPlan {
     /// What a release did, in the vocabulary of the ledger; `names` are the attributes' names.
     ///
     /// # Guarantee
-    /// In every scope the events cost at least what [`ResidualPlan::rho_presence`], [`ResidualPlan::rho_person`] and [`ResidualPlan::rho`] state; exactly that for
-    /// presence, person and single attributes.
+    /// In every scope the events cost at least what [`ResidualPlan::rho_presence`], [`ResidualPlan::rho_person`] and
+    /// [`ResidualPlan::rho`] state; exactly that for presence, person and single attributes.
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
         let one = vec![Shift::one_cell(1.0)?];
         let zcdp = |rho: f64| Ok::<Charge, Error>((Word::Zcdp { rho: Rho::new(rho)? }, one.clone()));
@@ -165,10 +169,10 @@ impl ResidualPlan {
         charged_by_scope(zcdp(self.rho_presence())?, zcdp(self.rho_person())?, changes.collect::<Result<_>>()?)
     }
 
-    /// ρ that is charged as soon as one attribute of a set changes. A residual moves furthest if a single attribute of it changes (with
-    /// more, the product in [`moved_by_change`] is positive, or smaller), and then by 2∏(1 − 1/d) over the others: the more, the smaller
-    /// the changed attribute. So the charge of a residual is the largest among its changed attributes: steps, each for the attributes
-    /// that reach it.
+    /// ρ that is charged as soon as one attribute of a set changes. A residual moves furthest if a single attribute of
+    /// it changes (with more, the product in [`moved_by_change`] is positive, or smaller), and then by 2∏(1 − 1/d) over
+    /// the others: the more, the smaller the changed attribute. So the charge of a residual is the largest among its
+    /// changed attributes: steps, each for the attributes that reach it.
     fn charges_by_attributes(&self) -> BTreeMap<Subset, f64> {
         let mut charges = BTreeMap::new();
         for &(subset, sigma) in &self.noise {
@@ -189,8 +193,8 @@ impl ResidualPlan {
         charges
     }
 
-    /// The variance of each cell of the unbiased estimate of this table (except for the discreteness of the noise, which only lowers
-    /// it); None if the table was not planned.
+    /// The variance of each cell of the unbiased estimate of this table (except for the discreteness of the noise,
+    /// which only lowers it); None if the table was not planned.
     pub fn cell_variance(&self, table: Subset) -> Option<f64> {
         let mut variance = 0.0;
         let is_known =
@@ -203,11 +207,12 @@ impl ResidualPlan {
         Some(variance)
     }
 
-    /// The unbiased estimate of each cell of this table is within this of the truth in 95 of 100 releases; None if the table was not planned.
+    /// The unbiased estimate of each cell of this table is within this of the truth in 95 of 100 releases; None if the
+    /// table was not planned.
     ///
-    /// A cell's error is a sum of independent discrete Gaussians, each a whole number of steps of at most 1/(cells of the table): 1.96 standard
-    /// deviations, and half a step, since an error that is rounded to a step is at most half a step further out than before. (Only where there is hardly any noise do
-    /// steps matter.)
+    /// A cell's error is a sum of independent discrete Gaussians, each a whole number of steps of at most 1/(cells of
+    /// the table): 1.96 standard deviations, and half a step, since an error that is rounded to a step is at most half
+    /// a step further out than before. (Only where there is hardly any noise do steps matter.)
     pub fn half_width(&self, table: Subset) -> Option<f64> {
         let step = 1.0 / self.domain.table_cells(table) as f64;
         Some(NORMAL_95 * self.cell_variance(table)?.sqrt() + step / 2.0)
@@ -283,8 +288,8 @@ impl ResidualPlan {
 }
 
 impl MeasuredResiduals {
-    /// The unbiased estimate of a planned table, with the variance of [`ResidualPlan::cell_variance`]; it may have negative cells. All tables of one
-    /// release agree: what they say about fewer attributes is the same.
+    /// The unbiased estimate of a planned table, with the variance of [`ResidualPlan::cell_variance`]; it may have
+    /// negative cells. All tables of one release agree: what they say about fewer attributes is the same.
     pub fn marginal(&self, table: Subset) -> Result<Vec<f64>> {
         let domain = &self.plan.domain;
         if self.plan.cell_variance(table).is_none() || !table.is_within(domain.all()) {
@@ -300,8 +305,9 @@ impl MeasuredResiduals {
         Ok(cells)
     }
 
-    /// The most likely non-negative table, with as many people as were measured (or are public), and at least one. Large tables are far less noisy
-    /// than their unbiased estimates; small cells are biased upward, since no cell is below 0, and others downward for it, so that no error bar belongs to it.
+    /// The most likely non-negative table, with as many people as were measured (or are public), and at least one.
+    /// Large tables are far less noisy than their unbiased estimates; small cells are biased upward, since no cell is
+    /// below 0, and others downward for it, so that no error bar belongs to it.
     pub fn model(&self) -> Result<CountModel> {
         let cells = fit::most_likely_table(&self.plan.domain, &self.coefficients);
         CountModel::new(self.plan.domain.clone(), cells, self.plan.tables.clone())
@@ -326,8 +332,8 @@ pub(super) fn all_marginals(domain: &Domain, order: usize) -> Result<Vec<(Subset
 /// A residual: its set, how much one person moves it, ∏(1 − 1/d_j), and what its variance weighs in the workload.
 type ResidualTerm = (Subset, f64, f64);
 
-/// The residuals that are measured, and the number of people where that is public, so that it is not among them. (Where there is nothing else to
-/// measure, since all attributes have one value, it is.)
+/// The residuals that are measured, and the number of people where that is public, so that it is not among them. (Where
+/// there is nothing else to measure, since all attributes have one value, it is.)
 fn importance(
     domain: &Domain,
     workload: &[(Subset, f64)],
@@ -374,8 +380,8 @@ fn moved_by_presence(domain: &Domain, subset: Subset) -> f64 {
     subset.iter().map(|attribute| 1.0 - 1.0 / f64::from(domain.sizes()[attribute])).product()
 }
 
-/// The squared length by which a residual moves when exactly these attributes of one person change: 2(⟨Pe, e⟩ − ⟨Pe, e'⟩), where the
-/// projection P has 1 − 1/d on the diagonal and −1/d off it.
+/// The squared length by which a residual moves when exactly these attributes of one person change:
+/// 2(⟨Pe, e⟩ − ⟨Pe, e'⟩), where the projection P has 1 − 1/d on the diagonal and −1/d off it.
 fn moved_by_change(domain: &Domain, subset: Subset, really: Subset) -> f64 {
     if !subset.meets(really) {
         return 0.0;

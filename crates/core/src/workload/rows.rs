@@ -15,7 +15,8 @@ pub struct CountModel {
 const MOST_PEOPLE: f64 = 1e12;
 /// After this many passes over the cells, rounding to whole rows is good enough.
 const MOST_PASSES: usize = 12;
-/// Cells are looked up in tables at most so often; in large domains there are fewer passes, and in the end fewer tables, therefore.
+/// Cells are looked up in tables at most so often; in large domains there are fewer passes, and in the end fewer
+/// tables, therefore.
 const MOST_TABLE_WORK: u64 = 10_000_000_000;
 /// Tables have at most this many cells together, since their places are kept as u32.
 const MOST_TABLE_CELLS: usize = 1 << 31;
@@ -26,8 +27,8 @@ fn times_within_work(size: usize) -> usize {
 }
 
 impl CountModel {
-    /// A table of counts; the marginals `tables` are what its rows shall match. More than 10¹² people can only be noise: they are scaled down
-    /// to that many.
+    /// A table of counts; the marginals `tables` are what its rows shall match. More than 10¹² people can only be
+    /// noise: they are scaled down to that many.
     pub fn new(domain: Domain, mut cells: Vec<f64>, tables: Vec<Subset>) -> Result<Self> {
         if cells.len() != domain.cells() || cells.iter().any(|cell| !(*cell >= 0.0 && cell.is_finite())) {
             return Err(Error::refused("a model needs one finite, non-negative count per cell of its domain"));
@@ -63,8 +64,8 @@ impl CountModel {
 
     /// Whole numbers, one per cell, whose marginals are those of the model to within a few people.
     ///
-    /// Drawing rows at random would add an error of its own, about as large as that of the noise. Instead every cell is rounded up or
-    /// down such that the errors of all marginals stay small: greedily first, then by repeated passes.
+    /// Drawing rows at random would add an error of its own, about as large as that of the noise. Instead every cell is
+    /// rounded up or down such that the errors of all marginals stay small: greedily first, then by repeated passes.
     ///
     /// ```
     /// use scumble::workload::{Domain, CountModel, Subset};
@@ -213,7 +214,8 @@ impl<'a> Rounding<'a> {
     }
 }
 
-/// Where a cell is in each table, of all tables one after the other: what its first attributes say, and what its last ones add.
+/// Where a cell is in each table, of all tables one after the other: what its first attributes say, and what its last
+/// ones add.
 struct TablePlaces {
     tables: usize,
     inner_cells: usize,

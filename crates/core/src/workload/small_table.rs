@@ -1,11 +1,14 @@
 //! A small table whose counts are about those of the data (SmallDB: Blum, Ligett and Roth 2008; \[Vad17\] 7.4.1).
 //!
-//! Candidates are all multisets y of m elements of a universe X. The score of one is −max_q |m·c_q − N·Y_q|, where c_q is how many owners fulfil the condition q, Y_q how many of y's elements do, and N how many
-//! owners there are, declared or released, never counted. An owner moves it by at most m, so that P\[y\] ∝ e^{ε·score/2m}, drawn exactly, costs ε (an exponential mechanism; the survey's e^{−εn·error} is 2ε). All conditions are
-//! answered by one draw: N·Y_q/m.
+//! Candidates are all multisets y of m elements of a universe X. The score of one is −max_q |m·c_q − N·Y_q|, where c_q
+//! is how many owners fulfil the condition q, Y_q how many of y's elements do, and N how many owners there are,
+//! declared or released, never counted. An owner moves it by at most m, so that P\[y\] ∝ e^{ε·score/2m}, drawn exactly,
+//! costs ε (an exponential mechanism; the survey's e^{−εn·error} is 2ε). All conditions are answered by one draw:
+//! N·Y_q/m.
 //!
-//! Multisets, where the survey has tuples: that changes how often a candidate is listed, and makes them fewer. Every candidate is looked at, against every condition: beyond 10^8 such looks it is refused, and
-//! [`mwem`](super::mwem) or [`interactive`](super::interactive) do the same work.
+//! Multisets, where the survey has tuples: that changes how often a candidate is listed, and makes them fewer. Every
+//! candidate is looked at, against every condition: beyond 10^8 such looks it is refused, and [`mwem`](super::mwem) or
+//! [`interactive`](super::interactive) do the same work.
 
 use crate::calibrate::Target;
 use crate::error::{Error, Result};
@@ -95,7 +98,8 @@ impl SmallTable {
     /// The elements of the drawn table, in their order; `counts` has the owners of each element, and `total` is N.
     ///
     /// # Guarantee
-    /// If an owner has one element, and `total` is declared or was itself released, [`SmallTable::events`] says what is lost.
+    /// If an owner has one element, and `total` is declared or was itself released, [`SmallTable::events`] says what is
+    /// lost.
     pub fn release<S: BitSource + ?Sized>(&self, counts: &[u64], total: u64, bits: &mut S) -> Result<Vec<u32>> {
         if counts.len() != self.universe {
             return Err(Error::refused(format!("a small table of {} elements needs a count of each", self.universe)));
@@ -151,7 +155,8 @@ impl SmallTable {
         (0..self.conditions).map(|q| true_of(q) as f64 * total as f64 / self.size as f64).collect()
     }
 
-    /// Calls `look` with each candidate and its max_q |m·c_q − N·Y_q|, in the order of their elements, until it says no.
+    /// Calls `look` with each candidate and its max_q |m·c_q − N·Y_q|, in the order of their elements, until it says
+    /// no.
     fn walk(&self, counts: &[u64], total: u64, mut look: impl FnMut(&[u32], u64) -> bool) {
         let (size, total, last) = (self.size as usize, total as i64, self.universe as u32 - 1);
         let row = |element: u32| &self.fulfils[element as usize * self.conditions..][..self.conditions];
@@ -185,8 +190,8 @@ impl SmallTable {
         Ok(vec![Event::new(Word::Exponential { epsilon: self.epsilon }, moves)])
     }
 
-    /// How far off any of the answers is, except with probability β, if there are `total` owners: α·N + (2/ε)·ln(candidates/β), where α = √(ln(2|Q|)/2m) is what a table of m rows can always
-    /// do (Hoeffding).
+    /// How far off any of the answers is, except with probability β, if there are `total` owners:
+    /// α·N + (2/ε)·ln(candidates/β), where α = √(ln(2|Q|)/2m) is what a table of m rows can always do (Hoeffding).
     pub fn error(&self, beta: Beta, total: u64) -> Result<f64> {
         let beta = beta.get();
         Ok(promised(self.conditions as u64, self.size, self.candidates, self.epsilon.get(), beta, total))
@@ -220,7 +225,8 @@ fn too_many(universe: u64, conditions: u64, size: u64) -> Error {
     ))
 }
 
-/// The number of rows with the smallest promised error for `total` owners at 95%; a refusal where not even one row can be looked at.
+/// The number of rows with the smallest promised error for `total` owners at 95%; a refusal where not even one row can
+/// be looked at.
 ///
 /// ```
 /// use scumble::quantity::epsilon;

@@ -158,7 +158,8 @@ fn synthetic_rows_are_as_accurate_as_promised_and_match_their_model() {
 
 #[test]
 fn columns_that_are_independent_stay_independent_in_the_rows() {
-    // A popular generator returns rows whose columns are falsely correlated: here the model is a product, and so must the rows be.
+    // A popular generator returns rows whose columns are falsely correlated: here the model is a product, and so must
+    // the rows be.
     let domain = Domain::new(vec![4, 3, 2]).unwrap();
     let cells: Vec<f64> = (0..24)
         .map(|cell| {

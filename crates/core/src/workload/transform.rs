@@ -1,7 +1,8 @@
-//! The orthonormal basis in which marginals are independent: a Helmert basis for each attribute, and their Kronecker product.
+//! The orthonormal basis in which marginals are independent: a Helmert basis for each attribute, and their Kronecker
+//! product.
 //!
-//! The first vector of an attribute's basis is constant. A coefficient belongs to the set of attributes in which it is not constant,
-//! and the marginal table of a set depends on the coefficients of its subsets only.
+//! The first vector of an attribute's basis is constant. A coefficient belongs to the set of attributes in which it is
+//! not constant, and the marginal table of a set depends on the coefficients of its subsets only.
 
 use super::domain::Domain;
 

@@ -138,8 +138,8 @@ pub fn k_norm() {
     outcomes("k-norm, the noise alone", drawn, &law(epsilon.get()), &law(epsilon.get() / SLIP));
 }
 
-/// A root and two leaves. Consistent, three times the first leaf is 2·l₀ + r − l₁ and three times the whole is 2·r + l₀ + l₁; the counts
-/// are so far apart that nothing has to be made monotone.
+/// A root and two leaves. Consistent, three times the first leaf is 2·l₀ + r − l₁ and three times the whole is
+/// 2·r + l₀ + l₁; the counts are so far apart that nothing has to be made monotone.
 pub fn cdf() {
     for noise_of_node in [Noise::gaussian(sigma(4.0)), Noise::laplace(scale(3.0))] {
         let cdf = Cdf::with_branching(2, 2, noise_of_node).unwrap();
@@ -221,7 +221,8 @@ pub fn anonymized_histogram() {
     check("anonymized histogram of three elements per owner", three, DRAWS / 10, 12);
 }
 
-/// The cells of listed values and of a tally have the noise that the event is made of; the first cells of an object are drawn in another way.
+/// The cells of listed values and of a tally have the noise that the event is made of; the first cells of an object are
+/// drawn in another way.
 pub fn listed_counts() {
     for (what, of, seed) in [(CellKind::Values, 2.5, 18), (CellKind::Tally, 0.8, 19)] {
         let counts: Vec<i64> = (0..60).map(|cell| 7 * cell % 40).collect();
@@ -240,8 +241,8 @@ pub fn listed_counts() {
     }
 }
 
-/// A present key shows with its noisy count, an absent one with what noise alone is, both from the threshold on; each by itself, so that
-/// keys of one kind are counted together.
+/// A present key shows with its noisy count, an absent one with what noise alone is, both from the threshold on; each
+/// by itself, so that keys of one kind are counted together.
 pub fn huge_domain() {
     let (threshold, count) = (4i64, 6i64);
     let histogram = HugeDomainHistogram::with_threshold(29, scale(2.5), threshold).unwrap();

@@ -1,5 +1,5 @@
-//! Mechanisms that choose: the frequency of each outcome at chosen inputs against its probability, from the event's parameters and
-//! the mechanism's definition.
+//! Mechanisms that choose: the frequency of each outcome at chosen inputs against its probability, from the event's
+//! parameters and the mechanism's definition.
 
 use crate::added::published;
 use scumble::event::{Event, Moves, Shift, Word};
@@ -93,8 +93,8 @@ fn check_quantile(quantile: &Quantile, values: &[u128], law: &dyn Fn(f64) -> BTr
     outcomes("quantile of counted values", drawn, &law(at), &law(at / 0.75));
 }
 
-/// Of four keys the two in the middle have two values each: they are at distance 0, the others at 4 halves of a rank. The tree by the
-/// recursion is compared with its whole law in `mechanism/quantile/tree/tests.rs`.
+/// Of four keys the two in the middle have two values each: they are at distance 0, the others at 4 halves of a rank.
+/// The tree by the recursion is compared with its whole law in `mechanism/quantile/tree/tests.rs`.
 pub fn quantile_tree() {
     let tree = QuantileTree::new(3, 1, epsilon(1.2)).unwrap();
     let at = epsilon_of(&tree.events().unwrap()[0]);
@@ -201,8 +201,8 @@ fn largest(noise: &IntegerDistribution) -> Vec<f64> {
     (0..SCORES.len()).map(wins).collect()
 }
 
-/// The best of k wins where its lead, less what neighbours move it by, exceeds a threshold that noise alone exceeds with probability
-/// exactly 1/k.
+/// The best of k wins where its lead, less what neighbours move it by, exceeds a threshold that noise alone exceeds
+/// with probability exactly 1/k.
 pub fn obvious_answer() {
     let noises = [
         Noise::laplace(Scale::new(1.5).unwrap()),
@@ -260,8 +260,9 @@ pub fn generalized_histogram() {
     );
 }
 
-/// A threshold that was one too low passed all tests: they wrote the rule a second time. Here a key shows as the code says, and a new key of
-/// one owner with the δ of the event: one less at the threshold, and it is e^{1/scale} times as likely.
+/// A threshold that was one too low passed all tests: they wrote the rule a second time. Here a key shows as the code
+/// says, and a new key of one owner with the δ of the event: one less at the threshold, and it is e^{1/scale} times as
+/// likely.
 pub fn stability_histogram() {
     // δ is exactly what a count of one shows with at the threshold, so that the claim is tight.
     let noises = [(Noise::laplace(Scale::new(4.0).unwrap()), 12), (Noise::gaussian(Sigma::new(4.0).unwrap()), 8)];
@@ -334,8 +335,8 @@ pub fn key_selection() {
     }
 }
 
-/// Replacing an owner is one leaving a key and one coming to another. A claim for one move only passed all tests: the coins of both keys
-/// lose up to 2ε together. The laws are those of the code's own probabilities.
+/// Replacing an owner is one leaving a key and one coming to another. A claim for one move only passed all tests: the
+/// coins of both keys lose up to 2ε together. The laws are those of the code's own probabilities.
 pub fn a_replaced_owner_moves_two_keys() {
     let selection =
         KeySelection::within(Target::approximate(epsilon(0.5), Delta::new(1e-3).unwrap()), Scope::Presence, 1).unwrap();

@@ -61,7 +61,8 @@ pub fn a_point() {
         for (left, p) in &first {
             wins += second.iter().filter(|(right, _)| left.is_some() && left >= right).map(|(_, q)| p * q).sum::<f64>();
         }
-        // Nothing with label 1 is listed: the first string that is not listed with label 0, where nobody is (the floor of 2).
+        // Nothing with label 1 is listed: the first string that is not listed with label 0, where nobody is (the floor
+        // of 2).
         let listed = noise.at_least(4);
         coin(wins + first[&None] * second[&None] * (1.0 - listed + listed * listed))
     };
@@ -71,7 +72,8 @@ pub fn a_point() {
     outcomes("point", drawn, &law(1.0), &law(0.9));
 }
 
-/// One point in one dimension: its label is kept with odds e^ε, and of the two halfspaces the right one has odds e^{ε/2}.
+/// One point in one dimension: its label is kept with odds e^ε, and of the two halfspaces the right one has odds
+/// e^{ε/2}.
 pub fn a_halfspace() {
     let candidates = || vec![vec![1], vec![-1]];
     let check = |learner: halfspace::HalfspaceLearner, law: &dyn Fn(f64) -> f64, seed: u64| {
@@ -99,8 +101,8 @@ pub fn a_class() {
     outcomes("class", drawn, &law(1.0), &law(SLIP));
 }
 
-/// One row x = 1, y = 1 over one attribute: nothing with probability c, else the right parity if the row is kept, or by a coin. In parts only giving up is
-/// less likely.
+/// One row x = 1, y = 1 over one attribute: nothing with probability c, else the right parity if the row is kept, or by
+/// a coin. In parts only giving up is less likely.
 pub fn a_parity() {
     let learner = ParityLearner::for_person(Epsilon::new(1.0).unwrap()).unwrap();
     let event = learner.events(None).unwrap().remove(0);

@@ -1,10 +1,12 @@
-//! What users draw against what the ledger says was drawn: for every mechanism, its own `release`, seeded, against its own event.
+//! What users draw against what the ledger says was drawn: for every mechanism, its own `release`, seeded, against its
+//! own event.
 //!
-//! Seventeen of seventy hand-made slips passed the suite; four of them made the noise of a `release` smaller than its event said, and two
-//! a threshold lower. So here every public function that takes random bits is called often enough that noise which is 5% too small
-//! (10% where `SCUMBLE_THOROUGH` is not set) fails (see `scumble_testing::laws`: each comparison states what it would miss, and all of them together fail by chance with probability at
-//! most 1e-9), and [`nothing_draws_unseen`] fails for a new function that is not in the table. Beside that every one of them is [`audited`] as a
-//! stranger would audit it, from outputs on two neighbours.
+//! Seventeen of seventy hand-made slips passed the suite; four of them made the noise of a `release` smaller than its
+//! event said, and two a threshold lower. So here every public function that takes random bits is called often enough
+//! that noise which is 5% too small (10% where `SCUMBLE_THOROUGH` is not set) fails (see `scumble_testing::laws`: each
+//! comparison states what it would miss, and all of them together fail by chance with probability at most 1e-9), and
+//! [`nothing_draws_unseen`] fails for a new function that is not in the table. Beside that every one of them is
+//! [`audited`] as a stranger would audit it, from outputs on two neighbours.
 
 mod added;
 mod audited;
@@ -215,7 +217,8 @@ fn drawing(text: &str) -> BTreeSet<String> {
     drawing.map(|signature| signature.split(['<', '(']).next().unwrap_or_default().to_string()).collect()
 }
 
-/// Functions that draw, and read what was published and nothing else: whatever comes out is post-processing, and has no event.
+/// Functions that draw, and read what was published and nothing else: whatever comes out is post-processing, and has no
+/// event.
 const AFTERWARDS: [&str; 1] = ["mechanism/cdf/around.rs: around"];
 
 /// Every public function of a mechanism, a workload or a learner that takes random bits, as `file: function`.

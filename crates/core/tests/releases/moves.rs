@@ -1,4 +1,5 @@
-//! How far an owner moves what is noised, in each scope: the events against pairs of data for which the loss is known exactly.
+//! How far an owner moves what is noised, in each scope: the events against pairs of data for which the loss is known
+//! exactly.
 
 use scumble::event::Event;
 use scumble::loss::filter::Odometer;

@@ -120,8 +120,9 @@ pub fn small_table() {
     let table = SmallTable::within(Target::pure(Epsilon::new(0.5).unwrap()), Scope::Presence, &conditions, 2).unwrap();
     let events = table.events(&AttributeSet::empty()).unwrap();
     let Word::Exponential { epsilon } = events[0].word() else { panic!("{events:?}") };
-    // Of 8 owners, all of the first kind, where 11 are declared: m·c − N·Y is 16 − 11k and −11(2 − k) with k rows of the first kind. Compared with the 8 that are there, the declared number
-    // would not be what counts, and an owner who comes would move twice as much.
+    // Of 8 owners, all of the first kind, where 11 are declared: m·c − N·Y is 16 − 11k and −11(2 − k) with k rows of
+    // the first kind. Compared with the 8 that are there, the declared number would not be what counts, and an owner
+    // who comes would move twice as much.
     let off = |k: i64| (16 - 11 * k).abs().max(11 * (2 - k));
     let law = |epsilon: f64| proportional((0..=2).map(|k| (k, (-epsilon * off(k) as f64 / 4.0).exp())));
     let mut bits = InsecureSeededSource::new(260);

@@ -31,8 +31,9 @@ pub fn of_each(attributes: usize, rho: f64) -> RhoLimits {
     RhoLimits { attributes: vec![Some(Rho::new(rho).unwrap()); attributes], ..RhoLimits::default() }
 }
 
-/// σ×0.95 in the release passed all tests: nobody had compared the noise that is drawn with the events. Here their ρ is compared with
-/// ½·mᵀΣ⁻¹m for every move m of the whole table, where Σ is the covariance of what `release` gives: in each scope, for each pair of cells.
+/// σ×0.95 in the release passed all tests: nobody had compared the noise that is drawn with the events. Here their ρ is
+/// compared with ½·mᵀΣ⁻¹m for every move m of the whole table, where Σ is the covariance of what `release` gives: in
+/// each scope, for each pair of cells.
 pub fn residual() {
     let plan = planner::residual(&Domain::new(vec![3, 2]).unwrap(), 2, &presence(0.004)).unwrap();
     let mut bits = InsecureSeededSource::new(90);
@@ -148,8 +149,8 @@ pub fn projection() {
     );
 }
 
-/// Half of ρ is for measuring: one query that half of the people say 1 to, measured once. The fitted share rises with the noisy count,
-/// so that the shares in their order are the counts; the one that changes nothing is the exact one.
+/// Half of ρ is for measuring: one query that half of the people say 1 to, measured once. The fitted share rises with
+/// the noisy count, so that the shares in their order are the counts; the one that changes nothing is the exact one.
 pub fn mwem_measures() {
     let domain = Domain::new(vec![2]).unwrap();
     let queries = Queries::new(&domain, vec![Predicate::conjunction(&domain, &[(0, 1)]).unwrap()]).unwrap();
@@ -245,7 +246,8 @@ pub fn conjunctions() {
     }
 }
 
-/// The sums of single columns and of pairs have the noise of their own events: a table of one has half of it, one of two a quarter of all.
+/// The sums of single columns and of pairs have the noise of their own events: a table of one has half of it, one of
+/// two a quarter of all.
 pub fn pairs() {
     let (bits, names) = nobody(40);
     let limits = RhoLimits { presence: Some(Rho::new(0.5).unwrap()), public_people: Some(0), ..RhoLimits::default() };

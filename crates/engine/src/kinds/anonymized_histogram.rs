@@ -1,7 +1,7 @@
 //! Kind `anonymized-histogram`: how many values of some columns occur how often, without the values.
 //!
-//! The backend counts the rows of each combination of values; the counts become a table of how many have each count before
-//! anything else happens, so that what is held and published is O(√rows), however many values there are.
+//! The backend counts the rows of each combination of values; the counts become a table of how many have each count
+//! before anything else happens, so that what is held and published is O(√rows), however many values there are.
 //!
 //! Of the owner's column it says how many owners have how many rows. Then an owner stands in for a value, and the
 //! owner's rows are its elements (at most B of them count): an owner who comes or goes is one value with up to B
@@ -9,8 +9,9 @@
 //! B); one who is replaced moves |b − b′| ≤ B of them, which is charged as 2B like all elements of one owner. What
 //! their rows say makes no difference: no attribute moves it.
 //!
-//! Where few values can occur, or owners have few rows, noise on each of these few cells is far smaller than on the regions of a layout: then the cells are noised as kind
-//! `histogram` does it, at its cost, and sorted ([`listed`]). Which way is taken follows from public numbers alone, and the plan says it.
+//! Where few values can occur, or owners have few rows, noise on each of these few cells is far smaller than on the
+//! regions of a layout: then the cells are noised as kind `histogram` does it, at its cost, and sorted ([`listed`]).
+//! Which way is taken follows from public numbers alone, and the plan says it.
 
 mod limit;
 mod listed;
@@ -49,7 +50,8 @@ pub(crate) use shown::answers;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// What is proven about a layout's error is about so many times what is measured (docs/how-to/anonymized-histograms.md).
+/// What is proven about a layout's error is about so many times what is measured
+/// (docs/how-to/anonymized-histograms.md).
 const PROVEN_TO_MEASURED: f64 = 3.0;
 /// Where nothing is said of the number of rows, each listed value is taken to have so many, to choose between the ways.
 const ASSUMED_ROWS: u64 = 100;
@@ -413,9 +415,9 @@ pub(crate) fn expected(mechanism: &AnonymizedHistogram) -> ExpectedError {
     }
 }
 
-/// What the presence of an owner may cost, about, so that the cost is met in its scope. A person who is replaced takes elements away and
-/// brings others, which the areas pay twice, but changes their number once: with x per element and s of it for the number, that
-/// is c·(2(x − s) + s), where s = x/20 and at most 0.1.
+/// What the presence of an owner may cost, about, so that the cost is met in its scope. A person who is replaced takes
+/// elements away and brings others, which the areas pay twice, but changes their number once: with x per element and s
+/// of it for the number, that is c·(2(x − s) + s), where s = x/20 and at most 0.1.
 fn presence_cost(cost: f64, scope: CostScope, elements: f64, size: ElementCount) -> f64 {
     match (scope, size) {
         (CostScope::Presence, _) => cost,
@@ -465,7 +467,8 @@ mod tests {
         (partition, mechanism.elements_per_owner(), events)
     }
 
-    /// All small tables of three owners against all neighbours in one owner: the counts move by what the noise pays for, in L1.
+    /// All small tables of three owners against all neighbours in one owner: the counts move by what the noise pays
+    /// for, in L1.
     #[test]
     fn an_owner_moves_the_counts_by_the_elements_that_are_paid_for() {
         let folder = Folder::with(&[]);
@@ -507,8 +510,9 @@ mod tests {
         }
     }
 
-    /// How many owners have how many rows: an owner of 0 to 7 rows with every value, beside others. They come and go as at most B elements; and B happens. Whatever values the rows have, the
-    /// counts are the same, so that no attribute is touched.
+    /// How many owners have how many rows: an owner of 0 to 7 rows with every value, beside others. They come and go as
+    /// at most B elements; and B happens. Whatever values the rows have, the counts are the same, so that no attribute
+    /// is touched.
     #[test]
     fn an_owner_is_as_many_elements_as_they_have_rows_that_count() {
         let folder = Folder::with(&[]);

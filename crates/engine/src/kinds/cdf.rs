@@ -1,7 +1,7 @@
 //! Kind `cdf`: for each value of a bounded column, how many rows are at most that.
 //!
-//! The column's range is cut into public steps (each whole number, or a grid of a float column's range). The backend counts rows per
-//! step; the mechanism of the core does the rest.
+//! The column's range is cut into public steps (each whole number, or a grid of a float column's range). The backend
+//! counts rows per step; the mechanism of the core does the rest.
 
 use super::ordered::{FIELDS, OrderedColumn, OrderedUnit, ordered};
 use crate::attackers::ReleasedStatistic;

@@ -1,4 +1,5 @@
-//! How often the intervals of every kind hold: releases of tiny tables, drawn over and over by the very code that publishes them.
+//! How often the intervals of every kind hold: releases of tiny tables, drawn over and over by the very code that
+//! publishes them.
 //!
 //! What is compared with is known of the table, or is the same release at a cost at which no noise is left.
 
@@ -162,14 +163,16 @@ fn receipt(folder: &Folder) -> Receipt {
     ledger.reserve(&proposal, |_| Ok::<(), crate::ledger::Error>(())).unwrap()
 }
 
-/// How many of this many 95% intervals hold at least: fewer are 7.5 standard deviations below, which happens to one of 500 numbers with a probability below 1e-10. Of the 40,000 draws
-/// of a thorough run that is 94.2%, of 1,000 it is 89.8%.
+/// How many of this many 95% intervals hold at least: fewer are 7.5 standard deviations below, which happens to one of
+/// 500 numbers with a probability below 1e-10. Of the 40,000 draws of a thorough run that is 94.2%, of 1,000 it is
+/// 89.8%.
 fn fewest(draws: usize) -> usize {
     let draws = draws as f64;
     (0.95 * draws - 7.5 * (0.95 * 0.05 * draws).sqrt()).floor().max(0.0) as usize
 }
 
-/// Integers that are computed once: what a query counts of a table in which each row is a person is the same in every draw.
+/// Integers that are computed once: what a query counts of a table in which each row is a person is the same in every
+/// draw.
 struct CachedIntegers<'a> {
     backend: &'a Backend,
     found: RefCell<Vec<Integers>>,
@@ -286,9 +289,11 @@ fn is_around(answers: &Answers, counts: &[u64]) -> bool {
 
 const TABLES: [&str; 3] = ["t", "friends", "visits"];
 
-/// Every number of every kind: 2,000 draws where `SCUMBLE_THOROUGH` is set, 100 otherwise, and 40,000 or 1,000 where fewer than 95% of these hold. What has no interval is not compared.
+/// Every number of every kind: 2,000 draws where `SCUMBLE_THOROUGH` is set, 100 otherwise, and 40,000 or 1,000 where
+/// fewer than 95% of these hold. What has no interval is not compared.
 ///
-/// One look was all before: of 100 draws 78 right ones passed, and of 2,000 91.35%, so that an interval of 92% would never have been seen.
+/// One look was all before: of 100 draws 78 right ones passed, and of 2,000 91.35%, so that an interval of 92% would
+/// never have been seen.
 #[test]
 fn intervals_of_all_kinds_hold() {
     let (folder, project) = project();

@@ -1,10 +1,11 @@
 //! Kind `exact-count`: a number of rows without noise, for which there is no differential privacy at all.
 //!
-//! What protects anybody is the uncertainty of the attacker that the project file declares. The ledger charges the truth: (0, 1), which
-//! holds for everything and promises nothing, in every scope that the count depends on. So every budget that it touches refuses
-//! it, and without a budget the ledger tells an infinite ε from then on. And because such guarantees do not compose, an exact count
-//! stands alone, in its ledger and in every other that can be seen from here (`release::run::exclusivity`). Two counts of two nearly equal sets tell
-//! whether somebody is in the difference: the guarantee is void if anything else about these people is ever published, anywhere.
+//! What protects anybody is the uncertainty of the attacker that the project file declares. The ledger charges the
+//! truth: (0, 1), which holds for everything and promises nothing, in every scope that the count depends on. So every
+//! budget that it touches refuses it, and without a budget the ledger tells an infinite ε from then on. And because
+//! such guarantees do not compose, an exact count stands alone, in its ledger and in every other that can be seen from
+//! here (`release::run::exclusivity`). Two counts of two nearly equal sets tell whether somebody is in the difference:
+//! the guarantee is void if anything else about these people is ever published, anywhere.
 
 use crate::attackers::{Finding, ReleasedStatistic, answer};
 use crate::error::{Error, Result};
@@ -117,8 +118,8 @@ fn guarantee(project: &Project, counted: &ReleasedStatistic, request: &Request) 
     }
 }
 
-/// (0, 1): true of everything. In the scopes that the count depends on nothing is promised; an attribute that no condition reads
-/// is not in it.
+/// (0, 1): true of everything. In the scopes that the count depends on nothing is promised; an attribute that no
+/// condition reads is not in it.
 fn nothing_promised(cut: &PrivateQuery) -> Result<Event> {
     let kind = Word::Approximate { epsilon: Epsilon::new(0.0)?, delta: Delta::new(1.0)? };
     let one = vec![Shift::one_cell(1.0)?];
@@ -181,7 +182,8 @@ fn answers(learned: &ReleaseAssessment, count: i128) -> Answers {
     Answers { columns: vec![column], notes, details: Details { facts, ..Details::default() } }
 }
 
-/// Beliefs that the count itself shows to be absurd protect nobody (spec 2.5): then nothing is published, and why is not said.
+/// Beliefs that the count itself shows to be absurd protect nobody (spec 2.5): then nothing is published, and why is
+/// not said.
 fn contradicted(learned: &ReleaseAssessment, count: i128) -> Result<()> {
     let mut scenario = learned.scenario.clone();
     scenario.release.observed = Some(u64::try_from(count).unwrap_or(0).min(1 << 40));

@@ -1,12 +1,15 @@
-//! Kind `exact-if-stable`: where a count stands (whether it reaches a limit, between which round numbers it is), for each key if there are some, or which key has the largest
-//! count: exactly, or nothing.
+//! Kind `exact-if-stable`: where a count stands (whether it reaches a limit, between which round numbers it is), for
+//! each key if there are some, or which key has the largest count: exactly, or nothing.
 //!
-//! A count itself changes with every row. What does not is whether it is at least a limit, or which step of a scale it is on: how far the data is from another answer
-//! follows from the count, and how far one owner moves a count follows from the plan of the query. So it is with a key that leads another.
+//! A count itself changes with every row. What does not is whether it is at least a limit, or which step of a scale it
+//! is on: how far the data is from another answer follows from the count, and how far one owner moves a count follows
+//! from the plan of the query. So it is with a key that leads another.
 //!
-//! *Distances.* One owner moves a count by at most Δ, in every scope. A count that must change by m until something else is true is at least ⌈m/Δ⌉ owners away, and that moves by at
-//! most 1 with each owner. A lead of m (one more where the rival would lose a tie) is at least ⌈m/2Δ⌉ owners away: the leader may lose Δ and a rival win Δ. With Δ = 1 this is the
-//! distance of \[TS13\]'s mode, exactly. A key of an unknown domain is 0 owners away from not being there where its count is 0: it counts no further than ⌈count/Δ⌉.
+//! *Distances.* One owner moves a count by at most Δ, in every scope. A count that must change by m until something
+//! else is true is at least ⌈m/Δ⌉ owners away, and that moves by at most 1 with each owner. A lead of m (one more where
+//! the rival would lose a tie) is at least ⌈m/2Δ⌉ owners away: the leader may lose Δ and a rival win Δ. With Δ = 1 this
+//! is the distance of \[TS13\]'s mode, exactly. A key of an unknown domain is 0 owners away from not being there where
+//! its count is 0: it counts no further than ⌈count/Δ⌉.
 
 mod asked;
 mod counting;
@@ -159,14 +162,16 @@ impl Stability {
     /// How many owners must come, go or be replaced until something else is true of this count.
     ///
     /// # Guarantee
-    /// One of them moves the count by at most `per_owner`, hence this by at most 1; where one changes what is true, this is 1 on both sides, and 0 where the key does not occur.
+    /// One of them moves the count by at most `per_owner`, hence this by at most 1; where one changes what is true,
+    /// this is 1 on both sides, and 0 where the key does not occur.
     fn distance(&self, scale: Scale, count: u64) -> u64 {
         let away = scale.distance(count);
         let away = if self.counting.lists_keys() { away } else { away.min(count) };
         away.div_ceil(self.per_owner())
     }
 
-    /// The key with the largest count, by its place, and how many owners it takes until it is another; none where nobody has a key.
+    /// The key with the largest count, by its place, and how many owners it takes until it is another; none where
+    /// nobody has a key.
     ///
     /// # Guarantee
     /// As for [`Stability::distance`]: a lead moves by at most `per_owner` with one owner.

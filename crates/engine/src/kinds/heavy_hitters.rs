@@ -102,7 +102,8 @@ impl Analysis for HeavyHittersAnalysis {
     }
 }
 
-/// The tree with the least noise that the cost allows to a release of `kind`, its events, and what each attribute was granted.
+/// The tree with the least noise that the cost allows to a release of `kind`, its events, and what each attribute was
+/// granted.
 pub(crate) fn fitted(
     wanted: &HeavyHittersRequest,
     attributes: &Attributes,
@@ -125,7 +126,8 @@ pub(crate) fn found_from(tree: &Tree) -> Result<u64> {
     Ok(tree.found_from(MANY_PEOPLE, Beta::new(BETA)?))
 }
 
-/// δ of the cost; where there is none and a domain is unknown, a hundredth of the smallest budget's, as for keys of a GROUP BY.
+/// δ of the cost; where there is none and a domain is unknown, a hundredth of the smallest budget's, as for keys of a
+/// GROUP BY.
 fn delta_of(cost: &Cost, budget_delta: Option<Exact>, is_needed: bool) -> Result<Exact> {
     match (&cost.delta, budget_delta) {
         (Some(delta), _) => Ok(delta.clone()),
@@ -184,7 +186,8 @@ struct Design {
 
 impl Design {
     fn new(wanted: &HeavyHittersRequest, sizes: &[Option<u32>], cost: &Cost, delta: &Exact) -> Result<Self> {
-        // So deep that of all combinations that nobody has, hardly more than one passes at a lowest node; never less than the paper's.
+        // So deep that of all combinations that nobody has, hardly more than one passes at a lowest node; never less
+        // than the paper's.
         let most = sizes.iter().flatten().map(|&size| f64::from(size)).fold(1.0, f64::max);
         let candidates = if most > f64::from(MOST_COMBINED) { most } else { most * most };
         // An (ε, δ) is counted with a fixed part of its δ for the values that are not public.
@@ -336,8 +339,8 @@ struct ListingRule<'a> {
 }
 
 impl ListingRule<'_> {
-    /// Intervals of the noise given that a combination is listed: of one that few share and that is listed by luck the count is too large. Counts below
-    /// the clip are all alike, down to none.
+    /// Intervals of the noise given that a combination is listed: of one that few share and that is listed by luck the
+    /// count is too large. Counts below the clip are all alike, down to none.
     fn intervals(&self, counts: impl Iterator<Item = i64>) -> Vec<Uncertainty> {
         let passed = ThresholdEvidence::new(self.noise, self.threshold.saturating_add(1));
         let (standard_error, half) = (self.noise.standard_deviation(), self.noise.quantile(BETA));
@@ -380,7 +383,8 @@ mod tests {
     use super::*;
     use scumble::quantity::Scale;
 
-    /// Of every number of people, given that its combination is listed, the interval holds with at least 95%: by adding up the law of the noise.
+    /// Of every number of people, given that its combination is listed, the interval holds with at least 95%: by adding
+    /// up the law of the noise.
     #[test]
     fn intervals_hold_for_what_is_listed() {
         for (scale, threshold, clip) in [(2.0, 13, 6), (2.0, 40, 40), (5.0, 30, 12), (0.7, 9, 3)] {

@@ -1,7 +1,8 @@
-//! Kind `histogram` with `max_bytes`: how many rows each text of up to some bytes has, over all such texts, with pure privacy.
+//! Kind `histogram` with `max_bytes`: how many rows each text of up to some bytes has, over all such texts, with pure
+//! privacy.
 //!
-//! Every text gets noise, also those that nobody has; those whose noisy number is below a threshold are left out. What is drawn is exactly that, without walking through the
-//! texts ([`scumble::mechanism::huge_domain`]).
+//! Every text gets noise, also those that nobody has; those whose noisy number is below a threshold are left out. What
+//! is drawn is exactly that, without walking through the texts ([`scumble::mechanism::huge_domain`]).
 
 use super::counted::{CountedColumns, MAX_BYTES};
 use super::sql::passed::ThresholdEvidence;
@@ -71,7 +72,8 @@ impl Analysis for TextCounts {
 }
 
 impl TextCounts {
-    /// Laplace noise that the cost pays for, and the threshold that no text of nobody reaches, except with a small probability.
+    /// Laplace noise that the cost pays for, and the threshold that no text of nobody reaches, except with a small
+    /// probability.
     fn within(&self, cost: &Cost) -> Result<(Noise, HugeDomainHistogram)> {
         if matches!(cost.target, Goal::Rho(_)) {
             return Err(Error::input(
@@ -137,7 +139,8 @@ fn compute(counts: Rc<TextCounts>, noise: Noise, made: HugeDomainHistogram) -> c
             integers.keys.iter().zip(rows).filter_map(|(text, rows)| Some((key(text)?, rows))).collect();
         let mut found = made.release(&present, charged.bits())?;
         found.sort_by_key(|(_, noisy)| std::cmp::Reverse(*noisy));
-        // Of a text that few have and that is shown by luck the number is too large: the interval is that of the noise given that it is shown.
+        // Of a text that few have and that is shown by luck the number is too large: the interval is that of the noise
+        // given that it is shown.
         let (half, passed) = (noise.quantile(BETA), ThresholdEvidence::new(&noise, made.threshold()));
         let unsure = |(_, noisy): &(u128, i64)| {
             let number = *noisy as f64;

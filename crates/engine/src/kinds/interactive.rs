@@ -1,7 +1,9 @@
-//! Kind `interactive`: many questions, one after the other, each chosen after seeing the answers before it (`scumble ask`).
+//! Kind `interactive`: many questions, one after the other, each chosen after seeing the answers before it
+//! (`scumble ask`).
 //!
-//! A round is charged when it opens, before a row is read; its questions are answered by a public model until one is measured, which ends it. This file says what an
-//! interactive release costs and promises; [`ask`](crate::release::run::ask) asks.
+//! A round is charged when it opens, before a row is read; its questions are answered by a public model until one is
+//! measured, which ends it. This file says what an interactive release costs and promises;
+//! [`ask`](crate::release::run::ask) asks.
 
 use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
@@ -199,7 +201,8 @@ impl InteractiveRequest {
         })
     }
 
-    /// What noise on every answer, and a noisy table of everything, would promise at the same cost; and which is better.
+    /// What noise on every answer, and a noisy table of everything, would promise at the same cost; and which is
+    /// better.
     fn recommended(&self, error: f64, cost: &Cost) -> Result<String> {
         let Goal::Epsilon(epsilon) = &cost.target else { return Ok(String::new()) };
         let epsilon = epsilon.to_f64_down();

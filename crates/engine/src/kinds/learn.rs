@@ -1,8 +1,11 @@
-//! Kind `learn`: a rule that predicts a label from other columns, as SQL; or how the values of some columns are distributed.
+//! Kind `learn`: a rule that predicts a label from other columns, as SQL; or how the values of some columns are
+//! distributed.
 //!
-//! Every owner has one record ([`crate::release::rows::records`]). What is counted of the records is a number of owners for each combination of values and label, over a public
-//! domain; so no row can make it fail, and the number of owners is used nowhere (for a distribution it is measured). Finite classes of rules (points, thresholds, halfspaces, lists) are chosen
-//! from by the exponential mechanism over their mistakes; conjunctions, parities and robust halfspaces have learners of their own.
+//! Every owner has one record ([`crate::release::rows::records`]). What is counted of the records is a number of owners
+//! for each combination of values and label, over a public domain; so no row can make it fail, and the number of owners
+//! is used nowhere (for a distribution it is measured). Finite classes of rules (points, thresholds, halfspaces, lists)
+//! are chosen from by the exponential mechanism over their mistakes; conjunctions, parities and robust halfspaces have
+//! learners of their own.
 
 use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};

@@ -1,6 +1,7 @@
 //! The kinds of release: one file or folder for each, and the list [`registry::KINDS`].
 //!
-//! Outside of this folder nobody names a kind: what others must know of one is a field of its [`Kind`] (a test holds this).
+//! Outside of this folder nobody names a kind: what others must know of one is a field of its [`Kind`] (a test holds
+//! this).
 
 mod anonymized_histogram;
 mod bounds;

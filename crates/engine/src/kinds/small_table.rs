@@ -1,6 +1,8 @@
-//! Kind `small-table`: the answers to some conditions by one small table that is drawn among all, by how well it answers them.
+//! Kind `small-table`: the answers to some conditions by one small table that is drawn among all, by how well it
+//! answers them.
 //!
-//! How many owners there are scales it: a number that is declared as public, or a noisy one that takes a tenth of the cost.
+//! How many owners there are scales it: a number that is declared as public, or a noisy one that takes a tenth of the
+//! cost.
 
 use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
@@ -167,7 +169,8 @@ impl SmallTableRequest {
         Ok((TableDraw { table, size, counting }, events))
     }
 
-    /// See [`Plan::memory`]: which condition each combination fulfils (twice: by condition and by combination), and how many tables have each distance, which is one of size + 1 for each condition.
+    /// See [`Plan::memory`]: which condition each combination fulfils (twice: by condition and by combination), and how
+    /// many tables have each distance, which is one of size + 1 for each condition.
     fn memory(&self, drawn: &TableDraw) -> u64 {
         let (cells, conditions) = (self.universe.domain.cells() as u64, self.conditions.len() as u64);
         let distances = conditions.saturating_mul(drawn.size.saturating_add(1)).min(drawn.table.candidates());
@@ -277,7 +280,8 @@ impl SmallTableRequest {
 }
 
 impl TableDraw {
-    /// How far off any answer is, except with probability 5%, if this is how many owners are declared, or were counted with noise.
+    /// How far off any answer is, except with probability 5%, if this is how many owners are declared, or were counted
+    /// with noise.
     fn half_width(&self, total: u64) -> Result<f64> {
         Ok(match self.counting {
             None => self.table.error(Beta::new(BETA)?, total)?,

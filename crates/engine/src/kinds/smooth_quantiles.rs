@@ -1,4 +1,5 @@
-//! Quantiles by smooth sensitivity: `method = "smooth"` of the kind `quantiles`. For comparison: the exponential mechanism is nearly always better, and the plan says so.
+//! Quantiles by smooth sensitivity: `method = "smooth"` of the kind `quantiles`. For comparison: the exponential
+//! mechanism is nearly always better, and the plan says so.
 
 use super::ordered::number;
 use crate::attackers::ReleasedStatistic;
@@ -86,7 +87,8 @@ impl Quantiles {
         };
         let moves = sensitivity::quantile_moves(first, &cut.query)?;
         let (presence, _, touches, _) = moves.parts();
-        // Rows of one owner: each is one step, whether it comes, goes or has another value (the bounds hold for all of these).
+        // Rows of one owner: each is one step, whether it comes, goes or has another value (the bounds hold for all of
+        // these).
         let rows = presence.iter().map(|shift| (shift.cells as f64 * shift.by.get()).ceil() as u64).fold(1, u64::max);
         let attributes = touches.iter().flat_map(|touch| touch.attributes.iter().map(str::to_string));
         let steps = OwnerSteps::one().of_rows(rows).reading(AttributeSet::new(attributes)?);
@@ -192,7 +194,8 @@ fn values(found: &Integers) -> Vec<i64> {
     counts.flat_map(|(key, times)| std::iter::repeat_n(*key as i64, *times as usize)).collect()
 }
 
-/// The value of a noisy key, with its error bar in the column's unit. The true one lies within the bounds, and so does the interval.
+/// The value of a noisy key, with its error bar in the column's unit. The true one lies within the bounds, and so does
+/// the interval.
 fn published(key: i64, bar: &ErrorBar, last: i64, ranked: &RankedColumn) -> (f64, Uncertainty) {
     let value = |key: f64| ranked.value((key.clamp(0.0, last as f64)) as u128);
     let low = value((key as f64 - bar.half_width).floor());

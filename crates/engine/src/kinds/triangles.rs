@@ -1,4 +1,5 @@
-//! Kind `triangles`: how many triangles a graph has, with noise for what one edge can change near this graph rather than in the worst one.
+//! Kind `triangles`: how many triangles a graph has, with noise for what one edge can change near this graph rather
+//! than in the worst one.
 
 use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};

@@ -1,4 +1,5 @@
-//! How many rows are at most a value, of columns whose values are no 64-bit numbers: `keys` of the kind `cdf`. A tree of quantiles and a noisy number of rows; the values that are listed are the quantiles.
+//! How many rows are at most a value, of columns whose values are no 64-bit numbers: `keys` of the kind `cdf`. A tree
+//! of quantiles and a noisy number of rows; the values that are listed are the quantiles.
 
 use super::wide_keys::KeyedValues;
 use super::wide_quantiles::tree;
@@ -128,7 +129,8 @@ fn plan(values: Rc<KeyedValues>, way: WideCdfMechanism, events: Vec<Event>) -> R
     })
 }
 
-/// Each listed value once. Of i quantiles up to a value there are at least i parts of the rows up to it, and fewer than i + 1, apart from the errors.
+/// Each listed value once. Of i quantiles up to a value there are at least i parts of the rows up to it, and fewer than
+/// i + 1, apart from the errors.
 fn answers(values: &KeyedValues, found: &QuantileCounts, (ranks, number): (f64, f64)) -> Answers {
     let points = found.points.iter().map(|point| values.keys.shown(*point)).collect();
     let found = QuantileCounts { points, total: found.total };

@@ -1,6 +1,8 @@
-//! Columns of ordered values that are no 64-bit numbers: texts in the order of a dictionary, UUIDs, and times to the nanosecond. For the kinds `quantiles` and `cdf`.
+//! Columns of ordered values that are no 64-bit numbers: texts in the order of a dictionary, UUIDs, and times to the
+//! nanosecond. For the kinds `quantiles` and `cdf`.
 //!
-//! Values become keys of up to 128 bits in their order, and are counted by the backend; the mechanisms never walk through the keys.
+//! Values become keys of up to 128 bits in their order, and are counted by the backend; the mechanisms never walk
+//! through the keys.
 
 use super::ordered::COLUMN;
 use super::sql::rows_without_a_key;
@@ -105,8 +107,9 @@ impl Keys {
         }
     }
 
-    /// The last key at or before this one whose text is shown as it is. Where characters are shown as others, a reader would look for the text at another
-    /// place of the dictionary than the one that its numbers are about. Rows count by such keys too, so that exactly those rows are at or before a key that are at or before this one.
+    /// The last key at or before this one whose text is shown as it is. Where characters are shown as others, a reader
+    /// would look for the text at another place of the dictionary than the one that its numbers are about. Rows count
+    /// by such keys too, so that exactly those rows are at or before a key that are at or before this one.
     pub fn shown(&self, key: u128) -> u128 {
         let Self::Texts(texts) = self else { return key };
         let mut key = key;
@@ -273,7 +276,8 @@ mod tests {
         }
     }
 
-    /// By hand, and against all texts of two bytes: the order is kept, nothing that is shown lies between a text and what it counts as.
+    /// By hand, and against all texts of two bytes: the order is kept, nothing that is shown lies between a text and
+    /// what it counts as.
     #[test]
     fn texts_are_those_that_are_shown_as_they_are() {
         let keys = |bytes: usize| Keys::Texts(StringDomain::up_to(bytes).unwrap());

@@ -1,6 +1,8 @@
-//! Quantiles of columns whose values are no 64-bit numbers: `keys` of the kind `quantiles`. Each by an exponential mechanism of its own, or all of them by a tree of medians, whichever promises less.
+//! Quantiles of columns whose values are no 64-bit numbers: `keys` of the kind `quantiles`. Each by an exponential
+//! mechanism of its own, or all of them by a tree of medians, whichever promises less.
 //!
-//! The recursion of [`scumble::mechanism::interior_point`] is not among the ways: its noise has no ρ at high orders, so that no budget of ε at δ, or of ρ, could be charged with it.
+//! The recursion of [`scumble::mechanism::interior_point`] is not among the ways: its noise has no ρ at high orders, so
+//! that no budget of ε at δ, or of ρ, could be charged with it.
 
 use super::ordered::shares;
 use super::wide_keys::KeyedValues;

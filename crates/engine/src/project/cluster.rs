@@ -1,4 +1,5 @@
-//! A cluster that computes integers where its executors see the tables' files: `[engine] cluster = "ballista://host:50050"`.
+//! A cluster that computes integers where its executors see the tables' files:
+//! `[engine] cluster = "ballista://host:50050"`.
 
 use super::section::{Section, Spot};
 use crate::error::Result;

@@ -58,7 +58,8 @@ pub enum CostScope {
     Person,
     /// One owner added or removed.
     Presence,
-    /// One value of one attribute of one owner replaced, whichever attribute: for kinds that know what an attribute costs.
+    /// One value of one attribute of one owner replaced, whichever attribute: for kinds that know what an attribute
+    /// costs.
     Attribute,
 }
 
@@ -92,10 +93,12 @@ pub(super) struct DefaultScope {
 }
 
 impl DefaultScope {
-    /// None for `person`, which is what costs are about anyway: with that line every request stays what it was without it.
+    /// None for `person`, which is what costs are about anyway: with that line every request stays what it was without
+    /// it.
     ///
-    /// `attribute` is refused: most kinds have no such cost, and a cost per attribute promises less about a person the more
-    /// columns there are, which somebody should decide release by release. Every kind with a cost has one for presence.
+    /// `attribute` is refused: most kinds have no such cost, and a cost per attribute promises less about a person the
+    /// more columns there are, which somebody should decide release by release. Every kind with a cost has one for
+    /// presence.
     pub fn read(spot: &Spot) -> Result<Option<Self>> {
         match spot.text()? {
             "person" => Ok(None),

@@ -4,7 +4,8 @@ use super::section::{Section, Spot};
 use super::{Column, Domain};
 use crate::error::Result;
 
-/// Which columns are the ends of an edge, and how many vertices there are, which is public: they are 0, 1, … Edges have no direction.
+/// Which columns are the ends of an edge, and how many vertices there are, which is public: they are 0, 1, … Edges have
+/// no direction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Graph {
     /// The column of one end.

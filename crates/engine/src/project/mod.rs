@@ -1,7 +1,7 @@
 //! The project file: tables and what is publicly known about them, budgets, releases.
 //!
-//! Everything in it is public and must come from public knowledge: bounds and domains that are taken from the data would give
-//! the data away.
+//! Everything in it is public and must come from public knowledge: bounds and domains that are taken from the data
+//! would give the data away.
 
 mod cluster;
 mod column;
@@ -100,7 +100,8 @@ pub struct Table {
     pub public: bool,
     /// How much of an owner counts.
     pub bounding: Bounding,
-    /// How many owners there are (rows, where one row is one person), if everybody may know it. Never counted from the data.
+    /// How many owners there are (rows, where one row is one person), if everybody may know it. Never counted from the
+    /// data.
     pub public_owners: Option<u64>,
     /// The declared columns, in the file's order. Others do not exist for queries.
     pub columns: Vec<Column>,
@@ -161,8 +162,8 @@ impl Column {
     }
 }
 
-/// What a column holds. Values outside are brought inside where the table is read: numbers, dates and times are moved to the nearest bound, NaN and
-/// categories that are not listed become NULL.
+/// What a column holds. Values outside are brought inside where the table is read: numbers, dates and times are moved
+/// to the nearest bound, NaN and categories that are not listed become NULL.
 // Exhaustive on purpose: a match in another crate must decide about every variant, so a new one may not pass unseen.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Domain {
@@ -251,7 +252,8 @@ impl Project {
         self.folder().join(self.ledger.clone().unwrap_or_else(|| PathBuf::from("scumble.ledger")))
     }
 
-    /// The same, which keeps the last queries that were analysed, for programs in which many ask. Its tables must not change afterwards.
+    /// The same, which keeps the last queries that were analysed, for programs in which many ask. Its tables must not
+    /// change afterwards.
     pub fn keeping_queries(self) -> Self {
         Self { kept: Some(kept::KeptQueries::default()), ..self }
     }
@@ -282,8 +284,8 @@ impl Project {
         })
     }
 
-    /// A request as this project understands it: its cost says a scope, if the project has one for costs that say none. The
-    /// only place where that is decided, for requests of every door; the project's own releases went through it.
+    /// A request as this project understands it: its cost says a scope, if the project has one for costs that say none.
+    /// The only place where that is decided, for requests of every door; the project's own releases went through it.
     pub(crate) fn with_scope(&self, request: Request) -> Request {
         match &self.default_scope {
             Some(default) => default.of_request(request),

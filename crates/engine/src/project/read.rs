@@ -282,7 +282,8 @@ fn budget(section: &Section) -> Result<Budget> {
     Ok(budget)
 }
 
-/// `{ epsilon, delta }`, `{ rho, delta }` (zCDP), `{ rho, omega, delta }` (tCDP) or `{ order, epsilon, delta }` (Rényi).
+/// `{ epsilon, delta }`, `{ rho, delta }` (zCDP), `{ rho, omega, delta }` (tCDP) or `{ order, epsilon, delta }`
+/// (Rényi).
 fn limit(section: &Section) -> Result<Limit> {
     section.only(&["epsilon", "delta", "rho", "omega", "order"])?;
     let delta = section.get("delta").map(delta).transpose()?.unwrap_or_else(Exact::zero);

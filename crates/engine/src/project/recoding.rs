@@ -1,4 +1,5 @@
-//! Values that are made of those in files, row by row and before anything counts them: intervals of numbers and dates, other words for texts.
+//! Values that are made of those in files, row by row and before anything counts them: intervals of numbers and dates,
+//! other words for texts.
 
 use super::section::{Section, Spot};
 use super::{Domain, Zone};
@@ -16,7 +17,8 @@ const MOST_BINS: usize = 10_000;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Recoding {
-    /// The interval that a value is in, by its label. What is below the first edge is in the first interval, NaN in none.
+    /// The interval that a value is in, by its label. What is below the first edge is in the first interval, NaN in
+    /// none.
     Bins {
         /// Where the intervals begin, ascending.
         edges: BinEdges,
@@ -106,7 +108,8 @@ pub(super) fn bins<T: PartialOrd>(
 }
 
 impl BinEdges {
-    /// What the intervals are called where nobody says it: of whole numbers and dates both ends that are in it, of others the end that is not.
+    /// What the intervals are called where nobody says it: of whole numbers and dates both ends that are in it, of
+    /// others the end that is not.
     fn labels(&self) -> Vec<String> {
         let below = |starts: Vec<String>, ends: Vec<String>, last: &str| {
             let mut labels: Vec<String> = starts
@@ -167,7 +170,8 @@ pub(super) fn texts(section: &Section, is_listed: bool) -> Result<Option<Recodin
     Ok((!map.is_empty() || unlisted.is_some()).then_some(Recoding::Texts { map, unlisted }))
 }
 
-/// All values that rows can have where these are listed: the value that stands for others is one of them. Or why that cannot be.
+/// All values that rows can have where these are listed: the value that stands for others is one of them. Or why that
+/// cannot be.
 pub(crate) fn with_recoded(
     mut listed: Vec<String>,
     recoding: Option<&Recoding>,

@@ -1,4 +1,5 @@
-//! A table of a TOML text that remembers where each key and value stands, with numbers as the decimal text that was written.
+//! A table of a TOML text that remembers where each key and value stands, with numbers as the decimal text that was
+//! written.
 
 use crate::error::{Error, Result};
 use crate::place::{Origin, Place, suggestion};
@@ -257,7 +258,8 @@ impl Section {
         self.get(key).ok_or_else(|| self.error(format!("{} needs '{key}'", self.name)))
     }
 
-    /// What stands here, whatever the order of the keys and however numbers are written: for telling whether two sections say the same.
+    /// What stands here, whatever the order of the keys and however numbers are written: for telling whether two
+    /// sections say the same.
     pub fn json(&self) -> Json {
         self.iter().map(|(key, spot)| (key.to_string(), spot.json())).collect()
     }

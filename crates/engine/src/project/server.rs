@@ -110,7 +110,8 @@ impl Server {
                 }
             }
         }
-        // There is nothing weaker to ask for: beyond this machine a certificate is verified, on it nothing is seen by others.
+        // There is nothing weaker to ask for: beyond this machine a certificate is verified, on it nothing is seen by
+        // others.
         server.is_verified = match mode.as_str() {
             "" => !server.is_here(),
             "disable" if server.is_here() => false,

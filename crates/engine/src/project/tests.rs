@@ -199,7 +199,8 @@ fn addresses_of_servers() {
     let parts = (full.user.as_str(), full.host.as_str(), full.port, full.database.as_str(), full.timeout);
     assert_eq!(parts, ("a@b", "::1", 5433, "db", 60));
     assert_eq!((full.named().as_str(), full.is_verified, full.is_here()), ("\"s\".\"t u\"", true, true));
-    // Elsewhere a certificate is verified without a word; here nothing is seen by others. Nobody's name is in what is shown.
+    // Elsewhere a certificate is verified without a word; here nothing is seen by others. Nobody's name is in what is
+    // shown.
     let (away, here) = (server("postgres://ada@away/db?table=t"), server("postgres://ada@/db?table=t&host=/run/pg"));
     assert!(away.is_verified && !here.is_verified && here.is_socket());
     assert_eq!((away.to_string().as_str(), away.timeout), ("postgres://away:5432/db?table=t", 3600));

@@ -5,7 +5,8 @@ use crate::tables::bounding::Bounds;
 use serde::Serialize;
 use serde_json::json;
 
-/// What the numbers of a release are about: a bounded table, which is not the whole one where owners have more than counts.
+/// What the numbers of a release are about: a bounded table, which is not the whole one where owners have more than
+/// counts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Estimates {
     of: &'static str,

@@ -1,4 +1,5 @@
-//! The fields of kinds. Each is declared once, and from its declaration come the reader, the JSON schema and the line of the documentation.
+//! The fields of kinds. Each is declared once, and from its declaration come the reader, the JSON schema and the line
+//! of the documentation.
 
 use crate::error::{Error, Result};
 use crate::place::Place;

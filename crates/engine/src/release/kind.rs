@@ -1,4 +1,5 @@
-//! What a kind of release is: its name, its fields, how a request of it is analysed, and all that others must know of it.
+//! What a kind of release is: its name, its fields, how a request of it is analysed, and all that others must know of
+//! it.
 
 use crate::error::Result;
 use crate::project::{Project, Request};
@@ -23,8 +24,8 @@ pub struct Kind {
     pub cost_about: CostAbout,
     /// Reads and analyses a request, without touching data.
     pub analyse: fn(&Request, &Project) -> Result<AnalysedRequest>,
-    /// The queries whose integers are all that a request reads, in the order in which it reads them: these can be computed elsewhere. None where rows
-    /// are needed.
+    /// The queries whose integers are all that a request reads, in the order in which it reads them: these can be
+    /// computed elsewhere. None where rows are needed.
     pub(crate) queries: fn(&Request, &Project) -> Queries,
     /// Whether other releases about the same people may stand beside it.
     pub company: Exclusivity,
@@ -61,7 +62,8 @@ impl Kind {
 pub enum Exclusivity {
     /// Any.
     Any,
-    /// None, in this ledger and in every other that can be seen: it has no noise, and protects only as long as nothing else is known.
+    /// None, in this ledger and in every other that can be seen: it has no noise, and protects only as long as nothing
+    /// else is known.
     Nothing,
 }
 

@@ -1,10 +1,10 @@
 //! A named thing to publish: data in; answers with error bars, and events, out.
 //!
-//! Each algorithm is a [`Kind`] in one registry ([`crate::kinds::registry`]). A kind reads and analyses a request without
-//! touching data, as an `Analysis` of its own: that prices the request at any cost, which gives its events, and of the
-//! cost that is taken it makes the [`Plan`], a record of all that is public about the release. The order is fixed by
-//! types: [`Plan::compute`] is given a [`ChargedAccess`], which is made of the ledger's receipt, and only through that can rows
-//! be read and noise be drawn.
+//! Each algorithm is a [`Kind`] in one registry ([`crate::kinds::registry`]). A kind reads and analyses a request
+//! without touching data, as an `Analysis` of its own: that prices the request at any cost, which gives its events, and
+//! of the cost that is taken it makes the [`Plan`], a record of all that is public about the release. The order is
+//! fixed by types: [`Plan::compute`] is given a [`ChargedAccess`], which is made of the ledger's receipt, and only
+//! through that can rows be read and noise be drawn.
 
 pub(crate) mod estimates;
 pub(crate) mod field;

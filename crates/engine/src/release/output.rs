@@ -122,7 +122,8 @@ pub enum Cell {
     Truth(bool),
 }
 
-/// The word for an error or the end of an interval where nothing is known: a quotient whose divisor may be 0 may be anything.
+/// The word for an error or the end of an interval where nothing is known: a quotient whose divisor may be 0 may be
+/// anything.
 pub const UNBOUNDED: &str = "unbounded";
 
 /// How unsure a published number is, because of the noise; infinite where nothing is known.
@@ -158,7 +159,8 @@ impl Cell {
         }
     }
 
-    /// As text for tables, charts and terminals: of a text that comes from the data, nothing that would be obeyed by a terminal.
+    /// As text for tables, charts and terminals: of a text that comes from the data, nothing that would be obeyed by a
+    /// terminal.
     pub fn text(&self) -> String {
         match self {
             Self::Null => String::new(),
@@ -200,7 +202,8 @@ impl Answers {
         column.uncertainty.as_deref().filter(|_| stands)
     }
 
-    /// The rows that are held as objects, each noisy number with its standard error and 95% interval, whose ends may be `"unbounded"`.
+    /// The rows that are held as objects, each noisy number with its standard error and 95% interval, whose ends may be
+    /// `"unbounded"`.
     pub fn json(&self) -> Value {
         let rows: Vec<Value> = (0..self.rows())
             .map(|row| {
@@ -244,7 +247,8 @@ struct AnswersDocument<'a> {
 /// The ends of the names of an interval's two columns.
 pub(crate) const ENDS: [&str; 2] = ["_low", "_high"];
 
-/// A refusal where two published columns would have the same name: the query's own ones, and those that stand beside noisy ones, `ends` among them.
+/// A refusal where two published columns would have the same name: the query's own ones, and those that stand beside
+/// noisy ones, `ends` among them.
 pub(crate) fn check_names<'a>(columns: impl IntoIterator<Item = (&'a str, bool)>, ends: &[&str]) -> Result<()> {
     let mut taken = std::collections::HashMap::new();
     for (name, is_noisy) in columns {
@@ -314,7 +318,8 @@ pub(crate) fn unsigned_zero(number: f64) -> f64 {
     if number == 0.0 { 0.0 } else { number }
 }
 
-/// Six significant digits, and all of a whole part: as errors, and the numbers of plans and reports, are shown everywhere.
+/// Six significant digits, and all of a whole part: as errors, and the numbers of plans and reports, are shown
+/// everywhere.
 pub(crate) fn six_digits(number: f64) -> f64 {
     if !number.is_finite() || number.abs() >= 1e5 {
         number.round()

@@ -1,4 +1,5 @@
-//! What a request becomes, in three steps: analysed once, priced at as many costs as are looked at, planned once; and what a charge buys.
+//! What a request becomes, in three steps: analysed once, priced at as many costs as are looked at, planned once; and
+//! what a charge buys.
 
 use crate::attackers::ReleasedStatistic;
 use crate::error::Result;
@@ -130,8 +131,8 @@ pub struct Plan {
 /// Reads rows and draws noise, with what a charge buys.
 pub type Compute = Box<dyn Fn(&mut ChargedAccess<'_>) -> Result<Answers>>;
 
-/// What a durable charge buys: rows, and noise. It is made from the ledger's [`Receipt`] only, and there is no other way to read rows or
-/// to draw noise for a release.
+/// What a durable charge buys: rows, and noise. It is made from the ledger's [`Receipt`] only, and there is no other
+/// way to read rows or to draw noise for a release.
 pub struct ChargedAccess<'a> {
     receipt: &'a Receipt,
     rows: PrivateRows<'a>,

@@ -162,8 +162,9 @@ impl<'a> Runner<'a> {
         Ok((ledger.recent(number)?, ledger.standing(&self.project.sensitive_pairs()?)?.0))
     }
 
-    /// Writes the project's first budget into a ledger that began without one, so that it is in force from now on: whether a release fits it, is kept or fails. A
-    /// ledger that is not there yet has nothing to limit, and its first charge writes the budget.
+    /// Writes the project's first budget into a ledger that began without one, so that it is in force from now on:
+    /// whether a release fits it, is kept or fails. A ledger that is not there yet has nothing to limit, and its first
+    /// charge writes the budget.
     pub fn hold_budget(&self) -> Result<()> {
         match self.ledger.existing_to_write()? {
             Some(mut ledger) => Ok(ledger.first_budget(&self.project.budget).map(drop)?),
@@ -176,8 +177,8 @@ impl<'a> Runner<'a> {
         Ok(self.ledger.created()?.remark(remarked)?)
     }
 
-    /// Whether all of these may be released together, on top of what has been charged: the tables are what they were, nothing that
-    /// must stand alone has company, and the budget holds. Charges nothing.
+    /// Whether all of these may be released together, on top of what has been charged: the tables are what they were,
+    /// nothing that must stand alone has company, and the budget holds. Charges nothing.
     pub fn admit<'p>(&self, releases: impl IntoIterator<Item = &'p PlannedRelease>) -> Result<()> {
         self.admitted(releases).map(drop)
     }
@@ -240,13 +241,13 @@ impl<'a> Runner<'a> {
     }
     /// Runs all, one after the other.
     ///
-    /// What can be wrong with budgets, places and the form of the sources is shown before the first charge, and depends on no value.
-    /// A release that fails after its charge publishes nothing and stays charged, the sentence is always the same, and the releases
-    /// after it are not begun.
+    /// What can be wrong with budgets, places and the form of the sources is shown before the first charge, and depends
+    /// on no value. A release that fails after its charge publishes nothing and stays charged, the sentence is always
+    /// the same, and the releases after it are not begun.
     ///
     /// # Guarantee
-    /// No row is read and no noise is drawn without the ledger's receipt; outputs are written only after noise was drawn. What is shown
-    /// about a failure depends on the release's name alone.
+    /// No row is read and no noise is drawn without the ledger's receipt; outputs are written only after noise was
+    /// drawn. What is shown about a failure depends on the release's name alone.
     pub fn release(
         &self,
         releases: &[PlannedRelease],
@@ -263,12 +264,14 @@ impl<'a> Runner<'a> {
         self.hold_budget()?;
         let before = self.admitted(releases)?;
         let backend = with_room(|| self.preflight(releases))?;
-        // Servers and clusters are asked for all releases before the first is charged, and again for each before its charge.
+        // Servers and clusters are asked for all releases before the first is charged, and again for each before its
+        // charge.
         releases.iter().try_for_each(|planned| self.served(planned, bits).map(drop))?;
         let marks = self.checked(releases, &before)?;
         self.refuse_own_files(out, releases)?;
         self.project.stop.here();
-        // All places are tried before anything is charged, and held for one release at a time: a process may not have many open files.
+        // All places are tried before anything is charged, and held for one release at a time: a process may not have
+        // many open files.
         let open = self.existing_ledger()?;
         releases.iter().try_for_each(|planned| places(out, planned, open.as_deref()).map(drop))?;
         drop(open);
@@ -290,7 +293,8 @@ impl<'a> Runner<'a> {
         Ok((outcomes?, ledger.head()?))
     }
 
-    /// Runs one release on integers that another engine has computed (`scumble setup integers`), from files of a folder.
+    /// Runs one release on integers that another engine has computed (`scumble setup integers`), from files of a
+    /// folder.
     ///
     /// # Guarantee
     /// As for [`Runner::release`], except that no row is read: what is wrong with the files is said before the charge,
@@ -322,15 +326,16 @@ impl<'a> Runner<'a> {
         Ok((vec![outcome], ledger.head()?))
     }
 
-    /// The place that computes a release's integers, logged in and ready; none where its tables are files that are read here.
+    /// The place that computes a release's integers, logged in and ready; none where its tables are files that are read
+    /// here.
     fn served(&self, planned: &PlannedRelease, bits: &mut dyn BitSource) -> Result<Option<RemoteSource<'a>>> {
         let Some(place) = backend_of(&planned.request, &planned.plan.tables, self.project)? else { return Ok(None) };
         let queries = job::queries(&planned.request, self.project)?;
         RemoteSource::new(&planned.request, &queries, place, self.project, bits).map(Some)
     }
 
-    /// Outputs never take the place of the ledger, of the project file or of a table's file, nor become rows of a table that is a
-    /// folder: a charge in a ledger that was written over is none.
+    /// Outputs never take the place of the ledger, of the project file or of a table's file, nor become rows of a table
+    /// that is a folder: a charge in a ledger that was written over is none.
     pub(super) fn refuse_own_files(&self, out: &Path, releases: &[PlannedRelease]) -> Result<()> {
         let ledger = real(self.ledger());
         let beside = ["", "-wal", "-shm", "-journal", ".key", ".access"].map(|end| {
@@ -381,11 +386,13 @@ impl<'a> Runner<'a> {
         Ok(backend)
     }
 
-    /// Checks the files that the releases read, unless the ledger remembers that they have passed as they are; gives their marks.
+    /// Checks the files that the releases read, unless the ledger remembers that they have passed as they are; gives
+    /// their marks.
     ///
     /// # Guarantee
-    /// What this says about a table depends on its files and its declaration alone, and is the same for every release that reads it. Which
-    /// tables are looked at is known from the releases' texts. So nothing can be asked by a query that fails here.
+    /// What this says about a table depends on its files and its declaration alone, and is the same for every release
+    /// that reads it. Which tables are looked at is known from the releases' texts. So nothing can be asked by a query
+    /// that fails here.
     pub(super) fn checked(&self, releases: &[PlannedRelease], before: &LedgerState) -> Result<Marks> {
         let states = check::state(self.project, &self.files_of(releases))?;
         let key = ledger::MarkKey::existing(self.ledger())?;

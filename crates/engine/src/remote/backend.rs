@@ -16,7 +16,8 @@ pub(crate) trait RemoteBackend {
     /// Looks whether a table is there, with the columns that are used in types that fit; no value is looked at.
     fn look(&mut self, table: &Table, used: &BTreeSet<String>) -> Result<()>;
 
-    /// A table as a named part of a statement: `"visits" AS (SELECT … FROM …)`. None where the statement has it without a word.
+    /// A table as a named part of a statement: `"visits" AS (SELECT … FROM …)`. None where the statement has it without
+    /// a word.
     fn part(&self, table: &Table, used: &BTreeSet<String>, project: &Project) -> Option<String>;
 
     /// Looks whether a statement can be run; no value is looked at.

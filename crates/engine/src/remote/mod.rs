@@ -1,7 +1,8 @@
 //! Integers that are computed elsewhere, where the rows are. Only integers come back.
 //!
-//! A backend is one folder: [`postgres`] and [`cluster`] run the statements of a release after its charge, [`import`] prints them for an engine that
-//! is not reached from here and takes what they gave. The runner knows the trait [`IntegerSource`] and names none of them.
+//! A backend is one folder: [`postgres`] and [`cluster`] run the statements of a release after its charge, [`import`]
+//! prints them for an engine that is not reached from here and takes what they gave. The runner knows the trait
+//! [`IntegerSource`] and names none of them.
 
 mod backend;
 pub mod cluster;

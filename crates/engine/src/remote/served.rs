@@ -1,4 +1,5 @@
-//! Integers that are computed where the rows are: the statements of a job, run there after the charge, with a secret that is drawn for them.
+//! Integers that are computed where the rows are: the statements of a job, run there after the charge, with a secret
+//! that is drawn for them.
 
 use crate::error::{Error, Result};
 use crate::project::{Cluster, Project, Request, Server, Table};

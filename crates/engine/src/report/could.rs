@@ -1,4 +1,5 @@
-//! "Could somebody …?": which attack was tried against which release, and what it got. It reads the ledger's events alone: no table, and nothing is charged.
+//! "Could somebody …?": which attack was tried against which release, and what it got. It reads the ledger's events
+//! alone: no table, and nothing is charged.
 
 use super::format::{grouped, table};
 use super::{Report, scope_name};
@@ -129,7 +130,8 @@ impl GuessingAttack {
         }
     }
 
-    /// What the attack can expect at least, never above what anybody can; and whether the tosses alone would have said more.
+    /// What the attack can expect at least, never above what anybody can; and whether the tosses alone would have said
+    /// more.
     fn expected(&self) -> Option<(f64, bool)> {
         self.at_least.map(|at_least| (at_least.min(self.at_most), at_least > self.at_most))
     }

@@ -26,7 +26,8 @@ pub(super) fn grouped(number: &str) -> String {
     format!("{sign}{}{decimals}", groups.join("\u{202f}"))
 }
 
-/// A number as a reader wants it: six significant digits, as errors have in the files, and groups of three from five digits on.
+/// A number as a reader wants it: six significant digits, as errors have in the files, and groups of three from five
+/// digits on.
 pub fn digits(number: f64) -> String {
     if !number.is_finite() {
         return "–".to_string();

@@ -1,4 +1,5 @@
-//! What stands before everything else: when, from what, the verdict in plain words, what is left of the budget, and the contents.
+//! What stands before everything else: when, from what, the verdict in plain words, what is left of the budget, and the
+//! contents.
 
 use super::{Report, reading, scope_name};
 use crate::budget::{Limit, limit_words, rounded_down, rounded_up};

@@ -86,7 +86,8 @@ impl Report<'_> {
         crate::time::now()
     }
 
-    /// Whether a report could be written into a folder, if it is asked before anything is released. Takes away what runs that were killed have left there.
+    /// Whether a report could be written into a folder, if it is asked before anything is released. Takes away what
+    /// runs that were killed have left there.
     pub fn places(folder: &Path) -> Result<()> {
         sweep(folder);
         ["report.html", "report.json"].iter().try_for_each(|name| free(&folder.join(name)))

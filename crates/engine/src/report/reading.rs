@@ -1,4 +1,5 @@
-//! What the guarantees mean to somebody who thinks in odds, guesses, beliefs and bits (Propositions 26 and 27 of \[GKMS\]).
+//! What the guarantees mean to somebody who thinks in odds, guesses, beliefs and bits (Propositions 26 and 27 of
+//! \[GKMS\]).
 
 use super::{Report, scope_name};
 use crate::error::Result;
@@ -41,7 +42,8 @@ pub(super) const CAVEAT_LINES: [&str; 3] = CAVEATS;
 pub(super) struct ScopeReading {
     /// The owner's attributes that they are about.
     pub name: String,
-    /// The numbers in the order of [`FIELDS`]; none where no finite bound is known (a guarantee that holds except with probability δ has no odds).
+    /// The numbers in the order of [`FIELDS`]; none where no finite bound is known (a guarantee that holds except with
+    /// probability δ has no odds).
     pub numbers: [Option<f64>; 5],
 }
 

@@ -1,7 +1,8 @@
-//! What is above the aggregate: arithmetic, HAVING, ORDER BY and LIMIT on released numbers. Post-processing, which costs nothing.
+//! What is above the aggregate: arithmetic, HAVING, ORDER BY and LIMIT on released numbers. Post-processing, which
+//! costs nothing.
 //!
-//! The plan above is run by DataFusion as it is, on a table of released numbers in the aggregate's place. What an output column would be
-//! if these were others, which error bars are made of, is in [`crate::sql::above::derivation`].
+//! The plan above is run by DataFusion as it is, on a table of released numbers in the aggregate's place. What an
+//! output column would be if these were others, which error bars are made of, is in [`crate::sql::above::derivation`].
 
 pub(crate) mod derivation;
 pub(crate) mod formula;
@@ -73,7 +74,8 @@ pub(crate) fn run(
     Ok(QueryAnswer { batch, rows })
 }
 
-/// Runs what is above a union on what its branches gave, one behind the other: the rows of the answer, and the number of the row of the union that each comes from.
+/// Runs what is above a union on what its branches gave, one behind the other: the rows of the answer, and the number
+/// of the row of the union that each comes from.
 pub(crate) fn run_union(
     plan: &LogicalPlan,
     parts: &[RecordBatch],
@@ -179,7 +181,8 @@ fn collected(plan: LogicalPlan, backend: &Backend) -> Result<RecordBatch> {
         .map_err(|error| Error::machine(format!("released rows do not fit together ({error})")))
 }
 
-/// A plan that gives the released columns with the names of `schema`, and behind them the row numbers if they have a name.
+/// A plan that gives the released columns with the names of `schema`, and behind them the row numbers if they have a
+/// name.
 fn table(
     schema: &DFSchema,
     columns: &[ArrayRef],

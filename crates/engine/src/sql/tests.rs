@@ -103,9 +103,9 @@ const MIXED: [&str; 8] = [
 
 #[test]
 fn keys_of_mixed_types_never_overwrite_each_other() {
-    // Keys were typed before coercion: CASE … THEN 1 … THEN 2.5 ELSE 2.7 counted as whole numbers and ran as fractions, 2.5 and 2.7
-    // became the one key 2, and one of the two groups was kept. With 1000 m and no x the cell showed 1000, with 999 m and one x
-    // sometimes 1. Claimed: it moves by 1.
+    // Keys were typed before coercion: CASE … THEN 1 … THEN 2.5 ELSE 2.7 counted as whole numbers and ran as fractions,
+    // 2.5 and 2.7 became the one key 2, and one of the two groups was kept. With 1000 m and no x the cell showed 1000,
+    // with 999 m and one x sometimes 1. Claimed: it moves by 1.
     let owned = PEOPLE.replace("\"people.csv\"", "\"people.csv\"\nowner = \"id\"\nmax_rows_per_owner = 1");
     for (project, with_owner) in [(PEOPLE, false), (owned.as_str(), true)] {
         let rows = |x: usize| {
@@ -138,8 +138,8 @@ fn keys_of_mixed_types_never_overwrite_each_other() {
 
 #[test]
 fn a_key_that_is_written_twice_is_one_key() {
-    // GROUP BY state, state: the backend dropped the second, the row was split behind the second, and the first raw measure became a
-    // part of the key; with owners all columns were shifted.
+    // GROUP BY state, state: the backend dropped the second, the row was split behind the second, and the first raw
+    // measure became a part of the key; with owners all columns were shifted.
     let owned = PEOPLE.replace("\"people.csv\"", "\"people.csv\"\nowner = \"id\"\nmax_rows_per_owner = 2");
     let rows = "id,sex,state,age,y,b\n1,f,n,30,1,true\n2,m,n,40,2,false\n3,f,s,50,3,true\n";
     for project in [PEOPLE, owned.as_str()] {
@@ -202,8 +202,8 @@ fn write_numbers(tables: &TableFolder, name: &str, owners: &[i64]) {
 
 #[test]
 fn owners_of_two_types_are_never_made_alike() {
-    // A text owner joined to a whole-number owner: the backend compared them as numbers, and fifty people "1", "01", "001", … were
-    // all joined to the one person 1, ten rows of each: charged 10, moved 500.
+    // A text owner joined to a whole-number owner: the backend compared them as numbers, and fifty people "1", "01",
+    // "001", … were all joined to the one person 1, ten rows of each: charged 10, moved 500.
     let people: String = (0..50).map(|i| format!("{}1,{}\n", "0".repeat(i), i % 10)).collect();
     let tables = TableFolder::of(VISITS, &[("a.csv", &format!("id,v\n{people}")), ("c.csv", "code,number\nx,1\n")]);
     write_numbers(&tables, "b.parquet", &[1]);
@@ -222,7 +222,8 @@ fn owners_of_two_types_are_never_made_alike() {
 
 #[test]
 fn a_sum_has_the_type_that_its_parts_make_together() {
-    // CASE WHEN b THEN 0 ELSE y*0.04 END was taken for a whole number, as its first branch is one: every row was rounded to 0 or 1.
+    // CASE WHEN b THEN 0 ELSE y*0.04 END was taken for a whole number, as its first branch is one: every row was
+    // rounded to 0 or 1.
     let rows: String = (0..100).map(|i| format!("f,n,30,{i},{}\n", i % 2 == 0)).collect();
     let tables = TableFolder::of(PEOPLE, &[("people.csv", &format!("sex,state,age,y,b\n{rows}"))]);
     let cut = tables.cut("SELECT SUM(CASE WHEN b THEN 0 ELSE y*0.04 END) AS s FROM people").unwrap();
@@ -248,8 +249,8 @@ fn a_sum_has_the_type_that_its_parts_make_together() {
 
 #[test]
 fn a_query_that_fails_on_one_value_gives_null_there() {
-    // disease < 5 compares a text with a number, CAST(age + 70 AS TINYINT) does not fit from 58 on: both failed where one person's
-    // value was reached, and that was learned for nothing.
+    // disease < 5 compares a text with a number, CAST(age + 70 AS TINYINT) does not fit from 58 on: both failed where
+    // one person's value was reached, and that was learned for nothing.
     let rows = "sex,state,age,y,b\nf,bob,58,1,true\nm,12,20,2,false\nf,,30,3,\n";
     let tables = TableFolder::of(PEOPLE, &[("people.csv", rows)]);
     let count = |condition: &str| {

@@ -1,10 +1,12 @@
-//! The private part of a plan as SQL text, with window functions in the place of our one pass: for engines that speak SQL.
+//! The private part of a plan as SQL text, with window functions in the place of our one pass: for engines that speak
+//! SQL.
 //!
-//! The text clamps, bounds contributions and sums up; what comes back are the integers of our one pass with SHA-256 ranks
-//! ([`crate::tables::ranks`], which has the texts that are hashed), whatever the engine. For engines other than DataFusion only what all of them mean the
-//! same by is written ([`portable`]).
+//! The text clamps, bounds contributions and sums up; what comes back are the integers of our one pass with SHA-256
+//! ranks ([`crate::tables::ranks`], which has the texts that are hashed), whatever the engine. For engines other than
+//! DataFusion only what all of them mean the same by is written ([`portable`]).
 //!
-//! The text assumes that NaN is above all numbers, as in PostgreSQL and DataFusion, and that tables have their declared columns.
+//! The text assumes that NaN is above all numbers, as in PostgreSQL and DataFusion, and that tables have their declared
+//! columns.
 
 mod engine;
 #[cfg(any(test, feature = "generator"))]
@@ -39,7 +41,8 @@ use datafusion::sql::unparser::Unparser;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-/// Writing a plan as text goes deeper than anything else does: DataFusion takes up to 400 KB of the stack for each sub-query.
+/// Writing a plan as text goes deeper than anything else does: DataFusion takes up to 400 KB of the stack for each
+/// sub-query.
 const STACK: usize = 256 << 20;
 
 fn text(plan: &LogicalPlan, engine: Engine) -> DataFusionResult<String> {
@@ -84,8 +87,8 @@ pub(crate) fn with_secret(cut: &PrivateQuery, project: &Project, secret: &str) -
     Ok(made(cut, project, Engine::Embedded, secret)?.into_iter().map(plain).collect())
 }
 
-/// The names of the columns of a statement of a job: its keys, its sums (of a ranked column the step and how often it occurs), how many rows it
-/// has, and the name by which it is known again.
+/// The names of the columns of a statement of a job: its keys, its sums (of a ranked column the step and how often it
+/// occurs), how many rows it has, and the name by which it is known again.
 pub(crate) fn columns(keys: usize, sums: usize, ranked: bool, name: &str) -> Vec<String> {
     let keys = (0..keys).map(|index| format!("key_{index}"));
     let sums: Vec<String> = match ranked {
@@ -95,9 +98,9 @@ pub(crate) fn columns(keys: usize, sums: usize, ranked: bool, name: &str) -> Vec
     keys.chain(sums).chain(["cells".to_string(), name.to_string()]).collect()
 }
 
-/// The statements of a job for another engine. Everything comes back as text, so that no engine's opinion on how a number or a truth is written
-/// matters. `name` gives the name of the last column of the n-th statement (from 0). A statement that finds nothing gives one row that says so: a result that was
-/// cut off is none.
+/// The statements of a job for another engine. Everything comes back as text, so that no engine's opinion on how a
+/// number or a truth is written matters. `name` gives the name of the last column of the n-th statement (from 0). A
+/// statement that finds nothing gives one row that says so: a result that was cut off is none.
 ///
 /// What is not written for other engines is a [`DataFusionError::NotImplemented`] that says what it is.
 pub(crate) fn job(
@@ -292,7 +295,8 @@ fn cast_in_sql(expression: Expr, schema: &DFSchema, engine: Engine) -> DataFusio
             Expr::Literal(ScalarValue::Float64(Some(number)), _) if engine != Engine::Embedded => {
                 Ok(Transformed::yes(cast(lit(format!("{number:?}")), DataType::Float64)))
             }
-            // And whole numbers that are written out as ones of 32 bits, in which not everything fits that is computed with them.
+            // And whole numbers that are written out as ones of 32 bits, in which not everything fits that is computed
+            // with them.
             Expr::Literal(ScalarValue::Int64(Some(number)), _) if engine != Engine::Embedded => {
                 Ok(Transformed::yes(cast(lit(number), DataType::Int64)))
             }
@@ -338,7 +342,8 @@ fn word(number: f64) -> &'static str {
     }
 }
 
-/// The type of a column in its table, before it is brought into its domain; none where engines mean different things by it.
+/// The type of a column in its table, before it is brought into its domain; none where engines mean different things by
+/// it.
 pub(crate) fn stored(column: &Declared) -> Option<DataType> {
     Some(match (&column.recoding, &column.domain) {
         (Some(Recoding::Bins { edges, .. }), _) => match edges {

@@ -1,9 +1,10 @@
 //! Releases that are counted as a whole for groups of owners, because their events do not say enough.
 //!
-//! - Unknown keys from before the word `new-keys`: the noise and, last, (0, δ), "a new key shows". That is an event of its own only for
-//!   neighbours that differ by one owner; owners who share a new key show it e^ε times as likely, not twice. No release of today has such
-//!   a list of events.
-//! - Trees of heavy hitters with unknown values, for several attributes: what an event says of one attribute adds up for one owner only.
+//! - Unknown keys from before the word `new-keys`: the noise and, last, (0, δ), "a new key shows". That is an event of
+//!   its own only for neighbours that differ by one owner; owners who share a new key show it e^ε times as likely, not
+//!   twice. No release of today has such a list of events.
+//! - Trees of heavy hitters with unknown values, for several attributes: what an event says of one attribute adds up
+//!   for one owner only.
 
 use crate::budget::Odometer;
 use crate::error::Result;
@@ -21,8 +22,8 @@ const OWN_DELTAS: u32 = 4;
 /// A release's events as they may be counted for groups of owners.
 ///
 /// # Guarantee
-/// A release that is counted as a whole is the (ε, δ) that it is for one owner, and the group's (kε, δ·(e^{kε} − 1)/(e^ε − 1)) follows from
-/// that alone.
+/// A release that is counted as a whole is the (ε, δ) that it is for one owner, and the group's (kε,
+/// δ·(e^{kε} − 1)/(e^ε − 1)) follows from that alone.
 pub(super) fn for_groups<'a>(charge: &'a Charge, scope: &Scope) -> Result<Cow<'a, [Event]>> {
     let events = &charge.events;
     let moved = events.iter().filter(|event| !event.moves().shifts(scope).is_empty()).count();
@@ -33,7 +34,8 @@ pub(super) fn for_groups<'a>(charge: &'a Charge, scope: &Scope) -> Result<Cow<'a
     }
     let spent = Odometer::of(events, scope)?;
     let own = spent.delta().clone();
-    // Pure noise needs no δ beside that of the keys; Gaussian noise gets what the rule keeps for it where the keys take their share.
+    // Pure noise needs no δ beside that of the keys; Gaussian noise gets what the rule keeps for it where the keys take
+    // their share.
     let whole = (0..OWN_DELTAS).fold(Exact::zero(), |sum, _| sum + own.clone());
     let known = spent.pure_sum().map(|epsilon| (epsilon, own)).or_else(|| Some((spent.epsilon(&whole)?, whole)));
     let (epsilon, delta) = known.map_or((0.0, 1.0), |(epsilon, delta)| (epsilon.to_f64_up(), delta.to_f64_up()));

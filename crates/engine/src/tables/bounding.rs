@@ -1,32 +1,40 @@
-//! Contribution bounding: of each owner at most g groups, r rows in each and R rows in all, chosen by a keyed hash, in one pass.
+//! Contribution bounding: of each owner at most g groups, r rows in each and R rows in all, chosen by a keyed hash, in
+//! one pass.
 //!
 //! What is kept does not depend on the order or the partitioning of the rows:
 //! - a group's rank is the hash of (owner, key), and of an owner's groups the g smallest stay;
-//! - a row's rank within its group is the hash of (the group's rank, values, copy), and the r smallest stay; rows with the same values are
-//!   numbered as copies 0, 1, …, and it does not matter which of them is which, because nothing else is known of them;
-//! - if g·r > R, a group of n rows has n places with the ranks h'(the group's rank, 0), …, h'(the group's rank, n − 1), and of a group with c of an owner's R smallest
-//!   its first c rows stay; h' is another function than the hash of values.
+//! - a row's rank within its group is the hash of (the group's rank, values, copy), and the r smallest stay; rows with
+//!   the same values are numbered as copies 0, 1, …, and it does not matter which of them is which, because nothing
+//!   else is known of them;
+//! - if g·r > R, a group of n rows has n places with the ranks h'(the group's rank, 0), …, h'(the group's rank, n − 1),
+//!   and of a group with c of an owner's R smallest its first c rows stay; h' is another function than the hash of
+//!   values.
 //!
-//! Where groups have no bound below R, the first rule is left out, and where rows of a group have none, the second ([`Bounds::deciding`]): R rows are in no more than R groups, and no more
-//! than R in one. With r = 1 < R the first rule keeps min(g, R) groups instead, and the third is left out.
+//! Where groups have no bound below R, the first rule is left out, and where rows of a group have none, the second
+//! ([`Bounds::deciding`]): R rows are in no more than R groups, and no more than R in one. With r = 1 < R the first
+//! rule keeps min(g, R) groups instead, and the third is left out.
 //!
-//! The first and the last depend on the keys and on how many rows there are, not on the values: how many rows of an owner count in
-//! which group is the same whatever the values are. Where hashes are equal, the keys and the values themselves decide.
+//! The first and the last depend on the keys and on how many rows there are, not on the values: how many rows of an
+//! owner count in which group is the same whatever the values are. Where hashes are equal, the keys and the values
+//! themselves decide.
 //!
 //! # What is kept is a uniform sample
-//! Let an owner have n rows in a group. The pairs (values, copy) are n different ones, so that, with the hash as a random function, their ranks
-//! are independent and uniform, and each set of min(n, r) rows is as likely as any other to have the smallest. (Without the copy, equal rows
-//! stand or fall together: of 200 rows with 20 that are late, "all late ones" would be as likely as "none".) The groups that stay by the first rule are a uniform sample
-//! of the owner's groups. The third rule looks at numbers of rows only, by a function of its own: each set of R places is as likely as any other, and which rows have a group's
-//! places is uniform, so that what it leaves is a uniform sample of the rows that the first two leave. By it alone, it is one of all of the owner's rows, whatever their groups:
-//! a histogram, a GROUP BY and a distribution function of owners who have more than counts say what a mean of theirs says. (Ranks that grew with n gave all groups the same number of rows:
-//! of 180 rows on time and 20 late ones ten of each counted.)
+//! Let an owner have n rows in a group. The pairs (values, copy) are n different ones, so that, with the hash as a
+//! random function, their ranks are independent and uniform, and each set of min(n, r) rows is as likely as any other
+//! to have the smallest. (Without the copy, equal rows stand or fall together: of 200 rows with 20 that are late, "all
+//! late ones" would be as likely as "none".) The groups that stay by the first rule are a uniform sample of the owner's
+//! groups. The third rule looks at numbers of rows only, by a function of its own: each set of R places is as likely as
+//! any other, and which rows have a group's places is uniform, so that what it leaves is a uniform sample of the rows
+//! that the first two leave. By it alone, it is one of all of the owner's rows, whatever their groups: a histogram, a
+//! GROUP BY and a distribution function of owners who have more than counts say what a mean of theirs says. (Ranks that
+//! grew with n gave all groups the same number of rows: of 180 rows on time and 20 late ones ten of each counted.)
 //!
 //! # Memory
-//! Rows are set aside in parts, by a hash of their owners ([`OwnerPart`]), and cut down now and then: groups that cannot stay are dropped, equal rows become one
-//! row with a number of copies. No other row can be dropped before the end, because the copies of a row that come later have ranks of their own. Cuts are made at sizes
-//! that grow by a factor, so that they cost a constant per row. A part that is still too large goes to an encrypted file. At the end parts are looked at in pieces, each
-//! of some owners with all of their rows, that fit a processor's cache.
+//! Rows are set aside in parts, by a hash of their owners ([`OwnerPart`]), and cut down now and then: groups that
+//! cannot stay are dropped, equal rows become one row with a number of copies. No other row can be dropped before the
+//! end, because the copies of a row that come later have ranks of their own. Cuts are made at sizes that grow by a
+//! factor, so that they cost a constant per row. A part that is still too large goes to an encrypted file. At the end
+//! parts are looked at in pieces, each of some owners with all of their rows, that fit a processor's cache.
 //!
 //! # Guarantee
 //! For every hash key, what is kept of an owner is a function of that owner's rows alone.
@@ -56,7 +64,8 @@ impl Bounds {
     /// than R groups, and no more than R are in one group, whatever rule chooses them; and a bound of 20 rows in a
     /// group would leave 20 of 180 rows on time and 20 of 20 late ones to choose from.
     ///
-    /// Where a group has one row at most, R of the groups are R of the rows: the first rule takes that sample, and the third has nothing to do.
+    /// Where a group has one row at most, R of the groups are R of the rows: the first rule takes that sample, and the
+    /// third has nothing to do.
     pub fn deciding(self) -> Self {
         let below = |bound: u64| if bound >= self.rows { u64::MAX } else { bound };
         let has_single_rows = self.rows_per_group == 1 && self.rows > 1;
@@ -197,7 +206,8 @@ impl ColumnarRows {
 /// Texts of waiting rows grow by this many bytes at least.
 const STEP: usize = 1024;
 
-/// Puts a copy of one list behind another, which grows by a quarter where it must: by doubling, rows took up to twice the memory that they were counted with.
+/// Puts a copy of one list behind another, which grows by a quarter where it must: by doubling, rows took up to twice
+/// the memory that they were counted with.
 fn copy_behind<T: Copy>(list: &mut Vec<T>, more: &[T]) {
     if list.capacity() - list.len() < more.len() {
         list.reserve_exact(more.len().max(list.len() / 4).max(STEP));
@@ -232,7 +242,8 @@ struct Member {
 /// What is decided about the rows of one owner, and room to decide in.
 #[derive(Debug, Default)]
 struct Choice {
-    /// The rows that stay by the first two rules, group after group, of each group no more than may count in all; a row with copies as often as copies of it stay.
+    /// The rows that stay by the first two rules, group after group, of each group no more than may count in all; a row
+    /// with copies as often as copies of it stay.
     members: Vec<Member>,
     /// Of each group its rank, where its rows end, and how many there are, also beyond those.
     groups: Vec<ChosenGroup>,
@@ -303,8 +314,8 @@ impl Bounder<'_> {
         usize::try_from(self.bounds.deciding().groups).unwrap_or(usize::MAX)
     }
 
-    /// Gives each kept row to `visit`, owner after owner and group after group, with its place. What is given is counted once more, as all
-    /// sensitivities rest on it.
+    /// Gives each kept row to `visit`, owner after owner and group after group, with its place. What is given is
+    /// counted once more, as all sensitivities rest on it.
     pub fn finish(&self, tie: Tie<'_>, mut visit: impl FnMut(KeptRow, &[i64])) -> Result<(), BeyondBounds> {
         let Bounds { groups, rows_per_group, rows } = self.bounds;
         let mut within = true;
@@ -450,7 +461,8 @@ impl Bounder<'_> {
     }
 }
 
-/// Room to decide by the third rule in: owner after owner asked for memory in it, which was a twentieth of a bounded group-by.
+/// Room to decide by the third rule in: owner after owner asked for memory in it, which was a twentieth of a bounded
+/// group-by.
 #[derive(Debug, Default)]
 struct ThirdRule {
     /// The smallest places so far, the largest of them on top.
@@ -459,7 +471,8 @@ struct ThirdRule {
 }
 
 impl ThirdRule {
-    /// How many of the `rows` smallest places of an owner are in each group (its rank, and how many rows of it stay by the first two rules).
+    /// How many of the `rows` smallest places of an owner are in each group (its rank, and how many rows of it stay by
+    /// the first two rules).
     fn counts(&mut self, ranks: &Ranks, groups: impl Iterator<Item = (u64, u64)>, rows: u64) -> &[usize] {
         let rows = usize::try_from(rows).unwrap_or(usize::MAX);
         let Self { smallest, counts } = self;

@@ -1,4 +1,5 @@
-//! Whether the files of a table are what the project file declares: the one thing about the data that may be looked at without a charge.
+//! Whether the files of a table are what the project file declares: the one thing about the data that may be looked at
+//! without a charge.
 //!
 //! # Guarantee
 //! Every declared column of a table is read to its end, whatever will be asked: the outcome depends on the file and the
@@ -290,10 +291,12 @@ fn no_label(labels: &[(String, String)], file: &DataFile) -> Result<Option<Strin
     Ok(None)
 }
 
-/// This many edges are remembered to find one that stands there twice: a few hundred megabytes. Those behind them are looked at by themselves.
+/// This many edges are remembered to find one that stands there twice: a few hundred megabytes. Those behind them are
+/// looked at by themselves.
 const MOST_REMEMBERED: usize = 10_000_000;
 
-/// The first row of a CSV file that is no edge of a graph, or stands there before: `edges` are those of the files before.
+/// The first row of a CSV file that is no edge of a graph, or stands there before: `edges` are those of the files
+/// before.
 fn no_edge(graph: &Graph, file: &DataFile, edges: &mut HashSet<(u32, u32)>) -> Result<Option<String>> {
     let names: Vec<String> = file.columns()?.into_iter().map(|(name, _)| name).collect();
     let place = |end: &String| names.iter().position(|name| name == end);

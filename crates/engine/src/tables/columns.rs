@@ -22,7 +22,8 @@ impl DataFile {
         let mut places: Vec<(&str, usize)> =
             columns.iter().zip(1..).map(|((name, _), place)| (name.as_str(), place)).collect();
         places.sort_unstable();
-        // Several columns without a name do no harm: nobody can mean them. The names are not said: without a line of names they are values.
+        // Several columns without a name do no harm: nobody can mean them. The names are not said: without a line of
+        // names they are values.
         if let Some(twice) = places.windows(2).find(|pair| pair[0].0 == pair[1].0 && !pair[0].0.is_empty()) {
             let (one, other) = (twice[0].1, twice[1].1);
             let hint = if self.form == FileFormat::Csv {

@@ -1,7 +1,8 @@
-//! The records of a CSV file, one by one with their lines, strictly: a quote that is never closed swallows no rest of a file, but is named.
+//! The records of a CSV file, one by one with their lines, strictly: a quote that is never closed swallows no rest of a
+//! file, but is named.
 //!
-//! The check and the rows are read by this one reader, so that they cut every file into the same fields. (Usual readers prefer any answer to none,
-//! and know nothing of decimal commas.)
+//! The check and the rows are read by this one reader, so that they cut every file into the same fields. (Usual readers
+//! prefer any answer to none, and know nothing of decimal commas.)
 
 use crate::error::Error;
 use crate::project::Layout;

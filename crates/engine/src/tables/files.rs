@@ -79,9 +79,9 @@ pub(crate) struct DataFile {
     pub rows: Option<Batches>,
 }
 
-/// The files of a source: the file itself, or all data files of a folder in the order of their names. In a folder, names that begin with
-/// '.' or '_' are passed over (temporary files, marks of the program that wrote it); everything else must be a file of one form, or a folder that
-/// says a column's value in its name, as in `year=2013`.
+/// The files of a source: the file itself, or all data files of a folder in the order of their names. In a folder,
+/// names that begin with '.' or '_' are passed over (temporary files, marks of the program that wrote it); everything
+/// else must be a file of one form, or a folder that says a column's value in its name, as in `year=2013`.
 pub(crate) fn files(source: &Path, layout: &Layout) -> Result<Vec<DataFile>> {
     let shown = source.display();
     if !kind_of(source)?.is_dir() {
@@ -160,7 +160,8 @@ fn inside(
     Ok(())
 }
 
-/// The column and its value that a folder's name says, as Hive writes them: `%` and two digits for letters that a name cannot have.
+/// The column and its value that a folder's name says, as Hive writes them: `%` and two digits for letters that a name
+/// cannot have.
 fn said(folder: &Path) -> Option<(String, Option<String>)> {
     let (column, value) = folder.file_name()?.to_str()?.split_once('=')?;
     let value = if value == "__HIVE_DEFAULT_PARTITION__" { None } else { Some(unescaped(value)?) };
@@ -280,7 +281,8 @@ impl DataFile {
         File::open(&self.path).map_err(|error| unopened(&self.path, &error))
     }
 
-    /// How it is read, for fingerprints: its form, its packing, its layout, what its folders say. A file that is renamed may be another table.
+    /// How it is read, for fingerprints: its form, its packing, its layout, what its folders say. A file that is
+    /// renamed may be another table.
     pub fn written(&self) -> String {
         format!("{} {:?} {} {:?}", self.form.name(), self.packing, self.layout.json(), self.partition)
     }
@@ -378,7 +380,8 @@ impl DataFile {
         Ok(records.advance().map_err(wrong)?.then(|| records.fields().map(text).collect()))
     }
 
-    /// The line of a CSV file, after the first and among the first ones, in which one of these names stands by itself; lines with a title or a remark may stand above it.
+    /// The line of a CSV file, after the first and among the first ones, in which one of these names stands by itself;
+    /// lines with a title or a remark may stand above it.
     pub fn line_of_names(&self, is_name: impl Fn(&str) -> bool) -> Option<usize> {
         let lines = self.first_lines()?;
         let separator = char::from(self.layout.separator);

@@ -1,5 +1,6 @@
-//! Functions of ours that run inside the plan: `declared` brings a column into its declared domain, `day` and `on_the_wall` read a file's dates and times,
-//! `fitted` casts what fits, `finite` leaves out what is no number, `units` makes integers.
+//! Functions of ours that run inside the plan: `declared` brings a column into its declared domain, `day` and
+//! `on_the_wall` read a file's dates and times, `fitted` casts what fits, `finite` leaves out what is no number,
+//! `units` makes integers.
 
 use crate::calendar;
 use crate::project::{BinEdges, Column, Domain, Recoding, Zone};
@@ -30,7 +31,8 @@ pub(crate) fn on_the_wall(expression: Expr, zone: Zone) -> Expr {
     call("scumble_on_the_wall", Rule::OnTheWall(zone.to_string()), expression)
 }
 
-/// The expression with its values in the declared domain: numbers moved to the nearest bound, NaN and unlisted categories NULL.
+/// The expression with its values in the declared domain: numbers moved to the nearest bound, NaN and unlisted
+/// categories NULL.
 fn declared(expression: Expr, domain: &Domain) -> Expr {
     let rule = match domain {
         Domain::Int { bounds: Some((lower, upper)) } => Rule::Int(*lower, *upper),
@@ -167,8 +169,8 @@ fn clamped_in_sql(expression: Expr, bounds: Option<(f64, f64)>, within: Expr) ->
 
 /// The cast of a value where it fits, NULL elsewhere.
 ///
-/// TRY_CAST says the same, but the backend's optimiser takes `TRY_CAST(x AS TINYINT) > 0` for `x > 0`, which is true of 128. Of a
-/// function it knows nothing.
+/// TRY_CAST says the same, but the backend's optimiser takes `TRY_CAST(x AS TINYINT) > 0` for `x > 0`, which is true
+/// of 128. Of a function it knows nothing.
 pub(crate) fn fitted(expression: Expr, to: DataType) -> Expr {
     call(FITTED, Rule::Fitted(to), expression)
 }
@@ -210,14 +212,16 @@ pub(crate) fn fitted_in_sql(expression: Expr, from: &DataType, to: DataType) -> 
         _ => (i64::MIN, i64::MAX),
     };
     if from.is_integer() && to.is_integer() {
-        // The cast is around the condition: backends compute what is constant beforehand, also where a condition would have kept them from it.
+        // The cast is around the condition: backends compute what is constant beforehand, also where a condition would
+        // have kept them from it.
         let wide = cast(expression.clone(), DataType::Int64);
         return Ok(cast(when(wide.between(lit(range.0), lit(range.1)), expression).end()?, to));
     }
     Ok(try_cast(expression, to))
 }
 
-/// So many steps in the unit of their column. A step of 0.01 is no f64: 28508710 times it is 285087.10000000003, and a hundredth of that is 285087.1.
+/// So many steps in the unit of their column. A step of 0.01 is no f64: 28508710 times it is 285087.10000000003, and a
+/// hundredth of that is 285087.1.
 pub(crate) fn in_units(steps: f64, step: f64) -> f64 {
     let parts = (1.0 / step).round();
     if step < 1.0 && (parts * step - 1.0).abs() < 1e-12 { steps / parts } else { steps * step }
@@ -414,7 +418,8 @@ impl Rule {
                 Arc::new(texts)
             }
             Self::Bins { kind, edges, labels } => {
-                // What is below the first edge is in the first bin: values are moved to the nearest one, as numbers are to their bounds.
+                // What is below the first edge is in the first bin: values are moved to the nearest one, as numbers are
+                // to their bounds.
                 let label = |above: usize| labels.get(above.saturating_sub(1)).map(String::as_str);
                 let whole = |value: Option<i64>| {
                     let value = value?;

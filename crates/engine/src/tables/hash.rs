@@ -1,9 +1,9 @@
 //! SipHash-2-4 with a secret key: what decides which of an owner's groups and rows count.
 //!
 //! # Guarantee
-//! Privacy does not rest on this hash: for every fixed key, what is kept of one owner is a function of that owner's rows only, so
-//! that the sensitivities hold for each key. The secret only keeps an adversary who writes rows from aiming at what is kept.
-//! [Aumasson–Bernstein 2012]
+//! Privacy does not rest on this hash: for every fixed key, what is kept of one owner is a function of that owner's
+//! rows only, so that the sensitivities hold for each key. The secret only keeps an adversary who writes rows from
+//! aiming at what is kept. [Aumasson–Bernstein 2012]
 
 /// The key: fresh for each release, never stored.
 #[derive(Debug, Clone, Copy)]

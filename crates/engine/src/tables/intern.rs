@@ -1,5 +1,5 @@
-//! Names as small numbers: each different owner, or key, gets the next number. An open-addressed table, because it is asked once per
-//! row.
+//! Names as small numbers: each different owner, or key, gets the next number. An open-addressed table, because it is
+//! asked once per row.
 
 use super::hash::QuickHash;
 

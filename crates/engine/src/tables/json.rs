@@ -1,8 +1,8 @@
 //! The objects of a file with one on each line (JSON lines).
 //!
-//! A scalar is read as its text, which the same rules take for a value as those of CSV files: numbers in quotes are numbers, and the whole number of
-//! an owner is its text. Other numbers have no text of their own here (beyond 64 bits two of them may be read as one), so they are no texts. An object that has a
-//! declared key twice is refused.
+//! A scalar is read as its text, which the same rules take for a value as those of CSV files: numbers in quotes are
+//! numbers, and the whole number of an owner is its text. Other numbers have no text of their own here (beyond 64 bits
+//! two of them may be read as one), so they are no texts. An object that has a declared key twice is refused.
 
 use super::csv::RecordError;
 use super::files::DataFile;

@@ -1,4 +1,5 @@
-//! Values that a public table lists: read when the project file is, because which groups there are must be known before anything is charged.
+//! Values that a public table lists: read when the project file is, because which groups there are must be known before
+//! anything is charged.
 
 use crate::error::{Error, Result};
 use crate::file::identity;
@@ -41,7 +42,8 @@ pub(crate) fn filled(mut project: Project, list: impl Fn(&Project, &KeySet) -> R
     Ok(project)
 }
 
-/// A table that reads a private table's files is not public, whatever is declared: what it lists would be somebody's values.
+/// A table that reads a private table's files is not public, whatever is declared: what it lists would be somebody's
+/// values.
 fn refuse_private(project: &Project, public: &Table) -> Result<()> {
     let files = |table: &Table| -> Result<BTreeSet<(u64, u64)>> {
         Ok(tables::source_files(table)?.iter().filter_map(|file| identity(&file.path)).collect())

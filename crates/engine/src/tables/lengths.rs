@@ -1,4 +1,5 @@
-//! Whether the lengths in an Arrow file make sense. What reads such files asks for as much memory as they say, and a process that asks for more than there is ends without a sentence.
+//! Whether the lengths in an Arrow file make sense. What reads such files asks for as much memory as they say, and a
+//! process that asks for more than there is ends without a sentence.
 
 use crate::file::identity;
 use datafusion::arrow::ipc::reader::read_footer_length;

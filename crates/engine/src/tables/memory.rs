@@ -15,8 +15,9 @@ const OWN: u64 = 150_000_000;
 /// How much memory rows may take, and where those go that do not fit.
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
-    /// All of it, in bytes. Of what the program does not need itself ([`OWN`]), two fifths are for rows that wait (and for a chunk of each part that is not full yet), the rest is for reading and
-    /// for the part that is being summed up.
+    /// All of it, in bytes. Of what the program does not need itself ([`OWN`]), two fifths are for rows that wait (and
+    /// for a chunk of each part that is not full yet), the rest is for reading and for the part that is being summed
+    /// up.
     pub bytes: u64,
     /// Folders for the temporary file, the first that can be written to.
     pub folders: Vec<PathBuf>,
@@ -37,8 +38,8 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// As the project says, or half of what is free; temporary files stand beside the ledger, which is a folder that can be written to and where
-    /// there is room, or else where the system has them (which is often memory).
+    /// As the project says, or half of what is free; temporary files stand beside the ledger, which is a folder that
+    /// can be written to and where there is room, or else where the system has them (which is often memory).
     pub fn of(project: &Project) -> Self {
         let beside = project.ledger().parent().map_or_else(PathBuf::new, Path::to_path_buf);
         let beside = if beside.as_os_str().is_empty() { PathBuf::from(".") } else { beside };
@@ -57,7 +58,8 @@ impl Memory {
     }
 }
 
-/// How much memory is free, as Linux tells it: of the machine, or of the group of processes that this one is in, whichever is less.
+/// How much memory is free, as Linux tells it: of the machine, or of the group of processes that this one is in,
+/// whichever is less.
 fn free() -> Option<u64> {
     let machine = available(&read_to_string("/proc/meminfo").ok()?)?;
     let told = |name: &str| read_to_string(format!("/sys/fs/cgroup/memory.{name}")).unwrap_or_default();

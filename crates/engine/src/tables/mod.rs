@@ -69,7 +69,8 @@ struct ReadPlan {
     rows: Option<u64>,
 }
 
-/// An error where this many threads cannot be had at once beside those that are there: what starts them for plans would panic, and wait for ever.
+/// An error where this many threads cannot be had at once beside those that are there: what starts them for plans would
+/// panic, and wait for ever.
 fn can_start(threads: usize) -> std::io::Result<()> {
     let gate = Arc::new(RwLock::new(()));
     let closed = gate.write();
@@ -96,8 +97,8 @@ impl Backend {
         Ok(backend)
     }
 
-    /// A session that reads the tables `names` from their sources: clamped, and with the declared columns only. The others are known
-    /// without data.
+    /// A session that reads the tables `names` from their sources: clamped, and with the declared columns only. The
+    /// others are known without data.
     pub fn with_data(project: &Project, names: &[String]) -> Result<Self> {
         let mut backend = Self::without_data(project)?;
         backend.memory = Memory::of(project);
@@ -133,9 +134,9 @@ impl Backend {
         Ok(())
     }
 
-    /// The session without tables, for what is done with released numbers: in one partition, so that rows keep their order. A process has
-    /// one: nothing private is in it, and a new one for each release takes a millisecond and its threads. A forked process has none of
-    /// these threads, and makes its own.
+    /// The session without tables, for what is done with released numbers: in one partition, so that rows keep their
+    /// order. A process has one: nothing private is in it, and a new one for each release takes a millisecond and its
+    /// threads. A forked process has none of these threads, and makes its own.
     pub(crate) fn empty() -> Result<&'static Self> {
         static EMPTY: Mutex<Option<(u32, &'static Backend)>> = Mutex::new(None);
         let mut shared = EMPTY.lock().unwrap_or_else(PoisonError::into_inner);
@@ -152,10 +153,12 @@ impl Backend {
         let mut config = config.with_information_schema(false);
         let options = config.options_mut();
         options.sql_parser.parse_float_as_decimal = false;
-        // All texts have one type, in files, in plans and in queries: then no plan holds a conversion of texts that was not analysed.
+        // All texts have one type, in files, in plans and in queries: then no plan holds a conversion of texts that was
+        // not analysed.
         options.sql_parser.map_string_types_to_utf8view = false;
         options.execution.parquet.schema_force_view_types = false;
-        // It stops plans whose optimiser found that a column is never NULL; the types of what comes back are checked by `sql::executed`.
+        // It stops plans whose optimiser found that a column is never NULL; the types of what comes back are checked by
+        // `sql::executed`.
         options.execution.skip_physical_aggregate_schema_check = true;
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         // Asked for by number: otherwise a variable of the environment decides, and 0 there is a panic.
@@ -181,7 +184,8 @@ impl Backend {
         Ok(Self { context, runtime, sources: HashMap::new(), stop: Stop::default(), memory, threads, watch })
     }
 
-    /// Runs to the end, unless somebody asks the project's work to stop. Optimizers call themselves as often as an expression is deep.
+    /// Runs to the end, unless somebody asks the project's work to stop. Optimizers call themselves as often as an
+    /// expression is deep.
     pub(crate) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
         with_room(|| self.runtime.block_on(self.stop.or(future)))
     }
@@ -195,8 +199,8 @@ impl Backend {
     /// The plan with each declared table replaced by what reads its source, every node else as it is.
     ///
     /// # Guarantee
-    /// After: all columns but owners have the types that they had, so that every expression means what it meant; an owner is a whole
-    /// number of 64 bits or a text.
+    /// After: all columns but owners have the types that they had, so that every expression means what it meant; an
+    /// owner is a whole number of 64 bits or a text.
     pub(crate) fn with_sources(&self, plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
         let replaced = plan.transform_up_with_subqueries(|node| match node {
             LogicalPlan::TableScan(scan) => match self.sources.get(scan.table_name.table()) {

@@ -1,15 +1,17 @@
 //! The ranks that decide which of an owner's groups and rows count, by one of two hashes with a secret.
 //!
-//! SipHash on bytes is quick, and no other engine has it. SHA-256 on texts is built into all engines that SQL is written for
-//! ([`crate::sql::text`]); a rank is the first 64 bits, as the first 16 hexadecimal digits say them. The texts are
-//! - of a group `SECRET group OWNER KEYS`: owners and texts as their length in characters, a colon and themselves, everything else as its digits and a
-//!   semicolon, so that no two lists are one text;
-//! - of a row `SECRET row RANK VALUES COPY`: the values as their digits with commas between them, nothing for NULL, and of a text the first 15
-//!   digits of its hash; copies are numbered from 0;
+//! SipHash on bytes is quick, and no other engine has it. SHA-256 on texts is built into all engines that SQL is
+//! written for ([`crate::sql::text`]); a rank is the first 64 bits, as the first 16 hexadecimal digits say them. The
+//! texts are
+//! - of a group `SECRET group OWNER KEYS`: owners and texts as their length in characters, a colon and themselves,
+//!   everything else as its digits and a semicolon, so that no two lists are one text;
+//! - of a row `SECRET row RANK VALUES COPY`: the values as their digits with commas between them, nothing for NULL, and
+//!   of a text the first 15 digits of its hash; copies are numbered from 0;
 //! - of a place `SECRET slot RANK N`, for the bound on all rows.
 //!
 //! # Guarantee
-//! Whatever the hash and the secret: what is kept of an owner is a function of that owner's rows alone ([`crate::tables::bounding`]).
+//! Whatever the hash and the secret: what is kept of an owner is a function of that owner's rows alone
+//! ([`crate::tables::bounding`]).
 
 use super::hash::{Key, QuickHash, SipHasher};
 use super::intern::Name;
@@ -205,8 +207,8 @@ pub(crate) fn row_rank(key: Key, group_rank: u64, values: &[i64]) -> u64 {
     hasher.finish()
 }
 
-/// The rank of the n-th place of a group (from 0). The bits of the group's rank are turned, so that no row whose value is n has this hash: which row is last must
-/// say nothing of whether a last one stays.
+/// The rank of the n-th place of a group (from 0). The bits of the group's rank are turned, so that no row whose value
+/// is n has this hash: which row is last must say nothing of whether a last one stays.
 pub(crate) fn place_rank(key: Key, group_rank: u64, n: u64) -> u64 {
     row_rank(key, !group_rank, &[n.cast_signed()])
 }

@@ -1,8 +1,9 @@
 //! The rows of a table's files, as a table of DataFusion.
 //!
-//! Each file is read with its own column names, so that the order of columns may differ between files. A text file is never split between
-//! processors: where a quoted text holds line breaks, nobody can tell from the middle of a file whether a line break ends a row.
-//! No statistics of a file are used: every query reads the same rows. Parquet is read by DataFusion, everything else by `text`.
+//! Each file is read with its own column names, so that the order of columns may differ between files. A text file is
+//! never split between processors: where a quoted text holds line breaks, nobody can tell from the middle of a file
+//! whether a line break ends a row. No statistics of a file are used: every query reads the same rows. Parquet is read
+//! by DataFusion, everything else by `text`.
 
 use super::files::{DataFile, FileFormat, real_path};
 use super::text::TextFiles;
@@ -34,7 +35,8 @@ use std::sync::Arc;
 
 /// This many cells are read at once.
 const BATCH_CELLS: usize = 1 << 22;
-/// Parquet files are read in pieces, about so many for each stream: streams take one after the other from a common list, and end at about the same time.
+/// Parquet files are read in pieces, about so many for each stream: streams take one after the other from a common
+/// list, and end at about the same time.
 const PIECES: u64 = 16;
 /// Smaller pieces are not worth opening a file for.
 const SMALLEST_PIECE: u64 = 4 << 20;
@@ -84,8 +86,8 @@ impl FilePart {
         Ok(Self { file: file.clone(), location, fields, places, wanted, values: Vec::new(), constants: Vec::new() })
     }
 
-    /// The next declared column: the file's column at `place`, called `name`, which is read as `kind` and, from text files, is what is wanted; `value` is
-    /// what becomes of it.
+    /// The next declared column: the file's column at `place`, called `name`, which is read as `kind` and, from text
+    /// files, is what is wanted; `value` is what becomes of it.
     pub fn push(
         &mut self,
         place: usize,

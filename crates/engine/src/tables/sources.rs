@@ -55,8 +55,9 @@ pub(crate) fn unusable(table: &Table, error: &datafusion::error::DataFusionError
     Error::input(format!("table '{}' cannot be used ({})", table.name, error.message()))
 }
 
-/// For each table, a plan that reads its source: only declared columns, each in its declared type and domain. Owners have one type in all of
-/// them, so that those of two tables are equal where they are written equally: whole numbers where all are, texts otherwise.
+/// For each table, a plan that reads its source: only declared columns, each in its declared type and domain. Owners
+/// have one type in all of them, so that those of two tables are equal where they are written equally: whole numbers
+/// where all are, texts otherwise.
 pub(crate) fn sources(tables: &[&Table]) -> Result<Vec<LogicalPlan>> {
     let mut files = Vec::new();
     for table in tables {
@@ -395,8 +396,8 @@ fn read_as(kind: &DataType) -> DataType {
     }
 }
 
-/// The value in the declared type, for every value of `kind`: no conversion here can fail on one. Whole numbers beyond 2⁶³ are above every
-/// bound that can be declared, and are read as the largest number.
+/// The value in the declared type, for every value of `kind`: no conversion here can fail on one. Whole numbers beyond
+/// 2⁶³ are above every bound that can be declared, and are read as the largest number.
 fn converted(input: Expr, kind: &DataType, wanted: &DataType) -> Expr {
     match (kind, wanted) {
         (kind, wanted) if kind == wanted => input,

@@ -1,9 +1,10 @@
 //! Rows that do not fit the memory: an encrypted temporary file.
 //!
-//! The file has no name as soon as it is open, where the system allows that (Unix), so that nothing is left of it whatever becomes of this process;
-//! elsewhere it is removed with the last use, and what a crash leaves is removed by the next start ([`remove_left_over`]). What is written is
-//! a chunk of any length, encrypted with ChaCha20: the key is drawn for each file and is in memory alone, and the nonce is the chunk's place in the file, at
-//! which nothing else is ever written. Behind each chunk stands its tag: SipHash-2-4, with a second key, of its place, its length and what is
+//! The file has no name as soon as it is open, where the system allows that (Unix), so that nothing is left of it
+//! whatever becomes of this process; elsewhere it is removed with the last use, and what a crash leaves is removed by
+//! the next start ([`remove_left_over`]). What is written is a chunk of any length, encrypted with ChaCha20: the key is
+//! drawn for each file and is in memory alone, and the nonce is the chunk's place in the file, at which nothing else is
+//! ever written. Behind each chunk stands its tag: SipHash-2-4, with a second key, of its place, its length and what is
 //! written. A chunk whose tag is another is not read.
 
 use super::hash::{Key, SipHasher};
@@ -204,7 +205,8 @@ mod tests {
         assert_eq!(entries(folder.path()), 0);
     }
 
-    /// What is on the disk shows nothing: equal texts are written differently, and none of their bytes stand there in a row.
+    /// What is on the disk shows nothing: equal texts are written differently, and none of their bytes stand there in a
+    /// row.
     #[test]
     fn what_is_written_cannot_be_read() {
         let folder = tempfile::tempdir().unwrap();

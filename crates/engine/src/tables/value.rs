@@ -105,7 +105,8 @@ impl WantedType {
     }
 }
 
-/// What the table's declaration may lack. Depends on the field's form, and names no value but the usual words for a missing one.
+/// What the table's declaration may lack. Depends on the field's form, and names no value but the usual words for a
+/// missing one.
 fn hint(wanted: WantedType, text: &str, layout: &Layout) -> String {
     const MORE: [&str; 7] = ["-", "--", "?", ".", "missing", "none", "0000-00-00"];
     let other = if layout.decimal == b'.' { b',' } else { b'.' };

@@ -1,5 +1,6 @@
-//! The arrows of ARCHITECTURE.md, read from the sources of every crate: a room uses only rooms that stand before it, and no file is in a circle with
-//! another. Re-exports are followed to the file that defines a name; a file and the folder that it heads are one thing.
+//! The arrows of ARCHITECTURE.md, read from the sources of every crate: a room uses only rooms that stand before it,
+//! and no file is in a circle with another. Re-exports are followed to the file that defines a name; a file and the
+//! folder that it heads are one thing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -78,7 +79,8 @@ impl Sources {
         Self(modules)
     }
 
-    /// Where a path leads that stands in a module, from the crate's root; none for other crates and for what is not a module here.
+    /// Where a path leads that stands in a module, from the crate's root; none for other crates and for what is not a
+    /// module here.
     fn absolute(&self, module: &str, path: &str) -> Option<Vec<String>> {
         let mut steps: Vec<&str> = path.split("::").collect();
         let mut at: Vec<String> = module.split("::").filter(|part| !part.is_empty()).map(str::to_string).collect();
@@ -291,7 +293,8 @@ fn files_are_in_no_circles_but_those_that_are_known() {
     assert_eq!(seen, known, "the circles that are there, and those that are known\n{found:#?}");
 }
 
-/// What others must know of a kind is a field of its record: a name that is compared with elsewhere is one more file that a new kind would touch.
+/// What others must know of a kind is a field of its record: a name that is compared with elsewhere is one more file
+/// that a new kind would touch.
 #[test]
 fn outside_of_kinds_nobody_compares_with_a_kind() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();

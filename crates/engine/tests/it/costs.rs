@@ -1,8 +1,9 @@
-//! For every kind of release and every form of cost: the events of the plan cost what was asked, in the scope that was asked, and no less
-//! than they have to; and what is drawn is what the events say ([`drawn`]).
+//! For every kind of release and every form of cost: the events of the plan cost what was asked, in the scope that was
+//! asked, and no less than they have to; and what is drawn is what the events say ([`drawn`]).
 //!
-//! Slips that asked for too much passed the suite (a δ that was not halved, ρ calibrated at the whole δ, a limit 5% too high, several rows
-//! of an owner that were not charged as a person), because nobody added up the events of whole plans. No data is needed for that.
+//! Slips that asked for too much passed the suite (a δ that was not halved, ρ calibrated at the whole δ, a limit 5% too
+//! high, several rows of an owner that were not charged as a person), because nobody added up the events of whole
+//! plans. No data is needed for that.
 
 mod drawn;
 
@@ -177,7 +178,8 @@ fn per_attribute(case: &Case, written: &str, asked: (Asked, &str), delta: &Exact
     assert!(most >= if case.loose.is_empty() { 0.99 } else { 0.5 }, "{what}: only {most} of the cost is used");
 }
 
-/// A robust halfspace: each attribute costs what was asked, and so does one with a cost of its own; a change of both is charged both.
+/// A robust halfspace: each attribute costs what was asked, and so does one with a cost of its own; a change of both is
+/// charged both.
 #[test]
 fn a_robust_halfspace_costs_each_attribute_what_was_asked() {
     for (written, asked, delta) in forms(&ROBUST) {
@@ -222,7 +224,8 @@ fn attributes_cost_what_was_asked_for_each() {
     }
 }
 
-/// Owners with several rows: one row counts, and another value of one attribute may mean another row. Charging the attribute alone passed.
+/// Owners with several rows: one row counts, and another value of one attribute may mean another row. Charging the
+/// attribute alone passed.
 #[test]
 fn with_several_rows_each_attribute_is_charged_as_a_person() {
     for (kind, fields) in [
@@ -283,8 +286,8 @@ fn an_accuracy_is_kept_and_not_bettered() {
     }
 }
 
-/// A kind is compared with what was asked, and what it draws with what its events say: by a test of its name in `drawn`, or
-/// by one of this name in the kind's own file. A count without noise costs nothing that could be asked for.
+/// A kind is compared with what was asked, and what it draws with what its events say: by a test of its name in
+/// `drawn`, or by one of this name in the kind's own file. A count without noise costs nothing that could be asked for.
 #[test]
 fn every_kind_has_a_case() {
     let own = "fn what_is_drawn_is_what_the_events_say()";

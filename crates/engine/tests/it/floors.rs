@@ -1,4 +1,5 @@
-//! What nobody is said to promise less than, against what our own kinds reach: a floor above something that can be had is false.
+//! What nobody is said to promise less than, against what our own kinds reach: a floor above something that can be had
+//! is false.
 
 use crate::support::{Folder, effort};
 use scumble_engine::project::Project;
@@ -46,7 +47,8 @@ const TABLES: [Declared; 9] = [
     Declared { column: "id", values: "{ type = \"category\" }", listed: None, bounds: "max_rows_per_owner = 3" },
 ];
 
-/// What can be had: noisy counts of listed values, sorted; noisy numbers of owners with each number of rows, added up from the top; nothing at all.
+/// What can be had: noisy counts of listed values, sorted; noisy numbers of owners with each number of rows, added up
+/// from the top; nothing at all.
 fn reached(declared: &Declared, tables: &str, cost: &str, most: f64) -> f64 {
     let of = |kind: &str| {
         let text = format!("{tables}[[release]]\nname = \"h\"\n{kind}\n{cost}\n");
@@ -65,8 +67,10 @@ fn reached(declared: &Declared, tables: &str, cost: &str, most: f64) -> f64 {
     noisy.unwrap_or(f64::INFINITY).min(most)
 }
 
-/// "Nobody promises below 380" was printed for a million rows of three values, where noise on their counts is off by 2.6 together; the same for owners with one row each, of whom 0.85 can be had; and
-/// 3404 was what the kind itself expected. Every floor of small declarations against all that our kinds answer the same question with, this kind's own error among them.
+/// "Nobody promises below 380" was printed for a million rows of three values, where noise on their counts is off by
+/// 2.6 together; the same for owners with one row each, of whom 0.85 can be had; and 3404 was what the kind itself
+/// expected. Every floor of small declarations against all that our kinds answer the same question with, this kind's
+/// own error among them.
 #[test]
 fn no_floor_is_above_what_our_own_kinds_reach() {
     let mut floors = 0;
@@ -106,7 +110,8 @@ fn no_floor_is_above_what_our_own_kinds_reach() {
     assert!(floors > 80, "{floors}");
 }
 
-/// Six vertices have at most 15 edges: a constant is off by 30 at most, where 380 was printed. Nothing is known of the degrees of a graph, and nothing is said, before and after.
+/// Six vertices have at most 15 edges: a constant is off by 30 at most, where 380 was printed. Nothing is known of the
+/// degrees of a graph, and nothing is said, before and after.
 #[test]
 fn degrees_have_no_floor() {
     let edges: String = (1..6).map(|vertex| format!("0,{vertex}\n")).collect();
@@ -117,7 +122,8 @@ fn degrees_have_no_floor() {
     assert!(planned[0].plan.limits.is_empty() && outcomes[0].answers.details.limits.is_empty());
 }
 
-/// A million rows of three values: the kind's own error was 3404 where 3 can be had. What it expects is what it does, in every run of ten.
+/// A million rows of three values: the kind's own error was 3404 where 3 can be had. What it expects is what it does,
+/// in every run of ten.
 #[test]
 fn few_values_are_noised_and_sorted() {
     let rows: String = (0..900).map(|row| format!("{}\n", 1 + (row % 10) / 4)).collect();
@@ -144,7 +150,8 @@ fn few_values_are_noised_and_sorted() {
     }
 }
 
-/// What else can be had where a floor is about counts: the same cells as a histogram, summed where sums are asked for, and a constant where the number of owners is public.
+/// What else can be had where a floor is about counts: the same cells as a histogram, summed where sums are asked for,
+/// and a constant where the number of owners is public.
 struct Cells {
     values: &'static str,
     number: f64,
@@ -167,12 +174,14 @@ const KINDS_WITH_FLOORS: [&str; 6] = [
     "kind = \"marginals\"\ntable = \"t\"\ncolumns = [\"x\", \"y\"]",
 ];
 
-/// With probability 95% (or 50%) all of these cells are within this: of noise of this standard error, Laplace's, whose tail is the heavier one of those that we draw.
+/// With probability 95% (or 50%) all of these cells are within this: of noise of this standard error, Laplace's, whose
+/// tail is the heavier one of those that we draw.
 fn all_within(standard_error: f64, cells: f64, beta: f64) -> f64 {
     standard_error / std::f64::consts::SQRT_2 * ((cells / beta).ln() + 1.0) + 1.0
 }
 
-/// The same test for every other kind that prints a floor: counts and sums of queries, histograms, distribution functions, tables of columns; of few cells, few and many public owners, and very small ε.
+/// The same test for every other kind that prints a floor: counts and sums of queries, histograms, distribution
+/// functions, tables of columns; of few cells, few and many public owners, and very small ε.
 #[test]
 fn no_floor_of_counts_is_above_what_our_own_kinds_reach() {
     let mut floors = [0; KINDS_WITH_FLOORS.len()];

@@ -1,4 +1,5 @@
-//! The fuzz targets on stable: always their corpus, and mutations of it for SCUMBLE_FUZZ_SECONDS each, from SCUMBLE_SEED.
+//! The fuzz targets on stable: always their corpus, and mutations of it for SCUMBLE_FUZZ_SECONDS each, from
+//! SCUMBLE_SEED.
 //!
 //! A coverage-guided fuzzer finds more (`fuzz/README.md`); this one needs nothing but the build of the other tests.
 

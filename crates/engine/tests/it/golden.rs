@@ -1,8 +1,10 @@
-//! What leaves the program, to the letter: plans, ledger entries, files of answers and the report of a project with every kind of release,
-//! with the noise of a seed. A change of the house that moves a byte of these by accident fails here.
+//! What leaves the program, to the letter: plans, ledger entries, files of answers and the report of a project with
+//! every kind of release, with the noise of a seed. A change of the house that moves a byte of these by accident fails
+//! here.
 //!
-//! After a change that is meant, `SCUMBLE_GOLDEN=write cargo test -p scumble-engine --test it golden` writes the files anew, and their diff is part
-//! of the review. Times, digests and the folder's path are masked: they differ from run to run.
+//! After a change that is meant, `SCUMBLE_GOLDEN=write cargo test -p scumble-engine --test it golden` writes the files
+//! anew, and their diff is part of the review. Times, digests and the folder's path are masked: they differ from run to
+//! run.
 
 use crate::costs::{BASE, CASES, Case};
 use crate::support::Folder;

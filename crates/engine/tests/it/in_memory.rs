@@ -1,4 +1,5 @@
-//! Tables whose rows a program hands over: the same answers, charges and refusals as those of files, and nothing left on the disk.
+//! Tables whose rows a program hands over: the same answers, charges and refusals as those of files, and nothing left
+//! on the disk.
 
 use crate::support::Folder;
 use datafusion::arrow::array::{ArrayRef, DictionaryArray, Float64Array, Int64Array, RecordBatch, StringArray};
@@ -70,8 +71,9 @@ fn rows_in_memory_are_answered_like_those_of_a_file() {
     assert!(names.iter().all(|name| name.starts_with("scumble.ledger") || name.starts_with("by sex.")), "{names:?}");
 }
 
-/// 3,000 owners with one to nine rows, and rows of nobody among them. The same seed draws the same key, by which an owner's rows are chosen, and the same noise:
-/// if an owner were bounded in another way than in a file, the numbers would be others.
+/// 3,000 owners with one to nine rows, and rows of nobody among them. The same seed draws the same key, by which an
+/// owner's rows are chosen, and the same noise: if an owner were bounded in another way than in a file, the numbers
+/// would be others.
 #[test]
 fn owners_in_memory_are_bounded_as_those_of_a_file() {
     let numbers = || (0..20_000_i64).map(|row| (row % 7 != 3).then_some(row * row % 3_000)).collect::<Vec<_>>();

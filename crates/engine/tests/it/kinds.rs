@@ -41,10 +41,11 @@ fn column<'a>(answers: &'a Answers, name: &str) -> &'a AnswerColumn {
     answers.columns.iter().find(|column| column.name == name).unwrap_or_else(|| panic!("no column {name}"))
 }
 
-/// 59% of the one-way bars held their count where a value was `(missing)` that nobody has: they were the bars of the unbiased estimates, beside the fitted ones.
-/// The mean of n independent shares (of the cells of one release) with mean 0.95 is at most t with probability at most e^{−n·KL(t, 0.95)}: below 0.76 with 1e-9 for
-/// 100 releases; the core's own test has 4000. Wanted are 93.5–97.5%; of the first 500 seeds, for tables of one, two and three: 95.0, 95.1 and 94.8% with
-/// values that nobody misses, 95.4, 95.1 and 95.4% without.
+/// 59% of the one-way bars held their count where a value was `(missing)` that nobody has: they were the bars of the
+/// unbiased estimates, beside the fitted ones. The mean of n independent shares (of the cells of one release) with mean
+/// 0.95 is at most t with probability at most e^{−n·KL(t, 0.95)}: below 0.76 with 1e-9 for 100 releases; the core's own
+/// test has 4000. Wanted are 93.5–97.5%; of the first 500 seeds, for tables of one, two and three: 95.0, 95.1 and 94.8%
+/// with values that nobody misses, 95.4, 95.1 and 95.4% without.
 #[test]
 fn bars_of_marginals_hold_the_exact_count_at_every_order() {
     let person = |i: usize| [i * 7 / 3 % 4, i / 5 % 2, i / 11 % 3].map(|value| value.to_string());
@@ -86,7 +87,8 @@ fn bars_of_marginals_hold_the_exact_count_at_every_order() {
     }
 }
 
-/// A popular library ships a generator whose columns are falsely correlated. Ours must have the model's tables, to within rounding.
+/// A popular library ships a generator whose columns are falsely correlated. Ours must have the model's tables, to
+/// within rounding.
 #[test]
 fn synthetic_rows_have_the_tables_of_the_model_that_they_are_made_from() {
     for method in ["residual", "projection", "mwem"] {
@@ -152,8 +154,8 @@ const GUIDES: &[(&str, &str)] = &[
     ("exact-count", "../explanation/attackers.md"),
 ];
 
-/// The page, from the declarations. A field that several kinds share word for word is described once: at the top if there are three
-/// or more, otherwise at the first of the two.
+/// The page, from the declarations. A field that several kinds share word for word is described once: at the top if
+/// there are three or more, otherwise at the first of the two.
 fn page_of_kinds() -> String {
     let fields = || KINDS.iter().flat_map(|kind| kind.fields.iter().map(move |field| (kind.name, field)));
     let mut users: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
@@ -214,7 +216,8 @@ fn the_page_of_kinds_is_what_the_kinds_declare() {
     assert_eq!(fs::read_to_string(path).unwrap_or_default(), page, "docs/reference/kinds.md is not what is declared");
 }
 
-/// The rows of an owner that count were chosen with a key of their own, so that not even a seed gave the same answer twice.
+/// The rows of an owner that count were chosen with a key of their own, so that not even a seed gave the same answer
+/// twice.
 #[test]
 fn a_seed_decides_everything() {
     // Each owner has twenty rows of different values, and one of them counts.

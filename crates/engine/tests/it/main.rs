@@ -1,5 +1,5 @@
-//! The engine through its public doors. One binary for all files: each of its own would be linked, and run, one after the other.
-//! (`order.rs` watches for panics of its whole process, so it has one of its own.)
+//! The engine through its public doors. One binary for all files: each of its own would be linked, and run, one after
+//! the other. (`order.rs` watches for panics of its whole process, so it has one of its own.)
 
 mod arrows;
 mod costs;

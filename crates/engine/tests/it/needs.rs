@@ -1,4 +1,5 @@
-//! What a release takes in memory whatever rows there are is said in its plan, and refused before the charge where it is too much.
+//! What a release takes in memory whatever rows there are is said in its plan, and refused before the charge where it
+//! is too much.
 
 use crate::support::Folder;
 use crate::support::examples::{LargeExample, Order, in_order, kinds_without};
@@ -8,7 +9,8 @@ use scumble_engine::release::{PlannedRelease, Runner};
 use scumble_testing::tables::LARGE;
 use std::path::Path;
 
-/// Graphs of 2^30 vertices ended the process after the charge: memory for the vertices alone could not be had, and the charge was lost. Now nothing is charged, and the ledger is not even made.
+/// Graphs of 2^30 vertices ended the process after the charge: memory for the vertices alone could not be had, and the
+/// charge was lost. Now nothing is charged, and the ledger is not even made.
 #[test]
 fn more_vertices_than_memory_holds_are_refused_before_the_charge() {
     let folder = Folder::with(&[("t.csv", "a,b\n0,1\n")]);

@@ -1,7 +1,9 @@
-//! No text ends the process, however deep it is. One free plan, `CAST(NULL AS INT[][]…)` of 65 kB, ended the server for everybody: a stack that overflows is caught by nobody.
+//! No text ends the process, however deep it is. One free plan, `CAST(NULL AS INT[][]…)` of 65 kB, ended the server for
+//! everybody: a stack that overflows is caught by nobody.
 //!
-//! Texts are made of every rule of the parser's grammar that can stand inside itself or behind itself, up to the longest query that is read. They are planned in a child process, which a
-//! stack that overflows would end: that is a failed test here, and not a dead suite.
+//! Texts are made of every rule of the parser's grammar that can stand inside itself or behind itself, up to the
+//! longest query that is read. They are planned in a child process, which a stack that overflows would end: that is a
+//! failed test here, and not a dead suite.
 
 use crate::support::{Folder, effort};
 use scumble_engine::project::{Project, Request};

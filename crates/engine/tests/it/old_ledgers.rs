@@ -25,8 +25,9 @@ fn proposal(name: &str) -> Proposal {
     }
 }
 
-/// A ledger from before the event `new-keys` (queries with known and unknown keys, Laplace and Gaussian noise, quantiles, heavy hitters with
-/// unknown values, and more): it is verified, and every number is the one that the program printed that wrote it, also for groups of three.
+/// A ledger from before the event `new-keys` (queries with known and unknown keys, Laplace and Gaussian noise,
+/// quantiles, heavy hitters with unknown values, and more): it is verified, and every number is the one that the
+/// program printed that wrote it, also for groups of three.
 #[test]
 fn a_ledger_from_before_new_keys_costs_what_it_cost() {
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/ledger");

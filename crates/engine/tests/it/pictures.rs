@@ -8,7 +8,8 @@ use std::fs;
 const GRAPH: &str = "[dataset.friends]\nsource = \"edges.csv\"\ngraph = { from = \"a\", to = \"b\", vertices = 200000 }\n\
     [dataset.friends.columns]\na = { type = \"int\" }\nb = { type = \"int\" }\n";
 
-/// The standard errors that the plan of a release expects: smooth, bounded, propose–test–release, and noise for the worst graph.
+/// The standard errors that the plan of a release expects: smooth, bounded, propose–test–release, and noise for the
+/// worst graph.
 fn errors(epsilon: f64) -> [f64; 4] {
     let plan = |method: &str| {
         let release = format!(

@@ -1,10 +1,13 @@
 //! The replay audit: what leaves the process, and how far it can be moved by one owner.
 //!
-//! Tests that compare laws see what a mechanism draws, and tests that compare integers see what queries count. Neither sees what stands between them: a note that tells an exact number, a
-//! file that has one line more, a mechanism that is asked once more, a number that is noised for less than it moves. So a release is run on a tiny table and every mechanism's input and output
-//! is recorded (`scumble::noise::tape`); then it is run on each neighbour of the table, and every mechanism gives what it gave before. Whatever leaves the process and differs is a leak: files, sentences,
-//! errors, the ledger's entries, the number and the order of mechanism calls. And every input may differ by at most what the events say in the scope in which the tables are neighbours; the events
-//! in turn may cost at most what was asked.
+//! Tests that compare laws see what a mechanism draws, and tests that compare integers see what queries count. Neither
+//! sees what stands between them: a note that tells an exact number, a file that has one line more, a mechanism that is
+//! asked once more, a number that is noised for less than it moves. So a release is run on a tiny table and every
+//! mechanism's input and output is recorded (`scumble::noise::tape`); then it is run on each neighbour of the table,
+//! and every mechanism gives what it gave before. Whatever leaves the process and differs is a leak: files, sentences,
+//! errors, the ledger's entries, the number and the order of mechanism calls. And every input may differ by at most
+//! what the events say in the scope in which the tables are neighbours; the events in turn may cost at most what was
+//! asked.
 
 mod doors;
 mod left;

@@ -6,8 +6,8 @@ use scumble::quantity::Exact;
 use scumble::scope::Scope;
 use scumble_engine::budget::Odometer;
 
-/// Every kind with a cost has one for presence, so that no kind has to refuse the line: what it says is what a cost with
-/// that scope would say, and the release keeps it. A kind that took no notice would charge what nobody asked for.
+/// Every kind with a cost has one for presence, so that no kind has to refuse the line: what it says is what a cost
+/// with that scope would say, and the release keeps it. A kind that took no notice would charge what nobody asked for.
 #[test]
 fn every_kind_keeps_the_scope_that_the_project_says() {
     let (cost, line) = ("epsilon = 1, delta = 1e-6", "cost_scope = \"presence\"\n");

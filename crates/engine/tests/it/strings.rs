@@ -1,4 +1,5 @@
-//! Texts of every type that Parquet and Arrow files have, in every kind of release: the same rows and the same seed give the same answers, however the texts are stored.
+//! Texts of every type that Parquet and Arrow files have, in every kind of release: the same rows and the same seed
+//! give the same answers, however the texts are stored.
 
 use crate::support::Folder;
 use crate::support::examples::{StringsExample, in_order, kinds_without};
@@ -56,7 +57,8 @@ fn kinds() -> Vec<DataType> {
     plain.iter().cloned().chain(listed).collect()
 }
 
-/// The rows with texts of this type, as a file of this form; false where no such file can be written, so that nobody has one.
+/// The rows with texts of this type, as a file of this form; false where no such file can be written, so that nobody
+/// has one.
 fn write(path: &Path, texts: &[ArrayRef; 3]) -> bool {
     let number = |of: &dyn Fn(i64) -> i64| Arc::new(Int64Array::from_iter_values((0..ROWS).map(of))) as ArrayRef;
     let [owner, city, town] = texts.clone();

@@ -1,5 +1,5 @@
-//! What the engine's tests share: a folder with a project in it, and its releases from a seed. The unit tests use it too
-//! (`lib.rs`).
+//! What the engine's tests share: a folder with a project in it, and its releases from a seed. The unit tests use it
+//! too (`lib.rs`).
 
 #![allow(dead_code, unused_imports)] // Each test needs a part of it.
 

@@ -5,7 +5,8 @@ use scumble::quantity::Exact;
 use std::collections::BTreeSet;
 
 impl Budget {
-    /// Whether anybody may lose more than before: a limit is higher, gone, or in another notion, which cannot be compared.
+    /// Whether anybody may lose more than before: a limit is higher, gone, or in another notion, which cannot be
+    /// compared.
     pub fn allows_more_than(&self, before: &Self) -> bool {
         let more = |(_, old, new): &(String, Option<&Limit>, Option<&Limit>)| match (old, new) {
             (None, _) => false,

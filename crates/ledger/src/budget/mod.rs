@@ -1,10 +1,11 @@
-//! Budgets: what may be spent, in which notion, about whom; and the rule by which the ledger holds them over its whole life.
+//! Budgets: what may be spent, in which notion, about whom; and the rule by which the ledger holds them over its whole
+//! life.
 //!
-//! Releases are chosen one after the other, by people who have seen the earlier answers. The rule is therefore a privacy *filter*
-//! (`docs/engineers/ledger-format.md`): sums of ε and of ρ against a fixed limit are valid when each release's parameters depend on earlier
-//! answers [Rogers–Roth–Ullman–Vadhan 2016 for pure ε; Feldman–Zrnic 2021 for Rényi and hence zCDP; Whitehouse–Ramdas–Rogers–Wu 2023 for
-//! events with a δ of their own, which share δ with the others by a split that is fixed beforehand]; a privacy-loss distribution of the
-//! whole would not be.
+//! Releases are chosen one after the other, by people who have seen the earlier answers. The rule is therefore a
+//! privacy *filter* (`docs/engineers/ledger-format.md`): sums of ε and of ρ against a fixed limit are valid when each
+//! release's parameters depend on earlier answers [Rogers–Roth–Ullman–Vadhan 2016 for pure ε; Feldman–Zrnic 2021 for
+//! Rényi and hence zCDP; Whitehouse–Ramdas–Rogers–Wu 2023 for events with a δ of their own, which share δ with the
+//! others by a split that is fixed beforehand]; a privacy-loss distribution of the whole would not be.
 
 mod change;
 mod held;
@@ -60,8 +61,8 @@ impl Budget {
     /// The first limit that `asked` on top of what has been charged would pass.
     ///
     /// # Guarantee
-    /// If this is none for every prefix of a ledger, then the composition of everything in it, adaptively chosen, is within each
-    /// limit, in each limit's scope (see [`Odometer::epsilon`] for the rule).
+    /// If this is none for every prefix of a ledger, then the composition of everything in it, adaptively chosen, is
+    /// within each limit, in each limit's scope (see [`Odometer::epsilon`] for the rule).
     pub fn first_refusal(&self, charged: &Sums, asked: &[Event]) -> Result<Option<Refusal>> {
         let mut attributes = attributes_of(asked);
         attributes.extend(charged.attributes());
@@ -206,7 +207,8 @@ pub fn rounded_down(value: f64) -> String {
     meant(value, value.next_up()).unwrap_or_else(|| scumble::quantity::rounded_down(value, DIGITS))
 }
 
-/// Exact numbers become an f64 by rounding to the next one; where its neighbour has few digits, that is the number (0.3 is not 0.300001).
+/// Exact numbers become an f64 by rounding to the next one; where its neighbour has few digits, that is the number
+/// (0.3 is not 0.300001).
 fn meant(value: f64, neighbour: f64) -> Option<String> {
     let short = scumble::quantity::rounded_up(neighbour, DIGITS);
     (value > 0.0 && short.parse() == Ok(neighbour)).then_some(short)

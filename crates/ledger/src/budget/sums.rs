@@ -1,8 +1,8 @@
 //! What all charges add up to, scope by scope, such that the next charge can be added without reading the ones before.
 //!
-//! Kept are `presence`, `person`, each attribute that some event names, sets of attributes that somebody asked about, and one sum for
-//! all attributes that no event names: only events that are the same in every scope cost those anything. So the sum of an attribute
-//! that is named for the first time is known without looking back.
+//! Kept are `presence`, `person`, each attribute that some event names, sets of attributes that somebody asked about,
+//! and one sum for all attributes that no event names: only events that are the same in every scope cost those
+//! anything. So the sum of an attribute that is named for the first time is known without looking back.
 
 use super::{Odometer, attributes_of, one_attribute};
 use crate::body::{SetEntry, SumsEntry};
@@ -12,9 +12,11 @@ use scumble::event::Event;
 use scumble::scope::{AttributeSet, Scope};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which rule counted a sum. It goes up with any change of what some event costs, so that no sum by an older rule is used.
+/// Which rule counted a sum. It goes up with any change of what some event costs, so that no sum by an older rule is
+/// used.
 ///
-/// 2: a person costs at least what presence does in each charge. Before, collections of local reports and products of two parties counted less.
+/// 2: a person costs at least what presence does in each charge. Before, collections of local reports and products of
+/// two parties counted less.
 pub(crate) const RULE: u32 = 2;
 
 /// The sums.
@@ -39,7 +41,8 @@ impl Sums {
         Ok(sums)
     }
 
-    /// Adds a charge. An event that has no cost by the filter's rule is an error, after which the sums are good for nothing.
+    /// Adds a charge. An event that has no cost by the filter's rule is an error, after which the sums are good for
+    /// nothing.
     pub fn add(&mut self, events: &[Event]) -> Result<()> {
         for name in attributes_of(events) {
             let others = &self.others;
@@ -94,7 +97,8 @@ impl Sums {
         })
     }
 
-    /// Whether these are the same sums in the same scopes, up to what another machine's arithmetic makes of the same events.
+    /// Whether these are the same sums in the same scopes, up to what another machine's arithmetic makes of the same
+    /// events.
     pub(crate) fn agree_with(&self, other: &Self) -> bool {
         let same = |(one, two): ((&Scope, &Odometer), (&Scope, &Odometer))| one.0 == two.0 && one.1.agrees_with(two.1);
         self.by_scope.len() == other.by_scope.len()
@@ -175,7 +179,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
-        /// The running sums are those of all charges, in every scope, whenever it was asked about, and also after being written.
+        /// The running sums are those of all charges, in every scope, whenever it was asked about, and also after being
+        /// written.
         #[test]
         fn running_sums_are_the_sums(charges in proptest::collection::vec((any::<bool>(), 1.0f64..100.0, 0u8..9), 0..12), asked in 0usize..12) {
             let charges: Vec<Vec<Event>> = charges.into_iter().map(|one| vec![event(one)]).collect();
@@ -212,8 +217,8 @@ mod tests {
 1.7142857e0 0.0000000e0 2.4324548e-1 2.4324548e-1 inf 2.0000000e-9
 ";
 
-    /// Ledgers hold sums by this rule. If this fails because an event costs something else now, raise [`RULE`] and change the numbers:
-    /// then every ledger is counted again, and no sum by the older rule is used.
+    /// Ledgers hold sums by this rule. If this fails because an event costs something else now, raise [`RULE`] and
+    /// change the numbers: then every ledger is counted again, and no sum by the older rule is used.
     #[test]
     fn what_events_cost_is_a_rule_with_a_number() {
         use scumble::quantity::{Delta, Epsilon, Omega, Rho};
@@ -245,8 +250,8 @@ mod tests {
         assert_eq!((RULE, text.as_str()), (2, COSTS));
     }
 
-    /// The story: ledgers hold charges that cost a person ε = 1 and presence everything. What they show of a person is no longer below what they show of presence, whichever charges
-    /// come before and after.
+    /// The story: ledgers hold charges that cost a person ε = 1 and presence everything. What they show of a person is
+    /// no longer below what they show of presence, whichever charges come before and after.
     #[test]
     fn old_charges_cost_a_person_what_presence_costs() {
         let one = || vec![Shift::one_cell(1.0).unwrap()];

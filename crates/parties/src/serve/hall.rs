@@ -147,7 +147,8 @@ impl ShareListener {
         Ok(false)
     }
 
-    /// Waits until every other server has said something, in the plan's order; an error where one has gone, or says nothing for too long.
+    /// Waits until every other server has said something, in the plan's order; an error where one has gone, or says
+    /// nothing for too long.
     pub(super) fn wait<T>(
         &self,
         deadline: Instant,

@@ -1,4 +1,5 @@
-//! Bad input: parties that send twice, replayed and mangled messages, wrong keys, other plans, and servers that lie about their lists.
+//! Bad input: parties that send twice, replayed and mangled messages, wrong keys, other plans, and servers that lie
+//! about their lists.
 
 use super::{LONG, SumFixture, TestObserver, WAIT};
 use crate::channel::Channel;
@@ -64,7 +65,8 @@ fn shares_of_different_sendings_are_not_added() {
     running.into_iter().for_each(|server| assert_eq!(server.opened(), world.expected(&[0, 2])));
 }
 
-/// Messages that are too short, too long, of another kind, or of nobody's making; and a party that hangs up in the middle of one.
+/// Messages that are too short, too long, of another kind, or of nobody's making; and a party that hangs up in the
+/// middle of one.
 #[test]
 fn mangled_messages_are_not_stored() {
     let mut world = SumFixture::new(3, 0, 1, 2);
@@ -101,7 +103,8 @@ fn wrong_numbers_are_refused_by_the_party_itself() {
     running.into_iter().for_each(|server| assert_eq!(server.opened(), world.expected(&[1])));
 }
 
-/// Strangers who connect and say nothing fill the door: parties come again until there is room, as long as they may wait.
+/// Strangers who connect and say nothing fill the door: parties come again until there is room, as long as they may
+/// wait.
 #[test]
 fn parties_come_again_where_strangers_crowd_the_door() {
     let mut world = SumFixture::new(2, 0, 0, 2);
@@ -119,7 +122,8 @@ fn parties_come_again_where_strangers_crowd_the_door() {
     running.into_iter().for_each(|server| assert_eq!(server.opened(), world.expected(&[0, 1])));
 }
 
-/// A key that is not in the plan is refused by the servers; a server that does not have the plan's key is refused by everybody.
+/// A key that is not in the plan is refused by the servers; a server that does not have the plan's key is refused by
+/// everybody.
 #[test]
 fn wrong_keys_are_refused_on_both_sides() {
     let mut world = SumFixture::new(2, 0, 0, 2);

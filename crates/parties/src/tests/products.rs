@@ -68,7 +68,8 @@ fn what_is_wrong_is_not_answered() {
     });
 }
 
-/// A stranger that connects and says nothing, or sends the head of a long message byte by byte, for as long as the other side lets it.
+/// A stranger that connects and says nothing, or sends the head of a long message byte by byte, for as long as the
+/// other side lets it.
 fn stranger(address: std::net::SocketAddr, drips: bool) -> Option<TcpStream> {
     let mut socket = TcpStream::connect(address).ok()?;
     if drips {
@@ -87,8 +88,9 @@ fn stranger(address: std::net::SocketAddr, drips: bool) -> Option<TcpStream> {
     Some(socket)
 }
 
-/// The story: guests were met one after the other, each for ten seconds after every byte. A stranger without a key held the second party for 62 s at `--wait 6`, the first one was never heard, and each
-/// blamed the other: one for a wrong key, one for bits that did not come.
+/// The story: guests were met one after the other, each for ten seconds after every byte. A stranger without a key held
+/// the second party for 62 s at `--wait 6`, the first one was never heard, and each blamed the other: one for a wrong
+/// key, one for bits that did not come.
 #[test]
 fn strangers_keep_nobody_waiting() {
     for drips in [false, true] {
@@ -134,7 +136,8 @@ fn nobody_is_blamed_who_was_not_met() {
     });
 }
 
-/// Where a stranger sits at the second party's address and says nothing, the first one is done when its time is over, and says no more than it knows.
+/// Where a stranger sits at the second party's address and says nothing, the first one is done when its time is over,
+/// and says no more than it knows.
 #[test]
 fn the_first_party_is_done_in_time() {
     let two = two(10);

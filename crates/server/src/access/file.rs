@@ -182,7 +182,8 @@ impl EntryDocument {
     }
 }
 
-/// Sees to it that the file has a secret: what is said for a name that nobody has must not change when a server begins anew.
+/// Sees to it that the file has a secret: what is said for a name that nobody has must not change when a server begins
+/// anew.
 pub(crate) fn prepare(ledger: &Path) -> Result<()> {
     match AccessList::read(ledger)?.secret {
         Some(_) => Ok(()),

@@ -1,7 +1,9 @@
-//! What SCRAM-SHA-256 needs of a token [RFC 5802, RFC 7677]: with it a client proves that it has the token without sending it.
+//! What SCRAM-SHA-256 needs of a token [RFC 5802, RFC 7677]: with it a client proves that it has the token without
+//! sending it.
 //!
-//! SaltedPassword = PBKDF2(token, salt, iterations), ClientKey = HMAC(SaltedPassword, "Client Key"), StoredKey = SHA-256(ClientKey),
-//! ServerKey = HMAC(SaltedPassword, "Server Key"). Tokens have 256 bits, so that iterations add nothing: they are as few as clients accept.
+//! SaltedPassword = PBKDF2(token, salt, iterations), ClientKey = HMAC(SaltedPassword, "Client Key"),
+//! StoredKey = SHA-256(ClientKey), ServerKey = HMAC(SaltedPassword, "Server Key"). Tokens have 256 bits, so that
+//! iterations add nothing: they are as few as clients accept.
 
 use hex::{FromHex, FromHexError};
 use ring::hmac::HMAC_SHA256;
@@ -95,7 +97,8 @@ mod tests {
         );
     }
 
-    /// RFC 7677, section 3: user 'user', password 'pencil'. The client's proof is ClientKey ⊕ HMAC(StoredKey, AuthMessage).
+    /// RFC 7677, section 3: user 'user', password 'pencil'. The client's proof is
+    /// ClientKey ⊕ HMAC(StoredKey, AuthMessage).
     #[test]
     fn the_example_of_the_rfc_is_accepted() {
         // The salt W22ZaJ0SNY7soEsUEjb6gQ== in hexadecimal.

@@ -48,7 +48,8 @@ fn what_is_wrong_is_said_in_a_sentence() {
     assert!(list(&ledger).unwrap_err().to_string().contains("not an access file of scumble"));
 }
 
-/// Names that nobody has had other salts after each restart, and names that somebody has had not: who waited for a restart knew who is there.
+/// Names that nobody has had other salts after each restart, and names that somebody has had not: who waited for a
+/// restart knew who is there.
 #[test]
 fn the_salt_of_a_name_never_changes() {
     let folder = tempfile::tempdir().unwrap();

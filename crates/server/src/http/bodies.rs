@@ -69,7 +69,8 @@ pub(super) trait RequestBody: DeserializeOwned {
     const KEYS: &'static [&'static str];
 }
 
-/// A field as it was given. A refusal names the field that is wrong, so a wrong value does not end the reading of a body.
+/// A field as it was given. A refusal names the field that is wrong, so a wrong value does not end the reading of a
+/// body.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum GivenField<T> {

@@ -1,5 +1,5 @@
-//! HTTP: one table of routes ([`routes::ROUTES`]) says what there is, who may call it and what it takes; from it the router and the OpenAPI document are made,
-//! and every request goes the same way through [`dispatch`].
+//! HTTP: one table of routes ([`routes::ROUTES`]) says what there is, who may call it and what it takes; from it the
+//! router and the OpenAPI document are made, and every request goes the same way through [`dispatch`].
 
 mod api;
 mod bodies;

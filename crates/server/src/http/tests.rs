@@ -65,7 +65,8 @@ fn bearer(folder: &Folder, name: &str, role: Role) -> String {
     format!("Bearer {}", access::add(&folder.file("scumble.ledger"), name, role).unwrap())
 }
 
-/// The document has every route of the table, with its role, its body and its refusals; and the router answers every path of the document, and no other.
+/// The document has every route of the table, with its role, its body and its refusals; and the router answers every
+/// path of the document, and no other.
 #[tokio::test]
 async fn the_description_is_that_of_every_route() {
     let folder = folder();
@@ -158,7 +159,8 @@ fn a_cookie_is_found_among_others() {
     assert_eq!(cookie(&headers), None);
 }
 
-/// Refusals are JSON with a type, a status and a sentence, whatever is wrong; and every answer has what keeps browsers in check.
+/// Refusals are JSON with a type, a status and a sentence, whatever is wrong; and every answer has what keeps browsers
+/// in check.
 #[tokio::test]
 async fn a_refusal_is_a_problem_with_its_sentence() {
     let folder = folder();
@@ -192,7 +194,8 @@ async fn a_refusal_is_a_problem_with_its_sentence() {
     }
 }
 
-/// Every route of the table, called by everybody: by those below its role it is refused before it is looked at, by the others not for their role.
+/// Every route of the table, called by everybody: by those below its role it is refused before it is looked at, by the
+/// others not for their role.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_route_is_for_its_role_and_those_above() {
     let folder = folder();

@@ -132,7 +132,8 @@ impl AnalystContext {
         })
     }
 
-    /// What the declarations say. The rows are held with a right to it from before they are made until they are read, also where nobody waits for them any more.
+    /// What the declarations say. The rows are held with a right to it from before they are made until they are read,
+    /// also where nobody waits for them any more.
     async fn of_catalogue(&self, statement: &Statement, settings: &Settings) -> Result<StatementOutcome, SqlError> {
         let of = |refusal| SqlError::of(refusal, None);
         let held = self.service.hold(&self.person, MOST_RESULT).await.map_err(of)?;

@@ -1,7 +1,8 @@
 //! A parsed statement with its parameters in their places, and as text again.
 //!
-//! Parameters become literals of the syntax tree, never letters of a text. The engine takes text, so that the tree is printed; and because a printer can be wrong (sqlparser's
-//! leaves a quote behind a backslash as it is), what was printed is parsed again and must be the tree that was meant, or nothing is asked.
+//! Parameters become literals of the syntax tree, never letters of a text. The engine takes text, so that the tree is
+//! printed; and because a printer can be wrong (sqlparser's leaves a quote behind a backslash as it is), what was
+//! printed is parsed again and must be the tree that was meant, or nothing is asked.
 
 use super::parameter::Literal;
 use super::refused::{SqlError, code};
@@ -164,7 +165,8 @@ mod tests {
         printed(&bound(parsed(sql), literals)?)
     }
 
-    /// What the printer of sqlparser 0.62 would have let through: a text that ends at the quote behind its backslash, and the rest as SQL.
+    /// What the printer of sqlparser 0.62 would have let through: a text that ends at the quote behind its backslash,
+    /// and the rest as SQL.
     #[test]
     fn no_text_becomes_sql() {
         let texts = [

@@ -1,8 +1,9 @@
 //! The server's side of SCRAM-SHA-256 [RFC 5802, RFC 7677]: a client proves that it has a token without sending it.
 //!
-//! AuthMessage = client-first-bare "," server-first "," client-final-without-proof; ClientSignature = HMAC(StoredKey, AuthMessage);
-//! ClientKey = ClientProof ⊕ ClientSignature, and SHA-256(ClientKey) must be StoredKey. ServerSignature = HMAC(ServerKey, AuthMessage).
-//! Nothing is bound to the channel: the mechanism with "-PLUS" is not offered.
+//! AuthMessage = client-first-bare "," server-first "," client-final-without-proof;
+//! ClientSignature = HMAC(StoredKey, AuthMessage); ClientKey = ClientProof ⊕ ClientSignature, and SHA-256(ClientKey)
+//! must be StoredKey. ServerSignature = HMAC(ServerKey, AuthMessage). Nothing is bound to the channel: the mechanism
+//! with "-PLUS" is not offered.
 
 use crate::access::{ScramVerifier, hmac};
 use base64::Engine;
@@ -32,7 +33,8 @@ impl ScramExchange {
         let message = std::str::from_utf8(message).ok()?;
         let mut parts = message.splitn(3, ',');
         let (flag, identity, bare) = (parts.next()?, parts.next()?, parts.next()?);
-        // "y": the client could bind to the channel and believes that the server cannot, which is so. Nobody acts for somebody else.
+        // "y": the client could bind to the channel and believes that the server cannot, which is so. Nobody acts for
+        // somebody else.
         if !["n", "y"].contains(&flag) || !identity.is_empty() {
             return None;
         }

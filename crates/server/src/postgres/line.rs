@@ -1,6 +1,8 @@
-//! The connection as messages: frames of a bounded length in, what a client says taken apart without trust, and messages out.
+//! The connection as messages: frames of a bounded length in, what a client says taken apart without trust, and
+//! messages out.
 //!
-//! Messages that go out are pgwire's. Those that come in are read here: they come from anybody, and each length and number in them is checked.
+//! Messages that go out are pgwire's. Those that come in are read here: they come from anybody, and each length and
+//! number in them is checked.
 
 use super::refused::{SqlError, code};
 use bytes::BytesMut;
@@ -47,7 +49,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> MessageStream<S> {
         Self { stream: BufReader::new(stream), out: BytesMut::new() }
     }
 
-    /// The stream itself, if nothing that was read is left over: what comes before a TLS handshake may not be taken for what comes inside it.
+    /// The stream itself, if nothing that was read is left over: what comes before a TLS handshake may not be taken for
+    /// what comes inside it.
     pub fn into_stream(self) -> Option<S> {
         self.stream.buffer().is_empty().then(|| self.stream.into_inner())
     }
@@ -315,7 +318,8 @@ mod tests {
         assert_eq!(said(b'D', b"Sname\0"), Ok(ClientMessage::Describe(MessageTarget::Statement("name".into()))));
     }
 
-    /// Every beginning of every message, every message with a byte more, and lengths that are not there: refused, never a panic.
+    /// Every beginning of every message, every message with a byte more, and lengths that are not there: refused, never
+    /// a panic.
     #[test]
     fn broken_messages_are_refused() {
         let bind = [&b"\0\0"[..], &[0, 1, 0, 1, 0, 1, 0, 0, 0, 2, 7, 8, 0, 0]].concat();

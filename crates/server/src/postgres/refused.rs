@@ -63,7 +63,8 @@ impl SqlError {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// What the service says about a query whose text the client has in front of them; `text` is none where it was written anew.
+    /// What the service says about a query whose text the client has in front of them; `text` is none where it was
+    /// written anew.
     pub fn of(refusal: Refusal, text: Option<&str>) -> Self {
         let sentence = refusal.sentence().trim_start_matches("query: ");
         let code = match refusal.kind() {

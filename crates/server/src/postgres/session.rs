@@ -51,7 +51,8 @@ pub(super) struct PostgresSession<'a, S> {
     answer_time: Option<Duration>,
 }
 
-/// A prepared statement. Its text alone is kept, and read again when it is used: what is made of a text takes a hundred times as much memory.
+/// A prepared statement. Its text alone is kept, and read again when it is used: what is made of a text takes a hundred
+/// times as much memory.
 struct PreparedStatement {
     sql: String,
     /// The types of its parameters: what the client names, or what the query tells.

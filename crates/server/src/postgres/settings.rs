@@ -1,4 +1,5 @@
-//! What a connection has set: the cost of its queries, and what PostgreSQL's clients expect to be able to set and to look at.
+//! What a connection has set: the cost of its queries, and what PostgreSQL's clients expect to be able to set and to
+//! look at.
 
 use super::refused::{SqlError, code};
 use scumble_engine::Error;
@@ -225,7 +226,8 @@ fn truth(value: &str) -> Option<bool> {
     }
 }
 
-/// The settings in `options`: words between spaces, where a backslash keeps a space; `-c name=value`, `-cname=value` or `--name=value`.
+/// The settings in `options`: words between spaces, where a backslash keeps a space; `-c name=value`, `-cname=value` or
+/// `--name=value`.
 fn options(text: &str) -> Vec<(String, String)> {
     let (mut words, mut word, mut letters) = (Vec::new(), String::new(), text.chars());
     while let Some(letter) = letters.next() {

@@ -1,4 +1,5 @@
-//! What a client's text asks for: a question about private tables, something about the catalogue, a setting, or nothing that matters here.
+//! What a client's text asks for: a question about private tables, something about the catalogue, a setting, or nothing
+//! that matters here.
 
 use super::bound::unqualified;
 use super::refused::{SqlError, code};

@@ -1,4 +1,5 @@
-//! The door as a client without any library sees it, over a socket: who gets in, what is answered, what is refused and with which code.
+//! The door as a client without any library sees it, over a socket: who gets in, what is answered, what is refused and
+//! with which code.
 
 use super::*;
 use crate::access::{self, Role, hmac, salted};
@@ -499,7 +500,8 @@ fn several_statements_are_done_if_each_is_fine() {
     assert_eq!(ann.query(" ; -- nothing").letters, "IZ");
 }
 
-/// What is described before an answer is what the answer has, for every shape of query; or it would be refused after it was paid for.
+/// What is described before an answer is what the answer has, for every shape of query; or it would be refused after it
+/// was paid for.
 #[test]
 fn answers_are_as_they_were_described() {
     let server = TestServer::with(&PROJECT.replace("epsilon = 400", "epsilon = 400, delta = 1e-6"), 100);
@@ -789,7 +791,8 @@ fn clients_that_do_not_read_hold_so_much_together() {
     assert_eq!(all.unwrap().rows.len(), 7_000);
 }
 
-/// A text of 80 bytes, `f(f(f(…`, kept a thread for ever: each level of calls is read twice, and names in front of brackets did not count.
+/// A text of 80 bytes, `f(f(f(…`, kept a thread for ever: each level of calls is read twice, and names in front of
+/// brackets did not count.
 #[test]
 fn calls_in_calls_are_refused_before_they_are_read() {
     let server = TestServer::new();

@@ -37,7 +37,8 @@ impl CellValue {
             Self::Text(text) => text.clone(),
             Self::List(list) => {
                 let one = |value: &Self| match value {
-                    // A list in a list has no quotes: with them each level would double the backslashes of the one inside it.
+                    // A list in a list has no quotes: with them each level would double the backslashes of the one
+                    // inside it.
                     Self::List(_) => value.shown().unwrap_or_default(),
                     other => other.shown().map_or("NULL".to_string(), |text| quoted_element(&text)),
                 };
@@ -206,7 +207,8 @@ fn number(value: &CellValue) -> Option<f64> {
     }
 }
 
-/// A list of texts: one dimension, whether some is missing, the elements' type, how many, from which index, and each with its length.
+/// A list of texts: one dimension, whether some is missing, the elements' type, how many, from which index, and each
+/// with its length.
 fn array(list: &[CellValue]) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let length = i32::try_from(list.len()).ok()?;

@@ -234,7 +234,8 @@ impl Service {
         self.paying(move |service| service.answered(&person, &question)).await
     }
 
-    /// Of a charge without an answer nobody can tell whether its server died when its files were being written or is still at work: we wait a little, without the turn, before we call it lost.
+    /// Of a charge without an answer nobody can tell whether its server died when its files were being written or is
+    /// still at work: we wait a little, without the turn, before we call it lost.
     fn answered(&self, person: &Person, question: &QueryRequest) -> Result<PaidAnswer, Refusal> {
         let mut waits = WAITS;
         loop {
@@ -293,7 +294,8 @@ impl Service {
                 Ok(QuestionState::Committed(answer))
             }
             Err(error) => {
-                // Another process may have charged for the same key, or gone on with the same charge, meanwhile: then its answer is the answer.
+                // Another process may have charged for the same key, or gone on with the same charge, meanwhile: then
+                // its answer is the answer.
                 if goes_on || (key.is_some() && !runner.is_charged(&name)?) {
                     match self.paid_before(&runner, &planned[0], person, question, key.as_deref())? {
                         QuestionState::Unpaid | QuestionState::Reserved(_) => {}
@@ -377,7 +379,8 @@ impl Service {
         })
     }
 
-    /// Why there is no answer. Beside budgets and what was charged, what is wrong may be something about files: that is for the curator.
+    /// Why there is no answer. Beside budgets and what was charged, what is wrong may be something about files: that is
+    /// for the curator.
     fn not_released(
         &self,
         runner: &Runner<'_>,
@@ -425,7 +428,8 @@ impl Service {
         Ok(())
     }
 
-    /// A plan that tells that a colleague's question is stored tells something about the colleague: that is written down, once for each person and answer.
+    /// A plan that tells that a colleague's question is stored tells something about the colleague: that is written
+    /// down, once for each person and answer.
     fn remark_planned(
         &self,
         runner: &Runner<'_>,

@@ -1,7 +1,8 @@
-//! The rows that wait in memory until their reader takes them: so many bytes for everybody together, and so many for each person.
+//! The rows that wait in memory until their reader takes them: so many bytes for everybody together, and so many for
+//! each person.
 //!
-//! A place at work ends with the work, and what came of it stays until the client has read it. Without a bound of its own a thousand clients that do not read hold a
-//! thousand answers.
+//! A place at work ends with the work, and what came of it stays until the client has read it. Without a bound of its
+//! own a thousand clients that do not read hold a thousand answers.
 
 use crate::refusal::{Refusal, RefusalKind};
 use std::collections::HashMap;
@@ -37,7 +38,8 @@ impl Default for MemoryQuota {
 }
 
 impl MemoryQuota {
-    /// The right to hold so many bytes for somebody; waits for others to read, and not for long. What is larger than what one person may hold takes all of that.
+    /// The right to hold so many bytes for somebody; waits for others to read, and not for long. What is larger than
+    /// what one person may hold takes all of that.
     pub async fn reserve(&self, name: &str, bytes: usize) -> Result<HeldRows, Refusal> {
         let bytes = u32::try_from(bytes.min(MOST_EACH)).unwrap_or(u32::MAX);
         let own = self.of(name);
@@ -59,7 +61,8 @@ impl MemoryQuota {
 }
 
 impl HeldRows {
-    /// As many bytes as there are: what was reserved beyond them is given back, and what is missing is taken if it is there.
+    /// As many bytes as there are: what was reserved beyond them is given back, and what is missing is taken if it is
+    /// there.
     pub fn fitted(mut self, bytes: usize) -> Result<Self, Refusal> {
         for permit in [&mut self.own, &mut self.all] {
             let reserved = permit.num_permits();
@@ -85,7 +88,8 @@ fn too_much() -> Refusal {
 mod tests {
     use super::*;
 
-    /// A thousand clients that did not read held a thousand answers, each in memory with nothing that bounded them together.
+    /// A thousand clients that did not read held a thousand answers, each in memory with nothing that bounded them
+    /// together.
     #[tokio::test]
     async fn what_is_held_is_bounded_for_each_and_for_all() {
         let holding = MemoryQuota { patience: Duration::from_millis(50), ..MemoryQuota::default() };

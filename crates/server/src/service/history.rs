@@ -1,4 +1,5 @@
-//! All that stands in the ledger, verified: read once for each head of the chain, one at a time, and never in the places of other work.
+//! All that stands in the ledger, verified: read once for each head of the chain, one at a time, and never in the
+//! places of other work.
 
 use super::Service;
 use crate::refusal::Refusal;
@@ -9,7 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
-/// A chain with the same end is the same chain, unless somebody edits what stands before it: it is verified anew after this.
+/// A chain with the same end is the same chain, unless somebody edits what stands before it: it is verified anew after
+/// this.
 const OLDEST: Duration = Duration::from_secs(60);
 
 /// The ledger as it was read last.

@@ -1,4 +1,5 @@
-//! Answers that were given lately, in memory: asking again takes no planning and no file. What was forgotten is read from its files again.
+//! Answers that were given lately, in memory: asking again takes no planning and no file. What was forgotten is read
+//! from its files again.
 
 use super::{PaidAnswer, QueryRequest};
 use scumble_engine::digest;

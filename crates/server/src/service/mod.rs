@@ -1,8 +1,10 @@
-//! The project as everybody sees it, whatever door they come through: who they are, what something would cost, answers, what is left.
+//! The project as everybody sees it, whatever door they come through: who they are, what something would cost, answers,
+//! what is left.
 //!
 //! What is paid for is paid for one after the other (`charge_lock`), and each charge is one transaction of the ledger,
 //! which excludes other processes too: what
-//! holds for one release at a terminal holds here, however many ask at once; so does the memory that the project file allows a release. All that is done with tables or with the ledger is done on threads that may wait.
+//! holds for one release at a terminal holds here, however many ask at once; so does the memory that the project file
+//! allows a release. All that is done with tables or with the ledger is done on threads that may wait.
 
 mod ask;
 mod described;
@@ -53,7 +55,8 @@ pub struct Service {
     charge_lock: Mutex<()>,
     /// So much is worked on at once, so that memory is bounded however many ask.
     worker_permits: Arc<Semaphore>,
-    /// This many questions are planned or wait for their turn on a thread; the others wait without one, in the order in which they came.
+    /// This many questions are planned or wait for their turn on a thread; the others wait without one, in the order in
+    /// which they came.
     planner_permits: Arc<Semaphore>,
     /// A place for those who look whether the server is well.
     watch: Arc<Semaphore>,

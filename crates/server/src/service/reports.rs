@@ -1,4 +1,5 @@
-//! The report, which takes seconds of a processor: it is made once for as long as it would say the same, one at a time, and never in the places of other work.
+//! The report, which takes seconds of a processor: it is made once for as long as it would say the same, one at a time,
+//! and never in the places of other work.
 
 use super::Service;
 use crate::access::{Person, Role};
@@ -34,7 +35,8 @@ struct HeldReport {
     report: Arc<WrittenReport>,
 }
 
-/// What a report depends on, beside the project, which does not change while the server runs: the ledger, and what somebody may see in it.
+/// What a report depends on, beside the project, which does not change while the server runs: the ledger, and what
+/// somebody may see in it.
 #[derive(Clone, PartialEq, Eq)]
 struct ReportKey {
     head: Head,
@@ -70,7 +72,8 @@ impl ReportCache {
 }
 
 impl Service {
-    /// The report, as a page and as JSON. What single analysts asked is shown to them and to curators; what all of it adds up to, to everybody.
+    /// The report, as a page and as JSON. What single analysts asked is shown to them and to curators; what all of it
+    /// adds up to, to everybody.
     pub(crate) async fn report(self: &Arc<Self>, person: &Person) -> Result<Arc<WrittenReport>, Refusal> {
         let who = person.clone();
         let held = self.at_work(move |service| Ok(service.reports.get(&service.shown_to(&who)?))).await?;

@@ -268,7 +268,8 @@ impl Service {
         tables.collect()
     }
 
-    /// What has been spent and what is left, in every scope; for an analyst with a budget of their own also in that (`own`).
+    /// What has been spent and what is left, in every scope; for an analyst with a budget of their own also in that
+    /// (`own`).
     pub async fn budget(self: &Arc<Self>, person: &Person) -> Result<BudgetShown, Refusal> {
         let person = person.clone();
         self.at_work(move |service| {
@@ -338,7 +339,8 @@ impl Service {
         .await
     }
 
-    /// The answers that somebody may see, newest first: those of the project's releases, and those that they asked for; all for a curator.
+    /// The answers that somebody may see, newest first: those of the project's releases, and those that they asked for;
+    /// all for a curator.
     pub(crate) async fn answers(self: &Arc<Self>, person: &Person) -> Result<AnswersShown, Refusal> {
         let (person, whole) = (person.clone(), self.whole().await?);
         self.at_work(move |service| {
@@ -434,8 +436,9 @@ impl Service {
         whole.charges.iter().filter(seen).collect()
     }
 
-    /// Who sees what: everybody the releases that the project file names; an analyst also what they asked themselves, and what a colleague paid for once they have asked the
-    /// same (`was_told`); a curator everything, and what is asked at a terminal (`scumble query`) is a curator's until the project file names it.
+    /// Who sees what: everybody the releases that the project file names; an analyst also what they asked themselves,
+    /// and what a colleague paid for once they have asked the same (`was_told`); a curator everything, and what is
+    /// asked at a terminal (`scumble query`) is a curator's until the project file names it.
     pub(super) fn may_see(&self, person: &Person, charge: &Charge, was_told: impl FnOnce() -> bool) -> bool {
         let is_declared = || self.project.releases.iter().any(|request| request.name == charge.release);
         match person.role {
@@ -447,7 +450,8 @@ impl Service {
         }
     }
 
-    /// Publishes what the project file declares and is not published yet, in somebody's name; as `scumble release --json`.
+    /// Publishes what the project file declares and is not published yet, in somebody's name; as
+    /// `scumble release --json`.
     pub(crate) async fn release(
         self: &Arc<Self>,
         person: &Person,

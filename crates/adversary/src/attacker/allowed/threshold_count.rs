@@ -72,7 +72,8 @@ pub(super) fn threshold_count(scenario: &Scenario, threshold: u64) -> Result<All
     Ok(AllowedAnalyses::Analyses(candidates))
 }
 
-/// The analyses of the count without a threshold, which hold for whatever is computed from it. They say nothing from below.
+/// The analyses of the count without a threshold, which hold for whatever is computed from it. They say nothing from
+/// below.
 fn plain_count(scenario: &Scenario) -> Result<AllowedAnalyses<'_>> {
     if matches!(scenario.uncertainty, Uncertainty::Beliefs { .. } | Uncertainty::AtMost(_)) && !scenario.in_blocks() {
         return Ok(AllowedAnalyses::Analyses(Vec::new()));

@@ -5,7 +5,8 @@ use scumble::mechanism::anonymized_histogram::{Partition, Run};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Reads one count per line, or a count and how many values have it; a first line `count…`, empty lines and `#` comments are skipped.
+/// Reads one count per line, or a count and how many values have it; a first line `count…`, empty lines and `#`
+/// comments are skipped.
 pub fn counts(path: &Path) -> Result<Partition, Failure> {
     let text = text(path)?;
     let mut runs = Vec::new();

@@ -118,7 +118,8 @@ impl AttackScoringArguments {
     }
 }
 
-/// How much of what is said is true, beside the best constant guess and the ceiling; in words, what was done and what the ceiling is of.
+/// How much of what is said is true, beside the best constant guess and the ceiling; in words, what was done and what
+/// the ceiling is of.
 fn judge(
     answer: &mut Findings,
     (said, truth): (&[bool], &[bool]),

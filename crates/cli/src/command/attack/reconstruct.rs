@@ -97,8 +97,8 @@ fn by_trying(published: &PublishedQueries) -> Result<(Vec<bool>, Findings), Fail
     Ok((column, Findings { numbers, words }))
 }
 
-/// 2⌊2E⌋ where all subsets of people were asked about and no answer is off by more than E (Vadhan 2017, 7.5.2, sharper: up to ⌊2E⌋ ones are lost and as many gained). E is known with
-/// the truth alone.
+/// 2⌊2E⌋ where all subsets of people were asked about and no answer is off by more than E (Vadhan 2017, 7.5.2, sharper:
+/// up to ⌊2E⌋ ones are lost and as many gained). E is known with the truth alone.
 fn most_wrong(published: &PublishedQueries) -> Option<u64> {
     let (queries, people) = (&published.queries, published.queries.people());
     let most = errors(published).filter(|_| people <= 24)?.iter().map(|error| error.abs()).fold(0.0, f64::max);

@@ -36,7 +36,8 @@ pub struct ExternalMechanismArguments {
 const TABLE: &str = "{table}";
 /// More outputs do not fit into memory.
 const MOST_RUNS: usize = 100_000_000;
-/// How many bytes of what a command says on its standard error are looked at, and how many letters of its last line are shown.
+/// How many bytes of what a command says on its standard error are looked at, and how many letters of its last line are
+/// shown.
 const MOST_SAID: usize = 64 << 10;
 const MOST_SHOWN: usize = 200;
 /// How often a run is looked at.

@@ -7,7 +7,8 @@ use scumble_engine::release::BETA;
 use scumble_wire::LocatedValue;
 use serde_json::json;
 
-/// The answer to a document with hits, runs, neighbour_hits, neighbour_runs, delta, beta and perhaps a claim; and whether it is refuted.
+/// The answer to a document with hits, runs, neighbour_hits, neighbour_runs, delta, beta and perhaps a claim; and
+/// whether it is refuted.
 pub fn answer(place: &LocatedValue<'_>, as_json: bool) -> Result<(String, bool), AuditError> {
     place.only(&["hits", "runs", "neighbour_hits", "neighbour_runs", "delta", "beta", "claim"])?;
     let count = |name: &str| place.field(name)?.whole();

@@ -7,7 +7,8 @@ use scumble_engine::release::BETA;
 use scumble_wire::LocatedValue;
 use serde_json::json;
 
-/// The answer to a document with canaries, guesses, right, delta, beta and perhaps the claimed epsilon; and whether that is refuted.
+/// The answer to a document with canaries, guesses, right, delta, beta and perhaps the claimed epsilon; and whether
+/// that is refuted.
 pub fn answer(place: &LocatedValue<'_>, as_json: bool) -> Result<(String, bool), AuditError> {
     place.only(&["canaries", "guesses", "right", "delta", "beta", "epsilon"])?;
     let count = |name: &str| place.field(name)?.whole();

@@ -1,8 +1,9 @@
 //! `scumble lab audit FILE --release NAME`: a release of ours, from SQL to noise, on made-up tables that differ in one
 //! owner.
 //!
-//! The tables are made from the declarations alone; no row of the project's own is read, and its ledger is not touched. For each scope a few pairs
-//! of neighbours are tried in a short run, and the pair that looks worst is audited with new runs, so that having looked costs no confidence.
+//! The tables are made from the declarations alone; no row of the project's own is read, and its ledger is not touched.
+//! For each scope a few pairs of neighbours are tried in a short run, and the pair that looks worst is audited with new
+//! runs, so that having looked costs no confidence.
 
 use super::outputs::AuditClaimArguments;
 use super::{confidence, line, verdict};
@@ -247,7 +248,8 @@ impl<'a> AuditFixture<'a> {
         worst.map(|(_, pair)| pair).ok_or_else(|| Failure::Other("no pair was tried".to_string()))
     }
 
-    /// The `number`-th pair of a scope: an owner at one end of all domains, against nobody, the other end, or the same with one attribute changed.
+    /// The `number`-th pair of a scope: an owner at one end of all domains, against nobody, the other end, or the same
+    /// with one attribute changed.
     fn pair(&self, scope: &Scope, number: u64) -> NeighbourRows {
         let bounds = self.table.bounding;
         let rows = match self.table.owner {

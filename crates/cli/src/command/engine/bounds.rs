@@ -1,4 +1,5 @@
-//! `scumble plan --suggest-bounds`: contribution bounds for a release, chosen from the data through a release of kind `bounds`.
+//! `scumble plan --suggest-bounds`: contribution bounds for a release, chosen from the data through a release of kind
+//! `bounds`.
 
 use super::{head_line, run_and_report, table};
 use crate::failure::Failure;

@@ -1,4 +1,5 @@
-//! `scumble lookup`: what a published release of kind `conjunctions` says about one conjunction. Neither the tables nor the ledger are looked at.
+//! `scumble lookup`: what a published release of kind `conjunctions` says about one conjunction. Neither the tables nor
+//! the ledger are looked at.
 
 use crate::failure::Failure;
 use crate::output::print;

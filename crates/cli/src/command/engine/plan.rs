@@ -1,5 +1,5 @@
-//! `scumble plan`: what each release would cost in every scope, and the error to expect. Touches no data, except for `--suggest-bounds`, which is a release
-//! of its own.
+//! `scumble plan`: what each release would cost in every scope, and the error to expect. Touches no data, except for
+//! `--suggest-bounds`, which is a release of its own.
 
 mod line;
 

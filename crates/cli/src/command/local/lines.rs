@@ -8,7 +8,8 @@ use std::path::Path;
 /// Longer lines are no reports of any oracle.
 const BLOCK: usize = 1 << 21;
 
-/// Gives every block of whole lines to `take`, without its last line break; returns how many lines were too long to be reports.
+/// Gives every block of whole lines to `take`, without its last line break; returns how many lines were too long to be
+/// reports.
 pub fn blocks(path: &Path, mut take: impl FnMut(&[u8])) -> Result<u64, Failure> {
     let failed = |error: std::io::Error| Failure::Input(format!("{}: {error}", path.display()));
     let mut source: Box<dyn Read> = match path.as_os_str() == "-" {

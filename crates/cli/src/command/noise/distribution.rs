@@ -1,5 +1,5 @@
-//! The distributions that can be drawn, their flags, and how each is drawn. A new one gets a variant, a line in `common` and a
-//! line in `draws`.
+//! The distributions that can be drawn, their flags, and how each is drawn. A new one gets a variant, a line in
+//! `common` and a line in `draws`.
 
 use super::{DrawArguments, DrawBlock};
 use crate::failure::Failure;

@@ -5,7 +5,8 @@ use crate::input;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// One number for each cell. The file has a line `cell,number` for each, or the numbers alone in the plan's order. Numbers are not repeated in sentences: what is printed may be kept somewhere.
+/// One number for each cell. The file has a line `cell,number` for each, or the numbers alone in the plan's order.
+/// Numbers are not repeated in sentences: what is printed may be kept somewhere.
 pub fn read(path: &Path, cells: &[String], largest: u64) -> Result<Vec<u64>, Failure> {
     let text = input::text(path)?;
     let wrong = |line: usize, sentence: &str| Failure::Input(format!("{} line {line}: {sentence}", path.display()));

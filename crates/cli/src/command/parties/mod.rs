@@ -1,4 +1,5 @@
-//! `scumble parties`: several holders of data publish a sum together, and none of them shows its own numbers to anybody.
+//! `scumble parties`: several holders of data publish a sum together, and none of them shows its own numbers to
+//! anybody.
 
 mod counts;
 mod key;

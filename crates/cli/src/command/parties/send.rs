@@ -19,7 +19,8 @@ pub struct PartiesSendArguments {
     counts: PathBuf,
 }
 
-/// Looks whether the numbers fit the plan, meets the servers, charges the own ledger if there is one, and only then sends.
+/// Looks whether the numbers fit the plan, meets the servers, charges the own ledger if there is one, and only then
+/// sends.
 pub fn run(arguments: &PartiesSendArguments, quiet: bool) -> Result<(), Failure> {
     let part = &arguments.part;
     let (plan, key) = part.open(Plan::open)?;

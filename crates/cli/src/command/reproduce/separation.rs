@@ -15,7 +15,8 @@ use scumble_chart::{Axis, LineChart, Series};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// Runs heavy hitters and conjunctions on made-up data for more and more attributes, at ε 1 per attribute and at ε 1 per person
+/// Runs heavy hitters and conjunctions on made-up data for more and more attributes, at ε 1 per attribute and at ε 1
+/// per person
 #[derive(Args)]
 pub struct ReproduceSeparationArguments {
     /// Where to write heavy-hitters.svg and conjunctions.svg (a directory that exists)

@@ -162,8 +162,8 @@ fn calibration_finds_rates_times_and_every_noise() {
 
 #[test]
 fn very_many_tiny_losses_are_not_nothing() {
-    // 10^18 pure mechanisms of ε = 1e-9 at δ = 1e-6 were printed as ε = 0.0001 (the truth is 4.887), 6.42e11 discrete Laplace of scale 2.67e6 at
-    // δ = 1e-3 too (0.735), and 4e17 Laplace or 9e18 randomized responses as 0.
+    // 10^18 pure mechanisms of ε = 1e-9 at δ = 1e-6 were printed as ε = 0.0001 (the truth is 4.887), 6.42e11 discrete
+    // Laplace of scale 2.67e6 at δ = 1e-3 too (0.735), and 4e17 Laplace or 9e18 randomized responses as 0.
     for (event, delta, truth) in [
         (json!({"mechanism": "pure", "epsilon": 1e-9, "times": 1_000_000_000_000_000_000u64}), 1e-6, 4.886),
         (
@@ -204,9 +204,10 @@ fn an_upper_bound_is_never_printed_below_itself() {
 
 #[test]
 fn what_is_certainly_not_below_is_not_above_the_truth() {
-    // One owner replaced on a Poisson sample: the bound that no single pair of neighbours reaches was composed for the lower bound too, and
-    // "certainly not below 0.483" was printed where the truth is 0.393 (δ at ε = 2, Gaussian σ = 2, rate 0.7, ten times).
-    // (Records −1 and 1, and 0 for who is not in the sample; with records 2 and 0 it is 0.4255.)
+    // One owner replaced on a Poisson sample: the bound that no single pair of neighbours reaches was composed for the
+    // lower bound too, and "certainly not below 0.483" was printed where the truth is 0.393 (δ at ε = 2, Gaussian
+    // σ = 2, rate 0.7, ten times). (Records −1 and 1, and 0 for who is not in the sample; with records 2 and 0 it is
+    // 0.4255.)
     let event = json!({"mechanism": "gaussian", "sigma": 2, "sensitivity": 2, "times": 10,
                        "sampling": {"kind": "poisson", "rate": 0.7}});
     let answer = answered("account", &json!({"events": [event], "epsilon": 2, "neighbours": "replace"}));
@@ -263,8 +264,9 @@ fn a_list_that_forgets_a_scope_is_refused() {
     );
 }
 
-/// An event as ledgers have it since the first version: SUM of x in [−5, 10] in 2 groups. δ(0) was certified as 0.18420 and δ(0.65) as 0.02549; an owner who keeps one group moves (15, 10, 10),
-/// which has 0.20375 and 0.02965. Old events are read as what they stand for.
+/// An event as ledgers have it since the first version: SUM of x in [−5, 10] in 2 groups. δ(0) was certified as 0.18420
+/// and δ(0.65) as 0.02549; an owner who keeps one group moves (15, 10, 10), which has 0.20375 and 0.02965. Old events
+/// are read as what they stand for.
 #[test]
 fn an_event_with_alternatives_stands_for_their_mixtures() {
     let event = json!({"mechanism": "discrete-laplace", "scale": 40.0, "moves": {
@@ -283,7 +285,8 @@ fn an_event_with_alternatives_stands_for_their_mixtures() {
     }
 }
 
-/// The story: a list that has presence without a bound and a person with ε = 1 was answered with 1 for a replaced owner, who may be one who is not there.
+/// The story: a list that has presence without a bound and a person with ε = 1 was answered with 1 for a replaced
+/// owner, who may be one who is not there.
 #[test]
 fn a_list_in_which_a_person_costs_less_than_its_presence_is_refused() {
     let one = json!([{ "cells": 1, "by": 1 }]);

@@ -122,7 +122,8 @@ fn wrong_input_gets_one_sentence() {
     check_refused(&["generate", "flat", "--elements", "0"], "[1, 1e9]");
 }
 
-/// Every `$ scumble …` of the page runs, in order, in one folder; a plan, which has no noise, prints what the page says.
+/// Every `$ scumble …` of the page runs, in order, in one folder; a plan, which has no noise, prints what the page
+/// says.
 #[test]
 fn the_examples_of_the_page_run() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("anonymized-histograms-page");

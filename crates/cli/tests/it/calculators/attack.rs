@@ -1,4 +1,5 @@
-//! `scumble lab attack` as people run it: golden vectors in their machine forms, the demonstration, and what is refused.
+//! `scumble lab attack` as people run it: golden vectors in their machine forms, the demonstration, and what is
+//! refused.
 
 use crate::calculators::audit::{agree, vectors};
 use crate::support::{Folder, printed, refused, scumble_on};
@@ -146,7 +147,8 @@ fn the_demonstration_recovers_from_exact_counts_only() {
     let told = folder.json(&["attack", "demo", "--json"]);
     let recovered = |at: usize| told["attempts"][at]["recovered"].as_u64().unwrap();
     assert!(recovered(0) >= 190, "{told}");
-    // The ceiling, and 6.4 standard deviations of 200 fair guesses beyond it: the noise is the engine's own, and is passed with a probability below 1e-9.
+    // The ceiling, and 6.4 standard deviations of 200 fair guesses beyond it: the noise is the engine's own, and is
+    // passed with a probability below 1e-9.
     assert!(recovered(1) <= 147 + 45 && recovered(2) <= 105 + 45, "{told}");
     let page = folder.read("scumble-attack.html");
     assert!(

@@ -163,7 +163,8 @@ fn a_command_is_audited_run_by_run() {
     );
 }
 
-/// Our own releases, from SQL over bounding to noise, on made-up tables: no claim is refuted, in any scope, and what is seen is not nothing.
+/// Our own releases, from SQL over bounding to noise, on made-up tables: no claim is refuted, in any scope, and what is
+/// seen is not nothing.
 #[test]
 fn a_release_of_a_project_is_audited_end_to_end() {
     let project = "[dataset.visits]\nsource = \"none.csv\"\nowner = \"person\"\nmax_rows_per_owner = 3\nmax_groups_per_owner = 2\n\

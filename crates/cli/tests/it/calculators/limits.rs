@@ -96,7 +96,8 @@ fn a_project_has_its_limits_beside_its_releases() {
     assert!(!folder.file("people.csv").exists());
 }
 
-/// Tables of counts over many columns: by the least singular value, by packing and by fingerprinting, each in its scope, and none above what the release itself has.
+/// Tables of counts over many columns: by the least singular value, by packing and by fingerprinting, each in its
+/// scope, and none above what the release itself has.
 #[test]
 fn tables_of_many_columns_have_their_limits() {
     let columns: Vec<String> = (0..16).map(|column| format!("c{column}")).collect();
@@ -150,7 +151,8 @@ fn tables_of_many_columns_have_their_limits() {
     );
 }
 
-/// What a plan allows an owner to move is proven from above. Where no table has an owner who moves as much, or where there are only so many, a limit that is made of it would be false.
+/// What a plan allows an owner to move is proven from above. Where no table has an owner who moves as much, or where
+/// there are only so many, a limit that is made of it would be false.
 #[test]
 fn a_limit_is_printed_only_where_it_can_be_reached() {
     let limits = |owners: &str, release: &str| {

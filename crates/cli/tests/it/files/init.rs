@@ -4,7 +4,8 @@ use crate::fixtures::people::{OWN_NAMES, counts, folder};
 use crate::support::Folder;
 use std::fs;
 
-/// `init` declared every column of a text file as texts, which a ledger then held people to; and whose rows they were was a comment.
+/// `init` declared every column of a text file as texts, which a ledger then held people to; and whose rows they were
+/// was a comment.
 #[test]
 fn init_asks_who_the_owner_is_and_guesses_nothing() {
     let visits = "id,age,day of visit\na,30,Monday\na,30,Tuesday\nb,40,Monday\n";

@@ -1,4 +1,5 @@
-//! Layouts of tables: separators, decimal commas, encodings, packed files, words for what is missing, JSON lines, Arrow files.
+//! Layouts of tables: separators, decimal commas, encodings, packed files, words for what is missing, JSON lines, Arrow
+//! files.
 
 use crate::support::{Folder, refused};
 use scumble_testing::projects::GERMAN_ROWS as GERMAN;
@@ -51,7 +52,8 @@ fn a_file_without_a_line_of_names_tabs_and_json_lines() {
     assert_eq!(numbers(&folder), TRUTH);
 }
 
-/// The names that a table's declaration gives to columns are remembered: with others, the same values would be other attributes.
+/// The names that a table's declaration gives to columns are remembered: with others, the same values would be other
+/// attributes.
 #[test]
 fn another_header_is_another_table() {
     let with = |header: &str| {
@@ -135,7 +137,8 @@ fn a_missing_number_is_missing_however_it_is_written() {
     assert_eq!(answer["rows"][0]["n"], 2, "{answer}");
 }
 
-/// Of a key that came twice the last value counted, in silence; and a line without an end is read to its limit and no further.
+/// Of a key that came twice the last value counted, in silence; and a line without an end is read to its limit and no
+/// further.
 #[test]
 fn objects_that_say_two_things_and_endless_lines_are_refused() {
     let of = |line: &str| {
@@ -189,7 +192,8 @@ fn no_place_is_named_in_what_the_command_line_says() {
     );
 }
 
-/// Files as programs and people leave them: with a title above the names, with what some write for no number, cut off on their way.
+/// Files as programs and people leave them: with a title above the names, with what some write for no number, cut off
+/// on their way.
 #[test]
 fn what_stands_above_the_names_and_what_is_cut_off_is_named() {
     let of = |file: &str, bytes: &[u8], kind: &str| {

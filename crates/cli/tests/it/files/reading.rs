@@ -23,9 +23,10 @@ fn rows(folder: &Folder, name: &str) -> Vec<Vec<String>> {
     text.lines().skip(1).map(|line| line.split(',').map(str::to_string).collect()).collect()
 }
 
-/// One quoted text of one owner, full of line breaks, became 13,824 rows of invented owners: above 1 MiB a file was split by byte offset, and in
-/// the middle of a quoted text every line break began a row. It printed bb 13823 for 0, depending on the number of processors. An ε of
-/// 100 is noise of one hundredth: the counts must be exact to 1 but with probability e^-99.
+/// One quoted text of one owner, full of line breaks, became 13,824 rows of invented owners: above 1 MiB a file was
+/// split by byte offset, and in the middle of a quoted text every line break began a row. It printed bb 13823 for 0,
+/// depending on the number of processors. An ε of 100 is noise of one hundredth: the counts must be exact to 1 but with
+/// probability e^-99.
 #[test]
 fn a_quoted_text_with_line_breaks_is_one_row_whatever_the_size() {
     let mut text = String::from("id,kind,note\n");
@@ -54,8 +55,8 @@ fn a_quoted_text_with_line_breaks_is_one_row_whatever_the_size() {
     printed(folder.run(&["check"]));
 }
 
-/// A folder was read by position with the first file's header: where the second file had its columns in another order, its kinds became owners
-/// (1002 owners for 3).
+/// A folder was read by position with the first file's header: where the second file had its columns in another order,
+/// its kinds became owners (1002 owners for 3).
 #[test]
 fn columns_are_found_by_name_in_every_file_of_a_folder() {
     let folder = Folder::with(&[]);
@@ -163,8 +164,8 @@ fn a_pipe_or_a_socket_is_refused_before_it_is_opened() {
     assert!(!folder.file("scumble.ledger").exists());
 }
 
-/// A broken line was found by a query, after its charge. It is found before, the same for every query; the operator learns where it is and
-/// never what it says.
+/// A broken line was found by a query, after its charge. It is found before, the same for every query; the operator
+/// learns where it is and never what it says.
 #[test]
 fn a_broken_file_is_found_before_anything_is_charged() {
     let columns = "age = { type = \"int\", lower = 0, upper = 99 }\nkind = { type = \"category\" }";
@@ -185,8 +186,8 @@ fn a_broken_file_is_found_before_anything_is_charged() {
     printed(folder.run(&["release", "--quiet"]));
 }
 
-/// `marginals` and `heavy-hitters` panicked on the text columns of Parquet files, which are held in another form than those of CSV files. What the
-/// first release writes as Parquet is the second one's source.
+/// `marginals` and `heavy-hitters` panicked on the text columns of Parquet files, which are held in another form than
+/// those of CSV files. What the first release writes as Parquet is the second one's source.
 #[test]
 fn the_texts_of_parquet_files_are_records_like_any_other() {
     let columns = "kind = { type = \"category\", values = [\"aa\", \"bb\", \"a rather long text\"] }\nsize = { type = \"int\", lower = 0, upper = 2 }";
@@ -242,8 +243,8 @@ fn a_project_file_is_a_file() {
     folder.refused(&["plan", "."], 2, "is not a file of at most 64 MiB");
 }
 
-/// A release that fails on what the rows hold tells something about them, and costs its charge: missing and unlisted values did that, and an
-/// empty table could. Every kind that reads records, on tables that nobody expects.
+/// A release that fails on what the rows hold tells something about them, and costs its charge: missing and unlisted
+/// values did that, and an empty table could. Every kind that reads records, on tables that nobody expects.
 #[test]
 fn no_kind_fails_on_what_the_rows_hold() {
     let columns = "n = { type = \"int\", lower = 0, upper = 3 }\nb = { type = \"bool\" }\nc = { type = \"category\", values = [\"x\", \"y\"] }\nu = { type = \"category\" }";

@@ -1,4 +1,5 @@
-//! Tables that nobody here wrote (`bench/real-tables/fetch`), and tables made up in their shapes: published intervals against the truth.
+//! Tables that nobody here wrote (`bench/real-tables/fetch`), and tables made up in their shapes: published intervals
+//! against the truth.
 
 use crate::support::{Folder, effort};
 use scumble::noise::InsecureSeededSource;
@@ -18,7 +19,8 @@ struct Shape {
     name: &'static str,
     project: &'static str,
     made_up: fn() -> String,
-    /// The key, the owner (rows without one count nowhere) and a whole column of the release in which nothing is cut off.
+    /// The key, the owner (rows without one count nowhere) and a whole column of the release in which nothing is cut
+    /// off.
     whole: (&'static [&'static str], Option<&'static str>, &'static str),
 }
 
@@ -176,7 +178,8 @@ fn runs(few: u64) -> (u64, bool) {
     }
 }
 
-/// Every release of a project, some runs each: the intervals hold the bounded truth, and the raw one where nothing is cut off or a bounding report is bought.
+/// Every release of a project, some runs each: the intervals hold the bounded truth, and the raw one where nothing is
+/// cut off or a bounding report is bought.
 fn check(shape: &Shape, csv: &str, (runs, shown): (u64, bool)) {
     let folder = Folder::with(&[("scumble.toml", shape.project), (&format!("{}.csv", shape.name), csv)]);
     let project = Project::open(&folder.file("scumble.toml")).unwrap();
@@ -214,7 +217,8 @@ fn check(shape: &Shape, csv: &str, (runs, shown): (u64, bool)) {
                 let share = 100.0 * (count - misses) as f64 / count as f64;
                 println!("| {} | {} | {column} | {count} | {share:.1}% |", shape.name, request.name);
             }
-            // The numbers of a distribution function hang together: those of a tail where nobody is are all off, or none. A few runs (whose seeds are fixed) say no more than that.
+            // The numbers of a distribution function hang together: those of a tail where nobody is are all off, or
+            // none. A few runs (whose seeds are fixed) say no more than that.
             let most = if request.kind == "cdf" && runs < 100 { count / 2 } else { most_misses(count) };
             assert!(
                 misses <= most,

@@ -111,7 +111,8 @@ fn several_rows_of_an_owner_cost_so_many_times() {
     assert!(elements < 480.0, "{elements}");
 }
 
-/// A declared domain of more combinations than could be listed is no reason to refuse: what does not occur is not in the answer.
+/// A declared domain of more combinations than could be listed is no reason to refuse: what does not occur is not in
+/// the answer.
 #[test]
 fn combinations_of_columns_need_no_list_and_rows_without_a_value_do_not_count() {
     let rows: String =

@@ -1,4 +1,5 @@
-//! Fitted tables: bars that were another number's, totals that were too large, and costs per attribute that were not used up.
+//! Fitted tables: bars that were another number's, totals that were too large, and costs per attribute that were not
+//! used up.
 
 use crate::support::Folder;
 use serde_json::Value;
@@ -34,7 +35,8 @@ fn total(rows: &[Value], column: &str, what: &str) -> f64 {
     own.map(|row| row[what].as_f64().unwrap()).sum()
 }
 
-/// The standard error of the unbiased estimate stood beside the fitted count, "which the fit improves on average": it did not for tables of one.
+/// The standard error of the unbiased estimate stood beside the fitted count, "which the fit improves on average": it
+/// did not for tables of one.
 #[test]
 fn the_bar_stands_beside_the_number_that_it_belongs_to() {
     for method in ["residual", "projection"] {
@@ -62,8 +64,8 @@ fn the_bar_stands_beside_the_number_that_it_belongs_to() {
     }
 }
 
-/// Fitted tables had too many people, since no count is below 0. They have as many as were measured now, and as many as are declared where
-/// that is public; then that number is not paid for.
+/// Fitted tables had too many people, since no count is below 0. They have as many as were measured now, and as many as
+/// are declared where that is public; then that number is not paid for.
 #[test]
 fn tables_add_up_to_what_was_measured_or_declared() {
     for (declared, number) in [("", None), ("public_owners = 4000\n", Some(4000.0))] {
@@ -117,7 +119,8 @@ fn a_plan_promises_no_error_of_what_is_fitted() {
     assert!(errors[0]["standard_error"].as_f64() > Some(0.0) && errors[2]["standard_error"].is_null(), "{errors:?}");
 }
 
-/// With a cost of 1 for each attribute and 0.3 for one of them, all noise was scaled to that one: the others got 0.26 to 0.32 of what they were granted.
+/// With a cost of 1 for each attribute and 0.3 for one of them, all noise was scaled to that one: the others got 0.26
+/// to 0.32 of what they were granted.
 #[test]
 fn each_attribute_gets_what_it_was_granted_and_the_plan_says_so() {
     let more = "attribute_costs = { race = 0.3 }\nmethod = \"residual\"";

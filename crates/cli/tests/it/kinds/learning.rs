@@ -43,7 +43,8 @@ fn the_page_does_what_it_says() {
     assert_eq!(rule(&released, 0), "CASE WHEN \"age\" >= 65 THEN 1 ELSE 0 END");
     assert_eq!(rule(&released, 2), "CASE WHEN (age >= 65) THEN 1 ELSE 0 END");
     assert!(PAGE.contains(&rule(&released, 0)));
-    // Six combinations, as the page says; nobody's value is missing, and noise reaches 31 of 6000 with a chance of 5% at most.
+    // Six combinations, as the page says; nobody's value is missing, and noise reaches 31 of 6000 with a chance of 5%
+    // at most.
     let shown = &released["releases"][3]["answers"];
     let rows = shown["rows"].as_array().unwrap();
     assert!((6..=12).contains(&rows.len()) && shown["distribution"]["combinations"] == "12", "{shown}");
@@ -113,8 +114,9 @@ fn a_parity_is_learnt_where_there_is_one() {
     );
 }
 
-/// Every concept's rule runs as it was published, in another database, on rows with missing values, and makes the mistakes that were looked for: none. A column and a value have names that need quotes, and a listed
-/// rule has a comment, behind which the rest of what was published would have been one.
+/// Every concept's rule runs as it was published, in another database, on rows with missing values, and makes the
+/// mistakes that were looked for: none. A column and a value have names that need quotes, and a listed rule has a
+/// comment, behind which the rest of what was published would have been one.
 #[test]
 fn published_rules_run_as_sql() {
     let column = |name: &str| format!("[dataset.patients.columns]\n{name}");
@@ -173,7 +175,8 @@ fn published_rules_run_as_sql() {
     assert_eq!(rule(&released, 5), "CASE WHEN (age >= 65) THEN 1 ELSE 0 END");
     for (place, label) in ["old", "both", "both", "either", "odd", "old"].into_iter().enumerate() {
         let rule = rule(&released, place);
-        // A parity is given up by chance with probability 1/(e^18 + 2); a choice that errs on someone has a probability of e^{−9} for each of the hundreds.
+        // A parity is given up by chance with probability 1/(e^18 + 2); a choice that errs on someone has a probability
+        // of e^{−9} for each of the hundreds.
         let mistakes = held.query_row(&format!("SELECT SUM(({rule}) <> {label}) FROM patients"), [], |row| row.get(0));
         assert_eq!(mistakes, Ok(0i64), "{label}: {rule}");
     }
@@ -204,7 +207,9 @@ fn a_cost_per_attribute_finds_the_point() {
     assert!(epsilon(&shown["person"]) > 1.0, "{shown}");
 }
 
-/// A halfspace at a cost for each column and the label: each pays what it may, the plan says how many owners are enough, and what is published is right on nearly everybody where all are far from the boundary. What it cannot do is refused, with what else there is.
+/// A halfspace at a cost for each column and the label: each pays what it may, the plan says how many owners are
+/// enough, and what is published is right on nearly everybody where all are far from the boundary. What it cannot do is
+/// refused, with what else there is.
 #[test]
 fn a_robust_halfspace_is_learnt_far_from_its_boundary() {
     let row = |i: usize| {
@@ -242,7 +247,8 @@ fn a_robust_halfspace_is_learnt_far_from_its_boundary() {
     }
     let mistakes: i64 =
         held.query_row(&format!("SELECT SUM(({rule}) <> ill) FROM people"), [], |row| row.get(0)).unwrap();
-    // The loss of the majority is 400, that of every halfspace with 200 mistakes or more at least 1200: more than seven standard deviations of the labels' noise, and e^{−200} for the choice.
+    // The loss of the majority is 400, that of every halfspace with 200 mistakes or more at least 1200: more than seven
+    // standard deviations of the labels' noise, and e^{−200} for the choice.
     assert!(mistakes < 200, "{mistakes}: {rule}");
     let shown = folder.json(&["ledger", "show", "--json"]);
     for (attribute, most) in [("a", 1.0), ("b", 1.0), ("c", 1.0), ("ill", 1.5)] {
@@ -271,7 +277,8 @@ fn a_robust_halfspace_is_learnt_far_from_its_boundary() {
     );
 }
 
-/// Of forty bool columns with missing values, 3^40 combinations, the one that half of the owners have is found, at every scope; and of a hundred of them with a cost per attribute by heavy hitters.
+/// Of forty bool columns with missing values, 3^40 combinations, the one that half of the owners have is found, at
+/// every scope; and of a hundred of them with a cost per attribute by heavy hitters.
 #[test]
 fn a_distribution_of_many_columns_lists_what_many_share() {
     let of = |columns: usize, cost: &str| {

@@ -3,7 +3,8 @@
 use crate::support::{Folder, epsilon, exactly};
 use scumble_testing::projects::SEARCHES as PROJECT;
 
-/// 600 users who each search for up to 40 terms: `t0` all, `t1` 560, `t2` 520, the others from 326 down; and for a term that nobody else searches for.
+/// 600 users who each search for up to 40 terms: `t0` all, `t1` 560, `t2` 520, the others from 326 down; and for a term
+/// that nobody else searches for.
 fn folder(releases: &str) -> Folder {
     let pages = ["news", "mail", "maps", "shop", "help"];
     let mut searches = "user,term,page\n".to_string();
@@ -103,7 +104,8 @@ fn folder_with_short_texts() -> Folder {
     folder(&release("towns", "histogram", "epsilon = 4", "table = \"people\"\ncolumn = \"town\"\nmax_bytes = 4"))
 }
 
-/// Keys alone: three towns and no farm; the plan says how many owners that takes, and that a noisy number would take more.
+/// Keys alone: three towns and no farm; the plan says how many owners that takes, and that a noisy number would take
+/// more.
 #[test]
 fn distinct_keys_are_published_without_numbers() {
     let folder = folder("");

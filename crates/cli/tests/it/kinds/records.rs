@@ -320,7 +320,8 @@ fn wrong_input_gets_one_sentence() {
     check("marginals", "epsilon = 1, scope = \"family\"", COLUMNS, "'person', 'presence' or 'attribute'");
 }
 
-/// A missing or unlisted value stopped the release, also after its charge: whether somebody has one could be read off the failure.
+/// A missing or unlisted value stopped the release, also after its charge: whether somebody has one could be read off
+/// the failure.
 #[test]
 fn missing_values_are_values_of_their_own_and_never_stop_a_release() {
     let cost = "epsilon = 2, delta = 1e-9";

@@ -1,4 +1,5 @@
-//! The JSON schemas of `scumble kinds --json` accept every release that a page shows, and refuse what the program refuses.
+//! The JSON schemas of `scumble kinds --json` accept every release that a page shows, and refuse what the program
+//! refuses.
 
 use crate::support::Folder;
 use serde_json::{Value, json};
@@ -6,7 +7,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The first rule of a schema that a value breaks, as far as our schemas have rules; a keyword that this does not know is a failure of the test.
+/// The first rule of a schema that a value breaks, as far as our schemas have rules; a keyword that this does not know
+/// is a failure of the test.
 fn broken(schema: &Value, value: &Value, place: &str) -> Option<String> {
     let rules = schema.as_object().unwrap_or_else(|| panic!("{place}: {schema}"));
     rules.iter().find_map(|(keyword, rule)| {

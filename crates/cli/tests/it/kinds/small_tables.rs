@@ -169,7 +169,8 @@ fn start(folder: &Folder, question: &str) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Killed at any moment, again and again: every measured answer has a round of its own, no charge is lost, and the ledger stays whole.
+/// Killed at any moment, again and again: every measured answer has a round of its own, no charge is lost, and the
+/// ledger stays whole.
 #[test]
 fn a_kill_loses_no_charge_and_opens_no_free_round() {
     // More questions and rounds than all kills can use up.
@@ -319,7 +320,8 @@ fn a_small_table_answers_all_its_conditions() {
     assert_eq!(answers["small_table"][0]["rows"], 4, "{answers}");
     assert!(folder.read("out/r.csv").starts_with("condition,estimate,estimate_error,estimate_low,estimate_high\n"));
     assert!(folder.read("out/report.html").contains("age &gt; 1"));
-    // Where the number of owners is public, nothing is spent on it; and without conditions there are those of all values and pairs.
+    // Where the number of owners is public, nothing is spent on it; and without conditions there are those of all
+    // values and pairs.
     let public = project("", &SMALL.replace(&format!("conditions = {CONDITIONS}\n"), ""))
         .replace("source = \"people.csv\"", "source = \"people.csv\"\npublic_owners = 2000");
     folder.write("scumble.toml", &public.replace("name = \"r\"", "name = \"s\""));

@@ -201,7 +201,8 @@ fn a_column_of_one_value_or_of_a_million_is_no_failure_and_too_many_values_are_r
     assert!(!many.path().join("scumble.ledger").exists(), "nothing was charged");
 }
 
-/// Numbers with fractions and dates are columns in public steps, and what goes together stays together; the number of rows is what was asked for.
+/// Numbers with fractions and dates are columns in public steps, and what goes together stays together; the number of
+/// rows is what was asked for.
 #[test]
 fn numbers_and_dates_are_columns_and_the_number_of_rows_can_be_said() {
     let folder = tempfile::tempdir().unwrap();
@@ -248,7 +249,8 @@ fn numbers_and_dates_are_columns_and_the_number_of_rows_can_be_said() {
     assert!(answer.to_string().contains("in steps of equal width"), "{answer}");
 }
 
-/// More cells than are held at once: all of them are in the CSV and the Parquet file, which are written a part at a time, and the JSON file says how many there are.
+/// More cells than are held at once: all of them are in the CSV and the Parquet file, which are written a part at a
+/// time, and the JSON file says how many there are.
 #[test]
 fn very_many_cells_are_written_and_not_held() {
     // 66 numbers and none.

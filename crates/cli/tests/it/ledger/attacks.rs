@@ -32,8 +32,8 @@ fn ledger(folder: &Folder) -> Value {
     folder.json(&["ledger", "show", "--json"])
 }
 
-/// A script read one person's exact age and diagnosis, and the ledger said 0: everything was computed before anything was charged, the
-/// sentence said what had failed, and a comparison of a text with a number fails on that text alone.
+/// A script read one person's exact age and diagnosis, and the ledger said 0: everything was computed before anything
+/// was charged, the sentence said what had failed, and a comparison of a text with a number fails on that text alone.
 #[test]
 fn failing_is_neither_free_nor_told() {
     for sql in [
@@ -57,8 +57,8 @@ fn failing_is_neither_free_nor_told() {
     }
 }
 
-/// A broken file would burn the budget of every release that reads it. It is found before the charge, and by the same sentence
-/// whatever is asked.
+/// A broken file would burn the budget of every release that reads it. It is found before the charge, and by the same
+/// sentence whatever is asked.
 #[test]
 fn a_broken_file_costs_nothing_and_a_checked_one_is_remembered() {
     let folder = folder("");
@@ -126,7 +126,8 @@ fn a_ledger_that_is_no_file_is_refused() {
     }
 }
 
-/// Two projects shared a ledger; one had declared an owner with up to 1000 rows, the other none: charged 1, moved by 1000.
+/// Two projects shared a ledger; one had declared an owner with up to 1000 rows, the other none: charged 1, moved
+/// by 1000.
 #[test]
 fn a_ledger_knows_what_a_person_is() {
     let folder = folder("");
@@ -183,7 +184,8 @@ fn votes() -> Folder {
     Folder::with(&[("votes.csv", &format!("answer,district\n{rows}"))])
 }
 
-/// Two exact counts, each alone in its ledger, differed by one person: 2399 against 2400. The refusal had suggested the second ledger.
+/// Two exact counts, each alone in its ledger, differed by one person: 2399 against 2400. The refusal had suggested the
+/// second ledger.
 #[test]
 fn an_exact_count_does_not_get_a_second_ledger() {
     let folder = votes();
@@ -334,8 +336,8 @@ fn an_anchor_shows_a_reset() {
     folder.refused(&["ledger", "verify", "--anchors", "anchors"], 2, "anchors:1:1: this is not an anchor");
 }
 
-/// To the database, `scumble.ledger-wal` is the log of `scumble.ledger`, and it removes what it finds there: a ledger of that name was
-/// gone with its charge each time, and the answers were published.
+/// To the database, `scumble.ledger-wal` is the log of `scumble.ledger`, and it removes what it finds there: a ledger
+/// of that name was gone with its charge each time, and the answers were published.
 #[test]
 fn a_ledger_is_never_the_log_or_the_key_of_another() {
     let folder = folder("");

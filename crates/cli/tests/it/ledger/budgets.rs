@@ -60,7 +60,8 @@ fn budgets(folder: &Folder) -> Vec<Value> {
     folder.json(&["budget", "show", "--json"])["budgets"].as_array().unwrap().clone()
 }
 
-/// A budget that was added later was in force from the next charge on: until then somebody could take it out again, and nothing showed that.
+/// A budget that was added later was in force from the next charge on: until then somebody could take it out again, and
+/// nothing showed that.
 #[test]
 fn the_first_budget_is_in_force_as_soon_as_a_command_that_may_write_sees_it() {
     let without = format!("{PEOPLE}{}", counts());

@@ -122,7 +122,8 @@ fn changed_data_is_said_and_kept() {
     assert!(folder.stdout(&["release"]).contains("kept: counts"));
 }
 
-/// The second of three releases was killed when its files were about to be written: the first is kept, the second is paid for again, the third for the first time.
+/// The second of three releases was killed when its files were about to be written: the first is kept, the second is
+/// paid for again, the third for the first time.
 #[test]
 fn a_run_that_was_interrupted_goes_on() {
     let all = [counts(), total(), release("old", "SELECT COUNT(*) AS n FROM people WHERE age > 60")].concat();
@@ -156,7 +157,8 @@ fn a_run_that_was_interrupted_goes_on() {
     assert!(folder.stdout(&["release"]).matches("kept: ").count() == 3);
 }
 
-/// The same, killed before anything of the second had left the process: it goes on with its charge, also where the budget would not pay for another.
+/// The same, killed before anything of the second had left the process: it goes on with its charge, also where the
+/// budget would not pay for another.
 #[test]
 fn a_run_of_which_nothing_was_seen_goes_on_with_its_charge() {
     let all = [counts(), total(), release("old", "SELECT COUNT(*) AS n FROM people WHERE age > 60")].concat();

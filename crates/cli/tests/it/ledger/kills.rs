@@ -1,4 +1,5 @@
-//! No more is seen than the ledger knows: whatever is copied, put back, locked or killed, the entries `drawn` are at least as many as the different answers that anybody has seen.
+//! No more is seen than the ledger knows: whatever is copied, put back, locked or killed, the entries `drawn` are at
+//! least as many as the different answers that anybody has seen.
 
 use crate::serve::support::Server;
 use crate::support::{Folder, digest, effort};
@@ -123,7 +124,8 @@ fn put_back(place: &Path, state: &[u8]) {
     fs::set_permissions(place, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// Kills a run at some of its calls, or all; puts back every state that was ever beside the ledger, and runs `again` after each. `few` calls are tried where little is asked of the tests.
+/// Kills a run at some of its calls, or all; puts back every state that was ever beside the ledger, and runs `again`
+/// after each. `few` calls are tried where little is asked of the tests.
 fn killed_everywhere(
     what: &str,
     before: &Folder,
@@ -165,7 +167,8 @@ fn killed_at_most(
         let killed = program(&folder, run, at).output().unwrap();
         died += u64::from(has_died(&killed));
         look(&mut seen, &folder, &killed.stdout);
-        // All that ever were, and all that asking again with each of these has made; asking again with those makes more of their kind, without end.
+        // All that ever were, and all that asking again with each of these has made; asking again with those makes more
+        // of their kind, without end.
         let (mut next, mut first) = (0, None);
         loop {
             ever.extend(states(&folder).into_iter().filter(|state| !ever.contains(state)).collect::<Vec<_>>());
@@ -198,7 +201,8 @@ fn has_died(output: &Output) -> bool {
     died
 }
 
-/// 2000 people who are all alike, where the model expects them to differ. A measured answer has noise of scale 17: two of them are seldom the same.
+/// 2000 people who are all alike, where the model expects them to differ. A measured answer has noise of scale 17: two
+/// of them are seldom the same.
 fn asked() -> Folder {
     let rows = "0,true,f\n".repeat(2000);
     let project = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nage = { type = \"int\", lower = 0, upper = 3 }\nsmokes = { type = \"bool\" }\n\
@@ -225,7 +229,9 @@ fn until(long: Duration, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// The story: answers were shown before the ledger knew of them. An attacker who held SQLite's write lock, restored the earlier state and asked again got eight independent answers to one question for one charge, and `ledger verify` passed.
+/// The story: answers were shown before the ledger knew of them. An attacker who held SQLite's write lock, restored the
+/// earlier state and asked again got eight independent answers to one question for one charge, and `ledger verify`
+/// passed.
 #[test]
 fn a_held_lock_and_a_restored_state_show_no_more_than_is_drawn() {
     let folder = asked();
@@ -267,7 +273,8 @@ fn a_held_lock_and_a_restored_state_show_no_more_than_is_drawn() {
     assert!(measured <= entries(&folder, "reserve"), "{measured}: {seen:?}");
 }
 
-/// The story: whatever stood in the state was believed. With another secret the model was found to be near where it was 12070 off (6667 ± 7330 for 18737).
+/// The story: whatever stood in the state was believed. With another secret the model was found to be near where it was
+/// 12070 off (6667 ± 7330 for 18737).
 #[test]
 fn a_state_that_was_edited_is_not_believed() {
     let folder = asked();
@@ -342,7 +349,8 @@ fn releases_that_are_killed_show_no_more_than_is_drawn() {
     killed_everywhere("a query", &visits(), &query, &query, 4, Seen::look_at_tables);
 }
 
-/// The engine's golden project, with a release of every kind, on small tables. A run of it takes seconds, so that even the thorough run takes some of its thousands of calls.
+/// The engine's golden project, with a release of every kind, on small tables. A run of it takes seconds, so that even
+/// the thorough run takes some of its thousands of calls.
 #[test]
 fn releases_of_every_kind_that_are_killed_show_no_more_than_is_drawn() {
     let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../engine/tests/golden/project.toml");
@@ -405,7 +413,8 @@ fn collections_that_are_killed_show_no_more_than_is_drawn() {
     });
 }
 
-/// The inner product of two parties: one of them is killed at each call. Whatever the other has received, printed or charged, each has the entry before what it sent or showed.
+/// The inner product of two parties: one of them is killed at each call. Whatever the other has received, printed or
+/// charged, each has the entry before what it sent or showed.
 #[test]
 fn parties_that_are_killed_show_no_more_than_is_drawn() {
     if killer().is_none() {
@@ -487,7 +496,8 @@ fn parties_that_are_killed_show_no_more_than_is_drawn() {
     seen_b.is_in_the_ledger(&folder, "b.toml", "the second party");
 }
 
-/// One query at a door of the server, which is killed at one of its calls; then asked again of a server that lives. An answer that anybody has seen has an entry `drawn`.
+/// One query at a door of the server, which is killed at one of its calls; then asked again of a server that lives. An
+/// answer that anybody has seen has an entry `drawn`.
 fn served(what: &str, more: &[&str], few: u64, ask: impl Fn(&Server, &str) -> Option<String>) {
     if killer().is_none() {
         return;
@@ -576,8 +586,8 @@ fn servers_that_are_killed_show_no_more_than_is_drawn() {
     });
 }
 
-/// 400 kills of the whole program by all tests here together in the thorough run, and their number is printed. The ledger
-/// alone is killed 10,000 times (`crates/ledger/tests/kills.rs`).
+/// 400 kills of the whole program by all tests here together in the thorough run, and their number is printed. The
+/// ledger alone is killed 10,000 times (`crates/ledger/tests/kills.rs`).
 #[test]
 fn so_many_kills_in_all() {
     if killer().is_none() {

@@ -105,7 +105,8 @@ fn names_means_and_absent_owners() {
     );
 }
 
-/// What is no report is counted and left out: other oracles' and other alphabets' reports, two reports in one line, nothing at all.
+/// What is no report is counted and left out: other oracles' and other alphabets' reports, two reports in one line,
+/// nothing at all.
 #[test]
 fn what_is_no_report_is_counted_and_left_out() {
     let question = ["--values", "20", "--epsilon", "1", "--oracle", "hadamard"];

@@ -1,9 +1,11 @@
 //! `examples/local-page`: the report side as WebAssembly, in a browser, against the program's own.
 //!
-//! Two comparisons. Of the same random bytes both make the same report, so that the law is the same one, whatever the bytes are; among them those where the coin is one step
-//! from a lie. And with the browser's own random bytes reports come as often as that law says.
+//! Two comparisons. Of the same random bytes both make the same report, so that the law is the same one, whatever the
+//! bytes are; among them those where the coin is one step from a lie. And with the browser's own random bytes reports
+//! come as often as that law says.
 //!
-//! Building takes a minute: only with `SCUMBLE_THOROUGH`, and where Rust has the target (`.ci/run` adds it; `SCUMBLE_NEED_WASM=1` makes its absence a failure).
+//! Building takes a minute: only with `SCUMBLE_THOROUGH`, and where Rust has the target (`.ci/run` adds it;
+//! `SCUMBLE_NEED_WASM=1` makes its absence a failure).
 
 use crate::report::in_a_browser::{browser, run};
 use crate::support::{Folder, effort, printed};
@@ -189,7 +191,8 @@ fn of_the_same_bytes() -> Vec<Value> {
     questions
 }
 
-/// With the browser's own bytes. Each outcome's share of the draws is off by more than allowed with probability at most 2e-12 (Hoeffding), of 22 outcomes in all.
+/// With the browser's own bytes. Each outcome's share of the draws is off by more than allowed with probability at most
+/// 2e-12 (Hoeffding), of 22 outcomes in all.
 const DRAWS: u64 = 20_000;
 
 fn of_the_browsers_bytes() -> Vec<Value> {

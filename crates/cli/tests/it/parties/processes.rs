@@ -135,7 +135,8 @@ impl World {
             .then(|| self.folder.json_file(&format!("s{server}/flu.json")))
     }
 
-    /// Whatever has happened: who has published has the sum of the parties on its list and of no others, these are enough, and all servers have charged.
+    /// Whatever has happened: who has published has the sum of the parties on its list and of no others, these are
+    /// enough, and all servers have charged.
     fn is_as_promised(&self, least: usize) -> usize {
         let mut opened = 0;
         for server in 0..self.servers {
@@ -161,7 +162,8 @@ fn ended(child: Child) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// Processes that are killed (SIGKILL) at any moment, servers and parties: nothing is opened, or exactly what the plan promised.
+/// Processes that are killed (SIGKILL) at any moment, servers and parties: nothing is opened, or exactly what the plan
+/// promised.
 #[test]
 fn killed_processes_open_nothing_or_what_was_promised() {
     let rounds = effort(3, 10);
@@ -178,7 +180,8 @@ fn killed_processes_open_nothing_or_what_was_promised() {
     assert!(rounds == 3 || *opened.lock().unwrap() > 0, "no round has opened anything");
 }
 
-/// The same at single calls of a server and of a party: what is opened then is what was promised, and all servers have drawn it.
+/// The same at single calls of a server and of a party: what is opened then is what was promised, and all servers have
+/// drawn it.
 #[test]
 fn processes_that_are_killed_at_single_calls_open_nothing_or_what_was_promised() {
     if killer().is_none() {
@@ -219,7 +222,8 @@ fn killed(round: u64) -> usize {
     let world = World::new(3, 1, 2, "2");
     let mut servers: Vec<Option<Child>> = (0..2).map(|place| Some(world.serve(place, "4"))).collect();
     let mut parties: Vec<Option<Child>> = (0..3).map(|place| Some(world.send(place, "3"))).collect();
-    // Moments spread over the whole run, which takes a few hundred milliseconds; every third round a party, which may be silent.
+    // Moments spread over the whole run, which takes a few hundred milliseconds; every third round a party, which may
+    // be silent.
     std::thread::sleep(Duration::from_millis(40 * (round * 7 % 30)));
     let victim = if round % 3 == 2 { &mut parties[2] } else { &mut servers[(round % 3) as usize] };
     let mut killed = victim.take().unwrap();
@@ -233,7 +237,8 @@ fn killed(round: u64) -> usize {
     opened
 }
 
-/// The story: the plan said that one colluder of four parties learns no more than planned, of a sum of all four; but one may be silent, and then a third of the noise is the colluder's.
+/// The story: the plan said that one colluder of four parties learns no more than planned, of a sum of all four; but
+/// one may be silent, and then a third of the noise is the colluder's.
 #[test]
 fn the_plan_counts_on_silent_parties_to_be_silent() {
     let world = World::new(4, 1, 2, "2");
@@ -244,7 +249,8 @@ fn the_plan_counts_on_silent_parties_to_be_silent() {
     assert!(world.folder.stdout(&["parties", "plan", "flu.toml"]).contains("learn more, of a sum of 3 parties"));
 }
 
-/// A budget that the plan does not fit into is refused before anybody can send; a plan is charged once; more needs a word.
+/// A budget that the plan does not fit into is refused before anybody can send; a plan is charged once; more needs a
+/// word.
 #[test]
 fn budgets_and_second_openings() {
     let poor = World::new(2, 0, 2, "0.5");
@@ -286,7 +292,8 @@ fn wrong_input_is_named() {
     refused(&["send", "flu.toml", "--key", "p0.key", "--counts", "p0.csv", "--wait", "0"], "--wait");
     let run = ended(world.send(0, "1"));
     crate::support::refused(&run, 1, "'s0' does not answer at 127.0.0.1:");
-    // What is wrong with the numbers is said before the servers are met and before a ledger of the party's own is charged; the other party and both servers see nothing of it.
+    // What is wrong with the numbers is said before the servers are met and before a ledger of the party's own is
+    // charged; the other party and both servers see nothing of it.
     let servers: Vec<Child> = (0..2).map(|place| world.serve(place, "60")).collect();
     for (counts, words) in [
         ("0,5\n", "has no line for the cell '1'"),

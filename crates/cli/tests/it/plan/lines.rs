@@ -71,7 +71,8 @@ fn a_plan_knows_what_is_published() {
     assert_eq!(folder.json(&["plan", "--json"])["releases"][0]["published"]["sequence"], 4);
 }
 
-/// The line of a plan says what a key needs to show, also where several groupings or queries have thresholds of their own.
+/// The line of a plan says what a key needs to show, also where several groupings or queries have thresholds of their
+/// own.
 #[test]
 fn the_line_of_a_plan_says_what_a_key_needs() {
     for sql in [

@@ -32,7 +32,8 @@ fn names_that_collide_are_refused() {
     );
 }
 
-/// Columns that are called as one of ours are refused where both would be published, with the place, before anything is charged.
+/// Columns that are called as one of ours are refused where both would be published, with the place, before anything is
+/// charged.
 #[test]
 fn columns_that_are_called_as_one_of_ours_are_refused() {
     let rows = format!("count,n,free,place\n{}", "a,b,x,y\n".repeat(50));

@@ -91,8 +91,8 @@ fn a_budget_for_a_person_holds_under_the_line() {
     exactly(epsilon(&ledger(&folder)["person"]), 1.0);
 }
 
-/// A person who is replaced is one owner who goes and one who comes: the δ of what is stable is twice that of presence. At
-/// the δ of the cost a plan said that there is no epsilon, and not a word of the one that was asked for.
+/// A person who is replaced is one owner who goes and one who comes: the δ of what is stable is twice that of presence.
+/// At the δ of the cost a plan said that there is no epsilon, and not a word of the one that was asked for.
 #[test]
 fn a_plan_says_what_presence_costs_where_a_person_has_no_epsilon() {
     let release = "[[release]]\nname = \"ages\"\nkind = \"exact-if-stable\"\nsql = \"SELECT age, COUNT(*) FROM people GROUP BY age\"\n\

@@ -23,7 +23,8 @@ fn release(sql: &str, cost: &str) -> String {
     format!("[[release]]\nname = \"r\"\nsql = \"{sql}\"\ncost = {{ {cost} }}\n")
 }
 
-/// 72 ages in tens were published as 71 groups, one for each number from 10 to 80, and a filter did not take its value out.
+/// 72 ages in tens were published as 71 groups, one for each number from 10 to 80, and a filter did not take its value
+/// out.
 #[test]
 fn keys_that_cannot_occur_are_not_published() {
     let folder = people("");
@@ -61,7 +62,8 @@ fn probability(owners: i64, threshold: i64, noise: &str) -> f64 {
     (threshold - owners..=far).map(weight).sum::<f64>() / all
 }
 
-/// By default a key needed 20,265 owners on a table of 40,000, nothing was published for ε = 1, and no word of it was said before.
+/// By default a key needed 20,265 owners on a table of 40,000, nothing was published for ε = 1, and no word of it was
+/// said before.
 #[test]
 fn plans_say_how_many_owners_a_key_needs() {
     let sql = "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic";
@@ -173,8 +175,9 @@ fn an_exact_count_has_no_epsilon() {
     assert_eq!(guess.as_f64(), Some(1.0));
 }
 
-/// Where keys are selected, the guarantee holds except with probability δ. A guess of a bit was said to be certain; for (ε, δ) it is right
-/// with probability (e^ε + δ)/(1 + e^ε) at most, and less where its ρ says so. And the ρ in the ledger was called one.
+/// Where keys are selected, the guarantee holds except with probability δ. A guess of a bit was said to be certain; for
+/// (ε, δ) it is right with probability (e^ε + δ)/(1 + e^ε) at most, and less where its ρ says so. And the ρ in the
+/// ledger was called one.
 #[test]
 fn what_key_selection_means_is_said() {
     let sql = "SELECT state, COUNT(*) AS n FROM people GROUP BY state";

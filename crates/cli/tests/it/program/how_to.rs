@@ -13,7 +13,8 @@ macro_rules! pages {
     };
 }
 
-/// 3,000 people with one to seven visits in 2025 and 2026; 99, nothing and rare words among the reasons, 999 among the minutes.
+/// 3,000 people with one to seven visits in 2025 and 2026; 99, nothing and rare words among the reasons, 999 among the
+/// minutes.
 fn visits() -> String {
     let rows = (0..3000).flat_map(|person| (0..1 + person % 7).map(move |visit| (person, visit)));
     let rows = rows.map(|(person, visit)| {

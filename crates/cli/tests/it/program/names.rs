@@ -1,5 +1,5 @@
-//! Names of types: each once in its crate, and none that says only what was done to something. Fifteen types were called
-//! `Asked`, and a reader of one file could not tell which of them it meant.
+//! Names of types: each once in its crate, and none that says only what was done to something. Fifteen types were
+//! called `Asked`, and a reader of one file could not tell which of them it meant.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -261,14 +261,16 @@ fn plan_touches_no_data() {
     let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
     let release = &shown["releases"][0];
     assert_eq!(shown["fits"], true);
-    // Two numbers share one noise of scale 2/0.5: the count has a standard error of √(3·4/3) times that, and would have 2·√2 with noise of its own.
+    // Two numbers share one noise of scale 2/0.5: the count has a standard error of √(3·4/3) times that, and would have
+    // 2·√2 with noise of its own.
     let error = release["errors"][0]["standard_error"].as_f64().unwrap();
     assert!((error - 8.0).abs() < 0.05, "{shown}");
     assert_eq!(epsilon(&release["costs"]["attributes"]["disease"]), 0.0);
     assert!(!folder.path().join("scumble.ledger").exists());
 }
 
-/// Limits stand beside expected errors: a single count is optimal, two columns pay for each other, many cells have a packing bound.
+/// Limits stand beside expected errors: a single count is optimal, two columns pay for each other, many cells have a
+/// packing bound.
 #[test]
 fn plan_tells_what_nobody_could_beat() {
     let folder = folder();
@@ -314,7 +316,8 @@ fn init_kinds_and_demo_run() {
     assert_eq!(scumble(folder.path(), &["demo"]).status.code(), Some(2), "a demo is not overwritten");
 }
 
-/// Releases are killed at random moments, several at once. Afterwards: every output has its charge, and no budget is passed.
+/// Releases are killed at random moments, several at once. Afterwards: every output has its charge, and no budget is
+/// passed.
 #[test]
 fn killed_releases_leave_no_output_without_a_charge() {
     let folder = folder();
@@ -426,7 +429,8 @@ fn a_cost_below_what_the_ledger_counts_in_is_one_sentence() {
 
 #[test]
 fn unknown_keys_fit_into_a_budget_of_their_own_size() {
-    // The budget's δ is split before the first release; a cost that is all of the budget must still fit, and be used up.
+    // The budget's δ is split before the first release; a cost that is all of the budget must still fit, and be used
+    // up.
     let folder = folder();
     let project = PROJECT
         .replace(", values = [\"f\", \"m\"] }", " }")

@@ -1,5 +1,5 @@
-//! The site as its readers see it: every page in a browser, on a phone; with `SCUMBLE_THOROUGH` also on a desk and in the
-//! dark. `.ci/run` builds it and says where it is (`SCUMBLE_SITE`); without that nothing is looked at.
+//! The site as its readers see it: every page in a browser, on a phone; with `SCUMBLE_THOROUGH` also on a desk and in
+//! the dark. `.ci/run` builds it and says where it is (`SCUMBLE_SITE`); without that nothing is looked at.
 
 use crate::browser::{Browser, axe};
 use crate::program::tidy::files;
@@ -15,8 +15,8 @@ fn site() -> Option<PathBuf> {
     folder
 }
 
-/// The pages of the site. mdBook makes three more: all in one for printers, the contents for readers without scripts, and
-/// one for addresses that lead nowhere.
+/// The pages of the site. mdBook makes three more: all in one for printers, the contents for readers without scripts,
+/// and one for addresses that lead nowhere.
 fn pages(site: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     files(site, &mut found);
@@ -25,7 +25,8 @@ fn pages(site: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The pages that were built are shown without a serious finding of axe-core, and nothing on them is wider than the window.
+/// The pages that were built are shown without a serious finding of axe-core, and nothing on them is wider than the
+/// window.
 #[test]
 fn every_page_fits_a_phone_and_can_be_read_by_everybody() {
     let (Some(site), Some(program)) = (site(), browser()) else { return };

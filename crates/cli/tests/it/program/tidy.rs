@@ -112,8 +112,9 @@ fn the_readme_names_the_two_commands_and_its_links_lead_somewhere() {
     }
 }
 
-/// One slip of 176 stood in code that had been written anew, and so the program that tries them all could try none of them, which nobody saw for as long as nobody ran it. A slip holds one piece of
-/// text that stands exactly once in its file, or the change that moved it has to write it anew.
+/// One slip of 176 stood in code that had been written anew, and so the program that tries them all could try none of
+/// them, which nobody saw for as long as nobody ran it. A slip holds one piece of text that stands exactly once in its
+/// file, or the change that moved it has to write it anew.
 #[test]
 fn every_slip_applies_exactly_once() {
     let mut slips = 0;
@@ -151,4 +152,32 @@ fn edits(text: &str) -> Vec<(String, String, String)> {
         Some((file, between(block, "\nBEFORE\n", "\nAFTER\n")?, between(block, "\nAFTER\n", "\nEND")?))
     };
     blocks.filter_map(edit).collect()
+}
+/// A comment in one long line is cut off in a terminal and in a review. Rows of tables and code may be longer, because
+/// a break changes what they show.
+#[test]
+fn comments_fit_a_screen() {
+    let mut found = Vec::new();
+    files(&root().join("crates"), &mut found);
+    let sources = found.iter().filter(|path| path.extension().is_some_and(|end| end == "rs"));
+    let (mut comments, mut long) = (0, Vec::new());
+    for path in sources {
+        let mut is_code = false;
+        for (number, line) in fs::read_to_string(path).unwrap().lines().enumerate() {
+            let Some(text) = line.trim_start().strip_prefix("//") else {
+                is_code = false;
+                continue;
+            };
+            let text = text.strip_prefix(['/', '!']).unwrap_or(text);
+            comments += 1;
+            let is_fence = text.trim_start().starts_with("```");
+            is_code ^= is_fence;
+            let is_exempt = is_code || is_fence || text.starts_with("     ") || text.trim_start().starts_with('|');
+            if line.chars().count() > 120 && !is_exempt {
+                long.push(format!("{}:{}", path.display(), number + 1));
+            }
+        }
+    }
+    assert!(comments > 20_000, "the walk has missed the comments: {comments}");
+    assert!(long.is_empty(), "comments of more than 120 characters: {long:#?}");
 }

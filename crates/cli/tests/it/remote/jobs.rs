@@ -206,7 +206,8 @@ fn with_password(folder: &Folder, password: &str, arguments: &[&str]) -> std::pr
     command.output().unwrap()
 }
 
-/// A release from a server, and everything that can be wrong with one: nothing is charged, and the server's words, which quote values, are not repeated.
+/// A release from a server, and everything that can be wrong with one: nothing is charged, and the server's words,
+/// which quote values, are not repeated.
 #[test]
 fn a_server_computes_integers_and_its_words_are_not_repeated() {
     let Some(mut server) = Postgres::start() else { return };
@@ -273,7 +274,8 @@ fn a_server_computes_integers_and_its_words_are_not_repeated() {
         postgres://user@host:port/database?table=schema.name; for",
     );
     refused("postgres://u@example.org/d?table=t&sslmode=disable", PASSWORD, &release, 2, "sslmode is verify-full");
-    // Numbers of the server that no fraction is near to are no reason to fail: whether a release does would tell that somebody has one.
+    // Numbers of the server that no fraction is near to are no reason to fail: whether a release does would tell that
+    // somebody has one.
     for (table, expected) in [("odd", "\na,33,"), ("nobody", "\na,0,")] {
         let folder = project(&server.source(table));
         let done = with_password(&folder, PASSWORD, &release);
@@ -291,7 +293,8 @@ fn a_server_computes_integers_and_its_words_are_not_repeated() {
         &release,
         "CREATE OR REPLACE VIEW broken AS SELECT person, clinic, 3 AS cost FROM visits;",
     );
-    // So does a connection that is lost in the middle of a statement; when it is back, the release goes on with its charge.
+    // So does a connection that is lost in the middle of a statement; when it is back, the release goes on with its
+    // charge.
     server.run("CREATE VIEW lost AS SELECT person, clinic, cost FROM visits WHERE pg_terminate_backend(pg_backend_pid()); GRANT SELECT ON lost TO scumble;");
     let folder = project(&server.source("lost"));
     let done = with_password(&folder, PASSWORD, &[&release[..], &["--quiet"]].concat());

@@ -67,8 +67,9 @@ fn the_report_tells_what_the_declared_attacker_learns_beside_the_guarantee() {
     assert_eq!(epsilon(&plan["releases"][0]["attacker"]), here);
 }
 
-/// The story: an attacker who knows nearly everything was shown with ε = 0.200001 beside 0.2 without assumptions. What holds against everybody holds against every weaker attacker, at
-/// every δ, in the table, in the words, where assumptions fail, and in the plan.
+/// The story: an attacker who knows nearly everything was shown with ε = 0.200001 beside 0.2 without assumptions. What
+/// holds against everybody holds against every weaker attacker, at every δ, in the table, in the words, where
+/// assumptions fail, and in the plan.
 #[test]
 fn a_weaker_attacker_is_never_shown_with_more() {
     for cost in ["0.2", "0.3", "0.7"] {
@@ -173,7 +174,8 @@ fn an_exact_count_is_refused_where_it_would_protect_nobody_or_break_a_budget() {
         folder.refused(&["release", "--quiet"], status, words);
         assert!(!folder.file("scumble.ledger").exists() && !folder.file("out").exists(), "{words}: something was left");
     }
-    // Beliefs that the count shows to be absurd: nobody answers 'maybe'. That is known from the data alone, so it is not said.
+    // Beliefs that the count shows to be absurd: nobody answers 'maybe'. That is known from the data alone, so it is
+    // not said.
     let absurd = folder(&[&owners, ATTACKER, &EXACT.replace("'yes'", "'maybe'")]);
     absurd.refused(&["release", "--quiet"], 1, "release 'yes' failed after it was charged");
     assert_eq!(absurd.json(&["ledger", "show", "--json"])["releases"][0]["state"], "interrupted");
@@ -217,7 +219,8 @@ fn the_project_of_the_guide_page() {
     }
 }
 
-/// An exact count was kept under another `[attacker]`: its words went on speaking of the one that was declared when it was published.
+/// An exact count was kept under another `[attacker]`: its words went on speaking of the one that was declared when it
+/// was published.
 #[test]
 fn an_exact_count_is_not_kept_under_another_attacker() {
     let folder = folder(&[&dataset("public_owners = 4000"), ATTACKER, EXACT]);

@@ -1,4 +1,5 @@
-//! What bounding cuts off is said: in every answer of a table with owners, by a bounding report, and where bounds are chosen.
+//! What bounding cuts off is said: in every answer of a table with owners, by a bounding report, and where bounds are
+//! chosen.
 
 use crate::support::{Folder, epsilon, exactly};
 use serde_json::Value;
@@ -83,7 +84,8 @@ cost = { epsilon = 1, delta = 1e-9 }
     assert!(folder.read("out/report.html").contains(words));
 }
 
-/// The report's share is part of the cost, its intervals hold the raw counts, and that of the mean is about all rows too.
+/// The report's share is part of the cost, its intervals hold the raw counts, and that of the mean is about all rows
+/// too.
 #[test]
 fn a_bounding_report_says_what_is_cut_off() {
     let report = "bounding_report = { share = 0.5, max_rows_per_owner = 64, max_rows_per_group = 64 }\n";
@@ -113,7 +115,8 @@ fn a_bounding_report_says_what_is_cut_off() {
     assert_eq!(report["of_the_bounded_table"], serde_json::json!([]));
     for (row, raw) in answers["rows"].as_array().unwrap().iter().zip(counts) {
         let (low, high) = interval(row, "n");
-        // Noise of scale 13, which leaves eleven times the width of its interval with a probability below 1e-9; half of the rows are cut off.
+        // Noise of scale 13, which leaves eleven times the width of its interval with a probability below 1e-9; half of
+        // the rows are cut off.
         let slack = 5.0 * (high - low);
         assert!(low - slack <= raw && raw <= high + slack, "{row}: {raw}");
         assert!(row["n"].as_f64().unwrap() < raw * 0.9, "{row}: bounding cuts off much here");

@@ -53,7 +53,8 @@ fn reports_add_up_over_runs() {
     assert!(folder.read("out/report.html").contains("its files are not what was published"));
 }
 
-/// What a reader wants of a report: when and from what, what it means, what is left, and the question beside the answer.
+/// What a reader wants of a report: when and from what, what it means, what is left, and the question beside the
+/// answer.
 #[test]
 fn a_report_says_what_it_means_first() {
     let folder = folder(&[counts(), total()].concat());
@@ -113,7 +114,8 @@ fn one_number_looks_the_same_everywhere() {
     }
 }
 
-/// An error was 1414210 in the file, 1 414 214 in the plan; a sum of cents 285087.10000000003; a half 0.5000; a delta 0.000000001.
+/// An error was 1414210 in the file, 1 414 214 in the plan; a sum of cents 285087.10000000003; a half 0.5000; a delta
+/// 0.000000001.
 #[test]
 fn errors_sums_and_deltas_look_the_same_everywhere() {
     let table = "[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\nx = { type = \"float\", lower = 0, upper = 1000000, granularity = 0.01 }\n\

@@ -19,7 +19,8 @@ fn report(folder: &Folder) -> Value {
     folder.json_file("out/report.json")
 }
 
-/// A guess about a person is right as often as ε allows, or less; and it is the same whatever the table is, because it does not look at it.
+/// A guess about a person is right as often as ε allows, or less; and it is the same whatever the table is, because it
+/// does not look at it.
 #[test]
 fn each_release_says_what_was_tried_and_what_it_got() {
     let folder = Folder::with(&[("people.csv", &people(|i| 20 + i % 60)), ("scumble.toml", PROJECT)]);

@@ -116,7 +116,8 @@ fn number(seen: &Value, field: &str) -> f64 {
     seen[field].as_f64().unwrap_or_else(|| panic!("no {field} in {seen}"))
 }
 
-/// The report in a browser: charts render, nothing is fetched, nothing sticks out at 400 pixels or in print, letters are readable.
+/// The report in a browser: charts render, nothing is fetched, nothing sticks out at 400 pixels or in print, letters
+/// are readable.
 #[test]
 fn the_report_is_readable_on_a_page_on_a_phone_and_in_print() {
     let Some(browser) = browser() else { return };
@@ -169,7 +170,8 @@ fn prints(browser: &str, folder: &Folder) {
     assert!((3..40).contains(&pages), "{pages} pages");
 }
 
-/// What the test above looks for is found where it is: a page that is too wide, fetches, and has an empty chart and tiny letters.
+/// What the test above looks for is found where it is: a page that is too wide, fetches, and has an empty chart and
+/// tiny letters.
 #[test]
 fn a_bad_page_is_seen_to_be_bad() {
     let Some(browser) = browser() else { return };

@@ -139,7 +139,8 @@ fn words_that_no_sum_counts_are_not_confirmed() {
     }
 }
 
-/// Every word that the script knows is in one of the ledgers; a word that it does not know is in no sum that it confirms.
+/// Every word that the script knows is in one of the ledgers; a word that it does not know is in no sum that it
+/// confirms.
 #[test]
 fn the_ledgers_have_every_word_that_the_script_knows() {
     let read = |name: &str| std::fs::read_to_string(repository().join("testdata/ledger").join(name)).unwrap();

@@ -1,4 +1,5 @@
-//! Nobody gets in and nothing gets out of `scumble serve`: what an attacker on the way, without a token, or with a small one would try first.
+//! Nobody gets in and nothing gets out of `scumble serve`: what an attacker on the way, without a token, or with a
+//! small one would try first.
 
 use crate::serve::postgres::is_here;
 use crate::serve::support::{Server, add, project, raw, request};
@@ -156,7 +157,8 @@ fn nothing_that_is_sent_becomes_a_header_or_a_second_request() {
     }
     let reply = server.send("GET", "/healthz", &[("Host", "evil.example")], "");
     assert!(reply.status == 403 && !reply.head.contains("evil"), "{}", reply.head);
-    // Two lengths, a broken one, bare line feeds, no host, a line that never ends: one refusal, or none, and the connection is over.
+    // Two lengths, a broken one, bare line feeds, no host, a line that never ends: one refusal, or none, and the
+    // connection is over.
     let own = server.address;
     let second = format!("GET /healthz HTTP/1.1\r\nHost: {own}\r\nConnection: close\r\n\r\n");
     for first in [

@@ -1,4 +1,5 @@
-//! The doors of `scumble serve` on the second day of attacks: what one guest could do to all others, and what each role sees.
+//! The doors of `scumble serve` on the second day of attacks: what one guest could do to all others, and what each role
+//! sees.
 
 use crate::serve::postgres::is_here;
 use crate::serve::support::{Reply, Server, add, project};
@@ -38,7 +39,8 @@ fn with_cookie(server: &Server, cookie: &str, path: &str) -> Reply {
     server.send("GET", path, &[("Cookie", cookie)], "")
 }
 
-/// One free plan of 65 kB ended the server: `INT[][]…` counted as one level, and a stack that overflows is caught by nobody.
+/// One free plan of 65 kB ended the server: `INT[][]…` counted as one level, and a stack that overflows is caught by
+/// nobody.
 #[test]
 fn no_plan_and_no_query_of_the_catalogue_ends_the_server() {
     let folder = project();
@@ -73,7 +75,8 @@ fn memory(server: &Server) -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
 }
 
-/// A viewer's query of 244 bytes took all memory: the columns and cells of `SELECT *, *` were made without being paid for.
+/// A viewer's query of 244 bytes took all memory: the columns and cells of `SELECT *, *` were made without being paid
+/// for.
 #[test]
 fn a_small_query_of_the_catalogue_takes_little_memory() {
     if !is_here("psql", "--version") {

@@ -1,7 +1,8 @@
-//! The pages of `scumble serve` as people use them: every page for every role, in a browser, in the light, in the dark, on a phone, by keyboard alone.
+//! The pages of `scumble serve` as people use them: every page for every role, in a browser, in the light, in the dark,
+//! on a phone, by keyboard alone.
 //!
-//! Runs where `report::in_a_browser` does. With `SCUMBLE_AXE` (the path of axe.min.js; `.ci/run` fetches it) every page is looked over by axe-core too, and with
-//! `SCUMBLE_THOROUGH` there are pictures of all of them in `target/tmp/pages`.
+//! Runs where `report::in_a_browser` does. With `SCUMBLE_AXE` (the path of axe.min.js; `.ci/run` fetches it) every page
+//! is looked over by axe-core too, and with `SCUMBLE_THOROUGH` there are pictures of all of them in `target/tmp/pages`.
 
 use crate::browser::{Browser, axe};
 use crate::report::in_a_browser::browser;

@@ -1,4 +1,5 @@
-//! Many at once, and a server that dies at any moment: a budget is never passed, and no answer is given without its charge.
+//! Many at once, and a server that dies at any moment: a budget is never passed, and no answer is given without its
+//! charge.
 
 use crate::serve::support::{Server, add, project, request};
 use crate::support::{Folder, effort};
@@ -62,7 +63,8 @@ fn a_budget_for_so_many_answers_gives_so_many_answers() {
     assert!(folder.run(&["ledger", "verify"]).status.success());
 }
 
-/// SIGKILL at random moments while four ask: what was answered is charged and complete, the budget holds, and a server that begins anew gives the same answers.
+/// SIGKILL at random moments while four ask: what was answered is charged and complete, the budget holds, and a server
+/// that begins anew gives the same answers.
 #[test]
 fn no_answer_without_its_charge_whenever_the_server_dies() {
     let (kills, budget) = (effort(3, 15), 40);

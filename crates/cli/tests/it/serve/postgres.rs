@@ -1,4 +1,5 @@
-//! PostgreSQL's own client and drivers against `scumble serve --postgres`: what a person types into psql, and what notebooks and Java do.
+//! PostgreSQL's own client and drivers against `scumble serve --postgres`: what a person types into psql, and what
+//! notebooks and Java do.
 
 use crate::serve::support::{Server, add, project};
 use crate::support::Folder;

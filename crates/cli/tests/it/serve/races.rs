@@ -1,4 +1,5 @@
-//! Several doors, several processes and several requests at once: a budget is passed through none of them, and a key is charged for once.
+//! Several doors, several processes and several requests at once: a budget is passed through none of them, and a key is
+//! charged for once.
 
 use crate::serve::postgres::is_here;
 use crate::serve::support::{Reply, Server, add, project};

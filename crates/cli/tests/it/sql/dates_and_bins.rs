@@ -23,7 +23,8 @@ fn sentence(folder: &Folder, sql: &str, words: &str) {
     refused(&folder.run(&["query", sql, "--cost", "epsilon=1"]), 2, words);
 }
 
-/// Every month of the declared year is a group, also where nobody flew; dates outside count as the bounds, what is missing is in none.
+/// Every month of the declared year is a group, also where nobody flew; dates outside count as the bounds, what is
+/// missing is in none.
 #[test]
 fn months_are_a_public_domain() {
     let folder = folder();
@@ -39,7 +40,8 @@ fn months_are_a_public_domain() {
     );
     assert_eq!(months.len(), 12);
     assert_eq!((&months[0], &months[11]), (&"2013-01-01T00:00:00".into(), &"2013-12-01T00:00:00".into()));
-    // By the clock on the wall of Berlin: the first flight left on 1 February, the third in summer time; the last one counts as the upper bound.
+    // By the clock on the wall of Berlin: the first flight left on 1 February, the third in summer time; the last one
+    // counts as the upper bound.
     let days =
         rows(&folder, "SELECT CAST(departs AS DATE) AS day, COUNT(*) AS n FROM flights GROUP BY 1 HAVING COUNT(*) > 0");
     let shown: Vec<(&str, i64)> =

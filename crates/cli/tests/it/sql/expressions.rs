@@ -25,8 +25,9 @@ fn answer(folder: &Folder, sql: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn one_person_moves_a_mixed_key_by_one() {
-    // CASE … THEN 1 … THEN 2.5 ELSE 2.7 was typed as whole numbers and ran as fractions: 2.5 and 2.7 were cast to one key, 2, and one
-    // group overwrote the other. With 1000 m and no x the cell showed about 1000, with 999 m and one x about 1 in 15 of 40 runs.
+    // CASE … THEN 1 … THEN 2.5 ELSE 2.7 was typed as whole numbers and ran as fractions: 2.5 and 2.7 were cast to one
+    // key, 2, and one group overwrote the other. With 1000 m and no x the cell showed about 1000, with 999 m and one x
+    // about 1 in 15 of 40 runs.
     let fractions =
         "SELECT CASE WHEN sex='f' THEN 1 WHEN sex='m' THEN 2.5 ELSE 2.7 END AS k, COUNT(*) AS n FROM people GROUP BY 1";
     folder(0, 10).refused(&["query", fractions, "--cost", "epsilon=1"], 2, "a column of fractions");
@@ -44,8 +45,8 @@ fn one_person_moves_a_mixed_key_by_one() {
 
 #[test]
 fn a_key_that_is_written_twice_shifts_no_column() {
-    // The backend dropped the second key and the row was split behind it: raw measures became parts of keys, and whether the program
-    // panicked after the charge hung on one person's value.
+    // The backend dropped the second key and the row was split behind it: raw measures became parts of keys, and
+    // whether the program panicked after the charge hung on one person's value.
     let folder = folder(0, 100);
     for sql in [
         "SELECT sex, COUNT(*) AS n, SUM(age) AS s FROM people GROUP BY sex, sex",
@@ -62,8 +63,8 @@ fn a_key_that_is_written_twice_shifts_no_column() {
 
 #[test]
 fn a_value_that_does_not_fit_is_null_and_no_failure() {
-    // A text compared with a number, and a whole number that does not fit TINYINT, failed on one person's row: before the charge, so
-    // that a script could ask for nothing until it knew an age and a diagnosis.
+    // A text compared with a number, and a whole number that does not fit TINYINT, failed on one person's row: before
+    // the charge, so that a script could ask for nothing until it knew an age and a diagnosis.
     let folder = folder(0, 100);
     for (condition, count) in [
         ("CASE WHEN sex='m' AND age>57 THEN LOWER(state)<5 ELSE false END", "0"),

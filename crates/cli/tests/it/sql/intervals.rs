@@ -4,7 +4,8 @@ use crate::fixtures::named_people::usual;
 use crate::support::Folder;
 use serde_json::Value;
 
-/// 4,000 flights with one airline and 2 with another; three in ten are late, by 30 minutes. All columns of the query are those whose error bars were wrong.
+/// 4,000 flights with one airline and 2 with another; three in ten are late, by 30 minutes. All columns of the query
+/// are those whose error bars were wrong.
 fn folder() -> Folder {
     let mut rows = String::from("airline,delay\n");
     (0..4000).for_each(|flight| rows.push_str(if flight % 10 < 3 { "big,30\n" } else { "big,0\n" }));
@@ -50,7 +51,8 @@ fn ends(row: &Value, name: &str) -> (f64, f64) {
     (end(0, f64::NEG_INFINITY), end(1, f64::INFINITY))
 }
 
-/// Whatever the noise is (except with probability 1e-9): a threshold one step above the count is within its reach, and no truth is 20 half widths away.
+/// Whatever the noise is (except with probability 1e-9): a threshold one step above the count is within its reach, and
+/// no truth is 20 half widths away.
 #[test]
 fn no_number_is_certain_and_large_groups_have_narrow_intervals() {
     let folder = folder();

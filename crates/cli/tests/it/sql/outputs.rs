@@ -16,8 +16,8 @@ fn folder() -> Folder {
     Folder::with(&[("scumble.toml", PROJECT), ("people.csv", &format!("age,count,name\n{rows}"))])
 }
 
-/// `COUNT(*) * 9223372036854775807` was published as −2 with an error of 0: the product wrapped around. A quotient by a noisy number
-/// that happens to be zero ended the run after its charge.
+/// `COUNT(*) * 9223372036854775807` was published as −2 with an error of 0: the product wrapped around. A quotient by a
+/// noisy number that happens to be zero ended the run after its charge.
 #[test]
 fn arithmetic_on_released_numbers_that_has_no_result_is_published_as_nothing() {
     let folder = folder();
@@ -33,8 +33,8 @@ fn arithmetic_on_released_numbers_that_has_no_result_is_published_as_nothing() {
     assert!(csv.lines().nth(1).unwrap().starts_with(",,"), "{csv}");
 }
 
-/// `COUNT(*) AS n, COUNT(age) AS n_error` had one field for two numbers in its JSON, and a histogram of a column `count` had the
-/// counts in the place of the values.
+/// `COUNT(*) AS n, COUNT(age) AS n_error` had one field for two numbers in its JSON, and a histogram of a column
+/// `count` had the counts in the place of the values.
 #[test]
 fn columns_that_would_have_one_name_are_refused_before_the_charge() {
     let folder = folder();
@@ -66,8 +66,8 @@ fn an_alias_may_have_any_name() {
     assert!(answer["rows"][0]["scumble row"].is_i64() && answer["rows"][0]["scumble row'"].is_i64(), "{answer}");
 }
 
-/// Sub-queries that use a column twice were written out before they were looked at: thirty of them are 2^30 sums. 'repeat' of a hundred
-/// million letters filled the memory.
+/// Sub-queries that use a column twice were written out before they were looked at: thirty of them are 2^30 sums.
+/// 'repeat' of a hundred million letters filled the memory.
 #[test]
 fn what_is_done_with_the_answer_stays_small() {
     let folder = folder();
@@ -81,8 +81,9 @@ fn what_is_done_with_the_answer_stays_small() {
     assert!(answer["rows"][0]["x"].is_null(), "{answer}");
 }
 
-/// `--out . --name people` put the answer in the place of the table, and `--out FOLDER` of a table that is a folder made the answer rows
-/// of it; `--ledger out/report.json` was written over by the report, with all of its charges, and a release called `report` had no JSON.
+/// `--out . --name people` put the answer in the place of the table, and `--out FOLDER` of a table that is a folder
+/// made the answer rows of it; `--ledger out/report.json` was written over by the report, with all of its charges, and
+/// a release called `report` had no JSON.
 #[test]
 fn an_answer_never_takes_the_place_of_a_table_or_of_the_ledger() {
     let folder = folder();

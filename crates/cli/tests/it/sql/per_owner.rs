@@ -41,12 +41,14 @@ fn the_mean_of_a_persons_total() {
     let mean = answers["mean"].as_f64().unwrap();
     let ends = &answers["mean_interval"];
     let truth = total / 2000.0;
-    // Up to 500 for each person, over 2000 people, at ε = 33 each: more than half a unit off with probability below e^-60.
+    // Up to 500 for each person, over 2000 people, at ε = 33 each: more than half a unit off with probability below
+    // e^-60.
     assert!((mean - truth).abs() < 0.5, "{mean} for {truth}");
     assert!(ends[0].as_f64().unwrap() < truth + 0.5 && ends[1].as_f64().unwrap() > truth - 0.5, "{answers}");
     let costs = folder.json(&["ledger", "show", "--json"]);
     exactly(epsilon(&costs["person"]), 100.0);
-    // Three numbers share the cost. How many people there are does not depend on what they spend; the sum of totals and their number do.
+    // Three numbers share the cost. How many people there are does not depend on what they spend; the sum of totals and
+    // their number do.
     let about_cost = epsilon(&costs["attributes"]["cost"]);
     assert!((about_cost - 200.0 / 3.0).abs() < 1e-9, "{about_cost}");
     assert!(costs["attributes"]["clinic"].is_null() || epsilon(&costs["attributes"]["clinic"]) == 0.0, "{costs:#}");

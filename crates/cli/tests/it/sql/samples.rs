@@ -2,9 +2,10 @@
 
 use crate::support::Folder;
 
-/// Equal rows of an owner stood or fell together: with 200 rows each, one in ten of them late, and 20 rows that count, `AVG(late)` was
-/// 0.527 ± 0.0024. What is kept is a uniform sample now: of 1,000 owners' 20,000 kept rows 2,000 are late, with a deviation of 40 (hypergeometric); six and a half
-/// of these and as many of the noise's are passed with a probability below 1e-9.
+/// Equal rows of an owner stood or fell together: with 200 rows each, one in ten of them late, and 20 rows that count,
+/// `AVG(late)` was 0.527 ± 0.0024. What is kept is a uniform sample now: of 1,000 owners' 20,000 kept rows 2,000 are
+/// late, with a deviation of 40 (hypergeometric); six and a half of these and as many of the noise's are passed with a
+/// probability below 1e-9.
 #[test]
 fn the_rows_that_count_are_a_uniform_sample() {
     let mut rows = String::from("plane,late\n");
@@ -22,8 +23,9 @@ fn the_rows_that_count_are_a_uniform_sample() {
     assert!((row["share"].as_f64().unwrap() - 0.1).abs() < 0.02, "{row}");
 }
 
-/// The same table in groups: each owner has 180 rows on time and 20 late ones. GROUP BY, a histogram and a distribution function said that half of the rows are late, because of each group
-/// as many rows counted, and a record was either of the two. Deviations as above; of a record per owner 100 of 1,000 are late, with a deviation of 9.5.
+/// The same table in groups: each owner has 180 rows on time and 20 late ones. GROUP BY, a histogram and a distribution
+/// function said that half of the rows are late, because of each group as many rows counted, and a record was either of
+/// the two. Deviations as above; of a record per owner 100 of 1,000 are late, with a deviation of 9.5.
 #[test]
 fn groups_of_owners_with_many_rows_have_their_share() {
     let mut rows = String::from("plane,late\n");
@@ -98,8 +100,9 @@ fn rows_in_no_group_are_named() {
     assert_eq!(groups, 3);
 }
 
-/// A thousand owners of 180 rows on time and 20 late ones each: of the rows that count a tenth is late, also where the number of groups is bounded beside that of the rows. By chance the share is off by a
-/// hundredth with probability below 1e-9: it has a standard deviation of 0.002.
+/// A thousand owners of 180 rows on time and 20 late ones each: of the rows that count a tenth is late, also where the
+/// number of groups is bounded beside that of the rows. By chance the share is off by a hundredth with probability
+/// below 1e-9: it has a standard deviation of 0.002.
 #[test]
 fn groups_have_their_share_also_where_their_number_is_bounded() {
     let project = "[dataset.t]\nsource = \"t.csv\"\nowner = \"id\"\nmax_rows_per_owner = 20\nmax_groups_per_owner = 2\n[dataset.t.columns]\nlate = { type = \"bool\" }\n\

@@ -64,7 +64,8 @@ fn the_branches_may_read_different_tables() {
     let folder = folder(&release(sql, "epsilon = 80"));
     let rows = rows(&folder);
     let of = |place: &str| rows.iter().find(|row| row["place"] == place).unwrap()["n"].as_f64().unwrap();
-    // An owner moves two cells of visits by up to 4 rows: ε = 40 of 8, and more than 9 off with probability below e^-45.
+    // An owner moves two cells of visits by up to 4 rows: ε = 40 of 8, and more than 9 off with probability below
+    // e^-45.
     assert!((of("north") - 150.0).abs() <= 9.0 && (of("Ulm") - 200.0).abs() <= 9.0, "{rows:?}");
     exactly(epsilon(&folder.json(&["ledger", "show", "--json"])["person"]), 80.0);
     let said = folder.json_file("out/r.json")["answers"]["estimates"]["words"].as_str().unwrap().to_string();

@@ -7,9 +7,9 @@ use std::num::NonZeroU64;
 
 /// Noise on a number of each key that occurs, and a threshold: keys are published whose noisy number reaches it.
 ///
-/// The event's moves are those of the numbers. δ belongs to the threshold: each of the at most `keys` keys that one owner alone has is
-/// published with probability at most 1 − (1 − δ)^{1/keys}, so that any of them is with at most δ. Whatever else the release says about a
-/// key, it says only of those that are published, and has events of its own.
+/// The event's moves are those of the numbers. δ belongs to the threshold: each of the at most `keys` keys that one
+/// owner alone has is published with probability at most 1 − (1 − δ)^{1/keys}, so that any of them is with at most δ.
+/// Whatever else the release says about a key, it says only of those that are published, and has events of its own.
 ///
 /// ```
 /// use scumble::event::{Word, NewKeys};
@@ -44,7 +44,8 @@ impl KeysPerOwner {
 }
 
 impl NewKeys {
-    /// `noise` is additive noise, or an (ε, δ) for each number that moves (truncated noise); an owner has at most `keys` keys, at least 1.
+    /// `noise` is additive noise, or an (ε, δ) for each number that moves (truncated noise); an owner has at most
+    /// `keys` keys, at least 1.
     pub fn new(noise: Word, delta: Delta, keys: u64) -> Result<Self> {
         let is_noise = noise.is_additive() && !matches!(noise, Word::NewKeys(_));
         if !(is_noise || matches!(noise, Word::Approximate { .. })) {

@@ -33,7 +33,8 @@ fn nothing_is_nearer() {
     assert!(listed == [0.375, 0.125] && (0.0..1e-300).contains(&other));
 }
 
-/// All tables of three counts below four, all errors of the counts and of the number of people within their bounds; the last string listed, or counted as 0.
+/// All tables of three counts below four, all errors of the counts and of the number of people within their bounds; the
+/// last string listed, or counted as 0.
 #[test]
 fn the_promise_holds_for_all_errors_within_its_bounds() {
     let (mut closest, mut cases) = (f64::INFINITY, 0);
@@ -65,7 +66,8 @@ fn the_promise_holds_for_all_errors_within_its_bounds() {
     assert!(cases == 63 * 175 * 4 && closest < 1.3, "{closest}: a bound that is twice as large would pass");
 }
 
-/// With as many people as are said to be enough the bound and the sample's own error are within α; with one fewer they are not.
+/// With as many people as are said to be enough the bound and the sample's own error are within α; with one fewer they
+/// are not.
 #[test]
 fn as_many_people_as_are_needed() {
     for (above, people, alpha, beta) in [(0.0, 0.0, 0.05, 0.05), (40.0, 90.0, 0.05, 0.05), (3.0, 0.0, 0.2, 0.001)] {

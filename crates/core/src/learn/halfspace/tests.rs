@@ -209,7 +209,8 @@ fn what_is_learnt_costs_what_is_charged() {
     assert!([0, 1, 2].into_iter().all(|changed| tight[changed] > 0.9) && tight[4] > 0.99, "{tight:?}");
 }
 
-/// People who are far from the boundary of one candidate: what is learnt errs on no more of them than is said, and the odds are within ε.
+/// People who are far from the boundary of one candidate: what is learnt errs on no more of them than is said, and the
+/// odds are within ε.
 #[test]
 fn far_from_the_boundary_few_mistakes_are_made() {
     let net = HalfspaceLearner::net(6, 6).unwrap();

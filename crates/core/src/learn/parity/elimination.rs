@@ -2,8 +2,8 @@
 
 use crate::noise::BitSource;
 
-/// Equations in echelon form: at each unknown at most one whose lowest unknown it is. Once there is one at each, the solution is known, and
-/// an equation is checked instead of reduced.
+/// Equations in echelon form: at each unknown at most one whose lowest unknown it is. Once there is one at each, the
+/// solution is known, and an equation is checked instead of reduced.
 pub(super) struct Equations {
     unknowns: usize,
     at: Vec<Option<(Vec<u64>, bool)>>,

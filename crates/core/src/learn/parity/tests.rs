@@ -1,5 +1,5 @@
-//! Parities: the exact law as rationals for all tables of up to three rows, against what is claimed and charged; and the sampler against that law. (`tests/learning.rs` compares
-//! the formulas with the vectors.)
+//! Parities: the exact law as rationals for all tables of up to three rows, against what is claimed and charged; and
+//! the sampler against that law. (`tests/learning.rs` compares the formulas with the vectors.)
 
 use super::*;
 use crate::harness::{Claim, Distribution, Slack, check};
@@ -199,7 +199,8 @@ fn the_sampler_draws_the_stated_law() {
     }
 }
 
-/// Three hundred attributes: the parity is found, in one part as in four; where every row is there with the other label too, nothing is.
+/// Three hundred attributes: the parity is found, in one part as in four; where every row is there with the other label
+/// too, nothing is.
 #[test]
 fn many_attributes_are_learnt_from_many_rows() {
     let attributes = 300usize;

@@ -24,8 +24,9 @@ impl<'a, Row, S: BitSource + ?Sized> CentralQueries<'a, Row, S> {
     /// `asks` answers about the rows; each costs `target` in `scope`.
     ///
     /// # Guarantee
-    /// Before: one row belongs to one owner, and the number of rows is public (as it is where owners are replaced; otherwise state a number that is
-    /// published anyway). After: every answer costs what [`CentralQueries::event_of_ask`] or [`CentralQueries::events_of_batch`] says.
+    /// Before: one row belongs to one owner, and the number of rows is public (as it is where owners are replaced;
+    /// otherwise state a number that is published anyway). After: every answer costs what
+    /// [`CentralQueries::event_of_ask`] or [`CentralQueries::events_of_batch`] says.
     pub fn within(
         target: Target,
         scope: impl Borrow<Scope>,
@@ -38,7 +39,8 @@ impl<'a, Row, S: BitSource + ?Sized> CentralQueries<'a, Row, S> {
     }
 
     fn one(&self) -> Result<Additive> {
-        // A number in [0, 1] moves the sum by at most 1, whether its row comes, goes or changes in whichever attributes.
+        // A number in [0, 1] moves the sum by at most 1, whether its row comes, goes or changes in whichever
+        // attributes.
         Additive::of(Moves::everywhere(Shift::one_cell(f64::from(UNIT))?)).within(self.target, &self.scope)
     }
 

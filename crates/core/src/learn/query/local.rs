@@ -22,7 +22,8 @@ impl<'a, Row, S: BitSource + ?Sized> LocalQueries<'a, Row, S> {
     /// Reports of this ε, and at most `asks` asks.
     ///
     /// # Guarantee
-    /// Before: one row belongs to one owner. After: every owner has sent at most one bit, which costs what [`LocalQueries::events`] says.
+    /// Before: one row belongs to one owner. After: every owner has sent at most one bit, which costs what
+    /// [`LocalQueries::events`] says.
     pub fn new(rows: &'a [Row], epsilon: Epsilon, asks: u64, bits: &'a mut S) -> Result<Self> {
         at_least_one(rows.len())?;
         if asks == 0 || asks > rows.len() as u64 {
@@ -37,7 +38,8 @@ impl<'a, Row, S: BitSource + ?Sized> LocalQueries<'a, Row, S> {
         Ok(Self { rows, order, mean: Mean::new(epsilon)?, asks, asked: 0, bits })
     }
 
-    /// What the one report of an owner is, for a ledger: its cost is that of the `attributes` that the questions are about.
+    /// What the one report of an owner is, for a ledger: its cost is that of the `attributes` that the questions are
+    /// about.
     pub fn events(&self, attributes: &AttributeSet) -> Result<Vec<Event>> {
         self.mean.events(attributes)
     }

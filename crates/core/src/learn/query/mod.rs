@@ -1,10 +1,11 @@
 //! Statistical queries (survey 7.8.4): a learner asks for means over the rows and never sees a row.
 //!
-//! One trait, three providers: [`CentralQueries`] (noise on the sums of a curator), [`LocalQueries`] (a randomized bit of each owner; every ask gets owners of its
-//! own, so that the owners are split and not the budget) and [`ExactQueries`] (no privacy: for tests and for comparing). A learner that is written
-//! once runs on all of them.
+//! One trait, three providers: [`CentralQueries`] (noise on the sums of a curator), [`LocalQueries`] (a randomized bit
+//! of each owner; every ask gets owners of its own, so that the owners are split and not the budget) and
+//! [`ExactQueries`] (no privacy: for tests and for comparing). A learner that is written once runs on all of them.
 //!
-//! Where we differ from the survey: a sum of numbers in [0, 1] moves by 1 when an owner is added, removed or replaced, not by 2.
+//! Where we differ from the survey: a sum of numbers in [0, 1] moves by 1 when an owner is added, removed or replaced,
+//! not by 2.
 //!
 //! ```
 //! use scumble::quantity::{beta, epsilon};
@@ -44,7 +45,8 @@ pub trait StatisticalQueries<Row> {
     /// How many rows there are; a number that is public.
     fn rows(&self) -> u64;
 
-    /// About the mean of `function`/[`UNIT`] over the rows. Refused as exhausted when there is nothing left to answer with.
+    /// About the mean of `function`/[`UNIT`] over the rows. Refused as exhausted when there is nothing left to answer
+    /// with.
     fn ask(&mut self, function: QueryFunction<'_, Row>) -> Result<f64>;
 
     /// About the share of rows in each cell of a batch, all at once.
@@ -79,8 +81,8 @@ impl<'a, Row> QueryBatch<'a, Row> {
     /// The same where less moves when only some attributes of a row change.
     ///
     /// # Guarantee
-    /// The caller knows that a change of these attributes moves no more cells than are said here, and one of the attributes of several touches no more than all
-    /// of these together.
+    /// The caller knows that a change of these attributes moves no more cells than are said here, and one of the
+    /// attributes of several touches no more than all of these together.
     pub fn with_touches(self, touches: Vec<Touch>) -> Self {
         Self { touches, ..self }
     }
@@ -107,7 +109,8 @@ impl<'a, Row> QueryBatch<'a, Row> {
         Ok(Moves::by_scope(vec![one], vec![two], touches))
     }
 
-    /// What noise on all counts is, for a ledger: an event for presence and persons, and one for each touch, so that a change of several is charged all of them.
+    /// What noise on all counts is, for a ledger: an event for presence and persons, and one for each touch, so that a
+    /// change of several is charged all of them.
     fn events(&self, noise: &Event) -> Result<Vec<Event>> {
         let mut events = vec![noise.clone().moving(self.moves(&Scope::Person)?)];
         for touch in &self.touches {

@@ -157,7 +157,8 @@ fn conjunctions_are_learnt_within_their_error() {
     assert!(!learnt.is_never());
 }
 
-/// What one attribute and the label move, over all rows of three attributes and all changes; and what several move together, which no single one covers.
+/// What one attribute and the label move, over all rows of three attributes and all changes; and what several move
+/// together, which no single one covers.
 #[test]
 fn attributes_move_two_literals_each_and_the_label_all() {
     let rows: Vec<Example> =

@@ -41,8 +41,8 @@ impl Price {
     }
 }
 
-/// How far this many owners move a cell together, and how many cells. k owners can move the same cells k times as far; that is the worst for
-/// every word.
+/// How far this many owners move a cell together, and how many cells. k owners can move the same cells k times as far;
+/// that is the worst for every word.
 pub(crate) struct GroupShift {
     pub(crate) cells: BigRational,
     pub(crate) by: BigRational,

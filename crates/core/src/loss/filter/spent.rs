@@ -1,19 +1,22 @@
 //! What events add up to in one scope, by the filter rule.
 //!
 //! # The rule for (ε, δ), and why it is a filter
-//! Events have any of a pure ε, a ρ (zCDP), and a δ of their own; their parameters may depend on all earlier answers. Before the first
-//! one, δ is split into a quarter δ₀ for the events' own δ, 7/10 for one conversion of zCDP, and 1/400 for each of twenty more. An
-//! event is admitted while Σδᵢ ≤ δ₀ and at least one of these ways holds on the sums that include it:
+//! Events have any of a pure ε, a ρ (zCDP), and a δ of their own; their parameters may depend on all earlier answers.
+//! Before the first one, δ is split into a quarter δ₀ for the events' own δ, 7/10 for one conversion of zCDP, and 1/400
+//! for each of twenty more. An event is admitted while Σδᵢ ≤ δ₀ and at least one of these ways holds on the sums that
+//! include it:
 //! (1) every event has an ε, and Σε ≤ ε;
-//! (2, j) Σε of those that have one, plus the conversion of Σρ of the rest at the fixed order αⱼ and its share, is at most ε;
+//! (2, j) Σε of those that have one, plus the conversion of Σρ of the rest at the fixed order αⱼ and its share, is at
+//! most ε;
 //! (3) the conversion of Σρ of all, at its best order and its share, is at most ε.
 //!
-//! *Own δ.* For a pair of neighbours, an event with a δ of its own is (1 − δᵢ)P′ + δᵢP″ against (1 − δᵢ)Q′ + δᵢQ″, and P′, Q′ have the ε
-//! or ρ that is stated (for (ε, δ) by [Kairouz–Oh–Viswanath 2015]). Think of the two parts as chosen by a coin. At the end of each path
-//! Π(1 − δᵢ) ≥ 1 − Σδᵢ ≥ 1 − δ₀: toss one more coin there that makes the product 1 − δ₀ exactly. So the law of all answers is
-//! (1 − δ₀)𝒫′ + δ₀𝒫″, where 𝒫′ is the process that always draws from P′, and the same with 𝒬; hence it is
-//! (ε, δ₀ + (1 − δ₀)δ′)-private if 𝒫′ and 𝒬′ are (ε, δ′)-close. (This is δ-approximate zCDP of [Whitehouse–Ramdas–Rogers–Wu 2023].) The
-//! same step proves the limits in ρ and D_α: they hold except with probability δ if Σδᵢ ≤ δ, and no δ is split there.
+//! *Own δ.* For a pair of neighbours, an event with a δ of its own is (1 − δᵢ)P′ + δᵢP″ against (1 − δᵢ)Q′ + δᵢQ″, and
+//! P′, Q′ have the ε or ρ that is stated (for (ε, δ) by [Kairouz–Oh–Viswanath 2015]). Think of the two parts as chosen
+//! by a coin. At the end of each path Π(1 − δᵢ) ≥ 1 − Σδᵢ ≥ 1 − δ₀: toss one more coin there that makes the product
+//! 1 − δ₀ exactly. So the law of all answers is (1 − δ₀)𝒫′ + δ₀𝒫″, where 𝒫′ is the process that always draws from P′,
+//! and the same with 𝒬; hence it is (ε, δ₀ + (1 − δ₀)δ′)-private if 𝒫′ and 𝒬′ are (ε, δ′)-close. (This is δ-approximate
+//! zCDP of [Whitehouse–Ramdas–Rogers–Wu 2023].) The same step proves the limits in ρ and D_α: they hold except with
+//! probability δ if Σδᵢ ≤ δ, and no δ is split there.
 //!
 //! *The ways.* Let L be the loss of 𝒫′ against 𝒬′, stopped before the rule would be broken. At the end of each path one
 //! of the ways holds, and so it held all along, as sums only grow. Paths that end with (1) have L ≤ ε. For way i let Lᵢ
@@ -28,8 +31,9 @@
 //! analyst who may choose between S and R after seeing A can wait for A to pass a curve that it passes somewhere, by
 //! the law of the iterated logarithm.)
 //!
-//! *What the split costs.* Gaussian noise alone is converted at 0.7·δ: at ε = 1 and δ = 1e-9, ρ is 2.0% below that for all of δ. Key selection
-//! has a quarter of δ: its threshold is ln 4 = 1.4 scales of Laplace noise above that for all of it.
+//! *What the split costs.* Gaussian noise alone is converted at 0.7·δ: at ε = 1 and δ = 1e-9, ρ is 2.0% below that for
+//! all of δ. Key selection has a quarter of δ: its threshold is ln 4 = 1.4 scales of Laplace noise above that for all
+//! of it.
 
 use super::price::{Price, TruncatedBound, repeated, rounded_up_f64};
 use crate::error::{Error, Result};
@@ -54,8 +58,8 @@ use std::ops::Range;
 /// # Ok::<(), scumble::Error>(())
 /// ```
 ///
-/// Single costs are rounded up to multiples of 10⁻³⁰, so that ten thousand of them add up quickly, and so that a cost that is at most
-/// a decimal of up to thirty places stays at most that.
+/// Single costs are rounded up to multiples of 10⁻³⁰, so that ten thousand of them add up quickly, and so that a cost
+/// that is at most a decimal of up to thirty places stays at most that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Odometer {
     /// Σε over the events that have one.
@@ -88,8 +92,9 @@ impl Odometer {
     /// Adds what the events of one charge cost in `scope`.
     ///
     /// # Guarantee
-    /// A person costs at least what presence does, in every sum: who replaces an owner may take no part. Events may say side by side what a mechanism costs in
-    /// each scope ([`crate::event::charged_by_scope`]); where those for a person come to less than those for presence, the charge is the worse of both.
+    /// A person costs at least what presence does, in every sum: who replaces an owner may take no part. Events may say
+    /// side by side what a mechanism costs in each scope ([`crate::event::charged_by_scope`]); where those for a person
+    /// come to less than those for presence, the charge is the worse of both.
     ///
     /// ```
     /// use scumble::quantity::epsilon;
@@ -117,7 +122,8 @@ impl Odometer {
         Ok(())
     }
 
-    /// Whether this is no less than the other in each sum: then so is every number that is read off, at every δ and whatever is added to both.
+    /// Whether this is no less than the other in each sum: then so is every number that is read off, at every δ and
+    /// whatever is added to both.
     ///
     /// A smaller Σε beside a larger Σρ is not: which of the two says less depends on δ, and on what else is spent.
     ///
@@ -166,7 +172,8 @@ impl Odometer {
     pub(super) fn add(&mut self, event: &Event, scope: &Scope) -> Result<()> {
         let (member, members) = scope.members();
         let mut shifts = event.moves().shifts(member);
-        // Sampling takes nothing off here. Without replacement an owner that is added to the sample takes another's place.
+        // Sampling takes nothing off here. Without replacement an owner that is added to the sample takes another's
+        // place.
         if let (Some(Sampling::WithoutReplacement(_)), Scope::Presence) = (event.sampling(), member) {
             shifts.extend(event.moves().shifts(&Scope::Person));
         }
@@ -218,11 +225,13 @@ impl Odometer {
         Ok(())
     }
 
-    /// An upper bound of ε at δ; none if the events' own δ is more than its share, or if δ is 0 and some event has no pure ε.
+    /// An upper bound of ε at δ; none if the events' own δ is more than its share, or if δ is 0 and some event has no
+    /// pure ε.
     ///
     /// # Guarantee
-    /// Before: whether an event is added is decided by `epsilon(δ) ≤ limit` on the sums that include it, and its parameters may
-    /// depend on all earlier answers. After: everything that was added is (limit, δ)-private in the scope; the module says why.
+    /// Before: whether an event is added is decided by `epsilon(δ) ≤ limit` on the sums that include it, and its
+    /// parameters may depend on all earlier answers. After: everything that was added is (limit, δ)-private in the
+    /// scope; the module says why.
     pub fn epsilon(&self, delta: &Exact) -> Option<Exact> {
         if self.delta > own_share(delta) {
             return None;
@@ -265,16 +274,17 @@ impl Odometer {
     /// events' own δ is more.
     ///
     /// # Guarantee
-    /// The Rényi filter [Feldman–Zrnic 2021, Thm 3.3] holds at each order by itself: if Σρ stays within a limit and every event's
-    /// ω is at least ω, then D_α ≤ limit·α at every order α < ω for everything that was added, adaptively chosen.
+    /// The Rényi filter [Feldman–Zrnic 2021, Thm 3.3] holds at each order by itself: if Σρ stays within a limit and
+    /// every event's ω is at least ω, then D_α ≤ limit·α at every order α < ω for everything that was added, adaptively
+    /// chosen.
     pub fn truncated_rho(&self, omega: &Exact, delta: &Exact) -> Option<Exact> {
         let truncated = self.truncated.as_ref()?;
         let reaches = truncated.omega.as_ref().is_none_or(|least| least >= omega);
         (reaches && self.delta <= *delta).then(|| truncated.rho.clone())
     }
 
-    /// The least δ at which the events' own δ is within its share, so that [`epsilon`](Self::epsilon) can give a number; none where no δ is
-    /// enough, as something was published without noise.
+    /// The least δ at which the events' own δ is within its share, so that [`epsilon`](Self::epsilon) can give a
+    /// number; none where no δ is enough, as something was published without noise.
     ///
     /// ```
     /// use scumble::event::{Event, Moves, Shift, Word};
@@ -305,7 +315,8 @@ fn added(sum: Option<Exact>, one: Option<Exact>) -> Option<Exact> {
     Some(sum? + one?)
 }
 
-/// The worse of two truncated costs in both numbers; the other where one has none (alternatives of one kind of event agree on that).
+/// The worse of two truncated costs in both numbers; the other where one has none (alternatives of one kind of event
+/// agree on that).
 fn worse(left: Option<TruncatedBound>, right: Option<TruncatedBound>) -> Option<TruncatedBound> {
     match (left, right) {
         (Some(left), Some(right)) => {
@@ -327,12 +338,14 @@ fn larger(left: Option<Exact>, right: Option<Exact>) -> Option<Exact> {
     Some(left?.max(right?))
 }
 
-/// Which parts of an (ε, δ) limit's δ pay for what, as numerator and denominator: fixed before the first release, 1 in all.
+/// Which parts of an (ε, δ) limit's δ pay for what, as numerator and denominator: fixed before the first release, 1 in
+/// all.
 const OWN_SHARE: (u64, u64) = (1, 4);
 const MIXED_SHARE: (u64, u64) = (1, 20);
 const CONCENTRATED_SHARE: (u64, u64) = (7, 10);
 
-/// The orders of the mixed way are 1 + 2^j. Their neighbours' factor of two costs at most 6% of the part that is converted.
+/// The orders of the mixed way are 1 + 2^j. Their neighbours' factor of two costs at most 6% of the part that is
+/// converted.
 const MIXED_ORDERS: Range<i32> = -2..18;
 
 /// How much of an (ε, δ) limit's δ the events' own δ may take: a quarter.

@@ -217,7 +217,8 @@ fn the_delta_of_a_group_grows_along_its_chain() {
     }
 }
 
-/// A filter added event by event: one of presence, whose cost for a person stands in another event, was free for a person, and of the two only what the second says was charged.
+/// A filter added event by event: one of presence, whose cost for a person stands in another event, was free for a
+/// person, and of the two only what the second says was charged.
 #[test]
 fn a_filter_charges_a_person_at_least_what_presence_costs() {
     let one = || vec![Shift::one_cell(1.0).unwrap()];
@@ -235,7 +236,8 @@ fn a_filter_charges_a_person_at_least_what_presence_costs() {
     }
 }
 
-/// What a person costs was taken for no less than presence where it is not at five values of δ; between them, and with other events beside, it was less.
+/// What a person costs was taken for no less than presence where it is not at five values of δ; between them, and with
+/// other events beside, it was less.
 #[test]
 fn the_worse_of_two_kinds_of_cost_is_no_less_at_any_delta() {
     let one = || vec![Shift::one_cell(1.0).unwrap()];

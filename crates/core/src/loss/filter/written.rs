@@ -13,7 +13,8 @@ const INFINITE: &str = "inf";
 const AGREE: f64 = 1e-9;
 
 impl Odometer {
-    /// All sums in one line: Σε, Σρ of the events without ε, Σρ, Σρ up to ω, ω, Σδ. Reading it gives the same sums again.
+    /// All sums in one line: Σε, Σρ of the events without ε, Σρ, Σρ up to ω, ω, Σδ. Reading it gives the same sums
+    /// again.
     ///
     /// ```
     /// use scumble::loss::filter::Odometer;
@@ -61,7 +62,8 @@ impl Odometer {
 }
 
 impl Odometer {
-    /// Whether two sums are the same up to one part in 10⁹: what another machine's exp and tanh make of the same events.
+    /// Whether two sums are the same up to one part in 10⁹: what another machine's exp and tanh make of the same
+    /// events.
     ///
     /// ```
     /// use scumble::loss::filter::Odometer;

@@ -21,11 +21,13 @@ fn delta(events: &[Event], epsilon: f64) -> Answer {
     Loss::of(events, Scope::Person).unwrap().delta(Epsilon::new(epsilon).unwrap())
 }
 
-/// SUM of x in \[−5, 10\] in 2 groups was certified to have δ(0) = 0.18420 and δ(0.65) = 0.02549, each with an equal lower bound. An owner who keeps one of both groups
-/// moves (15, 10, 10), which neither alternative covers: 0.20375 and 0.02965 with discrete noise, as it was drawn.
+/// SUM of x in \[−5, 10\] in 2 groups was certified to have δ(0) = 0.18420 and δ(0.65) = 0.02549, each with an equal
+/// lower bound. An owner who keeps one of both groups moves (15, 10, 10), which neither alternative covers: 0.20375 and
+/// 0.02965 with discrete noise, as it was drawn.
 #[test]
 fn an_owner_who_keeps_some_groups_is_covered() {
-    // The discrete losses were convolved exactly, the continuous ones on a grid of 1/80,000, rounded up and down: both ends agree in these digits.
+    // The discrete losses were convolved exactly, the continuous ones on a grid of 1/80,000, rounded up and down: both
+    // ends agree in these digits.
     let discrete = (Event::discrete_laplace(Scale::new(40.0).unwrap()), [(0.0, 0.203_753_9), (0.65, 0.029_654_1)]);
     let continuous = (Event::laplace(Scale::new(40.0).unwrap()), [(0.0, 0.203_658), (0.65, 0.029_591_7)]);
     for (noise, truths) in [discrete, continuous] {
@@ -94,7 +96,8 @@ fn in_numbers(noise: &LatticeNoise, moved: &[i64]) -> Vec<(f64, f64)> {
     noise.losses(moved).into_iter().map(|(loss, mass)| (loss as f64 * noise.unit, mass)).collect()
 }
 
-/// All whole moves that the list stands for, the parts in falling order: those whose partial sums are at most those of V_τ, for shares τ in twelfths.
+/// All whole moves that the list stands for, the parts in falling order: those whose partial sums are at most those of
+/// V_τ, for shares τ in twelfths.
 fn stands_for(list: &[(u64, f64)]) -> BTreeSet<Vec<i64>> {
     let mut list = list.to_vec();
     list.sort_by(|one, other| one.1.total_cmp(&other.1));
@@ -139,7 +142,8 @@ fn grow(sums: &dyn Fn(u64) -> i64, moved: &mut Vec<i64>, most: i64, all: &mut BT
     }
 }
 
-/// Independent of the code above: every whole move that a list stands for, each law by convolution. The certified δ is at least the worst of them, the lower bound at most.
+/// Independent of the code above: every whole move that a list stands for, each law by convolution. The certified δ is
+/// at least the worst of them, the lower bound at most.
 #[test]
 fn generated_lists_are_certified_against_every_move_that_they_stand_for() {
     let mut bits = InsecureSeededSource::new(38);
@@ -204,7 +208,8 @@ fn an_epsilon_of_alternatives_holds_for_every_move() {
     }
 }
 
-/// The theorem that covers rest on: what moves from the cell that moves less to the one that moves more costs more, at each ε.
+/// The theorem that covers rest on: what moves from the cell that moves less to the one that moves more costs more, at
+/// each ε.
 #[test]
 fn a_move_that_is_less_even_costs_more() {
     let words = [0.4, 1.0, 3.0].map(|scale| Event::discrete_laplace(Scale::new(scale).unwrap()));
@@ -289,8 +294,9 @@ fn sums_are_below(moved: &[f64], cover: &[Shift]) -> bool {
     (1..=moved.len()).all(|k| sum(&moved, k) <= sum(&over, k) * (1.0 + 1e-12))
 }
 
-/// Sinh-normal noise was taken for comparable: its pair for "2 cells by 2" said nothing of three cells or four that move as much in all, and stood for them. Now it has no pair there, and what adds up over cells is
-/// at least what all of these moves cost.
+/// Sinh-normal noise was taken for comparable: its pair for "2 cells by 2" said nothing of three cells or four that
+/// move as much in all, and stood for them. Now it has no pair there, and what adds up over cells is at least what all
+/// of these moves cost.
 #[test]
 fn sinh_normal_noise_in_several_cells_covers_more_of_them() {
     for (sigma, a) in [(1.5, 3.0), (2.0, 2.0), (0.8, 4.0)] {
@@ -331,7 +337,8 @@ fn sinh_normal_noise_in_several_cells_covers_more_of_them() {
     }
 }
 
-/// Whatever several cells of one alternative stand for is right where a curve divided by the move does not fall: randomized response, whose curve is not convex, and tCDP.
+/// Whatever several cells of one alternative stand for is right where a curve divided by the move does not fall:
+/// randomized response, whose curve is not convex, and tCDP.
 #[test]
 fn curves_grow_at_least_in_proportion_to_the_move() {
     let one = |event: Event| event.word().clone();
@@ -372,7 +379,8 @@ fn curves_grow_at_least_in_proportion_to_the_move() {
     }
 }
 
-/// Ten cells by 3 owners or 39 by 1 of something 2-private: ten cells by 2 and fourteen by 1 are less even than half of both, and lose more in the mean than either: 59.89 for 59.70.
+/// Ten cells by 3 owners or 39 by 1 of something 2-private: ten cells by 2 and fourteen by 1 are less even than half of
+/// both, and lose more in the mean than either: 59.89 for 59.70.
 #[test]
 fn a_mixture_of_what_is_not_convex_is_covered() {
     let event = moving(Event::pure(Epsilon::new(2.0).unwrap()), &[(10, 3.0), (39, 1.0)]);
@@ -395,7 +403,8 @@ fn a_mixture_of_what_is_not_convex_is_covered() {
     assert!((spent.rho(&crate::quantity::Exact::zero()).unwrap().to_f64() - 10.0 * mean(2.0)).abs() < 1e-9);
 }
 
-/// The tails of a table end, and a larger move costs hardly more there: 5 cells by 4 steps lose more in the mean than 4 cells by 5, for which alone the curve was taken.
+/// The tails of a table end, and a larger move costs hardly more there: 5 cells by 4 steps lose more in the mean than 4
+/// cells by 5, for which alone the curve was taken.
 #[test]
 fn a_curve_that_grows_less_than_the_move_is_looked_at_for_each_move() {
     let one = Scale::new(1.0).unwrap();

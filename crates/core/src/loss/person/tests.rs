@@ -1,4 +1,5 @@
-//! For every word, every sample and moves of all shapes: a person costs at least what presence does, or the events are refused.
+//! For every word, every sample and moves of all shapes: a person costs at least what presence does, or the events are
+//! refused.
 
 use super::check;
 use crate::error::{Error, Result};
@@ -91,7 +92,8 @@ fn samplings() -> [Option<Sampling>; 3] {
     [None, Some(Sampling::Poisson(rate)), Some(Sampling::WithoutReplacement(rate))]
 }
 
-/// In every view in which both have a number. On a sample both bounds are loose in their own ways, far out in the tails: there what a person costs is at least what presence certainly costs.
+/// In every view in which both have a number. On a sample both bounds are loose in their own ways, far out in the
+/// tails: there what a person costs is at least what presence certainly costs.
 fn is_covered(events: &[Event], members: u32) {
     let is_sampled = events.iter().any(|event| event.sampling().is_some());
     let numbers = |answers: [Answer; 2]| {

@@ -1,9 +1,9 @@
 //! Connect-the-dots: what a pair puts between two neighbouring losses, moved to those two losses.
 //!
-//! Between nodes y₋ < y₊ a pair holds masses P and Q. The pessimistic discretisation \[DGKKM22\] replaces them by two atoms at
-//! y₋ and y₊ that keep both masses; in units of P the atoms are m/(e^c − 1) at y₋ and n/(1 − e^{−c}) at y₊, with c = y₊ − y₋,
-//! n = P − e^{y₋}Q ≥ 0 and m = e^{y₊}Q − P ≥ 0. Sources compute n and m directly, never as a difference of masses, so that
-//! the atoms keep their relative accuracy however fine the grid is.
+//! Between nodes y₋ < y₊ a pair holds masses P and Q. The pessimistic discretisation \[DGKKM22\] replaces them by two
+//! atoms at y₋ and y₊ that keep both masses; in units of P the atoms are m/(e^c − 1) at y₋ and n/(1 − e^{−c}) at y₊,
+//! with c = y₊ − y₋, n = P − e^{y₋}Q ≥ 0 and m = e^{y₊}Q − P ≥ 0. Sources compute n and m directly, never as a
+//! difference of masses, so that the atoms keep their relative accuracy however fine the grid is.
 
 use crate::loss::special::{mills, normal_above};
 use std::f64::consts::PI;
@@ -46,7 +46,8 @@ pub(crate) trait BasePair: Send + Sync {
     fn cells(&self, nodes: &[f64]) -> Cells;
     /// Losses below and above which P has at most mass `tail` (losses of ±∞ aside).
     fn range(&self, tail: f64) -> (f64, f64);
-    /// A loss below which Q has at most mass `tail`, if one is known; what is looked at on a sample need not reach lower.
+    /// A loss below which Q has at most mass `tail`, if one is known; what is looked at on a sample need not reach
+    /// lower.
     fn least(&self, _tail: f64) -> f64 {
         f64::NEG_INFINITY
     }
@@ -103,8 +104,8 @@ pub(super) fn fast_exp_m1(z: f64) -> f64 {
 }
 
 impl GaussianPair {
-    /// ∫ of φ(t)·(1 − e^{y₋ − y}) and of φ(t)·(e^{y₊ − y} − 1) over the cell from `low` to `high`, which is where x − μ runs
-    /// from `start` to `end`.
+    /// ∫ of φ(t)·(1 − e^{y₋ − y}) and of φ(t)·(e^{y₊ − y} − 1) over the cell from `low` to `high`, which is where x − μ
+    /// runs from `start` to `end`.
     fn cell(&self, (low, start): (f64, f64), (high, end): (f64, f64)) -> (f64, f64) {
         if start >= 40.0 || end <= -40.0 {
             return (0.0, 0.0);
@@ -331,8 +332,8 @@ impl AtomicPair {
 
     /// The pair on a sample, as finite as before: ((1−s)Q + sP, Q), or its mirror image.
     ///
-    /// The losses come from those before, ln(1 + s(e^ℓ − 1)): a quotient of mixed masses would be off by a unit of the last digit of 1,
-    /// which 10^12 runs of a loss of 1e-9 make visible.
+    /// The losses come from those before, ln(1 + s(e^ℓ − 1)): a quotient of mixed masses would be off by a unit of the
+    /// last digit of 1, which 10^12 runs of a loss of 1e-9 make visible.
     pub(crate) fn sampled(&self, rate: f64, reversed: bool) -> Self {
         let mixed = |p: f64, q: f64| (1.0 - rate) * q + rate * p;
         let loss = |loss: f64| if loss > 700.0 { loss + rate.ln() } else { (rate * loss.exp_m1()).ln_1p() };

@@ -1,7 +1,7 @@
 //! Composition: tilted masses, one transform per source, a pointwise power, one transform back.
 //!
-//! Plain floating-point transforms have an absolute noise floor near 1e-16. Each source is tilted by e^{θℓ} first, with θ
-//! the saddle point of the question, so that the answer is a sizeable part of the tilted law whatever δ is:
+//! Plain floating-point transforms have an absolute noise floor near 1e-16. Each source is tilted by e^{θℓ} first, with
+//! θ the saddle point of the question, so that the answer is a sizeable part of the tilted law whatever δ is:
 //! δ(ε) = e^{K(θ)−θε}·Σ_ℓ p̃(ℓ)·e^{−θ(ℓ−ε)}·(1 − e^{−(ℓ−ε)})₊, with K(θ) = Σ times·ln E\[e^{θ·loss}\].
 
 use super::source::{DirectedPair, GridMasses, ROUNDOFF};
@@ -51,8 +51,8 @@ impl GriddedSource {
     }
 }
 
-/// Calls `visit(i, mass·e^{rate·(i − reference)}…)`; the factor is recomputed every 32 steps so that no error builds up.
-/// For a positive rate the weights are relative to the last node, so that nothing overflows.
+/// Calls `visit(i, mass·e^{rate·(i − reference)}…)`; the factor is recomputed every 32 steps so that no error builds
+/// up. For a positive rate the weights are relative to the last node, so that nothing overflows.
 fn for_each_tilted(masses: &[f64], rate: f64, mut visit: impl FnMut(usize, f64)) {
     let reference = if rate > 0.0 { masses.len().saturating_sub(1) } else { 0 };
     let ratio = rate.exp();
@@ -106,7 +106,8 @@ pub(crate) struct ComposedLaw {
     beyond: f64,
     /// The variance of e^{−Z}, Z the sum of all moves to nodes.
     spread: f64,
-    /// The sum of the losses' distances to nodes where they are nodes up to rounding, and the tilted mass that these moved.
+    /// The sum of the losses' distances to nodes where they are nodes up to rounding, and the tilted mass that these
+    /// moved.
     misfit: (f64, f64),
 }
 
@@ -201,8 +202,8 @@ pub(crate) fn compose(
         outside,
         stray: raised + 2.0 * doubtful,
         weight: (largest, weight_norm),
-        // Each mass, its tilt and its share in K are good to about 1e-13 relatively, run by run, except for rounded ends of cells: the
-        // product of this many factors.
+        // Each mass, its tilt and its share in K are good to about 1e-13 relatively, run by run, except for rounded
+        // ends of cells: the product of this many factors.
         relative: (1e-13 * (runs + 10.0) + rounding + 1e-15 * cumulant.abs() + 4.0 * ROUNDOFF * summed).exp_m1(),
         infinite,
         infinite_upper,
@@ -339,16 +340,16 @@ impl ComposedLaw {
         epsilon > self.start && epsilon < self.top()
     }
 
-    /// What the tilted sum can lack because mass lies above the window: weights there are at most e^{−θ(top−ε)}. (What is
-    /// wrapped around only adds.)
+    /// What the tilted sum can lack because mass lies above the window: weights there are at most e^{−θ(top−ε)}. (What
+    /// is wrapped around only adds.)
     fn missing(&self, epsilon: f64) -> f64 {
         self.outside.above * (-self.theta * (self.top() - epsilon)).exp()
     }
 
     /// What the tilted sum can have too much because mass outside of the window is wrapped around.
     ///
-    /// From above it is at most the mass there. From below, p̃(ℓ) = p(ℓ)·e^{θℓ−K} lands at ℓ + jW ≥ ε, j ≥ 1, W the window's
-    /// width, with a weight of at most e^{−θ(ℓ+jW−ε)}: together at most e^{θ(ε−W)−K} times the mass of p.
+    /// From above it is at most the mass there. From below, p̃(ℓ) = p(ℓ)·e^{θℓ−K} lands at ℓ + jW ≥ ε, j ≥ 1, W the
+    /// window's width, with a weight of at most e^{−θ(ℓ+jW−ε)}: together at most e^{θ(ε−W)−K} times the mass of p.
     fn wrapped(&self, epsilon: f64) -> f64 {
         let width = self.tilted.len() as f64 * self.step;
         let landed = (self.theta * (epsilon - width) - self.cumulant + self.ln_mass).exp() * (1.0 + 1e-6);
@@ -367,17 +368,19 @@ impl ComposedLaw {
 
     /// A certified lower bound of δ(ε): what the moves to nodes may have added is taken off again.
     ///
-    /// With Z the sum of all moves, U = e^{−Z} has mean 1 given the true losses and variance at most S². Hence moving adds
-    /// at most E[R(u)/u], u = e^{L−ε}, R(u) = (√(S² + (u−1)²) − |u−1|)/2 (Scarf's bound for both signs of L−ε), and where
-    /// |L−ε| = x ≥ 2s that is at most a Gaussian tail by Hoeffding's lemma. Both lie below C·e^{−a|x|} (see `envelope`), and
-    /// E[e^{−a|L̂−ε|} | L] ≥ e^{−a|L−ε|}·e^{−a·E|Z|} carries the bound over to the moved losses L̂, which are known. A run
-    /// whose loss lay above its last node was moved to +∞, which is taken off whole, or down, which adds nothing by itself;
-    /// the other runs' moves then add at most the envelope's height times the probability of such a run.
+    /// With Z the sum of all moves, U = e^{−Z} has mean 1 given the true losses and variance at most S². Hence moving
+    /// adds at most E[R(u)/u], u = e^{L−ε}, R(u) = (√(S² + (u−1)²) − |u−1|)/2 (Scarf's bound for both signs of L−ε),
+    /// and where |L−ε| = x ≥ 2s that is at most a Gaussian tail by Hoeffding's lemma. Both lie below C·e^{−a|x|}
+    /// (see `envelope`), and E[e^{−a|L̂−ε|} | L] ≥ e^{−a|L−ε|}·e^{−a·E|Z|} carries the bound over to the moved losses
+    /// L̂, which are known. A run whose loss lay above its last node was moved to +∞, which is taken off whole, or
+    /// down, which adds nothing by itself; the other runs' moves then add at most the envelope's height times the
+    /// probability of such a run.
     pub(crate) fn delta_lower(&self, epsilon: f64) -> f64 {
         if epsilon < self.start {
             return self.infinite;
         }
-        // Losses that are nodes up to rounding were moved by at most the misfit, except for the mass that went one node too far.
+        // Losses that are nodes up to rounding were moved by at most the misfit, except for the mass that went one node
+        // too far.
         let epsilon = epsilon + self.misfit.0;
         let (sum, factor) = self.sum(epsilon);
         let excess = self.excess(epsilon) + 2.0 * self.weight.0 * self.misfit.1;
@@ -479,10 +482,10 @@ impl ComposedLaw {
     }
 }
 
-/// C such that the better of both bounds of the added δ lies below C·e^{−0.7|x|/s}: in units of s, Scarf's (√(1+t²)−t)/2 up to
-/// t = 2 and the Gaussian tail ∫_t^∞ e^{−y²/2}dy above, whose products with e^{0.7t} stay below 0.5 up to there and fall.
-/// The factor covers u ≠ 1 + x and the mean of Z, between 0 and s²/2 (k·h²/8 at most, cell by cell), all of relative order s;
-/// a test checks the inequality itself, at every s up to 1/4.
+/// C such that the better of both bounds of the added δ lies below C·e^{−0.7|x|/s}: in units of s, Scarf's
+/// (√(1+t²)−t)/2 up to t = 2 and the Gaussian tail ∫_t^∞ e^{−y²/2}dy above, whose products with e^{0.7t} stay below 0.5
+/// up to there and fall. The factor covers u ≠ 1 + x and the mean of Z, between 0 and s²/2 (k·h²/8 at most, cell by
+/// cell), all of relative order s; a test checks the inequality itself, at every s up to 1/4.
 pub(super) fn envelope(s: f64) -> f64 {
     ENVELOPE.0 * s * (1.0 + 8.0 * s)
 }

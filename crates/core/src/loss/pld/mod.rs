@@ -1,10 +1,12 @@
 //! The privacy-loss distribution engine: certified bounds of δ(ε) and ε(δ) for a list of dominating pairs.
 //!
-//! 1. A coarse look at each source gives K(θ) = Σ times·ln E\[e^{θ·loss}\] nearly; its saddle point says where the answer is,
-//!    how wide the law of the sum is there, and how fine the grid must be.
-//! 2. Each source is put on that grid by connect-the-dots ([`cells`]), pessimistically; what lies beyond the top is added to δ.
+//! 1. A coarse look at each source gives K(θ) = Σ times·ln E\[e^{θ·loss}\] nearly; its saddle point says where the
+//!    answer is, how wide the law of the sum is there, and how fine the grid must be.
+//! 2. Each source is put on that grid by connect-the-dots ([`cells`]), pessimistically; what lies beyond the top is
+//!    added to δ.
 //! 3. The tilted masses are composed by Fourier transforms ([`compose()`]).
-//! 4. The upper bound is read off with all numerical errors added; the lower bound takes off what the grid can have added.
+//! 4. The upper bound is read off with all numerical errors added; the lower bound takes off what the grid can have
+//!    added.
 //!
 //! The gap between both is the certificate: the grid is refined until it is below the tolerance.
 
@@ -186,7 +188,8 @@ impl Sketch {
             let distance = 1e-5 * far * (f64::from(i) * 0.01 * 1e5f64.ln_1p()).exp_m1();
             nodes.extend([distance, -distance]);
         }
-        // Nodes nearer than this would leave a mass between them with a relative error of u·far/slack, once for every run.
+        // Nodes nearer than this would leave a mass between them with a relative error of u·far/slack, once for every
+        // run.
         let slack = far * (1e-13 * part.times).clamp(1e-9, 0.1);
         nodes.retain(|&node| node >= low - slack && node <= high + slack);
         nodes.push(low - slack);
@@ -260,7 +263,8 @@ fn turn_unit(deviation: f64) -> f64 {
 const LEAST_TILT: f64 = 1e-4;
 const LARGEST_TILT: f64 = 2000.0;
 const LEAST_WIDTH: f64 = 1e-3;
-/// The largest tilt in units of one over the deviation: losses may be as small as one likes, and the answer lies this many deviations above.
+/// The largest tilt in units of one over the deviation: losses may be as small as one likes, and the answer lies this
+/// many deviations above.
 const LARGEST_SCORE: f64 = 50.0;
 
 /// ln δ at the loss K′(θ), by the saddle-point approximation.

@@ -1,15 +1,16 @@
 //! Sources: a pair in one direction, on everybody or on a sample, as masses at the nodes of a grid.
 //!
-//! Sampling moves likelihood ratios by an affine map, γ = 1 − s + s·γ′, and leaves Q alone, so connect-the-dots of the sampled
-//! pair is that of the base pair at the moved nodes: n = s·n′ and m = s·m′ \[ZDW22, Theorem 11\]. The other direction is the
-//! mirror image. One owner replaced: the sampled curve above γ = 1, its mirror below.
+//! Sampling moves likelihood ratios by an affine map, γ = 1 − s + s·γ′, and leaves Q alone, so connect-the-dots of the
+//! sampled pair is that of the base pair at the moved nodes: n = s·n′ and m = s·m′ \[ZDW22, Theorem 11\]. The other
+//! direction is the mirror image. One owner replaced: the sampled curve above γ = 1, its mirror below.
 
 use super::cells::{BasePair, Cells, TailMasses, fast_exp_m1};
 
 /// The unit roundoff.
 pub(super) const ROUNDOFF: f64 = f64::EPSILON / 2.0;
 
-/// Nodes less than this share of the rate above 1 − s are not looked at before sampling, so that no loss there lies below −[`LARGEST_DROP`].
+/// Nodes less than this share of the rate above 1 − s are not looked at before sampling, so that no loss there lies
+/// below −[`LARGEST_DROP`].
 const LEAST_SHARE: f64 = 1e-9;
 const LARGEST_DROP: f64 = 21.0;
 
@@ -88,10 +89,11 @@ impl DirectedPair {
 
     /// By how much an end of a cell may be off, in units of loss, because it is rounded (u is the unit roundoff).
     ///
-    /// On everybody: by u|y| for the node, and a pair may use its losses with an error of 3u times its farthest one, F. On a sample a node y
-    /// stands for x = (e^y − 1)/s and the loss ℓ = ln(1 + x) before. Backwards in y: x is good to 3u relatively, which is 3u|1 − e^{−y}|, the node to
-    /// u|y|, which is no more than the larger of |1 − e^{±y}|; ln(1 + x) is good to 2u|ℓ| and the pair's own use of it to 3uF, and a change of ℓ
-    /// is one of s·e^ℓ/(1 − s + s·e^ℓ) as much in y.
+    /// On everybody: by u|y| for the node, and a pair may use its losses with an error of 3u times its farthest one, F.
+    /// On a sample a node y stands for x = (e^y − 1)/s and the loss ℓ = ln(1 + x) before. Backwards in y: x is good to
+    /// 3u relatively, which is 3u|1 − e^{−y}|, the node to u|y|, which is no more than the larger of |1 − e^{±y}|;
+    /// ln(1 + x) is good to 2u|ℓ| and the pair's own use of it to 3uF, and a change of ℓ is one of
+    /// s·e^ℓ/(1 − s + s·e^ℓ) as much in y.
     pub(crate) fn rounding(&self, tail: f64) -> f64 {
         let farthest = |base: &dyn BasePair| {
             let (low, high) = base.range(tail);

@@ -36,8 +36,8 @@ fn plan_for(parts: &[RepeatedSource], delta: f64) -> SaddlePoint {
     plan(sketches, LossQuery::Epsilon { delta })
 }
 
-/// Scarf's bound and Hoeffding's are checked where they bite: few and many runs, atoms anywhere in their cells, moves that
-/// add up to as much as the bound allows. Both windows, the whole range of ε.
+/// Scarf's bound and Hoeffding's are checked where they bite: few and many runs, atoms anywhere in their cells, moves
+/// that add up to as much as the bound allows. Both windows, the whole range of ε.
 #[test]
 fn what_moving_adds_is_never_more_than_its_bound() {
     let mut closest: f64 = 0.0;

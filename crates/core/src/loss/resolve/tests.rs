@@ -27,7 +27,8 @@ fn an_owner_in_the_sample_moves_all_of_its_cells() {
     }
 }
 
-/// "Two cells by 1.5" on whole numbers stand for three cells by 1 too, which cost more than two by 1; one cell by 1.5 moves by 1.
+/// "Two cells by 1.5" on whole numbers stand for three cells by 1 too, which cost more than two by 1; one cell by 1.5
+/// moves by 1.
 #[test]
 fn a_fraction_of_a_step_counts_where_there_are_several_cells() {
     let laplace = || Word::DiscreteLaplace { scale: Scale::new(1.0).unwrap() };
@@ -95,7 +96,8 @@ fn alternatives_cost_what_the_worst_choice_costs() {
     );
 }
 
-/// Too many runs to write all choices out: at most what covers both alternatives costs, at least what either does alone.
+/// Too many runs to write all choices out: at most what covers both alternatives costs, at least what either does
+/// alone.
 #[test]
 fn many_runs_of_alternatives_stay_between_one_and_all() {
     let runs =
@@ -169,7 +171,8 @@ fn groups_on_samples_are_answered_for_every_notion() {
     assert!(found.upper >= truth && found.upper <= truth * (1.0 + 1e-5), "{found:?} {truth}");
 }
 
-/// `account` counted two owners who move a black box by 1.5 each as three owners, the ledger as four: found by a second opinion.
+/// `account` counted two owners who move a black box by 1.5 each as three owners, the ledger as four: found by a second
+/// opinion.
 #[test]
 fn each_owner_of_a_group_is_rounded_up_as_in_the_filter() {
     use crate::loss::filter::Odometer;
@@ -186,12 +189,14 @@ fn each_owner_of_a_group_is_rounded_up_as_in_the_filter() {
     assert!((3.0..3.0 * (1.0 + 1e-9)).contains(&found), "{found}");
 }
 
-/// Two owners of something 1-private were said to lose certainly 1.879 at δ = 0.1, as if randomized response with ε = 2 were 1-private for one. By
-/// composing the trade-off function 1 − f = min(eα, 1 − (1 − α)/e) with itself, nothing loses more than 1.853.
+/// Two owners of something 1-private were said to lose certainly 1.879 at δ = 0.1, as if randomized response with ε = 2
+/// were 1-private for one. By composing the trade-off function 1 − f = min(eα, 1 − (1 − α)/e) with itself, nothing
+/// loses more than 1.853.
 #[test]
 fn a_lower_bound_for_groups_of_something_pure_is_reached() {
     let e = 1f64.exp();
-    // The corner of (1 − f)∘(1 − f): α = 1/(e(1 + e)), where it is e²α; its slopes are e² before and 1 behind, and δ(y) = e²α − e^y·α between.
+    // The corner of (1 − f)∘(1 − f): α = 1/(e(1 + e)), where it is e²α; its slopes are e² before and 1 behind, and
+    // δ(y) = e²α − e^y·α between.
     let corner = 1.0 / (e * (1.0 + e));
     let truth = ((e * e * corner - 0.1) / corner).ln();
     let pair = Scope::Presence.group(2.try_into().unwrap());

@@ -1,4 +1,5 @@
-//! Binomial masses by the deviance, as in Loader, *Fast and accurate computation of binomial probabilities* (2000): no large numbers are subtracted.
+//! Binomial masses by the deviance, as in Loader, *Fast and accurate computation of binomial probabilities* (2000): no
+//! large numbers are subtracted.
 
 use std::f64::consts::PI;
 
@@ -7,10 +8,11 @@ use std::f64::consts::PI;
 /// # Guarantee
 /// For whole 0 ≤ x ≤ n ≤ 10⁹ the relative error is at most 10⁻⁹ where |x − np| ≤ 14·√(npq) + 100, or p = ½.
 ///
-/// Why: C(n, x)·pˣqⁿ⁻ˣ = √(n/(2πx(n−x)))·e^{s(n) − s(x) − s(n−x) − D}, by n! = √(2πn)·(n/e)ⁿ·e^{s(n)}, where D = np·h(x/np) + nq·h((n−x)/nq) and h(r) = r·ln r − r + 1. s is
-/// good to 10⁻¹⁴ ([`stirling_error`]). np has a relative error of 3·2⁻⁵³ (p to a unit in the last place), which changes D by at most |x − np| times that, 2·10⁻¹⁰; h is
-/// good to 30 roundings ([`deviance`]), of a D of at most 1000 that is 4·10⁻¹². For p = ½, np is exact, and a mass below 10⁻³⁰⁰ is only
-/// known to be below that.
+/// Why: C(n, x)·pˣqⁿ⁻ˣ = √(n/(2πx(n−x)))·e^{s(n) − s(x) − s(n−x) − D}, by n! = √(2πn)·(n/e)ⁿ·e^{s(n)}, where
+/// D = np·h(x/np) + nq·h((n−x)/nq) and h(r) = r·ln r − r + 1. s is good to 10⁻¹⁴ ([`stirling_error`]). np has a
+/// relative error of 3·2⁻⁵³ (p to a unit in the last place), which changes D by at most |x − np| times that, 2·10⁻¹⁰; h
+/// is good to 30 roundings ([`deviance`]), of a D of at most 1000 that is 4·10⁻¹². For p = ½, np is exact, and a mass
+/// below 10⁻³⁰⁰ is only known to be below that.
 pub(super) fn mass(n: f64, x: f64, p: f64, q: f64) -> f64 {
     if x == 0.0 {
         return (n * ln_complement(p, q)).exp();
@@ -34,7 +36,8 @@ fn ln_complement(p: f64, q: f64) -> f64 {
 
 /// s(n) = ln n! − ln(√(2πn)·(n/e)ⁿ) for whole n ≥ 1, with an error of at most 10⁻¹⁴.
 ///
-/// Stirling's series alternates and ends with an error below the next term: from 16 on 1/(1188·n⁹) < 10⁻¹³·10⁻¹. Below, factorials are exact.
+/// Stirling's series alternates and ends with an error below the next term: from 16 on 1/(1188·n⁹) < 10⁻¹³·10⁻¹. Below,
+/// factorials are exact.
 fn stirling_error(n: f64) -> f64 {
     if n < 16.0 {
         let factorial: f64 = (1..=n as u64).map(|k| k as f64).product();

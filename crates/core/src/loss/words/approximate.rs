@@ -30,7 +30,8 @@ fn cost_of_owners(epsilon: f64, delta: f64, owners: &BigRational) -> Result<Pric
     let total = exact(epsilon)? * owners;
     let number = rational_to_f64(owners);
     let growth = if epsilon == 0.0 { number } else { (number * epsilon).exp_m1() / epsilon.exp_m1() * (1.0 + 1e-12) };
-    // A δ of 1 says nothing more, however many owners there are (nor if both growths are beyond f64: the lesser of NaN and 1 is 1).
+    // A δ of 1 says nothing more, however many owners there are (nor if both growths are beyond f64: the lesser of NaN
+    // and 1 is 1).
     let grown = if delta == 0.0 { 0.0 } else { (delta * growth).min(1.0) };
     let delta = if number == 1.0 { exact(delta)? } else { exact(grown)? };
     let rho = pure_to_rho(rational_to_f64(&total));

@@ -1,4 +1,5 @@
-//! `discrete-gaussian`: discrete Gaussian noise, moved by whole steps; as concentrated as the continuous one \[CKS20, Proposition 5\].
+//! `discrete-gaussian`: discrete Gaussian noise, moved by whole steps; as concentrated as the continuous one
+//! \[CKS20, Proposition 5\].
 
 use super::gaussian::gaussian_cost;
 use super::{Accounting, steps};

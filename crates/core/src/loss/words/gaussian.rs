@@ -1,4 +1,5 @@
-//! `gaussian`: continuous Gaussian noise. A shift of μ standard deviations is the pair N(μ, 1) against N(0, 1), μ²/2-zCDP.
+//! `gaussian`: continuous Gaussian noise. A shift of μ standard deviations is the pair N(μ, 1) against N(0, 1),
+//! μ²/2-zCDP.
 
 use super::Accounting;
 use crate::error::Result;

@@ -1,7 +1,7 @@
 //! `heavy-hitters`: one attribute's path through a tree of lists with discrete Laplace noise.
 //!
-//! What a test costs, and a path of equal nodes. The theorems and their proof stand with the mechanism (`mechanism::heavy_hitters`), which
-//! computes whole trees from the same tests.
+//! What a test costs, and a path of equal nodes. The theorems and their proof stand with the mechanism
+//! (`mechanism::heavy_hitters`), which computes whole trees from the same tests.
 
 use super::{Accounting, owners};
 use crate::error::Result;
@@ -39,7 +39,8 @@ impl Accounting for HeavyHittersLoss {
     }
 }
 
-/// The path of this many owners. The costs of several attributes of one tree may be added up, but pairs must not be convolved: it has none.
+/// The path of this many owners. The costs of several attributes of one tree may be added up, but pairs must not be
+/// convolved: it has none.
 #[derive(Debug)]
 struct HeavyHittersShape {
     scale: Scale,
@@ -68,7 +69,8 @@ impl LossShape for HeavyHittersShape {
     }
 }
 
-/// One node's test: `max(f, threshold − clip) + Z > threshold`, Z ~ discrete Laplace(scale), of the lists of the nodes `below`.
+/// One node's test: `max(f, threshold − clip) + Z > threshold`, Z ~ discrete Laplace(scale), of the lists of the nodes
+/// `below`.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeTest {
     pub(crate) below: Vec<usize>,
@@ -117,11 +119,12 @@ pub(crate) fn inclusion_loss(scale: f64, clip: i64, above: i64) -> f64 {
     }
 }
 
-/// The loss of one attribute with `levels` nodes above it, all of one scale and clip, each threshold `rise` above the one below:
-/// 2/λ + Σ_{i=1}^{H−1} φ(1 − κ + iμ).
+/// The loss of one attribute with `levels` nodes above it, all of one scale and clip, each threshold `rise` above the
+/// one below: 2/λ + Σ_{i=1}^{H−1} φ(1 − κ + iμ).
 ///
 /// # Guarantee
-/// An upper bound on the pure ε of changing that attribute of one person, lists and root counts released; attained for large n.
+/// An upper bound on the pure ε of changing that attribute of one person, lists and root counts released; attained for
+/// large n.
 ///
 /// ```
 /// use scumble::mechanism::heavy_hitters::path_epsilon;
@@ -144,11 +147,13 @@ pub fn path_epsilon(scale: Scale, clip: u32, rise: u32, levels: u32) -> f64 {
     loss * ROUNDING
 }
 
-/// ρ of one attribute with `levels` nodes above it, all of one scale and clip, each threshold at least `rise` above the one below.
+/// ρ of one attribute with `levels` nodes above it, all of one scale and clip, each threshold at least `rise` above the
+/// one below.
 ///
 /// # Guarantee
-/// An upper bound as [`crate::mechanism::heavy_hitters::Tree::rho`], by composition over the nodes and by nothing else; therefore the sum over several attributes bounds ρ
-/// of changing all of them (each node's term is non-negative, and counts that do not grow upwards in the tree do not on each path).
+/// An upper bound as [`crate::mechanism::heavy_hitters::Tree::rho`], by composition over the nodes and by nothing else;
+/// therefore the sum over several attributes bounds ρ of changing all of them (each node's term is non-negative, and
+/// counts that do not grow upwards in the tree do not on each path).
 ///
 /// ```
 /// use scumble::mechanism::heavy_hitters::path_rho;

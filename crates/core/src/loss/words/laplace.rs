@@ -1,4 +1,5 @@
-//! `laplace`: continuous Laplace noise: a shift of λ scales is λ-private, and its Rényi curve is exact \[Mir17, Proposition 6\].
+//! `laplace`: continuous Laplace noise: a shift of λ scales is λ-private, and its Rényi curve is exact
+//! \[Mir17, Proposition 6\].
 
 use super::Accounting;
 use crate::error::Result;

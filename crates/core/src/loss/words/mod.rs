@@ -1,9 +1,9 @@
 //! What accounting knows of each word, a file for each, and one line here.
 //!
 //! A new word: in `event::vocabulary` its variant and its row (name, parameters and their quantities, a sentence), a
-//! file here that says which law a move makes it follow and what a filter charges, and two lines here, its `mod` and one
-//! in [`of`]. A law that no other word has is a [`LossShape`](super::shape::Shape) in the same file: its pure bound, its
-//! Rényi curve, its dominating pair. The JSON form and the Python class are made from the row;
+//! file here that says which law a move makes it follow and what a filter charges, and two lines here, its `mod` and
+//! one in [`of`]. A law that no other word has is a [`LossShape`](super::shape::Shape) in the same file: its pure
+//! bound, its Rényi curve, its dominating pair. The JSON form and the Python class are made from the row;
 //! `docs/reference/events.md` is compared with it.
 
 use super::filter::price::Price;
@@ -38,7 +38,8 @@ pub(crate) trait Accounting {
         None
     }
 
-    /// Whether that law is worse than what several owners, or smaller moves, can really do: then nothing is known from below.
+    /// Whether that law is worse than what several owners, or smaller moves, can really do: then nothing is known from
+    /// below.
     fn covers(&self, _by: f64) -> bool {
         false
     }
@@ -51,7 +52,8 @@ pub(crate) trait Accounting {
         None
     }
 
-    /// With which probability something shows that only one of two neighbours has, `owners` apart, where a number moves by `by`.
+    /// With which probability something shows that only one of two neighbours has, `owners` apart, where a number moves
+    /// by `by`.
     fn shown(&self, _by: f64, _owners: u32) -> f64 {
         0.0
     }
@@ -91,7 +93,8 @@ fn owners(word: &str, by: f64) -> Result<f64> {
     Ok(by.ceil().max(1.0))
 }
 
-/// Whole answers move by whole steps: one cell's bound of 1.5 is a bound of 1 (those of several cells are whole before).
+/// Whole answers move by whole steps: one cell's bound of 1.5 is a bound of 1 (those of several cells are whole
+/// before).
 fn steps(word: &str, by: f64) -> Result<u64> {
     if by > 1e9 {
         return Err(Error::refused(format!("a {word} event moves by at most 1e9 steps, not {by}")));

@@ -1,33 +1,37 @@
 //! `new-keys`: noisy numbers of keys that are not known beforehand, those that reach a threshold.
 //!
 //! # What it costs, and why
-//! Let two tables differ by a group of k owners (one owner: k = 1), with g keys each at most. A key *is common* if it occurs in both tables, and
-//! *exclusive* if in one only; all owners of an exclusive key are of the group. The noise of all keys is independent, so what is
-//! published is the common keys' part and, independently, the exclusive keys' part.
+//! Let two tables differ by a group of k owners (one owner: k = 1), with g keys each at most. A key *is common* if it
+//! occurs in both tables, and *exclusive* if in one only; all owners of an exclusive key are of the group. The noise of
+//! all keys is independent, so what is published is the common keys' part and, independently, the exclusive keys' part.
 //!
-//! *Common keys.* A function of their noisy numbers, which move as the event's moves say: the noise's own cost, for groups too. What
-//! else a release says about common keys are other events, which are independent again.
+//! *Common keys.* A function of their noisy numbers, which move as the event's moves say: the noise's own cost, for
+//! groups too. What else a release says about common keys are other events, which are independent again.
 //!
-//! *Exclusive keys.* A number of j owners is at most that of one owner moved by j − 1 more. Let s(j) bound the probability with which it
-//! reaches the threshold, s(1) = p = 1 − (1 − δ)^{1/g} by the meaning of the word, and h(j) = −ln(1 − s(j)). The exclusive keys of one table
-//! have jᵢ ≤ k owners with Σjᵢ ≤ kg, so none of them is published with probability
-//! Π(1 − s(jᵢ)) ≥ e^{−kg·max_{j≤k} h(j)/j} =: 1 − δ_k, and δ₁ = δ. Hence the two tables' parts are (1−a)·N + a·A against
-//! (1−b)·N + b·B, where N is "none is published", A and B never happen in the other table, and a, b ≤ δ_k. For every ε ≥ 0 the first exceeds e^ε
-//! times the second by at most max(a, b) ≤ δ_k: the pair is dominated by that of (0, δ_k). Also both are (1 − δ_k)·N + δ_k·(something), which is
-//! what filters and Rényi curves need.
+//! *Exclusive keys.* A number of j owners is at most that of one owner moved by j − 1 more. Let s(j) bound the
+//! probability with which it reaches the threshold, s(1) = p = 1 − (1 − δ)^{1/g} by the meaning of the word, and
+//! h(j) = −ln(1 − s(j)). The exclusive keys of one table have jᵢ ≤ k owners with Σjᵢ ≤ kg, so none of them is published
+//! with probability
+//! Π(1 − s(jᵢ)) ≥ e^{−kg·max_{j≤k} h(j)/j} =: 1 − δ_k, and δ₁ = δ. Hence the two tables' parts are (1−a)·N + a·A
+//! against (1−b)·N + b·B, where N is "none is published", A and B never happen in the other table, and a, b ≤ δ_k. For
+//! every ε ≥ 0 the first exceeds e^ε times the second by at most max(a, b) ≤ δ_k: the pair is dominated by that of
+//! (0, δ_k). Also both are (1 − δ_k)·N + δ_k·(something), which is what filters and Rényi curves need.
 //!
-//! *s(j).* Publishing a key is one event E of its noisy number; let P be the law of the number of j owners, Q of one, which is P moved by
-//! j − 1 owners. If the noise is ε-private for that move, P(E) ≤ e^ε·Q(E) and 1 − P(E) ≥ e^{−ε}(1 − Q(E)). If its Rényi
-//! divergence of order α is K/(α−1), then by Hölder's inequality P(E) ≤ (e^K·Q(E)^{α−1})^{1/α}, and the same with the complement of E and P and Q
-//! exchanged gives 1 − P(E) ≥ ((1 − Q(E))^α·e^{−K})^{1/(α−1)}. If that holds except with a probability f (truncated noise), P(E) ≤ f + the same
-//! of Q(E)/(1 − f). The least of all is taken; for Laplace noise the first is exact.
+//! *s(j).* Publishing a key is one event E of its noisy number; let P be the law of the number of j owners, Q of one,
+//! which is P moved by j − 1 owners. If the noise is ε-private for that move, P(E) ≤ e^ε·Q(E) and
+//! 1 − P(E) ≥ e^{−ε}(1 − Q(E)). If its Rényi divergence of order α is K/(α−1), then by Hölder's inequality
+//! P(E) ≤ (e^K·Q(E)^{α−1})^{1/α}, and the same with the complement of E and P and Q exchanged gives
+//! 1 − P(E) ≥ ((1 − Q(E))^α·e^{−K})^{1/(α−1)}. If that holds except with a probability f (truncated noise),
+//! P(E) ≤ f + the same of Q(E)/(1 − f). The least of all is taken; for Laplace noise the first is exact.
 //!
-//! *On a sample* of rate r, one owner: given whom else the sample holds, the tables' laws are (1−r)·R + r·P and (1−r)·R + r·Q, where P, Q and R
-//! are pairwise as above. Sampling turns a pair's δ(ε) into at most r·δ(ε) at its ε′, so δ + (1 − δ)·δ_N(ε) becomes at most
-//! rδ + (1 − rδ)·(r·δ_N(ε)): the sampled noise, all cells at once, and (0, rδ). The owner's keys are exclusive where it is not in the sample, so δ counts
-//! in every scope that moves the noise. A group on a sample is counted as if everybody were in it, which quasi-convexity allows.
+//! *On a sample* of rate r, one owner: given whom else the sample holds, the tables' laws are (1−r)·R + r·P and
+//! (1−r)·R + r·Q, where P, Q and R are pairwise as above. Sampling turns a pair's δ(ε) into at most r·δ(ε) at its ε′,
+//! so δ + (1 − δ)·δ_N(ε) becomes at most rδ + (1 − rδ)·(r·δ_N(ε)): the sampled noise, all cells at once, and (0, rδ).
+//! The owner's keys are exclusive where it is not in the sample, so δ counts in every scope that moves the noise. A
+//! group on a sample is counted as if everybody were in it, which quasi-convexity allows.
 //!
-//! Before this word a ledger had two events, the noise and (0, δ), and (0, kδ) for groups, which is less than e^{(k−1)ε}δ where the noise is small.
+//! Before this word a ledger had two events, the noise and (0, δ), and (0, kδ) for groups, which is less than
+//! e^{(k−1)ε}δ where the noise is small.
 
 use crate::error::Result;
 use crate::event::{NewKeys, Shift, Word};
@@ -65,7 +69,8 @@ impl super::Accounting for NewKeysLoss<'_> {
     }
 }
 
-/// δ_k: the probability with which any key that only a group of `owners` has is published, where each moves a key's number by at most `by`.
+/// δ_k: the probability with which any key that only a group of `owners` has is published, where each moves a key's
+/// number by at most `by`.
 ///
 /// # Guarantee
 /// An upper bound; δ itself for one owner.

@@ -1,17 +1,18 @@
 //! `parity`: a solution of the linear equations of a random sample of rows, or nothing (survey 7.8.5).
 //!
 //! # What it costs, and why
-//! Let p be the probability with which a row is kept and c that of giving up. Compare rows D with D and one more row r. Without r the law of the output
-//! is Q; with it (1−p)·Q + p·Q_r, where Q_r is the law if r is kept. If r is kept, a solution of the kept rows either satisfies r too, and is then at
-//! most twice as likely as before (half of the solutions are left), or not; and the outcome 'nothing' is at most 1. So a hypothesis has between
-//! 1−p and 1+p times the probability that it had, and 'nothing' at most c + (1−c)(…) against c: the ratios are reached (exact enumeration
+//! Let p be the probability with which a row is kept and c that of giving up. Compare rows D with D and one more row r.
+//! Without r the law of the output is Q; with it (1−p)·Q + p·Q_r, where Q_r is the law if r is kept. If r is kept, a
+//! solution of the kept rows either satisfies r too, and is then at most twice as likely as before (half of the
+//! solutions are left), or not; and the outcome 'nothing' is at most 1. So a hypothesis has between 1−p and 1+p times
+//! the probability that it had, and 'nothing' at most c + (1−c)(…) against c: the ratios are reached (exact enumeration
 //! over all tables of up to three rows). Hence
 //!
 //! - presence: max(−ln(1−p), ln(1 + (1−c)p/c)),
 //! - person: max(ln((1+p)/(1−p)), ln(1 + (1−c)p/c)), less than twice that.
 //!
-//! A move by 1 is a row that comes or goes, by 2 a row that is replaced; this many times that for each owner of a group. The survey's claim, 2ε at p = ε and
-//! c = ½, is false: ln((1+ε)/(1−ε)) is more.
+//! A move by 1 is a row that comes or goes, by 2 a row that is replaced; this many times that for each owner of a
+//! group. The survey's claim, 2ε at p = ε and c = ½, is false: ln((1+ε)/(1−ε)) is more.
 
 use super::Accounting;
 use crate::error::Result;

@@ -15,8 +15,8 @@ impl Accounting for PureLoss {
         Ok(Law::Approximate { epsilon: owners("pure", by)? * self.0.get(), delta: 0.0 })
     }
 
-    /// Nothing that is ε-private for one owner does to two what randomized response with 2ε does: in two steps a likely answer cannot
-    /// become as unlikely as that while its opposite becomes as likely.
+    /// Nothing that is ε-private for one owner does to two what randomized response with 2ε does: in two steps a likely
+    /// answer cannot become as unlikely as that while its opposite becomes as likely.
     fn covers(&self, by: f64) -> bool {
         by > 1.0
     }

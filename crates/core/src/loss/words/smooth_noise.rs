@@ -1,16 +1,18 @@
 //! `smooth-noise`: noise on one answer whose scale follows the data, by levels.
 //!
 //! # What it costs, and why
-//! Between neighbours the level differs by at most 1 and the answer by at most D = ⌊γ^min(l, l′)⌋ ([`Levels`]); so the pair of output laws is that of scale s_l,
-//! moved by some d ≤ D, against that of scale s_{l′}.
+//! Between neighbours the level differs by at most 1 and the answer by at most D = ⌊γ^min(l, l′)⌋ ([`Levels`]); so the
+//! pair of output laws is that of scale s_l, moved by some d ≤ D, against that of scale s_{l′}.
 //!
-//! *The full shift D is the worst.* Each law is symmetric and falls away from its centre, so that {z : p(z − d) ≥ t} and {z : c·q(z) ≥ t} are intervals
-//! around d and 0. Σ_z min(p(z − d), c·q(z)) is the integral over t of the number of integers in both, which does not grow with |d|; and
-//! δ(ε) = 1 − Σ min(p, e^ε·q). Hence at every ε, in both orders, no lesser shift has more δ.
+//! *The full shift D is the worst.* Each law is symmetric and falls away from its centre, so that {z : p(z − d) ≥ t}
+//! and {z : c·q(z) ≥ t} are intervals around d and 0. Σ_z min(p(z − d), c·q(z)) is the integral over t of the number of
+//! integers in both, which does not grow with |d|; and δ(ε) = 1 − Σ min(p, e^ε·q). Hence at every ε, in both orders, no
+//! lesser shift has more δ.
 //!
-//! So one owner costs the worst of three pairs for each level: (s_l, s_l), (s_l, s_{l+1}) and (s_{l+1}, s_l), all moved by ⌊γ^l⌋. The largest of their
-//! curves δ(ε), or of their Rényi curves, bounds every pair of neighbours. A file for each family: [`cauchy4`] (pure), [`laplace`] (the curve δ(ε)), [`gaussian`]
-//! (the Rényi curve). A group of k owners is a chain: kε, δ(ε/k)·(e^ε − 1)/(e^{ε/k} − 1), and Hölder's inequality.
+//! So one owner costs the worst of three pairs for each level: (s_l, s_l), (s_l, s_{l+1}) and (s_{l+1}, s_l), all moved
+//! by ⌊γ^l⌋. The largest of their curves δ(ε), or of their Rényi curves, bounds every pair of neighbours. A file for
+//! each family: [`cauchy4`] (pure), [`laplace`] (the curve δ(ε)), [`gaussian`] (the Rényi curve). A group of k owners
+//! is a chain: kε, δ(ε/k)·(e^ε − 1)/(e^{ε/k} − 1), and Hölder's inequality.
 
 use super::{no_rule, owners};
 use crate::error::{Error, Result};

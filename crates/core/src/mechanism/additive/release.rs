@@ -57,8 +57,8 @@ impl Additive {
         UnnoisedAnswer { moves: Moves::by_scope(vec![one], vec![two], Vec::new()) }
     }
 
-    /// The sum of one integer of each owner that was brought into least..=most before: presence moves it by at most the larger of both ends,
-    /// a replaced person by at most their distance, or by as much as presence does.
+    /// The sum of one integer of each owner that was brought into least..=most before: presence moves it by at most the
+    /// larger of both ends, a replaced person by at most their distance, or by as much as presence does.
     ///
     /// ```
     /// use scumble::quantity::epsilon;
@@ -95,12 +95,13 @@ impl Additive {
         &self.noise
     }
 
-    /// The noisy answers: one number for a number, a list for a list. Real values are put on a public grid first; a sum that leaves the range
-    /// of an i64 is reported as the nearest i64, which is post-processing.
+    /// The noisy answers: one number for a number, a list for a list. Real values are put on a public grid first; a sum
+    /// that leaves the range of an i64 is reported as the nearest i64, which is post-processing.
     ///
     /// # Guarantee
-    /// Before: two neighbouring datasets' `values` differ by one of the shifts of `moves` in their scope. After: the output
-    /// distributions are as close as [`crate::loss`] says of [`Additive::events`]; the noise is exact, whatever the values.
+    /// Before: two neighbouring datasets' `values` differ by one of the shifts of `moves` in their scope. After: the
+    /// output distributions are as close as [`crate::loss`] says of [`Additive::events`]; the noise is exact, whatever
+    /// the values.
     #[must_use = "the release has its cost, whether its answer is used or not"]
     pub fn release<V: Integers, S: BitSource + ?Sized>(&self, values: V, bits: &mut S) -> V::Noisy {
         values.noised(&self.noise, bits)

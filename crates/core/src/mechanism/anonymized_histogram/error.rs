@@ -1,13 +1,15 @@
 //! The error to expect: bounds that hold for every dataset, from the layout alone.
 //!
-//! **Strips.** Of n cells in N-noisy strips (bₖ₋₁, bₖ\] of widths gₖ, the error is at most N + n·β + (n + N)·ω and rounding, on each side of the layout:
+//! **Strips.** Of n cells in N-noisy strips (bₖ₋₁, bₖ\] of widths gₖ, the error is at most N + n·β + (n + N)·ω and
+//! rounding, on each side of the layout:
 //! - The averages that a least-squares projection finds are N off in all, weighted by the widths (spec B1.3).
-//! - A true step of d cells after the j-th column of a strip is 2j(g−j)/g·d away from the strip's average and takes (b + j)·d cells; the worst j makes this
-//!   a share β = 2(√(b+g) − √b)²/g of them. Steps add up.
-//! - The columns that [`super::profile`] makes differ from the averages m₁ ≥ m₂ ≥ … that were found. Let qₖ = mₖ − mₖ₊₁, so that Σ bₖqₖ = Σ gₖmₖ ≤ n + N. On a slope,
-//!   strip k differs by ⌊g²/4⌋ times the gentler slope, which is (gₖ/4)(qₖ₋₁ + qₖ) at most; at a cliff, by (gₖ/2)(qₖ₋₁ + qₖ). No two neighbours are cliffs, and next to one
-//!   a strip has a drop of (qₖ₋₁ + qₖ)/32 at most on its far side, which makes it differ by g/64 of the cliff. So every qₖ counts with at most
-//!   the larger of gᵢ/2 + (gᵢ₋₁ + gᵢ₊₁)/64 for i = k, k + 1, which is a share ω of bₖqₖ.
+//! - A true step of d cells after the j-th column of a strip is 2j(g−j)/g·d away from the strip's average and takes
+//!   (b + j)·d cells; the worst j makes this a share β = 2(√(b+g) − √b)²/g of them. Steps add up.
+//! - The columns that [`super::profile`] makes differ from the averages m₁ ≥ m₂ ≥ … that were found. Let
+//!   qₖ = mₖ − mₖ₊₁, so that Σ bₖqₖ = Σ gₖmₖ ≤ n + N. On a slope, strip k differs by ⌊g²/4⌋ times the gentler slope,
+//!   which is (gₖ/4)(qₖ₋₁ + qₖ) at most; at a cliff, by (gₖ/2)(qₖ₋₁ + qₖ). No two neighbours are cliffs, and next to
+//!   one a strip has a drop of (qₖ₋₁ + qₖ)/32 at most on its far side, which makes it differ by g/64 of the cliff. So
+//!   every qₖ counts with at most the larger of gᵢ/2 + (gᵢ₋₁ + gᵢ₊₁)/64 for i = k, k + 1, which is a share ω of bₖqₖ.
 
 use super::projection::FRACTION_BITS;
 use super::{AnonymizedHistogram, ElementCount, Layout, Phase, ProjectionMethod, scale_of, slack};
@@ -20,9 +22,10 @@ pub(super) const UPWARD: f64 = 1.0 + 1e-9;
 impl AnonymizedHistogram {
     /// An upper bound on E‖p̂ − p‖₁ for every histogram of at most `elements` elements.
     ///
-    /// Theorem 6 with its constants made explicit: every noise has E|z| = 1/sinh ε; an L1 projection at most doubles the sum, an L2
-    /// projection keeps it and rounds by ½ at most (spec B1.6); strips hide some cells (this module's documentation).
-    /// In practice the error is two to seven times smaller. With a private size, this is the bound for the layout that the likeliest estimate gives.
+    /// Theorem 6 with its constants made explicit: every noise has E|z| = 1/sinh ε; an L1 projection at most doubles
+    /// the sum, an L2 projection keeps it and rounds by ½ at most (spec B1.6); strips hide some cells (this module's
+    /// documentation). In practice the error is two to seven times smaller. With a private size, this is the bound for
+    /// the layout that the likeliest estimate gives.
     ///
     /// ```
     /// use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, ElementCount};
@@ -46,11 +49,13 @@ impl AnonymizedHistogram {
         })
     }
 
-    /// An upper bound on ‖p̂ − p‖₁ that holds with probability 1 − β, for every histogram of at most `elements` elements.
+    /// An upper bound on ‖p̂ − p‖₁ that holds with probability 1 − β, for every histogram of at most `elements`
+    /// elements.
     ///
-    /// Chernoff's bound for the sum of the noises. With a private size, β is shared among the noises, an estimate that is too
-    /// large, and one that is too small, by whose shortfall s cells are lost: at most (1 + (T+1)s/n′)(1 + s/(T+1)) of them, since
-    /// J rows below the first T that reach beyond the last column V make (T+J)(V+1) ≤ n.
+    /// Chernoff's bound for the sum of the noises. With a private size, β is shared among the noises, an estimate that
+    /// is too large, and one that is too small, by whose shortfall s cells are lost: at most
+    /// (1 + (T+1)s/n′)(1 + s/(T+1)) of them, since J rows below the first T that reach beyond the last column V make
+    /// (T+J)(V+1) ≤ n.
     pub fn error(&self, beta: Beta, elements: u64) -> Result<f64> {
         let (laid_out_for, shortfall, share) = match (self.size, self.size_epsilon) {
             (ElementCount::Private, Some(epsilon)) => {
@@ -134,7 +139,8 @@ fn lost_cells(layout: &Layout, elements: u64, shortfall: u64) -> f64 {
     lost.min(elements as f64)
 }
 
-/// The smallest q such that none of this many noises exceeds q in absolute value except with probability β: P\[|z| > q\] = 2α^{q+1}/(1+α).
+/// The smallest q such that none of this many noises exceeds q in absolute value except with probability β:
+/// P\[|z| > q\] = 2α^{q+1}/(1+α).
 pub(super) fn largest_noise(regions: u64, scale: Scale, beta: Beta) -> u64 {
     let alpha = libm::exp(-1.0 / scale.get());
     let needed = scale.get() * libm::log(2.0 * regions as f64 / (beta.get() * (1.0 + alpha))) * UPWARD;
@@ -142,8 +148,8 @@ pub(super) fn largest_noise(regions: u64, scale: Scale, beta: Beta) -> u64 {
     libm::ceil(needed - 1.0).max(0.0) as u64
 }
 
-/// A bound on the sum of `regions` absolute noises that fails with probability β: the least over t of (K·ln E e^{t|z|} + ln(1/β))/t. Every t gives
-/// a valid bound, so the search need not be exact.
+/// A bound on the sum of `regions` absolute noises that fails with probability β: the least over t of (K·ln E
+/// e^{t|z|} + ln(1/β))/t. Every t gives a valid bound, so the search need not be exact.
 pub(super) fn sum_of_noises(regions: f64, epsilon: f64, beta: Beta) -> f64 {
     let alpha = libm::exp(-epsilon);
     let bound = |t: f64| {

@@ -4,8 +4,8 @@ use super::Partition;
 use crate::noise::BitSource;
 use crate::quantity::Epsilon;
 
-/// Below this ε the noise is worth hiding some cells from (spec B2.7). Strips have the smaller measured error up to ε = 1, but from here on single rows
-/// and columns, which hide nothing, are proven to err three times less.
+/// Below this ε the noise is worth hiding some cells from (spec B2.7). Strips have the smaller measured error up to
+/// ε = 1, but from here on single rows and columns, which hide nothing, are proven to err three times less.
 const STRIPS_BELOW: f64 = 0.5;
 /// Rows as a share of D, tuned over the families of [`super::HistogramFamily`] (spec B2.3).
 const ROWS_PER_D: f64 = 0.6;
@@ -152,14 +152,17 @@ const ROWS_PER_D: f64 = 0.6;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LayoutChoice {
-    /// By ε and the number of elements: rows and columns from ε = 0.5 on, strips below, nothing where noise would drown everything.
+    /// By ε and the number of elements: rows and columns from ε = 0.5 on, strips below, nothing where noise would drown
+    /// everything.
     #[default]
     Automatic,
     /// The √n largest counts, and of the rest how many values have count ≥ 1, ≥ 2, … (Algorithm 1).
     RowsAndColumns,
-    /// The largest counts and the columns of the rest, both grouped into strips that widen, beginning at a random [`Phase`].
+    /// The largest counts and the columns of the rest, both grouped into strips that widen, beginning at a random
+    /// [`Phase`].
     Strips,
-    /// Fewer rows, and columns grouped into strips that widen with the count (the rate of \[Sur19\], with the split by rank; spec B2).
+    /// Fewer rows, and columns grouped into strips that widen with the count (the rate of \[Sur19\], with the split by
+    /// rank; spec B2).
     RowsAndStrips,
     /// Every count by itself: the baseline of \[HLMJ09\].
     RowsOnly,
@@ -197,8 +200,8 @@ impl LayoutChoice {
 /// How many random bits choose where strips begin.
 const PHASE_BITS: u32 = 4;
 
-/// Where the strips of [`LayoutChoice::Strips`] lie: a public coin, so that no data can have all of its steps in the middle of strips, where they are seen
-/// worst.
+/// Where the strips of [`LayoutChoice::Strips`] lie: a public coin, so that no data can have all of its steps in the
+/// middle of strips, where they are seen worst.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Phase(u64);
 
@@ -219,12 +222,14 @@ impl Phase {
     }
 }
 
-/// A grouping of the cells of a Young diagram (row i has as many cells as the i-th largest count) into regions: horizontal strips of the first
-/// rows, and vertical strips of what is below them, each (boundᵢ, boundᵢ₊₁\]. Cells outside of all regions are dropped.
+/// A grouping of the cells of a Young diagram (row i has as many cells as the i-th largest count) into regions:
+/// horizontal strips of the first rows, and vertical strips of what is below them, each (boundᵢ, boundᵢ₊₁\]. Cells
+/// outside of all regions are dropped.
 ///
 /// # Guarantee
-/// A layout is a function of public numbers and of a public coin only. One element more or less is one cell more or less, so the vector of areas
-/// moves by at most 1 in L1 norm (spec B0; the sensitivity claim in the proof of Theorem 6).
+/// A layout is a function of public numbers and of a public coin only. One element more or less is one cell more or
+/// less, so the vector of areas moves by at most 1 in L1 norm (spec B0; the sensitivity claim in the proof of Theorem
+/// 6).
 ///
 /// ```
 /// use scumble::mechanism::anonymized_histogram::{Layout, LayoutChoice, Partition};
@@ -289,12 +294,14 @@ impl Layout {
         Self::of((0..=rows).collect(), widening(d, elements / (rows + 1)))
     }
 
-    /// The spec's strips (B2.3) on both sides, for the diagram looks the same with rows and columns exchanged, and D smaller, since columns that are
-    /// interpolated inside of a strip ([`super::reconstruct`]) hide less than flat ones. p_{R+1} ≤ n/(R+1), so that no cell is lost.
+    /// The spec's strips (B2.3) on both sides, for the diagram looks the same with rows and columns exchanged, and D
+    /// smaller, since columns that are interpolated inside of a strip ([`super::reconstruct`]) hide less than flat
+    /// ones. p_{R+1} ≤ n/(R+1), so that no cell is lost.
     ///
-    /// Tuned on the families, hard instances of all weights, rectangles, random partitions and steps in resonance with the strips
-    /// (measured at [`LayoutChoice`]): 0.75·√(εn/2Λ), and R = 0.6·√n, which is about where a hard diagram meets its diagonal. From ε ≈ 0.2 on the
-    /// hard instances move 2 to 4 cells at a time, no longer more with 1/ε, and D stays at 0.095·√n.
+    /// Tuned on the families, hard instances of all weights, rectangles, random partitions and steps in resonance with
+    /// the strips (measured at [`LayoutChoice`]): 0.75·√(εn/2Λ), and R = 0.6·√n, which is about where a hard diagram
+    /// meets its diagonal. From ε ≈ 0.2 on the hard instances move 2 to 4 cells at a time, no longer more with 1/ε, and
+    /// D stays at 0.095·√n.
     fn strips(epsilon: Epsilon, elements: u64, phase: Phase) -> Self {
         let root = libm::sqrt(elements as f64);
         let balanced = 0.75 * libm::sqrt(epsilon.get() / (2.0 * logarithm(epsilon)));

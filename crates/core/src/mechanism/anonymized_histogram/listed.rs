@@ -1,8 +1,10 @@
-//! Few cells that everybody knows, with noise on each: where there are fewer of them than regions of a layout, the better way to an anonymized histogram.
+//! Few cells that everybody knows, with noise on each: where there are fewer of them than regions of a layout, the
+//! better way to an anonymized histogram.
 //!
-//! The counts of listed values with noise are a histogram, and sorting them is post-processing, as is all that follows here. Cutting at 0 and sorting bring noisy counts no further from the
-//! sorted truth, in L1 (rearrangement), so that K values are off by K·E|z| = K/sinh(1/scale) in expectation (spec B1.5), however many elements there are. Of values whose counts are
-//! small, such as owners with few rows, the cells are how many have each count: [`CellKind::Tally`].
+//! The counts of listed values with noise are a histogram, and sorting them is post-processing, as is all that follows
+//! here. Cutting at 0 and sorting bring noisy counts no further from the sorted truth, in L1 (rearrangement), so that K
+//! values are off by K·E|z| = K/sinh(1/scale) in expectation (spec B1.5), however many elements there are. Of values
+//! whose counts are small, such as owners with few rows, the cells are how many have each count: [`CellKind::Tally`].
 
 use super::curve::curve_of;
 use super::error::{UPWARD, largest_noise, sum_of_noises};
@@ -85,7 +87,8 @@ impl ListedCounts {
 
     /// An upper bound of E‖p̂ − p‖₁, whatever the counts are.
     ///
-    /// Of a tally, the number of values with at least r is a sum of B − r + 1 cells, off by σ√(B − r + 1) at most in expectation (Jensen), and is projected and rounded.
+    /// Of a tally, the number of values with at least r is a sum of B − r + 1 cells, off by σ√(B − r + 1) at most in
+    /// expectation (Jensen), and is projected and rounded.
     pub fn expected_error(&self) -> f64 {
         match self.what {
             CellKind::Values => UPWARD * self.cells as f64 / libm::sinh(1.0 / self.scale.get()),
@@ -95,7 +98,8 @@ impl ListedCounts {
 
     /// A bound of ‖p̂ − p‖₁ that fails with probability β at most.
     ///
-    /// Chernoff's for the sum of the noises; of a tally, Chebyshev's for the sums (by Minkowski, the root of the mean square of a sum is at most the sum of such roots), or all noises at their largest.
+    /// Chernoff's for the sum of the noises; of a tally, Chebyshev's for the sums (by Minkowski, the root of the mean
+    /// square of a sum is at most the sum of such roots), or all noises at their largest.
     pub fn error(&self, beta: Beta) -> f64 {
         match self.what {
             CellKind::Values => UPWARD * sum_of_noises(self.cells as f64, 1.0 / self.scale.get(), beta),
@@ -117,7 +121,8 @@ impl ListedCounts {
     /// Releases the cells and what they stand for.
     ///
     /// # Guarantee
-    /// Before: `counts` are those of all cells. After: each has independent noise, as the event of [`ListedCounts::noise`] with the moves of the cells says; the rest is a function of that.
+    /// Before: `counts` are those of all cells. After: each has independent noise, as the event of
+    /// [`ListedCounts::noise`] with the moves of the cells says; the rest is a function of that.
     pub fn release<S: BitSource + ?Sized>(&self, counts: &[i64], bits: &mut S) -> Result<NoisyCells> {
         if counts.len() as u64 != self.cells {
             return Err(Error::refused(format!("there are {} counts of {} cells", counts.len(), self.cells)));
@@ -152,7 +157,8 @@ fn sums_from(cells: &[i64]) -> Vec<i64> {
 }
 
 impl NoisyCells {
-    /// For every count at once, what the number of values with at least that count lies between, with probability 1 − β: no noise exceeds its largest.
+    /// For every count at once, what the number of values with at least that count lies between, with probability
+    /// 1 − β: no noise exceeds its largest.
     pub fn band(&self, beta: Beta) -> Vec<BandPoint> {
         let largest = largest_noise(self.of.cells, self.of.scale, beta);
         let off = i64::try_from(largest).unwrap_or(i64::MAX);
@@ -210,7 +216,8 @@ mod tests {
     use super::*;
     use crate::noise::InsecureSeededSource;
 
-    /// The error of many runs is below what is promised, in expectation and with probability; and the band holds the truth.
+    /// The error of many runs is below what is promised, in expectation and with probability; and the band holds the
+    /// truth.
     #[test]
     fn errors_and_bands_are_as_promised() {
         let beta = Beta::new(0.05).unwrap();

@@ -1,13 +1,14 @@
 //! Anonymized histograms: how often the values of a column occur, without the values.
 //!
-//! The sorted counts of a column, as a table of how many values have which count, answer many questions (how many different values are
-//! there, how many are rare, what share have the ten most frequent, what is the entropy) and name no value. Their L1 error is √n·e^{−ε}
-//! up to a constant for n elements (Manurangsi, Theorem 6), and √(n·ln(1/ε)/ε) for small ε (\[Sur19\]; Theorem 7 says that nobody can do
-//! better), however many values there may be.
+//! The sorted counts of a column, as a table of how many values have which count, answer many questions (how many
+//! different values are there, how many are rare, what share have the ten most frequent, what is the entropy) and name
+//! no value. Their L1 error is √n·e^{−ε} up to a constant for n elements (Manurangsi, Theorem 6), and √(n·ln(1/ε)/ε)
+//! for small ε (\[Sur19\]; Theorem 7 says that nobody can do better), however many values there may be.
 //!
-//! **One idea.** Sorted counts are a Young diagram, and one element more or less is one cell more or less. Group the cells into regions
-//! in any way fixed beforehand ([`Layout`]): the areas move by 1 in L1 norm, so discrete Laplace noise of scale 1/ε on every area is ε-private. Everything after that is
-//! post-processing: exact integer projections ([`ProjectionMethod`]), a simultaneous band ([`ReleasedHistogram::band`]), [`Statistics`].
+//! **One idea.** Sorted counts are a Young diagram, and one element more or less is one cell more or less. Group the
+//! cells into regions in any way fixed beforehand ([`Layout`]): the areas move by 1 in L1 norm, so discrete Laplace
+//! noise of scale 1/ε on every area is ε-private. Everything after that is post-processing: exact integer projections
+//! ([`ProjectionMethod`]), a simultaneous band ([`ReleasedHistogram::band`]), [`Statistics`].
 //!
 //! ```
 //! use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, Partition, ElementCount};
@@ -22,13 +23,16 @@
 //! # Ok::<(), scumble::Error>(())
 //! ```
 //!
-//! Where few values are listed, their noisy counts are sorted instead ([`ListedCounts`]): as many noises as there are values, not as √n.
+//! Where few values are listed, their noisy counts are sorted instead ([`ListedCounts`]): as many noises as there are
+//! values, not as √n.
 //!
-//! **Where we differ from the paper** and why: the projections ignore the constraint that the counts sum to at most n (only the feasibility of the truth
-//! is used in the proof) and fix a rule for ties; an unknown n costs a twentieth of ε instead of a whole 1 (the paper's split multiplies the error by e·√2), and nothing is cut off afterwards to make the
-//! counts sum to the estimate (Algorithm 2, line 6): that would undo the right counts as often as the wrong ones, and the error bound does not need it;
-//! small ε uses strips whose *sums* are released (prevalences at single points, as Section 2.1 suggests, would multiply the noise by the strips' widths), of
-//! rows as well as of columns, and columns are interpolated inside of them.
+//! **Where we differ from the paper** and why: the projections ignore the constraint that the counts sum to at most n
+//! (only the feasibility of the truth is used in the proof) and fix a rule for ties; an unknown n costs a twentieth of
+//! ε instead of a whole 1 (the paper's split multiplies the error by e·√2), and nothing is cut off afterwards to make
+//! the counts sum to the estimate (Algorithm 2, line 6): that would undo the right counts as often as the wrong ones,
+//! and the error bound does not need it; small ε uses strips whose *sums* are released (prevalences at single points,
+//! as Section 2.1 suggests, would multiply the noise by the strips' widths), of rows as well as of columns, and columns
+//! are interpolated inside of them.
 
 mod curve;
 mod error;
@@ -129,7 +133,8 @@ impl AnonymizedHistogram {
         Self { layout, ..self }
     }
 
-    /// The same where an owner has up to this many elements, which costs as many times as much: each element gets ε divided by this.
+    /// The same where an owner has up to this many elements, which costs as many times as much: each element gets ε
+    /// divided by this.
     ///
     /// An edge of a graph is an owner of two elements, its ends; the counts are then the degrees.
     ///
@@ -201,9 +206,10 @@ impl AnonymizedHistogram {
     /// Releases the anonymized histogram.
     ///
     /// # Guarantee
-    /// Before: the size, if given, does not depend on the data; no owner has more than the stated number of elements. After: the noisy
-    /// estimate of the size and the noisy areas, together, are ε-private for the presence of an owner, and the rest is a function of them.
-    /// Neighbours: one owner, with up to that many elements, more or less. Spec B0 and B4; Theorem 6 and Lemma 9.
+    /// Before: the size, if given, does not depend on the data; no owner has more than the stated number of elements.
+    /// After: the noisy estimate of the size and the noisy areas, together, are ε-private for the presence of an owner,
+    /// and the rest is a function of them. Neighbours: one owner, with up to that many elements, more or less. Spec B0
+    /// and B4; Theorem 6 and Lemma 9.
     pub fn release<S: BitSource + ?Sized>(&self, partition: &Partition, bits: &mut S) -> Result<ReleasedHistogram> {
         let (size_estimate, laid_out_for) = self.size_to_lay_out(partition, bits)?;
         let phase = if self.layout.has_phases(self.cell_epsilon) { Phase::draw(bits) } else { Phase::default() };
@@ -244,8 +250,9 @@ impl AnonymizedHistogram {
 
     /// What was done, for the ledger. `attributes` are those that the counted elements were made from.
     ///
-    /// With one element per owner, a person who is replaced takes one cell away and puts one back: two areas move by 1. With more, nothing is known about how they spread over the
-    /// areas except their sum, so the event promises the pure bound only.
+    /// With one element per owner, a person who is replaced takes one cell away and puts one back: two areas move by 1.
+    /// With more, nothing is known about how they spread over the areas except their sum, so the event promises the
+    /// pure bound only.
     ///
     /// ```
     /// use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, ElementCount};
@@ -283,8 +290,8 @@ impl AnonymizedHistogram {
 }
 
 impl ReleasedHistogram {
-    /// For every count at once, what the number of values with at least that count lies between, with probability 1 − β, if
-    /// the layout was made for at least as many elements as there are.
+    /// For every count at once, what the number of values with at least that count lies between, with probability
+    /// 1 − β, if the layout was made for at least as many elements as there are.
     pub fn band(&self, beta: Beta) -> Vec<BandPoint> {
         let regions = self.layout.regions() as u64;
         if regions == 0 {

@@ -136,7 +136,8 @@ impl Partition {
         Self::from_unsorted(self.runs.iter().chain(&other.runs).copied().collect())
     }
 
-    /// ‖p − q‖₁, the sum over the ranks of the difference of the counts, which is also that of the prevalences (Observation 2).
+    /// ‖p − q‖₁, the sum over the ranks of the difference of the counts, which is also that of the prevalences
+    /// (Observation 2).
     ///
     /// ```
     /// use scumble::mechanism::anonymized_histogram::Partition;

@@ -1,9 +1,10 @@
 //! How a strip's area is spread over its columns.
 //!
-//! Flat columns are off by half of a strip's width times its drop. Columns that follow the slope towards the neighbouring strips are not, wherever the
-//! diagram is smooth, so that strips can be wider and fewer and see less noise. Both neighbours must agree on a slope: the gentler of the two is taken (the *minmod*
-//! limiter of finite-volume schemes, \[vLe79\]), which keeps the columns falling and, up to rounding, their sum. Where a strip lies between two plateaus, there is a cliff
-//! in it, whose place the area tells (*subcell resolution*, \[Har89\]).
+//! Flat columns are off by half of a strip's width times its drop. Columns that follow the slope towards the
+//! neighbouring strips are not, wherever the diagram is smooth, so that strips can be wider and fewer and see less
+//! noise. Both neighbours must agree on a slope: the gentler of the two is taken (the *minmod* limiter of finite-volume
+//! schemes, \[vLe79\]), which keeps the columns falling and, up to rounding, their sum. Where a strip lies between two
+//! plateaus, there is a cliff in it, whose place the area tells (*subcell resolution*, \[Har89\]).
 
 use super::projection::{FRACTION_BITS, MonotoneFit};
 
@@ -34,8 +35,8 @@ struct Strip {
 /// The heights of the columns of strips with these averages.
 ///
 /// # Guarantee
-/// The columns of strip k are together within ½ each, and within (g_k/2)(m_{k−1} − m_{k+1}), of its average m_k; [`super::error`] says why all of it comes to
-/// little. Single columns and flat stretches stay as they are.
+/// The columns of strip k are together within ½ each, and within (g_k/2)(m_{k−1} − m_{k+1}), of its average m_k;
+/// [`super::error`] says why all of it comes to little. Single columns and flat stretches stay as they are.
 pub fn spread(fit: &MonotoneFit, widths: &[u64]) -> ColumnRuns {
     let mut runs = Vec::with_capacity(2 * widths.len());
     for (position, width) in widths.iter().enumerate() {
@@ -48,7 +49,8 @@ pub fn spread(fit: &MonotoneFit, widths: &[u64]) -> ColumnRuns {
     runs
 }
 
-/// Columns of one height, or two if the area asks for it: |y − θ| is linear between whole numbers, so this is as near to a falling target as the average is.
+/// Columns of one height, or two if the area asks for it: |y − θ| is linear between whole numbers, so this is as near
+/// to a falling target as the average is.
 pub fn level(area: u64, width: u64) -> ColumnRuns {
     let (height, higher) = (area / width, area % width);
     vec![(height.saturating_add(1), higher), (height, width - higher)]
@@ -75,7 +77,8 @@ fn strip_at(fit: &MonotoneFit, widths: &[u64], position: usize) -> Option<Strip>
 
 /// As many columns of the height before as the area allows, and the others of the height after, if this is a cliff.
 ///
-/// That both of its drops exceed those beyond keeps two neighbours from both being cliffs; that it exceeds [`CLIFF`] elements keeps noise from being one.
+/// That both of its drops exceed those beyond keeps two neighbours from both being cliffs; that it exceeds [`CLIFF`]
+/// elements keeps noise from being one.
 fn cliff(strip: &Strip) -> Option<ColumnRuns> {
     let beyond = strip.drop_before? + strip.drop_after;
     let falls = strip.drop_in + strip.drop_out > CLIFF * (beyond + ONE);
@@ -100,8 +103,8 @@ fn slope(strip: &Strip) -> Option<ColumnRuns> {
     let gentler_before = strip.drop_in * distance_after <= strip.drop_out * distance_before;
     let (drop, distance) =
         if gentler_before { (strip.drop_in, distance_before) } else { (strip.drop_out, distance_after) };
-    // Column j has height + drop·(width − 1 − 2j)/distance: the line through the middles of the two strips. If it falls by less than a whole, level columns
-    // are as near to it and keep the area.
+    // Column j has height + drop·(width − 1 − 2j)/distance: the line through the middles of the two strips. If it falls
+    // by less than a whole, level columns are as near to it and keep the area.
     if 2 * drop * (width - 1) < distance << FRACTION_BITS {
         return None;
     }

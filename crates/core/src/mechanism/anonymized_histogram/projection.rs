@@ -1,12 +1,13 @@
-//! Exact integer projections onto falling sequences, with a rule for ties, so that the same noisy vector gives the same answer
-//! everywhere.
+//! Exact integer projections onto falling sequences, with a rule for ties, so that the same noisy vector gives the same
+//! answer everywhere.
 
 use std::collections::BinaryHeap;
 
-/// The falling sequence nearest to `values` in the weighted L1 norm; of several, the pointwise smallest. O(m log m), integers only.
+/// The falling sequence nearest to `values` in the weighted L1 norm; of several, the pointwise smallest. O(m log m),
+/// integers only.
 ///
-/// A heap of the values seen so far, from the last to the first: pushing each with twice its weight and popping once its weight
-/// keeps the slope of the cost function; the heap's maximum is where that function is smallest.
+/// A heap of the values seen so far, from the last to the first: pushing each with twice its weight and popping once
+/// its weight keeps the slope of the cost function; the heap's maximum is where that function is smallest.
 pub fn least_absolute(values: &[i64], weights: &[u64]) -> Vec<i64> {
     let mut heap: BinaryHeap<(i64, u128)> = BinaryHeap::with_capacity(values.len());
     let mut projected = vec![0i64; values.len()];
@@ -40,12 +41,12 @@ pub struct MonotoneFit {
     pub heights: Vec<i128>,
 }
 
-/// The falling sequence of averages nearest to `areas[i] / widths[i]` in the L2 norm weighted by the widths, also times the widths:
-/// negative areas become 0 and each is rounded, halves up. Pool adjacent violators in exact integers, O(m).
+/// The falling sequence of averages nearest to `areas[i] / widths[i]` in the L2 norm weighted by the widths, also times
+/// the widths: negative areas become 0 and each is rounded, halves up. Pool adjacent violators in exact integers, O(m).
 ///
-/// Clamping a projection at 0 is the projection onto what is falling and not negative. Isotonic L2 regression brings the
-/// weighted L1 distance (indeed every convex one) to a falling target no further away (spec B1.3), so only the rounding, at most ½ each,
-/// adds to the noise.
+/// Clamping a projection at 0 is the projection onto what is falling and not negative. Isotonic L2 regression brings
+/// the weighted L1 distance (indeed every convex one) to a falling target no further away (spec B1.3), so only the
+/// rounding, at most ½ each, adds to the noise.
 pub fn least_squares(areas: &[i64], widths: &[u64]) -> MonotoneFit {
     struct PooledBlock {
         area: i128,
@@ -123,7 +124,8 @@ mod tests {
             prop_assert_eq!(cost(&values, &weights, &clamped), best);
         }
 
-        /// The claim in the documentation of `least_squares`: no further from any falling target than the noisy vector, up to rounding.
+        /// The claim in the documentation of `least_squares`: no further from any falling target than the noisy vector,
+        /// up to rounding.
         #[test]
         fn least_squares_contracts_towards_falling_targets(
             pairs in proptest::collection::vec((-50i64..50, 1u64..5, 0i64..20), 1..12)

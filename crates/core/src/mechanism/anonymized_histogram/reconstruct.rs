@@ -33,13 +33,14 @@ impl ProjectionMethod {
     }
 }
 
-/// The partition that noisy areas stand for: the strips of rows and those of columns are projected and spread over their rows and columns, and
-/// both are united.
+/// The partition that noisy areas stand for: the strips of rows and those of columns are projected and spread over
+/// their rows and columns, and both are united.
 ///
 /// # Guarantee
 /// A function of the noisy areas and public numbers alone.
 pub fn reconstruct(layout: &Layout, noisy: &Areas, projection: ProjectionMethod) -> Partition {
-    // Sorting, which happens here, moves rows and columns no further from the falling truth (rearrangement), whatever rounding did.
+    // Sorting, which happens here, moves rows and columns no further from the falling truth (rearrangement), whatever
+    // rounding did.
     let rows = Partition::from_unsorted(projection.columns(&noisy.rows, &layout.row_widths()));
     let columns = Partition::from_unsorted(projection.columns(&noisy.strips, &layout.column_widths()));
     rows.union(&columns.conjugate())
@@ -56,10 +57,12 @@ pub struct BandPoint {
     pub upper: u64,
 }
 
-/// A band that holds the number of values with count ≥ r, for every r at once, whenever no noise exceeds `largest_noise` in absolute value and
-/// no cell lay outside of the layout. One point per count at which either end changes.
+/// A band that holds the number of values with count ≥ r, for every r at once, whenever no noise exceeds
+/// `largest_noise` in absolute value and no cell lay outside of the layout. One point per count at which either end
+/// changes.
 ///
-/// A column is at most as high as the average of any strip before it and at least as high as that of any strip after it; a row is as long, and so
+/// A column is at most as high as the average of any strip before it and at least as high as that of any strip after
+/// it; a row is as long, and so
 /// #{i ≤ R: pᵢ ≥ r} lies between the number of rows that are surely and that are possibly as long as r.
 pub fn band(layout: &Layout, noisy: &Areas, largest_noise: u64) -> Vec<BandPoint> {
     let q = i64::try_from(largest_noise).unwrap_or(i64::MAX);
@@ -95,7 +98,8 @@ fn falling(ends: impl Iterator<Item = i64>, tighter: fn(i64, i64) -> i64) -> Vec
 /// For each strip, what every column in it is at least and at most; both fall.
 fn ends(widths: &[u64], areas: &[i64], q: i64) -> (Vec<u64>, Vec<u64>) {
     let strips = areas.iter().zip(widths.iter().map(|width| *width as i64));
-    // The average of a strip, as a whole number: a height is at most its floor from above, at least its ceiling from below.
+    // The average of a strip, as a whole number: a height is at most its floor from above, at least its ceiling from
+    // below.
     let highest = strips.clone().map(|(area, width)| area.saturating_add(q).div_euclid(width));
     let lowest = strips.rev().map(|(area, width)| {
         let area = area.saturating_sub(q);

@@ -4,8 +4,9 @@ use super::Partition;
 
 /// The usual statistics of a histogram; none needs the names of the values.
 ///
-/// A private histogram's statistics inherit its error: the numbers of elements and of values, and each sum of the k largest counts, are off by
-/// ‖p̂ − p‖₁ at most. Singletons and the entropy lean on the small counts, which is where most of the noise is.
+/// A private histogram's statistics inherit its error: the numbers of elements and of values, and each sum of the k
+/// largest counts, are off by ‖p̂ − p‖₁ at most. Singletons and the entropy lean on the small counts, which is where
+/// most of the noise is.
 ///
 /// ```
 /// use scumble::mechanism::anonymized_histogram::{Partition, Statistics};
@@ -54,7 +55,8 @@ impl Statistics {
     }
 }
 
-/// A symmetric statistic: the sum of f(share) over the values, where a value's share is its count divided by the number of elements.
+/// A symmetric statistic: the sum of f(share) over the values, where a value's share is its count divided by the number
+/// of elements.
 ///
 /// ```
 /// use scumble::mechanism::anonymized_histogram::{Partition, symmetric};

@@ -1,8 +1,10 @@
 //! How far a published distribution function may be from the truth, where it was made monotone.
 //!
-//! Least squares has an exact standard error ([`Cdf::standard_error_at`]). Where few values lie, making the function monotone brings it much closer to the truth
-//! than that says: the tail of a real table's delays was covered in 99.6% of cases instead of 95. How much closer depends on the truth, so it is estimated: the noise
-//! is drawn again, many times, around what was published (a parametric bootstrap, which reads nothing but the published function and costs nothing).
+//! Least squares has an exact standard error ([`Cdf::standard_error_at`]). Where few values lie, making the function
+//! monotone brings it much closer to the truth than that says: the tail of a real table's delays was covered in 99.6%
+//! of cases instead of 95. How much closer depends on the truth, so it is estimated: the noise is drawn again, many
+//! times, around what was published (a parametric bootstrap, which reads nothing but the published function and costs
+//! nothing).
 
 use super::Cdf;
 use crate::error::Result;
@@ -10,8 +12,9 @@ use crate::noise::BitSource;
 
 /// How often the noise is drawn again.
 const DRAWS: usize = 400;
-/// Which share of the errors that are drawn an interval holds. The published function is rougher than the truth, which makes errors that are drawn around it
-/// a little too small: with this share, the intervals hold the truth in 94 to 97 of 100 cases (`intervals_hold_where_the_function_is_flat_and_where_it_is_steep`).
+/// Which share of the errors that are drawn an interval holds. The published function is rougher than the truth, which
+/// makes errors that are drawn around it a little too small: with this share, the intervals hold the truth in 94 to 97
+/// of 100 cases (`intervals_hold_where_the_function_is_flat_and_where_it_is_steep`).
 const SHARE: f64 = 0.965;
 
 /// How far off one number of a published function may be.

@@ -1,9 +1,9 @@
 //! Post-processing of a tree of counts: least squares, and a function that does not decrease.
 
-/// The leaves of the tree of counts that is consistent (children add up to their parent) and closest to the noisy one in the
-/// sum of squares, for noise of the same variance in every node (Hay, Rastogi, Miklau, Suciu 2010, Theorem 3, for `branching`
-/// children): upwards, a node becomes a weighted mean of itself and its children's sum; downwards, what a parent has more than
-/// its children is shared among them.
+/// The leaves of the tree of counts that is consistent (children add up to their parent) and closest to the noisy one
+/// in the sum of squares, for noise of the same variance in every node (Hay, Rastogi, Miklau, Suciu 2010, Theorem 3,
+/// for `branching` children): upwards, a node becomes a weighted mean of itself and its children's sum; downwards, what
+/// a parent has more than its children is shared among them.
 pub(super) fn leaves(noisy: Vec<Vec<i64>>, branching: usize) -> Vec<f64> {
     let mut levels: Vec<Vec<f64>> =
         noisy.into_iter().map(|level| level.into_iter().map(|count| count as f64).collect()).collect();
@@ -46,10 +46,11 @@ pub fn isotonic(values: &[f64]) -> Vec<f64> {
     pools.into_iter().flat_map(|(mean, count)| std::iter::repeat_n(mean, count)).collect()
 }
 
-/// The never decreasing sequence with the last number as it is that is closest in the sum of squares: the others by themselves, cut off at the last (bounds of an isotonic
-/// regression are kept by cutting it off).
+/// The never decreasing sequence with the last number as it is that is closest in the sum of squares: the others by
+/// themselves, cut off at the last (bounds of an isotonic regression are kept by cutting it off).
 ///
-/// Without this the last number is the largest mean of the last ones, which is too large on average wherever the truth is flat there.
+/// Without this the last number is the largest mean of the last ones, which is too large on average wherever the truth
+/// is flat there.
 ///
 /// ```
 /// assert_eq!(scumble::mechanism::cdf::up_to_total(&[1.0, 3.0, 2.0, 2.25]), [1.0, 2.25, 2.25, 2.25]);

@@ -80,8 +80,8 @@ fn standard_errors_are_those_of_the_linear_map() {
 
 #[test]
 fn standard_errors_are_within_two_percent_of_what_runs_show() {
-    // Steep counts, so that monotonicity has nothing to do. The spread of 40,000 draws is itself off by √(1/2n) = 0.35% (Gaussian) or
-    // at most √(5/4n) = 0.56% (Laplace): 2% are 3.6 to 5.7 of that, and the seed is fixed.
+    // Steep counts, so that monotonicity has nothing to do. The spread of 40,000 draws is itself off by √(1/2n) = 0.35%
+    // (Gaussian) or at most √(5/4n) = 0.56% (Laplace): 2% are 3.6 to 5.7 of that, and the seed is fixed.
     for noise in [gaussian(4.0), Noise::laplace(Scale::new(3.0).unwrap())] {
         let cdf = Cdf::with_branching(11, 3, noise).unwrap();
         let counts = vec![1000i64; 11];
@@ -185,7 +185,8 @@ fn ordered(values: &[f64]) -> Vec<u64> {
 
 #[test]
 fn the_whole_tree_costs_what_its_event_says() {
-    // Two keys: a root and two leaves. The law of all three noisy counts, and of what the post-processing makes of them.
+    // Two keys: a root and two leaves. The law of all three noisy counts, and of what the post-processing makes of
+    // them.
     let cdf = Cdf::with_branching(2, 2, Noise::laplace(Scale::new(0.5).unwrap())).unwrap();
     let event = cdf.events().unwrap().remove(0);
     let tree = |values: &Vec<u64>| {
@@ -246,7 +247,8 @@ fn covered(truth: &[i64], noise: Noise, runs: usize) -> f64 {
     held as f64 / (runs * truth.len()) as f64
 }
 
-/// Seeded, so that it says the same each time: the numbers of one release hang together, and 150 releases know a share to about one in a hundred.
+/// Seeded, so that it says the same each time: the numbers of one release hang together, and 150 releases know a share
+/// to about one in a hundred.
 #[test]
 fn intervals_hold_where_the_function_is_flat_and_where_it_is_steep() {
     let laplace = || Noise::laplace(Scale::new(20.0).unwrap());
@@ -269,8 +271,9 @@ fn intervals_hold_where_the_function_is_flat_and_where_it_is_steep() {
     }
 }
 
-/// The end of a function that is flat there was too large in nearly all runs (by 119 of 20,000 rows, ± 19), because monotone regression makes the last number the largest mean of the last ones.
-/// With the total as least squares gives it, the mean of 400 runs is within five of its standard errors (false alarm below 1e-6), and no run decreases.
+/// The end of a function that is flat there was too large in nearly all runs (by 119 of 20,000 rows, ± 19), because
+/// monotone regression makes the last number the largest mean of the last ones. With the total as least squares gives
+/// it, the mean of 400 runs is within five of its standard errors (false alarm below 1e-6), and no run decreases.
 #[test]
 fn the_total_has_no_bias() {
     let mut counts = vec![0i64; 1000];

@@ -1,9 +1,9 @@
 //! The zCDP cost of a tree of heavy hitters, about four times below ε·tanh(ε/2) (§4.5).
 //!
-//! For an order α the moment E\[(P/Q)^{α−1}\] of the whole output is a product of moments of tests. If the nodes that read S form one
-//! path, the recursion over that path is exact; otherwise adaptive composition over the touched nodes bounds it, with the worst
-//! counts found by a dynamic programme over the tree (counts do not grow upwards). The result is certified, not only evaluated: a
-//! log-moment is convex in α, so between two orders it lies below its chord.
+//! For an order α the moment E\[(P/Q)^{α−1}\] of the whole output is a product of moments of tests. If the nodes that
+//! read S form one path, the recursion over that path is exact; otherwise adaptive composition over the touched nodes
+//! bounds it, with the worst counts found by a dynamic programme over the tree (counts do not grow upwards). The result
+//! is certified, not only evaluated: a log-moment is convex in α, so between two orders it lies below its chord.
 
 use super::tree::Tree;
 use crate::loss::words::heavy_hitters::{NeighbourKind, NodeTest, TreeTests};
@@ -12,8 +12,8 @@ impl Tree {
     /// ρ when one person's values of these attributes change.
     ///
     /// # Guarantee
-    /// The lists and the root's counts together are ρ-zCDP for datasets of the same size that differ in these attributes of one
-    /// person, if no attribute has an unknown domain. At most ε·tanh(ε/2) of [`Tree::epsilon`].
+    /// The lists and the root's counts together are ρ-zCDP for datasets of the same size that differ in these
+    /// attributes of one person, if no attribute has an unknown domain. At most ε·tanh(ε/2) of [`Tree::epsilon`].
     ///
     /// ```
     /// use scumble::mechanism::heavy_hitters::{ThresholdRule, JoinShape};
@@ -38,7 +38,8 @@ impl Tree {
     /// ρ when one person is added or removed.
     ///
     /// # Guarantee
-    /// As [`Tree::rho`] for datasets that differ in one person's presence, if no threshold was computed from their number.
+    /// As [`Tree::rho`] for datasets that differ in one person's presence, if no threshold was computed from their
+    /// number.
     pub fn rho_presence(&self) -> f64 {
         self.tests().certified(&vec![true; self.nodes().len()], self.epsilon_presence(), NeighbourKind::Presence)
     }

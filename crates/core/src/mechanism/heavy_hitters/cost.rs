@@ -1,15 +1,15 @@
 //! What a tree of heavy hitters costs: the exact worst-case privacy loss for any set of attributes.
 //!
-//! Theorem A. Let one person's values of S change. At each node that reads S one string loses a person and one gains a person.
-//! Given the lists, the tests are independent, so the loss is a sum over tests. For the string that loses, being *included* has
-//! positive loss φ(count − τ), and a string can be included at a node only if it is at all nodes below: the worst case is a
-//! frontier of nodes just above their floor, B. For the string that gains, being *excluded* has positive loss, at most 1/λ, and an
-//! exclusion ends the path, so the excluded nodes are an antichain, W. Both happen at once, so ε(S) = B + W, and no count is too
-//! small or too special to be reached. The root's noisy counts add nothing: where a density ratio of a released count reaches
-//! e^{1/λ}, the inclusion had it already.
+//! Theorem A. Let one person's values of S change. At each node that reads S one string loses a person and one gains a
+//! person. Given the lists, the tests are independent, so the loss is a sum over tests. For the string that loses,
+//! being *included* has positive loss φ(count − τ), and a string can be included at a node only if it is at all nodes
+//! below: the worst case is a frontier of nodes just above their floor, B. For the string that gains, being *excluded*
+//! has positive loss, at most 1/λ, and an exclusion ends the path, so the excluded nodes are an antichain, W. Both
+//! happen at once, so ε(S) = B + W, and no count is too small or too special to be reached. The root's noisy counts add
+//! nothing: where a density ratio of a released count reaches e^{1/λ}, the inclusion had it already.
 //!
-//! This replaces Lemma 28 of \[GKMS\], whose product over exclusions is saved by the antichain only, and whose Theorem 15
-//! claims 0.5ε for what costs about ε. The formula is attained: see the enumerations in the tests.
+//! This replaces Lemma 28 of \[GKMS\], whose product over exclusions is saved by the antichain only, and whose Theorem
+//! 15 claims 0.5ε for what costs about ε. The formula is attained: see the enumerations in the tests.
 
 use super::tree::{Node, Tree};
 use crate::loss::words::heavy_hitters::{inclusion_loss, ln_pass_probability};
@@ -21,8 +21,9 @@ impl Tree {
     /// The exact pure ε when one person's values of these attributes change (§4.4: B + W).
     ///
     /// # Guarantee
-    /// For all datasets of the same size that differ in these attributes of one person: e^ε bounds the ratio of the probabilities
-    /// of every output (lists of all nodes, and the root's noisy counts), except for the mass [`Tree::delta`].
+    /// For all datasets of the same size that differ in these attributes of one person: e^ε bounds the ratio of the
+    /// probabilities of every output (lists of all nodes, and the root's noisy counts), except for the mass
+    /// [`Tree::delta`].
     ///
     /// ```
     /// use scumble::mechanism::heavy_hitters::{ThresholdRule, JoinShape};
@@ -49,14 +50,15 @@ impl Tree {
     /// The exact pure ε when one person is added or removed.
     ///
     /// # Guarantee
-    /// As [`Tree::epsilon`] for datasets that differ in one person's presence, if no threshold was computed from the number of
-    /// people.
+    /// As [`Tree::epsilon`] for datasets that differ in one person's presence, if no threshold was computed from the
+    /// number of people.
     pub fn epsilon_presence(&self) -> f64 {
         let touched = vec![true; self.nodes().len()];
         self.inclusion(&touched).max(self.exclusion(&touched)) * ROUNDING
     }
 
-    /// The mass that ε does not bound, from attributes with an unknown domain: Σ P\[Z > κ\] over those that change (§4.2).
+    /// The mass that ε does not bound, from attributes with an unknown domain: Σ P\[Z > κ\] over those that change
+    /// (§4.2).
     ///
     /// # Guarantee
     /// With [`Tree::epsilon`] of the same attributes this is an (ε, δ) guarantee; 0 if all domains are public.
@@ -77,7 +79,8 @@ impl Tree {
         self.inclusion_of(touched, |node, above| inclusion_loss(node.scale.get(), node.clip, above))
     }
 
-    /// B for any noise: `loss` is φ of a node at a count so far above its threshold, 0 up to the floor and not increasing beyond.
+    /// B for any noise: `loss` is φ of a node at a count so far above its threshold, 0 up to the floor and not
+    /// increasing beyond.
     pub(super) fn inclusion_of(&self, touched: &[bool], loss: impl Fn(&Node, i64) -> f64) -> f64 {
         let mut best = vec![0.0; self.nodes().len()];
         for (index, node) in self.nodes().iter().enumerate() {

@@ -1,14 +1,14 @@
-//! Heavy hitters over many attributes: the combinations of values that many people share, found by a tree of thresholds, so
-//! that one *attribute* of a person is far better protected than the whole person would have to be.
+//! Heavy hitters over many attributes: the combinations of values that many people share, found by a tree of
+//! thresholds, so that one *attribute* of a person is far better protected than the whole person would have to be.
 //!
-//! Leaves of a public [`Tree`] are attributes; a node joins the lists of its children, counts every combination, adds discrete
-//! Laplace noise and keeps what passes the node's threshold. An attribute is read only by the nodes above it: about log₂ d of
-//! them. The root's noisy counts are released with the list, for free (Theorem A of the cost below).
+//! Leaves of a public [`Tree`] are attributes; a node joins the lists of its children, counts every combination, adds
+//! discrete Laplace noise and keeps what passes the node's threshold. An attribute is read only by the nodes above it:
+//! about log₂ d of them. The root's noisy counts are released with the list, for free (Theorem A of the cost below).
 //!
-//! This is Algorithm 2 of \[GKMS\] (Theorem 15) with three differences. The scale is calibrated by the *exact* worst-case privacy
-//! loss ([`Tree::epsilon`]): the paper's λ = 3/ε with a second release of counts costs about 1.66ε. Thresholds may rise by more
-//! than the clip depth (a *gap*), which lowers the scale and the final threshold both. And a node may have any number of
-//! children, its own scale, and a leaf may have an unknown domain, for a δ.
+//! This is Algorithm 2 of \[GKMS\] (Theorem 15) with three differences. The scale is calibrated by the *exact*
+//! worst-case privacy loss ([`Tree::epsilon`]): the paper's λ = 3/ε with a second release of counts costs about 1.66ε.
+//! Thresholds may rise by more than the clip depth (a *gap*), which lowers the scale and the final threshold both. And
+//! a node may have any number of children, its own scale, and a leaf may have an unknown domain, for a δ.
 //!
 //! ```
 //! use scumble::mechanism::heavy_hitters::{HeavyHitters, ThresholdRule, JoinShape};

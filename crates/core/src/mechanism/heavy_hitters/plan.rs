@@ -13,8 +13,8 @@ pub struct ThresholdRule {
     pub bottom: i64,
     /// Clip depths in scales: κ = ⌈λ·clip⌉. A candidate that nobody has passes with probability about e^{−clip}/2.
     pub clip: f64,
-    /// Gaps in scales: a node's floor is ⌈λ·gap⌉ above the thresholds below it. A gap lowers the scale and even the final
-    /// threshold; about 0.5 is best.
+    /// Gaps in scales: a node's floor is ⌈λ·gap⌉ above the thresholds below it. A gap lowers the scale and even the
+    /// final threshold; about 0.5 is best.
     pub gap: f64,
     /// The attributes whose domain is not public. Each needs a node of its own ([`JoinShape::with_thresholds_above`]).
     pub unknown: Vec<usize>,
@@ -31,7 +31,8 @@ impl Default for ThresholdRule {
 }
 
 impl ThresholdRule {
-    /// The tree of this shape with the smallest scales for which changing attribute j costs at most `targets[j]` (§4.6).
+    /// The tree of this shape with the smallest scales for which changing attribute j costs at most `targets[j]`
+    /// (§4.6).
     ///
     /// A node's scale is s/min ε_j over the attributes that it reads; s is found by bisection on the exact cost.
     ///
@@ -139,7 +140,8 @@ impl Tree {
         self.nodes().iter().map(miss).sum::<f64>().min(1.0)
     }
 
-    /// The least count F such that *all* strings that F of `people` people or more have are found with probability 1 − β.
+    /// The least count F such that *all* strings that F of `people` people or more have are found with probability
+    /// 1 − β.
     ///
     /// ```
     /// use scumble::mechanism::heavy_hitters::{ThresholdRule, JoinShape};
@@ -168,8 +170,8 @@ impl Tree {
 
     /// The error bar of a released count: with probability 1 − β the noise is at most this.
     ///
-    /// For a string whose true count is below the root's floor the released count is that of the floor plus noise; such a string is
-    /// listed with probability below e^{−clip}.
+    /// For a string whose true count is below the root's floor the released count is that of the floor plus noise; such
+    /// a string is listed with probability below e^{−clip}.
     pub fn count_error(&self, beta: Beta) -> u64 {
         let rate = 1.0 / self.root().scale.get();
         // P[|Z| > t] = 2a^{t+1}/(1+a)

@@ -30,8 +30,8 @@ pub struct SuccinctHistogram {
     pub strings: Vec<HeavyString>,
     /// The root's threshold.
     pub threshold: i64,
-    /// Whether a list became as long as one may be: what is behind its end in canonical order may be missing, however many people have it. It follows from the lists, which cost
-    /// nothing more.
+    /// Whether a list became as long as one may be: what is behind its end in canonical order may be missing, however
+    /// many people have it. It follows from the lists, which cost nothing more.
     pub is_cut: bool,
 }
 
@@ -42,7 +42,8 @@ const LONGEST_LIST: usize = 1 << 16;
 /// The person's string was dropped at a lower node.
 const DROPPED: u32 = u32::MAX;
 
-/// What a node keeps: its strings (values in the order of [`SelectedStrings::attributes`]), and each person's position among them.
+/// What a node keeps: its strings (values in the order of [`SelectedStrings::attributes`]), and each person's position
+/// among them.
 struct SelectedStrings {
     attributes: Vec<usize>,
     strings: Vec<Vec<u32>>,
@@ -51,11 +52,11 @@ struct SelectedStrings {
 }
 
 impl HeavyHitters {
-    /// The tree with the number of values of each attribute. For an attribute with an unknown domain the number is only a bound on
-    /// the codes of its values.
+    /// The tree with the number of values of each attribute. For an attribute with an unknown domain the number is only
+    /// a bound on the codes of its values.
     ///
-    /// Lists are cut to their first strings in canonical order where a node would otherwise look at more than 2²⁶ candidates: that
-    /// depends on private lists and public sizes only, and so does what is refused.
+    /// Lists are cut to their first strings in canonical order where a node would otherwise look at more than 2²⁶
+    /// candidates: that depends on private lists and public sizes only, and so does what is refused.
     pub fn new(tree: Tree, domains: Vec<u32>) -> Result<Self> {
         if domains.len() != tree.attributes() {
             return Err(Error::refused(format!(
@@ -94,8 +95,8 @@ impl HeavyHitters {
     /// Finds the heavy strings; `columns[j][i]` is person i's value of attribute j.
     ///
     /// # Guarantee
-    /// The output has the privacy that [`Tree::epsilon`], [`Tree::delta`] and [`Tree::rho`] state. The noise is exact. How long it
-    /// takes depends on the data: time is not part of the guarantee.
+    /// The output has the privacy that [`Tree::epsilon`], [`Tree::delta`] and [`Tree::rho`] state. The noise is exact.
+    /// How long it takes depends on the data: time is not part of the guarantee.
     pub fn release<V: Copy + Into<u32>, S: BitSource + ?Sized>(
         &self,
         columns: &[Vec<V>],

@@ -203,7 +203,8 @@ fn a_rule_for_unknown_domains_keeps_its_delta() {
 
 #[test]
 fn every_unknown_domain_costs_its_delta() {
-    // A person alone with new values of several attributes is seen if any of them passes. A slip that charged one was seen by no test here.
+    // A person alone with new values of several attributes is seen if any of them passes. A slip that charged one was
+    // seen by no test here.
     let rule =
         ThresholdRule { unknown: vec![0, 2], unknown_delta: Delta::new(1e-3).unwrap(), ..ThresholdRule::default() };
     let shape = JoinShape::balanced(3).unwrap().with_thresholds_above(&[0, 2]);
@@ -247,7 +248,8 @@ fn distribution_of(tree: &Tree, domains: &[u32], people: &[Vec<u32>]) -> Distrib
     })
 }
 
-/// The strings of a node as bit masks of what is in its list: list entries are numbers of strings over all attributes below.
+/// The strings of a node as bit masks of what is in its list: list entries are numbers of strings over all attributes
+/// below.
 fn node_distribution(
     tree: &Tree,
     node: &Node,
@@ -399,8 +401,8 @@ fn ratios(node: &Node, strings: &[u32], at: &dyn Fn(u32) -> (i64, i64), counts_r
     strings.iter().map(ratio).collect()
 }
 
-/// The largest loss over all outputs of one pair: every list of every lower node is tried; at the root, where nothing depends on a
-/// test any more, the worst outcome of each test is taken.
+/// The largest loss over all outputs of one pair: every list of every lower node is tried; at the root, where nothing
+/// depends on a test any more, the worst outcome of each test is taken.
 struct Enumeration<'a> {
     tree: &'a Tree,
     sizes: Vec<usize>,
@@ -600,7 +602,8 @@ fn released_counts_are_the_true_ones_with_laplace_noise_cut_at_the_threshold() {
     }
 }
 
-/// More than 2²⁶ different values of an unknown domain were refused, after the charge: a failure that tells how many there are.
+/// More than 2²⁶ different values of an unknown domain were refused, after the charge: a failure that tells how many
+/// there are.
 #[test]
 fn no_number_of_values_of_an_unknown_domain_is_refused() {
     let rule = ThresholdRule { unknown: vec![0], unknown_delta: Delta::new(1e-3).unwrap(), ..ThresholdRule::default() };
@@ -723,8 +726,9 @@ fn apart(one: &[Vec<u32>], other: &[Vec<u32>]) -> usize {
     one.iter().filter(is_new).count()
 }
 
-/// Attributes with unknown domains are charged by (ε, δ), and a change of several of them by the convolution of those pairs, groups by chains: nothing but a comment said that this may be done. Every
-/// table of three people against every other one, all outputs.
+/// Attributes with unknown domains are charged by (ε, δ), and a change of several of them by the convolution of those
+/// pairs, groups by chains: nothing but a comment said that this may be done. Every table of three people against every
+/// other one, all outputs.
 #[test]
 fn events_of_unknown_domains_may_be_convolved_and_chained() {
     let node = |children: Vec<Child>, threshold: i64, clip: i64, scale: f64| Node {
@@ -770,7 +774,8 @@ fn events_of_unknown_domains_may_be_convolved_and_chained() {
     }
 }
 
-/// The same for three attributes of two values in an uneven tree, ((0),((1),(2))) with other thresholds and scales on each level: two people, every table against every other one, all outputs.
+/// The same for three attributes of two values in an uneven tree, ((0),((1),(2))) with other thresholds and scales on
+/// each level: two people, every table against every other one, all outputs.
 #[test]
 fn events_of_unknown_domains_may_be_convolved_in_an_uneven_tree() {
     let node = |children: Vec<Child>, threshold: i64, clip: i64, scale: f64| Node {

@@ -181,12 +181,13 @@ pub struct Tree {
 const LARGEST_THRESHOLD: i64 = 1 << 60;
 
 impl Tree {
-    /// Checks the nodes (children before parents, the root last) over the attributes 0, 1, …; `unknown` lists the attributes
-    /// whose domain is not public, so that only values that occur can be found.
+    /// Checks the nodes (children before parents, the root last) over the attributes 0, 1, …; `unknown` lists the
+    /// attributes whose domain is not public, so that only values that occur can be found.
     ///
     /// # Guarantee
-    /// A tree that is accepted fulfils what the proof of its cost needs: every attribute is read by exactly one node, clip depths
-    /// are at least 1, floors do not fall upwards, and above each unknown attribute stands a threshold whose floor is at least 1.
+    /// A tree that is accepted fulfils what the proof of its cost needs: every attribute is read by exactly one node,
+    /// clip depths are at least 1, floors do not fall upwards, and above each unknown attribute stands a threshold
+    /// whose floor is at least 1.
     pub fn new(attributes: usize, nodes: Vec<Node>, unknown: &[usize]) -> Result<Self> {
         check_joins(attributes, &nodes)?;
         for (index, node) in nodes.iter().enumerate() {
@@ -222,11 +223,12 @@ impl Tree {
 
     /// What a release did, in the vocabulary of the ledger; `names` are the attributes' names.
     ///
-    /// A change of several attributes is charged the sum of theirs (Proposition 8 of \[GKMS\]); a single attribute, a person and presence are
-    /// charged exactly.
+    /// A change of several attributes is charged the sum of theirs (Proposition 8 of \[GKMS\]); a single attribute, a
+    /// person and presence are charged exactly.
     ///
     /// # Guarantee
-    /// In every scope the events cost at least what [`Tree::epsilon`], [`Tree::delta`], [`Tree::rho`] and their companions state.
+    /// In every scope the events cost at least what [`Tree::epsilon`], [`Tree::delta`], [`Tree::rho`] and their
+    /// companions state.
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
         if names.len() != self.attributes() {
             return Err(Error::refused(format!(
@@ -248,7 +250,8 @@ impl Tree {
         charged_by_scope((presence, one.clone()), (person, one.clone()), changes.collect::<Result<_>>()?)
     }
 
-    /// What a change of one attribute is charged, such that charges may be added up over attributes, composed as pairs and curves, and chained over owners.
+    /// What a change of one attribute is charged, such that charges may be added up over attributes, composed as pairs
+    /// and curves, and chained over owners.
     ///
     /// Why: let the attributes a₁, …, a_k of one person change, and let Nᵢ be the nodes above aᵢ that are above none of
     /// a₁, …, aᵢ₋₁. A node of N_k joins the list of another node of N_k (or a_k itself) with lists of nodes that read
@@ -280,8 +283,9 @@ impl Tree {
         }
         let delta = self.delta(&[attribute]);
         let mut epsilon = self.epsilon(&[attribute]);
-        // The ledger takes ε·tanh(ε/2) for ρ and adds that up as well: it must not be below what composition says. (A value that one
-        // person alone has is missing with probability 1 − δ instead of 1, which is the δ that is added here.)
+        // The ledger takes ε·tanh(ε/2) for ρ and adds that up as well: it must not be below what composition says. (A
+        // value that one person alone has is missing with probability 1 − δ instead of 1, which is the δ that is added
+        // here.)
         let composed = self.composed_rho(&touched) + delta;
         while epsilon * (epsilon / 2.0).tanh() < composed {
             epsilon *= 1.01;
@@ -314,8 +318,8 @@ impl Tree {
                 "attribute {attribute} has an unknown domain, so the node above it needs a clip depth of at most its threshold − 1"
             )));
         }
-        // A value that only the changed person has appears with probability p: where it does not, the loss is −ln(1−p), which
-        // must not exceed the 1/λ that the cost counts for one exclusion.
+        // A value that only the changed person has appears with probability p: where it does not, the loss is −ln(1−p),
+        // which must not exceed the 1/λ that the cost counts for one exclusion.
         let appears = ln_pass_probability(above.scale.get(), -above.clip).exp();
         if -f64::ln_1p(-appears) > 1.0 / above.scale.get() {
             return Err(Error::refused(format!(

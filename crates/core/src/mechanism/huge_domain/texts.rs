@@ -9,9 +9,11 @@ const MOST_BYTES: usize = 17;
 /// The surrogates, which are no characters: 0x800 numbers from 0xD800 on.
 const SURROGATES: (u32, u32) = (0xD800, 0x800);
 
-/// All texts (in UTF-8) of at most some number of bytes: a public domain whose keys can be named, but not walked through.
+/// All texts (in UTF-8) of at most some number of bytes: a public domain whose keys can be named, but not walked
+/// through.
 ///
-/// The key of a text is its place among all of them in the order of a dictionary, character by character as Unicode numbers them: that of its bytes, too.
+/// The key of a text is its place among all of them in the order of a dictionary, character by character as Unicode
+/// numbers them: that of its bytes, too.
 ///
 /// ```
 /// use scumble::mechanism::huge_domain::StringDomain;
@@ -59,7 +61,8 @@ impl StringDomain {
         (text.len() <= self.bytes()).then(|| self.key_at_or_before(text))
     }
 
-    /// The key of a text, or of the last one before it in the dictionary that is short enough: the order of any texts is kept, except that some become equal.
+    /// The key of a text, or of the last one before it in the dictionary that is short enough: the order of any texts
+    /// is kept, except that some become equal.
     ///
     /// ```
     /// use scumble::mechanism::huge_domain::StringDomain;
@@ -76,7 +79,8 @@ impl StringDomain {
                 // All that begins like this and goes on with what still fits is before it.
                 return key + self.ways[left] - 1;
             }
-            // Before it: the text that ends here, and all that go on with a narrower character or an earlier one of this width.
+            // Before it: the text that ends here, and all that go on with a narrower character or an earlier one of
+            // this width.
             key += 1 + (1..width).map(|narrow| self.starting(narrow, left)).sum::<u128>();
             left -= width;
             key += place(character, width) * self.ways[left];

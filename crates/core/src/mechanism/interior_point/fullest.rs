@@ -10,12 +10,13 @@ use num_rational::BigRational;
 use num_traits::One;
 use std::collections::BTreeMap;
 
-/// The node of a level with the largest noisy value, where `jumps` say how much is held at which leaves (in order, no place twice);
-/// a uniformly random one if no noisy value exceeds a public bar.
+/// The node of a level with the largest noisy value, where `jumps` say how much is held at which leaves (in order, no
+/// place twice); a uniformly random one if no noisy value exceeds a public bar.
 ///
 /// # Guarantee
-/// Exactly a function of independent noise on the values of all nodes of the level. The bar is such that at most about two
-/// empty nodes are expected above it: their number is drawn exactly, their leaves uniformly, their noise from the tail.
+/// Exactly a function of independent noise on the values of all nodes of the level. The bar is such that at most about
+/// two empty nodes are expected above it: their number is drawn exactly, their leaves uniformly, their noise from the
+/// tail.
 pub(super) fn fullest_node<S: BitSource + ?Sized>(
     jumps: &[(Leaf, i64)],
     level: u32,
@@ -139,7 +140,8 @@ mod tests {
 
     #[test]
     fn sparse_and_dense_argmax_have_the_same_distribution() {
-        // 8 nodes, one with 3 keys. Dense: noise on all nodes, the same rule. χ² of two samples over 8 nodes, 2·10^4 draws each.
+        // 8 nodes, one with 3 keys. Dense: noise on all nodes, the same rule. χ² of two samples over 8 nodes, 2·10^4
+        // draws each.
         let noise = noise();
         let jumps = [(Leaf { key: 5, tie: 0 }, 3)];
         let leaves = Leaves::new(3, 0);
@@ -166,8 +168,9 @@ mod tests {
 
     #[test]
     fn the_sparse_law_is_the_dense_law() {
-        // Empty nodes above the bar: their number is binomial by `bar.exceeds`, their leaves uniform, and their noise is the
-        // table's above the bar. So each node has its own noise if the bar's probability is the table's mass, integer by integer.
+        // Empty nodes above the bar: their number is binomial by `bar.exceeds`, their leaves uniform, and their noise
+        // is the table's above the bar. So each node has its own noise if the bar's probability is the table's mass,
+        // integer by integer.
         let noise = noise();
         let table = noise.table();
         let whole = BigInt::one() << 128u32;

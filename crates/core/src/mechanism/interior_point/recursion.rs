@@ -1,11 +1,12 @@
-//! One level of the recursion of Bun, Dwork, Rothblum and Steinke (2018, §5.3), corrected, for the *generalised* interior point
-//! problem: F(−1) = 0 ≤ F(0) ≤ … ≤ F(last) = H over the leaves of a binary tree is given by its jumps, and a place j with F(j) > 0 and
-//! F(j − 1) < H is wanted. A node's value is what F rises by on its interval, ends included: F(b) − F(a − 1).
+//! One level of the recursion of Bun, Dwork, Rothblum and Steinke (2018, §5.3), corrected, for the *generalised*
+//! interior point problem: F(−1) = 0 ≤ F(0) ≤ … ≤ F(last) = H over the leaves of a binary tree is given by its jumps,
+//! and a place j with F(j) > 0 and F(j − 1) < H is wanted. A node's value is what F rises by on its interval, ends
+//! included: F(b) − F(a − 1).
 //!
-//! Why the place is right, with probabilities of β/4 each: the level has a node above τ₁, and none below it reaches τ₂ (exponential
-//! mechanism); the noisy fullest node then has a value above 0, since τ₁ exceeds the noise of all empty nodes and its own; of its ends
-//! a is right unless F(a) = 0, and b unless F(b − 1) = H; the value is below 2τ₂, so that F(a − 1) is 0 in the first case and above
-//! H − 2τ₂ in the second, and noise below half of that tells which.
+//! Why the place is right, with probabilities of β/4 each: the level has a node above τ₁, and none below it reaches τ₂
+//! (exponential mechanism); the noisy fullest node then has a value above 0, since τ₁ exceeds the noise of all empty
+//! nodes and its own; of its ends a is right unless F(a) = 0, and b unless F(b − 1) = H; the value is below 2τ₂, so
+//! that F(a − 1) is 0 in the first case and above H − 2τ₂ in the second, and noise below half of that tells which.
 
 use super::fullest::{fullest_node, node_values};
 use super::leaves::{Leaf, Leaves};
@@ -20,7 +21,8 @@ use num_rational::BigRational;
 #[derive(Debug, Clone)]
 pub(in crate::mechanism) struct RecursionLevel {
     pub(in crate::mechanism) leaves: Leaves,
-    /// The range of the privacy loss of the exponential mechanism over levels, when no node's value moves by more than `sensitivity`.
+    /// The range of the privacy loss of the exponential mechanism over levels, when no node's value moves by more than
+    /// `sensitivity`.
     pub(in crate::mechanism) epsilon: Epsilon,
     pub(in crate::mechanism) sensitivity: u32,
     /// Noise on the values of all nodes of the level.
@@ -89,11 +91,13 @@ pub(in crate::mechanism) fn table(
 }
 
 impl RecursionLevel {
-    /// A place, for an F with these jumps (in order, no place twice; F reaches its height at the last place at the latest).
+    /// A place, for an F with these jumps (in order, no place twice; F reaches its height at the last place at the
+    /// latest).
     ///
     /// # Guarantee
-    /// The composition of an exponential mechanism over levels whose loss has range ε if no node's value moves by more than
-    /// `sensitivity`, of `nodes` noise on the values of all nodes of one level, and of `before` noise on F at one place.
+    /// The composition of an exponential mechanism over levels whose loss has range ε if no node's value moves by more
+    /// than `sensitivity`, of `nodes` noise on the values of all nodes of one level, and of `before` noise on F at one
+    /// place.
     pub(in crate::mechanism) fn release<S: BitSource + ?Sized>(
         &self,
         jumps: &[(Leaf, i64)],
@@ -110,7 +114,8 @@ impl RecursionLevel {
         Ok(if 2 * noisy.clamp(-1 << 60, 1 << 60) >= self.thresholds.margin { first } else { last })
     }
 
-    /// q(l) = min(g(l), H′ − g(l−1)) with g(l) = clamp(f̂(l) − τ₁, 0, H′), H′ = τ₂ − τ₁, and g = H′ at the root by fiat.
+    /// q(l) = min(g(l), H′ − g(l−1)) with g(l) = clamp(f̂(l) − τ₁, 0, H′), H′ = τ₂ − τ₁, and g = H′ at the root by
+    /// fiat.
     fn level<S: BitSource + ?Sized>(&self, jumps: &[(Leaf, i64)], bits: &mut S) -> Result<u32> {
         let scores = self.scores(jumps);
         let best = scores.iter().copied().max().unwrap_or(0);

@@ -1,7 +1,7 @@
 //! How far one coordinate of ℓ∞ K-norm noise is off.
 //!
-//! The radius N has the weights (2n+1)^k·q^n, q = e^{−1/scale}, and the coordinate is uniform on −N, …, N: its variance is E\[N(N+1)\]/3, and
-//! P\[|Z| > t\] = Σ_{n>t} P\[N = n\]·(1 − (2t+1)/(2n+1)).
+//! The radius N has the weights (2n+1)^k·q^n, q = e^{−1/scale}, and the coordinate is uniform on −N, …, N: its variance
+//! is E\[N(N+1)\]/3, and P\[|Z| > t\] = Σ_{n>t} P\[N = n\]·(1 − (2t+1)/(2n+1)).
 
 use crate::quantity::{Beta, Scale};
 
@@ -73,7 +73,8 @@ impl Marginal {
 /// P\[|Z| > x·scale\] = Q(k+1, x) − (x/k)·Q(k, x), where Q(j, x) = P\[Gamma(j) > x\] = P\[Poisson(x) < j\].
 fn gamma_tail(k: f64, x: f64) -> f64 {
     let (mut term, mut below) = ((-x).exp(), 0.0);
-    // Q(k, x), one term after the other; a term that is nothing at first grows only where x is far beyond what β asks for.
+    // Q(k, x), one term after the other; a term that is nothing at first grows only where x is far beyond what β asks
+    // for.
     for j in 0..k as u64 {
         below += term;
         term *= x / (j as f64 + 1.0);

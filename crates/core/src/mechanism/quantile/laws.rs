@@ -1,4 +1,5 @@
-//! Output laws of medians and of trees over tiny domains, from their definitions and not from their code: for tests. Leaves are numbers.
+//! Output laws of medians and of trees over tiny domains, from their definitions and not from their code: for tests.
+//! Leaves are numbers.
 
 use super::median::RecursiveMedian;
 use crate::event::{Event, Word};
@@ -10,7 +11,8 @@ use crate::quantity::{Epsilon, Scale, Sigma};
 use crate::scope::Scope;
 use std::collections::BTreeMap;
 
-/// What the events claim: pure ε, δ at some ε, and D_α at some α from the range of an exponential mechanism and the certificates.
+/// What the events claim: pure ε, δ at some ε, and D_α at some α from the range of an exponential mechanism and the
+/// certificates.
 pub(super) fn claim(events: &[Event], scope: &Scope) -> Claim {
     let renyi = |order: f64| -> f64 {
         let one = |event: &Event| -> f64 {

@@ -1,26 +1,29 @@
 //! A median by one level of the recursion of [`crate::mechanism::interior_point`].
 //!
-//! Of n values, q_j at most j, let F(j) = clamp(2·q_j − n + 2w, 0, 4w), but F(−1) = 0 and F(last) = 4w by fiat. A generalised interior
-//! point of F, F(j) > 0 and F(j − 1) < 4w, has more than n/2 − w values at most j and fewer than n/2 + w below j: its rank is within w of the
-//! median's (the fiat takes nothing away: no value is below the first place, and all are at most the last).
+//! Of n values, q_j at most j, let F(j) = clamp(2·q_j − n + 2w, 0, 4w), but F(−1) = 0 and F(last) = 4w by fiat. A
+//! generalised interior point of F, F(j) > 0 and F(j − 1) < 4w, has more than n/2 − w values at most j and fewer than
+//! n/2 + w below j: its rank is within w of the median's (the fiat takes nothing away: no value is below the first
+//! place, and all are at most the last).
 //!
 //! # What a change moves
-//! **A value x more.** 2q_j − n falls by 1 for j < x and rises by 1 from x on. F, being a clamp of that, moves by δ_j ∈ {−1, 0} before x and
-//! by δ_j ∈ {0, 1} from x on; δ is −1 exactly where 2q_j − n + 2w was in 1, …, 4w and +1 exactly where it was in 0, …, 4w − 1, and since q is
-//! monotone each of these is one interval. With δ = 0 at both ends (fiat), δ steps by −1, then by +2 or +1 at x or wherever the intervals
-//! end, then by −1; a node [a, b] moves by δ_b − δ_{a−1}, the sum of the steps that it holds. So in every level the nodes move by (−1, +2, −1)
-//! or by less: one cell by 2 and two cells by 1, and the largest of a level by at most 2. A value less is the same backwards.
+//! **A value x more.** 2q_j − n falls by 1 for j < x and rises by 1 from x on. F, being a clamp of that, moves by
+//! δ_j ∈ {−1, 0} before x and by δ_j ∈ {0, 1} from x on; δ is −1 exactly where 2q_j − n + 2w was in 1, …, 4w and +1
+//! exactly where it was in 0, …, 4w − 1, and since q is monotone each of these is one interval. With δ = 0 at both ends
+//! (fiat), δ steps by −1, then by +2 or +1 at x or wherever the intervals end, then by −1; a node [a, b] moves by
+//! δ_b − δ_{a−1}, the sum of the steps that it holds. So in every level the nodes move by (−1, +2, −1) or by less: one
+//! cell by 2 and two cells by 1, and the largest of a level by at most 2. A value less is the same backwards.
 //!
-//! **A value replaced, x by a smaller y.** n stays, 2q_j − n rises by 2 for y ≤ j < x. F moves by δ_j ∈ {0, 1, 2}, and δ rises (in steps that add up
-//! to at most 2) and then falls (the same). So nodes move by (+2, −2), (+1, +1, −2), (+2, −1, −1), (+1, +1, −1, −1) or less, the largest of a
-//! level by at most 2, and F at one place by at most 2.
+//! **A value replaced, x by a smaller y.** n stays, 2q_j − n rises by 2 for y ≤ j < x. F moves by δ_j ∈ {0, 1, 2}, and
+//! δ rises (in steps that add up to at most 2) and then falls (the same). So nodes move by (+2, −2), (+1, +1, −2),
+//! (+2, −1, −1), (+1, +1, −1, −1) or less, the largest of a level by at most 2, and F at one place by at most 2.
 //!
 //! # What a level of a tree costs
-//! A tree splits at released points, so that a value is in one part per level. Where one is replaced, either both are in one part, or one
-//! part loses a value and another gets one. Which of the two can depend on what was released before, and so can how the steps fall into
-//! nodes: nobody may choose the cheaper case, and the claim is one that covers all cases *at once*, cell by cell. For nodes, two
-//! cells by 2 and four cells by 1 hold every one of the cases; for F(a − 1), two cells by 2; for the level, two runs of the exponential
-//! mechanism. Above the first split there is only one part: one run, and one cell by 2.
+//! A tree splits at released points, so that a value is in one part per level. Where one is replaced, either both are
+//! in one part, or one part loses a value and another gets one. Which of the two can depend on what was released
+//! before, and so can how the steps fall into nodes: nobody may choose the cheaper case, and the claim is one that
+//! covers all cases *at once*, cell by cell. For nodes, two cells by 2 and four cells by 1 hold every one of the cases;
+//! for F(a − 1), two cells by 2; for the level, two runs of the exponential mechanism. Above the first split there is
+//! only one part: one run, and one cell by 2.
 
 use super::moves;
 use crate::calibrate::normal_tail_quantile;
@@ -44,7 +47,8 @@ pub(super) struct RecursiveMedian {
 }
 
 impl RecursiveMedian {
-    /// For a tree of `levels` levels that is (ρ, ω)-tCDP when a value is replaced; each median fails with probability at most β.
+    /// For a tree of `levels` levels that is (ρ, ω)-tCDP when a value is replaced; each median fails with probability
+    /// at most β.
     pub(super) fn new(leaves: Leaves, levels: u32, (rho, omega): (Rho, Omega), beta: f64) -> Result<Self> {
         let plan = MedianBudget::new(leaves, levels, rho.get(), beta);
         let epsilon = Epsilon::new((8.0 * plan.level).sqrt())?;
@@ -65,8 +69,8 @@ impl RecursiveMedian {
     /// A place near the median of the sorted values of a part, within its range.
     ///
     /// # Guarantee
-    /// Before: the range is public. After: as [`RecursionLevel::release`] of F; moving the place into the range is post-processing, and
-    /// takes no rank away, since all values lie in the range.
+    /// Before: the range is public. After: as [`RecursionLevel::release`] of F; moving the place into the range is
+    /// post-processing, and takes no rank away, since all values lie in the range.
     pub(super) fn release<S: BitSource + ?Sized>(
         &self,
         sorted: &[Leaf],
@@ -95,7 +99,8 @@ impl RecursiveMedian {
         jumps
     }
 
-    /// What the medians of a tree of this many levels did, if a change of these attributes replaces a value. Somebody who then has none has left: that is less in every event.
+    /// What the medians of a tree of this many levels did, if a change of these attributes replaces a value. Somebody
+    /// who then has none has left: that is less in every event.
     pub(super) fn events(&self, levels: u32, attributes: &AttributeSet) -> Result<Vec<Event>> {
         let moves = |presence: (u64, f64), replaced: (u64, f64)| moves(1, presence, replaced, attributes);
         let level = |moves: Moves| Event::new(Word::Exponential { epsilon: self.recursion.epsilon }, moves);
@@ -130,8 +135,9 @@ struct MedianBudget {
 }
 
 impl MedianBudget {
-    /// The height 2τ₂ + 2q_e is about a₁/√s₁ + a₂/√s₂ + a₃/√s₃ for shares s of the budget, with the a of Gaussian noise; the best shares
-    /// are in the ratio of a^{2/3}. Over L levels, the level and the end are paid 2L − 1 times and the nodes L times.
+    /// The height 2τ₂ + 2q_e is about a₁/√s₁ + a₂/√s₂ + a₃/√s₃ for shares s of the budget, with the a of Gaussian
+    /// noise; the best shares are in the ratio of a^{2/3}. Over L levels, the level and the end are paid 2L − 1 times
+    /// and the nodes L times.
     fn new(leaves: Leaves, levels: u32, rho: f64, beta: f64) -> Self {
         let heights = f64::from(leaves.bits()) + 1.0;
         let one = beta / 4.0;

@@ -34,7 +34,8 @@ fn presence_and_person_cost_what_the_event_says() {
     }
 }
 
-/// The exact distribution of an end: by the definition, with the k-th value from below (or above, by turning the keys around).
+/// The exact distribution of an end: by the definition, with the k-th value from below (or above, by turning the keys
+/// around).
 fn end_distribution(last: u128, rank: u128, above: bool, epsilon: f64, values: &[u128]) -> Distribution<u128> {
     let turned = |key: u128| if above { last - key } else { key };
     let weight = |y: u128| {

@@ -10,8 +10,8 @@ use crate::scope::AttributeSet;
 
 /// A distribution function over up to 2^128 keys: a tree of quantiles and a noisy number of values.
 ///
-/// Where a [`super::super::cdf::Cdf`] noises counts of intervals, so that its error grows with the bits of the keys, this one has the
-/// error of its quantiles and the step n/2^levels between them; use it for wide keys.
+/// Where a [`super::super::cdf::Cdf`] noises counts of intervals, so that its error grows with the bits of the keys,
+/// this one has the error of its quantiles and the step n/2^levels between them; use it for wide keys.
 ///
 /// ```
 /// use scumble::mechanism::additive::Noise;
@@ -43,7 +43,8 @@ pub struct QuantileCounts {
 }
 
 impl QuantileCounts {
-    /// About how many values are at most `key`: i/2^levels of the total for the i-th quantile, the largest that is at most `key`.
+    /// About how many values are at most `key`: i/2^levels of the total for the i-th quantile, the largest that is at
+    /// most `key`.
     pub fn at_most(&self, key: u128) -> f64 {
         fraction_at_most(&self.points, key) * self.total
     }
@@ -65,23 +66,25 @@ impl ThresholdCounts {
         Ok(QuantileCounts { points, total })
     }
 
-    /// Those of the tree, and noise on a number that moves when an owner comes or goes, in place of another who has no value as well.
+    /// Those of the tree, and noise on a number that moves when an owner comes or goes, in place of another who has no
+    /// value as well.
     pub fn events(&self) -> Result<Vec<Event>> {
         self.events_of(1, &AttributeSet::empty())
     }
 
-    /// The same where an owner has up to this many of the values, and a change of these attributes changes them: also into none.
+    /// The same where an owner has up to this many of the values, and a change of these attributes changes them: also
+    /// into none.
     pub fn events_of(&self, values: u64, attributes: &AttributeSet) -> Result<Vec<Event>> {
         let mut events = self.tree.events_of(values, attributes)?;
         events.push(self.total.event(moves(values, (1, 1.0), (1, 1.0), attributes)?)?);
         Ok(events)
     }
 
-    /// The most by which a count of any key is off among `owners` values, except with probability β (half of it the tree's):
-    /// n/2^levels + the tree's error + that of the total.
+    /// The most by which a count of any key is off among `owners` values, except with probability β
+    /// (half of it the tree's): n/2^levels + the tree's error + that of the total.
     ///
-    /// If p_i ≤ key < p_{i+1}, the number of values at most `key` is at least that of p_i, above i·n/2^levels − error, and at most the
-    /// number of values below p_{i+1}, below (i + 1)·n/2^levels + error.
+    /// If p_i ≤ key < p_{i+1}, the number of values at most `key` is at least that of p_i, above i·n/2^levels − error,
+    /// and at most the number of values below p_{i+1}, below (i + 1)·n/2^levels + error.
     pub fn error(&self, beta: Beta, owners: u64) -> Result<f64> {
         let half = Beta::new(beta.get() / 2.0)?;
         let step = owners as f64 / (f64::from(self.tree.quantiles()) + 1.0);
@@ -89,8 +92,8 @@ impl ThresholdCounts {
     }
 }
 
-/// Which fraction of the values is at most `key`, read off the points that [`QuantileTree::release`] gave (post-processing):
-/// off by at most 1/(points + 1) and the tree's error over n.
+/// Which fraction of the values is at most `key`, read off the points that [`QuantileTree::release`] gave
+/// (post-processing): off by at most 1/(points + 1) and the tree's error over n.
 ///
 /// ```
 /// use scumble::mechanism::quantile::fraction_at_most;

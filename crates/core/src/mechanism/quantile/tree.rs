@@ -16,10 +16,10 @@ use std::borrow::Borrow;
 
 /// 2^levels − 1 equally spaced quantiles at once.
 ///
-/// The median is found, the values are split there, and so on in each half. Medians are found by the exponential mechanism, or over
-/// wide keys by the recursion ([`QuantileTree::within`] says which is better). Equal values are distinguished by a few
-/// random bits each, so that they can be split as well: otherwise all of them would go to one half, and the quantiles
-/// of the other would mean nothing.
+/// The median is found, the values are split there, and so on in each half. Medians are found by the exponential
+/// mechanism, or over wide keys by the recursion ([`QuantileTree::within`] says which is better). Equal values are
+/// distinguished by a few random bits each, so that they can be split as well: otherwise all of them would go to one
+/// half, and the quantiles of the other would mean nothing.
 ///
 /// ```
 /// use scumble::mechanism::quantile::QuantileTree;
@@ -55,8 +55,8 @@ const CROWDED: f64 = 0.01;
 const MEDIAN: RankTarget = RankTarget::Fraction(RankFraction { part: 1, whole: 2 });
 
 impl QuantileTree {
-    /// By the exponential mechanism: 2^levels − 1 quantiles of keys in 0, …, last, each level with a privacy loss of range
-    /// `epsilon_per_level` for presence.
+    /// By the exponential mechanism: 2^levels − 1 quantiles of keys in 0, …, last, each level with a privacy loss of
+    /// range `epsilon_per_level` for presence.
     pub fn new(last: u128, levels: u32, epsilon_per_level: Epsilon) -> Result<Self> {
         let places = places(last, levels)?;
         if epsilon_per_level.get() == 0.0 {
@@ -84,9 +84,10 @@ impl QuantileTree {
 
     /// The way with the smaller error at β, from a target for all levels in `scope`, for owners of one value each; the
     /// recursion is for a (ρ, ω). Only public numbers are compared:
-    /// the error of the exponential mechanism grows with the bits of the keys, that of the recursion with their logarithm and the
-    /// noise's tail. Up to 64 bits it is the exponential mechanism; from about 96 bits on the recursion, unless ρ is so large that the
-    /// noise has a deviation of few units, or β so small that it outweighs the keys.
+    /// the error of the exponential mechanism grows with the bits of the keys, that of the recursion with their
+    /// logarithm and the noise's tail. Up to 64 bits it is the exponential mechanism; from about 96 bits on the
+    /// recursion, unless ρ is so large that the noise has a deviation of few units, or β so small that it outweighs the
+    /// keys.
     ///
     /// The comparison uses the error that holds for *every* table. The exponential mechanism comes near its worst error
     /// only where a vast gap between keys lies close to a quantile. If there is no such gap (keys that are nearly
@@ -130,8 +131,9 @@ impl QuantileTree {
     /// The quantiles i/2^levels for i = 1, …, 2^levels − 1, in increasing order. Values above `last` count as `last`.
     ///
     /// # Guarantee
-    /// As accounting says of [`QuantileTree::events`]: splits are at released points, so that a value is in one part per level. The bits
-    /// that break ties are a value's own: for each outcome of theirs the claim holds, and so for their mixture.
+    /// As accounting says of [`QuantileTree::events`]: splits are at released points, so that a value is in one part
+    /// per level. The bits that break ties are a value's own: for each outcome of theirs the claim holds, and so for
+    /// their mixture.
     pub fn release<S: BitSource + ?Sized>(&self, values: &[u128], bits: &mut S) -> Result<Vec<u128>> {
         let said = || {
             Announcement::records(
@@ -187,13 +189,14 @@ impl QuantileTree {
         Ok(chosen.map_or(range.0, |segment| places.draw_from(&segment, bits)))
     }
 
-    /// What was done, level by level. By the exponential mechanism, replacing a value changes two parts, or one part twice; what the
-    /// recursion does is in `quantile/median.rs`.
+    /// What was done, level by level. By the exponential mechanism, replacing a value changes two parts, or one part
+    /// twice; what the recursion does is in `quantile/median.rs`.
     pub fn events(&self) -> Result<Vec<Event>> {
         self.events_of(1, &AttributeSet::empty())
     }
 
-    /// The same where an owner has up to this many of the values, and a change of these attributes changes them. The recursion is for owners of one value each.
+    /// The same where an owner has up to this many of the values, and a change of these attributes changes them. The
+    /// recursion is for owners of one value each.
     ///
     /// ```
     /// use scumble::loss::filter::Odometer;
@@ -221,13 +224,13 @@ impl QuantileTree {
         }
     }
 
-    /// By how many ranks any of the quantiles is off at most, except with probability β: among the numbers from that of the values below a
-    /// released key to that of the values up to it, one is so close to i·n/2^levels. For the recursion, β must not be below the one it was
-    /// made for; with more than one level, for at most 2^24 values.
+    /// By how many ranks any of the quantiles is off at most, except with probability β: among the numbers from that of
+    /// the values below a released key to that of the values up to it, one is so close to i·n/2^levels. For the
+    /// recursion, β must not be below the one it was made for; with more than one level, for at most 2^24 values.
     ///
-    /// One end of a part at depth k was released at depth k − 1 and the other before that, so that the middle between them is off by at
-    /// most the mean of their errors, and a level adds its own w and the values c at one place: e_k = (e_{k−1} + e_{k−2})/2 + w + c, which is
-    /// below the k·(w + c) of a sum over levels.
+    /// One end of a part at depth k was released at depth k − 1 and the other before that, so that the middle between
+    /// them is off by at most the mean of their errors, and a level adds its own w and the values c at one place:
+    /// e_k = (e_{k−1} + e_{k−2})/2 + w + c, which is below the k·(w + c) of a sum over levels.
     pub fn error(&self, beta: Beta) -> Result<f64> {
         let of_one = beta_of_one(beta, self.levels);
         let half_width = match &self.method {
@@ -253,8 +256,8 @@ impl QuantileTree {
         Ok(error)
     }
 
-    /// How many values are at one place at most, except for a small part of β: of n ≤ 2^b values, so many that n·(n/2^b)^c/(c + 1)! is
-    /// small. A single median is not split at.
+    /// How many values are at one place at most, except for a small part of β: of n ≤ 2^b values, so many that
+    /// n·(n/2^b)^c/(c + 1)! is small. A single median is not split at.
     fn crowd(&self, beta: Beta) -> f64 {
         if self.levels == 1 {
             return 0.0;

@@ -40,8 +40,8 @@ fn several_answers_compose_as_claimed() {
     check(&[(0u64, 1u64), (1, 2)], three, &claim, Slack { pure: 1e-6, delta: 1e-2, renyi: 1e-2 });
 }
 
-/// False alarm: each count is binomial, so by Hoeffding it is off by more than √(n·ln(2/β)/2) with probability at most β; β is
-/// 1e-11 for each of the 14 counts.
+/// False alarm: each count is binomial, so by Hoeffding it is off by more than √(n·ln(2/β)/2) with probability at most
+/// β; β is 1e-11 for each of the 14 counts.
 #[test]
 fn the_sampler_draws_the_stated_distribution() {
     let draws = 1_000_000u64;

@@ -1,13 +1,13 @@
 //! The obvious answer: the best candidate if it leads clearly, else a uniformly random one.
 //!
-//! One number is noised, whatever the number of candidates k: the lead γ of the best. The best is given if the noisy lead
-//! exceeds a threshold which noise alone exceeds with probability *exactly* 1/k (Bun, Dwork, Rothblum, Steinke 2018,
-//! algorithm 22): then a lead of nothing gives a perfectly uniform candidate, and neighbours with different winners, whose
-//! leads are both nothing, have the same output distribution. With integer noise "exactly" needs a biased coin on the
-//! threshold itself; its bias is rational for a table and enclosed to any precision otherwise.
+//! One number is noised, whatever the number of candidates k: the lead γ of the best. The best is given if the noisy
+//! lead exceeds a threshold which noise alone exceeds with probability *exactly* 1/k (Bun, Dwork, Rothblum, Steinke
+//! 2018, algorithm 22): then a lead of nothing gives a perfectly uniform candidate, and neighbours with different
+//! winners, whose leads are both nothing, have the same output distribution. With integer noise "exactly" needs a
+//! biased coin on the threshold itself; its bias is rational for a table and enclosed to any precision otherwise.
 //!
-//! Where we differ: the lead moves by 2 in general (by 1 for monotone scores), so that is what the noise is charged for; the
-//! paper's Theorem 20 omits it.
+//! Where we differ: the lead moves by 2 in general (by 1 for monotone scores), so that is what the noise is charged
+//! for; the paper's Theorem 20 omits it.
 
 use super::ScoreChange;
 use crate::error::{Error, Result};
@@ -65,9 +65,9 @@ impl ObviousAnswer {
     /// The index of the best candidate, or a uniformly random one.
     ///
     /// # Guarantee
-    /// Neighbours with the same best candidate: the output is a function of (lead + noise) and of independent coins. Neighbours
-    /// with different ones: both leads are at most the moves of a gap, so that both outputs are exactly uniform. Hence the cost is
-    /// that of the noise on one number ([`ObviousAnswer::events`]).
+    /// Neighbours with the same best candidate: the output is a function of (lead + noise) and of independent coins.
+    /// Neighbours with different ones: both leads are at most the moves of a gap, so that both outputs are exactly
+    /// uniform. Hence the cost is that of the noise on one number ([`ObviousAnswer::events`]).
     pub fn release<S: BitSource + ?Sized>(&self, scores: &[i64], bits: &mut S) -> Result<usize> {
         let (best, lead) = lead(scores).ok_or_else(|| Error::refused("a selection needs at least one candidate"))?;
         if scores.len() == 1 {
@@ -114,8 +114,8 @@ impl ObviousAnswer {
     }
 }
 
-/// The first best candidate and its lead over the second best. One pass; only blocks that can change the two best are looked
-/// at closely.
+/// The first best candidate and its lead over the second best. One pass; only blocks that can change the two best are
+/// looked at closely.
 fn lead(scores: &[i64]) -> Option<(usize, i64)> {
     let (mut best, mut second, mut index) = (*scores.first()?, i64::MIN, 0usize);
     let mut seen_one = false;

@@ -113,7 +113,8 @@ fn the_obvious_answer_costs_the_noise_of_one_number() {
     let above = |t: i64| (t + 1..200).map(mass).sum::<f64>();
     let threshold = (0..50).find(|t| above(*t) <= 1.0 / 3.0).unwrap();
     let coin = (1.0 / 3.0 - above(threshold)) / mass(threshold);
-    // How the rule was made, how neighbours differ (monotone scores move as in general where an owner is replaced), the move.
+    // How the rule was made, how neighbours differ (monotone scores move as in general where an owner is replaced), the
+    // move.
     for (change, neighbours, shift) in [
         (ScoreChange::General, ScoreChange::General, 2),
         (ScoreChange::Monotone, ScoreChange::Monotone, 1),

@@ -1,9 +1,9 @@
-//! The best m of many at once: the generalised histogram ([`GeneralizedHistogram`]), also of keys that nobody knows beforehand
-//! ([`UnknownTop`]).
+//! The best m of many at once: the generalised histogram ([`GeneralizedHistogram`]), also of keys that nobody knows
+//! beforehand ([`UnknownTop`]).
 //!
-//! f_j = max(score_j − score_(m+1), 0) is zero except for m candidates; every candidate gets noise, the m largest are given
-//! (Bun, Dwork, Rothblum, Steinke 2018, algorithm 21). Neighbours move f in at most m pairs of candidates (one leaves the top,
-//! one enters) whose moves add up to 2 in each pair: half of what the paper charges.
+//! f_j = max(score_j − score_(m+1), 0) is zero except for m candidates; every candidate gets noise, the m largest are
+//! given (Bun, Dwork, Rothblum, Steinke 2018, algorithm 21). Neighbours move f in at most m pairs of candidates (one
+//! leaves the top, one enters) whose moves add up to 2 in each pair: half of what the paper charges.
 
 use super::ScoreChange;
 use crate::error::{Error, Result};
@@ -44,7 +44,8 @@ impl GeneralizedHistogram {
     /// The indices of the candidates with the largest noisy f, largest first.
     ///
     /// # Guarantee
-    /// A function of f with independent noise in each candidate: as accounting says of [`GeneralizedHistogram::events`].
+    /// A function of f with independent noise in each candidate: as accounting says of
+    /// [`GeneralizedHistogram::events`].
     pub fn release<S: BitSource + ?Sized>(&self, scores: &[i64], bits: &mut S) -> Result<Vec<usize>> {
         Ok(self.release_leads(scores, bits)?.into_iter().map(|(index, _)| index).collect())
     }
@@ -64,13 +65,14 @@ impl GeneralizedHistogram {
         Ok(order.into_iter().map(|index| (index, noisy[index])).collect())
     }
 
-    /// One event for each of the m pairs: one candidate by 2 or two by 1 in general, one by 1 for monotone scores (where a
-    /// replaced owner moves as in general).
+    /// One event for each of the m pairs: one candidate by 2 or two by 1 in general, one by 1 for monotone scores
+    /// (where a replaced owner moves as in general).
     pub fn events(&self) -> Result<Vec<Event>> {
         Ok(vec![self.noise.event(moves_of_a_pair(self.change, Vec::new())?)?; self.top])
     }
 
-    /// The gap between the m-th and the next score from which on exactly the best m are given, except with probability β.
+    /// The gap between the m-th and the next score from which on exactly the best m are given, except with probability
+    /// β.
     pub fn error(&self, beta: Beta, candidates: u64) -> Result<f64> {
         Ok(2.0 * self.noise.maximum(candidates as f64, beta) + 1.0)
     }
@@ -83,8 +85,8 @@ fn within_reason(top: usize) -> Result<usize> {
     Ok(top)
 }
 
-/// How one of the m pairs moves: one candidate by 2 or two by 1 in general, one by 1 for monotone scores (where a replaced owner moves as in
-/// general). `touches` are the attributes whose change is a replaced owner's.
+/// How one of the m pairs moves: one candidate by 2 or two by 1 in general, one by 1 for monotone scores (where a
+/// replaced owner moves as in general). `touches` are the attributes whose change is a replaced owner's.
 ///
 /// ```
 /// use scumble::mechanism::selection::{ScoreChange, top::moves_of_a_pair};
@@ -100,10 +102,11 @@ pub fn moves_of_a_pair(change: ScoreChange, touches: Vec<AttributeSet>) -> Resul
     Ok(Moves::by_scope(presence, general.clone(), touches.collect()))
 }
 
-/// The most frequent m keys, where nobody knows beforehand which keys there are, and an owner may be in any number of them.
+/// The most frequent m keys, where nobody knows beforehand which keys there are, and an owner may be in any number of
+/// them.
 ///
-/// f_j = max(owners of j − owners of the (m+1)-st key, 0) is above 0 for at most m keys; those get noise, and are published where the noisy f
-/// reaches a threshold. The price is that of m keys, however many an owner is in.
+/// f_j = max(owners of j − owners of the (m+1)-st key, 0) is above 0 for at most m keys; those get noise, and are
+/// published where the noisy f reaches a threshold. The price is that of m keys, however many an owner is in.
 ///
 /// # Why
 /// One step (an owner comes, goes or is replaced) moves each number of owners by at most 1; let v and v′ be the
@@ -134,7 +137,8 @@ pub struct UnknownTop {
 }
 
 impl UnknownTop {
-    /// The best `top`, at least 1 and at most 1000; all runs together publish a key that one owner alone brings with probability at most δ.
+    /// The best `top`, at least 1 and at most 1000; all runs together publish a key that one owner alone brings with
+    /// probability at most δ.
     pub fn new(top: usize, noise: Noise, delta: Delta) -> Result<Self> {
         let whole: Delta = delta;
         // m parts, rounded up on the ledger's grid, are no more than the whole.
@@ -151,7 +155,8 @@ impl UnknownTop {
     /// At most m keys with their noisy leads over the (m+1)-st, largest first.
     ///
     /// # Guarantee
-    /// Before: `owners` has each key that occurs once, and one owner adds at most 1 to each number. After: as accounting says of [`UnknownTop::events`].
+    /// Before: `owners` has each key that occurs once, and one owner adds at most 1 to each number. After: as
+    /// accounting says of [`UnknownTop::events`].
     pub fn release<Key: Clone, S: BitSource + ?Sized>(&self, owners: &[(Key, i64)], bits: &mut S) -> Vec<(Key, i64)> {
         let mut found = self.run.release(&leads(owners, self.top), bits);
         found.sort_by_key(|(_, lead)| Reverse(*lead));

@@ -1,15 +1,19 @@
 //! Noise that follows the data's own sensitivity, smoothed: \[NRS07\] in whole numbers.
 //!
-//! *When to use it.* For queries whose worst case is far from the data's own, and that have no good score: triangles and other counts in graphs. For a median or another
-//! quantile the exponential mechanism ([`super::quantile`]) is nearly always better.
+//! *When to use it.* For queries whose worst case is far from the data's own, and that have no good score: triangles
+//! and other counts in graphs. For a median or another quantile the exponential mechanism ([`super::quantile`]) is
+//! nearly always better.
 //!
-//! A query gives whole numbers A_0 ≤ A_1 ≤ … with (i) |q(x) − q(x′)| ≤ min(A_0(x), A_0(x′)) and (ii) A_k(x) ≤ A_{k+1}(x′) for neighbours x, x′, none above a public limit. Its level
-//! is that of [`Levels::smooth`], and the noise has the level's scale; γ^level is the smooth sensitivity with β = ln γ, rounded up by less than γ. No f64 has to be
-//! smooth.
+//! A query gives whole numbers A_0 ≤ A_1 ≤ … with (i) |q(x) − q(x′)| ≤ min(A_0(x), A_0(x′)) and (ii)
+//! A_k(x) ≤ A_{k+1}(x′) for neighbours x, x′, none above a public limit. Its level is that of [`Levels::smooth`], and
+//! the noise has the level's scale; γ^level is the smooth sensitivity with β = ln γ, rounded up by less than γ. No f64
+//! has to be smooth.
 //!
-//! *Which noise.* [`NoiseFamily::Cauchy4`]: a pure ε. [`NoiseFamily::DiscreteLaplace`]: an (ε, δ), and better where the local sensitivity is above some ln(1/δ)/ε. [`NoiseFamily::DiscreteGaussian`]: a (ρ, ω) or an (ε, δ).
+//! *Which noise.* [`NoiseFamily::Cauchy4`]: a pure ε. [`NoiseFamily::DiscreteLaplace`]: an (ε, δ), and better where the
+//! local sensitivity is above some ln(1/δ)/ε. [`NoiseFamily::DiscreteGaussian`]: a (ρ, ω) or an (ε, δ).
 //!
-//! *The level is private*: no error bar may be made of it. A draw of Cauchy noise takes about the same time at every level (0.71 to 0.74 of the proposals are kept).
+//! *The level is private*: no error bar may be made of it. A draw of Cauchy noise takes about the same time at every
+//! level (0.71 to 0.74 of the proposals are kept).
 
 use crate::calibrate::{ShiftNorms, Target, epsilon_for_pure};
 use crate::error::{Error, Result};
@@ -183,7 +187,8 @@ impl SmoothMechanism {
         let made = |alpha: Quotient| SmoothNoise::new(family, gamma, alpha, last);
         let holds = |alpha: Quotient| made(alpha).and_then(|noise| is_within(noise, target));
         let (mut units, unit) = largest_alpha(near, holds)?;
-        // The curve of Laplace noise is searched without the chords and the grid of accounting, which are a little above.
+        // The curve of Laplace noise is searched without the chords and the grid of accounting, which are a little
+        // above.
         loop {
             let noise = made(Quotient::new(units, unit)?)?;
             if is_certified(noise, target)? {
@@ -207,16 +212,19 @@ impl SmoothMechanism {
     /// The answer with noise of its level; `bound(k)` is A_k.
     ///
     /// # Guarantee
-    /// If the bounds are as the module says, and never above the limit that the noise was made for, [`SmoothMechanism::events`] says what is lost.
+    /// If the bounds are as the module says, and never above the limit that the noise was made for,
+    /// [`SmoothMechanism::events`] says what is lost.
     pub fn release<S: BitSource + ?Sized>(&self, value: i64, bound: impl Fn(u64) -> u64, bits: &mut S) -> i64 {
         let level = self.levels.smooth(&bound);
         tape::through(bits, || said(value, level, bound), |bits| self.noised(value, level, bits))
     }
 
-    /// The answer, and beside it its data's level with discrete Laplace noise of this scale: what an error bar may be made of ([`SmoothMechanism::error_beside`]).
+    /// The answer, and beside it its data's level with discrete Laplace noise of this scale: what an error bar may be
+    /// made of ([`SmoothMechanism::error_beside`]).
     ///
     /// # Guarantee
-    /// As for [`SmoothMechanism::release`]; a step moves the level by at most 1, and [`SmoothMechanism::event_of_level`] says what that costs.
+    /// As for [`SmoothMechanism::release`]; a step moves the level by at most 1, and
+    /// [`SmoothMechanism::event_of_level`] says what that costs.
     pub fn release_with_level<S: BitSource + ?Sized>(
         &self,
         value: i64,
@@ -250,7 +258,8 @@ impl SmoothMechanism {
         Ok(Event::new(Word::DiscreteLaplace { scale }, steps.moves(1.0)?))
     }
 
-    /// The error to plan with if the smooth sensitivity is what one thinks: the answer is off by more with probability at most β. (What it is for the data is private.)
+    /// The error to plan with if the smooth sensitivity is what one thinks: the answer is off by more with probability
+    /// at most β. (What it is for the data is private.)
     pub fn error(&self, beta: Beta, sensitivity: u64) -> Result<f64> {
         self.error_at(beta.get(), self.levels.level_of(sensitivity))
     }

@@ -1,8 +1,10 @@
 //! Quantiles by smooth sensitivity: the bounds A_k.
 //!
-//! Values in \[lower, upper\], sorted, x_i = lower for i ≤ 0 and upper for i > n; the quantile is x_m, m = ⌈f·n⌉. A_k = max_{0≤t≤k+1} (x_{m+t} − x_{m+t−k−1}) is the largest local
-//! sensitivity within k replacements \[NRS07\]. With the data's own n it holds for owners that come and go as well: one more or less moves ⌈fn⌉ by 0 or 1, so that a window
-//! of k + 2 order statistics lies in one of k + 3 of the neighbour. Replacing is one step ([`super::OwnerSteps::one`]).
+//! Values in \[lower, upper\], sorted, x_i = lower for i ≤ 0 and upper for i > n; the quantile is x_m, m = ⌈f·n⌉.
+//! A_k = max_{0≤t≤k+1} (x_{m+t} − x_{m+t−k−1}) is the largest local sensitivity within k replacements \[NRS07\]. With
+//! the data's own n it holds for owners that come and go as well: one more or less moves ⌈fn⌉ by 0 or 1, so that a
+//! window of k + 2 order statistics lies in one of k + 3 of the neighbour. Replacing is one step
+//! ([`super::OwnerSteps::one`]).
 //!
 //! Nearly always [`crate::mechanism::quantile`] is better.
 

@@ -70,7 +70,8 @@ fn law(smooth: &SmoothMechanism, state: &(u32, i64)) -> Distribution<i64> {
 /// Levels and answers of neighbours, without what they have in common.
 type NeighbourStates = Vec<((u32, i64), (u32, i64))>;
 
-/// Medians of up to four values in 0..=16 and all neighbours in presence, in person and in attributes: levels differ by at most 1, answers by at most the reach of the lesser one.
+/// Medians of up to four values in 0..=16 and all neighbours in presence, in person and in attributes: levels differ by
+/// at most 1, answers by at most the reach of the lesser one.
 fn small_medians(smooth: &SmoothMechanism) -> [(NeighbourStates, Scope); 3] {
     let universe: Vec<Vec<i64>> = (0..=16).map(|value| vec![value, 0]).collect();
     let people: Vec<_> = (1..=3).flat_map(|owners| neighbours::person(&universe, owners)).collect();
@@ -119,8 +120,9 @@ fn small_medians_cost_what_the_event_says() {
     assert_eq!(Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).upper, 0.0);
 }
 
-/// Specification 4.4, the same medians: δ of Laplace noise at several ε is within what accounting says, in every scope and both orders. That is by its grid up to 2% above what
-/// is reached from ε = 0.4 on: 3% less is refused. (Against the curve itself, without the grid, 1% is: `loss::words::smooth_noise`.)
+/// Specification 4.4, the same medians: δ of Laplace noise at several ε is within what accounting says, in every scope
+/// and both orders. That is by its grid up to 2% above what is reached from ε = 0.4 on: 3% less is refused. (Against
+/// the curve itself, without the grid, 1% is: `loss::words::smooth_noise`.)
 #[test]
 fn small_medians_by_laplace_noise_cost_what_the_event_says() {
     let smooth = noise_of(NoiseFamily::DiscreteLaplace);
@@ -138,8 +140,8 @@ fn small_medians_by_laplace_noise_cost_what_the_event_says() {
     }
 }
 
-/// Specification 4.5, the same medians: the Rényi divergences of Gaussian noise are within ρ times their order, and at the last order reach it: 1% less is refused. δ is within what
-/// accounting makes of that.
+/// Specification 4.5, the same medians: the Rényi divergences of Gaussian noise are within ρ times their order, and at
+/// the last order reach it: 1% less is refused. δ is within what accounting makes of that.
 #[test]
 fn small_medians_by_gaussian_noise_cost_what_the_event_says() {
     let smooth = noise_of(NoiseFamily::DiscreteGaussian);
@@ -278,7 +280,8 @@ fn other_families_are_calibrated_to_their_own_notions() {
     }
 }
 
-/// Two steps for an owner of several rows, instead of two for each row, passed all tests but an example in the documentation.
+/// Two steps for an owner of several rows, instead of two for each row, passed all tests but an example in the
+/// documentation.
 #[test]
 fn steps_are_those_of_all_rows() {
     let cost = |steps: &OwnerSteps, scope: Scope| {

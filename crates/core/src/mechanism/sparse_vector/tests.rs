@@ -146,8 +146,9 @@ fn the_claim_is_tight() {
     }
 }
 
-/// Half of the noise on the threshold passed all tests here: each compared `law`, a second copy of the formula, with the claim, and none drew from `open`, `ask` or `release`. So what these
-/// draw is compared with the law of the ε₁ and ε₂ that the event charges. Seeded; each comparison fails by chance once in 10^9.
+/// Half of the noise on the threshold passed all tests here: each compared `law`, a second copy of the formula, with
+/// the claim, and none drew from `open`, `ask` or `release`. So what these draw is compared with the law of the ε₁ and
+/// ε₂ that the event charges. Seeded; each comparison fails by chance once in 10^9.
 #[test]
 fn rounds_are_drawn_from_the_law_that_is_charged() {
     for (change, moved, seed) in [(ScoreChange::General, 2.0, 31), (ScoreChange::Monotone, 1.0, 32)] {

@@ -190,8 +190,9 @@ fn groups(records: &[Vec<usize>], size: usize) -> Vec<Vec<i64>> {
     counts.into_iter().collect()
 }
 
-/// Owners who share a new key show it not k times as likely as one, but e^{(k−1)ε} times: all ways in which groups of two and three owners of a
-/// tiny universe can leave, come and change, through the code that publishes, against every view of what the event costs.
+/// Owners who share a new key show it not k times as likely as one, but e^{(k−1)ε} times: all ways in which groups of
+/// two and three owners of a tiny universe can leave, come and change, through the code that publishes, against every
+/// view of what the event costs.
 #[test]
 fn groups_cost_no_less_than_their_exact_laws() {
     let noises = [
@@ -296,8 +297,9 @@ fn shown_keys(selection: &KeySelection, owners: &[u64]) -> Vec<f64> {
     law
 }
 
-/// All owners of at most two of three keys, coming, going and being replaced, beside many others: through the probabilities that are drawn from,
-/// against the filter and the accountant. An event that charged a replaced owner as a group of two claimed δ(1 + e^ε) and not 2δ.
+/// All owners of at most two of three keys, coming, going and being replaced, beside many others: through the
+/// probabilities that are drawn from, against the filter and the accountant. An event that charged a replaced owner as
+/// a group of two claimed δ(1 + e^ε) and not 2δ.
 #[test]
 fn selected_keys_cost_what_their_events_say() {
     for (epsilon, delta, keys) in [(0.5, 0.01, 1), (2.0, 1e-4, 1), (1.0, 0.01, 2), (4.0, 1e-4, 2)] {
@@ -374,8 +376,8 @@ fn what_several_changed_keys_cost() {
     assert!(is(spent(&["sick"]), 0.2));
 }
 
-/// e^ε was infinity from 709.8 on, infinity times nothing is no number, and the lesser of that and one was one: a key of a single owner was published
-/// for sure, whatever δ.
+/// e^ε was infinity from 709.8 on, infinity times nothing is no number, and the lesser of that and one was one: a key
+/// of a single owner was published for sure, whatever δ.
 #[test]
 fn a_key_of_one_owner_shows_with_delta_however_large_epsilon_is() {
     for epsilon in [1.0, 700.0, 709.9, 1e4, 1e9] {
@@ -390,7 +392,8 @@ fn a_key_of_one_owner_shows_with_delta_however_large_epsilon_is() {
     }
 }
 
-/// `before + per_key >= 1.0` was rounded: at δ = 1e-15 a key jumped to "for sure" where 1.0376·δ was left. Every step in exact fractions, with e^ε from below.
+/// `before + per_key >= 1.0` was rounded: at δ = 1e-15 a key jumped to "for sure" where 1.0376·δ was left. Every step
+/// in exact fractions, with e^ε from below.
 #[test]
 fn no_step_of_key_selection_costs_more_than_its_delta() {
     use num_bigint::BigInt;

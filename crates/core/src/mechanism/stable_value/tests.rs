@@ -131,7 +131,8 @@ fn modes_cost_what_the_event_says() {
     }
 }
 
-/// Whether at least two owners have each of three keys, said of each key by itself: who comes or goes moves one answer, who has another key two.
+/// Whether at least two owners have each of three keys, said of each key by itself: who comes or goes moves one answer,
+/// who has another key two.
 #[test]
 fn several_values_cost_what_the_events_say() {
     let value = AttributeSet::new(["value"]).unwrap();

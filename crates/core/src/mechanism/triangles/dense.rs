@@ -1,4 +1,5 @@
-//! The vertices of the highest degrees, as rows of bits: where a graph is dense, its neighbours are counted 64 at a time.
+//! The vertices of the highest degrees, as rows of bits: where a graph is dense, its neighbours are counted 64 at a
+//! time.
 
 /// Which of the first vertices are joined.
 pub(super) struct DenseGraph {
@@ -12,7 +13,8 @@ pub(super) struct DenseGraph {
 const MOST: u32 = 1 << 14;
 
 impl DenseGraph {
-    /// The rows of the first `size` vertices, or of as many as there is room for; `of` are a vertex's neighbours, rising.
+    /// The rows of the first `size` vertices, or of as many as there is room for; `of` are a vertex's neighbours,
+    /// rising.
     pub fn new<'a>(size: u32, of: impl Fn(u32) -> &'a [u32]) -> Self {
         let size = size.min(MOST);
         let words = (size as usize).div_ceil(64);

@@ -27,7 +27,8 @@ const MOST_EDGES: usize = 1 << 31;
 const LEAST_DEGREE: u64 = 64;
 
 impl Graph {
-    /// Refuses loops, repeated edges (in either order) and vertices that are not there, by the place of the edge in the list, counted from 1.
+    /// Refuses loops, repeated edges (in either order) and vertices that are not there, by the place of the edge in the
+    /// list, counted from 1.
     pub fn new(vertices: u32, edges: &[(u32, u32)]) -> Result<Self> {
         if edges.len() > MOST_EDGES {
             return Err(Error::refused(format!("a graph has at most {MOST_EDGES} edges, not {}", edges.len())));
@@ -154,8 +155,8 @@ impl Graph {
         EdgeSensitivity { common, degrees: self.most_degrees(), vertices: self.vertices() }
     }
 
-    /// a: the most common neighbours of any pair, joined or not. A pair has at most as many as its lesser degree, so that vertices of no more than the best
-    /// degree so far need no look.
+    /// a: the most common neighbours of any pair, joined or not. A pair has at most as many as its lesser degree, so
+    /// that vertices of no more than the best degree so far need no look.
     pub(super) fn most_common(&self, dense: &DenseGraph) -> u64 {
         let mut count = vec![0u32; self.vertices() as usize];
         let mut best = 0u32;
@@ -181,8 +182,9 @@ impl Graph {
         u64::from(best)
     }
 
-    /// How many of a vertex's neighbours are looked at as bits, all at once, to find the vertices before it that they lead to; and those whose lists are walked. Bits are taken where they are
-    /// fewer words than the lists have entries.
+    /// How many of a vertex's neighbours are looked at as bits, all at once, to find the vertices before it that they
+    /// lead to; and those whose lists are walked. Bits are taken where they are fewer words than the lists have
+    /// entries.
     fn middles(&self, vertex: u32, dense: &DenseGraph) -> (usize, &[u32]) {
         let all = self.of(vertex);
         if vertex >= dense.size() {
@@ -193,7 +195,8 @@ impl Graph {
         if u64::from(vertex) * dense.words() < entries { (in_rows.len(), rest) } else { (0, all) }
     }
 
-    /// c: the largest deg i + deg j − 2·\[ij is an edge\] of any pair. Pairs that do not lift the best are edges, or end the row.
+    /// c: the largest deg i + deg j − 2·\[ij is an edge\] of any pair. Pairs that do not lift the best are edges, or
+    /// end the row.
     fn most_degrees(&self) -> u64 {
         let (n, mut best) = (self.vertices(), 0);
         for one in 0..n {
@@ -254,8 +257,9 @@ impl EdgeSensitivity {
     /// A_k = min(a + k, ⌊(c + k)/2⌋, n − 2).
     ///
     /// # Guarantee
-    /// At least the local sensitivity of every graph that is at most k edges away, because that is the largest min(a_ij + k, ⌊(c_ij + k)/2⌋, n − 2) of a pair \[NRS07\],
-    /// and one edge moves a and c by at most 1 each: A_k(G) ≤ A_{k+1}(G′) for neighbours.
+    /// At least the local sensitivity of every graph that is at most k edges away, because that is the largest
+    /// min(a_ij + k, ⌊(c_ij + k)/2⌋, n − 2) of a pair \[NRS07\], and one edge moves a and c by at most 1 each:
+    /// A_k(G) ≤ A_{k+1}(G′) for neighbours.
     pub fn at(&self, k: u64) -> u64 {
         let most = Self::most(self.vertices);
         self.common.saturating_add(k).min(self.degrees.saturating_add(k) / 2).min(most)

@@ -1,11 +1,13 @@
 //! How many triangles a graph has, edge by edge private.
 //!
-//! The vertices are public; *the owner is an edge*: presence is one edge more or less, a person is one edge moved. Where a person has
-//! several edges, a group of that many. Privacy of whole vertices is not offered: one vertex can be in all triangles.
+//! The vertices are public; *the owner is an edge*: presence is one edge more or less, a person is one edge moved.
+//! Where a person has several edges, a group of that many. Privacy of whole vertices is not offered: one vertex can be
+//! in all triangles.
 //!
-//! Any one edge can make n − 2 triangles, but only in a graph in which somebody has that many common neighbours; so the count's own sensitivity is published with it
-//! ([`super::bounded_sensitivity`]), or noise follows it smoothly ([`super::smooth`]), or a bound is proposed ([`super::propose_test_release`]). The bounds are those of \[NRS07\] with both maxima taken apart,
-//! which is still smooth, and cheap.
+//! Any one edge can make n − 2 triangles, but only in a graph in which somebody has that many common neighbours; so the
+//! count's own sensitivity is published with it ([`super::bounded_sensitivity`]), or noise follows it smoothly
+//! ([`super::smooth`]), or a bound is proposed ([`super::propose_test_release`]). The bounds are those of \[NRS07\]
+//! with both maxima taken apart, which is still smooth, and cheap.
 //!
 //! # An edge that moves is one step
 //! The specification charges it as two, one that goes and one that comes. It is one

@@ -96,7 +96,8 @@ fn small_graphs() -> impl Iterator<Item = (usize, Vec<(u32, u32)>)> {
     })
 }
 
-/// All graphs on up to five vertices, every edge added or removed: the counts by definition, (i) and (ii) of `smooth`, the level, and that the local sensitivity moves by at most 1.
+/// All graphs on up to five vertices, every edge added or removed: the counts by definition, (i) and (ii) of `smooth`,
+/// the level, and that the local sensitivity moves by at most 1.
 #[test]
 fn every_small_graph_and_neighbour() {
     for (n, edges) in small_graphs() {
@@ -237,7 +238,8 @@ fn neighbouring_states<T: Ord + Copy>(of: impl Fn(&Graph) -> T) -> [BTreeSet<(T,
     [presence, person, end]
 }
 
-/// The joint law of a count with cauchy4 noise and of a level with Laplace noise, on windows; of the level what is beyond is one outcome on each side.
+/// The joint law of a count with cauchy4 noise and of a level with Laplace noise, on windows; of the level what is
+/// beyond is one outcome on each side.
 fn law(smooth: &SmoothMechanism, scale: f64, state: &CountLevel) -> Distribution<(i64, i64)> {
     let (count, level) = (state.0, i64::from(state.1));
     let spread = smooth.levels().scale(state.1);
@@ -253,8 +255,9 @@ fn law(smooth: &SmoothMechanism, scale: f64, state: &CountLevel) -> Distribution
     counts.product(&Distribution::new(all.map(|(z, p)| (z, ProbabilityInterval::near(p, 1e-12))), 0.0))
 }
 
-/// Specification 4.6 as it is released, a count and a level of the same graph: all graphs on up to five vertices, in presence, in person and in attributes, both orders. One edge more, less or
-/// elsewhere costs what the events say, and 1% less is not true.
+/// Specification 4.6 as it is released, a count and a level of the same graph: all graphs on up to five vertices, in
+/// presence, in person and in attributes, both orders. One edge more, less or elsewhere costs what the events say, and
+/// 1% less is not true.
 #[test]
 fn smooth_counts_of_all_small_graphs_cost_what_the_events_say() {
     // With steps this coarse the worst pair of levels is that of a graph and its neighbour.
@@ -280,7 +283,8 @@ fn smooth_counts_of_all_small_graphs_cost_what_the_events_say() {
     assert_eq!(Claim::of(&events, &attribute("colour"), &[]).pure, Some(0.0));
 }
 
-/// Proposing, testing and releasing a count: all graphs on up to five vertices, in presence, in person and in attributes, both orders. A δ that is 1% too small is not true.
+/// Proposing, testing and releasing a count: all graphs on up to five vertices, in presence, in person and in
+/// attributes, both orders. A δ that is 1% too small is not true.
 #[test]
 fn proposed_sensitivities_of_all_small_graphs_cost_what_the_events_say() {
     let test = ProposeTestRelease::within(

@@ -1,4 +1,5 @@
-//! The table against the distribution it stands for: every first word, and words that land inside the table's uncertainty.
+//! The table against the distribution it stands for: every first word, and words that land inside the table's
+//! uncertainty.
 
 use super::*;
 use crate::harness::effort;
@@ -6,8 +7,8 @@ use crate::noise::InsecureSeededSource;
 use crate::noise::test_shapes;
 use crate::noise::test_support::ScriptedBits;
 
-/// Cumulative probabilities in the order of the cells, in units of 2^−bits: (low, high). Every weight is computed by itself at a
-/// high precision, not by the recurrences that make the table.
+/// Cumulative probabilities in the order of the cells, in units of 2^−bits: (low, high). Every weight is computed by
+/// itself at a high precision, not by the recurrences that make the table.
 fn reference<T: UnimodalWeights>(shape: &T, cells: usize, bits: u64) -> Vec<(BigInt, BigInt)> {
     let arithmetic = Arithmetic::new(bits + 100);
     let layout = shape.layout();

@@ -9,7 +9,8 @@ const INFLATION: f64 = 1.0 + 1e-9;
 /// A certificate looks at every move up to the largest at every index; beyond this product it would take seconds.
 const LARGEST_WORK: u64 = 4_000_000;
 
-/// The exact privacy of a table for every move by 1, …, m: rounding may break log-concavity, so all of them are looked at.
+/// The exact privacy of a table for every move by 1, …, m: rounding may break log-concavity, so all of them are looked
+/// at.
 ///
 /// ```
 /// use scumble::noise::SinhNormal;
@@ -59,8 +60,8 @@ impl Certificate {
         &self.digest
     }
 
-    /// An upper bound of D_α for one cell that moves by up to m, and for several cells whose moves add up to at most m: the
-    /// worst way to split m. Both directions are the same, since the noise is symmetric.
+    /// An upper bound of D_α for one cell that moves by up to m, and for several cells whose moves add up to at most m:
+    /// the worst way to split m. Both directions are the same, since the noise is symmetric.
     pub fn renyi_upper(&self, order: f64) -> f64 {
         self.worst_split(|one| one.renyi(order)) * INFLATION
     }
@@ -107,8 +108,8 @@ impl Certificate {
 
     /// An upper bound of sup D_α/α over 1 < α ≤ ω: the ρ of a (ρ, ω)-tCDP guarantee.
     ///
-    /// K(α) = (α−1)·D_α is convex, so between two orders it lies below its chord, and the chord's largest K/(α(α−1)) is found
-    /// exactly; below the first order D is at most that of the first order.
+    /// K(α) = (α−1)·D_α is convex, so between two orders it lies below its chord, and the chord's largest K/(α(α−1)) is
+    /// found exactly; below the first order D is at most that of the first order.
     pub fn slope_upper(&self, omega: Omega) -> f64 {
         const POINTS: usize = 120;
         let order = |i: usize| 1.0 + (omega.get() - 1.0) * ((i + 1) as f64 / POINTS as f64).powi(2);
@@ -127,11 +128,12 @@ impl Certificate {
         self.moves.len() as u64
     }
 
-    /// A pair that dominates every one of the moves: (ln(P/Q), P, Q) of each atom of the largest move, and a mass at loss +∞
-    /// (in either direction) that covers by how much a smaller move may exceed it, 0 for a single move.
+    /// A pair that dominates every one of the moves: (ln(P/Q), P, Q) of each atom of the largest move, and a mass at
+    /// loss +∞ (in either direction) that covers by how much a smaller move may exceed it, 0 for a single move.
     ///
-    /// δ_m and δ_i are convex and piecewise linear in e^ε, so that their difference is smallest where δ_m has a corner: at the
-    /// losses of the largest move. Of a smaller move only what the rounded tails add can exceed, far below 2^{−100}.
+    /// δ_m and δ_i are convex and piecewise linear in e^ε, so that their difference is smallest where δ_m has a corner:
+    /// at the losses of the largest move. Of a smaller move only what the rounded tails add can exceed, far below
+    /// 2^{−100}.
     pub fn dominating_pair(&self) -> (Vec<(f64, f64, f64)>, f64) {
         let Some((largest, smaller)) = self.moves.split_last() else { return (Vec::new(), 0.0) };
         let mut atoms: Vec<(f64, f64, f64)> =

@@ -14,8 +14,8 @@ pub fn order_limit(a: f64) -> f64 {
 /// D_α between continuous sinh-normal noise and the same moved by Δ, with a = A/Δ and shape R = A²/2σ².
 ///
 /// e^{(α−1)D} = e^{R(1−B)/2}·√(R/π)·∫ e^{−RB·sinh²v}·cosh(y−d)^α·cosh(y)^{1−α} dv, y = v + θ/2, d = Δ/A,
-/// B = √(1−4α(α−1)sinh²d), tanh θ = α·sinh 2d/(α·cosh 2d + 1 − α). The integrand is analytic in a strip and falls doubly
-/// exponentially, so the trapezoid rule converges geometrically: the step is halved until two sums agree.
+/// B = √(1−4α(α−1)sinh²d), tanh θ = α·sinh 2d/(α·cosh 2d + 1 − α). The integrand is analytic in a strip and falls
+/// doubly exponentially, so the trapezoid rule converges geometrically: the step is halved until two sums agree.
 ///
 /// ```
 /// // A/Δ = 20, ρ₀ = 0.01, so R = 4.

@@ -1,12 +1,13 @@
 //! Sinh-normal noise: A·arsinh((σ/A)·N(0,1)) on the integers, exactly, from an integer-weight table.
 //!
-//! It looks like a Gaussian near the centre and has tails that fall like e^{−e^{|z|/A}}: the most extreme of k draws grows
-//! like log log k instead of √log k. In exchange its Rényi divergence is finite only for orders below about A/2Δ, which is
-//! what truncated concentrated privacy allows (Bun, Dwork, Rothblum, Steinke: *Composable and versatile privacy via
-//! truncated CDP*, STOC 2018, §4). Use it for the *largest* error over many cells; for the variance a Gaussian is better.
+//! It looks like a Gaussian near the centre and has tails that fall like e^{−e^{|z|/A}}: the most extreme of k draws
+//! grows like log log k instead of √log k. In exchange its Rényi divergence is finite only for orders below about A/2Δ,
+//! which is what truncated concentrated privacy allows (Bun, Dwork, Rothblum, Steinke: *Composable and versatile
+//! privacy via truncated CDP*, STOC 2018, §4). Use it for the *largest* error over many cells; for the variance a
+//! Gaussian is better.
 //!
-//! Where we differ from the paper: its Theorem 17 (16ρ, A/8Δ) is 9.6× and 4× loose, and with it the noise would be worse than
-//! a Gaussian; we compute the divergence from the very integers that are sampled ([`Certificate`]).
+//! Where we differ from the paper: its Theorem 17 (16ρ, A/8Δ) is 9.6× and 4× loose, and with it the noise would be
+//! worse than a Gaussian; we compute the divergence from the very integers that are sampled ([`Certificate`]).
 
 use super::BitSource;
 use super::tape::{Announcement, through_all};
@@ -46,7 +47,8 @@ impl SinhNormal {
     /// Noise with the parameters σ and A, both in units of the grid; needs A ≥ σ (log-concave noise).
     ///
     /// # Guarantee
-    /// The masses are integers over 2^128, a function of σ and A alone; what a move costs is computed from those integers.
+    /// The masses are integers over 2^128, a function of σ and A alone; what a move costs is computed from those
+    /// integers.
     pub fn new(sigma: Sigma, a: Scale) -> Result<Self> {
         let exact = |value: f64| Exact::from_f64(value);
         let table = SinhNormalTable::build(exact(sigma.get())?.rational(), exact(a.get())?.rational())?;
@@ -101,7 +103,8 @@ impl SinhNormal {
         self.draw_for_each(bits, out, |slot, draw| *slot = draw);
     }
 
-    /// Adds an independent draw to each of `answers`; sums beyond the range of an i64 stay at its end (post-processing).
+    /// Adds an independent draw to each of `answers`; sums beyond the range of an i64 stay at its end
+    /// (post-processing).
     ///
     /// # Guarantee
     /// As [`SinhNormal::sample`].
@@ -141,7 +144,8 @@ struct TableSampler {
     second_words: Vec<u64>,
     /// The first cell that a word with these leading bits can be in.
     guide: Vec<u32>,
-    /// The draw of every word with these sixteen leading bits, where it is the same for all of them; otherwise UNDECIDED.
+    /// The draw of every word with these sixteen leading bits, where it is the same for all of them; otherwise
+    /// UNDECIDED.
     direct: Box<[i16; LEADING]>,
     guide_shift: u32,
     tail_bits: u32,
@@ -200,7 +204,8 @@ impl TableSampler {
         if draw != UNDECIDED { draw.into() } else { self.search(word, bits) }
     }
 
-    /// The draw that belongs to 16 random bits and, only when these do not decide, to 48 more after them (and then 64 more).
+    /// The draw that belongs to 16 random bits and, only when these do not decide, to 48 more after them (and then 64
+    /// more).
     #[inline]
     fn decide_from<S: BitSource + ?Sized>(&self, leading: u16, bits: &mut S) -> i64 {
         let draw = self.direct[usize::from(leading)];

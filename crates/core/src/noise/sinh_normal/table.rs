@@ -24,10 +24,12 @@ pub struct SinhNormalTable {
 }
 
 impl SinhNormalTable {
-    /// The table of A·arsinh((σ/A)·N(0,1)) on the integers, a function of the two rationals alone: the same on every machine.
+    /// The table of A·arsinh((σ/A)·N(0,1)) on the integers, a function of the two rationals alone: the same on every
+    /// machine.
     ///
-    /// w_k = ⌊2^128·φ(k)/Σφ⌋ with φ(k) = exp(−R·sinh²(k/A))·cosh(k/A) and R = A²/2σ² (Bun–Dwork–Rothblum–Steinke 2018, §4,
-    /// on the grid). How well the weights approximate φ is a matter of utility only: privacy is computed from the weights.
+    /// w_k = ⌊2^128·φ(k)/Σφ⌋ with φ(k) = exp(−R·sinh²(k/A))·cosh(k/A) and R = A²/2σ² (Bun–Dwork–Rothblum–Steinke 2018,
+    /// §4, on the grid). How well the weights approximate φ is a matter of utility only: privacy is computed from the
+    /// weights.
     pub(super) fn build(sigma: &BigRational, a: &BigRational) -> Result<Self> {
         if a < sigma {
             return Err(Error::refused(format!(
@@ -179,8 +181,8 @@ fn floor_weights(densities: &[BigUint]) -> Vec<u128> {
 }
 
 /// The least j for which the geometric tail costs nothing noticeable at the orders where the noise itself has a finite
-/// divergence (a move m and an order α with mα up to about A, or a few σ where the noise is nearly Gaussian), so that the
-/// tail is also as light as it can be: log₂ w_K + j + min(A, 10σ)·log₂(1/(1−2^{−j})) ≤ 128 − 20 − 2·log₂ max(σ, 1).
+/// divergence (a move m and an order α with mα up to about A, or a few σ where the noise is nearly Gaussian), so that
+/// the tail is also as light as it can be: log₂ w_K + j + min(A, 10σ)·log₂(1/(1−2^{−j})) ≤ 128 − 20 − 2·log₂ max(σ, 1).
 fn tail_bits(last_weight: u128, sigma: &BigRational, a: &BigRational) -> u32 {
     let (sigma, a) = (shown(sigma), shown(a));
     let reach = a.min(10.0 * sigma);

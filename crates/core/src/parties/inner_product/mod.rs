@@ -1,7 +1,8 @@
 //! How many owners have both of two bits, where each party knows one of the bits (survey 7.9.4; spec §10.3).
 //!
-//! The first party has x, the second y, a bit for each owner in an order that both know. The first sends x̂, each bit flipped with probability a/b; the second
-//! answers z = Σ y_i (b·x̂_i − a) + DLap((b−a)/ε), a whole number; z/(b−2a) is unbiased for Σ x_i y_i.
+//! The first party has x, the second y, a bit for each owner in an order that both know. The first sends x̂, each bit
+//! flipped with probability a/b; the second answers z = Σ y_i (b·x̂_i − a) + DLap((b−a)/ε), a whole number; z/(b−2a) is
+//! unbiased for Σ x_i y_i.
 //!
 //! # Guarantee
 //! The message costs ln((b−a)/a) for each owner's bit of x, against every reader. The answer costs ε for each owner's
@@ -44,7 +45,8 @@ const UNIT: u64 = 1 << 16;
 pub const MOST_OWNERS: u64 = 1 << 40;
 
 impl InnerProduct {
-    /// Of these costs: at most `first` for a bit of x, and `second` for a bit of y. The first is a number of 2^−16 and at most ln 65535, whatever is asked for.
+    /// Of these costs: at most `first` for a bit of x, and `second` for a bit of y. The first is a number of 2^−16 and
+    /// at most ln 65535, whatever is asked for.
     pub fn new(first: Epsilon, second: Epsilon) -> Result<Self> {
         let near = (UNIT as f64 / (first.get().exp() + 1.0)).floor().max(1.0) as u64;
         // The least flip whose cost is not above, also in the last digit.
@@ -79,7 +81,8 @@ impl InnerProduct {
     /// What the second party answers.
     ///
     /// # Guarantee
-    /// Before: these owners' bits are answered about this once; `message` may be anything. After: ε of the second party for each bit of `y`.
+    /// Before: these owners' bits are answered about this once; `message` may be anything. After: ε of the second party
+    /// for each bit of `y`.
     pub fn answer<S: BitSource + ?Sized>(&self, y: &[bool], message: &[bool], bits: &mut S) -> Result<i64> {
         Ok(self.noise.add_to(self.sum(y, message)?, bits))
     }
@@ -110,7 +113,8 @@ impl InnerProduct {
         (self.flip.1 - 2 * self.flip.0) as f64
     }
 
-    /// The variance of the estimate where `ones` of the second party's bits are 1: (ones·a(b−a) + V)/(b−2a)², V the noise's variance.
+    /// The variance of the estimate where `ones` of the second party's bits are 1: (ones·a(b−a) + V)/(b−2a)², V the
+    /// noise's variance.
     pub fn variance(&self, ones: u64) -> f64 {
         let (above, below) = (self.flip.0 as f64, self.flip.1 as f64);
         let rate = 1.0 / self.noise.scale().get();
@@ -118,8 +122,8 @@ impl InnerProduct {
         (ones as f64 * above * (below - above) + noise) / self.divisor().powi(2)
     }
 
-    /// The error to plan with: with probability 1 − β the estimate is off by no more, whatever the bits are. Half of β is for the flips \[Hoeffding 1963\],
-    /// half for the noise.
+    /// The error to plan with: with probability 1 − β the estimate is off by no more, whatever the bits are. Half of β
+    /// is for the flips \[Hoeffding 1963\], half for the noise.
     pub fn error(&self, beta: Beta, owners: u64) -> Result<f64> {
         let least = (4.0 / beta.get()).ln();
         let flips = self.flip.1 as f64 * (owners as f64 * least / 2.0).sqrt();
@@ -137,7 +141,8 @@ impl InnerProduct {
         self.second
     }
 
-    /// What the first party did, for its ledger: what a change of `attributes` costs. That an owner is on the list is not protected.
+    /// What the first party did, for its ledger: what a change of `attributes` costs. That an owner is on the list is
+    /// not protected.
     pub fn events_first(&self, attributes: &AttributeSet) -> Result<Vec<Event>> {
         let epsilon = Epsilon::new(up(self.epsilon_first()))?;
         let word = Word::RandomizedResponse { epsilon, values: AnswerCount::new(2)? };

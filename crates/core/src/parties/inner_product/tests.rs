@@ -68,7 +68,8 @@ fn the_second_partys_view_costs_what_is_claimed() {
     }
 }
 
-/// The first party's view: for any message a bit of y moves the sum by b − a or less, so that noise of scale (b−a)/ε costs at most ε; and by b − a for some.
+/// The first party's view: for any message a bit of y moves the sum by b − a or less, so that noise of scale (b−a)/ε
+/// costs at most ε; and by b − a for some.
 #[test]
 fn the_first_partys_view_costs_what_is_claimed() {
     let product = InnerProduct::with_flip(27, 100, Epsilon::new(0.7).unwrap()).unwrap();
@@ -102,7 +103,8 @@ fn the_estimate_is_unbiased() {
     }
 }
 
-/// Seeded: off by more than planned in no more than a hundredth of 2,000 runs at β = 0.001 (false alarm below 1e-9 even if it were exactly β).
+/// Seeded: off by more than planned in no more than a hundredth of 2,000 runs at β = 0.001 (false alarm below 1e-9 even
+/// if it were exactly β).
 #[test]
 fn the_error_is_as_planned() {
     let product = InnerProduct::new(Epsilon::new(1.0).unwrap(), Epsilon::new(0.5).unwrap()).unwrap();

@@ -9,7 +9,8 @@ use num_bigint::BigUint;
 use num_rational::BigRational;
 use num_traits::{One, ToPrimitive};
 
-/// A lie with probability `lies`/2^64, the least such number that is not below 1/(e^ε+1): so the loss ln((2^64 − lies)/lies) is at most ε.
+/// A lie with probability `lies`/2^64, the least such number that is not below 1/(e^ε+1): so the loss
+/// ln((2^64 − lies)/lies) is at most ε.
 ///
 /// ```
 /// use scumble::parties::local::Coin;
@@ -54,9 +55,10 @@ impl Coin {
     /// 64 draws at once, a bit for each: 1 where it is a lie.
     ///
     /// # Guarantee
-    /// The law of 64 calls of [`Coin::is_lie`]: each lane compares a number of its own, uniform below 2^64, with `lies`, from the highest bit down.
-    /// A word holds one bit of all 64 numbers. A lane whose bit differs is decided, and its lower bits are not drawn, because they decide
-    /// nothing: about 7 words instead of 64. How many are drawn depends on the draws alone.
+    /// The law of 64 calls of [`Coin::is_lie`]: each lane compares a number of its own, uniform below 2^64, with
+    /// `lies`, from the highest bit down. A word holds one bit of all 64 numbers. A lane whose bit differs is decided,
+    /// and its lower bits are not drawn, because they decide nothing: about 7 words instead of 64. How many are drawn
+    /// depends on the draws alone.
     pub(super) fn lies_of_64<S: BitSource + ?Sized>(&self, bits: &mut S) -> u64 {
         let (mut lies, mut undecided, mut rest) = (0, u64::MAX, self.lies);
         // Where no bit of `lies` is left, what is undecided is at least as large.
@@ -134,7 +136,8 @@ mod tests {
         assert!(coin.lies_on(0) && coin.lies_on(coin.lies() - 1) && !coin.lies_on(coin.lies()));
     }
 
-    /// Every lane decides as one comparison does, whatever the numbers: around the border, with long common beginnings, and the extremes.
+    /// Every lane decides as one comparison does, whatever the numbers: around the border, with long common beginnings,
+    /// and the extremes.
     #[test]
     fn lanes_are_comparisons() {
         let borders = [1, 2, 1 << 63, (1 << 63) - 1, 0x5555_5555_5555_5555, 0xaaaa_aaaa_aaaa_aaaa, 3 << 40, u64::MAX];

@@ -1,9 +1,10 @@
 //! From how many reports support a value to how many owners hold it.
 //!
-//! If m of n owners hold a value, the reports that support it are Bin(m, p) + Bin(n − m, q). The estimate (c − nq)/(p − q) is unbiased. The
-//! interval holds every m at which what was seen is not too far out: by the exact tails where few reports differ, and where many do by the
-//! normal law with the variance at m itself and half a report for the steps. Intervals whose variance is estimated instead are too short
-//! exactly where nobody was seen to hold a value.
+//! If m of n owners hold a value, the reports that support it are Bin(m, p) + Bin(n − m, q). The estimate
+//! (c − nq)/(p − q) is unbiased. The interval holds every m at which what was seen is not too far out: by the exact
+//! tails where few reports differ, and where many do by the normal law with the variance at m itself and half a report
+//! for the steps. Intervals whose variance is estimated instead are too short exactly where nobody was seen to hold a
+//! value.
 
 use crate::calibrate::normal_tail_quantile;
 use crate::loss::special::ln_choose;
@@ -76,11 +77,13 @@ impl Support {
         (root(seen - 0.5 - n * self.other, -1.0), root(seen + 0.5 - n * self.other, 1.0))
     }
 
-    /// All m for which neither tail that begins at what was seen has less than `tail`. Both grow or fall with m, because p > q.
+    /// All m for which neither tail that begins at what was seen has less than `tail`. Both grow or fall with m,
+    /// because p > q.
     fn exact(&self, n: u64, seen: u64, tail: f64) -> (f64, f64) {
         let at_least = |m: u64| 1.0 - if seen == 0 { 0.0 } else { self.at_most(n, m, seen - 1) } > tail;
         let at_most = |m: u64| self.at_most(n, m, seen) > tail;
-        // The least m that passes at_least, and the largest that passes at_most; where none does, the end that is nearest to it.
+        // The least m that passes at_least, and the largest that passes at_most; where none does, the end that is
+        // nearest to it.
         let (mut low, mut above) = (0, n);
         while low < above {
             let middle = low.midpoint(above);

@@ -1,8 +1,10 @@
-//! A statistical query in the local model: the mean over owners of a number between 0 and 1, one randomized bit for each owner (survey 7.9.2).
+//! A statistical query in the local model: the mean over owners of a number between 0 and 1, one randomized bit for
+//! each owner (survey 7.9.2).
 //!
-//! A number f is first rounded to a bit by an exact coin of bias f, and the bit is reported with lies of probability 1/(e^ε+1). What comes in are n bits
-//! whose mean probability is q + F/n·(1 − 2q); the number of ones of such bits is nowhere further out than that of n equal ones \[Hoeffding 1956\], so
-//! that an interval for a binomial is one for them.
+//! A number f is first rounded to a bit by an exact coin of bias f, and the bit is reported with lies of probability
+//! 1/(e^ε+1). What comes in are n bits whose mean probability is q + F/n·(1 − 2q); the number of ones of such bits is
+//! nowhere further out than that of n equal ones \[Hoeffding 1956\], so that an interval for a binomial is one for
+//! them.
 //!
 //! ```
 //! use scumble::quantity::{beta, epsilon};
@@ -46,7 +48,8 @@ impl Mean {
     /// One owner's bit about `number`/[`UNIT`].
     ///
     /// # Guarantee
-    /// Before: `number` is at most [`UNIT`], and this is the owner's only report. After: ε-private for every change of it.
+    /// Before: `number` is at most [`UNIT`], and this is the owner's only report. After: ε-private for every change of
+    /// it.
     pub fn report<S: BitSource + ?Sized>(&self, number: u32, bits: &mut S) -> Result<bool> {
         if number > UNIT {
             return Err(Error::refused("a number whose mean is asked for must be in [0, 1]"));
@@ -55,8 +58,8 @@ impl Mean {
         Ok(rounded != self.coin.is_lie(bits))
     }
 
-    /// What one owner's report is, for a ledger: the number's cost, as that of the `attributes` that decide it. That an owner reports is not protected, nor is a
-    /// whole person, who may be replaced by one who does not report.
+    /// What one owner's report is, for a ledger: the number's cost, as that of the `attributes` that decide it. That an
+    /// owner reports is not protected, nor is a whole person, who may be replaced by one who does not report.
     pub fn events(&self, attributes: &AttributeSet) -> Result<Vec<Event>> {
         let word = Word::RandomizedResponse { epsilon: self.epsilon, values: AnswerCount::new(2)? };
         charged_where_seen(word, Shift::one_cell(1.0)?, attributes)
@@ -79,7 +82,8 @@ impl Mean {
         })
     }
 
-    /// The error to plan with: the estimated sum is off by more than this with probability at most β \[Hoeffding 1963\].
+    /// The error to plan with: the estimated sum is off by more than this with probability at most β
+    /// \[Hoeffding 1963\].
     pub fn error(&self, beta: Beta, owners: u64) -> Result<f64> {
         Ok((owners as f64 * (2.0 / beta.get()).ln() / 2.0).sqrt() / self.coin.gap())
     }

@@ -13,8 +13,8 @@
 //! What is protected: an owner's value, against everybody else together. The receiver of a report sees that the owner
 //! takes part, unless absent owners report too ([`AbsentOwners::Report`]): their reports carry no information.
 //!
-//! Where we differ: 1/(e^ε+1) is a whole number of 2^−64, rounded up, so that two integers are compared and the loss is never above ε. The
-//! survey's (1±ε)/2 is ln((1+ε)/(1−ε)), and infinite at ε = 1.
+//! Where we differ: 1/(e^ε+1) is a whole number of 2^−64, rounded up, so that two integers are compared and the loss is
+//! never above ε. The survey's (1±ε)/2 is ln((1+ε)/(1−ε)), and infinite at ε = 1.
 //!
 //! ```
 //! use scumble::quantity::{beta, epsilon};
@@ -126,7 +126,8 @@ impl FrequencyOracle {
         Ok(Self { kind, epsilon, values, coin: Coin::new(epsilon)?, response })
     }
 
-    /// The kind with the least variance (survey §10.2): k-ary for fewer than 3e^ε + 2 values, unary up to 10 000, Hadamard beyond.
+    /// The kind with the least variance (survey §10.2): k-ary for fewer than 3e^ε + 2 values, unary up to 10 000,
+    /// Hadamard beyond.
     ///
     /// ```
     /// use scumble::quantity::epsilon;
@@ -141,12 +142,14 @@ impl FrequencyOracle {
         Self::new(kind, epsilon, values)
     }
 
-    /// The kind to take where absent owners report: never k-ary, whose uniform answers look as if the absent held every value equally.
+    /// The kind to take where absent owners report: never k-ary, whose uniform answers look as if the absent held every
+    /// value equally.
     fn best_with_absent(values: u64) -> ReportKind {
         if values <= SHORT_REPORTS { ReportKind::Unary } else { ReportKind::Hadamard }
     }
 
-    /// The oracle that owners and collector take alike: of the kind that was asked for, or the one with the least variance.
+    /// The oracle that owners and collector take alike: of the kind that was asked for, or the one with the least
+    /// variance.
     ///
     /// ```
     /// use scumble::quantity::epsilon;
@@ -206,7 +209,8 @@ impl FrequencyOracle {
                 let (mask, is_lie) = (value + 1, self.coin.is_lie(bits));
                 let row = uniform::below(bits, self.rows());
                 let is_outside = (row & mask).count_ones() % 2 == 1;
-                // Flipping one bit of the mask maps S_v onto its complement, so that the row is uniform in the half that is wanted.
+                // Flipping one bit of the mask maps S_v onto its complement, so that the row is uniform in the half
+                // that is wanted.
                 Report::Row(if is_outside == is_lie { row } else { row ^ (1 << mask.trailing_zeros()) })
             }
         })
@@ -224,7 +228,8 @@ impl FrequencyOracle {
         }
     }
 
-    /// A bit for each value. What is drawn does not depend on the value: a lie for every bit, and a fair coin that replaces the own one.
+    /// A bit for each value. What is drawn does not depend on the value: a lie for every bit, and a fair coin that
+    /// replaces the own one.
     fn ones<S: BitSource + ?Sized>(&self, own: Option<u64>, bits: &mut S) -> Report {
         let mut words: Vec<u64> = (0..self.values.div_ceil(64)).map(|_| self.coin.lies_of_64(bits)).collect();
         let rest = self.values % 64;
@@ -251,12 +256,14 @@ impl FrequencyOracle {
         }
     }
 
-    /// What one owner's report is, for a ledger. Where owners without a value are silent, who reports is seen: then neither presence is protected nor a whole person, who may
-    /// be replaced by one who is silent; what a change of the value costs is that of the `attributes` that decide it.
+    /// What one owner's report is, for a ledger. Where owners without a value are silent, who reports is seen: then
+    /// neither presence is protected nor a whole person, who may be replaced by one who is silent; what a change of the
+    /// value costs is that of the `attributes` that decide it.
     ///
     /// # Guarantee
-    /// Of the unary and the Hadamard oracle half of the reports tell nothing, and the rest is randomized response between two values: this
-    /// pair dominates every pair of values (\[WBLJ17\]; enumerated in the tests), and that of a value and none. Its numbers are rounded away from each other.
+    /// Of the unary and the Hadamard oracle half of the reports tell nothing, and the rest is randomized response
+    /// between two values: this pair dominates every pair of values (\[WBLJ17\]; enumerated in the tests), and that of
+    /// a value and none. Its numbers are rounded away from each other.
     pub fn events(&self, attributes: &AttributeSet, absent: AbsentOwners) -> Result<Vec<Event>> {
         let (value, one) = (self.of_value()?, Shift::one_cell(1.0)?);
         if absent == AbsentOwners::Silent {
@@ -318,8 +325,8 @@ impl FrequencyOracle {
         support.other * (1.0 - support.other) / (support.gap * support.gap)
     }
 
-    /// The error to plan with: with probability 1 − β no estimate of any value is off by more than this, among `owners` owners (Bernstein's
-    /// inequality, and a union over the values).
+    /// The error to plan with: with probability 1 − β no estimate of any value is off by more than this, among `owners`
+    /// owners (Bernstein's inequality, and a union over the values).
     ///
     /// ```
     /// use scumble::quantity::{beta, epsilon};

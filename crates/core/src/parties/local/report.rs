@@ -3,7 +3,8 @@
 use super::{FrequencyOracle, ReportKind};
 use std::fmt;
 
-/// What an owner sends. Its text is `k17` (a value), `h17` (a row), or `u` and a hexadecimal digit for every four values, the first value lowest.
+/// What an owner sends. Its text is `k17` (a value), `h17` (a row), or `u` and a hexadecimal digit for every four
+/// values, the first value lowest.
 ///
 /// ```
 /// use scumble::quantity::epsilon;
@@ -79,7 +80,8 @@ pub(super) fn decimal(text: &[u8], bound: u64) -> Option<u64> {
     (number < bound).then_some(number)
 }
 
-/// Reads a digit for every four values into words; false if there are more or fewer, or bits for values that do not exist.
+/// Reads a digit for every four values into words; false if there are more or fewer, or bits for values that do not
+/// exist.
 pub(super) fn hexadecimal(text: &[u8], values: u64, words: &mut [u64]) -> bool {
     if text.len() as u64 != values.div_ceil(4) {
         return false;

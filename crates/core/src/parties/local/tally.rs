@@ -75,7 +75,8 @@ impl Tally {
 
     /// How many reports support each value.
     ///
-    /// For the Hadamard oracle that is one fast Walsh–Hadamard transform: Σ_y (−1)^{|v+1 ∧ y|}·count(y) is what is inside S_v less what is outside.
+    /// For the Hadamard oracle that is one fast Walsh–Hadamard transform: Σ_y (−1)^{|v+1 ∧ y|}·count(y) is what is
+    /// inside S_v less what is outside.
     pub fn supports(&mut self) -> Vec<u64> {
         self.planes.empty_into(&mut self.counts);
         if self.oracle.kind != ReportKind::Hadamard {
@@ -87,7 +88,8 @@ impl Tally {
         signed[1..=self.oracle.values as usize].iter().map(inside).collect()
     }
 
-    /// How many of the owners who reported hold each value, with an interval that holds the truth with probability 1 − β for each value.
+    /// How many of the owners who reported hold each value, with an interval that holds the truth with probability
+    /// 1 − β for each value.
     pub fn estimates(&mut self, beta: Beta) -> Result<Vec<Frequency>> {
         let supports = self.supports();
         Ok(estimates(&self.oracle.support(), self.reports, &supports, beta.get()))
@@ -113,7 +115,8 @@ fn walsh_hadamard(cells: &mut [i64]) {
     }
 }
 
-/// Counters of 8 bits for each value, a bit of 64 values in a word: a report is added by a few operations for each 64 values.
+/// Counters of 8 bits for each value, a bit of 64 values in a word: a report is added by a few operations for each 64
+/// values.
 #[derive(Debug, Clone)]
 struct Planes {
     planes: Vec<[u64; 8]>,

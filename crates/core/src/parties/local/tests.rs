@@ -98,8 +98,9 @@ fn a_claim_one_percent_too_small_fails() {
     check(&[(Some(0), Some(1))], |value| law(&oracle, *value), &claim, Slack::ANY);
 }
 
-/// The story: without absent owners' reports, `person` cost ε = 1 beside a presence of ∞, though who replaces an owner may be one who sends nothing. Where they report, a person is
-/// replaced by another value or by none, and costs what the worse of both does.
+/// The story: without absent owners' reports, `person` cost ε = 1 beside a presence of ∞, though who replaces an owner
+/// may be one who sends nothing. Where they report, a person is replaced by another value or by none, and costs what
+/// the worse of both does.
 #[test]
 fn a_person_costs_at_least_its_presence() {
     for oracle in oracles() {
@@ -226,7 +227,8 @@ fn reports_are_drawn_from_the_stated_law() {
     }
 }
 
-/// What an oracle writes it reads, and it reads nothing else: not another oracle's, not another alphabet's, not two reports in one.
+/// What an oracle writes it reads, and it reads nothing else: not another oracle's, not another alphabet's, not two
+/// reports in one.
 #[test]
 fn only_reports_are_read() {
     let mut bits = InsecureSeededSource::new(3);

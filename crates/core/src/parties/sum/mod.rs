@@ -1,19 +1,24 @@
-//! The sums of many parties' counts, where no party shows its own and no server is trusted alone (survey 7.10; spec §10.4).
+//! The sums of many parties' counts, where no party shows its own and no server is trusted alone (survey 7.10; spec
+//! §10.4).
 //!
-//! Each of m parties adds a *share* of noise to its numbers, X − Y with X, Y ~ NB(1/h, e^{−1/scale}), splits the result into one additive share for
-//! each of s servers, uniform modulo 2^64, and sends each server its own. Servers agree on whose shares all of them have, add these up, and open
-//! the sum together. Shapes add: the noise of h honest parties is discrete Laplace noise of that scale, though nobody knows it.
+//! Each of m parties adds a *share* of noise to its numbers, X − Y with X, Y ~ NB(1/h, e^{−1/scale}), splits the result
+//! into one additive share for each of s servers, uniform modulo 2^64, and sends each server its own. Servers agree on
+//! whose shares all of them have, add these up, and open the sum together. Shapes add: the noise of h honest parties is
+//! discrete Laplace noise of that scale, though nobody knows it.
 //!
 //! # Guarantee
-//! Against everybody together with up to `colluding` parties and all servers but one, who follow the protocol and keep and compare all that they see:
+//! Against everybody together with up to `colluding` parties and all servers but one, who follow the protocol and keep
+//! and compare all that they see:
 //! - before the sum is opened they have seen uniform words, and nothing else ([`Ring::split`]);
-//! - what is opened is the sum of the parties on the list, of whom at least h = parties − colluding − silent are honest: ε for one owner.
+//! - what is opened is the sum of the parties on the list, of whom at least h = parties − colluding − silent are
+//!   honest: ε for one owner.
 //!
-//! A list shorter than parties − silent is not opened. Where we differ: the survey's spec plans for h = m − t and asks for h on the list; t colluders
-//! may all be on it, so that only m − 2t of it are honest. Here silent parties have a number of their own.
+//! A list shorter than parties − silent is not opened. Where we differ: the survey's spec plans for h = m − t and asks
+//! for h on the list; t colluders may all be on it, so that only m − 2t of it are honest. Here silent parties have a
+//! number of their own.
 //!
-//! Parties that lie about their counts can make the sum wrong and cannot see more by it. More colluders than planned cost more, as
-//! [`SharedSum::epsilon_against`] says.
+//! Parties that lie about their counts can make the sum wrong and cannot see more by it. More colluders than planned
+//! cost more, as [`SharedSum::epsilon_against`] says.
 //!
 //! ```
 //! use scumble::noise::InsecureSeededSource;
@@ -68,7 +73,8 @@ pub const MOST_CELLS: u64 = 10_000_000;
 pub const MOST_BY: u64 = 1 << 32;
 
 impl Trust {
-    /// Up to `colluding` of the parties tell each other and the servers all that they know, and up to `silent` others do not answer.
+    /// Up to `colluding` of the parties tell each other and the servers all that they know, and up to `silent` others
+    /// do not answer.
     pub fn new(parties: u64, colluding: u64, silent: u64, servers: u64) -> Result<Self> {
         if !(1..=MOST_PARTIES).contains(&parties) {
             return Err(Error::refused(format!("there must be 1 to {MOST_PARTIES} parties, not {parties}")));
@@ -211,8 +217,9 @@ impl SharedSum {
     /// What a party sends: its numbers with its share of the noise, split for the servers.
     ///
     /// # Guarantee
-    /// Before: `values` are this party's sums over its owners, an owner has at most what [`OwnerContribution`] says in all parties' values together, and the party sends once.
-    /// After: any all but one of the shares are uniform; opened with those of h − 1 other honest parties or more, ε for one owner.
+    /// Before: `values` are this party's sums over its owners, an owner has at most what [`OwnerContribution`] says in
+    /// all parties' values together, and the party sends once. After: any all but one of the shares are uniform; opened
+    /// with those of h − 1 other honest parties or more, ε for one owner.
     pub fn shares<S: BitSource + ?Sized>(&self, values: &[u64], bits: &mut S) -> Result<Vec<Vec<u64>>> {
         if values.len() as u64 != self.cells {
             return Err(Error::refused(format!("there are {} numbers for {} cells", values.len(), self.cells)));
@@ -242,8 +249,9 @@ impl SharedSum {
         Ok(vec![Event::new(word, moves(self.cells, self.owner, Some(attributes))?)])
     }
 
-    /// An upper bound of ε in a scope against this many colluding parties, where `answered` parties are in the sum. It is the planned one as long as
-    /// h of them are honest; infinite where none is; nothing where the noise is too wide to say it.
+    /// An upper bound of ε in a scope against this many colluding parties, where `answered` parties are in the sum. It
+    /// is the planned one as long as h of them are honest; infinite where none is; nothing where the noise is too wide
+    /// to say it.
     pub fn epsilon_against(&self, scope: &Scope, colluding: u64, answered: u64) -> Result<Option<f64>> {
         let total = TotalNoise::new(self.scale, answered.saturating_sub(colluding), self.trust.honest().get());
         let mut worst = Some(0.0f64);
@@ -255,7 +263,8 @@ impl SharedSum {
         Ok(worst)
     }
 
-    /// The error to plan with: with probability 1 − β no opened cell is off by more, where `answered` parties are in the sum.
+    /// The error to plan with: with probability 1 − β no opened cell is off by more, where `answered` parties are in
+    /// the sum.
     ///
     /// Chernoff, for the best of some t: E e^{tZ} = ((1−q)²/((1−qe^t)(1−qe^{−t})))^r.
     pub fn error(&self, beta: Beta, answered: u64) -> Result<f64> {
@@ -272,8 +281,8 @@ impl SharedSum {
         Ok((1..200).map(|part| bound(f64::from(part) / 200.0)).fold(f64::INFINITY, f64::min))
     }
 
-    /// Refuses numbers that may not fit into a word with their noise: with m parties of at most `largest` in a cell, the sum is wrong with
-    /// probability at most 2^−40. (Privacy does not depend on it.)
+    /// Refuses numbers that may not fit into a word with their noise: with m parties of at most `largest` in a cell,
+    /// the sum is wrong with probability at most 2^−40. (Privacy does not depend on it.)
     pub fn check_fits(&self, largest: u64) -> Result<()> {
         let noise = self.error(Beta::new(2f64.powi(-40))?, self.trust.parties)?;
         if self.trust.parties as f64 * largest as f64 + noise < 2f64.powi(62) {

@@ -3,7 +3,8 @@
 use crate::error::{Error, Result};
 use crate::noise::BitSource;
 
-/// The integers modulo 2^bits, in which words are shared: any all-but-one shares of a word are uniform, whatever the word is.
+/// The integers modulo 2^bits, in which words are shared: any all-but-one shares of a word are uniform, whatever the
+/// word is.
 ///
 /// ```
 /// use scumble::noise::InsecureSeededSource;
@@ -40,8 +41,9 @@ impl Ring {
     /// Splits each word into one share for each server; the shares of a word add up to it.
     ///
     /// # Guarantee
-    /// Before: `bits` is private, and no share is sent to two servers. After: the shares of any `servers` − 1 servers are independent and uniform,
-    /// whatever the words are. (All but the last are drawn uniformly; the last is the word less a uniform number that the others determine.)
+    /// Before: `bits` is private, and no share is sent to two servers. After: the shares of any `servers` − 1 servers
+    /// are independent and uniform, whatever the words are. (All but the last are drawn uniformly; the last is the word
+    /// less a uniform number that the others determine.)
     pub fn split<S: BitSource + ?Sized>(self, words: &[u64], servers: usize, bits: &mut S) -> Result<Vec<Vec<u64>>> {
         if servers < 2 {
             return Err(Error::refused(format!("a secret is shared among at least 2 servers, not {servers}")));

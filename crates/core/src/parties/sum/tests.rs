@@ -128,7 +128,8 @@ fn a_transcript_tells_the_total_and_nothing_else() {
     }
 }
 
-/// Z_2^64 as it is sent, where enumeration ends: each byte of each share of a seeded run is uniform, though all numbers are the same. False alarm 1e-9 for each.
+/// Z_2^64 as it is sent, where enumeration ends: each byte of each share of a seeded run is uniform, though all numbers
+/// are the same. False alarm 1e-9 for each.
 #[test]
 fn sent_words_are_uniform() {
     let trust = Trust::new(4, 1, 0, 3).unwrap();
@@ -178,9 +179,10 @@ fn added(one: &[f64], times: u64) -> Vec<f64> {
     law
 }
 
-/// Enumerated on small numbers: the law of the honest parties' noise is built from single shares by convolution, and what one owner's move does to it is
-/// compared with what is printed, for each number of colluders and each number of parties that answered. What colluders know of their own noise and what
-/// servers hold adds nothing: the former is subtracted, the latter is uniform (above).
+/// Enumerated on small numbers: the law of the honest parties' noise is built from single shares by convolution, and
+/// what one owner's move does to it is compared with what is printed, for each number of colluders and each number of
+/// parties that answered. What colluders know of their own noise and what servers hold adds nothing: the former is
+/// subtracted, the latter is uniform (above).
 #[test]
 fn any_number_of_colluders_is_told_its_guarantee() {
     let (mut exact, mut short) = (0, 0);
@@ -236,7 +238,8 @@ fn any_number_of_colluders_is_told_its_guarantee() {
     assert!(exact > 20 && short > 10, "{exact} {short}");
 }
 
-/// The draws themselves, of h parties together, against discrete Laplace noise; and with one party fewer they are something else.
+/// The draws themselves, of h parties together, against discrete Laplace noise; and with one party fewer they are
+/// something else.
 #[test]
 fn shares_of_honest_parties_add_up_to_discrete_laplace_noise() {
     let trust = Trust::new(4, 1, 0, 2).unwrap();
@@ -297,7 +300,8 @@ fn events_cost_what_was_asked_for() {
     }
 }
 
-/// Off by more than planned: with β = 0.01 in none of 300 seeded runs would be luck, in 20 or more bad luck (below 1e-9).
+/// Off by more than planned: with β = 0.01 in none of 300 seeded runs would be luck, in 20 or more bad luck
+/// (below 1e-9).
 #[test]
 fn the_error_is_as_planned() {
     let trust = Trust::new(6, 1, 2, 2).unwrap();

@@ -3,14 +3,15 @@
 use crate::calibrate::up;
 use crate::quantity::Scale;
 
-/// The law of X − Y for independent X, Y ~ NB(r, e^{−1/scale}), where r is the honest parties that answered over those that were planned for:
-/// P\[z\] = (1−q)^{2r} Σ_k a_k a_{k+|z|} with a_k = q^k (r)_k/k!.
+/// The law of X − Y for independent X, Y ~ NB(r, e^{−1/scale}), where r is the honest parties that answered over those
+/// that were planned for: P\[z\] = (1−q)^{2r} Σ_k a_k a_{k+|z|} with a_k = q^k (r)_k/k!.
 ///
 /// r = 1 is discrete Laplace noise; above, it is that and more noise on top.
 ///
 /// # Guarantee
-/// For r ≤ 1, [`TotalNoise::epsilon`] is an upper bound of ln P\[z\]/P\[z+by\] for every z. The largest is at z = 0: (r)_k/k! are the moments of a beta
-/// distribution, so that P is for z ≥ 0 a mixture of powers (qv)^z, v ≤ 1, which is log-convex and falls; where z < 0 < z + by both are nearer to 0.
+/// For r ≤ 1, [`TotalNoise::epsilon`] is an upper bound of ln P\[z\]/P\[z+by\] for every z. The largest is at z = 0:
+/// (r)_k/k! are the moments of a beta distribution, so that P is for z ≥ 0 a mixture of powers (qv)^z, v ≤ 1, which is
+/// log-convex and falls; where z < 0 < z + by both are nearer to 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TotalNoise {
     scale: f64,
@@ -43,7 +44,8 @@ impl TotalNoise {
         Some((sum + left) * (-(-1.0 / self.scale).exp_m1()).powf(2.0 * self.shape))
     }
 
-    /// An upper bound of the cost of moving one noised number by `by`: infinite where nobody is honest, nothing where it takes too many terms.
+    /// An upper bound of the cost of moving one noised number by `by`: infinite where nobody is honest, nothing where
+    /// it takes too many terms.
     pub fn epsilon(&self, by: u64) -> Option<f64> {
         let planned = by as f64 / self.scale;
         if by == 0 || self.shape >= 1.0 {
@@ -76,7 +78,8 @@ impl TotalNoise {
             (behind, ahead) = (next(k, behind), next(k + z as usize, ahead));
             k += 1;
         }
-        // From k on, each product is at most q²·max(1, ((k+r)/(k+1))²) times the one before it: a geometric series bounds the rest.
+        // From k on, each product is at most q²·max(1, ((k+r)/(k+1))²) times the one before it: a geometric series
+        // bounds the rest.
         let grows = ((k as f64 + self.shape) / (k as f64 + 1.0)).max(1.0).powi(2);
         let ratio = q * q * grows;
         let left = if ratio < 1.0 { behind * ahead / (1.0 - ratio) } else { return None };

@@ -1,8 +1,9 @@
 //! Any conjunction of up to t literals over d binary columns, from one release.
 //!
-//! A conjunction is everybody except for those of whom a negated literal is true, and "at least one of t" is a polynomial g of low degree in how many are true, up to a bias η ([`Polynomial`]). In the binomial basis
-//! g(Σw) = Σ_r b_r Σ_{|S|=r} w_S exactly: all that is needed are numbers about sets of up to s literals, with noise of its own for each size (§7.7.5 of \[Vad17\], where coefficients of the
-//! polynomial are noised instead).
+//! A conjunction is everybody except for those of whom a negated literal is true, and "at least one of t" is a
+//! polynomial g of low degree in how many are true, up to a bias η ([`Polynomial`]). In the binomial basis g(Σw) = Σ_r
+//! b_r Σ_{|S|=r} w_S exactly: all that is needed are numbers about sets of up to s literals, with noise of its own for
+//! each size (§7.7.5 of \[Vad17\], where coefficients of the polynomial are noised instead).
 //!
 //! Those numbers are [`Measure::Counts`], how many people have all of a set of literals: C(d, r)·2ʳ of them, and one
 //! person is in C(d, r) of them. Or [`Measure::Parities`], the C(d, r) sums of products of ±1 columns; the counts are
@@ -114,7 +115,8 @@ impl BitLayout {
         self.columns
     }
 
-    /// By how much, squared and added up, the numbers about sets of this size move at most: when a person comes, is replaced, and for each number of an attribute's columns.
+    /// By how much, squared and added up, the numbers about sets of this size move at most: when a person comes, is
+    /// replaced, and for each number of an attribute's columns.
     fn squares(&self, measure: Measure, size: usize) -> Squares {
         let all = binomial(self.columns, size);
         match (size, measure) {
@@ -157,14 +159,17 @@ pub struct ConjunctionPlan {
     noise: Vec<Sigma>,
 }
 
-/// Sizes that hardly count in answers of the full width count in those of fewer literals: none gets a smaller weight than this share of the largest.
+/// Sizes that hardly count in answers of the full width count in those of fewer literals: none gets a smaller weight
+/// than this share of the largest.
 const LEAST_WEIGHT: f64 = 1e-3;
 
 impl ConjunctionPlan {
-    /// With as little noise as the limits allow, for the smallest variance of conjunctions of the polynomial's width: σ_r² ∝ √(cost/weight).
+    /// With as little noise as the limits allow, for the smallest variance of conjunctions of the polynomial's width:
+    /// σ_r² ∝ √(cost/weight).
     ///
     /// # Guarantee
-    /// Its ρ is within each limit. Refused if the width is more than there are columns, or if there are more than [`MOST_SETS`] numbers.
+    /// Its ρ is within each limit. Refused if the width is more than there are columns, or if there are more than
+    /// [`MOST_SETS`] numbers.
     pub fn within(limits: &RhoLimits, shape: &BitLayout, polynomial: Polynomial, measure: Measure) -> Result<Self> {
         check(shape, &polynomial, measure)?;
         let variances = relative_variances(shape, &polynomial, measure, limits);
@@ -219,10 +224,12 @@ impl ConjunctionPlan {
         (1..).zip(self.noise.iter().copied())
     }
 
-    /// What a release did, in the vocabulary of the ledger; `names` are the attributes' names. One event for each size of sets, and one for each attribute that touches them.
+    /// What a release did, in the vocabulary of the ledger; `names` are the attributes' names. One event for each size
+    /// of sets, and one for each attribute that touches them.
     ///
     /// # Guarantee
-    /// In every scope the events cost at least what is moved there; a change of several attributes is charged all of them.
+    /// In every scope the events cost at least what is moved there; a change of several attributes is charged all of
+    /// them.
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
         if names.len() != self.shape.of_attributes.len() {
             return Err(Error::refused(format!(
@@ -246,7 +253,8 @@ impl ConjunctionPlan {
     /// Measures the columns.
     ///
     /// # Guarantee
-    /// [`ConjunctionPlan::rho_presence`], [`ConjunctionPlan::rho_person`] and [`ConjunctionPlan::rho_attribute`]; the noise is exact.
+    /// [`ConjunctionPlan::rho_presence`], [`ConjunctionPlan::rho_person`] and [`ConjunctionPlan::rho_attribute`]; the
+    /// noise is exact.
     pub fn release<S: BitSource + ?Sized>(&self, columns: &Bits, bits: &mut S) -> Result<ConjunctionSummary> {
         if columns.columns() != self.shape.columns {
             return Err(Error::refused(format!(
@@ -282,7 +290,8 @@ impl ConjunctionPlan {
         std::iter::once(people).chain(self.noise.iter().map(|sigma| sigma.get())).collect()
     }
 
-    /// The standard error and the bias (a share of the people) of conjunctions of this many literals, from none up to the width.
+    /// The standard error and the bias (a share of the people) of conjunctions of this many literals, from none up to
+    /// the width.
     pub fn error(&self, literals: usize) -> Result<(f64, f64)> {
         if literals > self.polynomial.width() {
             return Err(Error::refused(format!(

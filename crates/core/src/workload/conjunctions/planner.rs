@@ -28,8 +28,9 @@ impl ConjunctionCandidate {
     }
 }
 
-/// All ways to answer conjunctions of up to `width` literals whose bias is at most `bias` (none: inclusion and exclusion alone), best first: by their error for `people` people, or, where their number is not
-/// known, by their bias and then by their standard error. Inclusion and exclusion is always among them, unless it is too large.
+/// All ways to answer conjunctions of up to `width` literals whose bias is at most `bias` (none: inclusion and
+/// exclusion alone), best first: by their error for `people` people, or, where their number is not known, by their bias
+/// and then by their standard error. Inclusion and exclusion is always among them, unless it is too large.
 ///
 /// ```
 /// use scumble::quantity::Rho;

@@ -1,6 +1,7 @@
 //! Polynomials that are 0 at 0 and nearly 1 at 1, …, t: "at least one of t" by sums over few of them.
 //!
-//! Everything is a fraction of whole numbers until the end: coefficients in the binomial basis are differences, and of rounded values nothing of them would be left.
+//! Everything is a fraction of whole numbers until the end: coefficients in the binomial basis are differences, and of
+//! rounded values nothing of them would be left.
 
 use super::super::parities::binomial;
 use crate::error::{Error, Result};
@@ -39,7 +40,8 @@ impl Polynomial {
         Self::through(width, width, |k| BigRational::from_integer(u8::from(k > 0).into()))
     }
 
-    /// The Chebyshev polynomial of the least degree whose bias is at most this, in (0, 1): s = ⌈arcosh(1/η)/arcosh((t + 1)/(t − 1))⌉; the exact one where s would be the width.
+    /// The Chebyshev polynomial of the least degree whose bias is at most this, in (0, 1):
+    /// s = ⌈arcosh(1/η)/arcosh((t + 1)/(t − 1))⌉; the exact one where s would be the width.
     pub fn chebyshev(width: usize, bias: f64) -> Result<Self> {
         check(width)?;
         if !(bias > 0.0 && bias < 1.0) {
@@ -54,7 +56,8 @@ impl Polynomial {
         Self::exact(width)
     }
 
-    /// The Chebyshev polynomial of this degree: g(k) = 1 − T_s(r(k))/T_s(r(0)), r(z) = (2z − t − 1)/(t − 1); the exact one if the degree is the width.
+    /// The Chebyshev polynomial of this degree: g(k) = 1 − T_s(r(k))/T_s(r(0)), r(z) = (2z − t − 1)/(t − 1); the exact
+    /// one if the degree is the width.
     pub fn chebyshev_of(width: usize, degree: usize) -> Result<Self> {
         check_degree(width, degree)?;
         if degree == width {
@@ -69,8 +72,9 @@ impl Polynomial {
 
     /// The polynomial of this degree with the least bias.
     ///
-    /// The linear programme min max_k |1 − g(k)| has a vertex where 1 − g alternates in sign on degree + 1 of the points, at the same distance: the points are exchanged (the
-    /// simplex method for its dual) until no other point is further away, in fractions, so that it ends at the best.
+    /// The linear programme min max_k |1 − g(k)| has a vertex where 1 − g alternates in sign on degree + 1 of the
+    /// points, at the same distance: the points are exchanged (the simplex method for its dual) until no other point is
+    /// further away, in fractions, so that it ends at the best.
     pub fn minimax(width: usize, degree: usize) -> Result<Self> {
         check_degree(width, degree)?;
         if degree == width {
@@ -152,7 +156,8 @@ impl Polynomial {
             };
             let sum = (r..=self.degree()).map(term).fold(BigRational::zero(), |sum, term| sum + term);
             let whole = if r == 0 { BigRational::one() - sum } else { -sum };
-            // Of false literals c counts Π(1 − u)/2 with u = 1 for a true literal: each literal of the parity turns the sign.
+            // Of false literals c counts Π(1 − u)/2 with u = 1 for a true literal: each literal of the parity turns the
+            // sign.
             let signed = if r % 2 == 1 { -whole } else { whole };
             signed.to_f64().unwrap_or(f64::NAN)
         };
@@ -228,7 +233,8 @@ fn share(points: &[usize], point: usize, k: usize) -> BigRational {
         .fold(BigRational::one(), |product, factor| product * factor)
 }
 
-/// h with h(0) = 1 and h = ±level at the points, with signs that alternate; and the level. No polynomial of the degree does better on these points.
+/// h with h(0) = 1 and h = ±level at the points, with signs that alternate; and the level. No polynomial of the degree
+/// does better on these points.
 fn alternating(points: &[usize]) -> (Lagrange, BigRational) {
     let shares: Vec<BigRational> = points.iter().map(|point| share(points, *point, 0)).collect();
     let level = shares.iter().map(Signed::abs).fold(BigRational::zero(), |sum, share| sum + share).recip();

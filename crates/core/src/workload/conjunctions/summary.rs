@@ -25,7 +25,8 @@ pub struct ConjunctionEstimate {
     pub estimate: f64,
     /// The standard error: of the noise alone.
     pub standard_error: f64,
-    /// Beside the noise, the estimate is off by at most this share of the people who do not satisfy it. 0 where there is no bias.
+    /// Beside the noise, the estimate is off by at most this share of the people who do not satisfy it. 0 where there
+    /// is no bias.
     pub bias: f64,
     /// The same in people, for as many as there may be.
     pub most_bias: f64,
@@ -33,13 +34,15 @@ pub struct ConjunctionEstimate {
     pub half_width: f64,
 }
 
-/// The noisy number of people is below the true one by more than this many σ with probability 1/1000 at most: e^{−x²/2}.
+/// The noisy number of people is below the true one by more than this many σ with probability 1/1000 at most:
+/// e^{−x²/2}.
 const PEOPLE_SIGMAS: f64 = 3.717;
 /// 95.1% of a normal law are within this many standard deviations: a thousandth is for the number of people.
 const NORMAL_951: f64 = 1.9687;
 
 impl ConjunctionSummary {
-    /// Released numbers: of 0, 1, … columns, in the order of [`super::super::rank`], and for [`Measure::Counts`] for each set its 2ʳ counts, that with all columns false first and the first column fastest; and the σ of each size.
+    /// Released numbers: of 0, 1, … columns, in the order of [`super::super::rank`], and for [`Measure::Counts`] for
+    /// each set its 2ʳ counts, that with all columns false first and the first column fastest; and the σ of each size.
     pub fn new(
         columns: usize,
         polynomial: &Polynomial,
@@ -89,7 +92,8 @@ impl ConjunctionSummary {
         Ok(self.with_bars(estimate, variance(self.measure, &polynomial, &self.sigmas), polynomial.bias()))
     }
 
-    /// The parities of this release, brought to what a table of people can nearly have: post-processing, for [`ConjunctionSummary::answer_projected`]. Of up to 31 columns for products of four, 14 for products of six.
+    /// The parities of this release, brought to what a table of people can nearly have: post-processing, for
+    /// [`ConjunctionSummary::answer_projected`]. Of up to 31 columns for products of four, 14 for products of six.
     pub fn projected(&self) -> Result<ParityMoments> {
         if self.measure != Measure::Parities {
             return Err(Error::refused(
@@ -99,7 +103,8 @@ impl ConjunctionSummary {
         ParityMoments::projected(self.columns, &self.numbers)
     }
 
-    /// About how many people satisfy all of these literals by projected parities. It has no error bar; that of [`ConjunctionSummary::answer`] is not its own.
+    /// About how many people satisfy all of these literals by projected parities. It has no error bar; that of
+    /// [`ConjunctionSummary::answer`] is not its own.
     pub fn answer_projected(&self, literals: &[Literal], projected: &ParityMoments) -> Result<f64> {
         let literals = self.checked(literals)?;
         if literals.len() >= self.numbers.len() {
@@ -158,7 +163,8 @@ impl ConjunctionSummary {
         }
     }
 
-    /// What the answer has a share of: of counts those of whom all are false; of parities the product of 1 for true and −1 for false literals.
+    /// What the answer has a share of: of counts those of whom all are false; of parities the product of 1 for true and
+    /// −1 for false literals.
     fn of_subset(&self, literals: &[Literal]) -> f64 {
         let numbers = &self.numbers[literals.len()];
         match self.measure {
@@ -181,7 +187,8 @@ pub(super) fn is_direct(measure: Measure, degree: usize, literals: usize) -> boo
     literals == 0 || (measure == Measure::Counts && literals <= degree)
 }
 
-/// The polynomial for this many literals, up to the width of the release's own: exact up to its degree, and above as near as that degree allows.
+/// The polynomial for this many literals, up to the width of the release's own: exact up to its degree, and above as
+/// near as that degree allows.
 pub(super) fn polynomial_for(own: &Polynomial, literals: usize) -> Result<Polynomial> {
     match literals {
         _ if literals == own.width() => Ok(own.clone()),
@@ -202,7 +209,8 @@ fn pattern(literals: &[Literal]) -> usize {
     literals.iter().enumerate().fold(0, |bits, (place, (_, value))| bits | usize::from(*value) << place)
 }
 
-/// The counts of all sets of `size` literals, from the balances of all smaller sets: 2^{−r}·Σ_T ±balance is a whole number.
+/// The counts of all sets of `size` literals, from the balances of all smaller sets: 2^{−r}·Σ_T ±balance is a whole
+/// number.
 pub(super) fn counts(columns: usize, size: usize, balances: &[Vec<i64>]) -> Vec<i64> {
     let mut counts = Vec::with_capacity(Measure::Counts.numbers(columns, size) as usize);
     for set in sets(columns, size) {

@@ -11,7 +11,8 @@ fn vector(name: &str) -> (Value, Value) {
     (found["input"].clone(), found["expected"].clone())
 }
 
-/// The variance at the best allocation, times ρ in presence, without the number of people: (Σ|share|√(C(t, r)·C(d, r)))²/2.
+/// The variance at the best allocation, times ρ in presence, without the number of people:
+/// (Σ|share|√(C(t, r)·C(d, r)))²/2.
 fn variance_times_rho(columns: usize, polynomial: &Polynomial, measure: Measure) -> f64 {
     let shares = measure.shares(polynomial);
     let sum: f64 = (1..shares.len())
@@ -200,7 +201,8 @@ fn errors_are_as_large_as_their_bars_say() {
 
 #[test]
 fn a_biased_answer_is_within_its_bar_on_the_worst_table() {
-    // Everybody has the same literals true: the bias is then the same for all, and as large as it gets for some number of them.
+    // Everybody has the same literals true: the bias is then the same for all, and as large as it gets for some number
+    // of them.
     let limits = RhoLimits { presence: Some(Rho::new(0.5).unwrap()), ..RhoLimits::default() };
     let near = Polynomial::chebyshev_of(4, 3).unwrap();
     let plan = ConjunctionPlan::within(&limits, &BitLayout::plain(4).unwrap(), near, Measure::Parities).unwrap();

@@ -1,7 +1,8 @@
 //! From coefficients to cells and back, in one walk over the cells.
 //!
-//! The coefficients of a set of attributes are those of the set's own small table: transforming these tables and adding them up over
-//! the cells by nested partial sums costs a few additions per cell, where a transform of the whole table has two passes per attribute.
+//! The coefficients of a set of attributes are those of the set's own small table: transforming these tables and adding
+//! them up over the cells by nested partial sums costs a few additions per cell, where a transform of the whole table
+//! has two passes per attribute.
 
 use super::super::domain::Domain;
 use super::super::nested::{self, BlockGatherer, BlockSpreader, Nest, SumJoin};
@@ -17,7 +18,8 @@ pub(super) struct Coordinates {
 /// The table of one set of attributes.
 struct CoordinateTable {
     domain: Domain,
-    /// A vector of the whole table's basis is constant in the attributes outside: of length 1 together with this factor.
+    /// A vector of the whole table's basis is constant in the attributes outside: of length 1 together with this
+    /// factor.
     share: f64,
     /// The place of each of its coefficients, which stand one after the other.
     places: Vec<usize>,

@@ -116,7 +116,8 @@ fn an_update_by_four_gaps_comes_nearer_by_twice_the_square() {
     }
 }
 
-/// A round of these questions to the uniform model, as its law: which question was measured, and what came out; none where all were answered by the model.
+/// A round of these questions to the uniform model, as its law: which question was measured, and what came out; none
+/// where all were answered by the model.
 fn law(plan: &InteractivePlan, questions: &[LinearQuery], counts: &[u64]) -> Distribution<Option<(usize, i64)>> {
     let model = CellWeights::uniform(counts.len());
     let look = |question: &LinearQuery| {
@@ -163,7 +164,8 @@ fn every_round_costs_what_its_events_say() {
     }
 }
 
-/// Forty questions that are off by more than the threshold already (many more owners are there than were declared), which somebody who comes makes worse; and then one that they make better.
+/// Forty questions that are off by more than the threshold already (many more owners are there than were declared),
+/// which somebody who comes makes worse; and then one that they make better.
 #[test]
 fn the_claim_of_a_round_is_tight() {
     let plan = planned(2, 12, 41, 1, 1.5, 0.5).unwrap();
@@ -270,7 +272,8 @@ fn what_makes_no_sense_is_refused() {
     assert!(LinearQuery::on_grid(&[-0.1], 2).is_err() && LinearQuery::on_grid(&[0.1], 0).is_err());
 }
 
-/// §5.3: direct noise is better in the example that the plan's golden numbers are of, and so is a noisy table of everything.
+/// §5.3: direct noise is better in the example that the plan's golden numbers are of, and so is a noisy table of
+/// everything.
 #[test]
 fn direct_noise_is_nearly_always_better() {
     let plan = planned(1 << 20, 10_000_000, 100_000, 2000, 0.0005, 0.05).unwrap();

@@ -7,7 +7,8 @@ use super::super::predicate::Queries;
 /// What a round has measured.
 pub(super) struct MeasuredRound {
     nest: Nest,
-    /// For each query: the cells of its table where it is 1, how many cells that table has, and the measured share of people.
+    /// For each query: the cells of its table where it is 1, how many cells that table has, and the measured share of
+    /// people.
     queries: Vec<(Vec<u32>, usize, f64)>,
 }
 
@@ -22,8 +23,8 @@ impl MeasuredRound {
         Self { nest: Nest::new(queries.domain(), &tables), queries: asked.iter().zip(measured).map(query).collect() }
     }
 
-    /// By what each cell of each table is to be multiplied, given the model's tables: exp(step·(a − q(A))) where the query is 1, and by
-    /// what makes all shares add up to 1 again, which the sum of any table tells.
+    /// By what each cell of each table is to be multiplied, given the model's tables: exp(step·(a − q(A))) where the
+    /// query is 1, and by what makes all shares add up to 1 again, which the sum of any table tells.
     fn factors(&self, tables: &[Vec<f64>], step: f64) -> Vec<Vec<f64>> {
         let sum = tables.first().map_or(1.0, |table| total(table));
         let mut normalise = 1.0 / sum;
@@ -39,7 +40,8 @@ impl MeasuredRound {
     }
 }
 
-/// A(u) ← A(u)·exp(step·Σ q_i(u)(a_i − q_i(A))) for one round after the other, `passes` times over; shares add up to 1 in the end.
+/// A(u) ← A(u)·exp(step·Σ q_i(u)(a_i − q_i(A))) for one round after the other, `passes` times over; shares add up to 1
+/// in the end.
 ///
 /// Each update is one walk over the cells, which also makes the tables that the next update needs.
 pub(super) fn refit(shares: &mut [f64], rounds: &[MeasuredRound], passes: usize, step: f64) {

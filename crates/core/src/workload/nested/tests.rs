@@ -3,7 +3,8 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Domains of one block and of several (the first attribute of 20 × 1000 values is outside), with tables of any sets of attributes.
+/// Domains of one block and of several (the first attribute of 20 × 1000 values is outside), with tables of any sets of
+/// attributes.
 fn cases() -> impl Strategy<Value = (Domain, Vec<Subset>, u64)> {
     let sizes = prop_oneof![
         prop::collection::vec(1u32..5, 1..6),

@@ -1,14 +1,16 @@
-//! Weights corrected exactly: Wolfe's algorithm for the nearest point of a polytope (Wolfe 1976, "Finding the nearest point in a polytope").
+//! Weights corrected exactly: Wolfe's algorithm for the nearest point of a polytope (Wolfe 1976, "Finding the nearest
+//! point in a polytope").
 //!
-//! The corral is a set of affinely independent atoms with positive weights, the best possible ones for these atoms. An atom that would
-//! help enters; the weights move towards the new best ones; whichever becomes 0 on the way leaves. The residual is computed afresh
-//! from the atoms themselves, so that no rounding error accumulates, and only the *direction* of a step comes from the triangular
-//! factor.
+//! The corral is a set of affinely independent atoms with positive weights, the best possible ones for these atoms. An
+//! atom that would help enters; the weights move towards the new best ones; whichever becomes 0 on the way leaves. The
+//! residual is computed afresh from the atoms themselves, so that no rounding error accumulates, and only
+//! the *direction* of a step comes from the triangular factor.
 
 use super::mixture::{Mixture, MixtureAtom, Points, WeightCorrection};
 use std::collections::BTreeSet;
 
-/// An atom whose part outside the affine hull of the corral has a smaller share of its squared length is taken to lie within.
+/// An atom whose part outside the affine hull of the corral has a smaller share of its squared length is taken to lie
+/// within.
 const DEPENDENT: f64 = 1e-11;
 /// A candidate enters if it still gains this share of what it promised when candidates were last compared.
 const STILL_GOOD: f64 = 0.5;
@@ -70,8 +72,8 @@ impl<'a> Corral<'a> {
         if !self.admit(atom) {
             return false;
         }
-        // All atoms but the last have the same slope, since their weights are the best ones, and keep it in every step; the gain of the last
-        // shrinks by what the step has gone of its way.
+        // All atoms but the last have the same slope, since their weights are the best ones, and keep it in every step;
+        // the gain of the last shrinks by what the step has gone of its way.
         let mut last = self.mixture.atoms.len() - 1;
         loop {
             let mut change = self.factor.step_of_last();
@@ -198,8 +200,8 @@ impl CholeskyFactor {
         true
     }
 
-    /// One row and column less: rotations of neighbouring columns make the rest triangular again. Each row below is turned by the rotations
-    /// of the rows before it, and tells the next one.
+    /// One row and column less: rotations of neighbouring columns make the rest triangular again. Each row below is
+    /// turned by the rotations of the rows before it, and tells the next one.
     fn remove(&mut self, number: usize) {
         self.rows.remove(number);
         let mut rotations: Vec<(f64, f64)> = Vec::with_capacity(self.rows.len() - number);
@@ -229,7 +231,8 @@ impl CholeskyFactor {
         solved
     }
 
-    /// The change of weights, with sum 0, after which all slopes are equal: M⁻¹(slopes − ν·e), with ν = eᵀM⁻¹·slopes / eᵀM⁻¹e.
+    /// The change of weights, with sum 0, after which all slopes are equal: M⁻¹(slopes − ν·e), with
+    /// ν = eᵀM⁻¹·slopes / eᵀM⁻¹e.
     fn step(&self, slopes: &[f64]) -> Vec<f64> {
         self.with_sum_0(self.forward(slopes))
     }

@@ -5,7 +5,8 @@ use super::super::predicate::{CellAnswers, Queries};
 /// Corrects the weights of a mixture of cells.
 pub(super) trait WeightCorrection {
     fn mixture(&self) -> &Mixture;
-    /// Takes new cells up, and improves the mixture until no cell so far would gain more than `goal`; false if nothing could be moved.
+    /// Takes new cells up, and improves the mixture until no cell so far would gain more than `goal`; false if nothing
+    /// could be moved.
     fn improve(&mut self, found: Vec<MixtureAtom>, goal: f64) -> bool;
 }
 

@@ -1,16 +1,16 @@
 //! The projection mechanism: noisy answers to a workload, projected onto the answers that some table can give.
 //!
-//! Theorem 11 of \[GKMS\]. All privacy is in the noise, so the cost is Δ²/(2σ²) with Δ computed for the workload and the scope at hand.
-//! The projection is a least-squares problem over tables with that number of people, solved until a duality gap over the whole universe proves that
-//! nothing worth mentioning is left to gain.
+//! Theorem 11 of \[GKMS\]. All privacy is in the noise, so the cost is Δ²/(2σ²) with Δ computed for the workload and
+//! the scope at hand. The projection is a least-squares problem over tables with that number of people, solved until a
+//! duality gap over the whole universe proves that nothing worth mentioning is left to gain.
 //!
 //! What the gap ξ costs: with K the answers of tables of n people, y = Q(x) + w the noisy ones and ŷ ∈ K of gap ξ,
 //! ‖ŷ − Q(x)‖² ≤ ⟨ŷ − Q(x), w⟩ + ξ. Both ŷ and Q(x) lie in K, so that only the part of w along K's D dimensions counts:
 //! * ⟨a, w⟩ ≤ ½‖a‖² + ½‖w‖² gives ‖ŷ − Q(x)‖² ≤ ‖w‖² + 2ξ, on average at most σ²D + 2ξ;
 //! * the maximum over K's corners gives σΔn√(2 ln|X|) + ξ on average.
 //!
-//! Here ξ is at most σ²D/100, so that the first bound grows by at most 2 %. (Theorem 11 of \[GKMS\] has ξ = 0, and the number of answers m in
-//! place of D ≤ m.)
+//! Here ξ is at most σ²D/100, so that the first bound grows by at most 2 %. (Theorem 11 of \[GKMS\] has ξ = 0, and the
+//! number of answers m in place of D ≤ m.)
 
 use super::NORMAL_95;
 use super::domain::Subset;
@@ -42,8 +42,9 @@ pub struct ProjectedAnswers {
     pub cells: Vec<f64>,
     /// The noisy answers themselves: unbiased, and consistent with nothing.
     pub noisy: Vec<f64>,
-    /// ξ, the duality gap over the whole universe: half the squared distance from the noisy answers is at most this much above the least
-    /// possible one, and the squared distance from the nearest answers themselves is at most this (up to f64 rounding).
+    /// ξ, the duality gap over the whole universe: half the squared distance from the noisy answers is at most this
+    /// much above the least possible one, and the squared distance from the nearest answers themselves is at most this
+    /// (up to f64 rounding).
     pub gap: f64,
 }
 
@@ -72,11 +73,12 @@ impl Projection {
         self.rho(self.queries.domain().all()).max(self.rho_presence())
     }
 
-    /// ρ when one person is added or removed, if the number of people that [`Projection::release`] is given is itself private.
+    /// ρ when one person is added or removed, if the number of people that [`Projection::release`] is given is itself
+    /// private.
     ///
     /// # Guarantee
-    /// As [`Projection::rho`] for datasets that differ in one person's presence; the number of people has to be paid for by itself
-    /// ([`super::People`]).
+    /// As [`Projection::rho`] for datasets that differ in one person's presence; the number of people has to be paid
+    /// for by itself ([`super::People`]).
     pub fn rho_presence(&self) -> f64 {
         rho_of_gaussian(self.sigma, ShiftNorms::units(self.queries.squared_sensitivity_presence()))
     }
@@ -84,8 +86,9 @@ impl Projection {
     /// What a release did, in the vocabulary of the ledger; `names` are the attributes' names.
     ///
     /// # Guarantee
-    /// In every scope the events cost at least what [`Projection::rho_presence`], [`Projection::rho_person`] and [`Projection::rho`] state:
-    /// exactly that for presence and person, and for every set of attributes of a workload of marginals.
+    /// In every scope the events cost at least what [`Projection::rho_presence`], [`Projection::rho_person`] and
+    /// [`Projection::rho`] state: exactly that for presence and person, and for every set of attributes of a workload
+    /// of marginals.
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
         let word = Word::DiscreteGaussian { sigma: self.sigma };
         let moved = |answers: u64| Ok::<Vec<Shift>, Error>(vec![Shift::new(answers, 1.0)?]);
@@ -111,11 +114,13 @@ impl Projection {
         &self.queries
     }
 
-    /// The root of the mean squared error to expect for a table of `people` people (equation (2) of \[GKMS\]) with m queries: √(σ² + 2ξ/m), or
-    /// √((σΔ·people·√(2 ln|X|) + ξ)/m), which is better for few people; ξ is the gap at which the projection ends.
+    /// The root of the mean squared error to expect for a table of `people` people (equation (2) of \[GKMS\]) with m
+    /// queries: √(σ² + 2ξ/m), or √((σΔ·people·√(2 ln|X|) + ξ)/m), which is better for few people; ξ is the gap at which
+    /// the projection ends.
     ///
     /// # Guarantee
-    /// An upper bound if the release is given the true number of people and ends with a [`ProjectedAnswers::gap`] of at most ξ = σ²D/100.
+    /// An upper bound if the release is given the true number of people and ends with a [`ProjectedAnswers::gap`] of at
+    /// most ξ = σ²D/100.
     pub fn expected_error(&self, people: u64) -> f64 {
         let (sigma, gap, queries) = (self.sigma.get(), self.enough(), self.queries.len() as f64);
         let diameter = (self.queries.squared_sensitivity(self.queries.domain().all()) as f64).sqrt() * people as f64;
@@ -124,11 +129,12 @@ impl Projection {
         (sigma * sigma + 2.0 * gap / queries).min((projected + gap) / queries).sqrt()
     }
 
-    /// Answers the workload on a table of counts of `people` people: their number is public among attributes; where presence or persons
-    /// are to be protected, tell it as [`super::People`] releases it.
+    /// Answers the workload on a table of counts of `people` people: their number is public among attributes; where
+    /// presence or persons are to be protected, tell it as [`super::People`] releases it.
     ///
     /// # Guarantee
-    /// [`Projection::rho`]; the noise is exact, and the projection sees nothing but noisy answers and the number of people.
+    /// [`Projection::rho`]; the noise is exact, and the projection sees nothing but noisy answers and the number of
+    /// people.
     pub fn release<S: BitSource + ?Sized>(
         &self,
         counts: &[u64],
@@ -151,8 +157,9 @@ impl Projection {
         Ok(found)
     }
 
-    /// The unbiased estimate of a marginal table from the noisy answers: the table itself where all of its cells were asked for, and else the
-    /// mean of the sums of all larger ones, by the inverse of their variances; None if no such table was asked for.
+    /// The unbiased estimate of a marginal table from the noisy answers: the table itself where all of its cells were
+    /// asked for, and else the mean of the sums of all larger ones, by the inverse of their variances; None if no such
+    /// table was asked for.
     pub fn marginal(&self, noisy: &[f64], table: Subset) -> Option<Vec<f64>> {
         let domain = self.queries.domain();
         let sums = self.sums(table);
@@ -168,26 +175,29 @@ impl Projection {
         (!sums.is_empty()).then_some(estimate)
     }
 
-    /// The variance of each cell of [`Projection::marginal`] (except for the discreteness of the noise, which only lowers it).
+    /// The variance of each cell of [`Projection::marginal`] (except for the discreteness of the noise, which only
+    /// lowers it).
     pub fn cell_variance(&self, table: Subset) -> Option<f64> {
         let weight: f64 = self.sums(table).iter().map(|(_, _, weight)| weight).sum();
         (weight > 0.0).then(|| self.sigma.get().powi(2) / weight)
     }
 
-    /// Each cell of [`Projection::marginal`] is within this of the truth in 95 of 100 releases: 1.96 standard deviations, and half a step of its noise.
+    /// Each cell of [`Projection::marginal`] is within this of the truth in 95 of 100 releases: 1.96 standard
+    /// deviations, and half a step of its noise.
     pub fn half_width(&self, table: Subset) -> Option<f64> {
         Some(NORMAL_95 * self.cell_variance(table)?.sqrt() + 0.5)
     }
 
-    /// The tables with all cells asked for that have these attributes, with the place of their first answer, and the inverse of the variance of a
-    /// sum of their cells in units of 1/σ².
+    /// The tables with all cells asked for that have these attributes, with the place of their first answer, and the
+    /// inverse of the variance of a sum of their cells in units of 1/σ².
     fn sums(&self, table: Subset) -> Vec<(Subset, usize, f64)> {
         let cells = |table: Subset| self.queries.domain().table_cells(table) as f64;
         let whole = self.queries.whole_tables().into_iter().filter(|(larger, _)| table.is_within(*larger));
         whole.map(|(larger, first)| (larger, first, cells(table) / cells(larger))).collect()
     }
 
-    /// How far the answers are at most from the exact projection of the noisy ones: the root of the mean square, given the gap.
+    /// How far the answers are at most from the exact projection of the noisy ones: the root of the mean square, given
+    /// the gap.
     pub fn distance(&self, gap: f64) -> f64 {
         (gap / self.queries.len() as f64).sqrt()
     }

@@ -1,9 +1,10 @@
 //! The nearest point of all answers that a table with a given number of people can give.
 //!
-//! Those answers are a polytope whose corners are the answers of one cell each. The nearest point is a mixture of few corners, so that
-//! cells are found as they are needed: in turns, a walk over the whole universe finds the cells that would help most, and proves by
-//! the best of them how far the mixture still is from the optimum (the Frank–Wolfe gap); then the weights of the cells found so far
-//! are corrected ([`super::corral`], or [`super::steps`] where the answers have very many dimensions).
+//! Those answers are a polytope whose corners are the answers of one cell each. The nearest point is a mixture of few
+//! corners, so that cells are found as they are needed: in turns, a walk over the whole universe finds the cells that
+//! would help most, and proves by the best of them how far the mixture still is from the optimum (the Frank–Wolfe gap);
+//! then the weights of the cells found so far are corrected ([`super::corral`], or [`super::steps`] where the answers
+//! have very many dimensions).
 //!
 //! All is in shares of the people here: weights add up to 1, and the target is divided by the number of people.
 
@@ -17,7 +18,8 @@ use super::steps::GradientSteps;
 const MOST_WALKS: usize = 400;
 /// Answers of more dimensions are corrected by steps: the corral has a triangle of as many rows.
 const MOST_DIMENSIONS_OF_CORRAL: usize = 4000;
-/// The gap among the cells found so far is brought to this share of the gap in the universe before that is walked again.
+/// The gap among the cells found so far is brought to this share of the gap in the universe before that is walked
+/// again.
 const SHARE_OF_GAP: f64 = 0.25;
 
 /// A mixture, and the proof of how good it is.

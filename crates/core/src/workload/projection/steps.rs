@@ -37,7 +37,8 @@ impl<'a> GradientSteps<'a> {
         self.mixture.atoms.iter().map(|atom| self.points.product(atom, vector)).collect()
     }
 
-    /// The largest eigenvalue of the Gram matrix of the atoms around the middle: weights add up to 1, so that the middle does not count.
+    /// The largest eigenvalue of the Gram matrix of the atoms around the middle: weights add up to 1, so that the
+    /// middle does not count.
     fn curvature(&self) -> f64 {
         let middle = self.points.middle();
         let mut vector: Vec<f64> = (0..self.mixture.atoms.len()).map(|number| 1.0 + (number % 7) as f64).collect();
@@ -113,8 +114,8 @@ impl WeightCorrection for GradientSteps<'_> {
     }
 }
 
-/// The nearest non-negative point whose sum is 1: all is lowered by the same shift, and what would fall below 0 is left out, until nothing
-/// more is (Michelot 1986).
+/// The nearest non-negative point whose sum is 1: all is lowered by the same shift, and what would fall below 0 is left
+/// out, until nothing more is (Michelot 1986).
 fn onto_simplex(mut point: Vec<f64>) -> Vec<f64> {
     let mut shift = f64::NEG_INFINITY;
     loop {

@@ -256,7 +256,8 @@ fn a_million_cells_are_projected_within_the_stated_gap() {
     let error = |(answer, &exact): (&f64, &u64)| (answer - exact as f64).powi(2);
     let exact = mechanism.queries.answers(&counts);
     let squares: f64 = released.answers.iter().zip(&exact).map(error).sum();
-    // σ²D + 2ξ on average; the squared noise is a χ² of 210 degrees, at most twice its mean except with probability below 1e-15.
+    // σ²D + 2ξ on average; the squared noise is a χ² of 210 degrees, at most twice its mean except with probability
+    // below 1e-15.
     assert!(squares <= 2.1 * 60.0 * 60.0 * 210.0, "{squares}");
 }
 

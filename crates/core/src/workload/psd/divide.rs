@@ -1,8 +1,9 @@
 //! The eigenvalues and eigenvectors of a tridiagonal matrix: divide and conquer.
 //!
-//! T is two smaller ones and a matrix of rank one \[Cuppen 1981\]. Of their eigenvalues d and the rank-one vector z, those with z ≈ 0 or two equal d are eigenvalues of T
-//! already (*deflated*); the others lie one each between neighbouring d and solve the secular equation 1 + ρΣz²/(d − λ) = 0. Eigenvectors are orthogonal because
-//! they are those of the z for which the computed λ are exact \[Gu–Eisenstat 1995\].
+//! T is two smaller ones and a matrix of rank one \[Cuppen 1981\]. Of their eigenvalues d and the rank-one vector z,
+//! those with z ≈ 0 or two equal d are eigenvalues of T already (*deflated*); the others lie one each between
+//! neighbouring d and solve the secular equation 1 + ρΣz²/(d − λ) = 0. Eigenvectors are orthogonal because they are
+//! those of the z for which the computed λ are exact \[Gu–Eisenstat 1995\].
 
 use super::matrix::Matrix;
 
@@ -171,8 +172,8 @@ fn secular(d: &[f64], z: &[f64], rho: f64) -> (Vec<f64>, Matrix) {
 /// More steps than any root needs: each one at least halves its interval if it does not do better.
 const MOST_STEPS: usize = 200;
 
-/// The root between d_root and the next one (or beyond the last), and d − λ in `apart`. Poles are matched from both sides in value and slope \[Bunch–Nielsen–Sorensen
-/// 1978\], within an interval that always holds the root.
+/// The root between d_root and the next one (or beyond the last), and d − λ in `apart`. Poles are matched from both
+/// sides in value and slope \[Bunch–Nielsen–Sorensen 1978\], within an interval that always holds the root.
 fn one_root(d: &[f64], z: &[f64], rho: f64, root: usize, apart: &mut [f64]) -> f64 {
     let is_last = root + 1 == d.len();
     let squares: f64 = z.iter().map(|z| z * z).sum();

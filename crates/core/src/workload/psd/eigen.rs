@@ -1,7 +1,8 @@
 //! Eigenvalues and eigenvectors of a symmetric matrix: Householder's tridiagonal form, divide and conquer, and back.
 //!
-//! The textbook algorithm (8.3 and 8.4 of \[Golub–Van Loan 2013\]), written here because what is needed is one routine of a linear-algebra library,
-//! and a library would be most of this crate's build. The triangle is updated and multiplied in one pass over the memory; all of the rest is products of matrices.
+//! The textbook algorithm (8.3 and 8.4 of \[Golub–Van Loan 2013\]), written here because what is needed is one routine
+//! of a linear-algebra library, and a library would be most of this crate's build. The triangle is updated and
+//! multiplied in one pass over the memory; all of the rest is products of matrices.
 
 use super::divide::divided;
 use super::matrix::{Matrix, dot};
@@ -112,7 +113,8 @@ const TOGETHER: usize = 16;
 
 /// Each row y becomes Qy: the reflections of the shortest vectors come first.
 ///
-/// A block of reflections is I − VᵀSV with a small triangle S (the compact WY form), so that a row is read twice for all of them.
+/// A block of reflections is I − VᵀSV with a small triangle S (the compact WY form), so that a row is read twice for
+/// all of them.
 fn reflect(rows: &mut Matrix, reflections: &Matrix, factors: &[f64]) {
     let size = rows.columns;
     for first in (1..size).step_by(TOGETHER) {

@@ -44,8 +44,8 @@ impl Matrix {
 
     /// This matrix times the other.
     ///
-    /// Four rows of `other` stay in the nearest cache while every row of the product gets its share of them: that is all the blocking that sizes
-    /// of some hundreds need, and the compiler makes vectors of the inner loop.
+    /// Four rows of `other` stay in the nearest cache while every row of the product gets its share of them: that is
+    /// all the blocking that sizes of some hundreds need, and the compiler makes vectors of the inner loop.
     pub fn times(&self, other: &Self) -> Self {
         let width = other.columns;
         let mut product = Self::zeros(self.rows, width);

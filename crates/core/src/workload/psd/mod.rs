@@ -1,12 +1,15 @@
-//! All tables of two of some hundred binary columns, without the product of all columns: noisy parities, and a projection on what any table can give.
+//! All tables of two of some hundred binary columns, without the product of all columns: noisy parities, and a
+//! projection on what any table can give.
 //!
-//! With values ±1 (true is −1) the numbers Σv_i and Σv_iv_j say everything about tables of one and of two columns. They are integers, and are given discrete Gaussian noise: σ₁ for a column,
-//! σ₂ for a pair. Divided by the number of people, Σv_iv_j of any table is a matrix with ones on the diagonal and no negative eigenvalue (with a row for a column that is constant, which
-//! has the Σv_i). The nearest such matrix ([`nearest_correlation`]) is post-processing, at least as near to the truth as the noisy one, and much nearer for few people:
-//! [`projected_error`] (§7.7.7 of \[Vad17\], in the larger set of the Grothendieck relaxation).
+//! With values ±1 (true is −1) the numbers Σv_i and Σv_iv_j say everything about tables of one and of two columns. They
+//! are integers, and are given discrete Gaussian noise: σ₁ for a column, σ₂ for a pair. Divided by the number of
+//! people, Σv_iv_j of any table is a matrix with ones on the diagonal and no negative eigenvalue (with a row for a
+//! column that is constant, which has the Σv_i). The nearest such matrix ([`nearest_correlation`]) is post-processing,
+//! at least as near to the truth as the noisy one, and much nearer for few people: [`projected_error`] (§7.7.7 of
+//! \[Vad17\], in the larger set of the Grothendieck relaxation).
 //!
-//! We differ from the survey in two ways: the projection is Euclidean on that larger set, so that it can be computed, and single columns have a noise of their own. They are hardly any of the cost and half
-//! of every table of two.
+//! We differ from the survey in two ways: the projection is Euclidean on that larger set, so that it can be computed,
+//! and single columns have a noise of their own. They are hardly any of the cost and half of every table of two.
 
 use super::NORMAL_95;
 use super::limits::RhoLimits;
@@ -56,7 +59,8 @@ pub struct ColumnPairs {
 }
 
 impl ColumnPairs {
-    /// With as little noise as the limits allow; the shares of the people, of columns and of pairs are those that make the unbiased tables of two most accurate.
+    /// With as little noise as the limits allow; the shares of the people, of columns and of pairs are those that make
+    /// the unbiased tables of two most accurate.
     ///
     /// # Guarantee
     /// Its ρ is within each limit.
@@ -94,7 +98,8 @@ impl ColumnPairs {
     /// ρ when one person is replaced by another, or by one who is not in the table.
     ///
     /// # Guarantee
-    /// An upper bound for every pair of people: up to d sums and ⌊d²/4⌋ products turn, each by 2 (if all columns turn, no product does).
+    /// An upper bound for every pair of people: up to d sums and ⌊d²/4⌋ products turn, each by 2 (if all columns turn,
+    /// no product does).
     pub fn rho_person(&self) -> f64 {
         let [single, pair] = self.parts().map(|(sigma, size)| self.rho_of_turned(sigma, size, self.columns));
         up(single + pair + self.people.rho_presence()).max(self.rho_presence())
@@ -120,7 +125,8 @@ impl ColumnPairs {
     /// What a release did, in the vocabulary of the ledger; `names` are the columns' names.
     ///
     /// # Guarantee
-    /// In every scope the events cost at least what is moved there; exactly that for presence and for single attributes. A change of several attributes is charged all of them.
+    /// In every scope the events cost at least what is moved there; exactly that for presence and for single
+    /// attributes. A change of several attributes is charged all of them.
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
         if names.len() != self.columns {
             return Err(Error::refused(format!("{} columns have {} names", self.columns, names.len())));
@@ -136,7 +142,8 @@ impl ColumnPairs {
     /// Measures the columns.
     ///
     /// # Guarantee
-    /// [`ColumnPairs::rho_presence`], [`ColumnPairs::rho_person`] and [`ColumnPairs::rho_attribute`]; the noise is exact.
+    /// [`ColumnPairs::rho_presence`], [`ColumnPairs::rho_person`] and [`ColumnPairs::rho_attribute`]; the noise is
+    /// exact.
     pub fn release<S: BitSource + ?Sized>(&self, columns: &Bits, bits: &mut S) -> Result<MeasuredPairs> {
         if columns.columns() != self.columns {
             return Err(Error::refused(format!(
@@ -153,23 +160,27 @@ impl ColumnPairs {
         Ok(MeasuredPairs { columns: self.columns, people, single, pair })
     }
 
-    /// The variance of a cell of the unbiased table of one column, or of two (except for the discreteness of the noise, which only lowers it).
+    /// The variance of a cell of the unbiased table of one column, or of two (except for the discreteness of the noise,
+    /// which only lowers it).
     pub fn cell_variance(&self, columns: usize) -> f64 {
         let people = self.people.sigma().map_or(0.0, |sigma| sigma.get().powi(2));
         let (single, pair) = (self.single.get().powi(2), self.pair.get().powi(2));
         if columns == 1 { (people + single) / 4.0 } else { (people + 2.0 * single + pair) / 16.0 }
     }
 
-    /// Each cell of the unbiased table of one column, or of two, is within this of the truth in 95 of 100 releases: 1.96 standard deviations, and half a step of its noise.
+    /// Each cell of the unbiased table of one column, or of two, is within this of the truth in 95 of 100 releases:
+    /// 1.96 standard deviations, and half a step of its noise.
     pub fn half_width(&self, columns: usize) -> f64 {
         NORMAL_95 * self.cell_variance(columns).sqrt() + 0.25 / columns.max(1) as f64
     }
 
-    /// The root of the mean squared error of a cell of the projected tables of two that is promised for `people` people, if their noisy number is near.
+    /// The root of the mean squared error of a cell of the projected tables of two that is promised for `people`
+    /// people, if their noisy number is near.
     ///
     /// # Guarantee
-    /// A cell is a quarter of the sum of its four parities, so that its mean square is a sixteenth of the sum of theirs: σ₀², twice σ₁², and of the product the square of
-    /// σ₀ + people·[`projected_error`] over the pairs without the constant column.
+    /// A cell is a quarter of the sum of its four parities, so that its mean square is a sixteenth of the sum of
+    /// theirs: σ₀², twice σ₁², and of the product the square of σ₀ + people·[`projected_error`] over the pairs without
+    /// the constant column.
     pub fn promised_error(&self, people: u64) -> f64 {
         let (number, d) = (people.max(1) as f64, self.columns as f64);
         let all = projected_error(self.columns + 1, self.pair.get() / number);
@@ -197,7 +208,8 @@ impl ColumnPairs {
     }
 }
 
-/// Discrete Gaussian noise on all parities of `size` columns of ±1: what it costs in each scope. Of each attribute the name is given, and how many of the columns are its own.
+/// Discrete Gaussian noise on all parities of `size` columns of ±1: what it costs in each scope. Of each attribute the
+/// name is given, and how many of the columns are its own.
 pub(super) fn parity_events<'a>(
     sigma: Sigma,
     columns: usize,
@@ -218,12 +230,13 @@ pub(super) fn parity_events<'a>(
     Ok(events)
 }
 
-/// The root of the mean square, over all pairs of `columns` columns of ±1, of the error of projected correlations whose noise has standard deviation σ̄:
-/// min(σ̄, √(2σ̄√d/(d − 1))).
+/// The root of the mean square, over all pairs of `columns` columns of ±1, of the error of projected correlations whose
+/// noise has standard deviation σ̄: min(σ̄, √(2σ̄√d/(d − 1))).
 ///
 /// # Guarantee
-/// An upper bound on average for Gaussian noise: the projection on a convex set that has the truth in it is no further from it than the noise is; and ‖X̂ − X‖² ≤ ⟨X̂ − X, W⟩, whose mean is at most
-/// E sup ⟨X̂, W⟩ ≤ d·E λ_max(W) ≤ 2d^{3/2}σ̄. (Discrete noise of σ ≥ 1 has nearly the same moments.)
+/// An upper bound on average for Gaussian noise: the projection on a convex set that has the truth in it is no further
+/// from it than the noise is; and ‖X̂ − X‖² ≤ ⟨X̂ − X, W⟩, whose mean is at most E sup ⟨X̂, W⟩ ≤ d·E
+/// λ_max(W) ≤ 2d^{3/2}σ̄. (Discrete noise of σ ≥ 1 has nearly the same moments.)
 ///
 /// ```
 /// use scumble::workload::psd::{projected_error, projection_pays};
@@ -317,7 +330,8 @@ impl ProjectedPairs {
         &self.nearest
     }
 
-    /// The projected correlations are at most so far from those of the exact projection: the root of the mean square over all entries.
+    /// The projected correlations are at most so far from those of the exact projection: the root of the mean square
+    /// over all entries.
     pub fn distance(&self) -> f64 {
         (2.0 * self.nearest.gap).sqrt() / (self.measured.columns + 1) as f64
     }

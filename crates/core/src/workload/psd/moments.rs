@@ -1,7 +1,9 @@
 //! Noisy parities of up to t columns, brought to what a table of people can nearly have.
 //!
-//! Products of up to t/2 columns of ±1 are themselves variables of ±1, and the mean of v_A·v_B is that of v_{A△B}: so the means of all parities of up to t columns fill a matrix with ones on the diagonal and no negative
-//! eigenvalue, as the pairs of columns do for t = 2 (§7.7.7 of \[Vad17\]). The noisy matrix is projected on such matrices; a parity that stands in several places of it is their mean, since all tables have the same number there.
+//! Products of up to t/2 columns of ±1 are themselves variables of ±1, and the mean of v_A·v_B is that of v_{A△B}: so
+//! the means of all parities of up to t columns fill a matrix with ones on the diagonal and no negative eigenvalue, as
+//! the pairs of columns do for t = 2 (§7.7.7 of \[Vad17\]). The noisy matrix is projected on such matrices; a parity
+//! that stands in several places of it is their mean, since all tables have the same number there.
 
 use super::super::parities::{binomial, rank, sets};
 use super::MOST_COLUMNS;
@@ -18,11 +20,13 @@ pub struct ParityMoments {
 }
 
 impl ParityMoments {
-    /// From the noisy sums of 0, 1, …, t columns, those of each size in the order of [`rank`]. Where t is odd, those of t columns stay as they are.
+    /// From the noisy sums of 0, 1, …, t columns, those of each size in the order of [`rank`]. Where t is odd, those of
+    /// t columns stay as they are.
     ///
     /// # Guarantee
-    /// Post-processing. The matrix of all means is no further from the truth than the noisy one, in the sum of squares, up to the certified [`ParityMoments::distance`]: both the matrices without negative eigenvalues and those in which
-    /// equal parities are equal are convex and have the truth in them.
+    /// Post-processing. The matrix of all means is no further from the truth than the noisy one, in the sum of squares,
+    /// up to the certified [`ParityMoments::distance`]: both the matrices without negative eigenvalues and those in
+    /// which equal parities are equal are convex and have the truth in them.
     pub fn projected(columns: usize, numbers: &[Vec<i64>]) -> Result<Self> {
         let half = numbers.len().saturating_sub(1) / 2;
         let products = (1..=half).map(|size| binomial(columns, size)).fold(0, u64::saturating_add);

@@ -14,7 +14,8 @@ use crate::error::{Error, Result};
 pub struct NearestCorrelation {
     size: usize,
     entries: Vec<f64>,
-    /// ½‖X̂ − A‖² is at most this much above the least possible one, and ‖X̂ − X*‖² at most twice this (up to f64 rounding).
+    /// ½‖X̂ − A‖² is at most this much above the least possible one, and ‖X̂ − X*‖² at most twice this (up to f64
+    /// rounding).
     pub gap: f64,
     /// How many steps of Newton it took.
     pub steps: usize,
@@ -212,7 +213,8 @@ impl<'a> Hessian<'a> {
         for (row, place) in own.clone().enumerate() {
             let value = eigen.values[place];
             for (column, other) in eigen.values.iter().enumerate() {
-                // W between a positive λ and another μ is λ/(λ − μ), and counts for both orders; 1 − W is −μ/(λ − μ), the same with signs turned.
+                // W between a positive λ and another μ is λ/(λ − μ), and counts for both orders; 1 − W is −μ/(λ − μ),
+                // the same with signs turned.
                 weights.row_mut(row)[column] = if own.contains(&column) { 1.0 } else { 2.0 * value / (value - other) };
             }
         }

@@ -208,7 +208,8 @@ fn without_noise_the_tables_are_exact() {
     }
 }
 
-/// Of exact sums of up to four columns, nothing is projected away; and of what is, no answer of four columns is changed.
+/// Of exact sums of up to four columns, nothing is projected away; and of what is, no answer of four columns is
+/// changed.
 #[test]
 fn without_noise_products_of_four_are_exact() {
     let data = people(6, 500);

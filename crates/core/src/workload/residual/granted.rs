@@ -1,7 +1,8 @@
 //! Plans that give each attribute what it was granted.
 //!
-//! A change of one attribute moves the residuals of the sets that hold it and no others. So a strict attribute makes its own tables noisy, and no
-//! others: scaling all noise until the strictest limit holds gave the other attributes 0.26 to 0.32 of what they were granted.
+//! A change of one attribute moves the residuals of the sets that hold it and no others. So a strict attribute makes
+//! its own tables noisy, and no others: scaling all noise until the strictest limit holds gave the other attributes
+//! 0.26 to 0.32 of what they were granted.
 
 use super::super::allocation::{Constraint, precisions};
 use super::super::domain::{Domain, Subset};
@@ -24,7 +25,8 @@ impl ResidualPlan {
     /// that is best for presence.
     ///
     /// # Guarantee
-    /// Its ρ is within each limit: as rationals for presence and attributes, by the bound [`ResidualPlan::rho_person`] for persons.
+    /// Its ρ is within each limit: as rationals for presence and attributes, by the bound [`ResidualPlan::rho_person`]
+    /// for persons.
     pub(super) fn granted(domain: &Domain, workload: &[(Subset, f64)], limits: &RhoLimits) -> Result<Self> {
         let (residuals, people) = importance(domain, workload, limits.public_people)?;
         let weights: Vec<f64> = residuals.iter().map(|(_, _, weight)| *weight).collect();
@@ -38,7 +40,8 @@ impl ResidualPlan {
             Ok(Self { domain: domain.clone(), tables: tables.clone(), noise, people })
         };
         let mut found = filled(&residuals, precisions(&weights, &rows));
-        // A change of a whole person is a maximum over the attributes that really change: those that turn out to matter become limits.
+        // A change of a whole person is a maximum over the attributes that really change: those that turn out to matter
+        // become limits.
         for _ in 0..MOST_CHANGES {
             let Some(most) = limits.person.filter(|most| plan(&found).is_ok_and(|plan| plan.rho_person() > most.get()))
             else {
@@ -87,8 +90,8 @@ impl ResidualPlan {
         Exact::from_rational(sum)
     }
 
-    /// The squared length by which the integer table Ξ·M_A·x moves: ∏ d(d − 1) if a person comes or goes, and 2·d_j²·∏ d(d − 1) over the others if
-    /// attribute j of a person changes.
+    /// The squared length by which the integer table Ξ·M_A·x moves: ∏ d(d − 1) if a person comes or goes, and 2·d_j²·∏
+    /// d(d − 1) over the others if attribute j of a person changes.
     fn squared(&self, set: Subset, changed: Option<usize>) -> u64 {
         let factor = |attribute: usize| {
             let size = u64::from(self.domain.sizes()[attribute]);
@@ -129,8 +132,8 @@ fn worst_change(domain: &Domain, plan: &ResidualPlan, residuals: &[ResidualTerm]
     costs.filter(|(_, cost)| *cost > 0.0).collect()
 }
 
-/// A finite precision for each residual: where none was found, the share of the presence cost that it has in the plan that is best for presence,
-/// where costs go with √(moved·weight).
+/// A finite precision for each residual: where none was found, the share of the presence cost that it has in the plan
+/// that is best for presence, where costs go with √(moved·weight).
 fn filled(residuals: &[ResidualTerm], precisions: Vec<f64>) -> Vec<f64> {
     let (mut spent, mut roots) = (0.0, 0.0);
     for ((_, moved, weight), precision) in

@@ -109,7 +109,8 @@ fn every_neighbour_in_every_scope() {
     }
 }
 
-/// One element or the other, and one condition: an owner who changes, comes or goes moves one score up and the other down, and the worse one is hardly ever drawn.
+/// One element or the other, and one condition: an owner who changes, comes or goes moves one score up and the other
+/// down, and the worse one is hardly ever drawn.
 #[test]
 fn the_claim_is_tight_in_presence_and_in_person() {
     let universe = neighbours::records(&[2]);

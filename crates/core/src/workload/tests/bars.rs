@@ -1,7 +1,7 @@
 //! The error bars of unbiased tables, and what fitted tables add up to.
 //!
-//! Fitted tables were published with the bars of the unbiased ones: with a value that nobody has, 59% of the one-way bars held their count, and
-//! 1.4 million people became up to 1,500 more.
+//! Fitted tables were published with the bars of the unbiased ones: with a value that nobody has, 59% of the one-way
+//! bars held their count, and 1.4 million people became up to 1,500 more.
 
 use super::super::planner::{RhoLimits, projection, residual};
 use super::*;
@@ -47,8 +47,9 @@ fn coverage(
         .collect()
 }
 
-/// The mean of n independent shares (of the cells of one release) of mean p is at most t with probability at most e^{−n·KL(t, p)} (Hoeffding):
-/// 1e-9 for 4000 releases outside of 0.925 … 0.975. Measured for tables of one, two and three:
+/// The mean of n independent shares (of the cells of one release) of mean p is at most t with probability at most
+/// e^{−n·KL(t, p)} (Hoeffding): 1e-9 for 4000 releases outside of 0.925 … 0.975. Measured for tables of one, two and
+/// three:
 /// 95.0% each; 95.2, 95.2 and 95.0% with the public number of people.
 #[test]
 fn bars_of_residual_tables_hold_at_every_order_also_where_nobody_is() {

@@ -1,4 +1,5 @@
-//! What the ledger is given about numbers of sets of binary columns against the exact laws of what is released, in every scope.
+//! What the ledger is given about numbers of sets of binary columns against the exact laws of what is released, in
+//! every scope.
 
 use super::super::conjunctions::{self, BitLayout, Measure, Polynomial};
 use super::super::planner::RhoLimits;
@@ -44,7 +45,8 @@ fn no_neighbours_in_any_scope_are_further_apart_than_conjunctions_are_charged() 
         let domain = Domain::new(vec![2; columns]).unwrap();
         for plan in plans(columns, width) {
             let events = plan.events(&names(columns)).unwrap();
-            // Who is replaced by somebody here does not change the number of people, and no one person turns most sums and most products: what a person is charged is loose.
+            // Who is replaced by somebody here does not change the number of people, and no one person turns most sums
+            // and most products: what a person is charged is loose.
             passes(&domain, &events, |counts| tables(&plan, &bits(&domain, counts)), 2.0);
         }
     }
@@ -65,7 +67,8 @@ fn each_size_of_sets_is_charged_exactly_what_the_worst_neighbours_show() {
     }
 }
 
-/// The events of the sets of this size: one, and one for each column. Before them stands that of the number of people, where that is not public.
+/// The events of the sets of this size: one, and one for each column. Before them stands that of the number of people,
+/// where that is not public.
 fn of_size(events: &[Event], columns: usize, size: usize) -> &[Event] {
     let first = events.len() % (columns + 1);
     &events[first + (size - 1) * (columns + 1)..][..columns + 1]

@@ -14,7 +14,8 @@ pub(super) fn names(number: usize) -> Vec<String> {
     (0..number).map(|attribute| format!("a{attribute}")).collect()
 }
 
-/// Presence, person and every set of attributes, with all pairs of datasets of up to two people that are neighbours there.
+/// Presence, person and every set of attributes, with all pairs of datasets of up to two people that are neighbours
+/// there.
 pub(super) fn scopes(domain: &Domain) -> Vec<(Scope, Vec<neighbours::NeighbourPair<Vec<usize>>>)> {
     let universe = neighbours::records(&domain.sizes().iter().map(|&size| size as usize).collect::<Vec<_>>());
     let mut scopes = vec![

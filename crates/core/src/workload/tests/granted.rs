@@ -1,4 +1,5 @@
-//! Limits on single attributes: each gets what it was granted, nothing is above its limit, and no other noise would be better.
+//! Limits on single attributes: each gets what it was granted, nothing is above its limit, and no other noise would be
+//! better.
 
 use super::super::allocation::{Constraint, precisions};
 use super::super::planner::{RhoLimits, residual};
@@ -35,8 +36,8 @@ fn each_attribute_gets_what_it_was_granted() {
     }
 }
 
-/// A strict attribute makes its own tables noisy and leaves more for all others. (The number of people is public here: measured, it has a share of the
-/// presence cost, which is lower with a strict attribute.)
+/// A strict attribute makes its own tables noisy and leaves more for all others. (The number of people is public here:
+/// measured, it has a share of the presence cost, which is lower with a strict attribute.)
 #[test]
 fn tables_without_the_strict_attribute_are_no_noisier_for_it() {
     let domain = Domain::new(vec![3, 2, 4, 2]).unwrap();
@@ -68,7 +69,8 @@ fn limits_on_presence_persons_and_attributes_hold_together() {
     assert!(residual(&domain, 2, &nothing).unwrap_err().to_string().contains("a limit above 0"));
 }
 
-/// One limit has the closed form σ² ∝ √(c/v); of several, no precisions drawn at random around the solution and brought within the limits are better.
+/// One limit has the closed form σ² ∝ √(c/v); of several, no precisions drawn at random around the solution and brought
+/// within the limits are better.
 #[test]
 fn no_other_precisions_are_better() {
     let one = [Constraint { costs: vec![(0, 1.0), (1, 4.0), (2, 0.5)], most: 0.7 }];

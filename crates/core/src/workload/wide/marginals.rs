@@ -1,9 +1,11 @@
 //! All marginals of up to `order` attributes of a table of any number of columns, by residual measurements.
 //!
-//! The same measurement as [`crate::workload::residual`], from which the theory is taken \[XHK23\]: each set A of attributes has the integer table Ξ·M_A·x
-//! with its own discrete Gaussian noise. There a model of the whole domain is fitted; here nothing is larger than one table. The unbiased estimate of a table is the sum
-//! of what its subsets' residuals say about it, so that all estimates agree with each other. What is fitted is local (as in \[MFXKMS24\]): tables of one attribute are
-//! brought to the nearest ones that are not negative, tables of two to ones with exactly these margins.
+//! The same measurement as [`crate::workload::residual`], from which the theory is taken \[XHK23\]: each set A of
+//! attributes has the integer table Ξ·M_A·x with its own discrete Gaussian noise. There a model of the whole domain is
+//! fitted; here nothing is larger than one table. The unbiased estimate of a table is the sum of what its subsets'
+//! residuals say about it, so that all estimates agree with each other. What is fitted is local (as in \[MFXKMS24\]):
+//! tables of one attribute are brought to the nearest ones that are not negative, tables of two to ones with exactly
+//! these margins.
 
 use super::super::NORMAL_95;
 use super::super::allocation::{Constraint, precisions};
@@ -59,7 +61,8 @@ pub struct MeasuredMarginals {
 type WideResidualTerm = (WideSubset, f64, f64);
 
 impl MarginalPlan {
-    /// All marginals of up to `order` attributes with as little noise as these limits allow, as weighted variances count.
+    /// All marginals of up to `order` attributes with as little noise as these limits allow, as weighted variances
+    /// count.
     ///
     /// # Guarantee
     /// Its ρ is within each limit.
@@ -147,7 +150,8 @@ impl MarginalPlan {
     /// ρ when one person is added or removed.
     ///
     /// # Guarantee
-    /// The release is ρ-zCDP: each integer table moves by ∏d(d − 1) in squared length \[CKS20\], and the tables compose.
+    /// The release is ρ-zCDP: each integer table moves by ∏d(d − 1) in squared length \[CKS20\], and the tables
+    /// compose.
     pub fn rho_presence(&self) -> f64 {
         up(self.noise.iter().map(|(set, &sigma)| moved_by_presence(&self.sizes, set) / self.half(set, sigma)).sum())
     }
@@ -174,8 +178,8 @@ impl MarginalPlan {
     /// ρ when one person is replaced by another, or by one who is not in this table.
     ///
     /// # Guarantee
-    /// An upper bound, at least [`MarginalPlan::rho_presence`]. Exact for tables of up to two attributes with few different sizes and no limits on attributes; else what each table
-    /// moves at most is added up.
+    /// An upper bound, at least [`MarginalPlan::rho_presence`]. Exact for tables of up to two attributes with few
+    /// different sizes and no limits on attributes; else what each table moves at most is added up.
     pub fn rho_person(&self) -> f64 {
         let worst = person::worst_by_size(self).unwrap_or_else(|| person::sum_of_worst(self));
         up(worst).max(self.rho_presence())
@@ -184,8 +188,9 @@ impl MarginalPlan {
     /// What a release did, in the vocabulary of the ledger; `names` are the attributes' names.
     ///
     /// # Guarantee
-    /// Exactly [`MarginalPlan::rho_presence`], [`MarginalPlan::rho_person`] and [`MarginalPlan::rho`] for presence, persons and single attributes. Several attributes are charged the sum: a
-    /// residual never moves further than by the worst of its changed attributes alone (see [`crate::workload::residual`]).
+    /// Exactly [`MarginalPlan::rho_presence`], [`MarginalPlan::rho_person`] and [`MarginalPlan::rho`] for presence,
+    /// persons and single attributes. Several attributes are charged the sum: a residual never moves further than by
+    /// the worst of its changed attributes alone (see [`crate::workload::residual`]).
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
         if names.len() != self.sizes.len() {
             return Err(Error::refused(format!("there are {} names for {} columns", names.len(), self.sizes.len())));
@@ -210,8 +215,8 @@ impl MarginalPlan {
         Some(variance)
     }
 
-    /// The unbiased estimate of each cell of this table is within this of the truth in 95 of 100 releases; None if the table was not planned. As in
-    /// [`crate::workload::residual::ResidualPlan::half_width`].
+    /// The unbiased estimate of each cell of this table is within this of the truth in 95 of 100 releases; None if the
+    /// table was not planned. As in [`crate::workload::residual::ResidualPlan::half_width`].
     pub fn half_width(&self, table: &[usize]) -> Option<f64> {
         Some(NORMAL_95 * self.cell_variance(table)?.sqrt() + 0.5 / cells(&self.sizes, table))
     }
@@ -264,8 +269,9 @@ impl MeasuredMarginals {
         &self.plan
     }
 
-    /// The unbiased estimate of a table of up to `order` attributes (positions, ascending), with the variance of [`MarginalPlan::cell_variance`]; it may have negative cells. All
-    /// tables of one release agree: what they say about fewer attributes is the same.
+    /// The unbiased estimate of a table of up to `order` attributes (positions, ascending), with the variance of
+    /// [`MarginalPlan::cell_variance`]; it may have negative cells. All tables of one release agree: what they say
+    /// about fewer attributes is the same.
     pub fn marginal(&self, table: &[usize]) -> Result<Vec<f64>> {
         if !self.plan.has(table) {
             return Err(Error::refused(format!("the marginal of {table:?} was not measured")));
@@ -423,8 +429,8 @@ fn moved_by_presence(sizes: &[u32], set: &[usize]) -> f64 {
     set.iter().map(|&attribute| 1.0 - 1.0 / f64::from(sizes[attribute])).product()
 }
 
-/// The squared length by which a residual moves when exactly these attributes of one person change: 2(⟨Pe, e⟩ − ⟨Pe, e'⟩), where the projection P has 1 − 1/d on the
-/// diagonal and −1/d off it.
+/// The squared length by which a residual moves when exactly these attributes of one person change:
+/// 2(⟨Pe, e⟩ − ⟨Pe, e'⟩), where the projection P has 1 − 1/d on the diagonal and −1/d off it.
 fn moved_by_change(sizes: &[u32], set: &[usize], changes: impl Fn(usize) -> bool) -> f64 {
     if !set.iter().any(|&attribute| changes(attribute)) {
         return 0.0;
@@ -455,7 +461,8 @@ fn rows(sizes: &[u32], residuals: &[WideResidualTerm], limits: &RhoLimits) -> Re
     Ok(rows)
 }
 
-/// A finite precision for each residual: where no limit speaks about it, the share of the presence cost that it has in the plan that is best for presence.
+/// A finite precision for each residual: where no limit speaks about it, the share of the presence cost that it has in
+/// the plan that is best for presence.
 fn filled(residuals: &[WideResidualTerm], precisions: Vec<f64>) -> Vec<f64> {
     let finite = || residuals.iter().zip(&precisions).filter(|(_, precision)| precision.is_finite());
     let spent: f64 = finite().map(|((_, moved, _), precision)| moved * precision).sum();

@@ -143,7 +143,8 @@ pub fn anonymized_histogram() {
     }
 }
 
-/// One element more moves the count of its value; an owner with one row more leaves one count of rows for the next, and both cells tell.
+/// One element more moves the count of its value; an owner with one row more leaves one count of rows for the next, and
+/// both cells tell.
 pub fn listed_counts() {
     let listed = |what: CellKind, of: f64| ListedCounts::new(what, 3, scale(of)).unwrap();
     let values = listed(CellKind::Values, 1.2);

@@ -30,7 +30,8 @@ pub fn randomized_response() {
     }
 }
 
-/// Half of 256 keys are below the one value and half above: another value at the end moves all weights of a half up and of the other down.
+/// Half of 256 keys are below the one value and half above: another value at the end moves all weights of a half up and
+/// of the other down.
 pub fn quantile() {
     let quantile = Quantile::new(255, Probability::new(0.5).unwrap(), epsilon(1.5)).unwrap();
     let events = quantile.events().unwrap();
@@ -63,8 +64,8 @@ pub fn interior_point() {
     });
 }
 
-/// One candidate against a crowd of equals, whose largest noise is never near 0: how often the one wins is multiplied by e^ε. Without noise
-/// one other is enough.
+/// One candidate against a crowd of equals, whose largest noise is never near 0: how often the one wins is multiplied
+/// by e^ε. Without noise one other is enough.
 pub fn selection() {
     for (change, seed) in [(ScoreChange::General, 1240), (ScoreChange::Monotone, 1250)] {
         let audit = |name: &str, selector: Selector, others: usize, start: i64, seed: u64| {

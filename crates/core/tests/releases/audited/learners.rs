@@ -46,7 +46,8 @@ pub fn a_point() {
     });
 }
 
-/// One point in one dimension: another label, and then another point. A halfspace is picked by the exponential mechanism, whose ε is a range.
+/// One point in one dimension: another label, and then another point. A halfspace is picked by the exponential
+/// mechanism, whose ε is a range.
 pub fn a_halfspace() {
     let candidates = || vec![vec![1], vec![-1]];
     let told = |learnt: Vec<i32>| f64::from(u8::from(learnt == [1]));
@@ -62,8 +63,9 @@ pub fn a_halfspace() {
         .tells(1521, |moved, bits| told(features.learn(&[vec![if moved { 1 } else { -1 }]], &[1], bits).unwrap()));
 }
 
-/// The number of ones decides first whether there is anything to learn; the other steps cost next to nothing. If there is nothing to learn the threshold is
-/// the largest number, which may also be learnt: that it is another one is e^ε times as likely.
+/// The number of ones decides first whether there is anything to learn; the other steps cost next to nothing. If there
+/// is nothing to learn the threshold is the largest number, which may also be learnt: that it is another one is e^ε
+/// times as likely.
 pub fn a_threshold() {
     let (all, little) = (Epsilon::new(1.5).unwrap(), Epsilon::new(0.01).unwrap());
     let learner = ThresholdLearner { balance: all, length: little, prefix: little, choice: little, accuracy: 0.4 };
@@ -77,14 +79,16 @@ pub fn a_threshold() {
     });
 }
 
-/// A row that one of two hypotheses is right about, or the other: each has a mistake more or less, which is a range of 2c.
+/// A row that one of two hypotheses is right about, or the other: each has a mistake more or less, which is a range of
+/// 2c.
 pub fn a_class() {
     let learner = GenericLearner::new(Epsilon::new(0.75).unwrap()).unwrap();
     Audit::of("class", &learner.events(None).unwrap(), &Scope::Person)
         .tells(1540, |moved, bits| learner.release(if moved { &[0, 1] } else { &[1, 0] }, bits).unwrap() as f64);
 }
 
-/// One row with one label or the other: if it is kept, the parity is that of the row. In one part it is the same release.
+/// One row with one label or the other: if it is kept, the parity is that of the row. In one part it is the same
+/// release.
 pub fn a_parity() {
     let learner = ParityLearner::for_person(Epsilon::new(1.0).unwrap()).unwrap();
     let claimed = learner.epsilon_person();

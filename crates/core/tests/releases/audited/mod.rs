@@ -1,11 +1,13 @@
-//! What the audit says of our own mechanisms: for each, outputs on two neighbours that its event describes tightly, against its own event
-//! (never refuted) and against one that claims less (always refuted).
+//! What the audit says of our own mechanisms: for each, outputs on two neighbours that its event describes tightly,
+//! against its own event (never refuted) and against one that claims less (always refuted).
 //!
-//! Less is ε/1.2, or σ·1.2, with the same δ. Where a mechanism publishes less than its event pays for, no outputs can show that, and
-//! [`Audit::loose`] says by how much less it must claim until they do, and why. β is 1e-6 for each; all seeds are fixed.
+//! Less is ε/1.2, or σ·1.2, with the same δ. Where a mechanism publishes less than its event pays for, no outputs can
+//! show that, and [`Audit::loose`] says by how much less it must claim until they do, and why. β is 1e-6 for each; all
+//! seeds are fixed.
 //!
-//! How clearly a claim that is too small is refuted is printed (`--nocapture`), in standard deviations on both sides. Bounds at β are 4.89 of them away from what is
-//! counted; where both sides scatter alike, from 9.2 on another seed would refute it too, but for a chance of 1e-9.
+//! How clearly a claim that is too small is refuted is printed (`--nocapture`), in standard deviations on both sides.
+//! Bounds at β are 4.89 of them away from what is counted; where both sides scatter alike, from 9.2 on another seed
+//! would refute it too, but for a chance of 1e-9.
 
 mod added;
 mod chosen;
@@ -231,7 +233,8 @@ fn less(word: &Word, factor: f64) -> Word {
     }
 }
 
-/// How much nearer a vector is to `there` than to `here`, in all coordinates: what tells Laplace noise around both apart.
+/// How much nearer a vector is to `there` than to `here`, in all coordinates: what tells Laplace noise around both
+/// apart.
 pub fn nearer(vector: &[i64], here: &[i64], there: &[i64]) -> f64 {
     let off = |point: &[i64]| vector.iter().zip(point).map(|(a, b)| a.abs_diff(*b) as f64).sum::<f64>();
     off(here) - off(there)

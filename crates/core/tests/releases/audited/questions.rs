@@ -12,8 +12,9 @@ use scumble::{AttributeSet, Scope, Target};
 /// Questions before the one that tells: with five the loss is within 2% of what is charged.
 const BEFORE: usize = 5;
 
-/// Five scores just below the threshold and then one at it. On the neighbour the five are nearer and, where scores may move both ways, the last is further: that exactly the last
-/// is the first to reach it is less likely by nearly all of ε₁ + ε₂. One question alone tells nothing like it: its noise is on the threshold and on the score.
+/// Five scores just below the threshold and then one at it. On the neighbour the five are nearer and, where scores may
+/// move both ways, the last is further: that exactly the last is the first to reach it is less likely by nearly all of
+/// ε₁ + ε₂. One question alone tells nothing like it: its noise is on the threshold and on the score.
 pub fn sparse_vector() {
     for (change, (first, each), seed) in
         [(ScoreChange::General, (0.8, 2.0), 1600), (ScoreChange::Monotone, (1.0, 1.0), 1602)]
@@ -90,7 +91,8 @@ pub fn interactive() {
     });
 }
 
-/// One owner of one kind or of the other, and tables of one row: each is likelier by e^{ε/2} where the owner is of its kind.
+/// One owner of one kind or of the other, and tables of one row: each is likelier by e^{ε/2} where the owner is of its
+/// kind.
 pub fn small_table() {
     let table =
         SmallTable::within(Target::pure(Epsilon::new(1.5).unwrap()), Scope::Presence, &[vec![true, false]], 1).unwrap();

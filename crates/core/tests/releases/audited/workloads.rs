@@ -1,5 +1,5 @@
-//! Many queries at once. Their events say a ρ, from which a curve of δ follows that no noise attains; what is audited with σ·1.2 is the
-//! curve of the Gaussian noise that has this ρ.
+//! Many queries at once. Their events say a ρ, from which a curve of δ follows that no noise attains; what is audited
+//! with σ·1.2 is the curve of the Gaussian noise that has this ρ.
 
 use super::{Audit, claim_of};
 use crate::workloads::{names, rho_of, solved};

@@ -1,4 +1,5 @@
-//! What nobody could promise of an anonymized histogram: for the tables that can occur under the declarations, not for all.
+//! What nobody could promise of an anonymized histogram: for the tables that can occur under the declarations, not for
+//! all.
 
 use crate::budget::{Odometer, rounded_up};
 use crate::error::Result;
@@ -53,7 +54,8 @@ impl TableReach {
 
     /// The expected error beside that of the hardest tables known that can occur; none where that is unknown.
     ///
-    /// Where the number of owners is public, neighbours replace one, and tables of exactly so many owners are looked at: those who are not in a block have one row each of one value more.
+    /// Where the number of owners is public, neighbours replace one, and tables of exactly so many owners are looked
+    /// at: those who are not in a block have one row each of one value more.
     pub fn limits(&self, elements: u64, events: &[Event], expected: f64) -> Result<Vec<Floor>> {
         let (scope, name) = match self.owners {
             Some(_) => (Scope::Person, "person"),

@@ -1,8 +1,9 @@
-//! The cells of a table of few values, or of owners with few rows: noised one by one, as kind `histogram` does it, and sorted.
+//! The cells of a table of few values, or of owners with few rows: noised one by one, as kind `histogram` does it, and
+//! sorted.
 //!
 //! # Guarantee
-//! The cells are all that can occur, from the declarations alone, and each gets noise, whether it occurs or not. Their moves are those of the query that counts them
-//! ([`crate::sql::analyse::sensitivity`]); sorting is post-processing.
+//! The cells are all that can occur, from the declarations alone, and each gets noise, whether it occurs or not. Their
+//! moves are those of the query that counts them ([`crate::sql::analyse::sensitivity`]); sorting is post-processing.
 
 use super::CountedElement;
 use crate::error::Result;

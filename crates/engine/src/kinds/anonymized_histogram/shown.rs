@@ -12,7 +12,8 @@ use serde_json::{Map, Value, json};
 
 /// Bands and bounds hold with this probability.
 const CONFIDENCE: f64 = 0.95;
-/// How likely they may fail for a layout that is large enough; that a private size makes it too small adds 0.0005 at most.
+/// How likely they may fail for a layout that is large enough; that a private size makes it too small adds 0.0005 at
+/// most.
 const BETA_OF_LAYOUT: f64 = 0.0495;
 /// The shares of the most frequent values are shown for these many of them.
 const TOPS: [u64; 3] = [1, 10, 100];

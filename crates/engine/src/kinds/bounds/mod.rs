@@ -1,13 +1,14 @@
 //! Kind `bounds`: how much of an owner should count in another release, chosen from what owners have.
 //!
-//! Each row of an owner has two numbers: which group it is in, in the order in which bounding keeps an owner's groups, and which place it has among the owner's rows there. With
-//! at most g groups and r rows in each, the rows that count are those with both numbers within: so a table of how many rows there are with which numbers says
-//! of every pair (g, r) how many rows it would keep and how many it would cut off. The numbers are put together into 1, 2, 3–4, 5–8, …, and each cell of the
-//! table gets noise once; all pairs are read off it.
+//! Each row of an owner has two numbers: which group it is in, in the order in which bounding keeps an owner's groups,
+//! and which place it has among the owner's rows there. With at most g groups and r rows in each, the rows that count
+//! are those with both numbers within: so a table of how many rows there are with which numbers says of every pair
+//! (g, r) how many rows it would keep and how many it would cut off. The numbers are put together into 1, 2, 3–4, 5–8,
+//! …, and each cell of the table gets noise once; all pairs are read off it.
 //!
 //! # Sensitivity
-//! Of one owner at most R rows are put into the table, R public: the first ones, group after group. They are a function of the owner's own rows. So what one
-//! owner adds to the table is not negative and adds up to at most R:
+//! Of one owner at most R rows are put into the table, R public: the first ones, group after group. They are a function
+//! of the owner's own rows. So what one owner adds to the table is not negative and adds up to at most R:
 //! - presence: it lies in the hull of "one cell by R";
 //! - person, and attributes of keys, filters and joins: the difference of two such; each of its cells is at most R in
 //!   size, all together at most 2R: the hull of "two cells by R";
@@ -225,10 +226,12 @@ impl BoundsSearch {
                 rows_per_group: pair.rows_per_group,
                 rows: pair.groups.saturating_mul(pair.rows_per_group),
             };
-            // Bounds that the release's cost cannot pay for have no noise, which depends on public numbers alone: no reason to fail.
+            // Bounds that the release's cost cannot pay for have no noise, which depends on public numbers alone: no
+            // reason to fail.
             let noise = self.query.noise_of_a_count(bounds, &self.cost).ok().flatten();
-            // Without a count in the release there is no noise to weigh: as little is cut off as there is evidence for. What may be cut off counts, not what
-            // the noise happens to say: otherwise the tightest bounds look best wherever nothing was learned.
+            // Without a count in the release there is no noise to weigh: as little is cut off as there is evidence for.
+            // What may be cut off counts, not what the noise happens to say: otherwise the tightest bounds look best
+            // wherever nothing was learned.
             let error = noise.map(|noise| noise.hypot(pair.cut.high * rows));
             lines.push(Line { pair, noise, error });
         }
@@ -268,7 +271,8 @@ impl BoundsSearch {
         )
     }
 
-    /// About how many rows a cell may have: all rows, with the noise of their sum, over all cells, where these are public; otherwise what the release expects.
+    /// About how many rows a cell may have: all rows, with the noise of their sum, over all cells, where these are
+    /// public; otherwise what the release expects.
     fn rows_of_a_cell(&self, pairs: &[BoundsPair], noises: &Noises) -> f64 {
         let all = pairs.first().map_or(0.0, |pair| pair.cut.cut + pair.cut.kept).max(0.0)
             + 2.0 * noises.cells.standard_deviation() * (self.levels.cells() as f64).sqrt();
@@ -299,7 +303,8 @@ struct Line {
     error: Option<f64>,
 }
 
-/// The pair with the smallest error; where there is no count, the tightest one that cuts off at most a twentieth, or the widest.
+/// The pair with the smallest error; where there is no count, the tightest one that cuts off at most a twentieth, or
+/// the widest.
 fn best(lines: &[Line]) -> &Line {
     let by_error = |left: &&Line, right: &&Line| {
         let error = |line: &Line| line.error.unwrap_or(f64::INFINITY);

@@ -126,8 +126,8 @@ impl LevelTable {
     }
 }
 
-/// What the sum of this many noises exceeds with probability 2.5% at most, to either side together: by the expansion of a quantile in cumulants (Cornish and Fisher 1938); of
-/// one noise exactly.
+/// What the sum of this many noises exceeds with probability 2.5% at most, to either side together: by the expansion of
+/// a quantile in cumulants (Cornish and Fisher 1938); of one noise exactly.
 fn width(noise: &Noise, cells: usize) -> f64 {
     const NORMAL: f64 = 2.241_402_727_604_945;
     if cells <= 1 {

@@ -1,4 +1,5 @@
-//! Without noise against plain counts, and every neighbour of tiny tables against the claim; `quantiles` with the same tables.
+//! Without noise against plain counts, and every neighbour of tiny tables against the claim; `quantiles` with the same
+//! tables.
 
 use super::*;
 use crate::budget::Odometer;
@@ -86,7 +87,8 @@ fn wrong_requests_get_a_sentence() {
 pub(crate) const TINY: &str =
     "x = { type = \"int\", lower = 0, upper = 3 }\ny = { type = \"int\", lower = 0, upper = 1 }";
 
-/// All tables of up to two rows of others and the rows of one owner, their counts per step, and the largest loss of each scope.
+/// All tables of up to two rows of others and the rows of one owner, their counts per step, and the largest loss of
+/// each scope.
 pub(crate) struct CdfEnumeration {
     claim: [f64; 4],
     worst: [f64; 4],

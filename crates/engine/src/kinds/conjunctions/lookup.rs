@@ -1,4 +1,5 @@
-//! What a published summary says about one conjunction. Reads the release's JSON file, and nothing else: no table, no ledger.
+//! What a published summary says about one conjunction. Reads the release's JSON file, and nothing else: no table, no
+//! ledger.
 
 use super::literal::{ParsedConjunction, Test, conjunction};
 use super::{Conjunctions, KIND, number_name};
@@ -35,7 +36,8 @@ pub struct LookupAnswer {
     pub conjunction: String,
     /// About how many satisfy it.
     pub answer: ConjunctionEstimate,
-    /// The same from projected parities, if that was asked for: how many, and how far all of them are from the exact projection at most.
+    /// The same from projected parities, if that was asked for: how many, and how far all of them are from the exact
+    /// projection at most.
     pub projected: Option<(f64, f64)>,
     /// What a reader should know about whose records these are.
     pub note: Option<String>,
@@ -76,7 +78,8 @@ impl LookupAnswer {
 
 /// What the release of this name, published in this folder, says about a conjunction such as `smoker AND NOT insured`.
 ///
-/// Reads what was published and nothing else, so that it costs nothing. `projected` asks for the same after the projection of all parities on what a table of people can nearly have.
+/// Reads what was published and nothing else, so that it costs nothing. `projected` asks for the same after the
+/// projection of all parities on what a table of people can nearly have.
 pub fn lookup(folder: &Path, release: &str, text: &str, projected: bool) -> Result<LookupAnswer> {
     let [.., name] = file_names(release);
     let path = folder.join(name);
@@ -115,7 +118,8 @@ pub fn lookup(folder: &Path, release: &str, text: &str, projected: bool) -> Resu
     })
 }
 
-/// A missing value is neither `age >= 65` nor `age < 65`, and the release knows one of them alone. `turned` are what was asked, what is answered, and whether that is a test itself or its contrary.
+/// A missing value is neither `age >= 65` nor `age < 65`, and the release knows one of them alone. `turned` are what
+/// was asked, what is answered, and whether that is a test itself or its contrary.
 fn with_turned<'a>(note: Option<String>, turned: impl Iterator<Item = (&'a str, String, bool)>) -> Option<String> {
     let said = turned.map(|(asked, answered, is_test)| match is_test {
         true => format!("'{asked}' is answered as {answered}, which owners without a value do not fulfil."),
@@ -152,7 +156,8 @@ fn summary(document: &LookupFile) -> Option<(Vec<String>, ConjunctionSummary, Op
     (is_own && rows.next().is_none()).then_some((labels, summary, note))
 }
 
-/// The polynomials that a release can have: coefficients are looked up among them and never read, so that a bias is always what it is said to be.
+/// The polynomials that a release can have: coefficients are looked up among them and never read, so that a bias is
+/// always what it is said to be.
 fn known(width: usize, degree: usize) -> Option<Vec<Polynomial>> {
     let of = [Polynomial::exact(width), Polynomial::minimax(width, degree), Polynomial::chebyshev_of(width, degree)];
     let of: Vec<Polynomial> = of.into_iter().flatten().collect();

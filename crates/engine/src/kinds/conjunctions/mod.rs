@@ -1,7 +1,9 @@
-//! Kind `conjunctions`: one release, after which any conjunction of up to `width` literals is answered from what was published.
+//! Kind `conjunctions`: one release, after which any conjunction of up to `width` literals is answered from what was
+//! published.
 //!
-//! A literal is a binary column, or a comparison that makes one of another column, or the contrary. What is published are noisy numbers about sets of few columns ([`scumble::workload::conjunctions`]); `scumble
-//! lookup` adds them up ([`lookup`]).
+//! A literal is a binary column, or a comparison that makes one of another column, or the contrary. What is published
+//! are noisy numbers about sets of few columns ([`scumble::workload::conjunctions`]); `scumble lookup` adds them up
+//! ([`lookup`]).
 
 mod literal;
 mod lookup;

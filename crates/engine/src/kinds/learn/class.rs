@@ -147,7 +147,8 @@ pub(crate) fn thresholds(asked: &LearnRequest, request: &Request) -> Result<Rule
     })
 }
 
-/// Weighted sums of bool columns (1 if true, else −1) and a constant, with whole weights whose sizes add up to one more than there are columns; of rules that agree everywhere one.
+/// Weighted sums of bool columns (1 if true, else −1) and a constant, with whole weights whose sizes add up to one more
+/// than there are columns; of rules that agree everywhere one.
 pub(crate) fn halfspaces(asked: &LearnRequest, request: &Request) -> Result<RuleClass> {
     asked.only_bools(request, "halfspace")?;
     let columns: Vec<String> = asked.columns().iter().map(|name| quoted(name)).collect();
@@ -176,7 +177,8 @@ pub(crate) fn halfspaces(asked: &LearnRequest, request: &Request) -> Result<Rule
     of_tables("halfspaces", sizes, tables, Box::new(condition), request)
 }
 
-/// The condition that a weighted sum of quoted columns (1 if true, else −1) and the constant behind the weights is at least 0.
+/// The condition that a weighted sum of quoted columns (1 if true, else −1) and the constant behind the weights is at
+/// least 0.
 pub(super) fn weighted(columns: &[String], weights: &[i32]) -> String {
     let term = |(name, weight): (&String, &i32)| format!("{weight} * CASE WHEN {name} IS TRUE THEN 1 ELSE -1 END");
     let mut terms: Vec<String> = columns.iter().zip(weights).filter(|(_, weight)| **weight != 0).map(term).collect();

@@ -78,7 +78,8 @@ fn of_column(questions: &[YesNoQuestion], place: usize) -> u64 {
     2 * own.min(2)
 }
 
-/// The moves that the cost limits: for a cost per attribute the worst of any one attribute, which the calibration takes for a person's.
+/// The moves that the cost limits: for a cost per attribute the worst of any one attribute, which the calibration takes
+/// for a person's.
 fn limiting(asked: &LearnRequest, questions: &[YesNoQuestion], moves: &Moves, cost: &Cost) -> Result<Moves> {
     if cost.scope() != CostScope::Attribute || asked.attributes.move_together() {
         return Ok(moves.clone());

@@ -1,8 +1,10 @@
 //! The distribution of some columns: how likely each combination of their values is among the owners.
 //!
-//! Noisy counts and a noisy number of owners ([`counting`]) become the nearest distribution ([`scumble::learn::distribution`]), with the distance from the owners' own that is promised of it. That is
-//! [GKMS23], Theorem 34, with two changes: the number of owners is measured, since it is not public here; and up to some number of combinations every one of them has noise of its own, which a
-//! single attribute pays no more for than it would for a tree of heavy hitters.
+//! Noisy counts and a noisy number of owners ([`counting`]) become the nearest distribution
+//! ([`scumble::learn::distribution`]), with the distance from the owners' own that is promised of it. That is [GKMS23],
+//! Theorem 34, with two changes: the number of owners is measured, since it is not public here; and up to some number
+//! of combinations every one of them has noise of its own, which a single attribute pays no more for than it would for
+//! a tree of heavy hitters.
 
 use super::class::digits;
 use super::{ALPHA, LABEL, POSITIVE};

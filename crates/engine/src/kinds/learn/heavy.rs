@@ -1,7 +1,9 @@
-//! Points with one guarantee for each attribute: the combinations of values and label that many owners share are found first, and the rule is what they say.
+//! Points with one guarantee for each attribute: the combinations of values and label that many owners share are found
+//! first, and the rule is what they say.
 //!
-//! [GKMS23], Theorem 31, with one change: the rule is made of what was found and of nothing else. (The paper compares counts with the number of owners, which
-//! is not public here.) So the cost is that of the tree of heavy hitters, in every scope.
+//! [GKMS23], Theorem 31, with one change: the rule is made of what was found and of nothing else. (The paper compares
+//! counts with the number of owners, which is not public here.) So the cost is that of the tree of heavy hitters, in
+//! every scope.
 
 use super::{ALPHA, LearnRequest, LearntRule, Promise, equals, plan};
 use crate::error::Result;
@@ -38,7 +40,8 @@ fn best(asked: &LearnRequest, found: &SuccinctHistogram) -> Option<Vec<u32>> {
     best.filter(|(lead, _)| *lead > 0).map(|(_, point)| point.to_vec())
 }
 
-/// How many mistakes the rule makes at most among up to a million owners, except with probability β, if some point w is always right.
+/// How many mistakes the rule makes at most among up to a million owners, except with probability β, if some point w is
+/// always right.
 ///
 /// Of all candidates of the root no noise is beyond E, and what F owners share is found. A string that nobody has is
 /// listed with at most F₀ + E, the floor and its noise; there are l labels, and one of them counts as 1. If w does not
@@ -54,8 +57,9 @@ fn most_mistakes(tree: &Tree, labels: f64, beta: f64) -> Result<f64> {
     Ok(missed + floor + labels * noise + (labels - 1.0) * found)
 }
 
-/// How many owners are enough that the rule errs on at most a share α of the people they were drawn from: half of α for the mistakes among the owners, half for what they do not tell of the others
-/// (a multiplicative Chernoff bound for each point, as for chosen rules).
+/// How many owners are enough that the rule errs on at most a share α of the people they were drawn from: half of α for
+/// the mistakes among the owners, half for what they do not tell of the others (a multiplicative Chernoff bound for
+/// each point, as for chosen rules).
 fn owners_needed(mistakes: f64, ln_points: f64, alpha: f64, beta: f64) -> f64 {
     (2.0 * mistakes / alpha).max(8.0 / alpha * (ln_points + (1.0 / beta).ln())).ceil()
 }
@@ -138,7 +142,8 @@ mod tests {
     use scumble::quantity::Delta;
     use scumble::scope::{AttributeSet, Scope};
 
-    /// What was found is all that the rule is made of: most ones beyond zeros, never a missing value, never if nobody leads.
+    /// What was found is all that the rule is made of: most ones beyond zeros, never a missing value, never if nobody
+    /// leads.
     #[test]
     fn the_rule_is_what_was_found() {
         let (asked, _) = asked("concept = \"point\"\ncolumns = [\"town\", \"member\"]\n");
@@ -156,8 +161,9 @@ mod tests {
         assert_eq!(best(&asked, &found(Vec::new())), None);
     }
 
-    /// One point of three columns is always right, and a tenth of the owners have it: of as many owners as are enough, 25 releases err on at most 5% of them nearly always (two in twenty may not; more than
-    /// fifteen have a chance below 1e-9). And no noise within the bounds makes more mistakes than are said: the worst case, by hand.
+    /// One point of three columns is always right, and a tenth of the owners have it: of as many owners as are enough,
+    /// 25 releases err on at most 5% of them nearly always (two in twenty may not; more than fifteen have a chance
+    /// below 1e-9). And no noise within the bounds makes more mistakes than are said: the worst case, by hand.
     #[test]
     fn as_many_owners_as_are_said_are_enough() {
         let cost = "cost = { epsilon = 2, scope = \"attribute\" }";
@@ -198,7 +204,8 @@ mod tests {
     /// The four combinations of one bool column and the label, in their order.
     const COMBINATIONS: [[u32; 2]; 4] = [[0, 0], [0, 1], [1, 0], [1, 1]];
 
-    /// The law of the outcomes of a combination that this many owners have: the count (or the floor, if that is more) and discrete Laplace noise. The last outcome has all that is beyond it.
+    /// The law of the outcomes of a combination that this many owners have: the count (or the floor, if that is more)
+    /// and discrete Laplace noise. The last outcome has all that is beyond it.
     fn law(root: &Node, owners: i64) -> [f64; OUTCOMES] {
         let a = (-1.0 / root.scale.get()).exp();
         let from = owners.max(root.floor());

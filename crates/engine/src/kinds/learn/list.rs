@@ -1,4 +1,5 @@
-//! Rules that somebody lists as conditions in SQL: each is tried out on every combination of public values, before any row is read.
+//! Rules that somebody lists as conditions in SQL: each is tried out on every combination of public values, before any
+//! row is read.
 
 use super::LearnRequest;
 use super::class::{RuleClass, of_tables, sizes};
@@ -14,7 +15,8 @@ const MOST_RULES: usize = 1_000;
 
 /// The class of the listed rules, in their order.
 ///
-/// What may stand in a rule is what may stand in a query's WHERE ([`Universe::fulfilling`]): of any size that can be read, and without anything that fails on some value.
+/// What may stand in a rule is what may stand in a query's WHERE ([`Universe::fulfilling`]): of any size that can be
+/// read, and without anything that fails on some value.
 pub(crate) fn class(
     asked: &LearnRequest,
     rules: &[PlacedValue<String>],

@@ -1,7 +1,9 @@
 //! Robust halfspaces: a halfspace over bool columns, at an ε for each column and for the label.
 //!
-//! [GKMS23], Section 6: labels get noise of their own, and a column moves only how far an owner is from the boundary, which is what halfspaces are chosen by. So the ε of the label and that of a column are
-//! spent by different mechanisms, and a column costs a fraction of what a whole person does. It pays where owners lie far from the boundary (docs/how-to/learn.md has numbers).
+//! [GKMS23], Section 6: labels get noise of their own, and a column moves only how far an owner is from the boundary,
+//! which is what halfspaces are chosen by. So the ε of the label and that of a column are spent by different
+//! mechanisms, and a column costs a fraction of what a whole person does. It pays where owners lie far from the
+//! boundary (docs/how-to/learn.md has numbers).
 
 use super::class::{MOST_BOOLS, digits, weighted};
 use super::{ALPHA, FLIPS, KIND, LearnRequest, LearntRule, Promise, plan};
@@ -22,7 +24,8 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::rc::Rc;
 
-/// Where nothing else is said: the best of the radii that were measured, or as good (`crates/core/tests/methods_compared.rs`).
+/// Where nothing else is said: the best of the radii that were measured, or as good
+/// (`crates/core/tests/methods_compared.rs`).
 const USUAL_FLIPS: u64 = 2;
 
 /// How many changed columns a rule should bear, as the field says or by itself.
@@ -35,7 +38,8 @@ fn flips(request: &Request, columns: usize) -> Result<u32> {
     }
 }
 
-/// Whole weights whose sizes add up to one more than there are columns, and a constant behind them; of halfspaces that agree everywhere one.
+/// Whole weights whose sizes add up to one more than there are columns, and a constant behind them; of halfspaces that
+/// agree everywhere one.
 fn candidates(columns: usize) -> Result<Vec<Vec<i32>>> {
     let mut candidates = HalfspaceLearner::net(columns + 1, columns as u32 + 1)?;
     let points: Vec<Vec<usize>> = (0..1usize << columns).map(|point| digits(&vec![2; columns], point)).collect();

@@ -60,7 +60,8 @@ fn records(rows: &[&Vec<u32>], columns: usize) -> Records {
     Records { columns: (0..columns).map(column).collect(), values: Vec::new() }
 }
 
-/// Over all records and all changes: what is charged to presence, to a person and to every set of attributes is what moves; of the label with columns no less.
+/// Over all records and all changes: what is charged to presence, to a person and to every set of attributes is what
+/// moves; of the label with columns no less.
 #[test]
 fn conjunctions_move_as_many_cells_as_they_say() {
     let (asked, _) = asked("concept = \"conjunction\"\ncolumns = [\"town\", \"member\", \"age\"]\n");
@@ -98,7 +99,8 @@ fn conjunctions_move_as_many_cells_as_they_say() {
     }
 }
 
-/// Each class: one record more is one mistake more for some rules and none for the others, and the conditions say what the mistakes say.
+/// Each class: one record more is one mistake more for some rules and none for the others, and the conditions say what
+/// the mistakes say.
 #[test]
 fn one_record_is_at_most_one_mistake() {
     let point = asked("concept = \"point\"\ncolumns = [\"town\", \"member\"]\n");

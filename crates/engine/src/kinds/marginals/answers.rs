@@ -86,8 +86,8 @@ fn note(work: &MarginalsMethod, published: MarginalsForm) -> &'static str {
     }
 }
 
-/// One column per attribute, empty where a table does not contain it; then `estimate` with its error bars, and `fitted`, as far as there are any. And
-/// what the bars of a chart are called.
+/// One column per attribute, empty where a table does not contain it; then `estimate` with its error bars, and
+/// `fitted`, as far as there are any. And what the bars of a chart are called.
 fn long_form(
     work: &MarginalsMethod,
     fitted: &FittedMarginals,
@@ -138,8 +138,8 @@ fn estimated(work: &MarginalsMethod, tables: &[Subset], estimates: &[Vec<f64>]) 
     AnswerColumn { name: ESTIMATE.to_string(), cells, uncertainty: Some(uncertainty) }
 }
 
-/// The model with at most this many people as rows can be published, and what to say about it. How many people there are, or what the noise makes
-/// of them, must not decide whether there is an answer.
+/// The model with at most this many people as rows can be published, and what to say about it. How many people there
+/// are, or what the noise makes of them, must not decide whether there is an answer.
 fn publishable(model: &CountModel, tables: &[Subset]) -> Result<(CountModel, Option<String>)> {
     let people: f64 = model.cells().iter().sum();
     if people <= MOST_ROWS {
@@ -161,7 +161,8 @@ fn rows(model: &CountModel, labels: &Labels<'_>) -> Vec<AnswerColumn> {
     labels.names.iter().enumerate().map(column).collect()
 }
 
-/// The error to expect of the tables of each size: of the unbiased estimates that of the noise, of all that is fitted none.
+/// The error to expect of the tables of each size: of the unbiased estimates that of the noise, of all that is fitted
+/// none.
 pub(crate) fn expected(
     work: &MarginalsMethod,
     tables: &[Subset],

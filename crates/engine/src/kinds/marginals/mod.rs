@@ -1,4 +1,5 @@
-//! Kinds `marginals` and `synthetic`: all tables of up to this many attributes, or whole rows with about the same tables.
+//! Kinds `marginals` and `synthetic`: all tables of up to this many attributes, or whole rows with about the same
+//! tables.
 //!
 //! Three methods of the core can do it, each with its own cost per attribute, and a fourth for the pairs of up to 500
 //! binary columns ([`pairs`]); `auto` takes the one that promises the smallest error. The three end in a fitted table
@@ -234,7 +235,8 @@ impl Marginals {
         Ok((work, choice, events, granted))
     }
 
-    /// See [`Plan::memory`]: the counts of all combinations, exact, measured and fitted, and a line for each cell that is published; of pairs of binary columns a few square matrices.
+    /// See [`Plan::memory`]: the counts of all combinations, exact, measured and fitted, and a line for each cell that
+    /// is published; of pairs of binary columns a few square matrices.
     fn memory(&self) -> u64 {
         let Some(domain) = &self.domain else {
             return (self.attributes.names().len() as u64).pow(2).saturating_mul(8 * needs::NUMBER + 4 * needs::LINE);
@@ -268,8 +270,9 @@ impl Marginals {
         )
     }
 
-    /// What no cell of any unbiased table exceeds except with this probability, by a union bound: sums of discrete Gaussians have tails of at most 2·e^{−t²/2σ²}
-    /// (Canonne, Kamath, Steinke 2020: they are sub-Gaussian with their σ).
+    /// What no cell of any unbiased table exceeds except with this probability, by a union bound: sums of discrete
+    /// Gaussians have tails of at most 2·e^{−t²/2σ²} (Canonne, Kamath, Steinke 2020: they are sub-Gaussian with their
+    /// σ).
     fn largest_error(&self, error: &dyn Fn(Subset) -> Option<f64>, beta: f64) -> Option<f64> {
         let domain = self.domain.as_ref()?;
         let (mut cells, mut worst) = (0.0, 0.0f64);

@@ -1,6 +1,7 @@
 //! Combinations that cannot be, as people write them: `age < 15 AND marital = 'married'`.
 //!
-//! Conditions on single columns, joined by AND: =, <>, !=, <, <=, >, >=, IN (…). They are public, so that they are read and checked before anything is charged.
+//! Conditions on single columns, joined by AND: =, <>, !=, <, <=, >, >=, IN (…). They are public, so that they are read
+//! and checked before anything is charged.
 
 use crate::release::output::Cell;
 use scumble::workload::wide::synthetic::StructuralZero;
@@ -82,7 +83,8 @@ fn is_literal(token: &Token) -> bool {
     !matches!(token, Token::Sign(_))
 }
 
-/// A word that no value of the column can be is a mistake, and not a condition that nobody fulfils: `smokes = yes` was read as `smokes = false`.
+/// A word that no value of the column can be is a mistake, and not a condition that nobody fulfils: `smokes = yes` was
+/// read as `smokes = false`.
 fn refuse_other_type(name: &str, labels: &[Cell], literal: &Token) -> Result<(), String> {
     let (fits, wanted) = match &labels[0] {
         Cell::Truth(_) => {
@@ -99,7 +101,8 @@ fn refuse_other_type(name: &str, labels: &[Cell], literal: &Token) -> Result<(),
     }
 }
 
-/// Whether a value is as a condition says; none where texts would have to be put into order. A missing value is only equal to its own text.
+/// Whether a value is as a condition says; none where texts would have to be put into order. A missing value is only
+/// equal to its own text.
 fn compared(cell: &Cell, sign: &str, literal: &Token) -> Option<bool> {
     let order = match (cell, literal) {
         (Cell::Text(own), Token::Text(text)) if matches!(sign, "=" | "<>" | "!=") => {

@@ -1,7 +1,9 @@
-//! The same kinds where the columns have more combinations than a model of all of them can have: nothing is larger than one table.
+//! The same kinds where the columns have more combinations than a model of all of them can have: nothing is larger than
+//! one table.
 //!
-//! `marginals` are measured as before, by their residuals, and reconstructed table by table. `synthetic` rows come from a few tables that are chosen privately (method
-//! 'chosen'). Which of the two ways it is depends on public numbers alone: the sizes of the columns and what the project file asks for.
+//! `marginals` are measured as before, by their residuals, and reconstructed table by table. `synthetic` rows come from
+//! a few tables that are chosen privately (method 'chosen'). Which of the two ways it is depends on public numbers
+//! alone: the sizes of the columns and what the project file asks for.
 
 mod tables;
 
@@ -240,7 +242,8 @@ impl WideMarginals {
         Ok((work, events, granted))
     }
 
-    /// See [`Plan::memory`]: of rows the columns' own tables and, where their number is public, the rows; of tables the measured residuals.
+    /// See [`Plan::memory`]: of rows the columns' own tables and, where their number is public, the rows; of tables the
+    /// measured residuals.
     fn memory(&self) -> u64 {
         let values: u64 = self.sizes.iter().map(|size| u64::from(*size)).sum();
         let held = match self.published {

@@ -65,8 +65,8 @@ impl Chance for DrawnNoise<'_> {
     }
 }
 
-/// Adds noise to every measure of every cell, independently, or to all measures of a cell at once; of unknown keys only those with enough owners stay, and only of those are
-/// quantiles drawn.
+/// Adds noise to every measure of every cell, independently, or to all measures of a cell at once; of unknown keys only
+/// those with enough owners stay, and only of those are quantiles drawn.
 pub(crate) fn noised(
     cut: &PrivateQuery,
     integers: Integers,
@@ -149,7 +149,8 @@ pub(crate) fn answers_of_parts(cut: &PrivateQuery, parts: &[NoisyGrouping<'_>]) 
     Ok((answered(&cut.plan, &[branch], &batch, &places, notes)?, rows))
 }
 
-/// From the noisy cells of the branches of a UNION ALL to the columns of all; with each branch goes what it gives to the union.
+/// From the noisy cells of the branches of a UNION ALL to the columns of all; with each branch goes what it gives to
+/// the union.
 pub(crate) fn answers_of_union(
     plan: &LogicalPlan,
     branches: &[(&PrivateQuery, &LogicalPlan, Vec<NoisyGrouping<'_>>)],
@@ -282,7 +283,8 @@ fn answered(
     Ok(Answers { columns, notes, details })
 }
 
-/// Whether something above the aggregate leaves rows out: an interval is about a cell that was chosen before its noise was drawn.
+/// Whether something above the aggregate leaves rows out: an interval is about a cell that was chosen before its noise
+/// was drawn.
 fn chooses_rows(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Aggregate(_) => false,
@@ -386,7 +388,8 @@ fn column(
             (None, Some(number)) if branch.outputs[index].aggregates.is_empty() => {
                 Uncertainty { standard_error: 0.0, low: number, high: number }
             }
-            // Where there is no number, there is no error either; and an interval that is not known is none (as the number alone it would look exact).
+            // Where there is no number, there is no error either; and an interval that is not known is none (as the
+            // number alone it would look exact).
             _ => Uncertainty { standard_error: f64::NAN, low: f64::NAN, high: f64::NAN },
         }
     };

@@ -1,9 +1,10 @@
 //! The errors to expect of a query's columns, before any data is read.
 //!
-//! What is done with the aggregates is run on made-up cells, as it will be run on the released ones. Counts, sums and what is linear
-//! in them have one error everywhere. For all else (AVG, VAR, STDDEV, quotients, ROUND, CASE …) it depends on how many rows a cell has and how
-//! their values lie: it is shown for the number of rows that the release expects, values spread evenly over their bounds, and beside
-//! it the smallest and the largest for values that lie in other ways.
+//! What is done with the aggregates is run on made-up cells, as it will be run on the released ones. Counts, sums and
+//! what is linear in them have one error everywhere. For all else (AVG, VAR, STDDEV, quotients, ROUND, CASE …) it
+//! depends on how many rows a cell has and how their values lie: it is shown for the number of rows that the release
+//! expects, values spread evenly over their bounds, and beside it the smallest and the largest for values that lie in
+//! other ways.
 
 use super::answer::released;
 use super::noisy::{NoisyCell, NoisyIntegers};

@@ -1,11 +1,13 @@
-//! One noise for all numbers of a cell, at a pure cost: the ℓ∞ K-norm mechanism, where that is better than noise for each number with its share of ε.
+//! One noise for all numbers of a cell, at a pure cost: the ℓ∞ K-norm mechanism, where that is better than noise for
+//! each number with its share of ε.
 //!
-//! One row moves all numbers of its cell at once, each by at most its own bound a. In units of a the numbers of a cell move by at most 1 in ℓ∞, whatever their
-//! number d is, and cost what one does; independent noise would need ε/d for each. The standard error is about d/√3 times that of one number instead of d·√2
-//! ([`scumble::mechanism::k_norm`]).
+//! One row moves all numbers of its cell at once, each by at most its own bound a. In units of a the numbers of a cell
+//! move by at most 1 in ℓ∞, whatever their number d is, and cost what one does; independent noise would need ε/d for
+//! each. The standard error is about d/√3 times that of one number instead of d·√2 ([`scumble::mechanism::k_norm`]).
 //!
-//! Bounds differ, and the noise is on whole numbers of one unit: with L the largest bound, number i counts in steps of 1/wᵢ, wᵢ = ⌊L/aᵢ⌋, moves by at most wᵢaᵢ ≤ L of them, gets its
-//! coordinate of the noise, and is rounded to a whole number again, which is post-processing.
+//! Bounds differ, and the noise is on whole numbers of one unit: with L the largest bound, number i counts in steps of
+//! 1/wᵢ, wᵢ = ⌊L/aᵢ⌋, moves by at most wᵢaᵢ ≤ L of them, gets its coordinate of the noise, and is rounded to a whole
+//! number again, which is post-processing.
 
 use super::{AnalysedQuery, PricedQuery, QueryMechanism};
 use crate::error::{Error, Result};
@@ -177,7 +179,8 @@ impl JointNoise {
     /// The numbers of a cell with their noise.
     ///
     /// # Guarantee
-    /// Before: the numbers of neighbours differ as [`sensitivity::together`] says. After: as accounting says of [`JointNoise::event`].
+    /// Before: the numbers of neighbours differ as [`sensitivity::together`] says. After: as accounting says of
+    /// [`JointNoise::event`].
     pub fn noised(&self, sums: Vec<i128>, bits: &mut dyn BitSource) -> Vec<i128> {
         let unseen = Some(vec![i128::MIN / 2; sums.len()]);
         tape::through_or(
@@ -237,7 +240,8 @@ fn rounded(drawn: i128, steps: i128) -> i128 {
 mod tests {
     use super::*;
 
-    /// Two numbers that move by 1 and by `bound`, exactly: what is published of all neighbours differs by e^ε at most, and by as much.
+    /// Two numbers that move by 1 and by `bound`, exactly: what is published of all neighbours differs by e^ε at most,
+    /// and by as much.
     #[test]
     fn rounded_numbers_cost_no_more_than_the_noise() {
         for (scale, bound) in [(10.0, 2i128), (4.0, 2), (9.0, 3), (6.0, 5)] {

@@ -1,5 +1,6 @@
-//! Queries that ask for keys and for nothing else (`SELECT DISTINCT k`): no number of owners is published, so that none needs noise. Each key is
-//! published with the largest probability that its (ε, δ) allows, where that takes fewer owners than a noisy number of them and a threshold.
+//! Queries that ask for keys and for nothing else (`SELECT DISTINCT k`): no number of owners is published, so that none
+//! needs noise. Each key is published with the largest probability that its (ε, δ) allows, where that takes fewer
+//! owners than a noisy number of them and a threshold.
 
 use super::{AnalysedQuery, PricedQuery, QueryMechanism};
 use crate::budget::Odometer;
@@ -21,7 +22,8 @@ pub(crate) const MISSED: f64 = BETA;
 /// With a smaller ε for each key its list of probabilities is long, and a threshold hardly worse.
 const MOST_STEPS: f64 = 1e6;
 
-/// The same query with optimal key selection; none where it asks for more than keys, where the keys are public, or where a threshold does as well.
+/// The same query with optimal key selection; none where it asks for more than keys, where the keys are public, or
+/// where a threshold does as well.
 pub(crate) fn selected(query: &AnalysedQuery, noisy: &PricedQuery) -> Result<Option<PricedQuery>> {
     let asked = &query.cut.query;
     let only_keys = asked.aggregates.is_empty() && query.report.is_none();

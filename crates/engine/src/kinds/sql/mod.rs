@@ -260,7 +260,8 @@ struct QueryMechanism {
 }
 
 impl QueryMechanism {
-    /// The measure that decides which keys are published, and what is known of it where one is; none where all keys are public.
+    /// The measure that decides which keys are published, and what is known of it where one is; none where all keys are
+    /// public.
     fn passed(&self, cut: &PrivateQuery) -> Option<(usize, ThresholdEvidence)> {
         let (least, owners) = self.threshold.zip(cut.query.owners())?;
         Some((owners, ThresholdEvidence::new(&self.noises[owners], least)?))
@@ -328,7 +329,8 @@ impl AnalysedQuery {
         Ok(self)
     }
 
-    /// The standard error of the first count that is published as it is, if other bounds held; none where there is no count.
+    /// The standard error of the first count that is published as it is, if other bounds held; none where there is no
+    /// count.
     pub fn noise_of_a_count(&self, bounds: Bounds, cost: &Cost) -> Result<Option<f64>> {
         let query = Query { bounds: Some(bounds), ..self.cut.query.clone() };
         let count = query.aggregates.iter().find_map(|aggregate| match aggregate {

@@ -1,11 +1,13 @@
 //! A number that is published because it is large enough: the noisy number of owners of a key that is not public.
 //!
-//! Of a key that few own and that is shown by luck the number is too large, by more than an interval of the noise allows. So the interval is that of the
-//! noise *given* that the key is shown: n is in it unless P\[n + Z ≥ x | n + Z ≥ τ\] < 2.5%, for the published x and the threshold τ (the inversion of the
-//! truncated law, as after any selection: Lee, Sun, Sun and Taylor 2016, §5). Above, the interval of the noise holds as it is: who passes is larger, never smaller, so
-//! that P\[n + Z ≤ x | n + Z ≥ τ\] ≤ P\[n + Z ≤ x\].
+//! Of a key that few own and that is shown by luck the number is too large, by more than an interval of the noise
+//! allows. So the interval is that of the noise *given* that the key is shown: n is in it unless
+//! P\[n + Z ≥ x | n + Z ≥ τ\] < 2.5%, for the published x and the threshold τ (the inversion of the truncated law, as
+//! after any selection: Lee, Sun, Sun and Taylor 2016, §5). Above, the interval of the noise holds as it is: who passes
+//! is larger, never smaller, so that P\[n + Z ≤ x | n + Z ≥ τ\] ≤ P\[n + Z ≤ x\].
 //!
-//! The law is log-concave, so that the first probability grows with n, and the least n is found by halving. No key is there without an owner: n ≥ 1.
+//! The law is log-concave, so that the first probability grows with n, and the least n is found by halving. No key is
+//! there without an owner: n ≥ 1.
 
 use crate::release::price::noise::Noise;
 use std::cell::RefCell;
@@ -127,7 +129,8 @@ mod tests {
         (reach, all.into_iter().map(|one| one / total).collect())
     }
 
-    /// Of every number of owners, given that its key is shown, the interval holds with at least 95%: by adding up, for thresholds as they are and for low ones.
+    /// Of every number of owners, given that its key is shown, the interval holds with at least 95%: by adding up, for
+    /// thresholds as they are and for low ones.
     #[test]
     fn keys_that_pass_by_luck_are_covered() {
         let noises = [0.3, 1.0, 2.5, 9.0].map(|size| Noise::laplace(Scale::new(size).unwrap()));

@@ -1,9 +1,10 @@
 //! The interval of a mean: a noisy sum over a noisy count.
 //!
-//! Fieller (1954): if m is the true mean, sum − m·count has the noise of the sum minus m times that of the count, nothing else, whatever the count
-//! is. So {m : |sum − m·count| ≤ z·√(v_sum + m²·v_count)} holds m with the probability that z was chosen for, for groups of one row as for
-//! groups of a million. Where the count may be anything the set is all numbers, or all but an interval, and the declared bounds are what is left.
-//! A tangent at the released numbers instead covered 74–86% in groups of 30–200 rows, and said ± 0 where the mean was clamped to a bound.
+//! Fieller (1954): if m is the true mean, sum − m·count has the noise of the sum minus m times that of the count,
+//! nothing else, whatever the count is. So {m : |sum − m·count| ≤ z·√(v_sum + m²·v_count)} holds m with the probability
+//! that z was chosen for, for groups of one row as for groups of a million. Where the count may be anything the set is
+//! all numbers, or all but an interval, and the declared bounds are what is left. A tangent at the released numbers
+//! instead covered 74–86% in groups of 30–200 rows, and said ± 0 where the mean was clamped to a bound.
 
 use super::region::ANYTHING;
 use super::spread::{Cumulants, NoiseLaw, SMALL};
@@ -21,7 +22,8 @@ fn units(sum: NoiseLaw, count: NoiseLaw, m: f64) -> f64 {
 /// The mean that is published and its 95% interval, all within the bounds `least` and `most`.
 ///
 /// # Guarantee
-/// The interval is wider than nothing if the bounds are: where the mean is clamped it reaches as far from the bound as it would have on either side.
+/// The interval is wider than nothing if the bounds are: where the mean is clamped it reaches as far from the bound as
+/// it would have on either side.
 pub(crate) fn mean(sum: (f64, NoiseLaw), count: (f64, NoiseLaw), least: f64, most: f64) -> Uncertainty {
     let ((sum, of_sum), (count, of_count)) = (sum, count);
     let middle = (sum / count.max(1.0)).clamp(least, most);
@@ -80,7 +82,8 @@ fn fieller(sum: f64, count: f64, a: f64, b: f64) -> RatioSet {
     if square > 0.0 { RatioSet::Interval(one, other) } else { RatioSet::Outside(other, one) }
 }
 
-/// A noise that is in what is above the line and in what is below it, each times a factor, and how far it gets with probability 5% divided by the number of noises.
+/// A noise that is in what is above the line and in what is below it, each times a factor, and how far it gets with
+/// probability 5% divided by the number of noises.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SharedNoise {
     pub above: f64,
@@ -89,7 +92,8 @@ pub(crate) struct SharedNoise {
     pub far: f64,
 }
 
-/// The 95% interval of a quotient of two sums of noises, also of the same ones: above − m·below has the noise that it has, for the true quotient m. Anything where what is divided by may be 0.
+/// The 95% interval of a quotient of two sums of noises, also of the same ones: above − m·below has the noise that it
+/// has, for the true quotient m. Anything where what is divided by may be 0.
 pub(crate) fn quotient(above: f64, below: f64, noises: &[SharedNoise]) -> Uncertainty {
     let units = |m: f64| {
         let mut sum = Cumulants::default();
@@ -157,8 +161,9 @@ mod tests {
         ]
     }
 
-    /// Groups of 0 rows to a million, means in the middle, near a bound and at one. Of 10,000 intervals each, 95% or more hold the mean: fewer than 9,350
-    /// would be 6.9 standard deviations, which happens in one of the 192 cases with a probability below 1e-9.
+    /// Groups of 0 rows to a million, means in the middle, near a bound and at one. Of 10,000 intervals each, 95% or
+    /// more hold the mean: fewer than 9,350 would be 6.9 standard deviations, which happens in one of the 192 cases
+    /// with a probability below 1e-9.
     #[test]
     fn intervals_of_means_cover_whatever_the_group() {
         let mut bits = InsecureSeededSource::new(5);

@@ -1,29 +1,36 @@
 //! The interval of a number that is derived from several noisy ones, with a proof for whatever is derived.
 //!
-//! Let g be what is derived, x the released numbers, θ the true ones, z = x − θ the noise, which is independent, symmetric and unimodal in each number.
+//! Let g be what is derived, x the released numbers, θ the true ones, z = x − θ the noise, which is independent,
+//! symmetric and unimodal in each number.
 //!
-//! 1. *The box.* All |z_i| ≤ r_i together with probability 99%, where each has probability 0.99^(1/d) (Šidák 1967: an equality for independent noise of any law). So θ is in the
-//!    box x ± r, and g(θ) in what [`bounds`] finds there by interval arithmetic: never less than all that g may be.
-//! 2. *The mean value.* In the box, g(x) − g(θ) = v·z + rest, v the slope of g at θ. |v·z| has the quantile q of a sum of noises; v is one fixed vector, and where
-//!    |v_i| ≤ w_i the quantile for w is no smaller (sums of symmetric unimodal noises: Birnbaum 1948), so that q(w) is kept with probability 96%, for w the largest slopes in the box. The rest is
-//!    at most ½ Σ |∂²g| r_i r_j (Taylor), or Σ r_i times how much a slope differs in the box where slopes have kinks (Lebourg 1975).
+//! 1. *The box.* All |z_i| ≤ r_i together with probability 99%, where each has probability 0.99^(1/d) (Šidák 1967: an
+//!    equality for independent noise of any law). So θ is in the box x ± r, and g(θ) in what [`bounds`] finds there by
+//!    interval arithmetic: never less than all that g may be.
+//! 2. *The mean value.* In the box, g(x) − g(θ) = v·z + rest, v the slope of g at θ. |v·z| has the quantile q of a sum
+//!    of noises; v is one fixed vector, and where |v_i| ≤ w_i the quantile for w is no smaller (sums of symmetric
+//!    unimodal noises: Birnbaum 1948), so that q(w) is kept with probability 96%, for w the largest slopes in the box.
+//!    The rest is at most ½ Σ |∂²g| r_i r_j (Taylor), or Σ r_i times how much a slope differs in the box where slopes
+//!    have kinks (Lebourg 1975).
 //!
-//! Both hold with probability 95%, and then g(θ) is in both intervals: what they have in common is published. In large groups the second is nearly that of a linear number. Where
-//! g jumps (CASE, ROUND) only the first holds.
+//! Both hold with probability 95%, and then g(θ) is in both intervals: what they have in common is published. In large
+//! groups the second is nearly that of a linear number. Where g jumps (CASE, ROUND) only the first holds.
 //!
-//! A ball of the numbers in place of the box, with the radius of one, covers 95% only where the surfaces on which g is the same are flat: it covered 65% of the largest of eight equal counts, 59% of a
-//! total variation. Points in a ball in place of interval arithmetic never hit COUNT(*) = 40: a number was said to be certain and was wrong.
+//! A ball of the numbers in place of the box, with the radius of one, covers 95% only where the surfaces on which g is
+//! the same are flat: it covered 65% of the largest of eight equal counts, 59% of a total variation. Points in a ball
+//! in place of interval arithmetic never hit COUNT(*) = 40: a number was said to be certain and was wrong.
 //!
-//! Where g is not defined (NULL) or divides by what may be 0, its value may be anything: both ends are infinite. Where g is one value on all of the box, all that the noise reaches with
-//! probability 1 − 1e-9 is looked at too ([`FarReach`]): only what is the same there also is said to be certain. A number that was published for being large may be further down than noise reaches,
-//! and the box goes down to where it may be.
+//! Where g is not defined (NULL) or divides by what may be 0, its value may be anything: both ends are infinite. Where
+//! g is one value on all of the box, all that the noise reaches with probability 1 − 1e-9 is looked at too
+//! ([`FarReach`]): only what is the same there also is said to be certain. A number that was published for being large
+//! may be further down than noise reaches, and the box goes down to where it may be.
 
 use super::spread::{Cumulants, NORMAL_96, NORMAL_97, NoiseLaw, SMALL};
 use crate::release::output::{BETA, Uncertainty};
 use crate::release::price::noise::Noise;
 use crate::sql::above::formula::{BoxedRow, Formula, Order, Span, bounds};
 
-/// With which probability a number is outside of the box, and with which it is off by more than the mean value allows: together 5%.
+/// With which probability a number is outside of the box, and with which it is off by more than the mean value allows:
+/// together 5%.
 const OUTSIDE: f64 = 0.01;
 const BESIDE: f64 = 0.04;
 /// Of the second, what small noises have where others are large.
@@ -66,7 +73,8 @@ impl FarReach {
         Self { each, reach: noises.iter().map(|noise| noise.quantile(each).max(1.0)).collect() }
     }
 
-    /// The box in which all true numbers are with probability 1 − 1e-9. `beyond` says by how much further down than its noise a number is, except with a probability.
+    /// The box in which all true numbers are with probability 1 − 1e-9. `beyond` says by how much further down than its
+    /// noise a number is, except with a probability.
     pub fn spans(&self, middle: &[f64], beyond: &dyn Fn(usize, f64) -> f64) -> Vec<Span> {
         let span = |(place, (middle, reach)): (usize, (&f64, &f64))| {
             Span::new(middle - reach - beyond(place, self.each), middle + reach)
@@ -90,7 +98,8 @@ impl Reaches {
         Self { near: of(each), small: of(share), normal, units: usual.fold(f64::INFINITY, f64::min), laws }
     }
 
-    /// A bound on |Σ v_i z_i| that holds with probability 96%, whatever v is with |v_i| ≤ w_i: that of the large noises with 97% and that of each small one beside them, which are on whole numbers.
+    /// A bound on |Σ v_i z_i| that holds with probability 96%, whatever v is with |v_i| ≤ w_i: that of the large noises
+    /// with 97% and that of each small one beside them, which are on whole numbers.
     fn quantile(&self, slopes: impl Iterator<Item = f64>) -> f64 {
         let (mut large, mut all) = (Cumulants::default(), 0.0);
         for ((by, law), small) in slopes.zip(&self.laws).zip(&self.small) {
@@ -109,7 +118,8 @@ impl Reaches {
         middle.iter().zip(reach).map(|(middle, reach)| Span::around(*middle, *reach)).collect()
     }
 
-    /// The 95% interval of what is derived from numbers that were released as these, and that are in the box `far` but for what is never seen. `splits` bounds the effort.
+    /// The 95% interval of what is derived from numbers that were released as these, and that are in the box `far` but
+    /// for what is never seen. `splits` bounds the effort.
     pub fn interval(
         &self,
         formula: &Formula,

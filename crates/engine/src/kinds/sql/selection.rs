@@ -1,5 +1,5 @@
-//! What somebody should know before keys are selected privately: how many owners a key needs to be published, and what to do where these
-//! are more than there can be.
+//! What somebody should know before keys are selected privately: how many owners a key needs to be published, and what
+//! to do where these are more than there can be.
 
 use super::keys::{self, MISSED};
 use super::{AnalysedQuery, PricedQuery, Threshold};
@@ -19,7 +19,8 @@ const WORTH_IT: u64 = 4;
 
 /// The least number of owners with which a key is published with probability 95%.
 ///
-/// The noise is symmetric: P\[owners + noise < threshold\] = P\[noise < −q\] = P\[|noise| > q\]/2 for q = owners − threshold.
+/// The noise is symmetric: P\[owners + noise < threshold\] = P\[noise < −q\] = P\[|noise| > q\]/2 for
+/// q = owners − threshold.
 pub(crate) fn owners_needed(threshold: i64, noise: &Noise) -> u64 {
     (threshold as f64 + noise.quantile(2.0 * MISSED)).max(1.0) as u64
 }

@@ -21,7 +21,8 @@ use std::rc::Rc;
 /// The noise that a cost pays for: each measure of each grouping has an equal share.
 ///
 /// # Guarantee
-/// As for [`calibrate`], over the measures of all groupings. The δ of key selection is divided among those that select keys, rounded down.
+/// As for [`calibrate`], over the measures of all groupings. The δ of key selection is divided among those that select
+/// keys, rounded down.
 pub(crate) fn at<'q>(queries: impl Iterator<Item = &'q AnalysedQuery> + Clone, cost: &Cost) -> Result<PricedQuery> {
     let moves: Vec<Moves> = queries.clone().flat_map(|part| part.moves.clone()).collect();
     let quantiles: Vec<Moves> = queries.clone().flat_map(|part| part.quantile_moves.clone()).collect();

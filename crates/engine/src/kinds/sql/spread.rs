@@ -24,7 +24,8 @@ impl NoiseLaw {
 pub(crate) const NORMAL_96: f64 = 2.053_748_910_631_823;
 pub(crate) const NORMAL_97: f64 = 2.170_090_377_584_56;
 
-/// The second and the fourth cumulant of a sum of independent noises: what each does adds up in squares, and in fourth powers.
+/// The second and the fourth cumulant of a sum of independent noises: what each does adds up in squares, and in fourth
+/// powers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Cumulants {
     second: f64,
@@ -42,8 +43,8 @@ impl Cumulants {
         self.second.sqrt()
     }
 
-    /// The half width of a 95% interval, by the expansion of a quantile in cumulants (Cornish and Fisher 1938): for one Laplace noise
-    /// 2.17 standard errors, which cover 95.3%, where the 1.96 of a normal law cover 93.7%.
+    /// The half width of a 95% interval, by the expansion of a quantile in cumulants (Cornish and Fisher 1938): for one
+    /// Laplace noise 2.17 standard errors, which cover 95.3%, where the 1.96 of a normal law cover 93.7%.
     pub fn half_width(self) -> f64 {
         self.half_width_at(NORMAL_95)
     }
@@ -58,10 +59,13 @@ impl Cumulants {
 /// Below this deviation it matters that noise is whole numbers.
 pub(crate) const SMALL: f64 = 5.0;
 
-/// The half width of a 95% interval of a sum of noises, each times a factor; `far` is how far each gets with probability 5%, divided by their number.
+/// The half width of a 95% interval of a sum of noises, each times a factor; `far` is how far each gets with
+/// probability 5%, divided by their number.
 ///
-/// Of one noise that is its quantile. A sum lies on the multiples of what its factors have in common, and a width between two of these covers no more than the one below, as little as 81%
-/// for two counts with hardly any noise: it is brought up to the next one. Where the factors have nothing in common and some noise is small, all noises together are within what each is.
+/// Of one noise that is its quantile. A sum lies on the multiples of what its factors have in common, and a width
+/// between two of these covers no more than the one below, as little as 81% for two counts with hardly any noise: it is
+/// brought up to the next one. Where the factors have nothing in common and some noise is small, all noises together
+/// are within what each is.
 pub(crate) fn half_width(noises: &[(f64, NoiseLaw)], far: &[f64]) -> f64 {
     let all: f64 = noises.iter().zip(far).map(|((factor, _), far)| factor.abs() * far).sum();
     let mut sum = Cumulants::default();
@@ -104,7 +108,8 @@ mod tests {
         assert!(of(&[1.0, 2f64.sqrt()]).is_none());
     }
 
-    /// Sums of noises of deviations from a tenth to seven, with factors that have something in common and with others: 95% hold or more. Of 10,000 fewer than 9,350 would be 6.9 standard deviations.
+    /// Sums of noises of deviations from a tenth to seven, with factors that have something in common and with others:
+    /// 95% hold or more. Of 10,000 fewer than 9,350 would be 6.9 standard deviations.
     #[test]
     fn sums_of_small_noises_are_covered() {
         let mut bits = InsecureSeededSource::new(9);

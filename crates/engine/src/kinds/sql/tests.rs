@@ -1,4 +1,5 @@
-//! Queries without noise against plain queries, every neighbour of tiny tables against the claim, error bars against many runs.
+//! Queries without noise against plain queries, every neighbour of tiny tables against the claim, error bars against
+//! many runs.
 
 use super::answer::*;
 use super::noisy::{CellNumbers, NoisyCell, NoisyIntegers};
@@ -122,7 +123,8 @@ impl Chance for ZeroNoise {
     }
 }
 
-/// The answer without noise, as CSV without error columns. Quantiles are drawn at an ε at which no wrong rank is ever drawn.
+/// The answer without noise, as CSV without error columns. Quantiles are drawn at an ε at which no wrong rank is ever
+/// drawn.
 fn exact_answer(project: &Project, sql: &str) -> String {
     let plan = planned(project, sql).unwrap();
     let backend = Backend::with_data(project, &plan.tables).unwrap();
@@ -163,7 +165,8 @@ impl TinyTables {
 
 type CellsByText = BTreeMap<String, crate::sql::execute::cell::ExactCell>;
 
-/// The exact pure loss of a pair of tables: noise and quantiles of all cells are independent, so that the losses add up.
+/// The exact pure loss of a pair of tables: noise and quantiles of all cells are independent, so that the losses add
+/// up.
 fn pure_loss(plan: &SqlPlan, left: &CellsByText, right: &CellsByText) -> f64 {
     let query = &plan.cut.query;
     let nothing = crate::sql::execute::cell::ExactCell {

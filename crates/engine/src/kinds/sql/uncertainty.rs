@@ -1,11 +1,13 @@
 //! How unsure each number of an answer is, whatever was done with the aggregates.
 //!
-//! Counts and sums have the exact quantile of their noise; what is linear in them has that of a sum of noises ([`super::spread`]); means and quotients have Fieller's
-//! interval ([`super::ratio`]). Everything else that several noisy numbers come into is looked at where the true numbers may be ([`super::region`]).
+//! Counts and sums have the exact quantile of their noise; what is linear in them has that of a sum of noises
+//! ([`super::spread`]); means and quotients have Fieller's interval ([`super::ratio`]). Everything else that several
+//! noisy numbers come into is looked at where the true numbers may be ([`super::region`]).
 //!
-//! Where all noise comes in through one part of what is computed, as in ROUND(100.0 * a / b), the interval is everything that the whole may be where that part is in its own.
-//! Where that is one value, the whole is looked at once more wherever the noise ever gets: only what is one value there too is said to be certain. A wider interval of the part would not do: that of a
-//! quotient at 1 − 1e-9 is not its 95% interval times a factor, and often has no end.
+//! Where all noise comes in through one part of what is computed, as in ROUND(100.0 * a / b), the interval is
+//! everything that the whole may be where that part is in its own. Where that is one value, the whole is looked at once
+//! more wherever the noise ever gets: only what is one value there too is said to be certain. A wider interval of the
+//! part would not do: that of a quotient at 1 − 1e-9 is not its 95% interval times a factor, and often has no end.
 
 use super::QueryMechanism;
 use super::made::{formula, measures};
@@ -38,7 +40,8 @@ pub(crate) struct ColumnUncertainty {
 /// How many rows are looked at together.
 const ROWS_AT_ONCE: usize = 1 << 11;
 
-/// Together, the rows of an answer are looked at in about this many parts of boxes; each in some, and in no more than is worth it.
+/// Together, the rows of an answer are looked at in about this many parts of boxes; each in some, and in no more than
+/// is worth it.
 const ALL_SPLITS: usize = 40_000;
 const FEWEST_SPLITS: usize = 4;
 const MOST_SPLITS: usize = 48;
@@ -46,8 +49,8 @@ const MOST_SPLITS: usize = 48;
 /// Nothing is known.
 const UNKNOWN: Uncertainty = Uncertainty { standard_error: f64::NAN, low: f64::NAN, high: f64::NAN };
 
-/// In rows where a number may be further down than its noise says, all numbers are within a box with this probability less than 1. The other half of 5% is for rows in which
-/// the number is so large that it does not seem so.
+/// In rows where a number may be further down than its noise says, all numbers are within a box with this probability
+/// less than 1. The other half of 5% is for rows in which the number is so large that it does not seem so.
 const LUCKY: f64 = BETA / 2.0;
 
 /// For each output column that is a number and depends on noise, how unsure it is.
@@ -75,7 +78,8 @@ struct NoiseContext<'a> {
 }
 
 impl NoiseContext<'_> {
-    /// By how much further down than its noise says a measure may be, because its key was published, in an interval that misses with probability β.
+    /// By how much further down than its noise says a measure may be, because its key was published, in an interval
+    /// that misses with probability β.
     fn beyond(&self, cell: &NoisyCell, measure: usize, beta: f64) -> f64 {
         match &self.passed {
             Some((owners, passed)) if *owners == measure => passed.beyond_at(cell.sums[measure] as f64, beta),
@@ -191,7 +195,8 @@ impl NoiseContext<'_> {
         Uncertainty { standard_error: sum.standard_error(), low, high }
     }
 
-    /// The box in which the numbers of a cell are with probability 97.5%, also where one was published for being large; none where none is.
+    /// The box in which the numbers of a cell are with probability 97.5%, also where one was published for being large;
+    /// none where none is.
     fn lucky_box(&self, cell: &NoisyCell, measures: &[usize]) -> Option<Vec<Span>> {
         let share = LUCKY / measures.len() as f64;
         if !self.is_lucky(cell, measures, share) {
@@ -205,7 +210,8 @@ impl NoiseContext<'_> {
         Some(measures.iter().map(span).collect())
     }
 
-    /// The box in which the numbers of a cell are with probability 1 − 1e-9, also where one was published for being large.
+    /// The box in which the numbers of a cell are with probability 1 − 1e-9, also where one was published for being
+    /// large.
     fn far_box(&self, cell: &NoisyCell, measures: &[usize], far: &FarReach) -> Vec<Span> {
         let middle: Vec<f64> = measures.iter().map(|measure| cell.sums[*measure] as f64).collect();
         far.spans(&middle, &|place, beta| self.beyond(cell, measures[place], beta))
@@ -269,7 +275,8 @@ impl NoisyFormula {
 }
 
 impl Uncertainty {
-    /// The same interval, with the standard error that it has if it is as many of them wide as another one is of its own.
+    /// The same interval, with the standard error that it has if it is as many of them wide as another one is of its
+    /// own.
     fn as_wide_as(self, other: Self) -> Self {
         let errors = other.standard_error / ((other.high - other.low) / 2.0);
         let standard_error = (self.high - self.low) / 2.0 * errors;
@@ -437,7 +444,8 @@ impl<'a> DerivedColumn<'a> {
     /// Everything that the whole may be where its core is in its interval.
     ///
     /// # Guarantee
-    /// Where this is one value, it is the true one with probability 1 − 1e-9: the whole is that value in all of the box that noise ever reaches, or whatever the core is.
+    /// Where this is one value, it is the true one with probability 1 − 1e-9: the whole is that value in all of the box
+    /// that noise ever reaches, or whatever the core is.
     fn whole(&self, around: &OuterFormula, core: Uncertainty, cell: &NoisyCell, given: &[Option<f64>]) -> Uncertainty {
         let splits = self.known.splits;
         let span = Span::new(core.low, core.high);
@@ -461,7 +469,8 @@ impl<'a> DerivedColumn<'a> {
 }
 
 impl OuterFormula {
-    /// Everything that the whole may be whatever the core is, NULL too: what an endless part does not reach has ends still, as LEAST(x, 1) has.
+    /// Everything that the whole may be whatever the core is, NULL too: what an endless part does not reach has ends
+    /// still, as LEAST(x, 1) has.
     fn endless(&self, given: &[Option<f64>]) -> Option<Span> {
         let at = |formula: &Formula, core: Span| formula.enclosed(BoxedRow { given, noisy: &[core] }, Order::Values);
         let (any, nothing) = (at(&self.of_core, Span::ALL), at(&self.of_nothing, Span::ALL));

@@ -51,10 +51,12 @@ impl UnionQuery {
         self.branches.iter().flat_map(NoisedBranch::noised)
     }
 
-    /// The noise that a cost pays for: each measure of each branch has an equal share, as those of several groupings have.
+    /// The noise that a cost pays for: each measure of each branch has an equal share, as those of several groupings
+    /// have.
     ///
     /// # Guarantee
-    /// As for [`sets::at`], over the measures of all branches: what one owner moves is the sum of what they move in each.
+    /// As for [`sets::at`], over the measures of all branches: what one owner moves is the sum of what they move in
+    /// each.
     pub fn at(&self, cost: &Cost) -> Result<PricedQuery> {
         sets::at(self.noised(), cost)
     }

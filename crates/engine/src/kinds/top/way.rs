@@ -31,7 +31,8 @@ pub(crate) struct TopMechanism {
     pub delta: Option<f64>,
     pub events: Vec<Event>,
     pub needed: DetectionBound,
-    /// What all numbers that are looked at are off by at most, except with probability 5%, where it is known how many these are.
+    /// What all numbers that are looked at are off by at most, except with probability 5%, where it is known how many
+    /// these are.
     most_off: Option<f64>,
 }
 

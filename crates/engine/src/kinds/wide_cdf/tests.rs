@@ -10,7 +10,8 @@ fn cdf(more: &str) -> String {
     format!("kind = \"cdf\"\ncolumn = \"x\"\nkeys = \"texts\"\n{more}\n{CERTAIN}")
 }
 
-/// Of one word for all, the counts are all of them; of many, the true ones lie between the ends, which are one part of the rows and a few apart.
+/// Of one word for all, the counts are all of them; of many, the true ones lie between the ends, which are one part of
+/// the rows and a few apart.
 #[test]
 fn without_noise_counts_lie_within_a_part_of_the_rows() {
     let all_equal = format!("x\n{}", "same\n".repeat(40));
@@ -25,12 +26,14 @@ fn without_noise_counts_lie_within_a_part_of_the_rows() {
         let truth = words.iter().filter(|word| word.as_str() <= line[0]).count() as f64;
         assert!(low <= truth && truth <= high, "{line:?}: {truth}");
         assert!((count - f64::from(part) * 50.0).abs() < 1e-9 && (truth - count).abs() <= 1.0, "{line:?}: {truth}");
-        // A part of the rows, and ranks that the bits which tell equal texts apart may cost: at most a dozen at each level.
+        // A part of the rows, and ranks that the bits which tell equal texts apart may cost: at most a dozen at each
+        // level.
         assert!(high - low < 50.0 + 2.0 * 3.0 * 12.0, "{line:?}");
     }
 }
 
-/// At a cost at which noise matters, in nineteen of twenty runs at least all intervals hold, also where half of the rows have one value.
+/// At a cost at which noise matters, in nineteen of twenty runs at least all intervals hold, also where half of the
+/// rows have one value.
 #[test]
 fn intervals_hold_for_all_values_at_once() {
     let words: Vec<String> = (0..3000).map(|i| if i % 2 == 0 { "often".into() } else { format!("w{i}") }).collect();
@@ -48,7 +51,8 @@ fn intervals_hold_for_all_values_at_once() {
             number(2, row) <= truth && truth <= number(3, row)
         })
     });
-    // Each run fails with probability at most 5%: seven failures of twenty have probability 3e-5, and the seeds are fixed.
+    // Each run fails with probability at most 5%: seven failures of twenty have probability 3e-5, and the seeds are
+    // fixed.
     assert!(held.count() >= 14);
 }
 

@@ -19,7 +19,8 @@ fn without_noise_they_are_those_of_the_sorted_column() {
     // Abend, Abt, Apfel, Grüße, zebra, Öl, 世界: by Unicode's numbers, and the empty line is no value.
     let csv = published(TEXT, "", words, &quantiles("texts", "[0.25, 0.5, 0.75]"));
     assert_eq!(only(&csv, &[0, 1]), ["quantile,value", "0.25,Abt", "0.5,Grüße", "0.75,Öl"]);
-    // A longer text is its beginning; where a character is cut in two, the last text before it that is shown as it is: Gr and the last such sign of one byte.
+    // A longer text is its beginning; where a character is cut in two, the last text before it that is shown as it is:
+    // Gr and the last such sign of one byte.
     let short = |at: &str| format!("max_bytes = 3\n{}", quantiles("texts", at));
     assert_eq!(only(&published(TEXT, "", words, &short("[0.25]")), &[1]), ["value", "Abt"]);
     assert_eq!(only(&published(TEXT, "", words, &short("[0.5]")), &[1]), ["value", "Gr~"]);
@@ -32,7 +33,8 @@ fn without_noise_they_are_those_of_the_sorted_column() {
     assert_eq!(only(&csv, &[1]), ["value", "2020-03-01T10:00:00.000000003"]);
 }
 
-/// Of few quantiles each is found by itself, of many at a pure cost all at once; what is charged is what was asked, in every scope.
+/// Of few quantiles each is found by itself, of many at a pure cost all at once; what is charged is what was asked, in
+/// every scope.
 #[test]
 fn the_cost_is_met_in_every_scope_by_both_ways() {
     let owner = "owner = \"o\"\nmax_rows_per_owner = 3";

@@ -1,4 +1,5 @@
-//! The CSV file of an answer. Tables have up to a hundred million rows: lines are written into one text a part, and an error that stands in many rows is rounded once.
+//! The CSV file of an answer. Tables have up to a hundred million rows: lines are written into one text a part, and an
+//! error that stands in many rows is rounded once.
 
 use super::{
     AnswerColumn, Answers, Cell, ENDS, UNBOUNDED, Uncertainty, no_formula, six_digits, unsigned_zero, visible,
@@ -116,7 +117,8 @@ fn push_cell(line: &mut String, cell: &Cell) {
     }
 }
 
-/// Whether a text of such bytes alone is shown as it is: no formula begins with one, and none has a meaning in CSV or for a terminal.
+/// Whether a text of such bytes alone is shown as it is: no formula begins with one, and none has a meaning in CSV or
+/// for a terminal.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_' | b'.' | b':' | b'/')
 }
@@ -160,7 +162,8 @@ mod tests {
         }
     }
 
-    /// The story: of a single column the row of the empty text was an empty line, which readers pass over; and beside others nobody could tell it from NULL.
+    /// The story: of a single column the row of the empty text was an empty line, which readers pass over; and beside
+    /// others nobody could tell it from NULL.
     #[test]
     fn a_text_without_letters_is_not_nothing() {
         let column = |cells: Vec<Cell>| AnswerColumn { name: "k".to_string(), cells, uncertainty: None };

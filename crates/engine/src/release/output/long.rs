@@ -13,7 +13,8 @@ pub(crate) const HELD_ROWS: usize = 1000;
 /// The part of a table with this number; `None` after the last.
 type LongPart = dyn Fn(usize) -> Result<Option<Vec<AnswerColumn>>> + Send + Sync;
 
-/// All rows of a table, in parts that are made when they are wanted; each has at least one row, and all have the same columns.
+/// All rows of a table, in parts that are made when they are wanted; each has at least one row, and all have the same
+/// columns.
 #[derive(Clone)]
 pub struct LongTable {
     /// How many rows there are.
@@ -61,7 +62,8 @@ impl PartialEq for LongTable {
 }
 
 impl Answers {
-    /// Makes something of each part, on all processors, and hands it over in the order of the parts. What is made at once is about two parts a processor.
+    /// Makes something of each part, on all processors, and hands it over in the order of the parts. What is made at
+    /// once is about two parts a processor.
     pub(crate) fn each_part<T: Send>(
         &self,
         make: impl Fn(&[AnswerColumn]) -> Result<T> + Sync,

@@ -9,7 +9,8 @@ use datafusion::parquet::arrow::ArrowWriter;
 use std::io::Write;
 use std::sync::Arc;
 
-/// A Parquet file with the query's columns and, after each noisy one, `COLUMN_error`. Errors and ends of intervals are infinite where nothing is known, and texts are those of the data.
+/// A Parquet file with the query's columns and, after each noisy one, `COLUMN_error`. Errors and ends of intervals are
+/// infinite where nothing is known, and texts are those of the data.
 pub(crate) fn write(answers: &Answers, out: impl Write + Send) -> Result<()> {
     let mut writer = ArrowWriter::try_new(out, batch(answers, &answers.columns)?.schema(), None).map_err(unwritable)?;
     answers.each_part(|part| batch(answers, part), |batch| writer.write(&batch).map_err(unwritable))?;
@@ -45,7 +46,8 @@ fn batch(answers: &Answers, part: &[AnswerColumn]) -> Result<RecordBatch> {
     RecordBatch::try_from_iter_with_nullable(columns).map_err(unwritable)
 }
 
-/// The errors as they are published. Rounding one takes longer than all else, and all cells of a table of marginals have the same.
+/// The errors as they are published. Rounding one takes longer than all else, and all cells of a table of marginals
+/// have the same.
 fn errors(list: &[Uncertainty]) -> Float64Array {
     let (mut last, mut published) = (f64::NAN, f64::NAN);
     let one = |one: &Uncertainty| {
@@ -62,7 +64,8 @@ fn known(number: f64) -> Option<f64> {
     Some(unsigned_zero(number)).filter(|number| !number.is_nan())
 }
 
-/// Whole numbers where all are whole and fit, numbers where all are numbers (or would be, if there were any), truths, and else texts.
+/// Whole numbers where all are whole and fit, numbers where all are numbers (or would be, if there were any), truths,
+/// and else texts.
 fn values(column: &AnswerColumn) -> ArrayRef {
     let filled = || column.cells.iter().filter(|cell| **cell != Cell::Null);
     if filled().next().is_none() && column.uncertainty.is_some() {
@@ -138,7 +141,8 @@ mod tests {
         assert!(batch.column(5).as_boolean().value(0));
     }
 
-    /// The story: two keys that differ in a control character were one key in the file, and where a quotient may be anything its interval was none.
+    /// The story: two keys that differ in a control character were one key in the file, and where a quotient may be
+    /// anything its interval was none.
     #[test]
     fn texts_are_those_of_the_data_and_ends_are_infinite() {
         let open = Uncertainty { standard_error: f64::INFINITY, low: f64::NEG_INFINITY, high: f64::INFINITY };

@@ -61,7 +61,8 @@ impl Exceptions {
     }
 }
 
-/// Gaussian noise has an ε only at some δ: that of the cost, or the smallest of any budget. `what` is what has the noise.
+/// Gaussian noise has an ε only at some δ: that of the cost, or the smallest of any budget. `what` is what has the
+/// noise.
 pub(crate) fn delta_of_gaussian(cost: &Cost, budget: Option<&Exact>, what: &str) -> Result<Exact> {
     match (&cost.target, &cost.delta, budget) {
         (Goal::Epsilon(_), Some(delta), _) | (Goal::Epsilon(_), None, Some(delta)) => Ok(delta.clone()),
@@ -133,8 +134,8 @@ impl Allowance {
         Ok(true)
     }
 
-    /// What is charged, and what each attribute was granted and pays. Where an owner's rows move together, another value of
-    /// any attribute costs what a person does, and only that may be more than the cost allows.
+    /// What is charged, and what each attribute was granted and pays. Where an owner's rows move together, another
+    /// value of any attribute costs what a person does, and only that may be more than the cost allows.
     pub fn charged(&self, events: Vec<Event>, names: &[String], move_together: bool) -> Result<(Vec<Event>, Value)> {
         let events = if move_together { any_attribute_as_person(&events, names)? } else { events };
         if !self.admits(&events)? {
@@ -146,7 +147,8 @@ impl Allowance {
         Ok((events, granted))
     }
 
-    /// What each attribute was granted, and what it pays by the ledger's own rule; nothing where the cost is not one per attribute.
+    /// What each attribute was granted, and what it pays by the ledger's own rule; nothing where the cost is not one
+    /// per attribute.
     pub fn granted(&self, events: &[Event]) -> Result<Value> {
         let mut granted = Vec::new();
         for (scope, limit) in &self.limits {
@@ -207,7 +209,8 @@ impl Allowance {
     }
 }
 
-/// The same events where any change of an owner's attributes may change the whole record that counts: as that of a person.
+/// The same events where any change of an owner's attributes may change the whole record that counts: as that of a
+/// person.
 pub(crate) fn any_attribute_as_person(events: &[Event], names: &[String]) -> Result<Vec<Event>> {
     let all = AttributeSet::new(names.iter().cloned())?;
     let mut charged = Vec::new();

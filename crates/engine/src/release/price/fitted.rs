@@ -1,4 +1,5 @@
-//! From a cost to mechanisms that are priced by the step between neighbours: what one step may cost, so that an owner of several steps costs what was asked.
+//! From a cost to mechanisms that are priced by the step between neighbours: what one step may cost, so that an owner
+//! of several steps costs what was asked.
 
 use crate::budget::{Odometer, own_share};
 use crate::error::{Error, Result};

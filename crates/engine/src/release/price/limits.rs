@@ -1,4 +1,5 @@
-//! What an optimal mechanism could have done: a release's expected error beside what nobody can promise at the same privacy.
+//! What an optimal mechanism could have done: a release's expected error beside what nobody can promise at the same
+//! privacy.
 
 use super::noise::Noise;
 use crate::budget::{Odometer, rounded_up};
@@ -90,8 +91,9 @@ impl Privacy {
 
 /// The limits of counts below each of many thresholds; `expected` is this release's own error with probability 95%.
 ///
-/// Packing (Vadhan 2017, 7.5.13, corrected): tables in which m owners have one value, whichever it is, are all near the empty one and must be answered differently, so that nobody is
-/// within (m* − 1)/2 owners with probability 95%. And [`apart`].
+/// Packing (Vadhan 2017, 7.5.13, corrected): tables in which m owners have one value, whichever it is, are all near the
+/// empty one and must be answered differently, so that nobody is within (m* − 1)/2 owners with probability 95%. And
+/// [`apart`].
 pub(crate) fn of_thresholds(
     events: &[Event],
     noise: &Noise,
@@ -151,14 +153,16 @@ pub(crate) struct AllTables<'a> {
     pub column: &'a str,
     /// The standard errors of a cell of each column's own table, where they do not depend on the data.
     pub single_errors: Option<Vec<f64>>,
-    /// A bound of the largest error of all cells that fails with this probability, where it does not depend on the data.
+    /// A bound of the largest error of all cells that fails with this probability, where it does not depend on the
+    /// data.
     pub largest_error: &'a dyn Fn(f64) -> Option<f64>,
 }
 
-/// The limits of tables of counts over some columns. Each owner has one value in each column, and every combination may occur, so that owners can be made whose values in columns with at
-/// least two of them are as the proofs need them.
+/// The limits of tables of counts over some columns. Each owner has one value in each column, and every combination may
+/// occur, so that owners can be made whose values in columns with at least two of them are as the proofs need them.
 ///
-/// Where the number of owners is public, nobody comes or goes: then only the person scope promises anything, and tables of so many owners are looked at.
+/// Where the number of owners is public, nobody comes or goes: then only the person scope promises anything, and tables
+/// of so many owners are looked at.
 pub(crate) fn of_tables(events: &[Event], tables: &AllTables<'_>) -> Result<Vec<Floor>> {
     let columns = tables.sizes.iter().filter(|size| **size >= 2).count();
     let scope = if tables.people.is_some() { Scope::Person } else { Scope::Presence };
@@ -210,8 +214,9 @@ pub(crate) fn of_tables(events: &[Event], tables: &AllTables<'_>) -> Result<Vec<
     Ok(limits)
 }
 
-/// Half of the owners with equal records who are needed before their record can be read off the columns' own tables (Bun, Dwork, Rothblum, Steinke 2018, Corollary 27: its proof asks
-/// of a histogram only that the one occupied cell is found; here that is a record). None where nothing follows.
+/// Half of the owners with equal records who are needed before their record can be read off the columns' own tables
+/// (Bun, Dwork, Rothblum, Steinke 2018, Corollary 27: its proof asks of a histogram only that the one occupied cell is
+/// found; here that is a record). None where nothing follows.
 fn found_by_its_tables(person: &Privacy, tables: &AllTables<'_>) -> Result<Option<f64>> {
     let records: f64 = tables.sizes.iter().map(|size| f64::from(*size)).product();
     let Privacy::Concentrated(rho) = person else { return Ok(None) };
@@ -222,8 +227,9 @@ fn found_by_its_tables(person: &Privacy, tables: &AllTables<'_>) -> Result<Optio
     Ok(Some(least).filter(|least| *least > 0.0))
 }
 
-/// The limits of a query's counts and sums: of those for which some table has owners who move them by all that the plan allows. What a plan allows is proven from above, and may never be
-/// reached (a condition that no row fulfils, a difference that is always 0): then there is no limit to print.
+/// The limits of a query's counts and sums: of those for which some table has owners who move them by all that the plan
+/// allows. What a plan allows is proven from above, and may never be reached (a condition that no row fulfils, a
+/// difference that is always 0): then there is no limit to print.
 pub(crate) fn of_query(cut: &PrivateQuery, noises: &[Noise], events: &[Event]) -> Result<Vec<Floor>> {
     let mut limits = Vec::new();
     let (Some(presence), Some(person)) =

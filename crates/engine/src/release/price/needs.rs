@@ -1,7 +1,9 @@
-//! How much memory a release takes whatever rows there are: what public numbers alone (listed values, steps, vertices, combinations) make it hold.
+//! How much memory a release takes whatever rows there are: what public numbers alone (listed values, steps, vertices,
+//! combinations) make it hold.
 //!
-//! What rows take beside that depends on the data and is no part of it. The numbers are about right, from the sizes of what is held; they are there so that a release that cannot
-//! fit is refused before its charge, and does not end the process after it.
+//! What rows take beside that depends on the data and is no part of it. The numbers are about right, from the sizes of
+//! what is held; they are there so that a release that cannot fit is refused before its charge, and does not end the
+//! process after it.
 
 use crate::error::{Error, Result};
 use crate::project::Request;

@@ -95,10 +95,10 @@ impl CostShare<'_> {
 /// Finds the least noise that stays within the cost; equal shares for each measure and each quantile.
 ///
 /// # Guarantee
-/// In the cost's scope, the sum of cells·by/scale over the measures and of cells·by·ε over the quantiles is at most ε; or that of
-/// cells·by²/2σ² and of cells·(by·ε)²/8 is at most ρ; in exact arithmetic. δ of key selection is at most the cost's δ, and of an
-/// (ε, δ) at most the share that the ledger's rule leaves to it: so a release fits into a budget of its own size. What is set aside
-/// is taken off ε or ρ first, as exactly, and the sum of its own terms is at most that.
+/// In the cost's scope, the sum of cells·by/scale over the measures and of cells·by·ε over the quantiles is at most ε;
+/// or that of cells·by²/2σ² and of cells·(by·ε)²/8 is at most ρ; in exact arithmetic. δ of key selection is at most the
+/// cost's δ, and of an (ε, δ) at most the share that the ledger's rule leaves to it: so a release fits into a budget of
+/// its own size. What is set aside is taken off ε or ρ first, as exactly, and the sum of its own terms is at most that.
 pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<CalibratedNoise> {
     let scope = match cost.scope() {
         // A cost per attribute is refused where it is read; a person's is never below it.
@@ -137,7 +137,8 @@ pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<CalibratedNoise> {
         Goal::Epsilon(epsilon) => {
             let pure = pure(epsilon)?;
             let Some(given) = &cost.delta else { return Ok(pure) };
-            // With δ there is a choice. The ledger's rule keeps the δ of keys and that of Gaussian noise apart by itself.
+            // With δ there is a choice. The ledger's rule keeps the δ of keys and that of Gaussian noise apart by
+            // itself.
             let rho = largest_rho(epsilon, given)?;
             if rho <= Exact::zero() {
                 return Ok(pure);
@@ -199,8 +200,8 @@ fn key_delta(cost: &Cost, demand: &Demand<'_>) -> Result<Option<f64>> {
     demand.selects_keys.then(|| delta_of_keys(cost, demand.default_delta.as_ref())).transpose()
 }
 
-/// The δ of key selection: what the ledger's rule leaves to it of an (ε, δ), and all of the δ beside a ρ. Where the cost does not say,
-/// a hundredth of what the rule leaves of the smallest budget's, which is `default`.
+/// The δ of key selection: what the ledger's rule leaves to it of an (ε, δ), and all of the δ beside a ρ. Where the
+/// cost does not say, a hundredth of what the rule leaves of the smallest budget's, which is `default`.
 pub fn delta_of_keys(cost: &Cost, default: Option<&Exact>) -> Result<f64> {
     let hundredth = |delta: &Exact| own_share(delta).to_f64_down() / 100.0;
     match (&cost.delta, default) {
@@ -254,8 +255,8 @@ fn accurate(step: Option<f64>, within: f64, beta: f64) -> Result<Noise> {
     Ok(halve(1e-3, steps * 10.0, StopRule::within(1e-15), enough)?.map_or(least, |(_, noise)| noise))
 }
 
-/// The least noisy number of owners with which a key is published, if `keys` keys that one owner alone has may show with
-/// probability at most δ in all.
+/// The least noisy number of owners with which a key is published, if `keys` keys that one owner alone has may show
+/// with probability at most δ in all.
 pub fn threshold(noise: &Noise, delta: f64, keys: u64) -> Result<i64> {
     let keys = u32::try_from(keys)
         .map_err(|_| Error::input("max_groups_per_owner is too large for groups that are selected privately"))?;

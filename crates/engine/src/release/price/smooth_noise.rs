@@ -1,4 +1,5 @@
-//! Noise that follows the data's own sensitivity, and the noisy level beside it that error bars are made of: what `triangles` and `quantiles` share.
+//! Noise that follows the data's own sensitivity, and the noisy level beside it that error bars are made of: what
+//! `triangles` and `quantiles` share.
 
 use super::fitted::{FittedCost, Step};
 use crate::error::Result;
@@ -20,7 +21,8 @@ pub(crate) const FAMILY: Field<Option<NoiseFamily>> = Field::new(
     "noise of `smooth`: `cauchy4` (the default, no delta), `discrete-laplace` (needs a delta; better where sensitivities are large) or `discrete-gaussian` (needs a delta, seldom better)",
 );
 
-/// Which part of ε buys the error bars: with a tenth of it intervals of cauchy4 noise would be about four times as wide.
+/// Which part of ε buys the error bars: with a tenth of it intervals of cauchy4 noise would be about four times as
+/// wide.
 const LEVEL_SHARE: f64 = 0.2;
 
 /// What stands below answers.
@@ -67,7 +69,8 @@ pub(crate) struct SmoothNoise {
 impl SmoothNoise {
     /// What one step may cost for an answer and its level, and their events. Sensitivities are at most `most`.
     ///
-    /// Noise other than cauchy4 is written as the (ε, δ) that it was calibrated to: ledgers add up numbers, and δ(ε) of such noise is a curve.
+    /// Noise other than cauchy4 is written as the (ε, δ) that it was calibrated to: ledgers add up numbers, and δ(ε) of
+    /// such noise is a curve.
     pub fn within(family: NoiseFamily, step: Step, most: u64, steps: &OwnerSteps) -> Result<(Self, Vec<Event>)> {
         let share = LEVEL_SHARE * step.epsilon;
         let (epsilon, delta) = (Epsilon::new(step.epsilon - share)?, Delta::new(step.delta)?);

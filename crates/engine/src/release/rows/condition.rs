@@ -8,8 +8,8 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
 
-/// The condition as it was understood: all of the text is one expression. (As text inside of a query, `1 = 1) HAVING (…` and comments
-/// made another query of it.)
+/// The condition as it was understood: all of the text is one expression. (As text inside of a query,
+/// `1 = 1) HAVING (…` and comments made another query of it.)
 pub(crate) fn one_condition(condition: &PlacedValue<String>) -> Result<String> {
     let understood = |text: &str| {
         let mut parser = Parser::new(&GenericDialect {}).try_with_sql(text).ok()?;

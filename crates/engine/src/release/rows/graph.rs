@@ -1,7 +1,9 @@
 //! The edges of a table that is a graph: what kinds about graphs look at.
 //!
-//! Each row is an edge between two vertices. Rows that are no edge of the declared graph (an end is missing, is no vertex, or both are the same) count for nothing, and an edge that stands there twice, in
-//! either direction, counts once: so each row makes at most one edge, whatever is in the file, and no failure tells of a row. Where the table has an owner, at most a fixed number of edges of each count.
+//! Each row is an edge between two vertices. Rows that are no edge of the declared graph (an end is missing, is no
+//! vertex, or both are the same) count for nothing, and an edge that stands there twice, in either direction, counts
+//! once: so each row makes at most one edge, whatever is in the file, and no failure tells of a row. Where the table
+//! has an owner, at most a fixed number of edges of each count.
 
 use super::records::{OwnerId, owners, unexpected};
 use crate::error::Result;
@@ -77,7 +79,8 @@ impl Edges {
         self.declared.vertices
     }
 
-    /// How much memory the vertices take, without any edge: degrees, names by degree, and where the neighbours of each begin, three times while they are put in order.
+    /// How much memory the vertices take, without any edge: degrees, names by degree, and where the neighbours of each
+    /// begin, three times while they are put in order.
     pub fn memory(&self) -> u64 {
         u64::from(self.vertices()) * 48
     }
@@ -125,8 +128,9 @@ impl Edges {
     /// Reads the graph.
     ///
     /// # Guarantee
-    /// Before: `key` does not depend on the data. After: the graph is a function of the rows as a set and of `key`; a row makes at most one edge, and an owner at most
-    /// [`Edges::per_owner`], which depend on that owner's rows alone. It never fails for what is in the rows.
+    /// Before: `key` does not depend on the data. After: the graph is a function of the rows as a set and of `key`; a
+    /// row makes at most one edge, and an owner at most [`Edges::per_owner`], which depend on that owner's rows alone.
+    /// It never fails for what is in the rows.
     pub fn read(&self, backend: &Backend, key: Key) -> Result<Graph> {
         Ok(Graph::new(self.vertices(), &self.list(backend, key)?)?)
     }

@@ -1,4 +1,5 @@
-//! What releases read: the fields that name a table, one record for each owner, graphs, and combinations of public values.
+//! What releases read: the fields that name a table, one record for each owner, graphs, and combinations of public
+//! values.
 
 pub(crate) mod condition;
 pub(crate) mod fields;

@@ -2,15 +2,17 @@
 //!
 //! An attribute is a column whose values can be listed (a category, a bool, an int with bounds; for some kinds other
 //! numbers, in [`steps`]), or a category without listed values. Where a table has an owner, each owner has one record:
-//! - with `max_rows_per_owner = 1` the record takes each attribute from one of the owner's rows, chosen by a keyed hash of the owner, the
-//!   attribute and its value. Nearly always there is one row only; where there are more, a change of one attribute in all of them
-//!   changes that attribute of the record and no other, so that attributes are protected one by one.
-//! - with a larger bound one whole row counts, chosen by a keyed hash of the owner and the row. Another value of one attribute may
-//!   then mean another row, so that every attribute is charged as a whole person.
+//! - with `max_rows_per_owner = 1` the record takes each attribute from one of the owner's rows, chosen by a keyed hash
+//!   of the owner, the attribute and its value. Nearly always there is one row only; where there are more, a change of
+//!   one attribute in all of them changes that attribute of the record and no other, so that attributes are protected
+//!   one by one.
+//! - with a larger bound one whole row counts, chosen by a keyed hash of the owner and the row. Another value of one
+//!   attribute may then mean another row, so that every attribute is charged as a whole person.
 //!
-//! Each of the owner's rows is as likely as any other to be the one. With u, the hash of a value as a number between 0 and 1, and c, how many rows have it, the value of the largest
-//! u^{1/c} is chosen. The largest of c independent uniform numbers has the law of u^{1/c} (both are at most x with probability xᶜ), so that this is as if each of the c rows had a
-//! number of its own and the largest of all won; and it does not depend on the order of rows.
+//! Each of the owner's rows is as likely as any other to be the one. With u, the hash of a value as a number between 0
+//! and 1, and c, how many rows have it, the value of the largest u^{1/c} is chosen. The largest of c independent
+//! uniform numbers has the law of u^{1/c} (both are at most x with probability xᶜ), so that this is as if each of the c
+//! rows had a number of its own and the largest of all won; and it does not depend on the order of rows.
 
 use crate::error::{DataFusionResult, Error, Result};
 use crate::project::{Column, Domain, Project, Request};
@@ -69,8 +71,8 @@ pub(crate) struct Attributes {
 enum MissingPolicy {
     /// It is a value of its own.
     Value,
-    /// Publicly there are none; one that is there all the same is read as the first value (the empty text where values are unknown), as
-    /// a number beyond its bounds is read as the bound.
+    /// Publicly there are none; one that is there all the same is read as the first value (the empty text where values
+    /// are unknown), as a number beyond its bounds is read as the bound.
     Never,
 }
 
@@ -109,14 +111,15 @@ impl Attributes {
         self.sizes().into_iter().flatten().map(|size| u64::from(size) * 100).fold(0, u64::saturating_add)
     }
 
-    /// What the combinations of listed values take at so many bytes each, if there are no more than `most` (else something else is done than to hold them).
+    /// What the combinations of listed values take at so many bytes each, if there are no more than `most` (else
+    /// something else is done than to hold them).
     pub fn memory_of_combinations(&self, most: u64, each: u64) -> u64 {
         let combinations = self.sizes().into_iter().flatten().map(u64::from).fold(1, u64::saturating_mul);
         combinations.min(most).saturating_mul(each).saturating_add(self.memory_of_values())
     }
 
-    /// Reads the fields of a request. Unlisted categories are taken only where `may_be_unknown`; no attribute may be called as one of the
-    /// other `published` columns.
+    /// Reads the fields of a request. Unlisted categories are taken only where `may_be_unknown`; no attribute may be
+    /// called as one of the other `published` columns.
     pub fn new(request: &Request, project: &Project, may_be_unknown: bool, published: &[&str]) -> Result<Self> {
         Self::of(COLUMNS.read(request)?, request, project, may_be_unknown, published)
     }
@@ -224,7 +227,8 @@ impl Attributes {
         self.values.iter().map(size).collect()
     }
 
-    /// The values of each attribute in the order of their codes, as columns of a plan; a missing value of its own is NULL. None of what is unknown.
+    /// The values of each attribute in the order of their codes, as columns of a plan; a missing value of its own is
+    /// NULL. None of what is unknown.
     pub fn arrays(&self) -> Vec<ArrayRef> {
         let own = (self.missing == MissingPolicy::Value).then_some(());
         let array = |values: &AttributeValues| -> ArrayRef {
@@ -349,8 +353,9 @@ impl Attributes {
     /// Reads the records.
     ///
     /// # Guarantee
-    /// Before: `key` does not depend on the data. After: the records are a function of the rows as a multiset and of `key`, one for each
-    /// owner, and each a function of that owner's rows alone; except where [`Attributes::move_together`], attribute by attribute.
+    /// Before: `key` does not depend on the data. After: the records are a function of the rows as a multiset and of
+    /// `key`, one for each owner, and each a function of that owner's rows alone; except where
+    /// [`Attributes::move_together`], attribute by attribute.
     pub fn read(&self, backend: &Backend, key: Key) -> Result<Records> {
         let owner = match &self.owners {
             Owners::Rows => None,
@@ -568,7 +573,8 @@ impl<'a> RecordsReader<'a> {
         }
     }
 
-    /// The values of attributes from `first` on that are chosen among these, by their ranks and how many rows have them.
+    /// The values of attributes from `first` on that are chosen among these, by their ranks and how many rows have
+    /// them.
     fn chosen(&self, owner: Name<'_>, first: usize, all: impl Iterator<Item = (Vec<u32>, u64)>) -> Vec<u32> {
         let ranked = all.map(|(codes, copies)| {
             let rank = self.rank(owner, first, &codes);

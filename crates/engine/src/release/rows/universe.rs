@@ -2,8 +2,9 @@
 //! values.
 //!
 //! # Guarantee
-//! A condition is evaluated on the combinations, before anything is charged, and never on a row: whether it can be computed depends on the declarations alone. An owner has one record
-//! ([`Attributes::read`]), so that an owner who comes, goes or changes moves any count of records that fulfil a condition by at most 1.
+//! A condition is evaluated on the combinations, before anything is charged, and never on a row: whether it can be
+//! computed depends on the declarations alone. An owner has one record ([`Attributes::read`]), so that an owner who
+//! comes, goes or changes moves any count of records that fulfil a condition by at most 1.
 
 use super::records::{self, Attributes, Records};
 use crate::error::{Error, Result};

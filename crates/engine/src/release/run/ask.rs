@@ -3,19 +3,28 @@
 //! # What a question does, in this order
 //! 1. The condition is tried out on all combinations of values, in public: what is wrong with it is said now.
 //! 2. The process takes a lock, so that no other asks the same release meanwhile. (Nothing below depends on it.)
-//! 3. If a round is open and the state is the one that its last answer left ([`state`]), the ledger gets an entry `reading`; otherwise a round is **reserved**. Either is durable before a row is read, and says that answer n of the round is being
-//!    made. Where the rounds or the budget are used up, the model answers, *not checked*.
-//! 4. Rows are read, the model's answer is tested, perhaps the count is measured. All of it stays in memory, and so does the state that the answer leaves.
+//! 3. If a round is open and the state is the one that its last answer left ([`state`]), the ledger gets an entry
+//!    `reading`; otherwise a round is **reserved**. Either is durable before a row is read, and says that answer n of
+//!    the round is being made. Where the rounds or the budget are used up, the model answers, *not checked*.
+//! 4. Rows are read, the model's answer is tested, perhaps the count is measured. All of it stays in memory, and so
+//!    does the state that the answer leaves.
 //! 5. The ledger gets an entry `drawn`: the number of the answer, and the digest of that state.
 //! 6. The state, the files with all answers, and the ledger's commit, each durable; then the answer is shown.
 //!
 //! # Guarantee
-//! Every answer that is ever seen has an entry `drawn` of its own before it. In a round there is at most one for each number, and rows are read for a number once: `reading` and `drawn` are written in transactions that look whether they may
-//! follow ([`Ledger::reading`], [`Ledger::drawn_answer`]). So whatever is copied, edited or put back beside the ledger, and whenever a process is killed or kept from writing, the answers of a round are one run of the sparse vector, and
-//! the first measured answer is the last: the state after it has no open round, and no other state of that round is the last one.
+//! Every answer that is ever seen has an entry `drawn` of its own before it. In a round there is at most one for each
+//! number, and rows are read for a number once: `reading` and `drawn` are written in transactions that look whether
+//! they may follow ([`Ledger::reading`], [`Ledger::drawn_answer`]). So whatever is copied, edited or put back beside
+//! the ledger, and whenever a process is killed or kept from writing, the answers of a round are one run of the sparse
+//! vector, and the first measured answer is the last: the state after it has no open round, and no other state of that
+//! round is the last one.
 //!
-//! What is charged depends on answers that were drawn for somebody to see, and on nothing else in the data. A process that ends between 3 and 5, in whatever way, has shown nothing, not even whether the count was measured: what it does up to there, and
-//! what it says if it fails, is the same in both cases. The round is over either way: even an observer who learned from the time it took whether the count was measured would know one run of the sparse vector, which is charged. One that ends after 5 has been charged for what it would have shown; if the state was written, that is in the next table.
+//! What is charged depends on answers that were drawn for somebody to see, and on nothing else in the data. A process
+//! that ends between 3 and 5, in whatever way, has shown nothing, not even whether the count was measured: what it does
+//! up to there, and what it says if it fails, is the same in both cases. The round is over either way: even an observer
+//! who learned from the time it took whether the count was measured would know one run of the sparse vector, which is
+//! charged. One that ends after 5 has been charged for what it would have shown; if the state was written, that is in
+//! the next table.
 
 mod state;
 
@@ -87,7 +96,8 @@ pub struct InteractiveSession<'a> {
 }
 
 impl Runner<'_> {
-    /// Prepares for questions to an interactive release, which write their answers into the folder `out`. Charges nothing, and looks at no value except to check the files.
+    /// Prepares for questions to an interactive release, which write their answers into the folder `out`. Charges
+    /// nothing, and looks at no value except to check the files.
     pub fn asking<'a>(&'a self, request: &Request, out: &Path) -> Result<InteractiveSession<'a>> {
         if !request.is_asked() {
             return Err(Error::input(format!(
@@ -375,7 +385,8 @@ impl InteractiveSession<'_> {
         Ok((answer, expected))
     }
 
-    /// Writes down that an answer may be seen, and then the state that it leaves: the round goes on after one of the model that was checked, and is over after any other.
+    /// Writes down that an answer may be seen, and then the state that it leaves: the round goes on after one of the
+    /// model that was checked, and is over after any other.
     fn settled(&mut self, receipt: Receipt, grant: Grant, given: &GivenAnswer, ledger: &mut Ledger) -> Result<Pass> {
         let Grant { number, secret, .. } = grant;
         let open = secret.filter(|_| given.how == AnswerSource::Model);

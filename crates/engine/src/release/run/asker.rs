@@ -12,7 +12,8 @@ use crate::project::Project;
 pub struct Asker {
     /// Their name.
     pub by: String,
-    /// What all that they ask for may cost together, beside what the project allows; none where the project's budget is all that holds.
+    /// What all that they ask for may cost together, beside what the project allows; none where the project's budget is
+    /// all that holds.
     pub limits: Option<Budget>,
     /// The digest of the request's own key: what comes again with it is not charged again.
     pub key: Option<String>,
@@ -25,7 +26,8 @@ impl Asker {
 }
 
 impl Runner<'_> {
-    /// The digest of what a request asks, whatever it is called: two with the same one are the same question, at the same cost.
+    /// The digest of what a request asks, whatever it is called: two with the same one are the same question, at the
+    /// same cost.
     pub fn question(&self, planned: &PlannedRelease) -> Result<String> {
         question_digest(self.project(), planned)
     }

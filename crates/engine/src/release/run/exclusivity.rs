@@ -1,8 +1,9 @@
-//! What is published without noise protects somebody only while nothing else about them is known: it stands alone, in its ledger and in
-//! every other that can be seen from here.
+//! What is published without noise protects somebody only while nothing else about them is known: it stands alone, in
+//! its ledger and in every other that can be seen from here.
 //!
-//! Seen are the project's own ledger, the one that was asked for, and each file `*.ledger` beside the project file or beside a source. A
-//! ledger that was deleted, or kept elsewhere, is not seen: the words of the release say what that means.
+//! Seen are the project's own ledger, the one that was asked for, and each file `*.ledger` beside the project file or
+//! beside a source. A ledger that was deleted, or kept elsewhere, is not seen: the words of the release say what that
+//! means.
 
 use crate::error::{Error, Result};
 use crate::kinds::registry;
@@ -13,7 +14,8 @@ use crate::release::run::PlannedRelease;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Nothing comes before a count without noise or after it, in one ledger or in one run. `before` are the releases before this one.
+/// Nothing comes before a count without noise or after it, in one ledger or in one run. `before` are the releases
+/// before this one.
 pub(crate) fn in_ledger(planned: &PlannedRelease, before: &LedgerState) -> Result<()> {
     let name = &planned.request.name;
     if holds_lonely(before) {

@@ -1,7 +1,9 @@
-//! Charges for what is published in another way than as a release of a project: sums of several parties, inner products of two.
+//! Charges for what is published in another way than as a release of a project: sums of several parties, inner products
+//! of two.
 //!
-//! No row is read here. The publisher asks for the charge first, and gets what the ledger needs afterwards. The first message of a protocol is drawn and leaves at once, and nobody goes on with such a
-//! charge: so its entry `drawn` is written with it, and nothing can leave before.
+//! No row is read here. The publisher asks for the charge first, and gets what the ledger needs afterwards. The first
+//! message of a protocol is drawn and leaves at once, and nobody goes on with such a charge: so its entry `drawn` is
+//! written with it, and nothing can leave before.
 
 use super::charge::{ChargeLife, ChargeStep};
 use super::exclusivity::holds_lonely;

@@ -41,8 +41,8 @@ pub(super) fn queries(request: &Request, project: &Project) -> Result<Vec<Rc<Pri
     })
 }
 
-/// For tests of places that are not known here: the integers of a query's statements run there, and those of our own pass over the same rows with the
-/// same secret, as texts.
+/// For tests of places that are not known here: the integers of a query's statements run there, and those of our own
+/// pass over the same rows with the same secret, as texts.
 #[cfg(feature = "generator")]
 pub fn integers_of_both(request: &Request, here: &Project, there: &Project) -> Result<Vec<(String, String)>> {
     let planned = Runner::new(there).plan(request)?;

@@ -1,5 +1,5 @@
-//! What was published before with the same declaration is kept: releasing it again would give away more about the same people, for numbers that
-//! everybody has already.
+//! What was published before with the same declaration is kept: releasing it again would give away more about the same
+//! people, for numbers that everybody has already.
 //!
 //! A release is the same if its name, its kind and all that it says are (the cost among it, and the scope that the
 //! project gives it), how much of an owner its tables let count, and which graph they are; and, for an exact count,
@@ -55,9 +55,11 @@ impl KeptRelease {
 }
 
 impl Runner<'_> {
-    /// For each release what is kept of it; none where it is new, was declared otherwise, was never completed, or is named in `again`. Charges nothing.
+    /// For each release what is kept of it; none where it is new, was declared otherwise, was never completed, or is
+    /// named in `again`. Charges nothing.
     ///
-    /// Where a release was published and its files in `out` are gone or changed, that is an error: whether it is paid for again is for somebody to say.
+    /// Where a release was published and its files in `out` are gone or changed, that is an error: whether it is paid
+    /// for again is for somebody to say.
     pub fn kept(&self, releases: &[PlannedRelease], out: &Path, again: &[String]) -> Result<Vec<Option<KeptRelease>>> {
         let Some(ledger) = self.existing_ledger()? else { return Ok(vec![None; releases.len()]) };
         let (mut kept, mut gone) = (Vec::new(), Vec::new());
@@ -85,7 +87,8 @@ impl Runner<'_> {
         }
     }
 
-    /// The entry of what was published under a release's name, if it was declared otherwise: a new run pays for it anew, and replaces it.
+    /// The entry of what was published under a release's name, if it was declared otherwise: a new run pays for it
+    /// anew, and replaces it.
     pub fn published_otherwise(&self, planned: &PlannedRelease) -> Result<Option<u64>> {
         let Some(ledger) = self.existing_ledger()? else { return Ok(None) };
         let Some((charge, _)) = ledger.last_committed(&planned.request.name)? else { return Ok(None) };
@@ -117,7 +120,8 @@ impl Runner<'_> {
         Ok(charges.map(|charge| charge.head.entries).collect())
     }
 
-    /// The entry and the time of a release that is published as it is declared, whatever became of its files. Looks at the ledger alone.
+    /// The entry and the time of a release that is published as it is declared, whatever became of its files. Looks at
+    /// the ledger alone.
     pub fn published_before(&self, planned: &PlannedRelease) -> Result<Option<(u64, String)>> {
         // Of an interactive release there is always more to ask.
         if planned.request.definition()?.publishes == Publication::Rounds {
@@ -128,7 +132,8 @@ impl Runner<'_> {
         Ok(is_same(self.project(), planned, &charge)?.then_some((charge.sequence, charge.time)))
     }
 
-    /// What is wrong with the files in `out` of what was last published under a release's name, in words; none where they are as they were.
+    /// What is wrong with the files in `out` of what was last published under a release's name, in words; none where
+    /// they are as they were.
     pub fn lost_file(&self, name: &str, out: &Path) -> Result<Option<String>> {
         let Some(ledger) = self.existing_ledger()? else { return Ok(None) };
         Ok(ledger.last_committed(name)?.and_then(|(charge, _)| changed_file(out, &charge)))
@@ -148,7 +153,8 @@ impl Runner<'_> {
         Ok(KeptRelease { name, kind, sequence, time, files, data_changed: data_changed.filter(|_| !marks.is_empty()) })
     }
 
-    /// The marks of the tables' files as they are; none where there is no key, or where the files cannot be read, which is no matter for what is published.
+    /// The marks of the tables' files as they are; none where there is no key, or where the files cannot be read, which
+    /// is no matter for what is published.
     pub(crate) fn marks_now(&self, tables: &[String]) -> Result<Option<BTreeMap<String, String>>> {
         let Some(key) = ledger::MarkKey::existing(self.ledger())? else { return Ok(None) };
         let states = check::state(self.project(), tables).ok();
@@ -156,8 +162,8 @@ impl Runner<'_> {
     }
 }
 
-/// The digest of what a release declares, as charges have it from now on: without what no answer depends on, a query in the words of its statement, and without bounds that
-/// are the table's own.
+/// The digest of what a release declares, as charges have it from now on: without what no answer depends on, a query in
+/// the words of its statement, and without bounds that are the table's own.
 pub(crate) fn request_digest(project: &Project, planned: &PlannedRelease) -> Result<String> {
     digest_as(project, planned, &planned.request.name)
 }
@@ -172,8 +178,8 @@ fn digest_as(project: &Project, planned: &PlannedRelease, name: &str) -> Result<
     declared_digest(project, planned, said)
 }
 
-/// The fields of a release that say of its one table what that says itself. A table that is joined with itself has other bounds than its own, and kind `bounds` looks at more
-/// than the table lets count.
+/// The fields of a release that say of its one table what that says itself. A table that is joined with itself has
+/// other bounds than its own, and kind `bounds` looks at more than the table lets count.
 fn own_bounds(project: &Project, planned: &PlannedRelease) -> Vec<&'static str> {
     let fields = planned.request.fields.json();
     let is_joined = fields["sql"].as_str().is_some_and(|sql| sql.to_lowercase().contains("join"));
@@ -199,8 +205,8 @@ fn digest_with_bounds(project: &Project, planned: &PlannedRelease) -> Result<Str
 /// The digest of the same release whose cost does not say that it is about a person; none where it does not say so.
 ///
 /// A curator who writes `cost_scope = "presence"` into a project, and `scope = "person"` into the releases that are
-/// published already, changes nothing about these and pays for none of them again. A charge has a cost without a scope only if it
-/// was about a person: where the project had another scope for such costs, the cost says that scope.
+/// published already, changes nothing about these and pays for none of them again. A charge has a cost without a scope
+/// only if it was about a person: where the project had another scope for such costs, the cost says that scope.
 fn digest_of_unsaid_person(project: &Project, planned: &PlannedRelease) -> Result<Option<String>> {
     let mut said = normal(project, planned);
     own_bounds(project, planned).iter().for_each(|name| drop(said.as_object_mut().map(|fields| fields.remove(*name))));
@@ -247,8 +253,8 @@ fn declared_digest(project: &Project, planned: &PlannedRelease, fields: Value) -
     Ok(crate::digest(said.to_string().as_bytes()))
 }
 
-/// The digest of what is asked, whatever the release is called: a query in the words of its statement, so that neither spaces, comments nor the case of keywords make it
-/// another one, and the plan that it becomes.
+/// The digest of what is asked, whatever the release is called: a query in the words of its statement, so that neither
+/// spaces, comments nor the case of keywords make it another one, and the plan that it becomes.
 pub(crate) fn question_digest(project: &Project, planned: &PlannedRelease) -> Result<String> {
     let PlannedRelease { request, plan, .. } = planned;
     let tables = plan.tables.iter().filter_map(|name| project.tables.get(name));
@@ -286,7 +292,8 @@ fn fields(request: &Request, project: &Project) -> Value {
     fields
 }
 
-/// A query with each gap between two words as one space: where it begins a new line makes no difference, except in texts and comments.
+/// A query with each gap between two words as one space: where it begins a new line makes no difference, except in
+/// texts and comments.
 fn one_line(sql: &str) -> String {
     if ["--", "/*", "'", "\"", "`", "$"].iter().any(|sign| sql.contains(sign)) {
         return sql.trim().to_string();
@@ -294,7 +301,8 @@ fn one_line(sql: &str) -> String {
     sql.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a charge was for what is declared now. A ledger of version 2 or before does not say; the events and the rule tell as much.
+/// Whether a charge was for what is declared now. A ledger of version 2 or before does not say; the events and the rule
+/// tell as much.
 fn is_same(project: &Project, planned: &PlannedRelease, charge: &Charge) -> Result<bool> {
     Ok(match &charge.request {
         Some(request) => {

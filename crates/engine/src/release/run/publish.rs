@@ -34,8 +34,8 @@ struct PendingFile {
 }
 
 impl Places {
-    /// Makes the folder, looks at the places and makes an empty file for each: what can be wrong with a disk shows here, before
-    /// anything is charged.
+    /// Makes the folder, looks at the places and makes an empty file for each: what can be wrong with a disk shows
+    /// here, before anything is charged.
     pub fn claim(folder: &Path, names: &[String]) -> Result<Self> {
         fs::create_dir_all(folder)
             .map_err(|error| Error::input(format!("the folder {} cannot be created ({error})", folder.display())))?;
@@ -48,15 +48,16 @@ impl Places {
             let file = file.map_err(|error| {
                 Error::input(format!("cannot write into the folder {} ({error})", folder.display()))
             })?;
-            // Held until this process has put it in its place or is dead. Where a disk knows no locks, a day tells as much.
+            // Held until this process has put it in its place or is dead. Where a disk knows no locks, a day tells as
+            // much.
             drop(file.try_lock());
             places.files.push(PendingFile { temporary, file, place });
         }
         Ok(places)
     }
 
-    /// The same, where files that will be replaced stay in the folder [`EARLIER`]: what was published was published. They get their second names now, before
-    /// anything is charged. `charge` is what the ledger knows of them.
+    /// The same, where files that will be replaced stay in the folder [`EARLIER`]: what was published was published.
+    /// They get their second names now, before anything is charged. `charge` is what the ledger knows of them.
     pub fn keeping_earlier(self, charge: Option<&Charge>) -> Result<Self> {
         let kept = self.files.iter().try_for_each(|pending| keep(&self.folder, &pending.place, charge));
         kept.map(|()| self).map_err(|(place, error)| {
@@ -76,7 +77,9 @@ impl Places {
         self.rename().map_err(|error| self.unwritten(&error))
     }
 
-    /// Writes answers in the forms of [`FILE_ENDS`], the last with what stands around them, and puts all of them in their places; gives these, and what the ledger writes down about them. The pass proves that the entry `drawn` is durable.
+    /// Writes answers in the forms of [`FILE_ENDS`], the last with what stands around them, and puts all of them in
+    /// their places; gives these, and what the ledger writes down about them. The pass proves that the entry `drawn` is
+    /// durable.
     pub fn put_answers(
         mut self,
         _: &Pass,
@@ -153,14 +156,16 @@ pub(crate) fn earlier(folder: &Path, name: &str, charge: &Charge) -> Option<Path
     Some(folder.join(EARLIER).join(format!("{stem}-entry-{}-{}.{end}", charge.sequence, digest.get(..8)?)))
 }
 
-/// Where a file with these contents is kept that is no charge's as far as the ledger knows; earlier versions kept all of them so.
+/// Where a file with these contents is kept that is no charge's as far as the ledger knows; earlier versions kept all
+/// of them so.
 pub(crate) fn unknown_earlier(folder: &Path, name: &str, digest: &str) -> PathBuf {
     let (stem, end) = name.rsplit_once('.').unwrap_or((name, ""));
     let short = digest.get(..16).unwrap_or(digest);
     folder.join(EARLIER).join(format!("{stem}-{short}.{end}"))
 }
 
-/// Gives a file a second name among the earlier ones; it stays where it is until another takes its place. An error says where.
+/// Gives a file a second name among the earlier ones; it stays where it is until another takes its place. An error says
+/// where.
 fn keep(folder: &Path, place: &Path, charge: Option<&Charge>) -> std::result::Result<(), (PathBuf, io::Error)> {
     let Some(name) = place.file_name().and_then(|name| name.to_str()) else { return Ok(()) };
     let digest = match digest_of(place) {
@@ -197,7 +202,8 @@ const OLD: Duration = Duration::from_secs(24 * 3600);
 /// A process that makes a temporary file locks it in less than this.
 const NEW: Duration = Duration::from_secs(60);
 
-/// Removes temporary files that somebody who was killed has left: those that nobody holds, and those of a day ago or before.
+/// Removes temporary files that somebody who was killed has left: those that nobody holds, and those of a day ago or
+/// before.
 pub(crate) fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {

@@ -1,7 +1,8 @@
 //! What releases have left on the disk: a report tells of all that was ever published, not of its own run alone.
 //!
-//! The ledger says what was charged and the digests of what was written; the JSON file of a release has its numbers and, under `report`, what a report needs
-//! beside them. A file that is not what the ledger knows is not shown: somebody's edit is not what was published.
+//! The ledger says what was charged and the digests of what was written; the JSON file of a release has its numbers
+//! and, under `report`, what a report needs beside them. A file that is not what the ledger knows is not shown:
+//! somebody's edit is not what was published.
 
 mod document;
 mod missing;
@@ -127,7 +128,8 @@ fn read(out: &Path, charge: &Charge, charges: &[Charge]) -> Result<PublishedRele
     })
 }
 
-/// What was done for the numbers of a charge's files. The rounds of an interactive release are alike and counted; the last one of them has the largest number, whether it was completed or not.
+/// What was done for the numbers of a charge's files. The rounds of an interactive release are alike and counted; the
+/// last one of them has the largest number, whether it was completed or not.
 fn events(charge: &Charge, charges: &[Charge]) -> Result<Vec<Event>, OutputError> {
     let same = |other: &&Charge| other.release == charge.release && other.request == charge.request;
     let rounds = match publishes(charge, Publication::Rounds) {

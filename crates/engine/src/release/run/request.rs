@@ -35,12 +35,12 @@ impl Project {
         with_key_sets(Self::parse(path, &content)?)
     }
 
-    /// A project of a program: its text, which stands in no file, and the rows of its tables. `path` is where the file would be, beside the ledger and the outputs;
-    /// the source of a table in `rows` is only what it is called.
+    /// A project of a program: its text, which stands in no file, and the rows of its tables. `path` is where the file
+    /// would be, beside the ledger and the outputs; the source of a table in `rows` is only what it is called.
     ///
     /// # Guarantee
-    /// The rows are held to the same declarations as those of files, and are read after the same charge. What differs: no other project can be seen to
-    /// read the same rows, since they have no place on a disk.
+    /// The rows are held to the same declarations as those of files, and are read after the same charge. What differs:
+    /// no other project can be seen to read the same rows, since they have no place on a disk.
     pub fn in_memory(path: &Path, content: &str, rows: BTreeMap<String, Batches>) -> Result<Self> {
         with_rows(Self::parse(path, content)?, rows)
     }
@@ -220,7 +220,8 @@ impl Request {
     }
 }
 
-/// A request of values. What its cost says stands among its fields too, as in a project file: charges remember all of them.
+/// A request of values. What its cost says stands among its fields too, as in a project file: charges remember all of
+/// them.
 fn of_program(fields: &[(&str, Value)], cost: &Cost) -> Result<Request> {
     let mut said: Map<String, Value> = fields.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
     said.insert("cost".to_string(), cost.json());

@@ -1,4 +1,5 @@
-//! What is published does not depend on the machine: neither on its memory nor on its processors, and a full disk is a failure like others.
+//! What is published does not depend on the machine: neither on its memory nor on its processors, and a full disk is a
+//! failure like others.
 
 use super::*;
 use crate::ledger::ChargeState;
@@ -125,8 +126,9 @@ fn is_clean(folder: &Folder) -> bool {
     entries.filter(|entry| entry.file_name().to_string_lossy().contains("scumble-rows")).count() == 0
 }
 
-/// The same integers, and hence with the same noise the same numbers, for every memory limit and every number of threads: with all rows in memory, with all of them
-/// in the file, and with some parts in memory and some in the file (a part has about 10 rows of about 40 bytes).
+/// The same integers, and hence with the same noise the same numbers, for every memory limit and every number of
+/// threads: with all rows in memory, with all of them in the file, and with some parts in memory and some in the file
+/// (a part has about 10 rows of about 40 bytes).
 #[test]
 fn what_is_published_depends_on_neither_memory_nor_threads() {
     let folder = tables();
@@ -143,8 +145,8 @@ fn what_is_published_depends_on_neither_memory_nor_threads() {
     assert!(is_clean(&folder));
 }
 
-/// The charge was made before a row was read and stays, as after every failure; nothing is published, no file is left, and the sentence is the one for all failures
-/// behind a charge.
+/// The charge was made before a row was read and stays, as after every failure; nothing is published, no file is left,
+/// and the sentence is the one for all failures behind a charge.
 #[test]
 fn a_full_disk_is_a_failure_behind_the_charge() {
     let folder = tables();

@@ -18,7 +18,8 @@ use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-/// A charge that somebody is at work on: a file beside the ledger that is locked until they are done or dead, so that nobody else goes on with it meanwhile.
+/// A charge that somebody is at work on: a file beside the ledger that is locked until they are done or dead, so that
+/// nobody else goes on with it meanwhile.
 ///
 /// The guarantee does not rest on this lock: where no file can be locked, two processes may be at work, and one of them
 /// gets the error that it was too late.

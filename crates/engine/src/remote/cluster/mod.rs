@@ -1,4 +1,5 @@
-//! Parquet files on a cluster of Apache Ballista: the session that somebody installs, and the integers that its executors compute.
+//! Parquet files on a cluster of Apache Ballista: the session that somebody installs, and the integers that its
+//! executors compute.
 
 mod session;
 pub(crate) mod source;

@@ -1,4 +1,5 @@
-//! What a cluster of executors does for a release: it runs the statements of its integers on files that all executors see.
+//! What a cluster of executors does for a release: it runs the statements of its integers on files that all executors
+//! see.
 //!
 //! How to speak to a cluster is not known here: it would bring all of DataFusion and a network into every build. A
 //! program that has the client installs it once, with [`install`].
@@ -18,7 +19,8 @@ pub trait ClusterSession {
     /// Whether executors work, and can open the files of the tables; no column of them is read.
     fn ready(&self) -> Result<(), ClusterError>;
 
-    /// The rows of a statement. By then the charge is made: why there are none is one of two things that depend on no value.
+    /// The rows of a statement. By then the charge is made: why there are none is one of two things that depend on no
+    /// value.
     fn rows(&self, statement: &str) -> Result<Vec<ClusterRow>, ClusterRowsError>;
 }
 
@@ -42,8 +44,8 @@ pub enum ClusterError {
     Failed,
 }
 
-/// Why there are no rows. What a cluster says of a failure may quote values, so that no word of it decides what a user reads: whether executors can open the files was
-/// asked before the charge ([`ClusterSession::ready`]).
+/// Why there are no rows. What a cluster says of a failure may quote values, so that no word of it decides what a user
+/// reads: whether executors can open the files was asked before the charge ([`ClusterSession::ready`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClusterRowsError {

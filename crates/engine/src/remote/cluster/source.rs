@@ -262,8 +262,9 @@ fn without_rows(cluster: &Cluster, trouble: ClusterRowsError) -> Error {
 mod tests {
     use super::*;
 
-    /// The story: after the charge the sentence was chosen by words of the executor's error text, which may quote values: a row that holds "not found" made another sentence than
-    /// one that does not. There are two sentences left, and neither depends on what anybody said.
+    /// The story: after the charge the sentence was chosen by words of the executor's error text, which may quote
+    /// values: a row that holds "not found" made another sentence than one that does not. There are two sentences left,
+    /// and neither depends on what anybody said.
     #[test]
     fn after_the_charge_no_word_of_the_cluster_decides() {
         let cluster = Cluster { scheme: "ballista", host: "127.0.0.1".to_string(), port: 50050, timeout: 7 };

@@ -1,11 +1,15 @@
-//! Jobs: a release whose integers are computed elsewhere, by another engine, where the rows are. Only integers come back.
+//! Jobs: a release whose integers are computed elsewhere, by another engine, where the rows are. Only integers come
+//! back.
 //!
 //! `scumble setup integers` prints the statements of a job, `scumble release --integers` takes what they gave. Between
-//! the two nothing is kept: the secret that chooses rows and the job's one-time number are made of the ledger's key, of what the job is, and of how many of the same were charged.
+//! the two nothing is kept: the secret that chooses rows and the job's one-time number are made of the ledger's key, of
+//! what the job is, and of how many of the same were charged.
 //!
 //! # Guarantee
-//! - The secret is fixed before rows are seen: for one job there is one, however often it is printed, until it is charged; then there is the next.
-//! - A number is charged at most once: the ledger holds those that were, and nobody charges between that look and the charge.
+//! - The secret is fixed before rows are seen: for one job there is one, however often it is printed, until it is
+//!   charged; then there is the next.
+//! - A number is charged at most once: the ledger holds those that were, and nobody charges between that look and the
+//!   charge.
 //! - A job that was printed for another query, other bounds or other columns has another number, and is refused.
 //! - Everything that can be wrong with what comes back is said before the charge; noise is drawn after it is durable.
 //!

@@ -33,7 +33,8 @@ impl<'a> SheetRows<'a> {
         Self::whole(rows).ok_or_else(|| Error::machine("a statement gave another number of rows than it says"))
     }
 
-    /// The rows of a statement, if they are as many as each of them says; the last column but one says it, and 0 where there are none.
+    /// The rows of a statement, if they are as many as each of them says; the last column but one says it, and 0 where
+    /// there are none.
     fn whole(rows: Vec<(&'a Path, usize, Vec<Option<&'a str>>)>) -> Option<Self> {
         let said = |values: &[Option<&'a str>]| values.len().checked_sub(2).and_then(|place| values[place]);
         match &rows[..] {

@@ -21,8 +21,8 @@ pub(crate) struct Sheet {
 }
 
 impl Sheet {
-    /// All files of a folder and of the folders in it that end in .csv or .parquet, in the order of their names. What engines leave beside their
-    /// results begins with a dot or an underscore.
+    /// All files of a folder and of the folders in it that end in .csv or .parquet, in the order of their names. What
+    /// engines leave beside their results begins with a dot or an underscore.
     pub fn all(folder: &Path) -> Result<Vec<Self>> {
         let mut sheets = Vec::new();
         for path in listed(folder)? {
@@ -115,8 +115,9 @@ fn listed(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The records of a CSV text: fields between commas, in quotes where they hold commas, quotes or line breaks, a quote in quotes doubled. A field with nothing in it,
-/// not even quotes, is NULL. Fails with the line in which quotes begin that do not end as they should.
+/// The records of a CSV text: fields between commas, in quotes where they hold commas, quotes or line breaks, a quote
+/// in quotes doubled. A field with nothing in it, not even quotes, is NULL. Fails with the line in which quotes begin
+/// that do not end as they should.
 fn records(text: &str) -> std::result::Result<Vec<Vec<Option<String>>>, usize> {
     let (mut all, mut record, mut line) = (Vec::new(), Vec::new(), 1usize);
     let mut rest = text.chars().peekable();

@@ -62,7 +62,8 @@ impl RemoteBackend for Postgres {
     }
 }
 
-/// A `numeric` as a fraction. Some have none near them, and the server would fail on these: beyond the largest it is an infinity, below the least 0.
+/// A `numeric` as a fraction. Some have none near them, and the server would fail on these: beyond the largest it is an
+/// infinity, below the least 0.
 fn fraction(column: &str) -> String {
     let word = |word: &str| format!("CAST('{word}' AS DOUBLE PRECISION)");
     format!(

@@ -1,6 +1,7 @@
 //! An output column as a [`Formula`] of released numbers, which can be asked what it may be where they may be many.
 //!
-//! What is not known here (functions of strings and times, patterns) may be anything: no interval is given for what depends on it.
+//! What is not known here (functions of strings and times, patterns) may be anything: no interval is given for what
+//! depends on it.
 
 use super::formula::{Formula, NumberRelation, Rounding};
 use crate::error::{DataFusionResult, Error, Result};
@@ -123,7 +124,8 @@ struct FormulaReader<'a> {
     depth: usize,
 }
 
-/// What is nested deeper may be anything: formulas are walked down by functions that call themselves. Chains of one operator are not deep.
+/// What is nested deeper may be anything: formulas are walked down by functions that call themselves. Chains of one
+/// operator are not deep.
 const DEEPEST: usize = 80;
 
 /// Whether values of this type are read as numbers: truths are 1 and 0.

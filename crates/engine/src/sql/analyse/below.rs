@@ -1,4 +1,5 @@
-//! What is below the aggregate: the relational plan with the owner carried through, and what is known about each of its columns.
+//! What is below the aggregate: the relational plan with the owner carried through, and what is known about each of its
+//! columns.
 
 use super::casts::{total, total_named};
 use super::dates;

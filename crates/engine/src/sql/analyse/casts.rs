@@ -1,5 +1,6 @@
-//! Casts that fail on no row. A query that fails on one person's value tells that value, so below the noise a cast that does not fit
-//! is NULL, whether it was written or follows from types that were mixed. So is what a function gives that is no number.
+//! Casts that fail on no row. A query that fails on one person's value tells that value, so below the noise a cast that
+//! does not fit is NULL, whether it was written or follows from types that were mixed. So is what a function gives that
+//! is no number.
 
 use super::dates::{self, is_date};
 use crate::error::DataFusionResult;
@@ -12,7 +13,8 @@ use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, ExprSchemable, cast};
 
-/// The types of values below the noise: of each operator, cast and function on these a test shows that it fails on no value.
+/// The types of values below the noise: of each operator, cast and function on these a test shows that it fails on no
+/// value.
 pub(crate) fn is_answered(kind: &DataType) -> bool {
     kind.is_signed_integer()
         || matches!(kind, DataType::Boolean | DataType::Utf8 | DataType::Null)

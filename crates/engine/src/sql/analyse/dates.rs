@@ -17,7 +17,8 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
-/// The parts of a date or time that can be extracted, with the least and the largest number where that is always the same, and whether a date has them.
+/// The parts of a date or time that can be extracted, with the least and the largest number where that is always the
+/// same, and whether a date has them.
 pub(super) const PARTS: [(&str, Option<(i64, i64)>); 13] = [
     ("year", None),
     ("isoyear", None),
@@ -143,7 +144,8 @@ pub(super) fn written(word: &Expr) -> Option<String> {
 /// Of an expression that depends on a column's time only by the unit of this many seconds that it is in, the column.
 ///
 /// # Guarantee
-/// The expression's value of a time is that of the beginning of its unit: the units of days begin at midnight, and parts of days are parts of the day.
+/// The expression's value of a time is that of the beginning of its unit: the units of days begin at midnight, and
+/// parts of days are parts of the day.
 pub(crate) fn read_by_unit(expression: &Expr) -> Option<(&Expr, i64)> {
     let Expr::ScalarFunction(call) = expression else { return None };
     let (argument, step) = match call.args.as_slice() {

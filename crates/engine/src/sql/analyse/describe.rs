@@ -1,4 +1,5 @@
-//! What is publicly known about a column or an expression below the aggregate: which attributes it reads, and its bounds.
+//! What is publicly known about a column or an expression below the aggregate: which attributes it reads, and its
+//! bounds.
 
 use super::casts::{is_answered, is_float};
 use super::limits::{self, LARGEST_SIZE};
@@ -22,7 +23,8 @@ pub(crate) mod dates;
 pub(crate) const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 /// The numbers of a range up to this size can be listed.
 const LARGEST_LISTED_RANGE: f64 = 10_000.0;
-/// The longest text that an expression may make, in bytes: the 8192 texts of a batch must fit 2³¹ bytes, whatever the rows are.
+/// The longest text that an expression may make, in bytes: the 8192 texts of a batch must fit 2³¹ bytes, whatever the
+/// rows are.
 const LONGEST_MADE: u64 = 200_000;
 /// No number and no truth value has a longer text.
 const LONGEST_NUMBER: u64 = 64;
@@ -92,8 +94,8 @@ impl Describer<'_> {
     /// What is known about an expression; refuses what must not be computed on private rows.
     ///
     /// # Guarantee
-    /// Before: casts are [`total`](super::casts::total). After: on every row the expression gives a value or NULL, and never fails;
-    /// the value depends on the row's `attributes` alone and is within `interval`.
+    /// Before: casts are [`total`](super::casts::total). After: on every row the expression gives a value or NULL, and
+    /// never fails; the value depends on the row's `attributes` alone and is within `interval`.
     pub fn expression(&self, expression: &Expr) -> Result<ValueFacts> {
         let known = self.described(expression)?;
         let kind = self.kind(expression)?;
@@ -215,7 +217,8 @@ impl Describer<'_> {
         Ok(ValueFacts::of_bool(attributes))
     }
 
-    /// The bounds of a node: a whole number must fit its type, with bounds that f64 holds exactly; a fraction need not have any.
+    /// The bounds of a node: a whole number must fit its type, with bounds that f64 holds exactly; a fraction need not
+    /// have any.
     fn fitting(&self, whole: &Expr, interval: Option<(f64, f64)>) -> Result<Option<(f64, f64)>> {
         let interval = interval.filter(held_exactly);
         let kind = self.kind(whole)?;
@@ -233,7 +236,8 @@ impl Describer<'_> {
             return Ok(shifted);
         }
         let (mut left, mut right) = (self.expression(&binary.left)?, self.expression(&binary.right)?);
-        // Beyond 2⁵³ the bounds of whole numbers are rounded, and what is computed from them may be off by more than they are apart.
+        // Beyond 2⁵³ the bounds of whole numbers are rounded, and what is computed from them may be off by more than
+        // they are apart.
         for (known, part) in [(&mut left, &binary.left), (&mut right, &binary.right)] {
             if self.kind(part)?.is_integer() {
                 known.interval = known.interval.filter(held_exactly);
@@ -448,7 +452,8 @@ fn in_sql(expression: &Expr) -> Option<String> {
     (!written.contains("scumble")).then(|| unquoted(&written))
 }
 
-/// Names that are words of SQL stand in quotation marks, which nobody writes: they are taken away where all letters are small ones.
+/// Names that are words of SQL stand in quotation marks, which nobody writes: they are taken away where all letters are
+/// small ones.
 fn unquoted(written: &str) -> String {
     let is_plain = |name: &str| {
         !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')

@@ -1,6 +1,6 @@
-//! How large a query may be. Plans are walked by recursion, here and in the backend, and some of what is done with a query takes time
-//! that grows faster than it: what is too large is refused with a sentence before any of that, and so before any charge. [`lexical`] looks at a text before it is
-//! parsed, the rest at what was parsed and planned.
+//! How large a query may be. Plans are walked by recursion, here and in the backend, and some of what is done with a
+//! query takes time that grows faster than it: what is too large is refused with a sentence before any of that, and so
+//! before any charge. [`lexical`] looks at a text before it is parsed, the rest at what was parsed and planned.
 
 pub(crate) mod lexical;
 
@@ -41,11 +41,12 @@ pub(crate) fn statement(statement: &Statement) -> Result<()> {
     Ok(())
 }
 
-/// The largest expression when everything below it is put in its place, in operators and columns: each SELECT a + a over another
-/// doubles it.
+/// The largest expression when everything below it is put in its place, in operators and columns: each SELECT a + a
+/// over another doubles it.
 pub(crate) const LARGEST_SIZE: u64 = 5_000;
 
-/// How large an expression is when each column is as large as `column` says. Literals are nothing: lists of them may be long.
+/// How large an expression is when each column is as large as `column` says. Literals are nothing: lists of them may be
+/// long.
 pub(crate) fn size(expression: &PlannedExpr, column: impl Fn(&Column) -> u64) -> u64 {
     let mut size = 0u64;
     let _ = expression.apply(|node| {
@@ -59,8 +60,8 @@ pub(crate) fn size(expression: &PlannedExpr, column: impl Fn(&Column) -> u64) ->
     size
 }
 
-/// The deepest one: each sub-query of a SELECT with a long chain adds its depth, and what copies or drops an expression calls itself for each level. A text has [`DEEPEST`], and up to as
-/// many conversions of types between them.
+/// The deepest one: each sub-query of a SELECT with a long chain adds its depth, and what copies or drops an expression
+/// calls itself for each level. A text has [`DEEPEST`], and up to as many conversions of types between them.
 const DEEPEST_ABOVE: u64 = 250;
 
 /// How deep an expression is when each column is as deep as `column` says.
@@ -111,7 +112,8 @@ fn sizes_above(plan: &LogicalPlan) -> Result<Vec<(u64, u64)>> {
     Ok(if matches!(plan, LogicalPlan::Projection(_)) { sizes } else { inner })
 }
 
-/// How much deeper than in the parser's tree an expression is in the plan: there each field and element of a chain stands inside the next one.
+/// How much deeper than in the parser's tree an expression is in the plan: there each field and element of a chain
+/// stands inside the next one.
 fn links(expression: &Expr) -> usize {
     match expression {
         Expr::CompoundFieldAccess { access_chain, .. } => access_chain.len(),

@@ -1,4 +1,5 @@
-//! Reads the aggregate: what it asks for, as integer measures, each a sum over the kept rows of something with known bounds.
+//! Reads the aggregate: what it asks for, as integer measures, each a sum over the kept rows of something with known
+//! bounds.
 
 use super::casts::total;
 use super::dates;
@@ -25,7 +26,8 @@ pub(crate) const MOST_NUMBERS: u64 = 1_000_000;
 const MOST_AGGREGATES: usize = 200;
 /// The most keys.
 const MOST_KEYS: usize = 32;
-/// Where groups are not public, an owner counts in up to this many without being asked about: noise and threshold are in proportion to them.
+/// Where groups are not public, an owner counts in up to this many without being asked about: noise and threshold are
+/// in proportion to them.
 const MOST_UNASKED: u64 = 10;
 const UNASKED: &str = "the groups are not public: set max_groups_per_owner (a few, in the table or in the release), \
     or list the values of the column in the project file";
@@ -400,7 +402,8 @@ impl MeasureBuilder<'_> {
         if !distinct {
             return Ok(Computation::Count(self.present(&argument, &known)));
         }
-        // Found by the generator of adversarial queries: DataFusion counts one value in COUNT(DISTINCT NULL), with and without rows.
+        // Found by the generator of adversarial queries: DataFusion counts one value in COUNT(DISTINCT NULL), with and
+        // without rows.
         if argument.column_refs().is_empty() {
             let sentence = "COUNT(DISTINCT …) of a constant is not supported; count a column or COUNT(*)";
             return Err(self.describer.source.error_at_call("count", sentence));

@@ -1,4 +1,5 @@
-//! From a query to what is private about it: rows below the aggregate, keys, measures, what is possible, and how far one owner can move what. Reads no row.
+//! From a query to what is private about it: rows below the aggregate, keys, measures, what is possible, and how far
+//! one owner can move what. Reads no row.
 
 pub(crate) mod aggregate;
 pub(crate) mod below;
@@ -54,7 +55,8 @@ pub(crate) struct QueryParts {
     pub below: DescribedPlan,
     /// What the aggregate asks for.
     pub query: Query,
-    /// The aggregate below that, where one row is made for each owner first: then the keys and values of `query` are over its columns.
+    /// The aggregate below that, where one row is made for each owner first: then the keys and values of `query` are
+    /// over its columns.
     pub per_owner: Option<PerOwner>,
     /// The groupings, where there are several: then each of these is run, and not the whole.
     pub sets: Vec<KeyGrouping>,
@@ -62,7 +64,8 @@ pub(crate) struct QueryParts {
     pub hidden: HiddenNames,
 }
 
-/// A query whose results are made private. Its parts can be read and not changed, so that what runs is what was analysed.
+/// A query whose results are made private. Its parts can be read and not changed, so that what runs is what was
+/// analysed.
 #[derive(Clone)]
 pub(crate) struct PrivateQuery {
     parts: Arc<QueryParts>,

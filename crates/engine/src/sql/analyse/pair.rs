@@ -1,7 +1,8 @@
 //! What two columns have in common: covariance, correlation and the line through both, as functions of noisy sums.
 //!
-//! Of the rows in which both are present: their number n and the sums of x, y, x², y² and xy, each as far as it is needed, with x and y taken from the middles of their
-//! bounds. Nothing else is released, and all of these are computed from it, as are their intervals.
+//! Of the rows in which both are present: their number n and the sums of x, y, x², y² and xy, each as far as it is
+//! needed, with x and y taken from the middles of their bounds. Nothing else is released, and all of these are computed
+//! from it, as are their intervals.
 
 use crate::sql::functions::PairStatistic;
 use crate::tables::functions::Grid;

@@ -1,4 +1,5 @@
-//! One row for each owner first: `SELECT AVG(total) FROM (SELECT person, SUM(cost) AS total FROM visits GROUP BY person)`.
+//! One row for each owner first:
+//! `SELECT AVG(total) FROM (SELECT person, SUM(cost) AS total FROM visits GROUP BY person)`.
 //!
 //! The inner aggregate groups by the owner, and may group by more. An owner's rows are bounded as ever, by owner and
 //! inner key ([`crate::tables::bounding`]); those that stay become one *inner row* for each owner and inner key, and
@@ -8,11 +9,12 @@
 //!
 //! # Guarantee
 //! For every hash key:
-//! - which inner rows an owner has depends on the attributes of inner keys, filters and joins alone: these are among the attributes that
-//!   decide which rows there are ([`DescribedPlan::rows`]);
-//! - COUNT(*) of an inner row depends on those as well, and on no value. Which rows stay depends on all values, so every other column does:
-//!   each has the attributes of all of them;
-//! - every column is within the interval that is known of it, which follows from the declared bounds and from how many rows stay.
+//! - which inner rows an owner has depends on the attributes of inner keys, filters and joins alone: these are among
+//!   the attributes that decide which rows there are ([`DescribedPlan::rows`]);
+//! - COUNT(*) of an inner row depends on those as well, and on no value. Which rows stay depends on all values, so
+//!   every other column does: each has the attributes of all of them;
+//! - every column is within the interval that is known of it, which follows from the declared bounds and from how many
+//!   rows stay.
 
 use super::QueryParts;
 use super::describe::{Describer, LARGEST_WHOLE, ValueFacts, named, shown};
@@ -267,8 +269,8 @@ impl InnerQuery {
     /// How many inner rows of an owner are in how many groups of these keys, over the columns of `plan`.
     ///
     /// # Guarantee
-    /// An owner has at most one inner row for each inner key, and at most min(g, R) in all. Where all inner keys are among the outer ones, no two
-    /// of them are in one outer group.
+    /// An owner has at most one inner row for each inner key, and at most min(g, R) in all. Where all inner keys are
+    /// among the outer ones, no two of them are in one outer group.
     pub fn outer_bounds(&self, keys: &[GroupKey], plan: &LogicalPlan, source: &QuerySource<'_>) -> Result<Bounds> {
         let flat = FlatPlan::of(plan).map_err(|error| source.error("", error.message().to_string()))?;
         let mut found = HashSet::new();
@@ -295,7 +297,8 @@ fn column_name(index: usize) -> String {
     format!("column {index}")
 }
 
-/// The plan between the inner and the outer aggregate: each output column over the columns of inner rows, and what must be true of them.
+/// The plan between the inner and the outer aggregate: each output column over the columns of inner rows, and what must
+/// be true of them.
 struct FlatPlan {
     columns: Vec<Expr>,
     conditions: Vec<Expr>,
@@ -344,7 +347,8 @@ impl FlatPlan {
     }
 }
 
-/// Turns a query over inner rows into one over the rows below them: its keys and values are then over the columns of inner rows.
+/// Turns a query over inner rows into one over the rows below them: its keys and values are then over the columns of
+/// inner rows.
 pub(crate) fn unfolded(mut parts: QueryParts, source: &QuerySource<'_>) -> Result<QueryParts> {
     let Some(first) = parts.below.first.take() else { return Ok(parts) };
     let plan = parts.below.plan.clone();

@@ -1,7 +1,8 @@
 //! What the rows of a plan can be, by the declarations alone, carried from the tables to the aggregate.
 //!
-//! Every column of a plan is an expression over declared columns, and every filter and join is a condition on them. Which keys can occur
-//! is then tried out ([`keys`]): the expressions that run are evaluated on what the declared columns can hold.
+//! Every column of a plan is an expression over declared columns, and every filter and join is a condition on them.
+//! Which keys can occur is then tried out ([`keys`]): the expressions that run are evaluated on what the declared
+//! columns can hold.
 
 pub(crate) mod keys;
 

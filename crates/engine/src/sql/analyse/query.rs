@@ -44,8 +44,8 @@ pub(crate) struct GroupKey {
     /// As a reader would write it.
     pub name: String,
     pub expression: Expr,
-    /// The type of the expression as it runs, and of each key that is published: a text, a whole number of 64 bits, a date, a time or a truth
-    /// value.
+    /// The type of the expression as it runs, and of each key that is published: a text, a whole number of 64 bits, a
+    /// date, a time or a truth value.
     pub kind: DataType,
     /// All values that can occur, if that is public, each once.
     pub domain: Option<Vec<ScalarValue>>,
@@ -79,7 +79,8 @@ pub(crate) struct KeyPart {
 }
 
 impl KeyPart {
-    /// What occurs in these columns, each combination once. Numbers and truth values are put in order, texts stay in that of the list.
+    /// What occurs in these columns, each combination once. Numbers and truth values are put in order, texts stay in
+    /// that of the list.
     pub fn new(keys: Vec<usize>, together: Vec<Vec<ScalarValue>>) -> Self {
         let domain = |place: usize| {
             let mut seen = HashSet::new();

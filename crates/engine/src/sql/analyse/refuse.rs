@@ -50,7 +50,8 @@ pub(crate) fn check(source: &QuerySource<'_>, project: &Project) -> Result<State
     }
 }
 
-/// A query in the words of its statement: keywords, spaces and comments are as the parser writes them, names of functions in small letters. None where it is no SQL.
+/// A query in the words of its statement: keywords, spaces and comments are as the parser writes them, names of
+/// functions in small letters. None where it is no SQL.
 pub(crate) fn statement(sql: &str) -> Option<String> {
     limits::refuse_too_long(sql).ok()?;
     with_room(|| in_its_words(sql))
@@ -70,7 +71,8 @@ fn in_its_words(sql: &str) -> Option<String> {
     Some(one.to_string())
 }
 
-/// The statement with names that the backend knows: `MOD(a, b)` is `a % b`, VARIANCE is VAR_SAMP, and SELECT DISTINCT a GROUP BY.
+/// The statement with names that the backend knows: `MOD(a, b)` is `a % b`, VARIANCE is VAR_SAMP, and SELECT DISTINCT a
+/// GROUP BY.
 fn in_other_words(mut statement: Statement) -> Statement {
     distinct::as_groups(&mut statement);
     let _ = visit_expressions_mut(&mut statement, |expression| {
@@ -213,7 +215,8 @@ impl Visitor for Refuser<'_> {
 }
 
 impl Refuser<'_> {
-    /// A time with an offset is a moment, and columns hold what the clock on the wall shows in their zones: the planner would compare one with the other as they stand.
+    /// A time with an offset is a moment, and columns hold what the clock on the wall shows in their zones: the planner
+    /// would compare one with the other as they stand.
     fn moment(&self, part: &impl Spanned, value: &Value) -> RefusalFlow {
         let Value::SingleQuotedString(text) = value else { return ControlFlow::Continue(()) };
         let is_elsewhere = |column: &Column| matches!(column.domain, Domain::Timestamp { zone, .. } if !zone.is_utc());

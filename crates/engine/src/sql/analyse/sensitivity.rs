@@ -8,23 +8,27 @@ use std::collections::BTreeSet;
 
 /// The moves of one measure.
 ///
-/// With g groups per owner, r rows in each and R rows in all, let c = min(g, ⌈R/r⌉). Let a row add something in \[lo, hi\] or nothing, M = max(|lo|, |hi|), and
-/// w = max(hi, 0) − min(lo, 0) the width that includes "nothing" (a NULL adds nothing).
+/// With g groups per owner, r rows in each and R rows in all, let c = min(g, ⌈R/r⌉). Let a row add something in
+/// \[lo, hi\] or nothing, M = max(|lo|, |hi|), and w = max(hi, 0) − min(lo, 0) the width that includes "nothing" (a
+/// NULL adds nothing).
 ///
 /// # Guarantee
-/// Before: the rows are bounded by [`crate::tables::bounding`], so that how many rows of an owner count in which cell does not depend
-/// on the summed values. After, for every two tables that are neighbours in a scope, the exact measures differ by what the list of
-/// that scope stands for: an alternative, a mixture of several, or something that is weakly majorized by one (`loss/hull.rs` of the core says what that is, and what it costs).
+/// Before: the rows are bounded by [`crate::tables::bounding`], so that how many rows of an owner count in which cell
+/// does not depend on the summed values. After, for every two tables that are neighbours in a scope, the exact measures
+/// differ by what the list of that scope stands for: an alternative, a mixture of several, or something that is weakly
+/// majorized by one (`loss/hull.rs` of the core says what that is, and what it costs).
 /// - presence: c cells by r·M;
 /// - person, and attributes of keys, filters and joins: 2c cells by r·M, or c cells by r·w;
 /// - attributes of summed values only: c cells by r·w;
 /// - with one row per person, attributes of filters only: one cell by M;
 /// - other attributes: nothing.
 ///
-/// Why: let an owner have nⱼ ≤ r rows in cell j before and mⱼ ≤ r behind, Σnⱼ ≤ cr and Σmⱼ ≤ cr. With tⱼ = min(nⱼ, mⱼ) the cell moves by at most tⱼ·w + |nⱼ − mⱼ|·M. Let T = Σtⱼ: the k largest
-/// add up to at most (w − M)·min(T, kr) + M·min(kr, T + 2(cr − T)), as Σ|nⱼ − mⱼ| ≤ 2(cr − T). Those are the partial sums of the mixture with a share of T/cr of "c cells by r·w" and the rest of
-/// "2c cells by r·M". An owner who keeps k of c groups and moves to others is T = kr: k cells by r·w, 2(c − k) by r·M, which neither alternative covers.
-/// For presence T = 0 and only one side counts: at most r·M in each cell, and crM in all.
+/// Why: let an owner have nⱼ ≤ r rows in cell j before and mⱼ ≤ r behind, Σnⱼ ≤ cr and Σmⱼ ≤ cr. With tⱼ = min(nⱼ, mⱼ)
+/// the cell moves by at most tⱼ·w + |nⱼ − mⱼ|·M. Let T = Σtⱼ: the k largest add up to at most
+/// (w − M)·min(T, kr) + M·min(kr, T + 2(cr − T)), as Σ|nⱼ − mⱼ| ≤ 2(cr − T). Those are the partial sums of the mixture
+/// with a share of T/cr of "c cells by r·w" and the rest of "2c cells by r·M". An owner who keeps k of c groups and
+/// moves to others is T = kr: k cells by r·w, 2(c − k) by r·M, which neither alternative covers. For presence T = 0 and
+/// only one side counts: at most r·M in each cell, and crM in all.
 ///
 /// More cells than there are in a public domain never move: then all of the domain's cells by r·w take the place of 2c.
 pub(crate) fn moves(measure: &Measure, query: &Query) -> Result<Moves> {
@@ -33,10 +37,12 @@ pub(crate) fn moves(measure: &Measure, query: &Query) -> Result<Moves> {
     moves_of(&row, query)
 }
 
-/// The moves of something that is said of each cell by itself and that one owner moves by at most 1 wherever it is, with however few rows.
+/// The moves of something that is said of each cell by itself and that one owner moves by at most 1 wherever it is,
+/// with however few rows.
 ///
 /// # Guarantee
-/// As for [`moves`], but no row makes up for another: R rows of an owner are in up to k = min(g, R) cells, which may be more than the c cells that they fill.
+/// As for [`moves`], but no row makes up for another: R rows of an owner are in up to k = min(g, R) cells, which may be
+/// more than the c cells that they fill.
 /// - presence: k cells by 1;
 /// - person, and attributes of keys, filters and joins: 2k cells by 1, or all of a public domain;
 /// - attributes of counted values only: k cells by 1.
@@ -49,7 +55,8 @@ fn values_of(measure: &Measure) -> Option<&BTreeSet<String>> {
     (!matches!(measure.what, Summand::Owners | Summand::Rows)).then_some(&measure.attributes)
 }
 
-/// How far all measures of a query move at once, in the norm max |Δᵢ|/aᵢ over the measures of a cell, added up over the cells.
+/// How far all measures of a query move at once, in the norm max |Δᵢ|/aᵢ over the measures of a cell, added up over the
+/// cells.
 pub(crate) struct JointMoves {
     /// The moves of that norm; the cells of a shift have noise of their own each.
     pub moves: Moves,
@@ -65,12 +72,12 @@ pub(crate) struct JointMoves {
 /// the largest cᵢ =: c. With W = max ⌈wᵢ/Mᵢ⌉, which is 1 or 2:
 /// - presence: c cells by 1;
 /// - person, and attributes of keys, filters and joins: the norm of a difference is at most the sum of both, 2c in all,
-///   and at most W in each cell. For W = 2 the move "c cells by 2" weakly majorizes all of these; it may happen, where an
-///   owner keeps all groups and changes all values. For W = 1 it is 2c cells by 1, or all of a public domain;
+///   and at most W in each cell. For W = 2 the move "c cells by 2" weakly majorizes all of these; it may happen, where
+///   an owner keeps all groups and changes all values. For W = 1 it is 2c cells by 1, or all of a public domain;
 /// - attributes of summed values only: how many rows there are in which cell stays, so measure i moves by at most n·wᵢ:
 ///   cᵢ cells by wᵢ/Mᵢ. Of several such measures the largest counts in each cell, which is one of the alternatives;
-/// - with one row per person, attributes of filters only: one cell by 1; and of keys only, by which the row goes to another
-///   cell with the same values: two cells by 1.
+/// - with one row per person, attributes of filters only: one cell by 1; and of keys only, by which the row goes to
+///   another cell with the same values: two cells by 1.
 pub(crate) fn together(query: &Query) -> Result<Option<JointMoves>> {
     let (groups, rows_per_group, rows) =
         query.bounds.map_or((1, 1, 1), |bounds| (bounds.groups, bounds.rows_per_group, bounds.rows));
@@ -109,9 +116,9 @@ pub(crate) fn together(query: &Query) -> Result<Option<JointMoves>> {
 /// The moves of the ranks that a quantile is chosen by, in values that are added or removed.
 ///
 /// # Guarantee
-/// As for a measure with M = 1: a row adds one value or none (NULL); w is how much further the ranks move when a value is replaced
-/// than when one is added. r rows of one owner are r added values, or r replaced ones where the owner was there before: the distance
-/// moves by at most the sum ([`scumble::mechanism::quantile`]).
+/// As for a measure with M = 1: a row adds one value or none (NULL); w is how much further the ranks move when a value
+/// is replaced than when one is added. r rows of one owner are r added values, or r replaced ones where the owner was
+/// there before: the distance moves by at most the sum ([`scumble::mechanism::quantile`]).
 pub(crate) fn quantile_moves(quantile: &ColumnQuantile, query: &Query) -> Result<Moves> {
     let values = query.ranked.get(quantile.ranked).map(|ranked| &ranked.attributes);
     moves_of(&RowEffect { largest: 1.0, width: quantile.rank.replaced()?, values, once: false }, query)
@@ -161,7 +168,8 @@ fn moves_of(row: &RowEffect<'_>, query: &Query) -> Result<Moves> {
     Ok(Moves::by_scope(presence, replaced, touches))
 }
 
-/// The moves of a sum over owners of something between nothing and `most` that depends on how many rows an owner has in which group.
+/// The moves of a sum over owners of something between nothing and `most` that depends on how many rows an owner has in
+/// which group.
 ///
 /// # Guarantee
 /// An owner who comes, goes or replaces another moves the sum by at most `most`, because each adds between nothing and
@@ -174,11 +182,13 @@ pub(crate) fn of_owners(most: u64, query: &Query) -> Result<Moves> {
     Ok(Moves::by_scope(one.clone(), one, touches))
 }
 
-/// The moves of a table of rows by their owners' numbers of rows and groups, to which one owner adds at most `most` rows.
+/// The moves of a table of rows by their owners' numbers of rows and groups, to which one owner adds at most `most`
+/// rows.
 ///
 /// # Guarantee
-/// What an owner adds is not negative and adds up to at most `most`: a mixture of "`most` rows in one cell". Another in its place is a mixture of
-/// "two cells by `most`". Where a row is depends on keys, filters and joins; other attributes move nothing.
+/// What an owner adds is not negative and adds up to at most `most`: a mixture of "`most` rows in one cell". Another in
+/// its place is a mixture of "two cells by `most`". Where a row is depends on keys, filters and joins; other attributes
+/// move nothing.
 pub(crate) fn of_rows_of_owners(most: u64, query: &Query) -> Result<Moves> {
     let (one, two) = (vec![Shift::one_cell(rounded_up(most.into()))?], vec![Shift::new(2, rounded_up(most.into()))?]);
     let mut touches = vec![touch(&query.key_attributes.union(&query.rows).cloned().collect(), two.clone())?];

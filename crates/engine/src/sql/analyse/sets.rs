@@ -127,7 +127,8 @@ impl GroupByClause {
     }
 }
 
-/// All groupings, the finest first. More than can be planned are not made: of a CUBE of more than six keys the first ones.
+/// All groupings, the finest first. More than can be planned are not made: of a CUBE of more than six keys the first
+/// ones.
 fn listed(grouping: &GroupingSet) -> Vec<Vec<Expr>> {
     match grouping {
         GroupingSet::GroupingSets(sets) => sets.clone(),
@@ -144,7 +145,8 @@ fn listed(grouping: &GroupingSet) -> Vec<Vec<Expr>> {
 }
 
 impl KeyGrouping {
-    /// A key of this grouping among the keys of all: NULL where it does not group by one, and the number of the grouping.
+    /// A key of this grouping among the keys of all: NULL where it does not group by one, and the number of the
+    /// grouping.
     pub fn key(&self, key: Vec<ScalarValue>, all: &[GroupKey]) -> Option<Vec<ScalarValue>> {
         let nothing =
             all.iter().map(|key| ScalarValue::try_from(&key.kind)).collect::<std::result::Result<Vec<_>, _>>();

@@ -1,7 +1,7 @@
 //! What is done with released numbers fails on no number: where it would, the result is NULL.
 //!
-//! The charge is spent before the numbers are known, so a division by a noisy zero, a product that 64 bits do not hold or a text that is
-//! no number must not take the answer away. All of this is post-processing and costs nothing.
+//! The charge is spent before the numbers are known, so a division by a noisy zero, a product that 64 bits do not hold
+//! or a text that is no number must not take the answer away. All of this is post-processing and costs nothing.
 
 use crate::sql::functions::{self, Growth};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, StringArray};
@@ -49,7 +49,8 @@ pub(crate) fn total(expression: Expr, schema: &DFSchema) -> Result<Expr> {
     rewritten.map(|rewritten| rewritten.data)
 }
 
-/// Functions that choose among their arguments are rewritten to CASE by DataFusion, and fail on nothing that their arguments do not.
+/// Functions that choose among their arguments are rewritten to CASE by DataFusion, and fail on nothing that their
+/// arguments do not.
 fn can_fail(function: &ScalarUDF) -> bool {
     !function.short_circuits()
         && function.signature().volatility == Volatility::Immutable
@@ -258,8 +259,9 @@ fn whole(column: &ArrayRef, row: usize) -> Option<i64> {
 }
 
 impl GuardedFunction {
-    /// Whether the text that the function makes of a row is short, whatever the function is: its texts one after the other, as often
-    /// as they may stand in it, or as many characters as are asked for (for fewer than none, functions that pad fail by a panic).
+    /// Whether the text that the function makes of a row is short, whatever the function is: its texts one after the
+    /// other, as often as they may stand in it, or as many characters as are asked for (for fewer than none, functions
+    /// that pad fail by a panic).
     fn fits(&self, columns: &[ArrayRef], row: usize, longest: usize) -> bool {
         let length = |column: &ArrayRef| text_length(column, row);
         let all: usize = columns.iter().map(length).sum();

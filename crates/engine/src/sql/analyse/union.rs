@@ -57,7 +57,8 @@ pub(crate) fn refuse_too_long(branches: &[(PrivateQuery, LogicalPlan)], source: 
     Ok(())
 }
 
-/// Refuses branches whose columns are not of the same sort, before their types are made the same: a number would become a text in silence.
+/// Refuses branches whose columns are not of the same sort, before their types are made the same: a number would become
+/// a text in silence.
 pub(crate) fn refuse_mixed(plan: &LogicalPlan, source: &QuerySource<'_>) -> Result<()> {
     if let LogicalPlan::Union(union) = plan {
         for column in 0..union.schema.fields().len() {

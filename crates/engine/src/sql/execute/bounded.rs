@@ -1,8 +1,9 @@
 //! The integers of rows that have owners: one pass over the rows, each owner bounded by itself.
 //!
-//! Every stream of the backend's plan is read by its own task. A row becomes numbers at once (owner, group, rank, values) and goes, by
-//! the hash of its owner, to one of a few [`OwnerPart`]s; a pocketful at a time, so that few places are written to at once. At the end
-//! each part gives its kept rows to the sums of their groups; parts are independent, and each processor takes the next one.
+//! Every stream of the backend's plan is read by its own task. A row becomes numbers at once (owner, group, rank,
+//! values) and goes, by the hash of its owner, to one of a few [`OwnerPart`]s; a pocketful at a time, so that few
+//! places are written to at once. At the end each part gives its kept rows to the sums of their groups; parts are
+//! independent, and each processor takes the next one.
 
 use super::cell::{ExactCells, key_of, placed, violated};
 use super::executed::TypedPlan;
@@ -33,8 +34,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const PARTS_LOG2: u32 = 8;
 /// How many rows go to a part at a time.
 const POCKETFUL: usize = 128;
-/// How many may wait for a part that another reader is cutting down; then this one waits too. All parts are cut down at about the same time, and readers that waited for each other
-/// took a fifth of the reading.
+/// How many may wait for a part that another reader is cutting down; then this one waits too. All parts are cut down at
+/// about the same time, and readers that waited for each other took a fifth of the reading.
 const MOST_WAITING: usize = 64 * POCKETFUL;
 
 /// The share of the time that reading takes, about; the rest is summing up.
@@ -218,7 +219,8 @@ struct ReaderContext {
     ranks: Ranks,
     quick: QuickHash,
     bounds: Bounds,
-    /// Whether rows belong to the owners that their first column names; otherwise they belong to their keys, and are counted.
+    /// Whether rows belong to the owners that their first column names; otherwise they belong to their keys, and are
+    /// counted.
     has_owners: bool,
     aside: PartContext,
     parts: Vec<Mutex<OwnerPart>>,
@@ -414,7 +416,8 @@ struct GroupTally {
     groups: HashMap<u32, Sums>,
 }
 
-/// The kept rows of all parts, summed up on all processors: under their own bounds, after which the rows are gone, or under others.
+/// The kept rows of all parts, summed up on all processors: under their own bounds, after which the rows are gone, or
+/// under others.
 fn cells(
     execution: &Execution,
     shared: &ReaderContext,

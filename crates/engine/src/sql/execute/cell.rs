@@ -23,8 +23,8 @@ pub(crate) fn violated(what: &str) -> Error {
     Error::machine(format!("the backend's answer is not as planned ({what}), so nothing is published"))
 }
 
-/// The key of a row; none where a part of it is NULL. A value of another type than the key's is never made to fit: two groups could
-/// become one.
+/// The key of a row; none where a part of it is NULL. A value of another type than the key's is never made to fit: two
+/// groups could become one.
 pub(crate) fn key_of(execution: &Execution, values: Vec<ScalarValue>) -> Result<Option<Vec<ScalarValue>>> {
     let fits = |(value, key): (&ScalarValue, &CellKey)| value.data_type() == key.kind;
     if values.len() != execution.keys().len() || !values.iter().zip(execution.keys()).all(fits) {

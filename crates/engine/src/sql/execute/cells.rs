@@ -1,6 +1,7 @@
 //! A condition, tried out on every combination of values that its columns can have: in public, before any row is read.
 //!
-//! What decides about a row is then a list of truths by combination. A row can only be counted or not; nothing that it holds can make a question fail.
+//! What decides about a row is then a list of truths by combination. A row can only be counted or not; nothing that it
+//! holds can make a question fail.
 
 use crate::error::{DataFusionResult, Error, Result};
 use crate::sql::PrivateQuery;
@@ -21,7 +22,8 @@ pub(crate) struct TruthTable {
     pub truths: Vec<bool>,
 }
 
-/// Tries the condition of a query on one table, which says of each row whether it counts, on all combinations of these columns' values.
+/// Tries the condition of a query on one table, which says of each row whether it counts, on all combinations of these
+/// columns' values.
 pub(crate) fn tried(cut: &PrivateQuery, names: &[String], values: &[ArrayRef]) -> Result<TruthTable> {
     let condition = condition(&cut.below.plan)
         .ok_or_else(|| Error::input("this must be one condition on the rows of the table, without sub-queries"))?;

@@ -1,5 +1,5 @@
-//! What is below the aggregate as plans that run: first of each row its owner, keys and values, in columns with names of our own, so
-//! that no two are taken for one; then, where each row is one person, their sums.
+//! What is below the aggregate as plans that run: first of each row its owner, keys and values, in columns with names
+//! of our own, so that no two are taken for one; then, where each row is one person, their sums.
 //!
 //! The expressions are those that were analysed: [`Backend::run`] puts no cast in.
 
@@ -27,7 +27,8 @@ pub(crate) struct TypedPlan {
 }
 
 impl TypedPlan {
-    /// Whether rows are as they were planned: anything else is a mistake of ours or of the backend, and must not be published.
+    /// Whether rows are as they were planned: anything else is a mistake of ours or of the backend, and must not be
+    /// published.
     pub fn check(&self, batch: &RecordBatch) -> DataFusionResult<()> {
         same(&self.kinds, batch.columns().iter().map(|column| column.data_type()))
     }
@@ -69,7 +70,8 @@ pub(crate) fn unfit(error: &DataFusionError) -> Error {
     Error::input(format!("query: it does not fit the tables' files ({line})"))
 }
 
-/// Each row: its owner where there is one, its keys, the values of the measures that have one, the values that are ranked.
+/// Each row: its owner where there is one, its keys, the values of the measures that have one, the values that are
+/// ranked.
 pub(crate) fn rows(execution: &Execution, backend: &Backend) -> Result<TypedPlan> {
     let plan = backend.with_sources(execution.plan().clone()).map_err(|error| unfit(&error))?;
     joined_on_one_type(&plan)?;
@@ -133,8 +135,8 @@ fn own(column: &RowColumn) -> Expr {
     Expr::Column(Column::new_unqualified(&column.name))
 }
 
-/// Owners are compared as they are. Those of two files may have two types, which only the files tell; made alike, the texts "1" and
-/// "01" would be one owner.
+/// Owners are compared as they are. Those of two files may have two types, which only the files tell; made alike, the
+/// texts "1" and "01" would be one owner.
 fn joined_on_one_type(plan: &LogicalPlan) -> Result<()> {
     let mut unlike = None;
     let walked = plan.apply(|node| {

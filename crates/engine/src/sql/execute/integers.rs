@@ -1,7 +1,7 @@
 //! Runs what is below the aggregate and sums up: exact integers per cell, before any noise.
 //!
-//! What comes back is checked, though nothing in it should ever be wrong: a key that came twice or a number beyond its bounds would
-//! cost more privacy than was charged, so then there is no answer.
+//! What comes back is checked, though nothing in it should ever be wrong: a key that came twice or a number beyond its
+//! bounds would cost more privacy than was charged, so then there is no answer.
 
 use super::bounded::{GatheredRows, bounded};
 use super::cell::{ExactCell, ExactCells, key_of, placed, violated};
@@ -29,9 +29,10 @@ pub(crate) struct Integers {
 /// Computes the measures of every cell: all cells of a public domain, or those that occur.
 ///
 /// # Guarantee
-/// Before: `ranks` do not depend on the data. After: the integers are a function of the rows as a multiset and of `ranks`, whatever the
-/// order, the partitioning and the number of threads. A cell of an unknown domain is there only if a row of it was kept: otherwise an
-/// owner could bring in more new keys than its bounds allow. Two groups are never one cell.
+/// Before: `ranks` do not depend on the data. After: the integers are a function of the rows as a multiset and of
+/// `ranks`, whatever the order, the partitioning and the number of threads. A cell of an unknown domain is there only
+/// if a row of it was kept: otherwise an owner could bring in more new keys than its bounds allow. Two groups are never
+/// one cell.
 pub(crate) fn integers(query: &PrivateQuery, backend: &Backend, ranks: impl Into<Ranks>) -> Result<Integers> {
     let execution = query.execution()?;
     let cells = match execution.owners() {
@@ -41,9 +42,9 @@ pub(crate) fn integers(query: &PrivateQuery, backend: &Backend, ranks: impl Into
     completed(execution, cells)
 }
 
-/// The same under two bounds at once, the query's own and wider ones; what is in each cell under the wider ones stands beside it. `visit` is given what
-/// each owner has, in any order, of at most one group more than the wider bounds have (so that it shows who has more), or of all groups where no bound on groups
-/// decides.
+/// The same under two bounds at once, the query's own and wider ones; what is in each cell under the wider ones stands
+/// beside it. `visit` is given what each owner has, in any order, of at most one group more than the wider bounds have
+/// (so that it shows who has more), or of all groups where no bound on groups decides.
 ///
 /// # Guarantee
 /// As for [`integers`], which gives the same; a cell that wider bounds alone would bring is in neither list.
@@ -86,8 +87,8 @@ pub(crate) fn contributions(
     GatheredRows::new(execution, rows(execution, backend)?, backend, groups, ranks.into())?.contributions(visit)
 }
 
-/// How many keys have how many rows, where each row is one person. The keys are not listed: they wait in parts as the rows of owners do, so that there may be more of them
-/// than fit the memory.
+/// How many keys have how many rows, where each row is one person. The keys are not listed: they wait in parts as the
+/// rows of owners do, so that there may be more of them than fit the memory.
 ///
 /// # Guarantee
 /// As many keys of each number of rows as [`integers`] has cells of it.
@@ -104,8 +105,8 @@ pub(crate) fn occurrences(
 /// Integers that another engine has computed, by key: looked at as far as integers can be, and completed.
 ///
 /// # Guarantee
-/// After: no key is outside of a public domain, no count is negative, no sum is further from 0 than the rows or owners of its cell can bring it. How far one
-/// owner moves them cannot be seen in them.
+/// After: no key is outside of a public domain, no count is negative, no sum is further from 0 than the rows or owners
+/// of its cell can bring it. How far one owner moves them cannot be seen in them.
 pub(crate) fn taken(execution: &Execution, cells: HashMap<Vec<ScalarValue>, ExactCell>) -> Result<Integers> {
     let wrong = |what: &str| {
         Error::input(format!(
@@ -178,8 +179,9 @@ fn completed(execution: &Execution, mut cells: ExactCells) -> Result<Integers> {
     };
     let found: Vec<ExactCell> =
         keys.iter().map(|key| cells.remove(key).unwrap_or_else(|| empty_cell(execution))).collect();
-    // No key is left over: `possible` lists all that can occur. One that were would not be published, as the moves count only the
-    // cells that are listed; and not complained of, as a release that fails for one owner's key tells of it.
+    // No key is left over: `possible` lists all that can occur. One that were would not be published, as the moves
+    // count only the cells that are listed; and not complained of, as a release that fails for one owner's key tells of
+    // it.
     #[cfg(test)]
     assert!(cells.is_empty(), "keys that cannot occur: {:?}", cells.keys());
     for (sum, measure) in found.iter().flat_map(|cell| cell.sums.iter().zip(execution.sums())) {

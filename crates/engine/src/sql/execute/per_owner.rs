@@ -1,5 +1,5 @@
-//! Runs it: the rows that stay of each owner become inner rows, a few thousand at a time, and what the query does with these is
-//! evaluated on them and summed up. No row is looked at twice, and no inner row is kept.
+//! Runs it: the rows that stay of each owner become inner rows, a few thousand at a time, and what the query does with
+//! these is evaluated on them and summed up. No row is looked at twice, and no inner row is kept.
 
 use super::sums::{KeyColumn, Sums, SumsByKey, whole_numbers};
 use crate::error::{DataFusionResult, Result};

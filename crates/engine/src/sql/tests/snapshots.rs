@@ -1,5 +1,6 @@
-//! What queries become, to be read: a text for each in `snapshots/`. After a change that is meant, look at the `.snap.new` files beside
-//! them, and take them with `INSTA_UPDATE=always cargo test -p scumble-engine --lib sql::tests::snapshots`.
+//! What queries become, to be read: a text for each in `snapshots/`. After a change that is meant, look at the
+//! `.snap.new` files beside them, and take them with
+//! `INSTA_UPDATE=always cargo test -p scumble-engine --lib sql::tests::snapshots`.
 
 use super::TableFolder;
 use crate::sql::analyse::described::Ownership;

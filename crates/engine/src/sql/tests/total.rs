@@ -1,4 +1,5 @@
-//! Every function, operator and cast that is accepted on private rows, on the worst values of every type, as it runs: none may fail.
+//! Every function, operator and cast that is accepted on private rows, on the worst values of every type, as it runs:
+//! none may fail.
 
 use super::*;
 use crate::sql::functions::{Argument, on_rows};

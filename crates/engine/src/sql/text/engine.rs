@@ -114,8 +114,8 @@ impl Engine {
 }
 
 impl Dialect for Engine {
-    /// As DataFusion's default dialect quotes. That one compiles a regular expression for each name that it writes, which took half of the time in
-    /// which a release was planned.
+    /// As DataFusion's default dialect quotes. That one compiles a regular expression for each name that it writes,
+    /// which took half of the time in which a release was planned.
     fn identifier_quote_style(&self, name: &str) -> Option<char> {
         let mut bytes = name.bytes();
         let is_plain = bytes.next().is_some_and(|first| first.is_ascii_lowercase() || first == b'_')
@@ -157,8 +157,9 @@ impl Dialect for Engine {
         !matches!(self, Self::Spark | Self::BigQuery)
     }
 
-    /// A text in quotes. The writer that DataFusion uses leaves two quotes, or a backslash before one, as they are, and so writes another text. Spark and
-    /// BigQuery read a backslash as the beginning of another character, and two quotes as none.
+    /// A text in quotes. The writer that DataFusion uses leaves two quotes, or a backslash before one, as they are, and
+    /// so writes another text. Spark and BigQuery read a backslash as the beginning of another character, and two
+    /// quotes as none.
     fn string_literal_to_sql(&self, text: &str) -> Option<ast::Expr> {
         let escaped = match self {
             Self::Spark | Self::BigQuery => {

@@ -1,14 +1,19 @@
-//! The rules of [`crate::tables::bounding`] as PostgreSQL runs them best: a hash is computed only where it decides something.
+//! The rules of [`crate::tables::bounding`] as PostgreSQL runs them best: a hash is computed only where it decides
+//! something.
 //!
-//! One hash costs PostgreSQL as much as a dozen comparisons, and most owners are within the bounds. The rows that stay are the same as in the plain form:
+//! One hash costs PostgreSQL as much as a dozen comparisons, and most owners are within the bounds. The rows that stay
+//! are the same as in the plain form:
 //!
-//! - *Copies.* `RANK` is the place of the first of equal rows, so `ROW_NUMBER − RANK + 1` numbers them, and the same window counts the group.
+//! - *Copies.* `RANK` is the place of the first of equal rows, so `ROW_NUMBER − RANK + 1` numbers them, and the same
+//!   window counts the group.
 //! - *Places of rows* depend on hashes only where some rows of a group stay and others go: where it is larger than a
 //!   group may be, or where an owner has more rows than count and the group several. Whether that is so is the same for
 //!   all rows of a group, so that either all of its ranks are there or none; without them the places are 1, 2, … in
 //!   another order, and they all stay or go together.
-//! - *Cuts.* Cutting rows off first leaves the first of every group, so that neither the number nor the order of groups changes.
-//! - *Groups and slots* are ranked where an owner has more than may stay. Where that is not so, all places are within the bounds in any order.
+//! - *Cuts.* Cutting rows off first leaves the first of every group, so that neither the number nor the order of groups
+//!   changes.
+//! - *Groups and slots* are ranked where an owner has more than may stay. Where that is not so, all places are within
+//!   the bounds in any order.
 //! - *Owners.* Of a group that keeps anything the first row stays, so that counting first rows counts owners.
 
 use super::super::PrivateQuery;

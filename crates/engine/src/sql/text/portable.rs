@@ -1,9 +1,10 @@
-//! What all engines mean the same by. Everything else is refused for them by its name: an answer to another question than was asked would be no
-//! smaller a mistake than a missing one.
+//! What all engines mean the same by. Everything else is refused for them by its name: an answer to another question
+//! than was asked would be no smaller a mistake than a missing one.
 //!
-//! Left out, with what engines do: whole-number division (DuckDB, Spark and BigQuery give fractions), division by what may be 0 (an error, NULL or infinity),
-//! the order of texts (by a language or by bytes), LIKE (what escapes), capital letters, rounding halves, casts from fractions (cut off or rounded) and
-//! from texts, parts of dates, and times (with how many decimals, in which zone).
+//! Left out, with what engines do: whole-number division (DuckDB, Spark and BigQuery give fractions), division by what
+//! may be 0 (an error, NULL or infinity), the order of texts (by a language or by bytes), LIKE (what escapes), capital
+//! letters, rounding halves, casts from fractions (cut off or rounded) and from texts, parts of dates, and times (with
+//! how many decimals, in which zone).
 
 use super::super::PrivateQuery;
 use super::Engine;
@@ -43,11 +44,13 @@ pub(crate) fn check(plan: &LogicalPlan) -> DataFusionResult<()> {
     Ok(())
 }
 
-/// Refuses names that would be read as others, or as the end of a name and more SQL. Names come from project files, from aliases in queries, and, for expressions without one,
-/// from all that is written in them.
+/// Refuses names that would be read as others, or as the end of a name and more SQL. Names come from project files,
+/// from aliases in queries, and, for expressions without one, from all that is written in them.
 ///
-/// The writer doubles a quote unless a backslash stands before it or another quote beside it: behind a backslash a name would end early in engines that know no escapes there, and BigQuery
-/// reads escapes in a name as in a text [its lexical structure, quoted identifiers]. Spark replaces `${…}` wherever it stands (`spark.sql.variable.substitute`).
+/// The writer doubles a quote unless a backslash stands before it or another quote beside it: behind a backslash a name
+/// would end early in engines that know no escapes there, and BigQuery reads escapes in a name as in a text
+/// [its lexical structure, quoted identifiers]. Spark replaces `${…}` wherever it stands
+/// (`spark.sql.variable.substitute`).
 pub(crate) fn check_names(plan: &LogicalPlan, engine: Engine) -> DataFusionResult<()> {
     let is_backticked = matches!(engine, Engine::Spark | Engine::BigQuery);
     plan.apply(|node| {
@@ -84,8 +87,8 @@ pub(crate) fn check_keys(cut: &PrivateQuery) -> DataFusionResult<()> {
     Ok(())
 }
 
-/// Our comparisons tell -0 from 0, which others do not. Columns hold no -0; a fraction that is computed may be one, and is compared with a number that is
-/// written out and not 0. (Where we clamp, both are the same.)
+/// Our comparisons tell -0 from 0, which others do not. Columns hold no -0; a fraction that is computed may be one, and
+/// is compared with a number that is written out and not 0. (Where we clamp, both are the same.)
 pub(crate) fn check_zeros(cut: &PrivateQuery) -> DataFusionResult<()> {
     cut.below.plan.apply(|node| {
         let inputs = node.inputs();

@@ -1,7 +1,8 @@
 //! How large and how small fractions become.
 //!
-//! We compute beyond the largest number and get infinity, and below the least one and get 0. PostgreSQL gives an error for both, BigQuery for the first: whether a
-//! release fails would depend on a value. So tiny values of a column are 0 for other engines ([`flushed`]), and arithmetic that may go beyond is refused.
+//! We compute beyond the largest number and get infinity, and below the least one and get 0. PostgreSQL gives an error
+//! for both, BigQuery for the first: whether a release fails would depend on a value. So tiny values of a column are 0
+//! for other engines ([`flushed`]), and arithmetic that may go beyond is refused.
 
 use super::super::PrivateQuery;
 use crate::error::DataFusionResult;
@@ -21,7 +22,8 @@ const LEAST: i32 = -252;
 /// Beyond this power of 2, in either direction, lies what engines disagree on.
 const MOST: i32 = 1000;
 
-/// A number is 0, or a multiple of 2 to the power of `least`; and at most 2 to the power of `most`, both whatever its sign.
+/// A number is 0, or a multiple of 2 to the power of `least`; and at most 2 to the power of `most`, both whatever its
+/// sign.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Size {
     least: i32,

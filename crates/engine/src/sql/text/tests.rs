@@ -168,8 +168,8 @@ fn window_functions_give_the_integers_of_one_pass() {
     }
 }
 
-/// Found by the generator of adversarial queries: the text of `(NOT open) IS TRUE` was `NOT open IS TRUE`, which other backends read as
-/// `NOT (open IS TRUE)`: true where `open` is NULL.
+/// Found by the generator of adversarial queries: the text of `(NOT open) IS TRUE` was `NOT open IS TRUE`, which other
+/// backends read as `NOT (open IS TRUE)`: true where `open` is NULL.
 #[test]
 fn a_nested_not_keeps_its_parentheses() {
     check(SOME_OF_EACH, "SELECT ward, COUNT(*) AS n FROM visits WHERE (NOT (cost > 30)) IS NOT FALSE GROUP BY ward");

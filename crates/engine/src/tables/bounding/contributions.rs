@@ -1,8 +1,9 @@
-//! What each owner has, whatever the bounds: the numbers of rows of its groups, in the order in which bounding keeps groups.
+//! What each owner has, whatever the bounds: the numbers of rows of its groups, in the order in which bounding keeps
+//! groups.
 //!
 //! # Guarantee
-//! For every hash key, an owner's [`Contribution`] is a function of the keys of that owner's rows alone: neither of other owners nor of any value. What
-//! is kept of it under some bounds is what a [`Bounder`] with these bounds keeps.
+//! For every hash key, an owner's [`Contribution`] is a function of the keys of that owner's rows alone: neither of
+//! other owners nor of any value. What is kept of it under some bounds is what a [`Bounder`] with these bounds keeps.
 
 use super::{Bounder, Bounds, Member, ThirdRule, Tie};
 use crate::tables::ranks::Ranks;

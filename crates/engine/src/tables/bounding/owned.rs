@@ -49,7 +49,8 @@ impl RowsByOwner {
         if pocket.len() < POCKETFUL { Ok(()) } else { self.parts[index].add(pocket, &self.aside, &tie) }
     }
 
-    /// Gives `visit` each owner once, with its different rows in the order of their values and how many of each there are.
+    /// Gives `visit` each owner once, with its different rows in the order of their values and how many of each there
+    /// are.
     pub fn each(self, mut visit: impl FnMut(Name<'_>, &[(&[i64], u64)])) -> Result<(), LostRows> {
         let Self { aside, parts, pockets, .. } = self;
         for (mut part, mut pocket) in parts.into_iter().zip(pockets) {

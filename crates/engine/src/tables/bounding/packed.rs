@@ -1,5 +1,6 @@
-//! Rows as bytes, for the temporary file: column by column, each number as its distance from the least one, in as few bytes as the largest distance needs.
-//! Owners, keys and values are mostly small or near each other, so that this is a third of what they take in memory.
+//! Rows as bytes, for the temporary file: column by column, each number as its distance from the least one, in as few
+//! bytes as the largest distance needs. Owners, keys and values are mostly small or near each other, so that this is a
+//! third of what they take in memory.
 
 use super::ColumnarRows;
 
@@ -68,13 +69,15 @@ fn signed(number: u64) -> i64 {
     (number ^ (1 << 63)).cast_signed()
 }
 
-/// The least number above 0, the bytes of each, and the numbers: 0 as it is, others as their distance from the least, and 1.
+/// The least number above 0, the bytes of each, and the numbers: 0 as it is, others as their distance from the least,
+/// and 1.
 fn pack(bytes: &mut Vec<u8>, numbers: impl Iterator<Item = u64> + Clone) {
     let others = numbers.clone().filter(|number| *number > 0);
     let (least, most) = others.fold((u64::MAX, 0), |(least, most), number| (least.min(number), most.max(number)));
     let least = least.min(most);
     let has_zero = numbers.clone().any(|number| number == 0);
-    // Without a 0 the least one is at distance 0; no number is beyond 2⁶⁴ − 1, so that with one there is room for the 1.
+    // Without a 0 the least one is at distance 0; no number is beyond 2⁶⁴ − 1, so that with one there is room for
+    // the 1.
     let shift = u64::from(has_zero);
     let largest = if most == 0 { 0 } else { most - least + shift };
     let width = (u64::BITS - largest.leading_zeros()).div_ceil(8) as usize;

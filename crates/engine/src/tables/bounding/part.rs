@@ -12,7 +12,8 @@ use crate::tables::spill::{Chunk, Spill};
 pub(crate) const MANY: usize = 1 << 16;
 /// About this many rows fit a processor's cache with all that is done to them.
 const CACHED: usize = 1 << 15;
-/// What is written is written in this many pieces (2 to this power), each of some owners, which are read back one by one.
+/// What is written is written in this many pieces (2 to this power), each of some owners, which are read back one by
+/// one.
 const WRITTEN_LOG2: u32 = 4;
 /// This many times in a row rows are written without being cut down, if a cut has not dropped a quarter of them.
 const UNCUT: u32 = 7;
@@ -31,7 +32,8 @@ pub(crate) struct PartContext {
     spill: Spill,
 }
 
-/// Why some rows are not there any more: the file could not be written or read, or a piece has more rows than can be numbered.
+/// Why some rows are not there any more: the file could not be written or read, or a piece has more rows than can be
+/// numbered.
 #[derive(Debug)]
 pub(crate) struct LostRows;
 
@@ -86,7 +88,8 @@ impl PartContext {
         piece_of(hash, 0, self.log2)
     }
 
-    /// Gives `visit` rows in pieces that fit a cache, each of some owners with all of their rows; this many first bits of the owners' hashes are the same.
+    /// Gives `visit` rows in pieces that fit a cache, each of some owners with all of their rows; this many first bits
+    /// of the owners' hashes are the same.
     fn in_pieces<E: From<LostRows>>(
         &self,
         pile: &Pile,
@@ -165,7 +168,8 @@ impl OwnerPart {
         Ok(())
     }
 
-    /// Gives `visit` all rows of all owners, of some owners at a time, under bounds with no more groups than those that rows were taken in with.
+    /// Gives `visit` all rows of all owners, of some owners at a time, under bounds with no more groups than those that
+    /// rows were taken in with.
     pub fn each(
         &self,
         aside: &PartContext,

@@ -1,5 +1,5 @@
-//! Rows that wait, in chunks that do not grow. One list of all of them was copied again whenever it had to grow, and glibc does so while it holds what other processors need to get memory:
-//! they were idle for a tenth of the reading.
+//! Rows that wait, in chunks that do not grow. One list of all of them was copied again whenever it had to grow, and
+//! glibc does so while it holds what other processors need to get memory: they were idle for a tenth of the reading.
 
 use super::{ColumnarRows, piece_of};
 use crate::tables::hash::QuickHash;
@@ -158,7 +158,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever chunks there are, each row is in one list with all that belongs to it, and in that of its owner's hash.
+        /// Whatever chunks there are, each row is in one list with all that belongs to it, and in that of its owner's
+        /// hash.
         #[test]
         fn split_rows_are_the_rows(
             lists in prop::collection::vec((prop::collection::vec((0u8..9, 0u32..5, 0u64..5, -3i64..3, 1u32..4), 0..12), any::<[bool; 2]>()), 0..8),

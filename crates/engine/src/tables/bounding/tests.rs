@@ -284,7 +284,8 @@ fn kept_of_one(ranks: &Ranks, values: &[i64], rows: u64, cut: bool) -> Vec<i64> 
     kept
 }
 
-/// Thousands of equal rows: what is kept of them is what sorting all of their copies keeps, though they are never held at once.
+/// Thousands of equal rows: what is kept of them is what sorting all of their copies keeps, though they are never held
+/// at once.
 #[test]
 fn many_copies_are_ranked_a_few_at_a_time() {
     let values: Vec<i64> = (0..9000).map(|i| i % 3).collect();
@@ -301,8 +302,9 @@ fn many_copies_are_ranked_a_few_at_a_time() {
     }
 }
 
-/// The story of issue 15: equal rows stood or fell together. Over 60,000 keys, how often each pair of rows is kept, against the exact
-/// probabilities of drawing two of six. Chi-square with 4 degrees of freedom is above 48 with probability 1e-9.
+/// The story of issue 15: equal rows stood or fell together. Over 60,000 keys, how often each pair of rows is kept,
+/// against the exact probabilities of drawing two of six. Chi-square with 4 degrees of freedom is above 48 with
+/// probability 1e-9.
 #[test]
 fn what_is_kept_is_a_uniform_sample() {
     let values = [0, 0, 0, 1, 1, 2];
@@ -331,9 +333,9 @@ fn what_is_kept_is_a_uniform_sample() {
     }
 }
 
-/// The ranks of the third rule were the hashes of rows with small whole numbers as values: which row was last said whether a last row stayed.
-/// Of two groups with the values 1 and 5, three rows stay: each of the four is dropped equally often. Chi-square with 3 degrees of freedom is above 46 with
-/// probability below 1e-9.
+/// The ranks of the third rule were the hashes of rows with small whole numbers as values: which row was last said
+/// whether a last row stayed. Of two groups with the values 1 and 5, three rows stay: each of the four is dropped
+/// equally often. Chi-square with 3 degrees of freedom is above 46 with probability below 1e-9.
 #[test]
 fn a_bound_on_all_rows_keeps_a_uniform_sample() {
     let draws = 40_000u64;
@@ -361,9 +363,10 @@ fn a_bound_on_all_rows_keeps_a_uniform_sample() {
     }
 }
 
-/// The story of issue 15 once more: where R alone is a bound, groups of very different sizes had the same number of rows that count. An owner has 9 rows in one group, 2 in
-/// another and 1 in a third, and 3 of them count: how often each triple of numbers occurs, against the exact probabilities of drawing 3 of 12. Chi-square with 5 degrees of freedom is above 57
-/// with probability below 1e-9.
+/// The story of issue 15 once more: where R alone is a bound, groups of very different sizes had the same number of
+/// rows that count. An owner has 9 rows in one group, 2 in another and 1 in a third, and 3 of them count: how often
+/// each triple of numbers occurs, against the exact probabilities of drawing 3 of 12. Chi-square with 5 degrees of
+/// freedom is above 57 with probability below 1e-9.
 #[test]
 fn groups_have_their_share_of_the_rows_that_count() {
     let sizes = [9usize, 2, 1];
@@ -403,7 +406,8 @@ fn groups_have_their_share_of_the_rows_that_count() {
     }
 }
 
-/// The story: with a bound on groups beside the one on all rows, of 180 rows on time and 20 late ones ten of each counted: a group had no more rows to choose from than count in all.
+/// The story: with a bound on groups beside the one on all rows, of 180 rows on time and 20 late ones ten of each
+/// counted: a group had no more rows to choose from than count in all.
 #[test]
 fn a_bound_that_does_not_decide_leaves_a_group_all_of_its_rows() {
     let bounds = |groups, rows_per_group| Bounds { groups, rows_per_group, rows: 20 }.deciding();
@@ -418,8 +422,8 @@ fn a_bound_that_does_not_decide_leaves_a_group_all_of_its_rows() {
     assert_eq!(decided(bounds(30, 30)), (u64::MAX, u64::MAX));
 }
 
-/// With one row of each group, a bound on all rows keeps each pair of groups equally often, however many rows each has. Chi-square with 5 degrees of freedom is above 57 with
-/// probability below 1e-9.
+/// With one row of each group, a bound on all rows keeps each pair of groups equally often, however many rows each has.
+/// Chi-square with 5 degrees of freedom is above 57 with probability below 1e-9.
 #[test]
 fn single_rows_of_groups_are_a_uniform_sample() {
     let draws = 30_000u64;

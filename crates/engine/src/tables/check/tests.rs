@@ -94,7 +94,8 @@ fn fields() -> impl Strategy<Value = String> {
     .prop_map(|parts| parts.concat())
 }
 
-/// One file: its order of columns, line ends, byte-order mark, last line end, rows (id, note, n, something undeclared), quoting, empty lines.
+/// One file: its order of columns, line ends, byte-order mark, last line end, rows (id, note, n, something undeclared),
+/// quoting, empty lines.
 #[derive(Debug, Clone)]
 struct WrittenFile {
     order: Vec<usize>,
@@ -147,8 +148,8 @@ impl WrittenFile {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
-    /// One quoted text with line breaks became 13,824 rows of invented owners, because the file was split by byte offset; a second file with
-    /// another order of columns gave its owner column away.
+    /// One quoted text with line breaks became 13,824 rows of invented owners, because the file was split by byte
+    /// offset; a second file with another order of columns gave its owner column away.
     #[test]
     fn files_are_read_as_the_rows_that_were_written(
         files in prop::collection::vec(a_file(), 1..4), partitions in 1usize..9, batch in 1usize..6,
@@ -333,7 +334,8 @@ fn parquet_in_groups(path: &Path, rows: usize, columns: Vec<(&str, ArrayRef)>) {
     writer.close().unwrap();
 }
 
-/// Parquet files are split between processors, by groups of rows: each row is read once. Columns that are not declared may be anything.
+/// Parquet files are split between processors, by groups of rows: each row is read once. Columns that are not declared
+/// may be anything.
 #[test]
 fn every_row_of_a_parquet_file_is_read_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -359,7 +361,8 @@ fn every_row_of_a_parquet_file_is_read_once() {
     assert!(found.unwrap_err().to_string().contains("column 'lists' is declared as category but holds List"));
 }
 
-/// Files of many megabytes are read in pieces, whose ends are no ends of groups of rows: each row is read once here too.
+/// Files of many megabytes are read in pieces, whose ends are no ends of groups of rows: each row is read once here
+/// too.
 #[test]
 fn every_row_of_large_parquet_files_is_read_once() {
     let folder = tempfile::tempdir().unwrap();

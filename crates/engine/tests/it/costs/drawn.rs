@@ -1,7 +1,7 @@
 //! What `Runner::release` publishes, seeded, against the noise in its events: one statistical test for each kind.
 //!
-//! One run of the engine is slow, so that releases are made wide: thousands of cells with independent noise. Each comparison has a false
-//! alarm of 1e-12 and says which slip it would see.
+//! One run of the engine is slow, so that releases are made wide: thousands of cells with independent noise. Each
+//! comparison has a false alarm of 1e-12 and says which slip it would see.
 
 mod beyond;
 mod questions;
@@ -58,7 +58,8 @@ fn sql() {
     }
 }
 
-/// Three counts of thousands of groups without a row: the largest of a cell has the weights ((2m+1)³ − (2m−1)³)·e^{−εm}, and each sign is even.
+/// Three counts of thousands of groups without a row: the largest of a cell has the weights
+/// ((2m+1)³ − (2m−1)³)·e^{−εm}, and each sign is even.
 #[test]
 fn joint_noise() {
     let sql = "kind = \"sql\"\nsql = \"SELECT x, COUNT(*) AS a, COUNT(*) FILTER (WHERE y) AS b, COUNT(*) FILTER (WHERE w) AS c FROM t GROUP BY x\"\ncost = { epsilon = 0.8 }";
@@ -79,7 +80,8 @@ fn joint_noise() {
     outcomes("joint noise", largest, &law(1.0), &law(0.75));
 }
 
-/// Keys alone: π(n+1) = min(e^ε·π(n) + δ, 1 − e^{−ε}(1 − π(n) − δ), 1), with ε and δ of the event of one owner's presence.
+/// Keys alone: π(n+1) = min(e^ε·π(n) + δ, 1 − e^{−ε}(1 − π(n) − δ), 1), with ε and δ of the event of one owner's
+/// presence.
 #[test]
 fn distinct_keys() {
     let request = "kind = \"sql\"\nsql = \"SELECT DISTINCT x FROM t\"\ncost = { epsilon = 3, delta = 1e-3 }";
@@ -126,8 +128,9 @@ fn top() {
     as_said("top", &drawn, &events[0], 0.8);
 }
 
-/// 4096 steps in a tree of four children per node, counts so large that nothing has to be made monotone. The least-squares counts x̂ have the
-/// covariance σ²(AᵀA)⁻¹, where A adds up leaves to nodes: the squared errors of *all* nodes add up to σ² times a χ² of 4096 degrees.
+/// 4096 steps in a tree of four children per node, counts so large that nothing has to be made monotone. The
+/// least-squares counts x̂ have the covariance σ²(AᵀA)⁻¹, where A adds up leaves to nodes: the squared errors of *all*
+/// nodes add up to σ² times a χ² of 4096 degrees.
 #[test]
 fn cdf() {
     let request = "kind = \"cdf\"\ntable = \"t\"\ncolumn = \"x\"\ncost = { rho = 0.5 }";
@@ -149,7 +152,8 @@ fn cdf() {
     chi_square("cdf", squares / sigma.get().powi(2), 3 * 4096, 0.93);
 }
 
-/// Ten rows of 3 among ten keys: P\[3\] against each of the others is e^{ε·d/2s} with d = 10·f below and 10·(1−f) above.
+/// Ten rows of 3 among ten keys: P\[3\] against each of the others is e^{ε·d/2s} with d = 10·f below and 10·(1−f)
+/// above.
 #[test]
 fn quantiles() {
     let fractions: Vec<f64> = (0..20).map(|index| 0.4 + 0.01 * f64::from(index)).collect();
@@ -255,8 +259,8 @@ fn synthetic() {
     chi_square("synthetic", squares / residual_variance(&events), 6 * 511, 0.82);
 }
 
-/// Twenty-five values whose counts are forty apart: the published counts of the twenty most frequent are the noisy rows of the diagram,
-/// which nothing moves.
+/// Twenty-five values whose counts are forty apart: the published counts of the twenty most frequent are the noisy rows
+/// of the diagram, which nothing moves.
 #[test]
 fn anonymized_histogram() {
     let rows: String = (1..=25).flat_map(|value| std::iter::repeat_n(format!("v{value}\n"), 40 * value)).collect();
@@ -275,7 +279,8 @@ fn anonymized_histogram() {
     as_said("anonymized histogram", &drawn, &events[0], 0.7);
 }
 
-/// The same of values that are listed: their counts lie so far apart that sorting leaves them in their places. Each is off by the noise of the one event.
+/// The same of values that are listed: their counts lie so far apart that sorting leaves them in their places. Each is
+/// off by the noise of the one event.
 #[test]
 fn anonymized_histogram_of_listed_values() {
     let rows: String = (0..25).flat_map(|value| std::iter::repeat_n(format!("{value}\n"), 40 * (value + 1))).collect();
@@ -316,7 +321,8 @@ fn conjunctions() {
     }
 }
 
-/// Forty columns that nobody has, all tables of two by the method psd: the two cells of a table that agree have half of the product's noise.
+/// Forty columns that nobody has, all tables of two by the method psd: the two cells of a table that agree have half of
+/// the product's noise.
 #[test]
 fn pairs() {
     let names: Vec<String> = (0..40).map(|column| format!("x{column}")).collect();
@@ -330,7 +336,8 @@ fn pairs() {
     let mut drawn = Vec::new();
     for answers in &answers {
         let cells: Vec<f64> = numbers(answers, "estimate").collect();
-        // (false, false), (false, true), (true, false), (true, true): the outer ones less the inner ones are the product.
+        // (false, false), (false, true), (true, false), (true, true): the outer ones less the inner ones are the
+        // product.
         drawn.extend(cells[80..].chunks(4).map(|four| (four[0] + four[3] - four[1] - four[2]).round() as i64));
     }
     assert_eq!(drawn.len(), 12 * 780);

@@ -336,8 +336,8 @@ fn what_is_not_answered_of_each_owners_rows_is_said_in_one_sentence() {
 
 #[test]
 fn too_large_queries_are_refused_before_the_charge() {
-    // 5,000 ORs and 10,000 additions overflowed the stack; 4,000 sums of counts hung after the charge; 300,000 cells of five
-    // aggregates were aborted after it.
+    // 5,000 ORs and 10,000 additions overflowed the stack; 4,000 sums of counts hung after the charge; 300,000 cells of
+    // five aggregates were aborted after it.
     let people = "sex,state,age,y,b\nm,s0,0,0,true\n";
     let files = [("scumble.toml", MIXED), ("people.csv", people), ("visits.csv", "id,clinic,cost\n1,a,5\n2,b,6\n")];
     let folder = Refusing::with(&files);
@@ -358,8 +358,8 @@ fn too_large_queries_are_refused_before_the_charge() {
     assert!(!folder.file("scumble.ledger").exists());
 }
 
-/// The threshold of unknown keys left 64 bits where δ or ε is next to nothing: a panic, and without overflow checks a threshold below every
-/// count, which publishes all keys.
+/// The threshold of unknown keys left 64 bits where δ or ε is next to nothing: a panic, and without overflow checks a
+/// threshold below every count, which publishes all keys.
 #[test]
 fn a_threshold_beyond_all_counts_is_refused_before_the_charge() {
     let project = "[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\nk = { type = \"category\" }\n\

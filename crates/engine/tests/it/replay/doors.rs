@@ -1,4 +1,5 @@
-//! The other doors that tables come in by: Parquet files, rows in memory, and integers that another engine has computed.
+//! The other doors that tables come in by: Parquet files, rows in memory, and integers that another engine has
+//! computed.
 
 use super::left::{Left, differs};
 use super::moved::wrong;
@@ -100,7 +101,8 @@ fn rows_in_memory() {
     through(&MEMORY);
 }
 
-/// The integers that another engine gives: of each owner one row, counted and added up by hand, and written as its file.
+/// The integers that another engine gives: of each owner one row, counted and added up by hand, and written as its
+/// file.
 #[test]
 fn integers_of_another_engine() {
     let text = format!(

@@ -10,7 +10,8 @@ use std::path::Path;
 /// What leaves a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Left {
-    /// The answers, or the error, whose kind decides the exit status of the command line, and whose sentence stands behind it.
+    /// The answers, or the error, whose kind decides the exit status of the command line, and whose sentence stands
+    /// behind it.
     pub said: String,
     told: Vec<String>,
     files: BTreeMap<String, String>,

@@ -124,10 +124,12 @@ fn shifts(event: &Event, scope: &Scope) -> Vec<(f64, f64)> {
     event.moves().shifts(scope).iter().map(|shift| (shift.cells as f64, shift.by.get())).collect()
 }
 
-/// Whether an event of this word is about a whole mechanism that draws this noise inside. Words are named here one by one: any other that comes beside noise of no event excuses nothing.
+/// Whether an event of this word is about a whole mechanism that draws this noise inside. Words are named here one by
+/// one: any other that comes beside noise of no event excuses nothing.
 fn is_made_of(word: &Word, (noise, _): &RecordedLaw) -> bool {
     match word {
-        // Counts of found strings; a test and the answer behind it; choices whose scores have noise, and sparse vectors.
+        // Counts of found strings; a test and the answer behind it; choices whose scores have noise, and sparse
+        // vectors.
         Word::HeavyHitters { .. } | Word::Approximate { .. } | Word::Pure { .. } => *noise == "discrete-laplace",
         // What is calibrated in ρ.
         Word::Zcdp { .. } => *noise == "discrete-gaussian",
@@ -135,8 +137,8 @@ fn is_made_of(word: &Word, (noise, _): &RecordedLaw) -> bool {
     }
 }
 
-/// Where a law is that of an event: the sum of all moves, that of their squares, and the largest, against those of its events. A law of no event is noise that
-/// nobody was charged for, unless its event is about all of a mechanism.
+/// Where a law is that of an event: the sum of all moves, that of their squares, and the largest, against those of its
+/// events. A law of no event is noise that nobody was charged for, unless its event is about all of a mechanism.
 fn by_law(moved: &[(RecordedLaw, Cells)], events: &[Event], scope: &Scope) -> Vec<String> {
     let additive = ["discrete-laplace", "discrete-gaussian", "sinh-normal"];
     let mut wrong: Vec<String> = smooth(moved, events, scope).into_iter().collect();
@@ -173,7 +175,8 @@ fn by_law(moved: &[(RecordedLaw, Cells)], events: &[Event], scope: &Scope) -> Ve
     wrong
 }
 
-/// Noise that follows the data: how many owners' steps lie between the two inputs. Two families stand in the plan as the (ε, δ) that they were calibrated to, with the same steps.
+/// Noise that follows the data: how many owners' steps lie between the two inputs. Two families stand in the plan as
+/// the (ε, δ) that they were calibrated to, with the same steps.
 fn smooth(moved: &[(RecordedLaw, Cells)], events: &[Event], scope: &Scope) -> Option<String> {
     let is_pure = events.iter().any(|event| matches!(event.word(), Word::SmoothNoise(_)));
     // At (ε, δ) the same noise is charged as just that.
@@ -199,8 +202,9 @@ fn in_all(moved: &[(RecordedLaw, Cells)], events: &[Event], scope: &Scope) -> Ve
         (None, Some(may)) => Some((f64::INFINITY, may.to_f64())),
         (Some(is), Some(may)) => (is.to_f64() > may.to_f64() * (1.0 + slack)).then(|| (is.to_f64(), may.to_f64())),
     };
-    // Of independent coins the δ are added up here, which is up to δ/2 more than their product gives.
-    // A move may be free in one view and not in the other; each that the plan has must hold. ρ beside the δ that the plan's own events have.
+    // Of independent coins the δ are added up here, which is up to δ/2 more than their product gives. A move may be
+    // free in one view and not in the other; each that the plan has must hold. ρ beside the δ that the plan's own
+    // events have.
     let views = [
         ("epsilon", above(is.pure_sum(), may.pure_sum(), 1e-9)),
         ("rho", above(is.rho(is.delta()), may.rho(may.delta()), 1e-9)),

@@ -1,5 +1,5 @@
-//! Rows of the tiny tables ([`scumble_testing::tables::TINY`] declares them), and all of their neighbours that one owner
-//! makes.
+//! Rows of the tiny tables ([`scumble_testing::tables::TINY`] declares them), and all of their neighbours that one
+//! owner makes.
 
 use datafusion::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use scumble::scope::{AttributeSet, Scope};
@@ -156,7 +156,8 @@ fn table(
     }
 }
 
-/// The tables, each with owners at the edges of what is declared: missing values, values beyond the bounds, more rows and groups than count, a key of their own.
+/// The tables, each with owners at the edges of what is declared: missing values, values beyond the bounds, more rows
+/// and groups than count, a key of their own.
 pub fn tables() -> Vec<Table> {
     vec![
         table(

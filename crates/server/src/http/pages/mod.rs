@@ -1,4 +1,5 @@
-//! What people look at: pages that the server writes, with a little script of our own ([`script`]) and nothing from elsewhere.
+//! What people look at: pages that the server writes, with a little script of our own ([`script`]) and nothing from
+//! elsewhere.
 
 mod views;
 

@@ -1,4 +1,5 @@
-//! The body of every route for programs, to the letter. A change of a type that moves a byte of these by accident fails here.
+//! The body of every route for programs, to the letter. A change of a type that moves a byte of these by accident fails
+//! here.
 //!
 //! After a change that is meant, `SCUMBLE_GOLDEN=1 cargo test -p scumble-server --lib golden` writes the files anew.
 

@@ -454,7 +454,8 @@ pub(super) fn compare(left: &CellValue, right: &CellValue) -> Option<Ordering> {
     }
 }
 
-/// An order of all values, whatever they are, for sorting: `compare` knows none between a text and a number, and a sort by what is no order may panic.
+/// An order of all values, whatever they are, for sorting: `compare` knows none between a text and a number, and a sort
+/// by what is no order may panic.
 pub(super) fn ordered(left: &CellValue, right: &CellValue) -> Ordering {
     let rank = |value: &CellValue| match value {
         CellValue::Truth(_) => 0,

@@ -293,7 +293,8 @@ impl<'j> JoinSearch<'j> {
     }
 }
 
-/// How the rows of a table are found, if some condition says that a column of numbers is equal to something of the tables before it.
+/// How the rows of a table are found, if some condition says that a column of numbers is equal to something of the
+/// tables before it.
 fn index<'j>(
     place: usize,
     step: &JoinStep<'j>,

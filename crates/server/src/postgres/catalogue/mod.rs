@@ -1,8 +1,10 @@
-//! The catalogue: what `psql`, drivers and their tools ask a PostgreSQL server about itself, answered from the declarations.
+//! The catalogue: what `psql`, drivers and their tools ask a PostgreSQL server about itself, answered from the
+//! declarations.
 //!
-//! `tables` are the tables that there are (`pg_class`, `pg_attribute`, …), made of the project's declarations; `query`, `from`, `output`, `expression` and `function` are a
-//! small interpreter of SELECT over them. It is made to please: a table of the catalogue that is not there is empty, a function or a column that is not there is NULL. It knows
-//! no data: no private table can be named here.
+//! `tables` are the tables that there are (`pg_class`, `pg_attribute`, …), made of the project's declarations; `query`,
+//! `from`, `output`, `expression` and `function` are a small interpreter of SELECT over them. It is made to please: a
+//! table of the catalogue that is not there is empty, a function or a column that is not there is NULL. It knows no
+//! data: no private table can be named here.
 
 mod expression;
 mod from;
@@ -61,7 +63,8 @@ pub(super) struct Catalogue<'a> {
     patterns: RefCell<HashMap<(String, bool), Option<Regex>>>,
 }
 
-/// So much is done for a query: rows and parts of expressions that are looked at, cells that are made, and the length of texts.
+/// So much is done for a query: rows and parts of expressions that are looked at, cells that are made, and the length
+/// of texts.
 const MOST_WORK: u64 = 2_000_000;
 /// The most columns of a result, which is PostgreSQL's number too.
 const MOST_COLUMNS: usize = 1_664;
@@ -111,7 +114,8 @@ impl<'a> Catalogue<'a> {
         }
     }
 
-    /// Counts so many bytes that are about to be made. Whatever is made is paid for before, so that nothing grows beyond what may be done.
+    /// Counts so many bytes that are about to be made. Whatever is made is paid for before, so that nothing grows
+    /// beyond what may be done.
     fn weigh(&self, bytes: usize) -> Result<(), SqlError> {
         if bytes > LONGEST_VALUE {
             let sentence = format!("a value of a query of the catalogue has at most {LONGEST_VALUE} bytes");
@@ -143,7 +147,8 @@ impl<'a> Catalogue<'a> {
         self.spend(1 + name.len() / 8)
     }
 
-    /// Whether a text has a regular expression of the catalogue's queries: names between `^(` and `)$`, beginnings, parts. A pattern is read once: `a{1000}` is short, and not quickly read.
+    /// Whether a text has a regular expression of the catalogue's queries: names between `^(` and `)$`, beginnings,
+    /// parts. A pattern is read once: `a{1000}` is short, and not quickly read.
     fn matched(&self, value: &CellValue, pattern: &CellValue, ignores_case: bool) -> Result<CellValue, SqlError> {
         let (Some(text), Some(pattern)) = (value.shown(), pattern.shown()) else { return Ok(CellValue::Null) };
         self.spend(8 + 4 * text.len())?;

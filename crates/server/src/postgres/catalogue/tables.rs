@@ -6,7 +6,8 @@ use crate::postgres::value::{CellValue, PgType};
 use crate::service::{ColumnShown, ColumnType, TableShown};
 use serde_json::json;
 
-/// The numbers of the schemas, of the one database, of the one role and of the way in which tables are kept; those of tables follow [`FIRST`].
+/// The numbers of the schemas, of the one database, of the one role and of the way in which tables are kept; those of
+/// tables follow [`FIRST`].
 pub(super) const CATALOGUE: i64 = 11;
 pub(super) const PUBLIC: i64 = 2200;
 pub(super) const INFORMATION: i64 = 13_000;
@@ -20,7 +21,8 @@ const FIRST: i64 = 16_384;
 pub(super) const SCHEMAS: [(i64, &str); 3] =
     [(CATALOGUE, "pg_catalog"), (PUBLIC, "public"), (INFORMATION, "information_schema")];
 
-/// A type: its number, its name, how SQL writes it, its length, its category, and the numbers of its elements and of its arrays.
+/// A type: its number, its name, how SQL writes it, its length, its category, and the numbers of its elements and of
+/// its arrays.
 pub(super) struct CatalogueType {
     pub oid: i64,
     pub name: &'static str,
@@ -115,7 +117,8 @@ fn declared(column: &ColumnShown) -> String {
     format!("{}{fields}{sensitive}", column.kind.word())
 }
 
-/// A table by its name in small letters; none where the catalogue has no such one. Empty tables have no columns: whatever is asked of them is NULL.
+/// A table by its name in small letters; none where the catalogue has no such one. Empty tables have no columns:
+/// whatever is asked of them is NULL.
 pub(super) fn table(schema: Option<&str>, name: &str, world: &Catalogue<'_>) -> ResultTable {
     let information = match schema {
         Some("information_schema") => true,

@@ -56,7 +56,8 @@ fn answer(sql: &str) -> String {
     shown(&answer_with(sql, &[]))
 }
 
-/// What psql, JDBC and SQLAlchemy asked a real server, each with the sum of its parts: nothing fails, and each row has all columns.
+/// What psql, JDBC and SQLAlchemy asked a real server, each with the sum of its parts: nothing fails, and each row has
+/// all columns.
 #[test]
 fn what_clients_ask_is_answered() {
     let all = include_str!("../../../../../testdata/postgres/catalogue.sql");
@@ -196,7 +197,8 @@ fn a_small_language_is_enough() {
     }
 }
 
-/// Forty tables of forty columns: what drivers ask about all of them at once is found by numbers and not by trying all combinations.
+/// Forty tables of forty columns: what drivers ask about all of them at once is found by numbers and not by trying all
+/// combinations.
 #[test]
 fn many_tables_are_not_too_many() {
     let column = |index: usize| ColumnShown {
@@ -272,7 +274,8 @@ fn refusal(sql: &str) -> SqlError {
     }
 }
 
-/// A viewer's query of 244 bytes took all memory: each `SELECT *, *` over another doubles its columns, and neither columns nor cells were paid for.
+/// A viewer's query of 244 bytes took all memory: each `SELECT *, *` over another doubles its columns, and neither
+/// columns nor cells were paid for.
 #[test]
 fn columns_and_cells_are_paid_for_before_they_are_made() {
     let stars =
@@ -302,7 +305,8 @@ fn columns_and_cells_are_paid_for_before_they_are_made() {
     assert_eq!(refusal(&sorted).code, code::TOO_MUCH);
 }
 
-/// Texts were joined before they were weighed, and a list in a list doubled its backslashes with each level: 2 to the power of their number.
+/// Texts were joined before they were weighed, and a list in a list doubled its backslashes with each level: 2 to the
+/// power of their number.
 #[test]
 fn texts_are_weighed_before_they_are_joined() {
     let doubled =
@@ -373,7 +377,8 @@ fn rows_weigh_something_whatever_they_hold() {
     assert_eq!(answer("SELECT FROM generate_series(1, 3) x"), "\n\n");
 }
 
-/// A name was looked for in up to 24 tables of 1,664 columns for one unit of work; what makes rows the same, and what USING compares, cost nothing.
+/// A name was looked for in up to 24 tables of 1,664 columns for one unit of work; what makes rows the same, and what
+/// USING compares, cost nothing.
 #[test]
 fn what_is_looked_through_is_paid_for() {
     let wide = format!("(SELECT {}) ", vec!["1 AS a"; 1_600].join(","));

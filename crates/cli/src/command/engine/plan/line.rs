@@ -1,4 +1,5 @@
-//! A plan in one line: what it costs for whom it matters, how far off its numbers will be, what it takes for a key to show, what is cut off.
+//! A plan in one line: what it costs for whom it matters, how far off its numbers will be, what it takes for a key to
+//! show, what is cut off.
 
 use super::super::counted;
 use crate::failure::Failure;
@@ -25,7 +26,8 @@ pub fn line(planned: &PlannedRelease, project: &Project, delta: &Exact) -> Resul
     Ok(format!("{}: {}\n", planned.request.name, parts.join("; ")))
 }
 
-/// What it costs a person, presence where the cost is about that, and the one whose budget it takes the largest part of.
+/// What it costs a person, presence where the cost is about that, and the one whose budget it takes the largest part
+/// of.
 fn costs(planned: &PlannedRelease, project: &Project, delta: &Exact) -> Result<String, Failure> {
     let events = &planned.plan.events;
     let person = Odometer::of(events, &Scope::Person)?;

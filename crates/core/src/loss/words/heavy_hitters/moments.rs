@@ -1,9 +1,9 @@
 //! Rényi moments of tests along a tree of lists, for zCDP.
 //!
-//! For an order α the moment E\[(P/Q)^{α−1}\] of the whole output is a product of moments of tests. If the nodes that are touched form one
-//! path, the recursion over that path is exact; otherwise adaptive composition over the touched nodes bounds it, with the worst
-//! counts found by a dynamic programme over the tree (counts do not grow upwards). The result is certified, not only evaluated: a
-//! log-moment is convex in α, so between two orders it lies below its chord.
+//! For an order α the moment E\[(P/Q)^{α−1}\] of the whole output is a product of moments of tests. If the nodes that
+//! are touched form one path, the recursion over that path is exact; otherwise adaptive composition over the touched
+//! nodes bounds it, with the worst counts found by a dynamic programme over the tree (counts do not grow upwards). The
+//! result is certified, not only evaluated: a log-moment is convex in α, so between two orders it lies below its chord.
 
 use super::{NodeTest, ln_fail_probability, ln_pass_probability};
 use std::collections::HashMap;
@@ -44,16 +44,17 @@ pub(crate) enum NeighbourKind {
 }
 
 impl TreeTests {
-    /// ρ of these nodes' tests by composition alone, so that the sum over attributes bounds ρ of changing them all. Without the numbers of
-    /// Theorem A, which hold for a set of attributes as a whole: each node has one test that loses and one that gains, 1/λ each.
+    /// ρ of these nodes' tests by composition alone, so that the sum over attributes bounds ρ of changing them all.
+    /// Without the numbers of Theorem A, which hold for a set of attributes as a whole: each node has one test that
+    /// loses and one that gains, 1/λ each.
     pub(crate) fn composed_rho(&self, touched: &[bool]) -> f64 {
         let nodes = self.0.iter().zip(touched).filter(|(_, touched)| **touched);
         let epsilon = nodes.map(|(node, _)| 2.0 / node.scale.get()).sum::<f64>() * (1.0 + 1e-12);
         self.certified(touched, epsilon, NeighbourKind::Composed)
     }
 
-    /// ρ without looking at orders. A test that loses or gains is pure with 1/λ, hence (1/λ)·tanh(1/2λ); tests compose. And ε·tanh(ε/2)
-    /// for all together, where ε is more than a sum over tests.
+    /// ρ without looking at orders. A test that loses or gains is pure with 1/λ, hence (1/λ)·tanh(1/2λ); tests compose.
+    /// And ε·tanh(ε/2) for all together, where ε is more than a sum over tests.
     fn closed_form(&self, touched: &[bool], epsilon: f64, neighbours: NeighbourKind) -> f64 {
         let rate = |node: &NodeTest| 1.0 / node.scale.get();
         let nodes = self.0.iter().zip(touched).filter(|(_, touched)| **touched).map(|(node, _)| node);
@@ -170,7 +171,8 @@ impl TreeTests {
     }
 }
 
-/// The largest D_α/α between two orders, given as (α − 1, log-moment): below the chord, walked in steps that bound it from above.
+/// The largest D_α/α between two orders, given as (α − 1, log-moment): below the chord, walked in steps that bound it
+/// from above.
 fn largest_slope(from: (f64, f64), to: (f64, f64)) -> f64 {
     let chord = |excess: f64| from.1 + (to.1 - from.1) * (excess - from.0) / (to.0 - from.0);
     let step = (to.0 / from.0).powf(1.0 / f64::from(FINER_STEPS));
@@ -185,7 +187,8 @@ fn largest_slope(from: (f64, f64), to: (f64, f64)) -> f64 {
 
 type TermCache = HashMap<(u64, i64, bool), Terms>;
 
-/// Σ P^α Q^{1−α} over "passes" and "fails" of one kind of node, by the clipped distance of the count from the threshold.
+/// Σ P^α Q^{1−α} over "passes" and "fails" of one kind of node, by the clipped distance of the count from the
+/// threshold.
 struct Terms {
     lowest: i64,
     pass: Vec<f64>,
@@ -237,8 +240,8 @@ impl CountRange {
     }
 }
 
-/// ln of Σ P^α Q^{1−α} over "passes" and over "fails", where P is `above` over the threshold and Q at the neighbour's count. With
-/// `counts_released` the pass carries the noisy count.
+/// ln of Σ P^α Q^{1−α} over "passes" and over "fails", where P is `above` over the threshold and Q at the neighbour's
+/// count. With `counts_released` the pass carries the noisy count.
 fn log_terms(node: &NodeTest, above: i64, order: f64, direction: CountChange, counts_released: bool) -> (f64, f64) {
     let scale = node.scale.get();
     let here = above.max(-node.clip);

@@ -161,7 +161,8 @@ fn samples_cost_no_less_than_their_exact_laws() {
     }
 }
 
-/// An owner of a sample that is drawn without replacement takes another's place. A filter counted it as one that comes: half.
+/// An owner of a sample that is drawn without replacement takes another's place. A filter counted it as one that comes:
+/// half.
 #[test]
 fn a_filter_knows_that_a_sample_of_fixed_size_replaces() {
     let noise = Event::new(laplace(2.0), moves());
@@ -189,7 +190,8 @@ fn groups_on_samples_are_counted_as_on_everybody() {
 
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(effort(15, 60)))]
-    /// Whatever the parameters: a probability, not below what the noise alone costs, and not above what the filter adds up.
+    /// Whatever the parameters: a probability, not below what the noise alone costs, and not above what the filter adds
+    /// up.
     #[test]
     fn every_view_is_between_the_noise_and_the_filter(
         (is_laplace, size, ln_delta) in (proptest::bool::ANY, -3.0f64..9.0, -70.0f64..0.0),
@@ -218,7 +220,8 @@ proptest::proptest! {
         for at in [0.0, 0.5, 3.0] {
             let (whole, part) = (loss.delta(Epsilon::new(at).unwrap()).upper, noise.delta(Epsilon::new(at).unwrap()).upper);
             proptest::prop_assert!((0.0..=1.0).contains(&whole), "{whole}");
-            // Groups on samples are counted as on everybody, which may be tighter than the chain of samples that the noise alone gets.
+            // Groups on samples are counted as on everybody, which may be tighter than the chain of samples that the
+            // noise alone gets.
             let is_comparable = owners == 1 || rate < 2;
             proptest::prop_assert!(!is_comparable || whole >= part * (1.0 - 1e-3) - 1e-12, "{whole} {part}");
         }

@@ -1,7 +1,8 @@
 //! The largest loss of noise with P\[z\] = 1/(N(s)(1 + (z/s)⁴)), certified.
 //!
-//! With z = w + D the ratio of the laws is e^c·h, c = ln N(s′)/N(s) + 4·ln(s/s′) and h = (s′⁴ + z⁴)/(s⁴ + w⁴). Of all z with |z − w| ≤ D the largest has |z| = |w| + D, so
-//! that w ≥ 0 is enough. With x = w/s, a = D/s, r = s′/s: h(x) = (r⁴ + (x+a)⁴)/(1 + x⁴).
+//! With z = w + D the ratio of the laws is e^c·h, c = ln N(s′)/N(s) + 4·ln(s/s′) and h = (s′⁴ + z⁴)/(s⁴ + w⁴). Of all z
+//! with |z − w| ≤ D the largest has |z| = |w| + D, so that w ≥ 0 is enough. With x = w/s, a = D/s, r = s′/s:
+//! h(x) = (r⁴ + (x+a)⁴)/(1 + x⁴).
 //!
 //! *h rises, then falls.* h ≥ M means (M−1)x⁴ − 4ax³ − 6a²x² − 4a³x + (M − r⁴ − a⁴) ≤ 0. For M > 1 the derivative has
 //! the signs + − − −, hence one positive root (Descartes): the polynomial falls, then rises, and it is ≤ 0 on an

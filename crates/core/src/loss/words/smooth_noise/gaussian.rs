@@ -1,9 +1,10 @@
 //! Rényi curves of discrete Gaussians of two scales.
 //!
-//! P = N_ℤ(d, σ₁²), Q = N_ℤ(0, σ₂²), v = ασ₂² + (1−α)σ₁² > 0, θ(σ) = Σ_z e^{−z²/2σ²}: completing the square in Σ p^α q^{1−α} gives a theta sum about a shifted
-//! centre, which is at most θ(σ₁σ₂/√v) (Poisson summation: all its coefficients are positive). So
-//! K(α) = (α−1)D_α ≤ ln θ(σ₁σ₂/√v) − α·ln θ(σ₁) − (1−α)·ln θ(σ₂) + α(α−1)d²/(2v), with equality where the centre is an integer. It is finite for
-//! α < 1/(1 − (σ₂/σ₁)²). With θ(σ) = σ√2π·e^{c(σ)} and ρ = σ₁/σ₂ nothing large cancels: (1−α)·ln ρ − ½·ln(α + (1−α)ρ²) and the c.
+//! P = N_ℤ(d, σ₁²), Q = N_ℤ(0, σ₂²), v = ασ₂² + (1−α)σ₁² > 0, θ(σ) = Σ_z e^{−z²/2σ²}: completing the square in Σ p^α
+//! q^{1−α} gives a theta sum about a shifted centre, which is at most θ(σ₁σ₂/√v) (Poisson summation: all its
+//! coefficients are positive). So K(α) = (α−1)D_α ≤ ln θ(σ₁σ₂/√v) − α·ln θ(σ₁) − (1−α)·ln θ(σ₂) + α(α−1)d²/(2v), with
+//! equality where the centre is an integer. It is finite for α < 1/(1 − (σ₂/σ₁)²). With θ(σ) = σ√2π·e^{c(σ)} and
+//! ρ = σ₁/σ₂ nothing large cancels: (1−α)·ln ρ − ½·ln(α + (1−α)ρ²) and the c.
 
 use super::{identity, pairs};
 use crate::event::SmoothNoise;
@@ -33,7 +34,8 @@ impl SmoothGaussianShape {
         self.pairs.iter().map(|pair| pair.cumulant(order)).fold(0.0, f64::max)
     }
 
-    /// ρ with D_α ≤ ρα for 1 < α < ω, and ω: half of 1/(1 − γ^−2), the largest order except for the rounding of the scales.
+    /// ρ with D_α ≤ ρα for 1 < α < ω, and ω: half of 1/(1 − γ^−2), the largest order except for the rounding of the
+    /// scales.
     pub(super) fn truncated(&self) -> (f64, f64) {
         let growth = f64::from(self.noise.gamma().parts().1);
         let half = (growth + 1.0).powi(2) / (2.0 * growth + 1.0) / 2.0 / f64::from(self.owners);

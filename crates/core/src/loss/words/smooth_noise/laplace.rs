@@ -1,9 +1,11 @@
 //! The curve δ(ε) of discrete Laplace noise of two scales, and a pair that dominates the worst of them.
 //!
-//! ln p/q is piecewise linear, so that where it exceeds ε is at most two half-lines or an interval, and δ(ε) a sum of at most three geometric series.
+//! ln p/q is piecewise linear, so that where it exceeds ε is at most two half-lines or an interval, and δ(ε) a sum of
+//! at most three geometric series.
 //!
-//! *The dominating pair.* The largest of the curves is a convex function of e^ε, and with both orders in it symmetric: δ(−ε) = 1 − e^{−ε} + e^{−ε}δ(ε). The lower convex
-//! hull of upper bounds at some nodes is above it everywhere, because every point of the hull is a mean of such bounds; its kinks are the atoms. What the last node has is given up
+//! *The dominating pair.* The largest of the curves is a convex function of e^ε, and with both orders in it symmetric:
+//! δ(−ε) = 1 − e^{−ε} + e^{−ε}δ(ε). The lower convex hull of upper bounds at some nodes is above it everywhere, because
+//! every point of the hull is a mean of such bounds; its kinks are the atoms. What the last node has is given up
 //! (infinite loss). Between nodes a chord is above the curve by about 0.1%.
 
 use super::{identity, pairs};
@@ -14,7 +16,8 @@ use std::sync::OnceLock;
 
 /// What the sums may be off by, relative to what P has: the terms of both laws may cancel.
 const SLACK: f64 = 1e-13;
-/// Nodes from ε = 0 to where the tails begin, and then steps of this many times 1/g, down to a mass that nobody asks for.
+/// Nodes from ε = 0 to where the tails begin, and then steps of this many times 1/g, down to a mass that nobody asks
+/// for.
 const FIRST_NODES: u32 = 64;
 const STEP: f64 = 0.1;
 const LEAST_MASS: f64 = 1e-25;
@@ -154,7 +157,8 @@ fn at_least(z: f64, rate: f64) -> f64 {
     if z > 0.0 { (-z * rate).exp() / (1.0 + decay) } else { 1.0 - ((z - 1.0) * rate).exp() / (1.0 + decay) }
 }
 
-/// The pair whose curve is the lower convex hull of the nodes (ε, δ), ε ≥ 0 rising, and of their mirror images: atoms by rising losses, and P's infinite part.
+/// The pair whose curve is the lower convex hull of the nodes (ε, δ), ε ≥ 0 rising, and of their mirror images: atoms
+/// by rising losses, and P's infinite part.
 fn hull(nodes: &[(f64, f64)]) -> (Vec<LossAtom>, f64) {
     // In x = e^ε; (0, 1) is on every curve.
     let mirrored = nodes.iter().rev().map(|(epsilon, delta)| {

@@ -46,7 +46,8 @@ fn cauchy4_of_all_levels_is_the_golden_one() {
     close(1.0 / (norm(3.0) * (1.0 + (5f64 / 3.0).powi(4))), &expected["p5"], 1e-12);
 }
 
-/// At large scales the loss depends on α and β = ln γ alone; the simple condition 3^{3/4}α + 3β ≤ ε is enough, and 9–19% too strict.
+/// At large scales the loss depends on α and β = ln γ alone; the simple condition 3^{3/4}α + 3β ≤ ε is enough, and
+/// 9–19% too strict.
 #[test]
 fn the_limit_of_large_scales_is_the_golden_one() {
     for name in ["s4_cauchy4_limit_1", "s4_cauchy4_limit_half"] {
@@ -209,8 +210,8 @@ const SMALL: [(NoiseFamily, &str, &str, u32, i64); 3] = [
     (NoiseFamily::DiscreteGaussian, "9/8", "1/3", 12, 400),
 ];
 
-/// All pairs of levels and shifts, both orders: the claims are not below the truth, and hardly above it. What accounting makes of Laplace noise, by chords and a grid of losses, is at most
-/// 1.5% above.
+/// All pairs of levels and shifts, both orders: the claims are not below the truth, and hardly above it. What
+/// accounting makes of Laplace noise, by chords and a grid of losses, is at most 1.5% above.
 #[test]
 fn every_shift_and_level_is_within_the_claim() {
     for (family, gamma, alpha, last, reach) in SMALL {

@@ -1,7 +1,7 @@
 //! The exact distribution of what is released, for all partitions of n ≤ 6 and all neighbours.
 //!
-//! Each noisy area is clamped to a window, which is post-processing, so that the distribution is finite; its probabilities are
-//! computed from the closed forms of the discrete Laplace distribution to about 1e-13.
+//! Each noisy area is clamped to a window, which is post-processing, so that the distribution is finite; its
+//! probabilities are computed from the closed forms of the discrete Laplace distribution to about 1e-13.
 
 use super::super::*;
 use super::{all_partitions, epsilon};
@@ -85,8 +85,9 @@ fn moved(layout: &Layout, left: &Partition, right: &Partition) -> u64 {
     left.iter().zip(&right).map(|(here, there)| here.abs_diff(*there)).sum()
 }
 
-/// The whole claim on one layout: D_∞ of the released histogram is at most ε per element that appears, and 2ε per element that
-/// changes; and some neighbours move the areas as far as that, so that the claim is not loose for the noisy areas.
+/// The whole claim on one layout: D_∞ of the released histogram is at most ε per element that appears, and 2ε per
+/// element that changes; and some neighbours move the areas as far as that, so that the claim is not loose for the
+/// noisy areas.
 fn check_layout(layout: &Layout, at: f64, window: RangeInclusive<i64>, projection: ProjectionMethod) {
     let all = all_partitions(6);
     let outcomes = outcomes(layout, &window, projection);
@@ -153,7 +154,8 @@ fn strips_hold_every_cell() {
     }
 }
 
-/// With a private size the layout depends on the estimate: for each value of the estimate, its own loss plus that of the areas.
+/// With a private size the layout depends on the estimate: for each value of the estimate, its own loss plus that of
+/// the areas.
 #[test]
 fn a_private_size_costs_its_share_and_no_more() {
     let all = all_partitions(6);
@@ -275,7 +277,8 @@ fn what_cannot_be_done_is_refused() {
     assert!(naive.release(&Partition::default(), &mut bits).unwrap_err().to_string().contains("rows-only"));
 }
 
-/// What accounting says about the events is what was proven: ε for presence, at most 2ε for a person, nothing for other attributes.
+/// What accounting says about the events is what was proven: ε for presence, at most 2ε for a person, nothing for other
+/// attributes.
 #[test]
 fn accounting_claims_what_was_asked_for() {
     use crate::loss::Loss;

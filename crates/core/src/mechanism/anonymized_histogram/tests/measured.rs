@@ -25,8 +25,9 @@ fn without_noise_nothing_changes() {
     }
 }
 
-/// The worst that is known for strips: steps in the middle of every strip of four rows of one phase. All phases together come to 2.8 units (measured, standard error
-/// 0.05 over these trials; more than 3.3 would be ten of them off), and stay far below what is proven.
+/// The worst that is known for strips: steps in the middle of every strip of four rows of one phase. All phases
+/// together come to 2.8 units (measured, standard error 0.05 over these trials; more than 3.3 would be ten of them
+/// off), and stay far below what is proven.
 #[test]
 fn steps_in_the_middle_of_strips_are_seen_worst() {
     let (at, elements) = (0.49, 10_000u64);

@@ -1,5 +1,5 @@
-//! The golden vectors for continuous Laplace noise. We draw discrete noise only, so that φ and ψ of continuous noise stand here; the recursion
-//! over trees (frontiers and antichains) is the one that accounts for releases.
+//! The golden vectors for continuous Laplace noise. We draw discrete noise only, so that φ and ψ of continuous noise
+//! stand here; the recursion over trees (frontiers and antichains) is the one that accounts for releases.
 
 use super::*;
 

@@ -1,4 +1,5 @@
-//! Node values and scores by enumeration, the whole law of one median against all neighbours, the sampler against the law.
+//! Node values and scores by enumeration, the whole law of one median against all neighbours, the sampler against the
+//! law.
 
 use super::super::laws::{claim, f, place, recursive_point, tiny_median};
 use super::*;
@@ -34,7 +35,8 @@ fn jumps_are_those_of_the_definition() {
     }
 }
 
-/// How the nodes of a level move between neighbours, those that do, in order; and checks of what else the events claim to move.
+/// How the nodes of a level move between neighbours, those that do, in order; and checks of what else the events claim
+/// to move.
 fn moves(left: &[i64], right: &[i64], half_width: i64, of_f: i64) -> BTreeSet<Vec<i64>> {
     let (before, after) = (f(left, half_width, 7), f(right, half_width, 7));
     assert!((-1..8).all(|j| (after(j) - before(j)).abs() <= of_f), "F moves by more than {of_f}: {left:?} {right:?}");

@@ -1,4 +1,5 @@
-//! Exact laws of whole trees against all neighbours, with and without ties; the sampler against them; errors against seeded runs.
+//! Exact laws of whole trees against all neighbours, with and without ties; the sampler against them; errors against
+//! seeded runs.
 
 use super::super::laws::{PointLaw, claim, exponential_point, keys_law, recursive_point, tiny_median};
 use super::super::{ThresholdCounts, fraction_at_most};
@@ -102,7 +103,8 @@ fn is_close(found: &[u128], values: &[u128], error: f64) -> bool {
     })
 }
 
-/// Values in shapes that tempt a tree over the domain: all equal, around a middle, at both ends, dense, at powers of two, spread.
+/// Values in shapes that tempt a tree over the domain: all equal, around a middle, at both ends, dense, at powers of
+/// two, spread.
 fn shapes(last: u128, count: u128) -> Vec<Vec<u128>> {
     let middle = last / 2;
     vec![
@@ -130,7 +132,8 @@ fn a_median_of_wide_keys_is_within_its_error() {
         let mut bits = InsecureSeededSource::new(40 + seed as u64);
         let runs = 60;
         let close = (0..runs).filter(|_| is_close(&tree.release(&values, &mut bits).unwrap(), &values, error)).count();
-        // 60 runs that fail with probability at most 0.05: 20 failures or more have probability below 6e-12, in six shapes 4e-11.
+        // 60 runs that fail with probability at most 0.05: 20 failures or more have probability below 6e-12, in six
+        // shapes 4e-11.
         assert!(close > 40, "shape {seed}: {close} of {runs} within {error}");
     }
     assert!(error < 500.0, "the error says something about 1001 values: {error}");
@@ -173,7 +176,8 @@ fn counts_of_wide_keys_are_within_the_printed_error() {
         }
         assert_eq!(counts.at_most(7), fraction_at_most(&counts.points, 7) * counts.total);
     }
-    // What accounting makes of it: a finite price in both scopes; who replaces an owner may have no value, so the number costs as well.
+    // What accounting makes of it: a finite price in both scopes; who replaces an owner may have no value, so the
+    // number costs as well.
     let events = thresholds.events().unwrap();
     let price =
         |events: &[Event], scope: &Scope| Loss::of(events, scope).unwrap().epsilon(Delta::new(1e-6).unwrap()).upper;
@@ -199,7 +203,8 @@ fn the_choice_follows_the_bits_of_the_keys_and_bad_input_is_refused() {
     assert!(QuantileTree::new(5, 21, epsilon).is_err());
     assert!(QuantileTree::new(5, 2, Epsilon::new(0.0).unwrap()).is_err());
     assert!(QuantileTree::within(Target::tcdp(rho, omega), Scope::Person, 5, 0, beta(0.05)).is_err());
-    // At a large rho the noise has a deviation of few units and no table for the recursion: the exponential mechanism is there.
+    // At a large rho the noise has a deviation of few units and no table for the recursion: the exponential mechanism
+    // is there.
     let generous =
         QuantileTree::within(Target::tcdp(Rho::new(200.0).unwrap(), omega), Scope::Person, u128::MAX, 1, beta(0.05))
             .unwrap();

@@ -1,4 +1,5 @@
-//! All tables of a few owners of three keys, coming, going and being replaced: the exact law of what is published against the claims.
+//! All tables of a few owners of three keys, coming, going and being replaced: the exact law of what is published
+//! against the claims.
 
 use super::*;
 use crate::loss::Loss;
@@ -101,7 +102,8 @@ fn check(made: &UnknownTop, weight: &dyn Fn(i64) -> f64, tight: [f64; 2]) {
 
 #[test]
 fn what_is_published_costs_what_the_events_say() {
-    // P[2 + Z ≥ 4], so that the least threshold is met with equality: a replaced owner can bring in a key that leads by 2.
+    // P[2 + Z ≥ 4], so that the least threshold is met with equality: a replaced owner can bring in a key that leads
+    // by 2.
     let even = |scale: f64| (-2.0 / scale).exp() / (1.0 + (-1.0 / scale).exp()) * (1.0 + 1e-9);
     for (scale, delta, tight) in [(0.8, even(0.8), 0.999), (3.0, even(3.0), 0.999), (0.8, 0.05, 0.3), (3.0, 0.3, 0.3)] {
         for top in [1, 2] {
@@ -115,7 +117,8 @@ fn what_is_published_costs_what_the_events_say() {
     check(&made, &|z: i64| (-((z * z) as f64) / 8.0).exp(), [0.05, 0.05]);
 }
 
-/// The argument of the documentation: how leads move, and that each move is that of m runs with at most one key that enters and one that leaves.
+/// The argument of the documentation: how leads move, and that each move is that of m runs with at most one key that
+/// enters and one that leaves.
 #[test]
 fn leads_move_in_runs() {
     for top in 1..=2usize {

@@ -62,7 +62,8 @@ fn many_owners_are_covered_on_both_sides_of_the_normal_law() {
     }
 }
 
-/// An interval with the variance of the estimate alone would end below 1 here, half of the time when one owner holds the value.
+/// An interval with the variance of the estimate alone would end below 1 here, half of the time when one owner holds
+/// the value.
 #[test]
 fn a_value_that_nobody_was_seen_to_hold_may_have_a_holder() {
     let support = FrequencyOracle::new(ReportKind::Unary, Epsilon::new(10.0).unwrap(), 5).unwrap().support();

@@ -17,9 +17,11 @@ pub(super) fn worst(sizes: &[u32], set: &[usize]) -> f64 {
     changes.fold(0.0, f64::max)
 }
 
-/// The worst change where it depends only on how many attributes of each size change: all numbers are tried. None where it does not, or where they are too many.
+/// The worst change where it depends only on how many attributes of each size change: all numbers are tried. None where
+/// it does not, or where they are too many.
 ///
-/// For 100 columns of two values this is half of [`sum_of_worst`]: a table of two of them moves only if exactly one of them changes.
+/// For 100 columns of two values this is half of [`sum_of_worst`]: a table of two of them moves only if exactly one of
+/// them changes.
 pub(super) fn worst_by_size(plan: &MarginalPlan) -> Option<f64> {
     if !plan.by_size || plan.order > 2 {
         return None;
@@ -40,7 +42,8 @@ pub(super) fn worst_by_size(plan: &MarginalPlan) -> Option<f64> {
     }
 }
 
-/// The cost of a change by how many attributes of each size change: each pair of attributes costs one number if one of them changes and another if both do.
+/// The cost of a change by how many attributes of each size change: each pair of attributes costs one number if one of
+/// them changes and another if both do.
 struct QuadraticCost {
     alone: Vec<f64>,
     /// For two classes: only the first one's attribute changes, or both.

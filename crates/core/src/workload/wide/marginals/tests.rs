@@ -141,7 +141,8 @@ fn hardly_any_noise_gives_the_exact_tables_and_all_tables_agree() {
     assert!(fitted.marginal(&[0, 1, 2]).is_err() && measured.marginal(&[1, 0]).is_err());
 }
 
-/// 4,000 estimates of one cell, whose mean and variance are known: with these bounds a correct release fails once in 10^9.
+/// 4,000 estimates of one cell, whose mean and variance are known: with these bounds a correct release fails once in
+/// 10^9.
 #[test]
 fn estimates_are_unbiased_with_the_variance_that_is_stated() {
     let sizes = vec![3u32, 2, 2];

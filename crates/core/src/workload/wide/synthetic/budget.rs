@@ -1,14 +1,17 @@
-//! What each step may cost, and how that is divided among tables, so that no scope pays more than it was granted whatever is chosen.
+//! What each step may cost, and how that is divided among tables, so that no scope pays more than it was granted
+//! whatever is chosen.
 //!
-//! A table that is measured with discrete Gaussian noise of parameter σ costs ρ = 1/(2σ²) when a person comes or goes, and twice that when a person, or an attribute that the
-//! table has, changes: two of its cells move by 1. A score moves by 1 or by 2: four times its ρ. Which tables are measured depends on earlier noisy numbers; so
-//! each step has limits that are fixed beforehand, and those are what is charged (adaptive composition \[BS16\]).
+//! A table that is measured with discrete Gaussian noise of parameter σ costs ρ = 1/(2σ²) when a person comes or goes,
+//! and twice that when a person, or an attribute that the table has, changes: two of its cells move by 1. A score moves
+//! by 1 or by 2: four times its ρ. Which tables are measured depends on earlier noisy numbers; so each step has limits
+//! that are fixed beforehand, and those are what is charged (adaptive composition \[BS16\]).
 
 use super::super::super::limits::RhoLimits;
 use crate::error::{Error, Result};
 use crate::quantity::Rho;
 
-/// The most ρ of one step when a person comes or goes, when a person changes, and when an attribute changes; infinite where nothing is demanded.
+/// The most ρ of one step when a person comes or goes, when a person changes, and when an attribute changes; infinite
+/// where nothing is demanded.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Caps {
     presence: f64,
@@ -59,7 +62,8 @@ impl Caps {
         Self { presence: self.presence * share, person: self.person * share, attributes }
     }
 
-    /// What tables of two attributes or more within these caps cost at most, whichever they are: each is paid for by at least two attributes.
+    /// What tables of two attributes or more within these caps cost at most, whichever they are: each is paid for by at
+    /// least two attributes.
     pub(super) fn of_tables(&self) -> Costs {
         let by_attributes = self.attributes.iter().sum::<f64>() / (2.0 * OF_TABLE);
         let presence = self.presence.min(self.person / OF_TABLE).min(by_attributes);
@@ -67,10 +71,12 @@ impl Caps {
         Costs { presence, person, attributes: self.attributes.iter().map(|own| own.min(person)).collect() }
     }
 
-    /// The ρ of each of these sets of columns, in proportion to weights as far as every cap allows; a change costs `factor` times as much as presence.
+    /// The ρ of each of these sets of columns, in proportion to weights as far as every cap allows; a change costs
+    /// `factor` times as much as presence.
     ///
     /// # Guarantee
-    /// Σρ is at most the cap of presence, factor·Σρ that of a person, and factor·Σρ over the sets with an attribute that of this attribute; as real numbers.
+    /// Σρ is at most the cap of presence, factor·Σρ that of a person, and factor·Σρ over the sets with an attribute
+    /// that of this attribute; as real numbers.
     pub(super) fn divided(&self, sets: &[(Vec<usize>, f64)], factor: f64) -> Vec<f64> {
         let mut rho = vec![0.0; sets.len()];
         let most = self.presence.min(self.person / factor);
@@ -125,7 +131,8 @@ impl Costs {
         self
     }
 
-    /// Whether any attribute may cost what a person does: then one charge says it for all attributes, and for all of their sets.
+    /// Whether any attribute may cost what a person does: then one charge says it for all attributes, and for all of
+    /// their sets.
     pub(super) fn is_even(&self) -> bool {
         self.attributes.iter().all(|own| *own >= self.person)
     }

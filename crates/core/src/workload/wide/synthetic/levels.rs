@@ -1,7 +1,7 @@
 //! Columns seen more or less finely: nested ways to join the values of a column.
 //!
-//! Level 0 is the column itself. Each further level joins neighbouring bins of the one before it to bins of about equal mass. They are cut on noisy counts, so that
-//! they are post-processing.
+//! Level 0 is the column itself. Each further level joins neighbouring bins of the one before it to bins of about equal
+//! mass. They are cut on noisy counts, so that they are post-processing.
 
 /// A way to join values: the bin of each value.
 #[derive(Debug, Clone, PartialEq)]

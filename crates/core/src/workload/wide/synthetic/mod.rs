@@ -1,10 +1,14 @@
-//! Made-up rows of a table of any number of columns: a few tables, chosen privately, a model of them, and rows of the model.
+//! Made-up rows of a table of any number of columns: a few tables, chosen privately, a model of them, and rows of the
+//! model.
 //!
-//! Not every table is worth measuring: of fifteen columns nearly all pairs tell nothing that others do not tell too, and a table of 10,000 cells is mostly noise. So, after
-//! the columns themselves are counted, a small part of the cost goes to noisy *scores*: how far each pair, seen at several levels of coarseness, is from what the
-//! model expects. A tree of pairs that gain more than they cost is measured, scores are asked again, of triples too, and what is left goes to the sets that are still worth
-//! most. The model is the most even distribution that has these tables (as in MST \[MMS21\] and AIM \[MMSM22\]); where they differ from us: one score per candidate instead of an exponential mechanism
-//! per round, prices that count only cells that stand out of the noise, several levels of each column in one junction tree, and rows by quotas instead of draws.
+//! Not every table is worth measuring: of fifteen columns nearly all pairs tell nothing that others do not tell too,
+//! and a table of 10,000 cells is mostly noise. So, after the columns themselves are counted, a small part of the cost
+//! goes to noisy *scores*: how far each pair, seen at several levels of coarseness, is from what the model expects. A
+//! tree of pairs that gain more than they cost is measured, scores are asked again, of triples too, and what is left
+//! goes to the sets that are still worth most. The model is the most even distribution that has these tables (as in MST
+//! \[MMS21\] and AIM \[MMSM22\]); where they differ from us: one score per candidate instead of an exponential
+//! mechanism per round, prices that count only cells that stand out of the noise, several levels of each column in one
+//! junction tree, and rows by quotas instead of draws.
 //!
 //! Every choice is a function of noisy numbers only: the module `session` never sees a record.
 
@@ -41,9 +45,11 @@ const SINGLES: f64 = 0.3;
 const WEIGHED_VALUES: f64 = 10_000.0;
 const SCORES: [f64; 2] = [0.02, 0.03];
 const TABLES: [f64; 2] = [0.35, 0.3];
-/// Columns that have more values than this together are refused: about 200 bytes are held of each, its noisy count and what became of it.
+/// Columns that have more values than this together are refused: about 200 bytes are held of each, its noisy count and
+/// what became of it.
 pub const MOST_VALUES: u64 = 10_000_000;
-/// In the second round, what goes to the scores of all triples instead of its tables, where there are not too many of them.
+/// In the second round, what goes to the scores of all triples instead of its tables, where there are not too many of
+/// them.
 const TRIPLES: f64 = 0.03;
 const MOST_TRIPLES: usize = 600;
 /// Nobody has a table of more people.
@@ -104,7 +110,8 @@ impl SyntheticPlan {
         Ok(Self { sizes: sizes.to_vec(), caps, people, rows, linked: Vec::new(), never: Vec::new() })
     }
 
-    /// The same with this many rows, from public knowledge or from what was released before, whatever the number of people is.
+    /// The same with this many rows, from public knowledge or from what was released before, whatever the number of
+    /// people is.
     pub fn with_rows(mut self, rows: Option<usize>) -> Self {
         self.rows = rows;
         self
@@ -205,7 +212,8 @@ impl SyntheticPlan {
         up(self.fixed_costs().person + self.chosen_costs().person)
     }
 
-    /// ρ when one person's value of one attribute changes: only tables and scores that have it count, but any table may be chosen that its limits allow.
+    /// ρ when one person's value of one attribute changes: only tables and scores that have it count, but any table may
+    /// be chosen that its limits allow.
     ///
     /// # Guarantee
     /// As [`SyntheticPlan::rho_person`], for datasets that differ in this attribute of one person.
@@ -217,8 +225,9 @@ impl SyntheticPlan {
     /// What a release did, in the vocabulary of the ledger; `names` are the attributes' names.
     ///
     /// # Guarantee
-    /// Exactly [`SyntheticPlan::rho_presence`], [`SyntheticPlan::rho_person`] and [`SyntheticPlan::rho`] for presence, persons and single attributes; several attributes are charged the sum of their
-    /// own, except that tables which any of them may be in are charged once.
+    /// Exactly [`SyntheticPlan::rho_presence`], [`SyntheticPlan::rho_person`] and [`SyntheticPlan::rho`] for presence,
+    /// persons and single attributes; several attributes are charged the sum of their own, except that tables which any
+    /// of them may be in are charged once.
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
         if names.len() != self.sizes.len() {
             return Err(Error::refused(format!("there are {} names for {} columns", names.len(), self.sizes.len())));

@@ -1,12 +1,14 @@
 //! The most even distribution with given tables: proportional fitting on a junction tree.
 //!
-//! Each clique keeps the table of its columns under the model. Fitting walks over the tree: in each clique the table is scaled to each wanted set in turn, and what
-//! changed is handed to the next clique through what they share (Jiroušek and Přeučil 1995). All cliques agree at the end of each walk.
+//! Each clique keeps the table of its columns under the model. Fitting walks over the tree: in each clique the table is
+//! scaled to each wanted set in turn, and what changed is handed to the next clique through what they share (Jiroušek
+//! and Přeučil 1995). All cliques agree at the end of each walk.
 
 use super::levels::ColumnLevels;
 use super::tree::{JunctionTree, LevelColumn, LevelColumns};
 
-/// Where each cell of a table is in the table of some of its columns, perhaps at coarser levels: for each axis what its value adds to the place.
+/// Where each cell of a table is in the table of some of its columns, perhaps at coarser levels: for each axis what its
+/// value adds to the place.
 #[derive(Debug, Clone)]
 pub(super) struct MarginalMap {
     adds: Vec<Vec<u32>>,

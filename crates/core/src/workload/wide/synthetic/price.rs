@@ -23,7 +23,8 @@ pub(super) struct ChosenTable {
     pub(super) weight: f64,
 }
 
-/// The mean absolute error of noise of σ = 1 is 0.8; what is left of it after a table is drawn towards the model and fitted is less.
+/// The mean absolute error of noise of σ = 1 is 0.8; what is left of it after a table is drawn towards the model and
+/// fitted is less.
 const PRICE: f64 = 0.25;
 /// How many tables a round measures, about.
 const USUAL_TABLES: f64 = 15.0;
@@ -56,8 +57,8 @@ pub(super) fn by_chance(expected: &[f64]) -> f64 {
     expected.iter().map(|&mean| chance(mean)).sum()
 }
 
-/// Leaves of each triple's score what its pairs do not show: a table is off by at least as much as those of its columns, so that a pair that is off would make all triples
-/// with it look worthwhile.
+/// Leaves of each triple's score what its pairs do not show: a table is off by at least as much as those of its
+/// columns, so that a pair that is off would make all triples with it look worthwhile.
 pub(super) fn beyond_pairs(candidates: &mut [TableCandidate]) {
     let mut pairs: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
     for candidate in candidates.iter().filter(|candidate| candidate.set.len() == 2) {
@@ -119,7 +120,8 @@ pub(super) fn spanning(
 
 /// The sets that gain most for ρ in all, among those that find a place in a tree beside the `kept` ones.
 ///
-/// With a price λ of a unit of ρ, a set that is measured gets ρ = (a/2λ)^{2/3}, which is where its error a/√ρ plus its price is least; λ is such that all is spent.
+/// With a price λ of a unit of ρ, a set that is measured gets ρ = (a/2λ)^{2/3}, which is where its error a/√ρ plus its
+/// price is least; λ is such that all is spent.
 pub(super) fn worthwhile(
     candidates: &[TableCandidate],
     kept: &[LevelColumns],

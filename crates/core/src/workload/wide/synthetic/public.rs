@@ -53,8 +53,8 @@ impl SyntheticPlan {
         }
     }
 
-    /// The same where these groups of columns are functions of each other: of two that follow each other in a group, each value of the one with more values goes with one
-    /// value of the other.
+    /// The same where these groups of columns are functions of each other: of two that follow each other in a group,
+    /// each value of the one with more values goes with one value of the other.
     pub fn with_linked(mut self, groups: &[Vec<usize>]) -> Result<Self> {
         for group in groups {
             for two in group.windows(2) {
@@ -72,7 +72,8 @@ impl SyntheticPlan {
         Ok(self)
     }
 
-    /// Shares without the values that cannot be, and none of the others quite 0, so that no constraint is left without people; even ones where none are given.
+    /// Shares without the values that cannot be, and none of the others quite 0, so that no constraint is left without
+    /// people; even ones where none are given.
     pub(super) fn possible(&self, column: usize, shares: Vec<f64>) -> Vec<f64> {
         let size = self.sizes[column] as usize;
         let shares = if shares.is_empty() { vec![1.0; size] } else { shares };

@@ -13,7 +13,8 @@ pub(super) const GRID: f64 = 16.0;
 pub(super) enum Measurement {
     /// How many people each combination has: a person is in one cell.
     Table { set: LevelColumns, sigma: Sigma },
-    /// How far the table of a set is from this one: Σ|16·count − expected|. A person moves it by at most 16, two of them by 32.
+    /// How far the table of a set is from this one: Σ|16·count − expected|. A person moves it by at most 16, two of
+    /// them by 32.
     Score { set: LevelColumns, expected: Vec<i64>, sigma: Sigma },
 }
 

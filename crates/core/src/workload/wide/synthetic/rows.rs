@@ -1,8 +1,9 @@
 //! Whole rows of a model, clique by clique and column by column.
 //!
-//! Drawing rows at random would add the error of a sample. Instead, among the rows that agree in what a column depends on, each value gets its share of the rows, rounded
-//! such that roundings cancel over the groups; and which row gets which value is chosen such that the tables of the new column with every other column stay near
-//! what the model expects of them.
+//! Drawing rows at random would add the error of a sample. Instead, among the rows that agree in what a column depends
+//! on, each value gets its share of the rows, rounded such that roundings cancel over the groups; and which row gets
+//! which value is chosen such that the tables of the new column with every other column stay near what the model
+//! expects of them.
 
 use super::levels::ColumnLevels;
 use super::model::{JunctionModel, MarginalMap};
@@ -44,8 +45,8 @@ impl Dice {
 
 /// Other columns that are watched at most while a column is drawn: time goes with their number.
 const WATCHED: usize = 40;
-/// A column is watched only where its table with the new one has no more cells than this, and all of these tables together have no more than the second number: each is
-/// held as a whole.
+/// A column is watched only where its table with the new one has no more cells than this, and all of these tables
+/// together have no more than the second number: each is held as a whole.
 const WATCHED_CELLS: (usize, usize) = (2_000_000, 16_000_000);
 /// Values that a row is offered at most.
 const OFFERED: usize = 12;
@@ -59,7 +60,8 @@ struct RowBuilder<'a> {
     careful: bool,
 }
 
-/// This many rows of a model, as codes column by column; `careful` rows have tables of two columns nearer to the model's.
+/// This many rows of a model, as codes column by column; `careful` rows have tables of two columns nearer to the
+/// model's.
 pub(super) fn rows(
     levels: &[ColumnLevels],
     model: &JunctionModel,
@@ -90,8 +92,8 @@ pub(super) fn rows(
 /// Rows that agree in what a column depends on.
 struct RowGroup {
     rows: Vec<u32>,
-    /// The values that they can have, and the shares of these. No others: all groups together list no value of the clique's table twice, so that they never take more room
-    /// than this table.
+    /// The values that they can have, and the shares of these. No others: all groups together list no value of the
+    /// clique's table twice, so that they never take more room than this table.
     shares: Vec<(u32, f32)>,
 }
 
@@ -125,7 +127,8 @@ impl RowBuilder<'_> {
         self.known[column] = Some(level);
     }
 
-    /// The other columns whose tables with the new one are looked after, in random order: those that are known, and are not given as finely as they are known.
+    /// The other columns whose tables with the new one are looked after, in random order: those that are known, and are
+    /// not given as finely as they are known.
     fn watched(&self, (column, level): LevelColumn, given: &[LevelColumn], dice: &mut Dice) -> Vec<usize> {
         let cells = |other: usize| {
             let known = self.known[other].map(|known| self.levels[other].0[known].bins);
@@ -274,7 +277,8 @@ impl RowBuilder<'_> {
     }
 }
 
-/// The values of a group's rows: each its share, rounded down, and one more where most is left over, counting what earlier groups left.
+/// The values of a group's rows: each its share, rounded down, and one more where most is left over, counting what
+/// earlier groups left.
 fn quotas(group: &RowGroup, left_over: &mut [f32], dice: &mut Dice) -> Vec<u32> {
     let number = group.rows.len();
     let mut values = Vec::with_capacity(number);

@@ -1,4 +1,5 @@
-//! What is asked next, and what was learnt from noisy answers. Nothing here sees records, so that everything here is post-processing.
+//! What is asked next, and what was learnt from noisy answers. Nothing here sees records, so that everything here is
+//! post-processing.
 
 use super::super::marginals::fitted::{by_halves, nearest, with_margins};
 use super::super::records::Records;
@@ -316,8 +317,8 @@ fn sigma_for(rho: f64) -> Result<Sigma> {
     sigma_for_zcdp(Rho::new(rho)?, ShiftNorms::units(1))
 }
 
-/// A noisy table, drawn towards what was expected: the variance of the true deviations is taken to go with the expectation to the power 1.5, as much as the noisy
-/// ones show beyond their noise (empirical Bayes).
+/// A noisy table, drawn towards what was expected: the variance of the true deviations is taken to go with the
+/// expectation to the power 1.5, as much as the noisy ones show beyond their noise (empirical Bayes).
 fn estimated(noisy: &[f64], told: &[f64], sigma: f64, margins: &[Vec<f64>]) -> Vec<f64> {
     let seen: f64 = noisy.iter().zip(told).map(|(noisy, told)| (noisy - told).powi(2)).sum();
     let scale: f64 = told.iter().map(|told| told.powf(1.5)).sum();
@@ -337,8 +338,8 @@ fn estimated(noisy: &[f64], told: &[f64], sigma: f64, margins: &[Vec<f64>]) -> V
     }
 }
 
-/// Of columns that are functions of each other: each value of the one with more values goes with the value of the other that it is most often seen with. The table, whether
-/// the first one is that with more values, and its values' values.
+/// Of columns that are functions of each other: each value of the one with more values goes with the value of the other
+/// that it is most often seen with. The table, whether the first one is that with more values, and its values' values.
 fn function(noisy: &[f64], margins: &[Vec<f64>]) -> (Vec<f64>, bool, Vec<u32>) {
     let (first, second) = (margins[0].len(), margins[1].len());
     let from_first = first >= second;

@@ -1,4 +1,5 @@
-//! The account of the whole adaptive release against all neighbours, what constraints promise, and that structure is found.
+//! The account of the whole adaptive release against all neighbours, what constraints promise, and that structure is
+//! found.
 
 use super::question::{GRID, Measurement};
 use super::*;
@@ -25,8 +26,9 @@ fn records(sizes: &[u32], people: &[Vec<usize>]) -> Records {
     Records::new(sizes.to_vec(), (0..sizes.len()).map(column).collect()).unwrap()
 }
 
-/// Δ²/(2σ²) of each thing that is asked when the left people's noisy answers are given: the session that they lead to is the same for both, so that their sum is
-/// what \[CKS20\] and adaptive composition bound; and how many tables of two columns were measured.
+/// Δ²/(2σ²) of each thing that is asked when the left people's noisy answers are given: the session that they lead to
+/// is the same for both, so that their sum is what \[CKS20\] and adaptive composition bound; and how many tables of two
+/// columns were measured.
 fn apart(plan: &SyntheticPlan, left: &Records, right: &Records, seed: u64) -> (Vec<f64>, usize) {
     let mut bits = InsecureSeededSource::new(seed);
     let mut session = Session::new(plan, seed).unwrap();
@@ -122,7 +124,8 @@ fn no_neighbours_in_any_scope_are_further_apart_than_the_adaptive_release_is_cha
                     }
                 }
                 assert!(worst <= claimed * (1.0 + 1e-9), "{sizes:?} {limits:?} {scope}: {worst}, claimed {claimed}");
-                // With two columns every table has both: each question moves as far as is charged for it, for some neighbour.
+                // With two columns every table has both: each question moves as far as is charged for it, for some
+                // neighbour.
                 let several = matches!(&scope, Scope::Attributes(set) if set.len() > 1);
                 if sizes.len() == 2 && !several && limits.attributes.is_empty() {
                     assert!(
@@ -141,8 +144,10 @@ fn no_neighbours_in_any_scope_are_further_apart_than_the_adaptive_release_is_cha
     }
 }
 
-/// Half of the noise on the scores passed all tests: the account above drew its own, by the σ that a question names, and what `release` publishes of a single column has no scores. So what
-/// is drawn is compared with that σ, for tables and for scores. The sum of n squared standard normal numbers is off by this much once in 10^9 (Laurent and Massart 2000, lemma 1).
+/// Half of the noise on the scores passed all tests: the account above drew its own, by the σ that a question names,
+/// and what `release` publishes of a single column has no scores. So what is drawn is compared with that σ, for tables
+/// and for scores. The sum of n squared standard normal numbers is off by this much once in 10^9 (Laurent and Massart
+/// 2000, lemma 1).
 #[test]
 fn every_question_is_answered_with_the_noise_that_it_names() {
     let data = chained(400);
@@ -173,8 +178,9 @@ fn every_question_is_answered_with_the_noise_that_it_names() {
     assert_eq!(steps, 5, "columns, and twice scores and tables");
 }
 
-/// Every level of a pair scored with the cost of all of them passed all tests: columns of two or three values have one level only. Here what is asked in each step costs no more than the plan
-/// charges for that step: a person who comes or goes moves a table by 1 and a score by at most 16.
+/// Every level of a pair scored with the cost of all of them passed all tests: columns of two or three values have one
+/// level only. Here what is asked in each step costs no more than the plan charges for that step: a person who comes or
+/// goes moves a table by 1 and a score by at most 16.
 #[test]
 fn pairs_that_are_seen_at_several_levels_cost_what_is_charged() {
     let data = chained(4000);
@@ -251,7 +257,8 @@ fn pairs_that_go_together_are_found_and_rows_have_their_tables() {
     assert!(distance(&data, &rows, &[0]) < 0.02);
 }
 
-/// The third column is the sum of the first two, which no pair shows, except for a fifth of the people. Seeded; the bound on the distance is three times what was measured.
+/// The third column is the sum of the first two, which no pair shows, except for a fifth of the people. Seeded; the
+/// bound on the distance is three times what was measured.
 #[test]
 fn what_only_three_columns_show_is_found() {
     let people = 8000usize;
@@ -344,8 +351,9 @@ fn columns_of_many_values_are_not_held_against_each_other() {
     );
 }
 
-/// The means of 20 columns with long tails were 6 to 7% too high in every run: the noise of every empty cell was cut at 0 by itself, and what stayed of it lies far above the mean.
-/// Six columns of 0 to 999, most people near 0: cut one by one, the means would be 11 to 18% too high.
+/// The means of 20 columns with long tails were 6 to 7% too high in every run: the noise of every empty cell was cut at
+/// 0 by itself, and what stayed of it lies far above the mean. Six columns of 0 to 999, most people near 0: cut one by
+/// one, the means would be 11 to 18% too high.
 #[test]
 fn means_of_columns_with_long_tails_have_no_bias_to_speak_of() {
     let sizes = [1000u32; 6];

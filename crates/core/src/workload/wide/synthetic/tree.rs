@@ -1,8 +1,9 @@
-//! A junction tree: overlapping groups of columns, small enough to be kept as tables, such that every wanted set of columns is inside one of them.
+//! A junction tree: overlapping groups of columns, small enough to be kept as tables, such that every wanted set of
+//! columns is inside one of them.
 //!
-//! Its nodes are columns at levels. A column that is wanted at several levels has a node for each, and neighbouring levels are linked: what is known of a coarse level
-//! elsewhere does not need the fine one. Nodes are removed one by one, each time the one whose neighbours make the smallest table; a node and its neighbours are a
-//! clique.
+//! Its nodes are columns at levels. A column that is wanted at several levels has a node for each, and neighbouring
+//! levels are linked: what is known of a coarse level elsewhere does not need the fine one. Nodes are removed one by
+//! one, each time the one whose neighbours make the smallest table; a node and its neighbours are a clique.
 
 use super::levels::ColumnLevels;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +32,8 @@ pub(super) struct JunctionTree {
 }
 
 impl JunctionTree {
-    /// The tree in which each of these sets, and each column at its finest level, is inside one clique; None if its tables had more than `most` cells together.
+    /// The tree in which each of these sets, and each column at its finest level, is inside one clique; None if its
+    /// tables had more than `most` cells together.
     pub(super) fn new(levels: &[ColumnLevels], sets: &[LevelColumns], most: usize) -> Option<Self> {
         let (nodes, mut near) = graph(levels.len(), sets);
         let cells = |members: &BTreeSet<usize>| -> f64 {

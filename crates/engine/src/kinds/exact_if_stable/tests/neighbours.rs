@@ -1,5 +1,6 @@
-//! Whole releases on tiny tables: of every table and every neighbour in presence, in person and in each attribute, the laws of all answers (lines, cells and notes), against what
-//! accounting says of the events; both orders. Tables are files, counted by the engine.
+//! Whole releases on tiny tables: of every table and every neighbour in presence, in person and in each attribute, the
+//! laws of all answers (lines, cells and notes), against what accounting says of the events; both orders. Tables are
+//! files, counted by the engine.
 
 use super::*;
 use crate::budget::Odometer;
@@ -110,7 +111,8 @@ impl StableFixture {
         both.map(|(left, right)| beyond(&left, &right).max(beyond(&right, &left))).fold(0.0, f64::max)
     }
 
-    /// Never above the claim; at the ε at which a scope is charged, the claim itself where `tight` says so: one that is 1% too small fails.
+    /// Never above the claim; at the ε at which a scope is charged, the claim itself where `tight` says so: one that is
+    /// 1% too small fails.
     fn check(&self, scope: Scope, pairs: &BTreeSet<(TestTable, TestTable)>, tight: bool) {
         assert!(!pairs.is_empty());
         let loss = Loss::of(&self.events, scope.clone()).unwrap();
@@ -226,7 +228,8 @@ fn one_count() {
 /// For each key: an owner who changes town changes two answers.
 #[test]
 fn each_key() {
-    // A key that nobody else knows of appears or disappears: with one that is replaced one of each, which is not worse than one.
+    // A key that nobody else knows of appears or disappears: with one that is replaced one of each, which is not worse
+    // than one.
     for (unlisted, asked, tight) in [
         (false, "at_least = 2", true),
         (false, "rounded_to = 2", true),

@@ -1,8 +1,10 @@
 //! Noisy counts of combinations of values, and a noisy number of owners, in one of three ways.
 //!
-//! Up to a million combinations each has noise of its own. Beyond that all of them still have, but only those above a threshold are listed, which takes no walk through the others
-//! ([`scumble::mechanism::huge_domain`]). For a cost per attribute there is the tree of heavy hitters too, which grows with the logarithm of the number of columns, and not with that of the number of
-//! combinations: it is taken where it promises less error, from about fifty columns of two values on.
+//! Up to a million combinations each has noise of its own. Beyond that all of them still have, but only those above a
+//! threshold are listed, which takes no walk through the others ([`scumble::mechanism::huge_domain`]). For a cost per
+//! attribute there is the tree of heavy hitters too, which grows with the logarithm of the number of columns, and not
+//! with that of the number of combinations: it is taken where it promises less error, from about fifty columns of two
+//! values on.
 
 use super::DistributionDomain;
 use crate::error::{Error, Result};

@@ -1,4 +1,5 @@
-//! The law of what is published against what is charged, what is promised against what is drawn, and which way is taken.
+//! The law of what is published against what is charged, what is promised against what is drawn, and which way is
+//! taken.
 
 use super::*;
 use crate::kinds::learn::tests::request_of;
@@ -45,8 +46,9 @@ fn noises(counting: &DistributionMechanism) -> (Noise, Option<Noise>) {
     (of(&counting.events[0]), owners)
 }
 
-/// The law of all that is published of two combinations with this many owners: every noise of each, and of the number of owners. What is as far apart as the noises that are tried out is left out: of
-/// such a difference not all ways are seen that it can come about.
+/// The law of all that is published of two combinations with this many owners: every noise of each, and of the number
+/// of owners. What is as far apart as the noises that are tried out is left out: of such a difference not all ways are
+/// seen that it can come about.
 fn published(
     domain: &DistributionDomain,
     counting: &DistributionMechanism,
@@ -74,7 +76,8 @@ fn published(
     found
 }
 
-/// How well anybody can tell who comes or goes, another value of the column, and who is replaced, at most, from tables of two combinations.
+/// How well anybody can tell who comes or goes, another value of the column, and who is replaced, at most, from tables
+/// of two combinations.
 fn told(domain: &DistributionDomain, counting: &DistributionMechanism, listed_from: Option<i64>) -> [f64; 3] {
     let base = listed_from.unwrap_or(0);
     let tables = [[30, 30], [base + 1, 30], [base + 2, base]];
@@ -127,7 +130,8 @@ fn records(columns: usize, rows: usize, code: impl Fn(usize, usize) -> u32) -> R
     Records { columns: (0..columns).map(column).collect(), values: vec![Vec::new(); columns] }
 }
 
-/// In 300 releases of each way what is promised with 95% fails no more often than it may, but for a chance of 1e-9; and it says something.
+/// In 300 releases of each way what is promised with 95% fails no more often than it may, but for a chance of 1e-9; and
+/// it says something.
 #[test]
 fn the_promise_is_kept() {
     let (small, cost) = domain(3, "{ epsilon = 1 }", "");
@@ -169,7 +173,8 @@ fn the_promise_is_kept() {
     }
 }
 
-/// Few combinations have noise each, many are listed, of very many columns the tree is better; all cost what was asked for.
+/// Few combinations have noise each, many are listed, of very many columns the tree is better; all cost what was asked
+/// for.
 #[test]
 fn the_way_follows_from_public_numbers() {
     let of = |columns: usize, cost: &str| {

@@ -19,7 +19,8 @@ fn records_are_signs_and_rules_are_halfspaces() {
     assert_eq!((points.concat(), labels), (vec![-1, 1, -1, 1], vec![1, -1, -1, 1]));
 }
 
-/// Each column and the label pay what they may and hardly less, one by one; both together and a whole person the sum, and presence half of what all columns cost.
+/// Each column and the label pay what they may and hardly less, one by one; both together and a whole person the sum,
+/// and presence half of what all columns cost.
 #[test]
 fn each_attribute_pays_its_own() {
     for (costs, column, label) in [

@@ -1,4 +1,5 @@
-//! The published tables of wide releases, one row a cell: held where they are few, else made and written a part at a time.
+//! The published tables of wide releases, one row a cell: held where they are few, else made and written a part at a
+//! time.
 
 use super::{WideMarginals, column};
 use crate::error::Result;
@@ -108,7 +109,8 @@ impl WideTables {
         Ok(columns)
     }
 
-    /// The columns and values of the cells of a table. Every part has its own texts: two processors that count the holders of one text wait for each other.
+    /// The columns and values of the cells of a table. Every part has its own texts: two processors that count the
+    /// holders of one text wait for each other.
     fn name(&self, table: &[usize], of_columns: &mut [(Vec<Cell>, Vec<Cell>)]) {
         let (sizes, cells) = (self.measured.plan().sizes(), self.cells(table));
         for (place, (columns, own)) in of_columns.iter_mut().enumerate() {
@@ -161,7 +163,8 @@ mod tests {
     use scumble::workload::planner::RhoLimits;
     use scumble::workload::wide::marginals::{MarginalPlan, sets_of_size};
 
-    /// However the rows are cut into parts, they are those of the whole table, in its order, and the files are the same.
+    /// However the rows are cut into parts, they are those of the whole table, in its order, and the files are the
+    /// same.
     #[test]
     fn parts_are_the_table() {
         let sizes = [3, 2, 4, 2];

@@ -1,4 +1,5 @@
-//! Columns that are computed from several counts and sums: their intervals about all rows are those of a release of the wider table.
+//! Columns that are computed from several counts and sums: their intervals about all rows are those of a release of the
+//! wider table.
 
 use super::super::QueryMechanism;
 use super::super::expected::expected;
@@ -37,7 +38,8 @@ impl ComputedColumn {
         let limits = match output.direct.map(|aggregate| &query.aggregates[aggregate]) {
             Some(Computation::Mean { grid, .. }) => (grid.lower, grid.upper),
             Some(Computation::Spread { grid, sample, root, .. }) => {
-                // As far apart as values can be, half of them at each end; of two values that is twice the variance of the population.
+                // As far apart as values can be, half of them at each end; of two values that is twice the variance of
+                // the population.
                 let most = ((grid.upper - grid.lower) / 2.0).powi(2) * if *sample { 2.0 } else { 1.0 };
                 (0.0, if *root { most.sqrt() } else { most })
             }
@@ -107,7 +109,8 @@ impl BoundingReport {
         wide
     }
 
-    /// The release's noise, with the report's in the place of that of each measure that is counted under the wider bounds too.
+    /// The release's noise, with the report's in the place of that of each measure that is counted under the wider
+    /// bounds too.
     fn wide_private(&self, private: &QueryMechanism) -> QueryMechanism {
         let mut noises = private.noises.clone();
         let beside = &private.report[self.numbers.len().min(private.report.len())..];

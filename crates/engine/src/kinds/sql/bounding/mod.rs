@@ -1,17 +1,20 @@
 //! What bounding cuts off, said privately: the field `bounding_report`.
 //!
-//! Let g groups, r rows in each and R rows in all be what counts of an owner, and g′, r′, R′ wider bounds, which are public too. A share of the release's cost
-//! buys, each with noise of its own:
-//! - beside each cell each measure (count or sum) that a published number is computed from, under the wider bounds. An owner within the wider bounds is in it with all of
-//!   its rows, so that, if there is no other, it is the number of the whole table, and its noise is all that the interval has to cover;
-//! - of the whole table: the rows that count and those that are cut off, the groups that count and those that are cut off (pairs of an owner and a
-//!   group), and the owners who have more than the wider bounds. No rows beyond the wider bounds are in any of these, because nobody can say privately how
-//!   many there are: one owner may have any number of them. How many such owners there are at most is said instead.
+//! Let g groups, r rows in each and R rows in all be what counts of an owner, and g′, r′, R′ wider bounds, which are
+//! public too. A share of the release's cost buys, each with noise of its own:
+//! - beside each cell each measure (count or sum) that a published number is computed from, under the wider bounds. An
+//!   owner within the wider bounds is in it with all of its rows, so that, if there is no other, it is the number of
+//!   the whole table, and its noise is all that the interval has to cover;
+//! - of the whole table: the rows that count and those that are cut off, the groups that count and those that are cut
+//!   off (pairs of an owner and a group), and the owners who have more than the wider bounds. No rows beyond the wider
+//!   bounds are in any of these, because nobody can say privately how many there are: one owner may have any number of
+//!   them. How many such owners there are at most is said instead.
 //!
 //! # Sensitivity
-//! The numbers beside the cells are the measures of the same query with other bounds: [`sensitivity::moves`] holds for them as it stands, and is proved and tested for every
-//! bounds. Each number of the whole table is a sum over owners of some f(owner) with 0 ≤ f ≤ m, where f depends on how many rows the owner has in which
-//! group and on the hash key ([`Contribution`]); this is a function of the keys of the owner's rows, and of no value that is summed. So
+//! The numbers beside the cells are the measures of the same query with other bounds: [`sensitivity::moves`] holds for
+//! them as it stands, and is proved and tested for every bounds. Each number of the whole table is a sum over owners of
+//! some f(owner) with 0 ≤ f ≤ m, where f depends on how many rows the owner has in which group and on the hash key
+//! ([`Contribution`]); this is a function of the keys of the owner's rows, and of no value that is summed. So
 //! - presence: it moves by at most m;
 //! - person: f(one) − f(other) lies in \[−m, m\]: by at most m as well;
 //! - attributes of keys, filters and joins: the same; other attributes do not move it.
@@ -22,14 +25,17 @@
 //! has.
 //!
 //! # What the interval covers
-//! Let b be a measure of the bounded table, w the same under the wider bounds, a that of all rows, and let no row add less than nothing. Then b ≤ a, and
-//! w = a where nobody has more than the wider bounds. The interval from max(w̃ − q₂, b̃ − q₁) to max(w̃ + q₂, b̃ + q₁), where w̃ misses w by more than q₂ on
-//! either side with probability 1.75% each, and b̃ misses b by more than q₁ on either side with probability 1.5% each, holds a with probability 95% then: it lies too high with
-//! probability 3.25%, and too low with 1.75%. Its lower end may lie above b̃: it is not about b. Where rows may add and take away, it is w̃ ± the 95% quantile. What is computed from
-//! several measures (AVG, VAR, CORR, quotients, …) has the interval that a release of the wider table with the report's noise would have. Of owners with more than the
-//! wider bounds it holds what these let count, and where there are some for certain, it has no end on the side to which rows add, and a mean may be
-//! anything within its declared bounds. Where the report does not say for certain that rows are cut off, each interval is made to reach to the number beside it:
-//! it holds a with no less probability.
+//! Let b be a measure of the bounded table, w the same under the wider bounds, a that of all rows, and let no row add
+//! less than nothing. Then b ≤ a, and w = a where nobody has more than the wider bounds. The interval from
+//! max(w̃ − q₂, b̃ − q₁) to max(w̃ + q₂, b̃ + q₁), where w̃ misses w by more than q₂ on either side with probability
+//! 1.75% each, and b̃ misses b by more than q₁ on either side with probability 1.5% each, holds a with probability 95%
+//! then: it lies too high with probability 3.25%, and too low with 1.75%. Its lower end may lie above b̃: it is not
+//! about b. Where rows may add and take away, it is w̃ ± the 95% quantile. What is computed from several measures (AVG,
+//! VAR, CORR, quotients, …) has the interval that a release of the wider table with the report's noise would have. Of
+//! owners with more than the wider bounds it holds what these let count, and where there are some for certain, it has
+//! no end on the side to which rows add, and a mean may be anything within its declared bounds. Where the report does
+//! not say for certain that rows are cut off, each interval is made to reach to the number beside it: it holds a with
+//! no less probability.
 
 mod computed;
 mod said;
@@ -130,7 +136,8 @@ impl Number {
         }
     }
 
-    /// How much of the report's share it has, where the numbers beside cells have [`PORTION_OF_CELLS`]: most where the noise is largest.
+    /// How much of the report's share it has, where the numbers beside cells have [`PORTION_OF_CELLS`]: most where the
+    /// noise is largest.
     fn portion(self) -> u64 {
         match self {
             Self::RowsCut | Self::Beyond => 3,

@@ -77,7 +77,8 @@ impl BoundingLook {
 }
 
 impl BoundingReport {
-    /// Draws the report's noise and says it in the answers; `rows` are the released cells that the answers' rows come from.
+    /// Draws the report's noise and says it in the answers; `rows` are the released cells that the answers' rows come
+    /// from.
     pub fn say(
         &self,
         looked: &BoundingLook,
@@ -114,7 +115,8 @@ impl BoundingReport {
         Ok(())
     }
 
-    /// Where nothing is cut off as far as anybody knows, a number beside its own interval would only puzzle: the intervals are made to hold theirs.
+    /// Where nothing is cut off as far as anybody knows, a number beside its own interval would only puzzle: the
+    /// intervals are made to hold theirs.
     fn hold_their_numbers(&self, answers: &mut Answers) {
         for name in self.about_all() {
             let Some(column) = answers.columns.iter_mut().find(|column| column.name == name) else { continue };
@@ -264,8 +266,8 @@ impl ShareCut {
         Self::within(cut, cut_noise.quantile(BETA / 2.0), kept, kept_noise.quantile(BETA / 2.0))
     }
 
-    /// Both are within these half widths with probability 97.5%, so that the share is within its interval with probability 95%: cut/(cut + kept) grows
-    /// with the one and falls with the other, and neither is less than nothing.
+    /// Both are within these half widths with probability 97.5%, so that the share is within its interval with
+    /// probability 95%: cut/(cut + kept) grows with the one and falls with the other, and neither is less than nothing.
     pub fn within(cut: f64, cut_width: f64, kept: f64, kept_width: f64) -> Self {
         let share = |cut: f64, kept: f64, nothing: f64| {
             let (cut, kept) = (cut.max(0.0), kept.max(0.0));
@@ -303,7 +305,8 @@ impl ShareCut {
     }
 }
 
-/// The interval of a measure without bounds; see the module for what it covers. A number of owners for which its key was published may be lower than its noise says.
+/// The interval of a measure without bounds; see the module for what it covers. A number of owners for which its key
+/// was published may be lower than its noise says.
 fn interval_of(
     (own, own_noise): (i128, &Noise),
     (wide, noise): (i128, &Noise),
@@ -326,7 +329,8 @@ fn interval_of(
     }
 }
 
-/// The same where rows are missing for certain, and nobody knows how many: they only add to a number that cannot fall, and so on.
+/// The same where rows are missing for certain, and nobody knows how many: they only add to a number that cannot fall,
+/// and so on.
 fn opened((low, high): (f64, f64), measure: &Measure) -> (f64, f64) {
     let (least, most) = measure.range;
     (if least < 0 { f64::NEG_INFINITY } else { low }, if most > 0 { f64::INFINITY } else { high })

@@ -3,8 +3,9 @@
 /// Bytes that decide; zeros when they are used up, and choice 0 is always the simplest.
 pub(crate) struct Bytes<'a> {
     rest: &'a [u8],
-    /// Whether all of the grammar is drawn from. What is drawn from less of it stays what it was when the grammar grew: one row for each owner first, groupings, pairs of columns
-    /// and functions that are no number somewhere are in the whole alone.
+    /// Whether all of the grammar is drawn from. What is drawn from less of it stays what it was when the grammar grew:
+    /// one row for each owner first, groupings, pairs of columns and functions that are no number somewhere are in the
+    /// whole alone.
     pub wide: bool,
 }
 
@@ -51,7 +52,8 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// The bytes of a seed (splitmix64 [Steele–Lea–Flood 2014], started at a mixed seed, so that two seeds share no stretch of bytes).
+/// The bytes of a seed (splitmix64 [Steele–Lea–Flood 2014], started at a mixed seed, so that two seeds share no stretch
+/// of bytes).
 #[cfg(test)]
 pub(crate) fn of_seed(seed: u64) -> Vec<u8> {
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -245,7 +245,8 @@ impl CaseTrial<'_> {
         compare::same(query, cut, &found, expected).map_err(|how| Failure::new(FailureClass::Oracle, how))
     }
 
-    /// What a bounding report counts of the whole table: beside the same integers, and no further moved by a neighbour than is claimed.
+    /// What a bounding report counts of the whole table: beside the same integers, and no further moved by a neighbour
+    /// than is claimed.
     fn reported(&mut self, cut: &PrivateQuery, bounds: Bounds, base: &Integers) -> Result<(), Failure> {
         let twice = |bound: u64| bound.saturating_mul(2);
         let [groups, rows_per_group, rows] = [bounds.groups, bounds.rows_per_group, bounds.rows].map(twice);

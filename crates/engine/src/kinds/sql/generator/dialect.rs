@@ -1,9 +1,10 @@
 //! Our expressions in SQLite's dialect, where it means the same.
 //!
-//! What is left out, because the dialects differ and not because anything is wrong: arithmetic on numbers without bounds (SQLite turns
-//! overflowing integers into reals and NaN into NULL), `%` of fractions, arithmetic of whole numbers of fewer than 64 bits, casts from
-//! text, casts of fractions to text, `REAL` and `DECIMAL`, `lower`, `upper` and `ILIKE` (ASCII only in SQLite), `LIKE` on numbers,
-//! `substr`, `left` and `right` with a negative number, comparisons of texts with numbers.
+//! What is left out, because the dialects differ and not because anything is wrong: arithmetic on numbers without
+//! bounds (SQLite turns overflowing integers into reals and NaN into NULL), `%` of fractions, arithmetic of whole
+//! numbers of fewer than 64 bits, casts from text, casts of fractions to text, `REAL` and `DECIMAL`, `lower`, `upper`
+//! and `ILIKE` (ASCII only in SQLite), `LIKE` on numbers, `substr`, `left` and `right` with a negative number,
+//! comparisons of texts with numbers.
 
 use super::expression::{Expr, ExprKind, Type, literal, negated, quoted};
 use super::value::CellValue;

@@ -229,8 +229,8 @@ impl FromClause {
         }
     }
 
-    /// The text behind FROM, and the common table expressions that it needs. `write` is how expressions are written, `whose`
-    /// whether sub-queries carry the hidden owner.
+    /// The text behind FROM, and the common table expressions that it needs. `write` is how expressions are written,
+    /// `whose` whether sub-queries carry the hidden owner.
     pub fn text(&self, world: &World, write: &Writer<'_>, common: &mut Vec<String>) -> Option<String> {
         match self {
             Self::Table { table, alias } => {

@@ -1,9 +1,10 @@
 //! Adversarial queries: random small worlds, random queries from the whole grammar, all kinds of neighbours.
 //!
-//! For every query that is answered, on a table and on its neighbours under one hash key: nothing fails or panics; keys are of their
-//! type, in their domain and there once; one pass and the window form give the same integers; SQLite gives the same integers where the
-//! dialects agree ([`dialect`]) and nothing is left out; and the integers of neighbours differ by no more than what
-//! [`crate::sql::analyse::sensitivity`] records for their scope. A failing case is made small and printed as a project.
+//! For every query that is answered, on a table and on its neighbours under one hash key: nothing fails or panics; keys
+//! are of their type, in their domain and there once; one pass and the window form give the same integers; SQLite gives
+//! the same integers where the dialects agree ([`dialect`]) and nothing is left out; and the integers of neighbours
+//! differ by no more than what [`crate::sql::analyse::sensitivity`] records for their scope. A failing case is made
+//! small and printed as a project.
 
 mod bytes;
 mod check;

@@ -12,8 +12,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What is moved too far, if anything is.
 ///
-/// The claim is that the difference is a mixture of the scope's alternatives "this many cells by so much", or weakly majorized by one (`loss/hull.rs` of the core). So it
-/// is at most theirs in each norm that a noise answers for: the sum (Laplace), the sum of squares (Gaussian), the largest. And the k largest moves add up to at most those of one mixture.
+/// The claim is that the difference is a mixture of the scope's alternatives "this many cells by so much", or weakly
+/// majorized by one (`loss/hull.rs` of the core). So it is at most theirs in each norm that a noise answers for: the
+/// sum (Laplace), the sum of squares (Gaussian), the largest. And the k largest moves add up to at most those of one
+/// mixture.
 pub(crate) fn too_far(cut: &PrivateQuery, scope: &Scope, one: &Integers, other: &Integers) -> Result<(), String> {
     let keys: HashSet<&Vec<ScalarValue>> = one.keys.iter().chain(&other.keys).collect();
     let (first, second) = (by_key(one), by_key(other));
@@ -120,7 +122,8 @@ pub(crate) fn within(claimed: &Moves, scope: &Scope, moved: Vec<f64>) -> Result<
     }
 }
 
-/// Whether for some share of each of two alternatives the k largest moves add up to at most those of the mixture, for each k; of more alternatives nothing is said.
+/// Whether for some share of each of two alternatives the k largest moves add up to at most those of the mixture, for
+/// each k; of more alternatives nothing is said.
 fn is_mixed(shifts: &[Shift], falling: &[f64]) -> bool {
     let [one, other] = shifts else { return true };
     let (many, few) = if one.by.get() <= other.by.get() { (one, other) } else { (other, one) };
@@ -145,7 +148,8 @@ fn is_mixed(shifts: &[Shift], falling: &[f64]) -> bool {
     most >= -1e-6 * falling.iter().sum::<f64>()
 }
 
-/// Keys that only one of the tables has: this many at most, each with one owner, and none where the scope cannot move keys.
+/// Keys that only one of the tables has: this many at most, each with one owner, and none where the scope cannot move
+/// keys.
 fn new_keys(
     cut: &PrivateQuery,
     claimed: &Moves,

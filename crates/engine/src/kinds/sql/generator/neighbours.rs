@@ -1,5 +1,5 @@
-//! Neighbours of a table, as docs/explanation/guarantee.md defines them: one owner comes or goes, one owner's rows are replaced (in all tables or
-//! in some), one owner's values of one or two attributes change.
+//! Neighbours of a table, as docs/explanation/guarantee.md defines them: one owner comes or goes, one owner's rows are
+//! replaced (in all tables or in some), one owner's values of one or two attributes change.
 
 use super::bytes::Bytes;
 use super::value::{CellValue, drawn, named};

@@ -1,5 +1,6 @@
-//! The replay audit (`tests/it/replay.rs`) on the generator's worlds: every query that is answered is released from rows in memory with all that mechanisms were given and drew on a tape, and
-//! released again on neighbours with the same outputs. Whatever leaves the process and differs is a leak, and no input may move further than the events say.
+//! The replay audit (`tests/it/replay.rs`) on the generator's worlds: every query that is answered is released from
+//! rows in memory with all that mechanisms were given and drew on a tape, and released again on neighbours with the
+//! same outputs. Whatever leaves the process and differs is a leak, and no input may move further than the events say.
 
 use super::bytes::{Bytes, of_seed};
 use super::case_of;
@@ -48,7 +49,8 @@ impl ReplayFolder<'_> {
         ReplayFolder { case, folder: Folder::with(&[]), text: declared + &release, sql }
     }
 
-    /// What leaves a release of these rows, and the events of its plan; none where it is refused before any row is read.
+    /// What leaves a release of these rows, and the events of its plan; none where it is refused before any row is
+    /// read.
     fn released(&self, number: usize, rows: &WorldRows, bits: &mut TapedSource) -> Option<(Left, Vec<Event>)> {
         let world = &self.case.world;
         let all: Vec<usize> = (0..world.tables.len()).collect();

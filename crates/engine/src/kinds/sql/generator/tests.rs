@@ -61,7 +61,8 @@ fn adversarial_queries_of_the_whole_grammar_keep_all_promises() {
     all_keep_promises(queries(60, 200), true, (26, 15));
 }
 
-/// Draws queries, of the whole grammar or not, and checks each; at least this percentage must be answered, and compared.
+/// Draws queries, of the whole grammar or not, and checks each; at least this percentage must be answered, and
+/// compared.
 fn all_keep_promises(count: u64, wide: bool, least: (u64, u64)) {
     let first = wanted("SCUMBLE_SEED", 1);
     let next = AtomicU64::new(0);

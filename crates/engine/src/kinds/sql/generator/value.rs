@@ -40,7 +40,8 @@ impl CellValue {
         }
     }
 
-    /// The value in its declared domain, as the project file promises: numbers at the nearest bound, NaN and unlisted texts NULL.
+    /// The value in its declared domain, as the project file promises: numbers at the nearest bound, NaN and unlisted
+    /// texts NULL.
     pub fn declared(&self, domain: &Domain) -> Self {
         match (self, domain) {
             (Self::Int(number), Domain::Int { bounds: Some((low, high)) }) => Self::Int(*number.max(low).min(high)),
@@ -150,7 +151,8 @@ const FLOATS: [f64; 16] = [
     -1e300,
 ];
 
-/// 1 January and 29 February, days around the turn of a year, the first and the last ones, and those that no calendar has.
+/// 1 January and 29 February, days around the turn of a year, the first and the last ones, and those that no calendar
+/// has.
 pub(crate) const DATES: [i64; 10] =
     [0, -1, 11_016, 15_705, 15_706, 16_070, DAYS.0, DAYS.1, i32::MAX as i64, i32::MIN as i64];
 

@@ -110,10 +110,12 @@ fn at(formula: &Formula, numbers: &[f64]) -> f64 {
     formula.enclosed(BoxedRow { given: &[], noisy: &points }, Order::Values).span.middle()
 }
 
-/// The ball that was searched here covered 92%, 83% and 65% of the largest of 3, 5 and 8 equal counts, 77% of two distances, 59% of a total variation, 86% of squared shares, 75% of the share of the largest and 90% of six
-/// squares; of equal counts 4%, because no point that was looked at hit them.
+/// The ball that was searched here covered 92%, 83% and 65% of the largest of 3, 5 and 8 equal counts, 77% of two
+/// distances, 59% of a total variation, 86% of squared shares, 75% of the share of the largest and 90% of six squares;
+/// of equal counts 4%, because no point that was looked at hit them.
 ///
-/// Fewer than are asked for would be 7.2 standard deviations below 95%, in one of 75 cases with a probability below 1e-10.
+/// Fewer than are asked for would be 7.2 standard deviations below 95%, in one of 75 cases with a probability below
+/// 1e-10.
 #[test]
 fn intervals_cover_whatever_is_derived() {
     let mut bits = InsecureSeededSource::new(8);

@@ -113,7 +113,8 @@ fn owners_are_bounded_and_joined() {
     let check = |sql: &str, expected: &str| assert_eq!(exact_answer(&project, sql), expected, "{sql}");
     // Owner 1 has 4 rows, owner 2 has 3, owner 3 has 4: without groups at most 4 of each count.
     check("SELECT COUNT(*) AS n, COUNT(DISTINCT person_id) AS o FROM visits", "n,o\n11,3\n");
-    // At most 2 rows in each group: owner 1 keeps 2 of 3 in a, owner 3 keeps 2 of 4 in c; at most 2 groups: owner 2 loses one of a, b, c.
+    // At most 2 rows in each group: owner 1 keeps 2 of 3 in a, owner 3 keeps 2 of 4 in c; at most 2 groups: owner 2
+    // loses one of a, b, c.
     let answer = exact_answer(&project, "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic");
     let counts: Vec<i64> =
         answer.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().parse().unwrap()).collect();

@@ -1,4 +1,5 @@
-//! The bounding report: what it counts against plain counting, how far neighbours move it against its events, whether its intervals hold the whole truth.
+//! The bounding report: what it counts against plain counting, how far neighbours move it against its events, whether
+//! its intervals hold the whole truth.
 
 use super::*;
 use crate::kinds::sql::bounding::REPORT;
@@ -130,8 +131,8 @@ pub(crate) fn versions(choices: &[&str], most: u32) -> (Vec<String>, Vec<Vec<Str
     (others.to_vec(), versions)
 }
 
-/// All versions of one owner's rows up to a size, beside two other owners; every pair in every scope. Gives the largest part of the claim that is
-/// reached for each number.
+/// All versions of one owner's rows up to a size, beside two other owners; every pair in every scope. Gives the largest
+/// part of the claim that is reached for each number.
 fn all_neighbours(small: &ReportFixture, choices: &[&str], most: u32) -> BTreeMap<Scope, Vec<f64>> {
     let header = "o,k,u,f,x";
     let (others, versions) = versions(choices, most);
@@ -253,8 +254,9 @@ impl KeySums {
     }
 }
 
-/// 300 aircraft with skewed numbers of flights: most have few, some hundreds; destinations are skewed too, and the busiest aircraft prefer the first.
-/// Delays of the busiest are longer, so that the mean of what counts is another than that of all rows.
+/// 300 aircraft with skewed numbers of flights: most have few, some hundreds; destinations are skewed too, and the
+/// busiest aircraft prefer the first. Delays of the busiest are longer, so that the mean of what counts is another than
+/// that of all rows.
 fn flights() -> (Vec<String>, BTreeMap<String, KeySums>) {
     let (mut rows, mut truth) = (Vec::new(), BTreeMap::<String, KeySums>::new());
     let mut state = 12345u64;
@@ -277,8 +279,9 @@ fn flights() -> (Vec<String>, BTreeMap<String, KeySums>) {
     (rows, truth)
 }
 
-/// How many of the intervals of each column hold the number of the bounded table alone, and with the report that of all rows: of 2,000, which are 500 times new noise on 4 cells, 50 for each of
-/// ten choices of the rows that count. Through the integers, the noise and the report, without the plan above the aggregate.
+/// How many of the intervals of each column hold the number of the bounded table alone, and with the report that of all
+/// rows: of 2,000, which are 500 times new noise on 4 cells, 50 for each of ten choices of the rows that count. Through
+/// the integers, the noise and the report, without the plan above the aggregate.
 fn coverage(sql: &str, cost: &str) -> BTreeMap<String, (f64, f64)> {
     let (rows, truth) = flights();
     let report = "{ share = 0.4, max_rows_per_owner = 512, max_groups_per_owner = 5, max_rows_per_group = 512 }";
@@ -314,8 +317,9 @@ fn coverage(sql: &str, cost: &str) -> BTreeMap<String, (f64, f64)> {
     held
 }
 
-/// The intervals of COUNT and SUM against the raw numbers. Of 2,000 intervals that cover 95%, the share that holds has a deviation of 0.5%: another seed
-/// would leave 93.5% to 97.5% about once in a thousand times for each column; the seed is fixed, and so is the outcome.
+/// The intervals of COUNT and SUM against the raw numbers. Of 2,000 intervals that cover 95%, the share that holds has
+/// a deviation of 0.5%: another seed would leave 93.5% to 97.5% about once in a thousand times for each column; the
+/// seed is fixed, and so is the outcome.
 #[test]
 fn intervals_hold_the_raw_numbers_of_skewed_owners() {
     for cost in ["epsilon = 3", "rho = 0.2"] {
@@ -328,7 +332,8 @@ fn intervals_hold_the_raw_numbers_of_skewed_owners() {
     }
 }
 
-/// The same of what is computed from several sums: with the report at least as many hold the raw number as are to, and of the mean no more than that.
+/// The same of what is computed from several sums: with the report at least as many hold the raw number as are to, and
+/// of the mean no more than that.
 #[test]
 fn intervals_of_what_is_computed_hold_the_raw_numbers() {
     let held = coverage("SELECT k, AVG(x) AS a FROM t GROUP BY k", "epsilon = 60");

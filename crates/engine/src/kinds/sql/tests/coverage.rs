@@ -1,6 +1,8 @@
-//! How often the intervals hold of whatever can be computed from noisy numbers: generated expressions on tiny tables, drawn through the code that answers queries.
+//! How often the intervals hold of whatever can be computed from noisy numbers: generated expressions on tiny tables,
+//! drawn through the code that answers queries.
 //!
-//! What is compared with is the same query run by DataFusion on the exact integers: it shares nothing with the formulas that intervals are made of.
+//! What is compared with is the same query run by DataFusion on the exact integers: it shares nothing with the formulas
+//! that intervals are made of.
 
 use super::*;
 use crate::release::output::Uncertainty;
@@ -165,8 +167,8 @@ impl DrawnExpression {
 
     /// The share of intervals that are right: of `few` draws, or of 40,000 where fewer than 95% of these are.
     ///
-    /// Of an interval that holds with 95%, fewer than 94% of 40,000 would be 9.1 standard deviations: a false alarm has a probability below 1e-18, for a thousand expressions
-    /// below 1e-15.
+    /// Of an interval that holds with 95%, fewer than 94% of 40,000 would be 9.1 standard deviations: a false alarm has
+    /// a probability below 1e-18, for a thousand expressions below 1e-15.
     fn share(&self, few: usize, bits: &mut InsecureSeededSource) -> (f64, IntervalTally) {
         let right = |seen: IntervalTally| 1.0 - seen.missed as f64 / seen.draws as f64;
         let first = self.draw(few, bits);
@@ -265,8 +267,9 @@ fn intervals_that_did_not_hold_hold() {
     }
 }
 
-/// A number is said to be certain where it is the same for all that the noise reaches with probability 1 − 1e-9. For a quotient or a mean it was tested on the 95% interval times a factor, which
-/// holds for sums only: `a / b > 4.5` of 40 and 6 with Laplace noise of scale 5 was certain in 75 of 100,000 answers, and wrong in all of them.
+/// A number is said to be certain where it is the same for all that the noise reaches with probability 1 − 1e-9. For a
+/// quotient or a mean it was tested on the 95% interval times a factor, which holds for sums only: `a / b > 4.5` of 40
+/// and 6 with Laplace noise of scale 5 was certain in 75 of 100,000 answers, and wrong in all of them.
 ///
 /// A false alarm has a probability below 1e-9 in each answer, below 1e-4 in all of the smaller run.
 #[test]

@@ -1,5 +1,5 @@
-//! Unknown keys, drawn through the code that publishes them, against the δ of the event: a threshold that was one too low, and one key
-//! per owner too few, passed while the rule was written a second time in the tests.
+//! Unknown keys, drawn through the code that publishes them, against the δ of the event: a threshold that was one too
+//! low, and one key per owner too few, passed while the rule was written a second time in the tests.
 
 use super::*;
 use scumble::event::Word;
@@ -16,8 +16,9 @@ fn key_delta(plan: &SqlPlan) -> f64 {
     deltas.sum()
 }
 
-/// An owner alone, with so many keys of its own that one less at the threshold, or one key less, would show above δ: the δ is chosen such
-/// that the claim is met with equality, and then drawn. (At a cost of ρ all of δ is for keys, and the noise does not depend on it.)
+/// An owner alone, with so many keys of its own that one less at the threshold, or one key less, would show above δ:
+/// the δ is chosen such that the claim is met with equality, and then drawn. (At a cost of ρ all of δ is for keys, and
+/// the noise does not depend on it.)
 fn check(project: &str, sql: &'static str, cost: &str, header: &str, rows: &[&str], keys: i32) {
     let tiny = TinyTables::new(project, sql);
     let planned = |cost: &str| {

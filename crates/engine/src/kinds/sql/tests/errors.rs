@@ -57,9 +57,10 @@ fn intervals_cover() {
 
 #[test]
 fn planned_errors_are_within_two_percent_of_what_a_thousand_runs_show() {
-    // One cell of a thousand runs would not do: the spread of n Laplace draws is itself off by √(5/4n), 3.5% for a thousand. The
-    // 363 cells of a run are independent and have one planned error, so that a column has n = 363,000 draws: 2% are 10 of their
-    // standard errors for Laplace noise (17 for Gaussian noise), a false alarm far below 1e-9 were the seed not fixed.
+    // One cell of a thousand runs would not do: the spread of n Laplace draws is itself off by √(5/4n), 3.5% for a
+    // thousand. The 363 cells of a run are independent and have one planned error, so that a column has n = 363,000
+    // draws: 2% are 10 of their standard errors for Laplace noise (17 for Gaussian noise), a false alarm far below 1e-9
+    // were the seed not fixed.
     let (_folder, project) = sample();
     let sql = "SELECT age, disease, COUNT(*) AS n, SUM(income) AS s, COUNT(*) - 2 * SUM(income) AS d FROM people GROUP BY age, disease";
     for cost in ["epsilon=0.5", "epsilon=8", "rho=0.02", "rho=3"] {
@@ -91,9 +92,9 @@ fn planned_errors_are_within_two_percent_of_what_a_thousand_runs_show() {
 
 #[test]
 fn assumed_errors_are_within_two_percent_of_what_runs_on_such_cells_show() {
-    // 2,000 people in each of 3 cells, their incomes spread evenly over the bounds. 20,000 runs of 3 cells are n = 60,000 draws of
-    // each column: 2% are 5.6 standard errors of the spread even if all of it were Laplace noise of one measure (√(5/4n)), and
-    // the seed is fixed.
+    // 2,000 people in each of 3 cells, their incomes spread evenly over the bounds. 20,000 runs of 3 cells are
+    // n = 60,000 draws of each column: 2% are 5.6 standard errors of the spread even if all of it were Laplace noise of
+    // one measure (√(5/4n)), and the seed is fixed.
     let (folder, project) = sample();
     let rows = 2000u32;
     write_people(&folder, rows);

@@ -98,10 +98,12 @@ fn has_small_noise(plan: &SqlPlan) -> bool {
     plan.private.noises.iter().any(|noise| NoiseLaw::of(noise).deviation < SMALL)
 }
 
-/// As they are published: 500 groups of the same rows each, as the rows of one answer. Intervals cover 95% or more (how exactly, [`super::super::region`] tests
-/// with more draws); fewer than 88% would be 7 standard deviations, which happens in one of 166 cases with a probability below 1e-9. More than 97.5% is expected where groups are so
-/// small that an interval is everything that is possible, and of steps; in large groups more than 99.5% would be far too wide. A quotient of counts whose noise is seen to be whole
-/// numbers covers more everywhere, up to 99.6%: its interval is at most twice as wide as that of the tangent.
+/// As they are published: 500 groups of the same rows each, as the rows of one answer. Intervals cover 95% or more (how
+/// exactly, [`super::super::region`] tests with more draws); fewer than 88% would be 7 standard deviations, which
+/// happens in one of 166 cases with a probability below 1e-9. More than 97.5% is expected where groups are so small
+/// that an interval is everything that is possible, and of steps; in large groups more than 99.5% would be far too
+/// wide. A quotient of counts whose noise is seen to be whole numbers covers more everywhere, up to 99.6%: its interval
+/// is at most twice as wide as that of the tangent.
 #[test]
 fn intervals_cover_whatever_the_group_and_whatever_is_computed() {
     for cost in ["epsilon=2", "rho=0.1"] {
@@ -196,8 +198,9 @@ fn again_and_again(step: &str, times: usize) -> String {
     (0..times).fold("SELECT COUNT(*) AS c FROM people".to_string(), over)
 }
 
-/// Formulas are walked down by functions that call themselves: a chain of operators is no deep formula, and what is nested too deep has no interval. A text has at most a hundred operators in a chain, and sub-queries
-/// put more of them together: of a thousand the planner's stack overflowed, which ended the process.
+/// Formulas are walked down by functions that call themselves: a chain of operators is no deep formula, and what is
+/// nested too deep has no interval. A text has at most a hundred operators in a chain, and sub-queries put more of them
+/// together: of a thousand the planner's stack overflowed, which ended the process.
 #[test]
 fn long_chains_have_intervals() {
     let check = |sql: &str, low: f64, high: f64| {
@@ -250,8 +253,9 @@ fn no_error_of_zero_is_planned() {
     assert!(expected("COUNT(*) * 3 - 1").standard_error.unwrap() > 3.0);
 }
 
-/// At ε = 1e5 a count has no noise, and its reach of one step is endless in deviations; products and squares of columns up to a million have noise of millions. The error of a correlation was divided
-/// by the count's reach, and was 0. Of 400 draws the deviation is known within 15% (4 standard errors of it), and the error follows each draw.
+/// At ε = 1e5 a count has no noise, and its reach of one step is endless in deviations; products and squares of columns
+/// up to a million have noise of millions. The error of a correlation was divided by the count's reach, and was 0. Of
+/// 400 draws the deviation is known within 15% (4 standard errors of it), and the error follows each draw.
 #[test]
 fn an_error_is_that_of_the_noise_also_where_one_number_has_none() {
     let text = "[dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\nx = { type = \"int\", lower = 0, upper = 1000000 }\ny = { type = \"int\", lower = 0, upper = 1000000 }\n";
@@ -283,8 +287,9 @@ fn an_error_is_that_of_the_noise_also_where_one_number_has_none() {
     }
 }
 
-/// Keys of one owner to many, around a threshold of about ten: of those that are shown, 95% of the intervals hold whatever is made of the number of owners. Of 600 fewer than
-/// 525 (87.5%) would be 8 standard deviations; without the interval of what passed it was none for few owners, and 70% of sums.
+/// Keys of one owner to many, around a threshold of about ten: of those that are shown, 95% of the intervals hold
+/// whatever is made of the number of owners. Of 600 fewer than 525 (87.5%) would be 8 standard deviations; without the
+/// interval of what passed it was none for few owners, and 70% of sums.
 #[test]
 fn what_is_made_of_owners_holds_given_that_the_key_is_shown() {
     let text = "[dataset.t]\nsource = \"t.csv\"\nowner = \"o\"\nmax_rows_per_owner = 1\n[dataset.t.columns]\nk = { type = \"category\" }\nx = { type = \"int\", lower = 0, upper = 20 }\n";
@@ -331,8 +336,9 @@ fn what_is_made_of_owners_holds_given_that_the_key_is_shown() {
     }
 }
 
-/// A key of one owner that is shown by luck has a number far above what it owns. Whether more than 3 own it was said to be certain from where the interval of 95% (or the box of 97.5%) does not go down to 3 any more:
-/// at 10 scales above the threshold, where one shown key of one owner in 22,000 is.
+/// A key of one owner that is shown by luck has a number far above what it owns. Whether more than 3 own it was said to
+/// be certain from where the interval of 95% (or the box of 97.5%) does not go down to 3 any more: at 10 scales above
+/// the threshold, where one shown key of one owner in 22,000 is.
 #[test]
 fn what_passed_a_threshold_is_certain_only_where_luck_is_not_seen() {
     let text = "[dataset.t]\nsource = \"t.csv\"\nowner = \"o\"\nmax_rows_per_owner = 1\n[dataset.t.columns]\nk = { type = \"category\" }\nx = { type = \"int\", lower = 0, upper = 20 }\n";

@@ -1,7 +1,8 @@
-//! The moves in a query's events against the integers that the engine computes, for all pairs of some tables of one owner.
+//! The moves in a query's events against the integers that the engine computes, for all pairs of some tables of one
+//! owner.
 //!
-//! Three slips of the sensitivity passed: the rule for domains of fewer than twice an owner's groups dropped, the values of other columns
-//! that decide which rows count left out, and one key too few.
+//! Three slips of the sensitivity passed: the rule for domains of fewer than twice an owner's groups dropped, the
+//! values of other columns that decide which rows count left out, and one key too few.
 
 use super::*;
 use scumble::event::{Event, Word};
@@ -10,7 +11,8 @@ use scumble::loss::Loss;
 /// The largest part of each scope's claim (in L1) that a pair reaches.
 type ClaimShares = BTreeMap<Scope, f64>;
 
-/// Compares every pair of the owner's `versions`, beside the rows of others: no measure may move by more than its event says.
+/// Compares every pair of the owner's `versions`, beside the rows of others: no measure may move by more than its event
+/// says.
 fn check(project: &str, sql: &'static str, header: &str, others: &[&str], versions: &[Vec<String>]) -> ClaimShares {
     let tiny = TinyTables::new(project, sql);
     let request = Request::sql("test", sql, &"epsilon=1,delta=0.01".parse().unwrap()).unwrap();
@@ -92,7 +94,8 @@ fn scopes(header: &str, left: &[String], right: &[String]) -> Vec<Scope> {
     scopes
 }
 
-/// By how much of what its event says a measure moves, in L1 or in squared L2, whichever is more; infinite where it must not move.
+/// By how much of what its event says a measure moves, in L1 or in squared L2, whichever is more; infinite where it
+/// must not move.
 fn part_of_claim(plan: &SqlPlan, measure: usize, scope: &Scope, left: &CellsByText, right: &CellsByText) -> f64 {
     let keys: std::collections::BTreeSet<&String> = left.keys().chain(right.keys()).collect();
     let of = |cells: &CellsByText, key: &String| cells.get(key).map_or(0, |cell| cell.sums[measure]);
@@ -107,8 +110,8 @@ fn part_of_claim(plan: &SqlPlan, measure: usize, scope: &Scope, left: &CellsByTe
     f64::max(sum / most(1), squares / most(2))
 }
 
-/// SUM over [−1, 3], an owner in 2 of 3 groups: 3 and 3 in a and b against −1 and 3 in b and c is 3 + 4 + 3. Without the rule for small
-/// domains 9 was claimed; the rule claims 12.
+/// SUM over [−1, 3], an owner in 2 of 3 groups: 3 and 3 in a and b against −1 and 3 in b and c is 3 + 4 + 3. Without
+/// the rule for small domains 9 was claimed; the rule claims 12.
 #[test]
 fn a_domain_smaller_than_twice_the_groups_moves_by_whole_widths() {
     let project = r#"
@@ -230,8 +233,9 @@ fn enumerated(events: &[Event], moved: &[Vec<i64>], epsilon: f64) -> f64 {
     law.iter().filter(|(loss, _)| *loss > epsilon).map(|(loss, p)| -p * (epsilon - loss).exp_m1()).sum()
 }
 
-/// An owner who keeps one of two groups moves a mixture of "4 cells by M" and "2 cells by w", which was certified to be one of the two: δ up to a fifth too small. Every
-/// pair of an owner's tables, through the engine, each law enumerated, in every scope.
+/// An owner who keeps one of two groups moves a mixture of "4 cells by M" and "2 cells by w", which was certified to be
+/// one of the two: δ up to a fifth too small. Every pair of an owner's tables, through the engine, each law enumerated,
+/// in every scope.
 #[test]
 fn no_pair_of_tables_has_a_larger_delta_than_is_certified() {
     for sql in ["SELECT k, COUNT(*) AS n FROM t GROUP BY k", "SELECT k, SUM(x) AS s FROM t GROUP BY k"] {
@@ -315,8 +319,9 @@ fn joint_losses(scale: f64, moved: (i64, i64)) -> BTreeMap<i64, f64> {
     law
 }
 
-/// An owner in two groups, two sums of [−1, 1] with one noise for both: rows that change their keys with each other move two
-/// cells by twice what one owner adds, where "four cells by once" was certified of keys. Every pair of an owner's tables, in every scope, enumerated.
+/// An owner in two groups, two sums of [−1, 1] with one noise for both: rows that change their keys with each other
+/// move two cells by twice what one owner adds, where "four cells by once" was certified of keys. Every pair of an
+/// owner's tables, in every scope, enumerated.
 #[test]
 fn no_pair_of_tables_with_joint_noise_has_a_larger_delta_than_is_certified() {
     let project = r#"

@@ -21,9 +21,9 @@ fn an_attribute_that_is_not_read_costs_nothing() {
     assert!(cost(&plan, &Scope::Presence) > 0.0);
 }
 
-/// Discrete Laplace noise is ε-private with exactly ε = Σ|moves|/scale (the ratio of masses is attained), and a quantile's output
-/// distribution is listed, so that comparing their sum over all neighbours with the claim compares D_∞ of the whole output distribution
-/// with the claim, exactly.
+/// Discrete Laplace noise is ε-private with exactly ε = Σ|moves|/scale (the ratio of masses is attained), and a
+/// quantile's output distribution is listed, so that comparing their sum over all neighbours with the claim compares
+/// D_∞ of the whole output distribution with the claim, exactly.
 fn check_all_neighbours(
     project: &str,
     sql: &'static str,
@@ -63,7 +63,8 @@ fn check_all_neighbours(
             }
         }
     }
-    // A pair that differs in exactly two attributes is not the worst of its scope, which holds those that differ in one as well.
+    // A pair that differs in exactly two attributes is not the worst of its scope, which holds those that differ in one
+    // as well.
     let single = |scope: &Scope| !matches!(scope, Scope::Attributes(set) if set.len() > 1);
     for (scope, (loss, claimed)) in worst.into_iter().filter(|(scope, _)| single(scope)) {
         assert!(

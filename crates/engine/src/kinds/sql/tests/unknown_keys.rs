@@ -1,7 +1,9 @@
-//! Whole queries with unknown keys: the exact output distribution of every neighbour of tiny tables against the claimed (ε, δ).
+//! Whole queries with unknown keys: the exact output distribution of every neighbour of tiny tables against the claimed
+//! (ε, δ).
 //!
-//! A key's output is nothing, or all its noisy measures; keys are independent. So a pair of tables is, key by key, a pair of listed laws,
-//! and the pairs of the keys that differ multiply. δ at ε is Σ max(0, p − e^ε·q) over the products.
+//! A key's output is nothing, or all its noisy measures; keys are independent. So a pair of tables is, key by key, a
+//! pair of listed laws, and the pairs of the keys that differ multiply. δ at ε is Σ max(0, p − e^ε·q) over the
+//! products.
 
 use super::*;
 use scumble::loss::Loss;
@@ -166,7 +168,8 @@ fn check(project: &str, sql: &'static str, cost: &str, header: &str, others: &[&
                 let spent = Odometer::of(&plan.events, &scope).unwrap();
                 let pair = all_keys(&plan, left, right);
                 let alone = spent.pure_sum().map(|epsilon| (epsilon, Exact::from_f64(own).unwrap()));
-                // From four times the keys' δ on (which is rounded up in its thirtieth place) the ledger's rule has an ε.
+                // From four times the keys' δ on (which is rounded up in its thirtieth place) the ledger's rule has an
+                // ε.
                 let at_factor = |factor: f64| {
                     let at = Exact::from_f64(own * factor).unwrap();
                     spent.epsilon(&at).map(|epsilon| (epsilon, at))
@@ -256,7 +259,8 @@ fn keys_and_nothing_else() {
     check(OWNED, "SELECT DISTINCT k FROM t", "epsilon=6,delta=0.2", "o,k,x", &others, &owned);
 }
 
-/// What a coin costs is what its event says, in every form of cost and scope; and it takes fewer owners than a threshold does.
+/// What a coin costs is what its event says, in every form of cost and scope; and it takes fewer owners than a
+/// threshold does.
 #[test]
 fn keys_alone_take_fewer_owners() {
     let sql = "SELECT DISTINCT k FROM t";
@@ -281,8 +285,8 @@ fn keys_alone_take_fewer_owners() {
     assert!(fewer >= 4, "only {fewer} of 6 costs need fewer owners");
 }
 
-/// Owners who share a new key show it not k times as likely as one, but e^{(k−1)ε} times: every way in which two and three owners of tiny
-/// tables can leave, come and change, against what the filter and the accountant say of the group.
+/// Owners who share a new key show it not k times as likely as one, but e^{(k−1)ε} times: every way in which two and
+/// three owners of tiny tables can leave, come and change, against what the filter and the accountant say of the group.
 #[test]
 fn groups_are_within_the_claim() {
     let sql = "SELECT k, COUNT(*) AS n FROM t GROUP BY k";
@@ -300,8 +304,8 @@ fn groups_are_within_the_claim() {
                 let counted = Odometer::of(&plan.events, &group).unwrap();
                 let loss = Loss::of(&plan.events, &group).unwrap();
                 let tightest = group_claims(&tiny, &plan, &members, &counted, &loss);
-                // Thresholds are whole numbers: with little Laplace noise, new keys show far less than they may. Gaussian noise is claimed by its
-                // Rényi curve.
+                // Thresholds are whole numbers: with little Laplace noise, new keys show far less than they may.
+                // Gaussian noise is claimed by its Rényi curve.
                 assert!(cost.starts_with("rho") || tightest > 0.1, "{cost}, {group}: {tightest}");
                 if let Some(epsilon) = counted.pure_sum() {
                     let pairs = pairs(&tiny, &plan, &members);

@@ -23,7 +23,8 @@ fn edges(head: &str, lines: &str, dataset: &str, key: Key) -> BTreeSet<Edge> {
     set
 }
 
-/// Loops, vertices that are none, missing ends and repeated edges made the whole release fail once: that would tell of a row.
+/// Loops, vertices that are none, missing ends and repeated edges made the whole release fail once: that would tell of
+/// a row.
 #[test]
 fn rows_that_are_no_edge_count_for_nothing() {
     let lines = "0,1\n1,0\n0,1\n2,2\n3,4\n-1,0\n,2\n3,\n9223372036854775807,1\n2,3\n";

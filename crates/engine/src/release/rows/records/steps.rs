@@ -22,7 +22,8 @@ pub(crate) struct Steps {
 
 #[derive(Debug, Clone, PartialEq)]
 enum StepKind {
-    /// From here on, so wide; a step is shown by its middle, or by its beginning where it is one value of the column's own grid.
+    /// From here on, so wide; a step is shown by its middle, or by its beginning where it is one value of the column's
+    /// own grid.
     Fractions { lower: f64, width: f64, shown: f64 },
     /// Whole numbers, days or nanoseconds.
     Whole { lower: i64, width: i64, unit: StepUnit },

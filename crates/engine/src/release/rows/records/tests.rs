@@ -137,8 +137,9 @@ fn records_do_not_depend_on_the_order_of_rows_and_whole_rows_are_rows() {
     }
 }
 
-/// Equal rows stood or fell together: of nine rows of one kind and one of another, either kind was the record equally often. Of 2,000 owners 200 take the seldom one, with a deviation of 13.4
-/// (binomial); 90 from it is passed with a probability below 1e-9.
+/// Equal rows stood or fell together: of nine rows of one kind and one of another, either kind was the record equally
+/// often. Of 2,000 owners 200 take the seldom one, with a deviation of 13.4 (binomial); 90 from it is passed with a
+/// probability below 1e-9.
 #[test]
 fn each_row_of_an_owner_is_as_likely_as_any_other() {
     let mut text = String::new();

@@ -1,12 +1,17 @@
-//! What is kept between two questions: the secret of an open round, which decides the next answers, and what was answered so far.
+//! What is kept between two questions: the secret of an open round, which decides the next answers, and what was
+//! answered so far.
 //!
-//! It stands beside the ledger, in a file that its owner alone can read, and is in no output. The ledger holds the digest of every state, before it is written: a file whose digest the ledger does not have under the same declaration is not
-//! believed at all, and a round goes on only from the state that its last answer left. A file that was edited, is older than the ledger, a copy of another one, or one that somebody else could read opens nothing:
-//! then the round is lost, and the next one is charged. So nothing that happens to this file can make an answer free.
+//! It stands beside the ledger, in a file that its owner alone can read, and is in no output. The ledger holds the
+//! digest of every state, before it is written: a file whose digest the ledger does not have under the same declaration
+//! is not believed at all, and a round goes on only from the state that its last answer left. A file that was edited,
+//! is older than the ledger, a copy of another one, or one that somebody else could read opens nothing: then the round
+//! is lost, and the next one is charged. So nothing that happens to this file can make an answer free.
 //!
 //! # Why the digest tells nothing
-//! A ledger may be public, and the secret of a round is a small number that could be tried out. So every state has a salt of 256 random bits, its own and new each time: to try out secrets one needs the salt, which stands nowhere but
-//! beside the secret (a commitment by SHA-256, hiding as far as that is a random oracle, binding as far as nobody finds a collision). A key beside the ledger would be one more file that must stay private, for longer than the round.
+//! A ledger may be public, and the secret of a round is a small number that could be tried out. So every state has a
+//! salt of 256 random bits, its own and new each time: to try out secrets one needs the salt, which stands nowhere but
+//! beside the secret (a commitment by SHA-256, hiding as far as that is a random oracle, binding as far as nobody finds
+//! a collision). A key beside the ledger would be one more file that must stay private, for longer than the round.
 
 use crate::digest::{digest, unhex};
 use crate::error::{Error, Result};
@@ -104,7 +109,8 @@ impl RoundState {
     }
 }
 
-/// The file of a state. Its digest is in the ledger, so that what was not written by [`RoundState::sealed`] is not believed.
+/// The file of a state. Its digest is in the ledger, so that what was not written by [`RoundState::sealed`] is not
+/// believed.
 #[derive(Serialize, Deserialize)]
 struct StateDocument {
     /// For people who open the file.
@@ -226,7 +232,8 @@ impl StateFile {
         Ok(Self { path, _lock: file })
     }
 
-    /// What is kept, with its digest; none if there is nothing, or nothing of that form. Whether it is believed is for the ledger to say.
+    /// What is kept, with its digest; none if there is nothing, or nothing of that form. Whether it is believed is for
+    /// the ledger to say.
     pub fn read(&self) -> Option<(RoundState, String)> {
         let found = fs::symlink_metadata(&self.path).ok()?;
         if !found.is_file() || found.len() > LONGEST || is_open_to_others(&found) {

@@ -25,7 +25,8 @@ fn request(index: usize, sql: &str) -> Request {
     Request::sql(&format!("q{index}"), sql, &"epsilon=1,delta=1e-6".parse().unwrap()).unwrap()
 }
 
-/// Writes the jobs for an engine, has them run by `run` (given a folder with tables.sql and job_N.sql, it leaves the results of each in job_N), and compares.
+/// Writes the jobs for an engine, has them run by `run` (given a folder with tables.sql and job_N.sql, it leaves the
+/// results of each in job_N), and compares.
 fn same_elsewhere(engine: Engine, run: impl Fn(&Path) -> bool) {
     for bounds in BOUNDS {
         let (folder, project, sql) = folder(bounds);

@@ -1,4 +1,5 @@
-//! Whatever of a declaration changes an answer is in the digest of the request, or stands in the ledger, which then refuses the change.
+//! Whatever of a declaration changes an answer is in the digest of the request, or stands in the ledger, which then
+//! refuses the change.
 
 use super::*;
 use crate::ledger::{ChargeState, Declarations, joined};
@@ -223,7 +224,8 @@ fn is_noticed(case: &KeyCase) -> bool {
     said != other || joined(&declared, &otherwise, Path::new("/")).is_err()
 }
 
-/// A key was added to the project file, and its answers were kept when it changed: twice, with `public_owners` and with `graph`.
+/// A key was added to the project file, and its answers were kept when it changed: twice, with `public_owners` and with
+/// `graph`.
 #[test]
 fn every_key_of_a_table_is_in_the_digest_or_in_the_ledger() {
     let mut tables: Vec<(String, &[&str], Vec<KeyCase>)> = vec![
@@ -297,7 +299,8 @@ fn a_budgets_delta_is_part_of_what_an_attacker_is() {
     assert_eq!(of(""), of("[budget]\nperson = { epsilon = 1 }\n"), "without a delta it says nothing");
 }
 
-/// A bound that is the table's own made another digest until this version: what was charged under that one is still the same release.
+/// A bound that is the table's own made another digest until this version: what was charged under that one is still the
+/// same release.
 #[test]
 fn digests_of_earlier_versions_are_accepted() {
     let text = |bound: &str| {
@@ -331,8 +334,9 @@ fn charged(digest: String) -> Charge {
     }
 }
 
-/// Nothing is kept under a scope that it was not made for: `cost_scope` is in the digests of releases, of questions and of
-/// requests that stand in no file. What says `scope = "person"` from now on is what said nothing before the line was there.
+/// Nothing is kept under a scope that it was not made for: `cost_scope` is in the digests of releases, of questions and
+/// of requests that stand in no file. What says `scope = "person"` from now on is what said nothing before the line was
+/// there.
 #[test]
 fn the_scope_that_a_project_gives_is_in_the_digest() {
     let release = |cost: &str| {

@@ -156,7 +156,8 @@ fn what_was_published_last_is_kept() {
     assert_eq!(runner.published_otherwise(&planned[0]).unwrap(), None);
 }
 
-/// The head that an output prints is another one for each draw: a ledger that is put back to before the draw does not know it afterwards.
+/// The head that an output prints is another one for each draw: a ledger that is put back to before the draw does not
+/// know it afterwards.
 #[test]
 fn a_ledger_that_was_put_back_does_not_know_the_head() {
     let folder = Folder::with(&[("visits.csv", &visits(13))]);

@@ -82,7 +82,8 @@ impl PostgresSession {
         self.connection.run(statement).map_err(|trouble| while_running(&place, &trouble))
     }
 
-    /// The rows of a statement after the charge: why there are none is said in sentences that depend on no value. The server's code for a failure may.
+    /// The rows of a statement after the charge: why there are none is said in sentences that depend on no value. The
+    /// server's code for a failure may.
     pub fn charged_rows(&mut self, statement: &str) -> Result<Vec<PostgresRow>> {
         let place = place(&self.server);
         self.connection.run(statement).map_err(|trouble| after_the_charge(&place, &trouble))
@@ -144,7 +145,8 @@ fn while_running(place: &str, trouble: &PostgresError) -> Error {
 mod tests {
     use super::*;
 
-    /// A server's code for a failure was printed after the charge: whether rows overflow or are no numbers could be read off. Now there is one sentence for every code, but for the time.
+    /// A server's code for a failure was printed after the charge: whether rows overflow or are no numbers could be
+    /// read off. Now there is one sentence for every code, but for the time.
     #[test]
     fn after_the_charge_no_code_is_told() {
         let sentence = |code: &str| after_the_charge("it", &PostgresError::Refused(code.to_string())).to_string();

@@ -1,4 +1,5 @@
-//! The password of a server: from `PGPASSWORD`, from the file that `password_file` names, or from `~/.pgpass`, as `psql` has it.
+//! The password of a server: from `PGPASSWORD`, from the file that `password_file` names, or from `~/.pgpass`, as
+//! `psql` has it.
 
 use crate::project::Server;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,8 @@ fn kept() -> Option<PathBuf> {
     Some(path)
 }
 
-/// The first line `host:port:database:user:password` that fits; `*` fits everything, a backslash stands before a colon that is meant.
+/// The first line `host:port:database:user:password` that fits; `*` fits everything, a backslash stands before a colon
+/// that is meant.
 fn listed(text: &str, server: &Server) -> Option<String> {
     let host = if server.is_socket() { "localhost" } else { &server.host };
     let port = server.port.to_string();

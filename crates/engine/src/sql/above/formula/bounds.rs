@@ -1,5 +1,5 @@
-//! The least and the largest that a formula may be in a box, from outside: by slopes that do not change their sign, by the mean value and by halving
-//! (branch and bound; Hansen and Walster 2004, chapter 12).
+//! The least and the largest that a formula may be in a box, from outside: by slopes that do not change their sign, by
+//! the mean value and by halving (branch and bound; Hansen and Walster 2004, chapter 12).
 
 use super::enclosed::{BoxedRow, FormulaEnclosure, Order};
 use super::{Formula, Span};
@@ -7,7 +7,8 @@ use super::{Formula, Span};
 /// Everything that a formula may be in a box: a span with all of it; none where it may be nothing or anything.
 ///
 /// # Guarantee
-/// Whatever numbers of the box are put in, what comes out is in the span (up to rounding): the search makes it narrower, never too narrow. `splits` bounds the effort.
+/// Whatever numbers of the box are put in, what comes out is in the span (up to rounding): the search makes it
+/// narrower, never too narrow. `splits` bounds the effort.
 pub(crate) fn bounds(formula: &Formula, row: BoxedRow<'_>, splits: usize) -> Option<Span> {
     let whole = formula.enclosed(row, Order::Slopes);
     if whole.is_number() && whole.span.is_point() {

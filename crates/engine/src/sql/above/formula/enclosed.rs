@@ -1,4 +1,5 @@
-//! Everything that a formula may be where its noisy numbers are in a box, and everything that its slopes may be (Moore 1966; Rall 1981): never less.
+//! Everything that a formula may be where its noisy numbers are in a box, and everything that its slopes may be
+//! (Moore 1966; Rall 1981): never less.
 
 use super::span::Span;
 use super::{ElementaryFunction, Formula, NumberRelation, Rounding};

@@ -1,6 +1,8 @@
-//! What is computed from noisy numbers, as a formula that can be asked for everything that it may be where these may be many.
+//! What is computed from noisy numbers, as a formula that can be asked for everything that it may be where these may be
+//! many.
 //!
-//! [`super::derivation`] reads it off an output column, [`enclosed`] encloses its values and slopes over a box, [`bounds`] finds its ends there.
+//! [`super::derivation`] reads it off an output column, [`enclosed`] encloses its values and slopes over a box,
+//! [`bounds`] finds its ends there.
 
 mod bounds;
 mod enclosed;
@@ -213,7 +215,8 @@ impl Formula {
         found
     }
 
-    /// How it depends on noise; `is_sum` says which noisy numbers are themselves whole numbers with noise, times a constant.
+    /// How it depends on noise; `is_sum` says which noisy numbers are themselves whole numbers with noise, times a
+    /// constant.
     pub fn degree(&self, is_sum: &dyn Fn(usize) -> bool) -> Degree {
         match self {
             Self::Noisy(index) => {
@@ -236,7 +239,8 @@ impl Formula {
         }
     }
 
-    /// What is above and below the line, if it is a quotient of two sums of noisy numbers: also times a constant, or with one added.
+    /// What is above and below the line, if it is a quotient of two sums of noisy numbers: also times a constant, or
+    /// with one added.
     pub fn fraction(&self, is_sum: &dyn Fn(usize) -> bool) -> Option<(Self, Self)> {
         let linear = |part: &Self| part.degree(is_sum) < Degree::Other;
         match self {
@@ -262,7 +266,8 @@ impl Formula {
         }
     }
 
-    /// The largest parts whose intervals are known by themselves, each once: sums, quotients of sums, and aggregates that are neither.
+    /// The largest parts whose intervals are known by themselves, each once: sums, quotients of sums, and aggregates
+    /// that are neither.
     fn atoms<'a>(&'a self, is_sum: &dyn Fn(usize) -> bool, found: &mut Vec<&'a Self>) {
         if !self.is_noisy() {
             return;

@@ -1,7 +1,7 @@
 //! Numbers between two ends, and what arithmetic makes of them (Moore 1966).
 //!
-//! Ends are rounded to the nearest number. Rounding is monotone: whatever floats lie in two spans, the float that +, −, ×, ÷ or √ makes of them lies in the span that is made here.
-//! Functions that are not rounded correctly are widened.
+//! Ends are rounded to the nearest number. Rounding is monotone: whatever floats lie in two spans, the float that +, −,
+//! ×, ÷ or √ makes of them lies in the span that is made here. Functions that are not rounded correctly are widened.
 
 /// All numbers from `low` to `high`; none where `low` is above `high`.
 #[derive(Debug, Clone, Copy, PartialEq)]

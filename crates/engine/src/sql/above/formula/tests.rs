@@ -90,7 +90,8 @@ fn close(one: f64, span: Span) -> bool {
     span.low - slack <= one && one <= span.high + slack
 }
 
-/// 4,000 formulas, with 30 points in a box each: everything that they are there is in what is said of the box, before and after the search.
+/// 4,000 formulas, with 30 points in a box each: everything that they are there is in what is said of the box, before
+/// and after the search.
 #[test]
 fn whatever_is_in_a_box_is_enclosed() {
     let mut found = 0;

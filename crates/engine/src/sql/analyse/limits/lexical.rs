@@ -1,8 +1,10 @@
 //! How deep the parse of a text can become, from its tokens alone.
 //!
-//! The parser counts how often it calls itself for expressions, queries and tables, and not for types, intervals or what is chained by a loop: `INT[][]…` and
-//! `1+1+…` become trees as deep as they are long, and whatever walks, copies or drops these calls itself for each level. So a text is measured before it is parsed. Every
-//! bound here is one from above: a tree is at most as deep as the brackets around it, the tokens in a row that open something (a *run*), and the operators beside each other (a *chain*).
+//! The parser counts how often it calls itself for expressions, queries and tables, and not for types, intervals or
+//! what is chained by a loop: `INT[][]…` and `1+1+…` become trees as deep as they are long, and whatever walks, copies
+//! or drops these calls itself for each level. So a text is measured before it is parsed. Every bound here is one from
+//! above: a tree is at most as deep as the brackets around it, the tokens in a row that open something (a *run*), and
+//! the operators beside each other (a *chain*).
 
 use super::DEEPEST;
 use crate::error::{Error, Result};
@@ -19,8 +21,10 @@ const DEEPEST_BRACKETS: usize = 200;
 /// The most tokens in a row where each can stand before the next one and no token is an operand: NOT NOT, - -, INTERVAL
 /// INTERVAL.
 const LONGEST_RUN: usize = 100;
-/// The most tokens that the parser reads, one as often as it is read. `CAST(` is tried as a cast, and where what stands in it is wrong as a call of a function; in PostgreSQL's dialect each argument of a call is
-/// tried first as the name of another one, right or wrong. Each level of such brackets multiplies the time, and 40 of them, 80 bytes, kept a thread for ever.
+/// The most tokens that the parser reads, one as often as it is read. `CAST(` is tried as a cast, and where what stands
+/// in it is wrong as a call of a function; in PostgreSQL's dialect each argument of a call is tried first as the name
+/// of another one, right or wrong. Each level of such brackets multiplies the time, and 40 of them, 80 bytes, kept a
+/// thread for ever.
 const MOST_READ: usize = 1_000_000;
 /// The most pairs of square brackets behind each other: the dimensions of an array.
 const MOST_DIMENSIONS: usize = 16;
@@ -157,13 +161,16 @@ enum BracketRole {
     Other,
     /// The name of a function.
     Name,
-    /// A word that stands between expressions, where it can be taken for the name of a function as well: `IN (SELECT (` is read as a query, and where that is wrong as a list with a call of SELECT.
+    /// A word that stands between expressions, where it can be taken for the name of a function as well: `IN (SELECT (`
+    /// is read as a query, and where that is wrong as a list with a call of SELECT.
     Either,
-    /// A keyword that begins an expression, which is tried before a call; or the first of two brackets that may be a query.
+    /// A keyword that begins an expression, which is tried before a call; or the first of two brackets that may be a
+    /// query.
     Word,
     /// FROM, IN: behind it two brackets are a query or something else.
     From,
-    /// JOIN is such a word, and one that can be taken for the name of a function; so is a FROM that stands behind no expression.
+    /// JOIN is such a word, and one that can be taken for the name of a function; so is a FROM that stands behind no
+    /// expression.
     Join,
     /// POSITION is tried as itself and then as a call, and where both are wrong as a call again.
     Position,
@@ -331,8 +338,8 @@ impl TokenCounts {
         self.read_again(times);
     }
 
-    /// What is in the last level is read so many times as often as itself. (A CASE in which something is wrong is tried as a column of that name, and a WHEN behind
-    /// it is then one of the CASE around it.)
+    /// What is in the last level is read so many times as often as itself. (A CASE in which something is wrong is tried
+    /// as a column of that name, and a WHEN behind it is then one of the CASE around it.)
     fn read_again(&mut self, times: usize) {
         let level = self.level();
         level.again = level.again.saturating_add(1).saturating_mul(times).saturating_sub(1);
@@ -386,7 +393,8 @@ mod tests {
         refuse_too_long_in(sql, &GenericDialect {}).map_or_else(|error| error.to_string(), |()| String::new())
     }
 
-    /// A free plan of 65 kB, `CAST(NULL AS INT[][]…)`, ended the server: pairs of brackets behind each other counted as one level.
+    /// A free plan of 65 kB, `CAST(NULL AS INT[][]…)`, ended the server: pairs of brackets behind each other counted as
+    /// one level.
     #[test]
     fn what_follows_each_other_counts_and_not_only_what_is_inside() {
         assert!(chain("SELECT a[1].b[1].c[1].d[1]") > chain("SELECT a[1].b[1]") + 2);
@@ -414,7 +422,8 @@ mod tests {
         }
     }
 
-    /// `SELECT CAST(CAST(…` of 200 bytes kept a thread at work for ever: what is wrong inside is read twice at each level.
+    /// `SELECT CAST(CAST(…` of 200 bytes kept a thread at work for ever: what is wrong inside is read twice at each
+    /// level.
     #[test]
     fn what_is_read_again_is_not_nested_often() {
         for opened in
@@ -438,8 +447,9 @@ mod tests {
         assert_eq!(refusal(&format!("SELECT f({}", "g(h((a AND (".repeat(12))), "");
     }
 
-    /// `f(f(f(…` of 80 bytes kept a thread for ever: in PostgreSQL's dialect each argument of a call is read twice, right or wrong, and a name in front of a bracket did not count. Nor did the
-    /// second bracket of `IN ((SELECT …`, which is read as a query and as a list; that of `EXISTS ((SELECT …` is read once.
+    /// `f(f(f(…` of 80 bytes kept a thread for ever: in PostgreSQL's dialect each argument of a call is read twice,
+    /// right or wrong, and a name in front of a bracket did not count. Nor did the second bracket of `IN ((SELECT …`,
+    /// which is read as a query and as a list; that of `EXISTS ((SELECT …` is read once.
     #[test]
     fn each_way_in_which_a_bracket_is_read_counts() {
         assert!(refusal(&format!("SELECT {}1 2", "a IN (SELECT (".repeat(40))).contains("nested too deeply"));

@@ -1,15 +1,16 @@
 //! Which keys can occur: tried out.
 //!
-//! A *variable* is something with few values: a declared column (a list, a short range, true or false; and NULL), or a part of an
-//! expression that reads a column without end but has few values itself (a condition is true, false or NULL; a whole number is within its
-//! bounds). Keys and conditions are expressions over variables. They are evaluated, as they run, on all combinations of the variables
-//! that they read; keys that read the same variables are tried out together. Conditions that would make too many combinations are left
-//! out, and keys that do are not tried together: then some keys are listed that cannot occur.
+//! A *variable* is something with few values: a declared column (a list, a short range, true or false; and NULL), or a
+//! part of an expression that reads a column without end but has few values itself (a condition is true, false or NULL;
+//! a whole number is within its bounds). Keys and conditions are expressions over variables. They are evaluated, as
+//! they run, on all combinations of the variables that they read; keys that read the same variables are tried out
+//! together. Conditions that would make too many combinations are left out, and keys that do are not tried together:
+//! then some keys are listed that cannot occur.
 //!
 //! # Guarantee
-//! Before: sources bring each column into its declared domain ([`crate::tables::functions::declared`]). After: every key of every data
-//! is among those that are listed. Where all columns that are read have few values and no condition was left out, each listed key
-//! occurs in some data. Both depend on the declarations and on the query alone.
+//! Before: sources bring each column into its declared domain ([`crate::tables::functions::declared`]). After: every
+//! key of every data is among those that are listed. Where all columns that are read have few values and no condition
+//! was left out, each listed key occurs in some data. Both depend on the declarations and on the query alone.
 
 use super::{PossibleRows, ValueDomain};
 use crate::calendar::SECOND;
@@ -210,7 +211,8 @@ impl<'a> KeyVariables<'a> {
         (variable.count() <= MOST_COMBINATIONS).then(|| self.place(expression, |_| variable))
     }
 
-    /// An expression that reads a time only by the day, the hour or the minute that it is in, over those: of days all keys share one variable.
+    /// An expression that reads a time only by the day, the hour or the minute that it is in, over those: of days all
+    /// keys share one variable.
     fn by_unit(&mut self, expression: &Expr) -> Option<Expr> {
         let (column, step) = dates::read_by_unit(expression)?;
         let Expr::Column(Column { name, .. }) = column else { return None };
@@ -301,7 +303,8 @@ struct VariableGrouping<'a> {
 }
 
 impl VariableGrouping<'_> {
-    /// Keys that share variables go together, and then with the conditions on these, as long as there are not too many combinations.
+    /// Keys that share variables go together, and then with the conditions on these, as long as there are not too many
+    /// combinations.
     fn groups(&self) -> Vec<VariableGroup> {
         let mut groups: Vec<VariableGroup> = Vec::new();
         for (index, key) in self.keys.iter().enumerate() {
@@ -386,8 +389,8 @@ impl VariableGrouping<'_> {
         group.variables.iter().all(declared) || (0..group.keys.len()).all(|place| different(place) <= MOST_LISTED)
     }
 
-    /// The keys of a group that occur, each once, and which can be NULL; one key without values if the group has none and its conditions can
-    /// be true.
+    /// The keys of a group that occur, each once, and which can be NULL; one key without values if the group has none
+    /// and its conditions can be true.
     fn occurring(
         &self,
         group: &VariableGroup,

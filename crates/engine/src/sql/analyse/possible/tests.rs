@@ -1,4 +1,5 @@
-//! Which keys can occur, against tables that hold every row there can be: the keys that are listed are those that are found there.
+//! Which keys can occur, against tables that hold every row there can be: the keys that are listed are those that are
+//! found there.
 
 use crate::sql::tests::TableFolder;
 use std::collections::BTreeSet;

@@ -38,8 +38,8 @@ fn evaluated(expression: &str) -> Vec<ScalarValue> {
     batches.iter().flat_map(cells).collect()
 }
 
-/// The story: `COUNT(*) * 9223372036854775807` was published as −2 with an error of 0, and a division by a noisy zero took the answer
-/// away after the charge.
+/// The story: `COUNT(*) * 9223372036854775807` was published as −2 with an error of 0, and a division by a noisy zero
+/// took the answer away after the charge.
 #[test]
 fn what_has_no_result_is_null() {
     let whole = |number: Option<i64>| ScalarValue::Int64(number);

@@ -38,7 +38,8 @@ const TABLE: &str = "[dataset.t]\nsource = \"SOURCE\"\n[dataset.t.columns]\na = 
                      d = { type = \"timestamp\", zone = \"Europe/Berlin\" }\ne = { type = \"timestamp\", lower = \"2013-06-30T23:00:00\", upper = \"2014-01-01T00:00:00\" }\n\
                      f = { type = \"timestamp\", zone = \"Europe/Berlin\" }\n";
 
-/// Times with a zone are moments, shown by the wall clock of the declared zone (else UTC's); those without one are what the clock showed.
+/// Times with a zone are moments, shown by the wall clock of the declared zone (else UTC's); those without one are what
+/// the clock showed.
 #[test]
 fn dates_and_times_of_every_unit() {
     let folder = tempfile::tempdir().unwrap();

@@ -8,7 +8,8 @@ use scumble::noise::Levels;
 
 const ENDS: &str = "a = { type = \"int\" }\nb = { type = \"int\" }\n[dataset.t.graph]\nfrom = \"a\"\nto = \"b\"";
 
-/// Each of these is true with its own probability; different coins are more concentrated than as many equal ones of the mean probability (Hoeffding 1956).
+/// Each of these is true with its own probability; different coins are more concentrated than as many equal ones of the
+/// mean probability (Hoeffding 1956).
 fn coins(what: &str, drawn: impl IntoIterator<Item = bool>, claimed: f64, slipped: f64) {
     let law = |chance: f64| BTreeMap::from([(true, chance), (false, 1.0 - chance)]);
     outcomes(what, drawn, &law(claimed), &law(slipped));
@@ -170,7 +171,8 @@ fn exact_if_stable_of_keys() {
     coins("exact if stable, largest", said, chance(&events[0], 1.0, 7), chance(&events[0], 0.5, 7));
 }
 
-/// Of the rules never, always, x and not x one makes two mistakes fewer than two others and four fewer than the last; and of one row the parity is right as often as it is kept.
+/// Of the rules never, always, x and not x one makes two mistakes fewer than two others and four fewer than the last;
+/// and of one row the parity is right as often as it is kept.
 #[test]
 fn learn() {
     let columns = "x = { type = \"bool\" }\ny = { type = \"bool\" }";
@@ -201,8 +203,9 @@ fn learn() {
     coins("parity", answers.iter().map(|a| says(a, rule)), right(keep), right(0.0));
 }
 
-/// One owner who has x and y. Of the four halfspaces over one column two are right, and those that are right about the noisy label are chosen with odds e^{ε/2}, where ε is that of the column; the noisy label is the owner's with odds e^{ε} of the label. Each
-/// of both is tried with the other so large that it decides nothing.
+/// One owner who has x and y. Of the four halfspaces over one column two are right, and those that are right about the
+/// noisy label are chosen with odds e^{ε/2}, where ε is that of the column; the noisy label is the owner's with odds
+/// e^{ε} of the label. Each of both is tried with the other so large that it decides nothing.
 #[test]
 fn learn_a_robust_halfspace() {
     let columns = "x = { type = \"bool\" }\ny = { type = \"bool\" }";

@@ -5,7 +5,8 @@ use scumble::noise::InsecureSeededSource;
 use scumble_engine::project::Project;
 use scumble_engine::release::{AnswerSource, Runner};
 
-/// Tables of one row: it fulfils the condition or not. With a noisy number N of owners, of whom 9 do, that it does weighs e^{−ε|9 − N|/2} against e^{−9ε/2}.
+/// Tables of one row: it fulfils the condition or not. With a noisy number N of owners, of whom 9 do, that it does
+/// weighs e^{−ε|9 − N|/2} against e^{−9ε/2}.
 #[test]
 fn small_table() {
     let request = "kind = \"small-table\"\ntable = \"t\"\ncolumns = [\"x\"]\nmissing = \"never\"\nconditions = [\"x = 1\"]\nsize = 1\ncost = { epsilon = 0.5 }";
@@ -25,7 +26,8 @@ fn small_table() {
     outcomes("small table", drawn, &law(1.0), &law(0.12));
 }
 
-/// A hundred releases, each asked once what the model is far off at: what is shown is the count with the noise of the round's second event.
+/// A hundred releases, each asked once what the model is far off at: what is shown is the count with the noise of the
+/// round's second event.
 #[test]
 fn interactive() {
     let folder = Folder::with(&[("t.csv", &format!("x\n{}", "7\n".repeat(900)))]);

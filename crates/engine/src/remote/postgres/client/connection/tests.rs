@@ -1,4 +1,5 @@
-//! Servers that are none, or that mean harm: each ends with one of our own sentences, in time, and with no word of theirs.
+//! Servers that are none, or that mean harm: each ends with one of our own sentences, in time, and with no word of
+//! theirs.
 
 use super::*;
 use base64::Engine;
