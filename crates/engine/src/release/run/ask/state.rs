@@ -111,7 +111,7 @@ impl RoundState {
             json!({ "question": given.question, "how": given.how.words(), "answer": given.answer, "expected": given.expected })
         });
         json!({
-            "what": "a secret of scumble: whoever reads the numbers below learns more than was paid for",
+            "what": "a secret of scumble: the numbers below give away more than was charged",
             "request": self.request, "key": self.key.map(|(one, other)| format!("{one:016x}{other:016x}")),
             "open": open, "answers": answers.collect::<Vec<_>>(),
         })
