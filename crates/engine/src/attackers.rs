@@ -251,7 +251,8 @@ pub fn answer(project: &Project, counted: &ReleasedStatistic) -> Result<Option<F
     {
         let (uncertainty, most) = (attacker.uncertainty, 1.0 / *categories as f64);
         return Ok(Some(Finding::Missing(vec![format!(
-            "an uncertainty of {uncertainty} in [attacker] cannot hold for each of {categories} categories (rows that are in none included), which leaves at most {most:.4} for the least likely"
+            "an uncertainty of {uncertainty} in [attacker] cannot hold for each of {categories} categories (including \
+                rows that are in none), which leaves at most {most:.4} for the least likely"
         )])));
     }
     Ok(Some(Finding::Learned(Box::new(of_release(&settings, *statistic, *noise, 1, 1)?))))

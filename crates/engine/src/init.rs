@@ -86,7 +86,8 @@ pub fn doubt(source: &Path, written: &LayoutOptions) -> Result<Option<String>> {
             "the first row of {shown} holds no number and no date: if it names the columns, leave --header out, or it counts as a row"
         )),
         None if row.iter().any(|field| is_value(field)) => Some(format!(
-            "the first line of {shown} holds a number or a date where it should name a column: if it is a row, give the names with --header NAME,NAME,…, and let nobody see a project file that was made of it"
+            "the first line of {shown} holds a number or a date where it should name a column: if it is a row, give \
+                the names with --header NAME,NAME,…, and show nobody a project file that was made from it"
         )),
         _ => None,
     })

@@ -348,7 +348,7 @@ fn say_owners(answers: &mut Answers, most: u64) {
         );
     }
     for note in &mut answers.notes {
-        *note = note.replace("different values, of which", "owners, of whom").replace(" occur once", " have one");
+        *note = note.replace("different values;", "owners;").replace(" occur once", " have one");
     }
 }
 

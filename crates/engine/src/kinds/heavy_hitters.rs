@@ -291,11 +291,16 @@ fn plan(attributes: Rc<Attributes>, tree: Tree, granted: Value, events: Vec<Even
                 },
             )?;
             let mut notes = vec![format!(
-                "Listed are combinations with a noisy count above {}; one that at least {found_from} people share is missing with probability at most 5%, if there are no more than a million people.",
+                "Combinations with a noisy count above {} are listed; one that at least {found_from} people share is \
+                    missing with probability at most 5%, if there are no more than a million people.",
                 threshold
             )];
             if is_cut {
-                notes.push("A list of candidates became as long as one may be: combinations may be missing, however many people share them. Ask for fewer columns, or at a higher cost.".to_string());
+                notes.push(
+                    "A list of candidates reached its largest length: combinations may be missing, however \
+                    many people share them. Ask for fewer columns, or raise the cost."
+                        .to_string(),
+                );
             }
             notes.extend(attributes.note());
             Ok(Answers { columns, notes, details: Details::default() })

@@ -98,7 +98,7 @@ impl TextCounts {
             margin: Some(noise.quantile(BETA)),
             cells: Vec::new(),
             assumed: None,
-            about: format!("the same for every text; one is published with probability 95% if it has {shown} rows"),
+            about: format!("the same for every string; one is published with probability 95% if it has {shown} rows"),
         };
         let tables: Vec<String> = self.cut.below.tables.iter().cloned().collect();
         let bounds = self.cut.row_bounds();
@@ -111,12 +111,14 @@ impl TextCounts {
                 })),
             }),
             notes: vec![format!(
-                "No delta is needed: all {} texts have noise, and one is published where its noisy number of rows is at least {threshold}, which {shown} rows reach with probability 95%. With probability 1% at most, a text is among them that nobody has.",
+                "No delta is needed: all {} strings have noise, and one is published if its noisy number of rows is \
+                    at least {threshold}, which {shown} rows reach with probability 95%. With probability at most 1%, \
+                    a string is published that no owner has.",
                 self.texts.last() + 1
             )],
             expected: vec![expected],
             limits: Vec::new(),
-            counted: ReleasedStatistic::Other("its texts are too many for beliefs about them".into()),
+            counted: ReleasedStatistic::Other("it has too many strings for beliefs about them".into()),
             estimates: Estimates::of(bounds, true),
             memory: needs::of_query(&self.cut),
             tables,
@@ -151,8 +153,8 @@ fn compute(counts: Rc<TextCounts>, noise: Noise, made: HugeDomainHistogram) -> c
         };
         let text = |(key, _): &(u128, i64)| Cell::Text(counts.texts.text(*key).unwrap_or_default().into());
         let mut notes = vec![
-            format!("Only texts whose noisy number of rows is at least {} are shown.", made.threshold()),
-            "Rows with a longer text are in no group.".to_string(),
+            format!("Only strings whose noisy number of rows is at least {} are shown.", made.threshold()),
+            "Rows with a longer string are in no group.".to_string(),
         ];
         notes.extend(rows_without_a_key(&counts.cut.query.keys));
         Ok(Answers {

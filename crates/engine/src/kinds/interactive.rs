@@ -216,9 +216,11 @@ impl InteractiveRequest {
             "noise on each of {questions} answers (kind sql at epsilon {each:.3e} each) promises {direct:.0}, and a noisy count of all {cells} combinations, from which any question is answered (kind histogram), {everything:.0}"
         );
         Ok(match error <= direct.min(everything) {
-            true => format!("At this cost {others}: more than the {error:.0} of these questions one by one."),
+            true => format!("At this cost {others}: more than the {error:.0} of these interactive questions."),
             false => format!(
-                "Recommended instead: at this cost {others}; questions one by one promise {error:.0}. They are for whoever cannot know the questions beforehand; where they are known, kind marginals with method 'mwem' is better too."
+                "Recommended instead: at this cost {others}; interactive questions promise {error:.0}. They are for \
+                    questions that are not known beforehand; for known ones, kind marginals with method 'mwem' is \
+                    better too."
             ),
         })
     }

@@ -310,7 +310,7 @@ fn answers(asked: &LearnRequest, learnt: LearntRule) -> Answers {
     let is_published = learnt.condition.is_some();
     let rule = learnt.condition.map(|condition| format!("CASE WHEN {condition} THEN 1 ELSE 0 END"));
     let mut notes = learnt.notes;
-    notes.push("Computing the rule for rows, whoever's they are, costs nothing more: it is published.".to_string());
+    notes.push("Applying the rule to any rows costs nothing more: it is published.".to_string());
     notes.extend(asked.attributes.note());
     Answers {
         columns: vec![

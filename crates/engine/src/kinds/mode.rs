@@ -23,7 +23,7 @@ const COLUMN: Field<PlacedValue<String>> =
     Field::new("column", "a category (listed or not), a bool, or an int with bounds");
 
 /// What is said where nothing is published.
-pub(crate) const CHARGED: &str = "It was charged all the same: that nothing is said tells something too.";
+pub(crate) const CHARGED: &str = "It was charged all the same: silence gives something away too.";
 
 /// The kind `mode`.
 pub(crate) static KIND: Kind = Kind {

@@ -131,7 +131,7 @@ fn release(one: &PublishedRelease) -> Markup {
             @if let Some(sql) = charge.rule["sql"].as_str() { pre.sql { (sql.trim()) } }
             @if exposed { (noted(answers, "warning")) }
             @if one.is_synthetic() {
-                p { (grouped(&one.rows.to_string())) " made-up rows, in " code { (file) } "." }
+                p { (grouped(&one.rows.to_string())) " synthetic rows, in " code { (file) } "." }
             } @else {
                 (charts(answers))
                 (table(answers, one.rows))

@@ -8,8 +8,9 @@ pub(crate) fn assumptions(project: &Project) -> Vec<String> {
         "The bounds, domains and limits in the project file come from public knowledge and not from the data; otherwise they would themselves give something away.".to_string(),
         "Everybody whose data is in the tables is protected as one owner: a person whose rows are spread over several owner names is protected less, as a group.".to_string(),
         "The attacker may know everything except what the scope protects: presence hides whether an owner is there, person hides all of an owner's values, an attribute hides that attribute's value. Under person and attributes, the number of owners is taken as known.".to_string(),
-        "The noise comes from the operating system's random numbers, and whoever runs the program does not publish anything else that was computed from the tables.".to_string(),
-        "The time a query takes and error messages seen by whoever runs the program are not protected.".to_string(),
+        "The noise comes from the operating system's random numbers, and the person who runs the program publishes \
+            nothing else that was computed from the tables.".to_string(),
+        "The time a query takes and error messages seen by the person who runs the program are not protected.".to_string(),
     ];
     for table in project.tables.values().filter(|table| !table.public) {
         match (&table.owner, table.bounding.rows) {

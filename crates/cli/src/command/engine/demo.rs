@@ -43,7 +43,8 @@ pub fn run(arguments: &DemoArguments, quiet: bool) -> Result<(), Failure> {
         return Ok(());
     }
     print(&format!(
-        "made up a population in {}\nreleased {} statistics into {}\nreport: {}\n{}\ntry: cd {} && scumble ledger show\n",
+        "invented a population in {}\nreleased {} statistics into {}\nreport: {}\n{}\ntry: cd {} && scumble ledger \
+            show\n",
         folder.display(),
         outcomes.len(),
         out.display(),

@@ -101,7 +101,10 @@ pub fn run(arguments: &PlanArguments, quiet: bool) -> Result<(), Failure> {
                 text.push_str(&short_text(planned, &project, &delta)?);
                 if let Some(entry) = runner.goes_on_with(planned)? {
                     let name = &planned.request.name;
-                    text.push_str(&format!("{name} was charged, and nothing of it was seen (entry {entry}): a release goes on with that charge, at no further cost\n"));
+                    text.push_str(&format!(
+                        "{name} was charged, and nothing of it was seen (entry {entry}): a release \
+                        uses that charge, at no further cost\n"
+                    ));
                 }
                 if let Some((other, entry)) = runner.published_as(planned)? {
                     let name = &planned.request.name;
@@ -112,7 +115,10 @@ pub fn run(arguments: &PlanArguments, quiet: bool) -> Result<(), Failure> {
                 }
                 if let Some(entry) = runner.published_otherwise(planned)? {
                     let name = &planned.request.name;
-                    text.push_str(&format!("{name} was published with another declaration (entry {entry}): this is another release, and is paid for\n"));
+                    text.push_str(&format!(
+                        "{name} was published with another declaration (entry {entry}): this is \
+                        another release, and is charged\n"
+                    ));
                 }
             }
             (_, true) => text.push_str(&release_text(planned, &project, &scopes, &delta)?),

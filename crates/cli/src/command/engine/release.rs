@@ -94,7 +94,8 @@ pub fn run(arguments: &ReleaseArguments, quiet: bool) -> Result<(), Failure> {
     for ((outcome, goes_on), paid_again) in outcomes.iter().zip(goes_on).zip(paid_again).filter(|_| !quiet) {
         match goes_on.filter(|entry| *entry == outcome.sequence) {
             Some(entry) => say(&format!(
-                "{} had been charged, and nothing of it was seen (ledger entry {entry}): it went on with that charge, and nothing more was charged",
+                "{} had been charged, and nothing of it was seen (ledger entry {entry}): it used that charge, and \
+                    nothing more was charged",
                 outcome.name
             )),
             None => paid_again.iter().for_each(|sentence| say(sentence)),
@@ -138,7 +139,10 @@ fn named(arguments: &ReleaseArguments) -> impl Iterator<Item = (&'static str, &S
 fn paid_again(runner: &Runner<'_>, planned: &PlannedRelease) -> Result<Vec<String>, Failure> {
     let name = &planned.request.name;
     let otherwise = runner.published_otherwise(planned)?.map(|entry| {
-        format!("{name} was published with another declaration before (ledger entry {entry}): this was another release, and was paid for")
+        format!(
+            "{name} was published with another declaration before (ledger entry {entry}): this was another \
+            release, and was charged"
+        )
     });
     let renamed = runner.published_as(planned)?.map(|(other, entry)| {
         format!(

@@ -94,14 +94,15 @@ impl ReleaseLimits {
 
     fn words(&self) -> String {
         let Some((epsilon, delta)) = self.promise else {
-            return format!("{}\n  it has no epsilon, and nothing is known of others like it\n", self.name);
+            return format!("{}\n  it has no epsilon, and no limit is known for it\n", self.name);
         };
         let at = if delta.get() > 0.0 { format!(" at delta {delta}") } else { String::new() };
         let mut text = format!("{} (a person: epsilon {}{at})\n", self.name, rounded_up(epsilon.get(), 6));
         if let Some(most) = self.success() {
             let most = rounded_up(most, 6);
             text.push_str(&format!(
-                "  whoever promises that tells two neighbours apart with probability at most {most}, and is as often within half of their distance on both (Kairouz, Oh, Viswanath 2015)\n"
+                "  with this guarantee, two neighbours are distinguished with probability at most {most}, and both \
+                    are answered within half of their distance at most as often (Kairouz, Oh, Viswanath 2015)\n"
             ));
         }
         if let Some(bits) = self.bits() {
@@ -123,7 +124,7 @@ impl ReleaseLimits {
             ));
         }
         if self.floors.is_empty() {
-            text.push_str("  errors: nothing is known that nobody could beat\n");
+            text.push_str("  errors: no lower bound is known\n");
         }
         text
     }

@@ -267,8 +267,8 @@ impl CollectionResult {
         let mut text = format!("{} reports of the oracle {}", self.reports, self.oracle);
         let _ = match self.rejected {
             0 => writeln!(text, "."),
-            1 => writeln!(text, "; 1 line is none and was left out."),
-            rejected => writeln!(text, "; {rejected} lines are none and were left out."),
+            1 => writeln!(text, "; 1 line is not a report and was left out."),
+            rejected => writeln!(text, "; {rejected} lines are not reports and were left out."),
         };
         let _ = writeln!(text, "{}", self.table(sure));
         if !self.is_mean() {

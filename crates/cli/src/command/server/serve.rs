@@ -93,11 +93,12 @@ fn tell(started: &ListeningServer, hosts: &[String], as_json: bool, quiet: bool)
         }
         (false, true) => format!("{link}\n"),
         (false, false) => format!(
-            "listening on {address}\n{also}open {link}\n(the link makes whoever opens it first a curator; it works once, within an hour)\n"
+            "listening on {address}\n{also}open {link}\n(the first person to open the link becomes a curator; it \
+                works once, within an hour)\n"
         ),
     };
     if print(&text).is_err() {
-        say("nobody reads where the server listens; it goes on");
+        say("the server's address could not be printed; the server keeps running");
     }
 }
 

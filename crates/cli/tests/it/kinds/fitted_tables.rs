@@ -51,7 +51,10 @@ fn the_bar_stands_beside_the_number_that_it_belongs_to() {
             assert!(row["fitted"].as_f64().unwrap() >= 0.0 && row.get("fitted_error").is_none(), "{row}");
         }
         let said = shown["releases"][0]["answers"]["notes"][0].as_str().unwrap();
-        assert!(said.contains("`fitted`") && said.contains("no error bar") && said.contains("not its own"), "{said}");
+        assert!(
+            said.contains("`fitted`") && said.contains("no standard error") && said.contains("not its own"),
+            "{said}"
+        );
         let header = folder.read("out/r.csv");
         assert_eq!(header.lines().next().unwrap(), "age,sex,race,estimate,estimate_error,fitted");
         assert!(folder.read("out/report.html").contains("age 0"), "the bars have names");
@@ -106,7 +109,7 @@ fn a_plan_promises_no_error_of_what_is_fitted() {
     let shown = folder("", &release("synthetic", "")).json(&["plan", "--json"]);
     for error in shown["releases"][0]["errors"].as_array().unwrap() {
         assert!(
-            error["standard_error"].is_null() && error["about"].as_str().unwrap().contains("no error bar"),
+            error["standard_error"].is_null() && error["about"].as_str().unwrap().contains("no standard error"),
             "{error}"
         );
     }

@@ -295,8 +295,8 @@ fn a_distribution_of_many_columns_lists_what_many_share() {
         Folder::with(&[("scumble.toml", &project), ("people.csv", &format!("{}\n{rows}", names.join(",")))])
     };
     for (columns, cost, words) in [
-        (40, "{ epsilon = 1 }", "noise can make up"),
-        (40, "{ epsilon = 1, scope = \"presence\" }", "noise can make up"),
+        (40, "{ epsilon = 1 }", "noise can produce"),
+        (40, "{ epsilon = 1, scope = \"presence\" }", "noise can produce"),
         (100, "{ epsilon = 1, scope = \"attribute\" }", "heavy hitters"),
     ] {
         let folder = of(columns, cost);

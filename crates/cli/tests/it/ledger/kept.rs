@@ -24,14 +24,15 @@ fn the_same_release_in_other_words_is_kept() {
     let planned = folder.stdout(&["plan"]);
     assert!(
         planned.contains(
-            "counts was published with another declaration (entry 4): this is another release, and is paid for"
+            "counts was published with another declaration (entry 4): this is another release, and is charged"
         ),
         "{planned}"
     );
     let told = String::from_utf8(folder.run(&["release"]).stderr).unwrap();
     assert!(
         told.contains(
-            "counts was published with another declaration before (ledger entry 4): this was another release, and was paid for"
+            "counts was published with another declaration before (ledger entry 4): this was another release, and was \
+                charged"
         ),
         "{told}"
     );
@@ -62,7 +63,7 @@ fn a_second_release_keeps_what_is_published() {
     let published = folder.read("out/counts.csv");
     let again = folder.stdout(&["release"]);
     let line = again.lines().find(|line| line.starts_with("kept: counts, published 20")).unwrap_or_default();
-    assert!(line.ends_with(" (entry 4); --again counts pays for a new one"), "{again}");
+    assert!(line.ends_with(" (entry 4); --again counts charges for a new one"), "{again}");
     assert_eq!((spent(&folder), folder.read("out/counts.csv")), (0.5, published.clone()));
     // Where it begins a new line and how a number is written makes no other release of it.
     let same =
@@ -168,10 +169,17 @@ fn a_run_of_which_nothing_was_seen_goes_on_with_its_charge() {
     folder.forget(2, "total");
     let (before, plan) = (spent(&folder), folder.run(&["plan"]));
     let said = String::from_utf8_lossy(&plan.stdout);
-    assert!(said.contains("total was charged, and nothing of it was seen (entry 7): a release goes on with that charge, at no further cost"), "{said}");
+    assert!(
+        said.contains(
+            "total was charged, and nothing of it was seen (entry 7): a release uses that charge, at no \
+        further cost"
+        ),
+        "{said}"
+    );
     let output = folder.run(&["release", "--only", "total"]);
     let told = String::from_utf8(output.stderr).unwrap();
-    let words = "total had been charged, and nothing of it was seen (ledger entry 7): it went on with that charge, and nothing more was charged";
+    let words = "total had been charged, and nothing of it was seen (ledger entry 7): it used that charge, and \
+        nothing more was charged";
     assert!(told.contains(words), "{told}");
     assert_eq!(spent(&folder), before);
     let states: Vec<Value> =

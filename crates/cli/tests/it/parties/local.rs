@@ -116,7 +116,10 @@ fn what_is_no_report_is_counted_and_left_out() {
     let found = collected(&question, &mixed);
     assert_eq!((&found["reports"], &found["rejected"]), (&301.into(), &(wrong.len() + 1).into()));
     let text = printed(support::scumble_on(&[&["local", "collect"], &question[..]].concat(), &mixed));
-    assert!(text.starts_with("301 reports of the oracle hadamard; 13 lines are none and were left out."), "{text}");
+    assert!(
+        text.starts_with("301 reports of the oracle hadamard; 13 lines are not reports and were left out."),
+        "{text}"
+    );
     // Nobody has reported yet: everything is possible, and nothing is divided by zero.
     let none = collected(&question, "");
     assert_eq!(

@@ -311,7 +311,7 @@ fn goes_on(server: &Postgres, folder: &Folder, release: &[&str], mended: &str) {
     server.run(mended);
     let done = with_password(folder, PASSWORD, release);
     let said = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success() && said.contains("went on with that charge, and nothing more was charged"), "{said}");
+    assert!(done.status.success() && said.contains("used that charge, and nothing more was charged"), "{said}");
     assert_eq!(charges(), 1);
     assert!(folder.read("out/by clinic.csv").lines().count() > 1);
 }

@@ -97,7 +97,7 @@ fn synthetic_rows_stay_in_their_own_files() {
     assert!(folder.read("out/report.json").len() < 100_000);
     let page = folder.read("out/report.html");
     let section = page.split("<h2>made up</h2>").nth(1).unwrap().split("</section>").next().unwrap();
-    assert!(section.contains("made-up rows, in <code>made up.csv</code>") && !section.contains("<td>"), "{section}");
+    assert!(section.contains("synthetic rows, in <code>made up.csv</code>") && !section.contains("<td>"), "{section}");
 }
 
 /// One ε was 0.334 on top, 0.3334 below and 0.333334 on the terminal.

@@ -146,7 +146,7 @@ impl HistogramAnswer<'_> {
             "Each row: how many values occur exactly this often. Which values they are is not published.".to_string(),
             format!("All counts together are off by at most {:.0}, with probability {CONFIDENCE}.", self.off),
             format!(
-                "About {} rows with {} different values, of which {} occur once.",
+                "About {} rows with {} different values; {} of them occur once.",
                 self.size_estimate.map_or(statistics.elements, |estimate| estimate.max(0).unsigned_abs()),
                 statistics.values,
                 statistics.singletons

@@ -56,7 +56,8 @@ impl LookupAnswer {
         };
         let projected = self.projected.map_or_else(String::new, |(number, distance)| {
             format!(
-                "; projected on what a table of people can nearly have: {number:.1}, without an error bar (the projection is exact to {distance:.1e}, root mean square)"
+                "; projected on what a table of people can nearly have: {number:.1}, without a standard error (the \
+                    projection is exact to {distance:.1e}, root mean square)"
             )
         });
         format!(

@@ -102,7 +102,8 @@ impl Scale {
             (true, _) if silent == 0 => format!("This is exactly true of the counted {unit}."),
             (true, _) => format!("Nothing is published: a few {unit} might change what is true. {CHARGED}"),
             (false, true) => format!(
-                "What is published is exactly true of the counted {unit}. Of {silent} of {} keys nothing is: a few {unit} might change what is true. The cost is the same, however many there are.",
+                "What is published is exactly true of the counted {unit}. For {silent} of {} keys nothing is \
+                    published: a few {unit} might change what is true. The cost is the same, however many there are.",
                 counts.len()
             ),
             (false, false) => format!(

@@ -163,7 +163,8 @@ impl Analysis for ConjunctionAnalysis {
             rule: json!({ "concept": "conjunction", "conditions": 2 * d, "noise": described(&noise), "kept_up_to": within, "missed_at_most": most }),
         };
         let said = format!(
-            "Kept is each of {} conditions that hardly anybody with label 1 fails (a noisy count of at most {within}): {about}.",
+            "Of {} conditions, each is kept that hardly anybody with label 1 fails (a noisy count of at most \
+                {within}): {about}.",
             2 * d
         );
         plan(asked.clone(), promise, events, move |records, bits| {

@@ -148,7 +148,7 @@ impl Analysis for RobustAnalysis {
 
     fn plan(self: Rc<Self>, (learner, granted): Self::Mechanism, events: Vec<Event>) -> Result<Plan> {
         let promise = promise(&learner, self.candidates.len(), self.flips, &granted)?;
-        let said = format!("Chosen is {}.", promise.about);
+        let said = format!("The choice is {}.", promise.about);
         let asked = Rc::clone(&self.asked);
         plan(Rc::clone(&asked), promise, events, move |records, bits| {
             let (points, labels) = signs(&asked, records);

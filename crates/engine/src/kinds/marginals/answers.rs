@@ -54,7 +54,10 @@ pub(crate) fn answers(
     // A projection's unbiased estimates do not know the number of people; those of the residual release do.
     first.extend(work.public_people().map(|people| match fitted.distance {
         Some(_) => format!("The fitted tables add up to the declared public_owners = {people}."),
-        None => format!("All tables add up to the declared public_owners = {people}; if that is wrong by x, each cell of a table of c cells is off by x/c beyond its error bar."),
+        None => format!(
+            "All tables add up to the declared public_owners = {people}; if that is wrong by x, each cell \
+            of a table of c cells is off by x/c beyond its interval."
+        ),
     }));
     first.extend(fitted.distance.map(|distance| {
         format!("The projection is at most {distance:.3} off the exact one (root mean square of the answers).")
@@ -66,22 +69,34 @@ pub(crate) fn answers(
 fn note(work: &MarginalsMethod, published: MarginalsForm) -> &'static str {
     match (published, work) {
         (MarginalsForm::Rows, _) => {
-            "The rows are made up: they are a table of counts that was fitted to noisy numbers, and no row is anybody's. Their counts have no error bar: small ones are too large on average, others too small, so that means of the rows are biased where people are few for the noise."
+            "The rows are synthetic: they are a table of counts that was fitted to noisy numbers, and no row is \
+                anybody's. Their counts have no standard error: small ones are too large on average, others too \
+                small, so means of the rows are biased where people are few for the noise."
         }
         (MarginalsForm::Tables, MarginalsMethod::Residual(_)) => {
-            "`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and all tables agree with each other. `fitted` is the likeliest table of counts that are not negative: it has no error bar (the one of `estimate` is not its own), and small counts are too large in it on average, others too small, so that means and shares from it are biased."
+            "`estimate` is unbiased, and its standard error holds for tables of every size; it may be negative, and \
+                all tables agree with each other. `fitted` is the likeliest table of counts that are not negative: it \
+                has no standard error (that of `estimate` is not its own), and small counts are too large in it on \
+                average, others too small, so that means and shares from it are biased."
         }
         (MarginalsForm::UnbiasedTables, MarginalsMethod::Residual(_)) => {
-            "`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and all tables agree with each other."
+            "`estimate` is unbiased, and its standard error holds for tables of every size; it may be negative, and \
+                all tables agree with each other."
         }
         (MarginalsForm::Tables, MarginalsMethod::Projection(..)) => {
-            "`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and tables agree with each other only within their noise. `fitted` is the nearest consistent table: it has no error bar (the one of `estimate` is not its own), and small counts are too large in it on average, so that means and shares from it are biased."
+            "`estimate` is unbiased, and its standard error holds for tables of every size; it may be negative, and \
+                tables agree with each other only within their noise. `fitted` is the nearest consistent table: it \
+                has no standard error (that of `estimate` is not its own), and small counts are too large in it on \
+                average, so that means and shares from it are biased."
         }
         (MarginalsForm::UnbiasedTables, _) => {
-            "`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and tables agree with each other only within their noise."
+            "`estimate` is unbiased, and its standard error holds for tables of every size; it may be negative, and \
+                tables agree with each other only within their noise."
         }
         (MarginalsForm::FittedTables, _) | (_, MarginalsMethod::Mwem { .. } | MarginalsMethod::Pairs(_)) => {
-            "`fitted` is one consistent table of counts that are not negative; its error depends on the data, so that it has no error bar, and small counts are too large in it on average, so that means and shares from it are biased."
+            "`fitted` is one consistent table of counts that are not negative; its error depends on the data, so that \
+                it has no standard error, and small counts are too large in it on average, so that means and shares \
+                from it are biased."
         }
     }
 }
@@ -189,11 +204,12 @@ pub(crate) fn expected(
         match (published, error) {
             (MarginalsForm::Rows, Some(error)) => {
                 let about = format!(
-                    "tables of {size}: no error bar; the rows are fitted to unbiased tables with a standard error of {error:.4}"
+                    "tables of {size}: no standard error; the rows are fitted to unbiased tables with a standard \
+                        error of {error:.4}"
                 );
                 tell("counts of rows", None, about);
             }
-            (MarginalsForm::Rows, None) => tell("counts of rows", None, format!("tables of {size}: no error bar")),
+            (MarginalsForm::Rows, None) => tell("counts of rows", None, format!("tables of {size}: no standard error")),
             (published, Some(_)) if published.has_estimates() => {
                 tell(ESTIMATE, error, format!("tables of {size}: root mean square over their cells"));
             }
@@ -201,7 +217,7 @@ pub(crate) fn expected(
         }
     }
     if published != MarginalsForm::Rows && published.has_model() {
-        tell(FITTED, None, "no error bar: depends on the data".to_string());
+        tell(FITTED, None, "no standard error: depends on the data".to_string());
     }
     if let Some(last) = expected.last_mut() {
         last.about += &format!("; method {}: {}", choice.method.name(), choice.why);

@@ -54,8 +54,8 @@ pub(crate) fn expected(pairs: &ColumnPairs, published: MarginalsForm, choice: &M
         }
     }
     if published.has_model() {
-        let about =
-            "no error bar: depends on the data; all correlations together are no further off than unprojected ones";
+        let about = "no standard error: depends on the data; all correlations together are no further off than unprojected \
+                ones";
         expected.push(tell(FITTED, None, about.to_string()));
     }
     if let Some(last) = expected.last_mut() {
@@ -89,7 +89,13 @@ pub(crate) fn answers(
     }
     notes.insert(0, note(published, projected.as_ref()));
     if let Some(people) = pairs.noise().0.number() {
-        notes.insert(1, format!("All tables add up to the declared public_owners = {people}; if that is wrong by x, each cell of a table of c cells is off by x/c beyond its error bar."));
+        notes.insert(
+            1,
+            format!(
+                "All tables add up to the declared public_owners = {people}; if that is wrong by x, \
+            each cell of a table of c cells is off by x/c beyond its interval."
+            ),
+        );
     }
     Ok(table.answers(notes))
 }
@@ -97,10 +103,12 @@ pub(crate) fn answers(
 fn note(published: MarginalsForm, projected: Option<&ProjectedPairs>) -> String {
     let mut note = String::new();
     if published.has_estimates() {
-        note += "`estimate` is unbiased, and its error bar holds for every cell; it may be negative, and all tables agree with each other.";
+        note += "`estimate` is unbiased, and its standard error holds for every cell; it may be negative, and all \
+            tables agree with each other.";
     }
     if let Some(projected) = projected {
-        note += " `fitted` has the nearest correlations that any table could have (no negative eigenvalue), and the same single columns: it has no error bar (the one of `estimate` is not its own), and may be negative.";
+        note += " `fitted` has the nearest correlations that any table could have (no negative eigenvalue), and the \
+            same single columns: it has no standard error (that of `estimate` is not its own), and may be negative.";
         note += &format!(
             " The correlations are at most {:.1e} off the nearest ones (root mean square; a certificate).",
             projected.distance()

@@ -339,9 +339,14 @@ fn expected(asked: &WideMarginals, work: &WideMethod, method: &str) -> Vec<Expec
     match work {
         WideMethod::Rows(_) => {
             let pairs = asked.sizes.len() * asked.sizes.len().saturating_sub(1) / 2;
-            expected.push(tell("counts of rows", None, format!(
-                "no error bar: which of {pairs} pairs of columns, and of triples where there are few, are measured is chosen privately, and the report says which and how well"
-            )));
+            expected.push(tell(
+                "counts of rows",
+                None,
+                format!(
+                    "no standard error: which of {pairs} pairs of columns (and of triples, if few) are measured is \
+                        chosen privately; the report says which and how well"
+                ),
+            ));
         }
         WideMethod::Marginals(plan) => {
             for size in (1..=asked.order).filter(|_| asked.published.has_estimates()) {
@@ -355,7 +360,7 @@ fn expected(asked: &WideMarginals, work: &WideMethod, method: &str) -> Vec<Expec
                 expected.push(tell("estimate", Some((sum / cells).sqrt()), about));
             }
             if asked.has_fitted() {
-                expected.push(tell("fitted", None, "no error bar: depends on the data".to_string()));
+                expected.push(tell("fitted", None, "no standard error: depends on the data".to_string()));
             }
         }
     }
@@ -394,9 +399,19 @@ fn made(asked: &WideMarginals, made: &SyntheticRows, values: &[Vec<Cell>]) -> An
         .collect();
     let rows = made.columns.first().map_or(0, Vec::len);
     let mut notes = vec![
-        "The rows are made up: they are drawn from a model that was fitted to noisy numbers, and no row is anybody's. Their counts have no error bar: small ones are too large on average, others too small, so that means of the rows are biased where people are few for the noise.".to_string(),
-        format!("Measured: each column, and {} tables of two or three, chosen privately: {}. \"Within\" is about how far noise alone puts the shares of such a table (half the sum of absolute differences).", pairs.len(), shown.join("; ")),
-        "Tables of two columns that are not listed follow from those that are, and from nothing else: do not look for links there. Do not use the rows for tables of three columns or more in which single counts matter, for rare combinations, for the largest or least values, or to fill in what a person did not tell.".to_string(),
+        "The rows are synthetic: they are drawn from a model that was fitted to noisy numbers, and no row is \
+            anybody's. Their counts have no standard error: small ones are too large on average, others too small, so \
+            means of the rows are biased where people are few for the noise."
+            .to_string(),
+        format!(
+            "Measured: each column, and {} tables of two or three, chosen privately: {}. \"Within\" is about how far noise alone puts the shares of such a table (half the sum of absolute differences).",
+            pairs.len(),
+            shown.join("; ")
+        ),
+        "Tables of two columns that are not listed follow from those that are, and from nothing else: do not look for \
+            links there. Do not use the rows for tables of three columns or more in which single counts matter, for \
+            rare combinations, for the largest or least values, or to fill in what a person left out."
+            .to_string(),
     ];
     if (rows as f64) < made.people || asked.rows.is_some() {
         notes.push(format!(

@@ -206,7 +206,9 @@ impl<'a> ReleasedQuery<'a> {
             if let Some(least) = part.private.threshold {
                 let which = part.named.as_ref().map_or(String::new(), |named| format!(" {named}"));
                 notes.push(format!(
-                    "Groups{which} are not public: only those with at least {least} owners, counted with noise, are shown. Of one that is shown by luck the number of owners is too large: its interval allows for that."
+                    "Groups{which} are not public: only those with at least {least} owners, counted with noise, are \
+                        shown. The number of owners of a group that is shown by luck is too large: its interval \
+                        allows for that."
                 ));
             }
         }

@@ -127,7 +127,7 @@ pub(crate) fn expected_of(
             }
             (_, Some(_), _) => "the same for every cell, whatever the data".to_string(),
             (_, None, Some(assumed)) => assumed.words(),
-            (_, None, None) => "depends on the released numbers; stands beside each of them".to_string(),
+            (_, None, None) => "depends on the released numbers; published with each of them".to_string(),
         };
         all.push(ExpectedError { column: output.name, standard_error, margin, cells: Vec::new(), assumed, about });
     }

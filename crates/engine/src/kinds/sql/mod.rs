@@ -426,7 +426,7 @@ impl AnalysedQuery {
                 None => limits::of_query(&cut, &calibrated.noises, &events)?,
             },
             counted: match report {
-                Some(_) => ReleasedStatistic::Other("what bounding cuts off is published beside it".into()),
+                Some(_) => ReleasedStatistic::Other("what bounding cuts off is published with it".into()),
                 None => ReleasedStatistic::of_query(&cut, &calibrated.noises)?,
             },
             estimates: match &report {

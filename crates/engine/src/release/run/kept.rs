@@ -47,7 +47,7 @@ impl KeptRelease {
         let Self { name, sequence, .. } = self;
         let since = if self.data_changed == Some(true) { "; the data changed since" } else { "" };
         format!(
-            "kept: {name}, published {} (entry {sequence}){since}; {} pays for a new one",
+            "kept: {name}, published {} (entry {sequence}){since}; {} charges for a new one",
             day(&self.time),
             again(name)
         )

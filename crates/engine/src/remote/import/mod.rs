@@ -157,7 +157,7 @@ impl Job {
         for (name, used) in &tables {
             lines.push(format!("    {name}: {}", columns(project.table(name)?, used).join(", ")));
         }
-        lines.push("- Texts are in UTF-8, and two of them are the same if their bytes are.".to_string());
+        lines.push("- Strings are in UTF-8, and two of them are equal if their bytes are.".to_string());
         lines.push("- Nothing writes to the tables between the statements.".to_string());
         lines.extend(engine.demands().iter().map(|line| format!("- {line}")));
         lines.push("- The result of each statement is saved with its header in a file of its own, .csv or .parquet, in one folder. Then:".to_string());
@@ -170,7 +170,7 @@ impl Job {
 
 /// The columns of a table that are used, each with what it holds.
 fn columns(table: &Table, used: &std::collections::BTreeSet<String>) -> Vec<String> {
-    let owner = table.owner.iter().map(|name| format!("{name} (the owner: a text or a whole number)"));
+    let owner = table.owner.iter().map(|name| format!("{name} (the owner: a string or a whole number)"));
     let declared = table.columns.iter().filter(|column| used.contains(&column.name)).map(|column| {
         let kind = match (&column.recoding, &column.domain) {
             (Some(_), _) => "as in the file that is declared",

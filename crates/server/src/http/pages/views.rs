@@ -365,7 +365,7 @@ fn attackers(against: &[AttackerLine]) -> Markup {
     let header = ["release", "epsilon against everybody", "epsilon against the declared attacker"];
     html! {
         @if rows.is_empty() {
-            p { "The project declares no weaker attacker, or nothing about which one could be told." }
+            p { "The project declares no weaker attacker, or no release that could be analysed." }
         } @else {
             p {
                 "What holds against everybody holds against weaker attackers too. Where the attacker whom the project \

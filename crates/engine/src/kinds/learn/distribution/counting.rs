@@ -157,8 +157,8 @@ impl DistributionMechanism {
     pub(crate) fn called(&self) -> &'static str {
         match self.way {
             CountingMethod::All(_) => "each with noise of its own",
-            CountingMethod::Listed(..) => "of which those are listed that more owners share than noise can make up",
-            CountingMethod::Tree(_) => "of which those are listed that many owners share (heavy hitters)",
+            CountingMethod::Listed(..) => "listed if more owners share them than noise can produce",
+            CountingMethod::Tree(_) => "listed if many owners share them (heavy hitters)",
         }
     }
 

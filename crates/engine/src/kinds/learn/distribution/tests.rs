@@ -184,9 +184,9 @@ fn the_way_follows_from_public_numbers() {
     let attribute_cost = "{ epsilon = 1, scope = \"attribute\" }";
     for (columns, cost, scope, called) in [
         (3, "{ epsilon = 1 }", Scope::Person, "each with noise"),
-        (30, "{ epsilon = 1 }", Scope::Person, "noise can make up"),
-        (30, "{ epsilon = 1, scope = \"presence\" }", Scope::Presence, "noise can make up"),
-        (30, attribute_cost, attribute("a7"), "noise can make up"),
+        (30, "{ epsilon = 1 }", Scope::Person, "noise can produce"),
+        (30, "{ epsilon = 1, scope = \"presence\" }", Scope::Presence, "noise can produce"),
+        (30, attribute_cost, attribute("a7"), "noise can produce"),
         (60, attribute_cost, attribute("a7"), "heavy hitters"),
         (150, attribute_cost, attribute("a7"), "heavy hitters"),
     ] {

@@ -136,10 +136,19 @@ impl WideTables {
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.has_estimates {
-            notes.push("`estimate` is unbiased, and its error bar holds for tables of every size; it may be negative, and all tables agree with each other.".to_string());
+            notes.push(
+                "`estimate` is unbiased, and its standard error holds for tables of every size; it may be \
+                negative, and all tables agree with each other."
+                    .to_string(),
+            );
         }
         if self.has_fitted {
-            notes.push("`fitted` is not negative, and all tables agree with each other; it has no error bar, and small counts are too large in it on average, others too small, so that means and shares from it are biased.".to_string());
+            notes.push(
+                "`fitted` is not negative, and all tables agree with each other; it has no standard error, and \
+                small counts are too large in it on average, others too small, so that means and shares from it are \
+                biased."
+                    .to_string(),
+            );
         }
         let people = self.measured.plan().public_people();
         notes.extend(people.map(|people| format!("All tables add up to the declared public_owners = {people}.")));

@@ -146,7 +146,7 @@ struct GivenDocument {
 impl StateDocument {
     fn of(state: &RoundState, salt: String) -> Self {
         Self {
-            what: "a secret of scumble: whoever reads the numbers below learns more than was paid for".to_string(),
+            what: "a secret of scumble: the numbers below give away more than was charged".to_string(),
             salt,
             request: state.request.clone(),
             key: state.key.map(|(one, other)| format!("{one:016x}{other:016x}")),

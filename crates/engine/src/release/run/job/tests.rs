@@ -182,7 +182,7 @@ fn dialects_have_their_own_words() {
         assert!(!text.contains("scumble_sha256"), "{text}");
         assert!(
             text.contains(
-                "visits: person (the owner: a text or a whole number), cost (fraction), open (true or false)"
+                "visits: person (the owner: a string or a whole number), cost (fraction), open (true or false)"
             ),
             "{text}"
         );
