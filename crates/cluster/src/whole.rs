@@ -97,6 +97,6 @@ fn rows(operator: &OperatorWithMetrics) -> Option<u64> {
         Some(Metric::OutputRows(rows)) => Some(*rows),
         _ => None,
     };
-    let told: Vec<u64> = operator.metrics.iter().filter_map(|metric| of(&metric.metric)).collect();
-    (!told.is_empty()).then(|| told.iter().sum())
+    let counted: Vec<u64> = operator.metrics.iter().filter_map(|metric| of(&metric.metric)).collect();
+    (!counted.is_empty()).then(|| counted.iter().sum())
 }

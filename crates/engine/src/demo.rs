@@ -104,7 +104,8 @@ cost = { epsilon = 1.0 }
 name = "visits by clinic"
 sql  = "SELECT clinic, COUNT(*) AS visits, COUNT(DISTINCT person_id) AS patients, SUM(cost) AS cost FROM visits GROUP BY clinic"
 cost = { epsilon = 1.0 }
-# Whoever went more often would be cut off: a quarter of the cost says how much that is (here nothing), and the intervals are about all visits.
+# Visits beyond that are cut off: a quarter of the cost says how much that is (here nothing), and the intervals are
+# about all visits.
 bounding_report = { share = 0.25, max_rows_per_owner = 6, max_groups_per_owner = 6, max_rows_per_group = 6 }
 "#;
 

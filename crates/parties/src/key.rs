@@ -58,7 +58,7 @@ pub struct Key {
     public: PublicKey,
 }
 
-const FIRST_LINE: &str = "# A private key of scumble parties. Whoever has it is you: show it to nobody.";
+const FIRST_LINE: &str = "# A private key of scumble parties. A person who has it can act as you: show it to nobody.";
 
 impl Key {
     /// A new key.

@@ -152,8 +152,8 @@ impl SparseVector {
             law: None,
             input: MechanismInput::Cells(vec![i128::from(score) - i128::from(threshold)]),
         };
-        let goes_on = tape::through(bits, said, |bits| self.question.add_to_wide(score.into(), bits) < limit);
-        goes_on.then_some(round)
+        let is_below = tape::through(bits, said, |bits| self.question.add_to_wide(score.into(), bits) < limit);
+        is_below.then_some(round)
     }
 
     /// A whole round: the first score that reaches the threshold; none if none does.

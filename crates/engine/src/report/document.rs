@@ -1,6 +1,6 @@
 //! The report as JSON.
 
-use super::could::GuessingAttackDocument;
+use super::guessing_attack::GuessingAttackDocument;
 use super::limits::ReleaseLimit;
 use super::reading::Readings;
 use super::{Curve, Report, attackers, could, front, limits, reading, text};
@@ -91,7 +91,7 @@ impl Report<'_> {
     pub(super) fn document<'a>(
         &'a self,
         against: &'a [attackers::AttackerFinding],
-        tried: &'a [could::GuessingAttack],
+        tried: &'a [guessing_attack::GuessingAttack],
     ) -> Result<ReportDocument<'a>> {
         let rule = |charge: &'a Charge| {
             let Charge { release, sequence, rule, .. } = charge;
@@ -112,7 +112,7 @@ impl Report<'_> {
             releases: self.published.iter().map(published).collect(),
             not_shown: self.unshown.iter().map(unshown).collect(),
             attackers: against.iter().map(attackers::AttackerFinding::document).collect(),
-            could_somebody: tried.iter().map(could::GuessingAttack::document).collect(),
+            could_somebody: tried.iter().map(guessing_attack::GuessingAttack::document).collect(),
             limits: limits::json(self),
             rules: self.charges.iter().map(rule).collect(),
             assumptions: text::assumptions(self.project),

@@ -2,8 +2,8 @@
 
 use super::attackers::{self, AttackerFinding};
 use super::charts::{ReportChart, both_sizes, charts};
-use super::could::{self, GuessingAttack};
 use super::format::{self, digits, grouped, shown};
+use super::guessing_attack::{self, GuessingAttack};
 use super::{Report, front, limits, reading, scope_name, text};
 use crate::budget::{Odometer, rounded_up, shown_delta};
 use crate::error::Result;
@@ -29,7 +29,7 @@ pub(super) fn page(report: &Report<'_>, against: &[AttackerFinding], tried: &[Gu
         ("who-pays", "Who pays for what", matrix(report)?),
         ("pairs", "Sensitive attributes together with others", pairs(report)?),
         ("readings", "What that means", readings(report)?),
-        ("could-somebody", "Could somebody …?", could::section(tried)),
+        ("could-somebody", "Could somebody …?", guessing_attack::section(tried)),
         ("attackers", "What weaker attackers learn", attackers::section(report, against)?),
         ("limits", "What an optimal mechanism could have done", limits::section(report)),
         ("assumptions", "What this rests on", assumptions(report)),

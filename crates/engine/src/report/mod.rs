@@ -2,10 +2,10 @@
 
 mod attackers;
 mod charts;
-mod could;
 mod document;
 mod format;
 mod front;
+mod guessing_attack;
 mod html;
 mod limits;
 mod reading;

@@ -63,4 +63,4 @@ def _word(name: str, event: Any) -> dict[str, Any]:
         return {"mechanism": "randomized-response", "epsilon": epsilon, "values": values}
     if name == "ZCDpEvent" and float(getattr(event, "xi", 0.0)) == 0.0:
         return {"mechanism": "zcdp", "rho": float(event.rho)}
-    raise InputError(f"{name} of dp_accounting is not supported; those that are: {_SUPPORTED}")
+    raise InputError(f"{name} of dp_accounting is not supported; expected one of {_SUPPORTED}")

@@ -129,7 +129,7 @@ fn going_on(
     question: &QueryRequest,
 ) -> Result<Option<Box<PlannedRelease>>, Refusal> {
     let planned = planned(runner, release, question)?;
-    Ok(runner.goes_on_with(&planned)?.map(|_| Box::new(planned)))
+    Ok(runner.resumed_entry(&planned)?.map(|_| Box::new(planned)))
 }
 
 /// The same for a person's newest charge for a question whose draw nobody has seen.
@@ -267,7 +267,7 @@ impl Service {
                 return Err(refusal);
             }
         };
-        let (runner, planned, goes_on) = match self.paid_before(&runner, &planned, person, question, key.as_deref())? {
+        let (runner, planned, resumed) = match self.paid_before(&runner, &planned, person, question, key.as_deref())? {
             QuestionState::Unpaid => (runner, [planned], false),
             QuestionState::Reserved(planned) => (runner.going_on(), [*planned], true),
             ended @ (QuestionState::Unfinished(_) | QuestionState::Committed(_)) => return Ok(ended),
@@ -288,7 +288,7 @@ impl Service {
                 };
                 self.metrics.paid();
                 self.memory.put(question, &answer);
-                if goes_on && let Some(key) = key {
+                if resumed && let Some(key) = key {
                     self.remembers_key(&runner, person, question, key, &answer)?;
                 }
                 Ok(QuestionState::Committed(answer))
@@ -296,7 +296,7 @@ impl Service {
             Err(error) => {
                 // Another process may have charged for the same key, or gone on with the same charge, meanwhile: then
                 // its answer is the answer.
-                if goes_on || (key.is_some() && !runner.is_charged(&name)?) {
+                if resumed || (key.is_some() && !runner.is_charged(&name)?) {
                     match self.paid_before(&runner, &planned[0], person, question, key.as_deref())? {
                         QuestionState::Unpaid | QuestionState::Reserved(_) => {}
                         ended @ (QuestionState::Unfinished(_) | QuestionState::Committed(_)) => return Ok(ended),

@@ -84,7 +84,7 @@ pub fn run(arguments: &PlanArguments, quiet: bool) -> Result<(), Failure> {
             releases.push(PlanOfRelease {
                 forecast: forecast(planned, &project, &scopes, &delta)?,
                 published: before,
-                goes_on_with: runner.goes_on_with(planned)?,
+                resumed_entry: runner.resumed_entry(planned)?,
             });
         }
         let delta = asked.unwrap_or(usual).to_f64();
@@ -99,7 +99,7 @@ pub fn run(arguments: &PlanArguments, quiet: bool) -> Result<(), Failure> {
             (Some(before), false) => text.push_str(&before.line(&planned.request.name)),
             (None, false) => {
                 text.push_str(&short_text(planned, &project, &delta)?);
-                if let Some(entry) = runner.goes_on_with(planned)? {
+                if let Some(entry) = runner.resumed_entry(planned)? {
                     let name = &planned.request.name;
                     text.push_str(&format!(
                         "{name} was charged, and nothing of it was seen (entry {entry}): a release \
@@ -150,7 +150,8 @@ struct PlanOfRelease {
     forecast: ReleaseForecast,
     published: Option<PriorPublication>,
     /// The entry of a charge whose draw nobody has seen.
-    goes_on_with: Option<u64>,
+    #[serde(rename = "goes_on_with")]
+    resumed_entry: Option<u64>,
 }
 
 /// What was published before as it is declared.

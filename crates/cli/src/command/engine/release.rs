@@ -86,13 +86,13 @@ pub fn run(arguments: &ReleaseArguments, quiet: bool) -> Result<(), Failure> {
         }
     }
     let paid_again = paid.iter().map(|planned| paid_again(&runner, planned)).collect::<Result<Vec<_>, _>>()?;
-    let goes_on = paid.iter().map(|planned| runner.goes_on_with(planned)).collect::<Result<Vec<_>, _>>()?;
+    let resumed = paid.iter().map(|planned| runner.resumed_entry(planned)).collect::<Result<Vec<_>, _>>()?;
     let given = arguments.integers.as_deref();
     let (outcomes, head, report) =
         run_given_and_report(&project, &runner, &paid, given, &out, quiet || arguments.json)?;
     // A run that is refused has paid for nothing, and says one sentence.
-    for ((outcome, goes_on), paid_again) in outcomes.iter().zip(goes_on).zip(paid_again).filter(|_| !quiet) {
-        match goes_on.filter(|entry| *entry == outcome.sequence) {
+    for ((outcome, resumed), paid_again) in outcomes.iter().zip(resumed).zip(paid_again).filter(|_| !quiet) {
+        match resumed.filter(|entry| *entry == outcome.sequence) {
             Some(entry) => say(&format!(
                 "{} had been charged, and nothing of it was seen (ledger entry {entry}): it used that charge, and \
                     nothing more was charged",

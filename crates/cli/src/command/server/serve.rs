@@ -132,8 +132,8 @@ mod tests {
     #[test]
     fn clients_are_told_a_name_that_they_can_reach() {
         let hosts = ["stats.example.org".to_string()];
-        let told = |address: &str, hosts: &[String]| reached(address.parse().unwrap(), hosts);
-        assert_eq!(told("127.0.0.1", &hosts), "127.0.0.1");
-        assert_eq!((told("0.0.0.0", &hosts), told("::", &[])), (hosts[0].clone(), "localhost".to_string()));
+        let shown = |address: &str, hosts: &[String]| reached(address.parse().unwrap(), hosts);
+        assert_eq!(shown("127.0.0.1", &hosts), "127.0.0.1");
+        assert_eq!((shown("0.0.0.0", &hosts), shown("::", &[])), (hosts[0].clone(), "localhost".to_string()));
     }
 }

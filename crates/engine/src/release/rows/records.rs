@@ -322,7 +322,7 @@ impl Attributes {
                 "One row of each {owner} counts, chosen at random; which one may depend on every column, so each attribute is charged as a whole person."
             )),
             Owners::EachAttribute(owner) => Some(format!(
-                "One record of each {owner} counts, which takes each attribute from another of their rows: of whoever has several rows, combinations of attributes may be counted that no row has. With max_rows_per_owner = 2 or more one whole row of each counts."
+                "One record of each {owner} counts, which takes each attribute from one of their rows: of an owner of several rows, combinations of attributes may be counted that no row has. With max_rows_per_owner = 2 or more one whole row of each counts."
             )),
             Owners::Rows => None,
         }

@@ -313,19 +313,19 @@ fn is_same(project: &Project, planned: &PlannedRelease, charge: &Charge) -> Resu
         None => {
             charge.kind == planned.request.kind
                 && charge.events == planned.plan.events
-                && told(&charge.rule) == told(&planned.plan.rule)
+                && comparable(&charge.rule) == comparable(&planned.plan.rule)
         }
     })
 }
 
 /// A rule without what only says how: the hash that chose rows, and the text for other engines.
-fn told(rule: &Value) -> Value {
+fn comparable(rule: &Value) -> Value {
     match rule {
         Value::Object(fields) => {
             let kept = fields.iter().filter(|(name, _)| !["hash", "integers"].contains(&name.as_str()));
-            kept.map(|(name, value)| (name.clone(), told(value))).collect()
+            kept.map(|(name, value)| (name.clone(), comparable(value))).collect()
         }
-        Value::Array(list) => list.iter().map(told).collect(),
+        Value::Array(list) => list.iter().map(comparable).collect(),
         other => other.clone(),
     }
 }

@@ -73,7 +73,7 @@ pub(crate) struct WaitingCharge {
 
 impl Runner<'_> {
     /// The entry of the charge that a release goes on with, and pays nothing more; none where it pays.
-    pub fn goes_on_with(&self, planned: &PlannedRelease) -> Result<Option<u64>> {
+    pub fn resumed_entry(&self, planned: &PlannedRelease) -> Result<Option<u64>> {
         let Some(ledger) = self.existing_ledger()? else { return Ok(None) };
         Ok(self.waiting(planned, &ledger)?.map(|waiting| waiting.at.entries))
     }

@@ -116,8 +116,8 @@ impl<'a> Session<'a> {
             self.shares.push(self.plan.possible(column, shares));
             self.levels[column] = ColumnLevels::new(&self.shares[column], &self.plan.classes(column));
         }
-        let told: Vec<MeasuredTable> = asked.iter().map(|question| self.told(question)).collect();
-        self.measured.extend(told);
+        let measured: Vec<MeasuredTable> = asked.iter().map(|question| self.measured_table(question)).collect();
+        self.measured.extend(measured);
         self.masks = self.plan.masks(&self.levels);
         self.fit(&[]);
     }
@@ -222,8 +222,8 @@ impl<'a> Session<'a> {
             };
             targets.push(TargetTable { set: set.clone(), shares });
         }
-        let told: Vec<MeasuredTable> = asked.iter().map(|question| self.told(question)).collect();
-        self.measured.extend(told);
+        let measured: Vec<MeasuredTable> = asked.iter().map(|question| self.measured_table(question)).collect();
+        self.measured.extend(measured);
         // A new table stands for an older one of the same columns that is not finer.
         let replaced = |old: &TargetTable| {
             targets.iter().any(|new| {
@@ -301,7 +301,7 @@ impl<'a> Session<'a> {
         table
     }
 
-    fn told(&self, question: &Measurement) -> MeasuredTable {
+    fn measured_table(&self, question: &Measurement) -> MeasuredTable {
         let bins = |&(column, level): &LevelColumn| self.levels[column].0[level].bins;
         let set = question.set();
         MeasuredTable {
@@ -319,16 +319,16 @@ fn sigma_for(rho: f64) -> Result<Sigma> {
 
 /// A noisy table, drawn towards what was expected: the variance of the true deviations is taken to go with the
 /// expectation to the power 1.5, as much as the noisy ones show beyond their noise (empirical Bayes).
-fn estimated(noisy: &[f64], told: &[f64], sigma: f64, margins: &[Vec<f64>]) -> Vec<f64> {
-    let seen: f64 = noisy.iter().zip(told).map(|(noisy, told)| (noisy - told).powi(2)).sum();
-    let scale: f64 = told.iter().map(|told| told.powf(1.5)).sum();
+fn estimated(noisy: &[f64], measured: &[f64], sigma: f64, margins: &[Vec<f64>]) -> Vec<f64> {
+    let seen: f64 = noisy.iter().zip(measured).map(|(noisy, measured)| (noisy - measured).powi(2)).sum();
+    let scale: f64 = measured.iter().map(|measured| measured.powf(1.5)).sum();
     let spread = ((seen - sigma * sigma * noisy.len() as f64) / scale).max(0.0);
     let drawn: Vec<f64> = noisy
         .iter()
-        .zip(told)
-        .map(|(noisy, told)| {
-            let variance = spread * told.powf(1.5);
-            told + (noisy - told) * variance / (variance + sigma * sigma).max(f64::MIN_POSITIVE)
+        .zip(measured)
+        .map(|(noisy, measured)| {
+            let variance = spread * measured.powf(1.5);
+            measured + (noisy - measured) * variance / (variance + sigma * sigma).max(f64::MIN_POSITIVE)
         })
         .collect();
     let shares = nearest(&drawn, 1.0);

@@ -93,7 +93,7 @@ fn what_failed_goes_on_with_its_charge() {
     refused(ReleaseAttempt::default(), &project);
     folder.write("visits.csv", &visits(13));
     assert_eq!(
-        Runner::new(&project).goes_on_with(&Runner::new(&project).plan(&project.releases[0]).unwrap()).unwrap(),
+        Runner::new(&project).resumed_entry(&Runner::new(&project).plan(&project.releases[0]).unwrap()).unwrap(),
         Some(before[0].sequence)
     );
     assert_eq!(ReleaseAttempt::default().release(&folder, &project).unwrap(), before[0].sequence);

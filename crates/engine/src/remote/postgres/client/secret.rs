@@ -10,8 +10,8 @@ pub(crate) fn password(server: &Server) -> Option<String> {
         let text = std::fs::read_to_string(path).ok()?;
         return text.lines().next().map(str::to_string).filter(|password| !password.is_empty());
     }
-    let told = std::env::var("PGPASSWORD").ok().filter(|password| !password.is_empty());
-    told.or_else(|| listed(&std::fs::read_to_string(kept()?).ok()?, server))
+    let given = std::env::var("PGPASSWORD").ok().filter(|password| !password.is_empty());
+    given.or_else(|| listed(&std::fs::read_to_string(kept()?).ok()?, server))
 }
 
 /// The file of passwords, if nobody else may read it.
