@@ -10,7 +10,9 @@ pub(crate) fn assumptions(project: &Project) -> Vec<String> {
         "The attacker may know everything except what the scope protects: presence hides whether an owner is there, person hides all of an owner's values, an attribute hides that attribute's value. Under person and attributes, the number of owners is taken as known.".to_string(),
         "The noise comes from the operating system's random numbers, and the person who runs the program publishes \
             nothing else that was computed from the tables.".to_string(),
-        "The time a query takes and error messages seen by the person who runs the program are not protected.".to_string(),
+        "The time a query takes and error messages seen by the person who runs the program are not \
+         protected."
+            .to_string(),
     ];
     for table in project.tables.values().filter(|table| !table.public) {
         match (&table.owner, table.bounding.rows) {

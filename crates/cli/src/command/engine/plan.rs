@@ -176,7 +176,8 @@ impl PriorPublication {
             None => format!("{name}: published {day} (entry {entry}); kept, at no further cost\n"),
             // A release refuses this until somebody has said which it is to be.
             Some(lost) => format!(
-                "{name}: published {day} (entry {entry}), and {lost}: restore it, name its folder with --out, or use release {}\n",
+                "{name}: published {day} (entry {entry}), and {lost}: restore it, name its folder with --out, or \
+                 use release {}\n",
                 again(name)
             ),
         }

@@ -54,8 +54,8 @@ pub(crate) fn expected(pairs: &ColumnPairs, published: MarginalsForm, choice: &M
         }
     }
     if published.has_model() {
-        let about = "no standard error: depends on the data; all correlations together are no further off than unprojected \
-                ones";
+        let about = "no standard error: depends on the data; all correlations together are no further off than \
+                unprojected ones";
         expected.push(tell(FITTED, None, about.to_string()));
     }
     if let Some(last) = expected.last_mut() {

@@ -404,7 +404,8 @@ fn made(asked: &WideMarginals, made: &SyntheticRows, values: &[Vec<Cell>]) -> An
             means of the rows are biased where people are few for the noise."
             .to_string(),
         format!(
-            "Measured: each column, and {} tables of two or three, chosen privately: {}. \"Within\" is about how far noise alone puts the shares of such a table (half the sum of absolute differences).",
+            "Measured: each column, and {} tables of two or three, chosen privately: {}. \"Within\" is about how far \
+             noise alone puts the shares of such a table (half the sum of absolute differences).",
             pairs.len(),
             shown.join("; ")
         ),

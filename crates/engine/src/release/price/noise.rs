@@ -209,7 +209,8 @@ pub fn delta_of_keys(cost: &Cost, default: Option<&Exact>) -> Result<f64> {
         (Some(delta), _) => Ok(own_share(delta).to_f64_down()),
         (None, Some(delta)) => Ok(hundredth(delta)),
         (None, None) => Err(Error::input(
-            "the groups are not public, so they are selected privately, which needs a delta: write cost = { epsilon = …, delta = 1e-9 }, give the budget a delta, or declare the column's values",
+            "the groups are not public, which needs a delta: write cost = { epsilon = …, delta = 1e-9 }, give the \
+                budget a delta, or declare the column's values",
         )),
     }
 }

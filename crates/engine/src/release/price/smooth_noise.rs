@@ -26,8 +26,8 @@ pub(crate) const FAMILY: Field<Option<NoiseFamily>> = Field::new(
 const LEVEL_SHARE: f64 = 0.2;
 
 /// What stands below answers.
-pub(crate) const NOTE: &str = "The noise follows the data's own sensitivity, which is private; a fifth of the epsilon pays for the standard \
-        error.";
+pub(crate) const NOTE: &str = "The noise follows the data's own sensitivity, which is private; a fifth of the epsilon \
+    pays for the standard error.";
 
 impl Word for NoiseFamily {
     const WORDS: &'static [(&'static str, Self)] = &[

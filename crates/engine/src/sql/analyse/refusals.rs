@@ -33,7 +33,10 @@ pub(crate) fn of(line: &str, source: &QuerySource<'_>) -> Option<Error> {
     if let Some(types) = quoted("common argument type for comparison operation ", '|') {
         let sentence = match types.contains("Boolean") {
             true => "a truth value is compared with something else: write the column by itself, NOT and the column, or = TRUE".to_string(),
-            false => format!("the compared values have no type in common ({}): convert one of them with CAST", types.trim()),
+            false => format!(
+                "the compared values have no type in common ({}): convert one of them with CAST",
+                types.trim()
+            ),
         };
         return Some(source.error("", sentence));
     }
