@@ -3,7 +3,7 @@
 use super::guessing_attack::GuessingAttackDocument;
 use super::limits::ReleaseLimit;
 use super::reading::Readings;
-use super::{Curve, Report, attackers, could, front, limits, reading, text};
+use super::{Curve, Report, attackers, front, guessing_attack, limits, reading, text};
 use crate::error::Result;
 use crate::ledger::Charge;
 use crate::release::run::published::{PublishedRelease, UnshownCharge};
