@@ -37,7 +37,7 @@ fn the_file_and_its_sections() {
     check_more("release = 1", "5:11: this must be a table in { } or under a [heading]");
     check(&format!("release = 1\n{TABLE}"), "1:11: this must be a list in [ ]");
     check(&format!("ledger = 1\n{TABLE}"), "1:10: this must be a string in quotation marks");
-    check(&format!("ledger = \":memory:\"\n{TABLE}"), "1:10: this does not name a file");
+    check(&format!("ledger = \":memory:\"\n{TABLE}"), "1:10: this name has another meaning to the database");
 }
 
 #[test]

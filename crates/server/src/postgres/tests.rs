@@ -363,7 +363,7 @@ fn costs_have_the_scope_of_the_project() {
             answer
                 .notices
                 .iter()
-                .find(|notice| notice.contains("paid"))
+                .find(|notice| notice.contains("charged"))
                 .unwrap()
                 .split(" (")
                 .next()

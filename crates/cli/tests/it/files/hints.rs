@@ -10,12 +10,12 @@ fn listed_values_in_quotes_are_hinted_at() {
     assert_eq!(folder.json(&["check", "--json"])["hints"], serde_json::json!([]));
     folder.write("people.csv", "age,sex,name\n1,f,a\n2,'m',b\n");
     let said = folder.stdout(&["check"]);
-    let hint = "people.csv:3: the value in column 'sex' stands in ', and is listed without: if fields are quoted with \
+    let hint = "people.csv:3: the value in column 'sex' is quoted with ', and is listed without: if fields are quoted with \
         ', set quote = \"'\" for the table";
     assert!(said.ends_with(&format!("{hint}\n")), "{said}");
     assert_eq!(folder.json(&["check", "--json"])["hints"][0], *hint);
     folder.write("scumble.toml", &folder.read("scumble.toml").replace("source =", "quote = \"'\"\nsource ="));
-    assert!(!folder.stdout(&["check"]).contains("stands in"), "it is declared");
+    assert!(!folder.stdout(&["check"]).contains("is quoted with"), "it is declared");
 }
 
 /// A comma that was declared for a .tsv file was ignored.

@@ -248,7 +248,7 @@ fn what_takes_many_owners_to_change_is_said_exactly() {
     for (fields, words) in [
         ("", "needs 'at_least' or 'rounded_to'"),
         ("rounded_to = 1", "changes with every row"),
-        ("at_least = 5\nrounded_to = 10", "not both"),
+        ("at_least = 5\nrounded_to = 10", "give only one of at_least"),
     ] {
         folder.write("scumble.toml", &release(fields));
         folder.refused(&["plan"], 2, words);

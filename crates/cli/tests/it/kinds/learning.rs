@@ -297,7 +297,7 @@ fn a_distribution_of_many_columns_lists_what_many_share() {
     for (columns, cost, words) in [
         (40, "{ epsilon = 1 }", "noise can produce"),
         (40, "{ epsilon = 1, scope = \"presence\" }", "noise can produce"),
-        (100, "{ epsilon = 1, scope = \"attribute\" }", "heavy hitters"),
+        (100, "{ epsilon = 1, scope = \"attribute\" }", "many owners share them"),
     ] {
         let folder = of(columns, cost);
         let plan = folder.stdout(&["plan", "--details"]);

@@ -116,7 +116,7 @@ fn changed_data_is_said_and_kept() {
     assert_eq!(folder.json(&["release", "--json"])["releases"][0]["data_changed"], Value::Bool(false));
     folder.write("people.csv", &people(300));
     let said = folder.stdout(&["release"]);
-    assert!(said.contains("(entry 4); the data changed since; --again counts pays"), "{said}");
+    assert!(said.contains("(entry 4); the data changed since; --again counts charges"), "{said}");
     assert_eq!(spent(&folder), 0.5);
     // What is published needs no table any more.
     fs::remove_file(folder.file("people.csv")).unwrap();

@@ -88,9 +88,17 @@ fn another_list_of_values_is_said_in_short() {
                    [dataset.t]\nsource = \"t.csv\"\n[dataset.t.columns]\narea = { type = \"category\", values = { table = \"areas\", column = \"area\" } }\n\
                    [[release]]\nname = \"r\"\nsql = \"SELECT area, COUNT(*) AS n FROM t GROUP BY area\"\ncost = { epsilon = 1 }\n";
     for (before, now, words) in [
-        (60, 61, "its column 'area' had a list of 60 values and has another of 61 now (\"area 60\" is new); what"),
-        (61, 60, "its column 'area' had a list of 61 values and has another of 60 now (\"area 60\" is gone); what"),
-        (80, 70, "its column 'area' had a list of 80 values and has another of 70 now; what"),
+        (
+            60,
+            61,
+            "its column 'area' had a list of 60 values and has another of 61 now (\"area 60\" is new); nothing was charged",
+        ),
+        (
+            61,
+            60,
+            "its column 'area' had a list of 61 values and has another of 60 now (\"area 60\" is gone); nothing was charged",
+        ),
+        (80, 70, "its column 'area' had a list of 80 values and has another of 70 now; nothing was charged"),
     ] {
         let areas = format!("area\n{}", list(before));
         let folder = Folder::with(&[("scumble.toml", project), ("areas.csv", &areas), ("t.csv", &areas)]);

@@ -144,11 +144,11 @@ fn every_example_is_run_or_says_why_not() {
 fn an_example_that_nothing_runs_is_found() {
     let fence = |tag: &str, line: &str| format!("text\n```{tag}\n{line}\n```\n");
     for (tag, line) in [("toml", "a = 1"), ("sh", "true"), ("", "$ scumble plan"), ("text", "scumble plan")] {
-        assert!(not_run("docs/new.md", &fence(tag, line)).is_some(), "{tag}: {line}");
+        assert!(not_run("docs/index.md", &fence(tag, line)).is_some(), "{tag}: {line}");
     }
-    assert!(not_run("docs/new.md", &fence("sh ignore:  ", "true")).is_some());
+    assert!(not_run("docs/index.md", &fence("sh ignore:  ", "true")).is_some());
     for (tag, line) in [("sh ignore: needs DuckDB", "duckdb"), ("text", "a picture"), ("", "a formula")] {
-        assert_eq!(not_run("docs/new.md", &fence(tag, line)), None, "{tag}: {line}");
+        assert_eq!(not_run("docs/index.md", &fence(tag, line)), None, "{tag}: {line}");
     }
 }
 

@@ -28,7 +28,7 @@ fn refused_queries_say_why_and_where() {
     );
     check("SELECT COUNT(*) FROM people WHERE agee > 3", "there is no declared column 'agee' (did you mean 'age'?)");
     check("SELECT SUM(LENGTH(state)) FROM people", "needs bounds: declare public lower and upper for state");
-    check("SELECT MAX(state) FROM people", "MAX(people.state) needs numbers, not texts");
+    check("SELECT MAX(state) FROM people", "MAX(people.state) needs numbers, not strings");
     check("SELECT MEDIAN(LENGTH(state)) FROM people", "needs bounds: declare public lower and upper for state");
     check("SELECT MIN(DISTINCT age) FROM people", "min(DISTINCT …) is not supported");
     // The generator of adversarial queries found that this counted the people without visits too.
