@@ -204,7 +204,9 @@ fn conjunctions_are_looked_up() {
     let columns = "smoker = { type = \"bool\" }\ninsured = { type = \"bool\" }\n\
         age = { type = \"int\", lower = 0, upper = 99 }\n\
         region = { type = \"category\", values = [\"north\", \"south\"] }";
-    let row = |i: usize| format!("{},{},{},{}", i % 4 == 0, i % 3 > 0, i * 31 % 100, ["north", "south"][i % 2]);
+    let row = |i: usize| {
+        format!("{},{},{},{}", i.is_multiple_of(4), !i.is_multiple_of(3), i * 31 % 100, ["north", "south"][i % 2])
+    };
     let folder = people(columns, row, &releases[0]);
     folder.stdout(&["release", "--quiet"]);
     shell(&folder, &scripts[0]);
@@ -224,7 +226,7 @@ fn rows_that_belong_to_nobody_are_published() {
     let row = |i: usize| {
         let (age, school) = (15 + i % 85, i % 8);
         let marital = ["single", "married", "widowed"][i % 3];
-        format!("{age},{school},{},{},{marital},{},{}", 7 - school, i % 40, i % 2 == 0, 40 + i % 60)
+        format!("{age},{school},{},{},{marital},{},{}", 7 - school, i % 40, i.is_multiple_of(2), 40 + i % 60)
     };
     let folder = people(&columns, row, &releases[0]);
     folder.stdout(&["release", "--quiet"]);

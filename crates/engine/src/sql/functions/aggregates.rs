@@ -75,7 +75,7 @@ impl SqlAggregate {
     /// The name in the plan of one that is written so.
     pub fn planned_name(written: &str) -> Option<&'static str> {
         let is_so = |name: &&str| name.eq_ignore_ascii_case(written);
-        let named = ALL.iter().find(|one| one.listed.iter().chain(one.unlisted).any(|name| is_so(&name)));
+        let named = ALL.iter().find(|one| one.listed.iter().chain(one.unlisted).any(is_so));
         named.map(|one| one.name)
     }
 

@@ -180,7 +180,7 @@ fn what_cannot_be_measured_is_refused_in_one_sentence() {
     let sentence =
         |sizes: &[u32], order: usize| MarginalPlan::within(&presence(0.1), sizes, order).unwrap_err().to_string();
     assert!(sentence(&[1000; 40], 2).contains("780000000") || sentence(&[1000; 40], 2).contains("780040000"));
-    assert!(sentence(&[1_000_000, 1_000_000], 2).contains("at most 4194304"));
+    assert!(sentence(&[1_000_000, 1_000_000], 2).contains("limit 4194304"));
     assert!(sentence(&[2, 0], 1).contains("column 1 of the table has no values"));
     assert!(sentence(&[2, 2], 3).contains("1 to 2 attributes"));
     // A column with one value is no mistake, and neither is a table of nothing else.
