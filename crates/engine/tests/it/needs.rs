@@ -29,7 +29,7 @@ fn more_vertices_than_memory_holds_are_refused_before_the_charge() {
         let out = folder.path().join("out");
         let error =
             runner.release(&[planned], &out, &mut InsecureSeededSource::new(1), |_| ()).unwrap_err().to_string();
-        assert!(error.contains("takes about 52 GB of memory") && error.contains("nothing was charged"), "{error}");
+        assert!(error.contains("needs about 52 GB of memory") && error.contains("nothing was charged"), "{error}");
         assert!(runner.charges().unwrap().is_empty());
     }
 }

@@ -82,7 +82,7 @@ fn refusals_are_in_the_words_of_sql() {
             "SELECT COUNT(*) AS n FROM visits WHERE clinic IN (SELECT clinic FROM wards WHERE wards.beds = visits.minutes)",
             "belongs to the outer query",
         ),
-        ("SELECT MIN(reason) AS n FROM visits", "needs numbers, not texts"),
+        ("SELECT MIN(reason) AS n FROM visits", "needs numbers, not strings"),
         (
             "SELECT AVG(f) AS a FROM (SELECT person, MAX(day) - MIN(day) AS f FROM visits GROUP BY person)",
             "day - DATE '2000-01-01'",
