@@ -74,7 +74,7 @@ def test_every_word_has_a_class() -> None:
         assert event == word(*said.values()) and set(word._parameters) <= set(event.to_dict())
         assert sc.account(event, delta=1e-6).epsilon > 0
     assert sc.NewKeys({"mechanism": "discrete-laplace", "scale": 8}, 1e-9, 2) == sc.NewKeys(sc.DiscreteLaplace(8.0), 1e-9, 2)
-    with pytest.raises(sc.InputError, match="say times of the event around it"):
+    with pytest.raises(sc.InputError, match="give times to the event around it"):
         sc.NewKeys(sc.DiscreteLaplace(8.0, times=3), 1e-9, 2)
 
 

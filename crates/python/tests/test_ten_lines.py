@@ -211,7 +211,7 @@ def test_what_is_wrong_is_said_in_one_sentence() -> None:
     assert "there is no project file" in refused("nowhere.toml")
     assert "stands in the project file" in refused("nowhere.toml", owner="x")
     assert "say what it holds" in refused({"people": frame}, owner=None, columns={"age": "int"})
-    assert "no declared column" in refused({"people": frame}, owner=None, columns=columns, budget=sc.Budget(attributes={"x": 1}))
+    assert "not a declared column" in refused({"people": frame}, owner=None, columns=columns, budget=sc.Budget(attributes={"x": 1}))
 
 
 def test_what_is_wrong_is_said_of_what_it_is_about() -> None:

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 /// use scumble::mechanism::triangles::Graph;
 /// let graph = Graph::new(5, &[(0, 1), (1, 2), (0, 2), (3, 4)])?;
 /// assert_eq!((graph.vertices(), graph.edges(), graph.triangles()), (5, 4, 1));
-/// assert_eq!(Graph::new(5, &[(0, 1), (1, 0)]).unwrap_err().to_string(), "edge 2 of the list, 1–0, is there twice: an edge has one row");
+/// assert_eq!(Graph::new(5, &[(0, 1), (1, 0)]).unwrap_err().to_string(), "edge 2 of the list, 1–0, is listed twice: give each edge one row");
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone)]

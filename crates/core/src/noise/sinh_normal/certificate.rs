@@ -14,7 +14,7 @@ const LARGEST_WORK: u64 = 4_000_000;
 ///
 /// ```
 /// use scumble::noise::SinhNormal;
-/// use scumble::quantity::{Scale, Sigma};
+/// use scumble::quantity::{Scale, Sigma, omega};
 /// let noise = SinhNormal::new(Sigma::new(8.436)?, Scale::new(25.8)?)?;
 /// let slope = noise.certificate(1)?.slope_upper(omega(10.0)?);
 /// assert!((0.00999..=0.01).contains(&slope)); // (0.01, 10)-tCDP
