@@ -140,7 +140,7 @@ fn a_target_is_met_in_the_scope_that_it_is_given_for() {
             assert!(spent <= 0.25 && spent > 0.9 * 0.25, "an anonymized histogram in {scope}: {spent}");
         }
         let plan = InteractivePlan::within(pure, scope, 16, 1000, 10, 7, beta(0.05).unwrap()).unwrap();
-        costs("questions one by one", plan.events(&read).unwrap(), scope, 0.25, 0.0);
+        costs("an interactive release", plan.events(&read).unwrap(), scope, 0.25, 0.0);
     }
     assert!(KeySelection::within(approximate, &disease, 1).is_err());
     assert!(StableValue::within(approximate, &disease, &OwnerSteps::one()).is_err(), "it reads no attribute");

@@ -270,7 +270,7 @@ impl InteractivePlan {
 
 /// The ε of all rounds with one step, whatever attributes the questions read.
 fn of_one_step(target: Target, scope: &Scope) -> Result<Epsilon> {
-    OwnerSteps::one().read_by(scope).target_of_one(target, scope)?.without_delta("questions one by one")
+    OwnerSteps::one().read_by(scope).target_of_one(target, scope)?.without_delta("an interactive release")
 }
 
 /// What noise on every answer would promise: with probability 1 − β each of k counts is within this, if together they
