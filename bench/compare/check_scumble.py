@@ -58,7 +58,7 @@ def query(name, cost, sql, **options):
 def _():
     answer = query("by key", "epsilon=3,delta=1e-7", "SELECT key, COUNT(*) AS n FROM t GROUP BY key")
     assert {row["key"] for row in answer} <= {"a", "b", "c"} and answer
-    assert all(int(row["n"]) and float(row["n_error"]) > 0 for row in answer)
+    assert all(int(row["n"]) and float(row["n_se"]) > 0 for row in answer)
     return answer
 
 
@@ -71,7 +71,7 @@ def _():
 def _():
     sql = "SELECT AVG(value) AS a, VAR(value) AS v, MEDIAN(value) AS m, MIN(value) AS lo, MAX(value) AS hi FROM t"
     answer = query("numbers", "epsilon=2", sql)[0]
-    assert float(answer["m_rank_error"]) > 0 and answer["m_error"] == ""
+    assert float(answer["m_rank_error"]) > 0 and answer["m_se"] == ""
     return answer
 
 

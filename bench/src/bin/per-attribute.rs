@@ -51,12 +51,12 @@ fn marginals(releases: u64) -> scumble::Result<()> {
         let (triples, worst) = error(&domain, &exact, &rows, 3);
         let (model_pairs, _) = error(&domain, &exact, model.cells(), 2);
         let (model_triples, model_worst) = error(&domain, &exact, model.cells(), 3);
-        let attributes: Vec<f64> = (0..8).map(|attribute| plan.rho(Subset::of(&[attribute]))).collect();
+        let attributes: Vec<f64> = (0..8).map(|attribute| plan.rho(Subset::of(&[attribute])).get()).collect();
         let line = json!({
             "pairs": pairs, "triples": triples, "worst": worst,
             "model_pairs": model_pairs, "model_triples": model_triples, "model_worst": model_worst,
             "seconds_model": fitted - before, "seconds": after - before,
-            "rho_presence": plan.rho_presence(), "rho_person": plan.rho_person(), "rho_attributes": attributes,
+            "rho_presence": plan.rho_presence().get(), "rho_person": plan.rho_person().get(), "rho_attributes": attributes,
         });
         println!("{line}");
     }
@@ -184,7 +184,7 @@ fn heavy_hitters(people: u64, attributes: u64) -> scumble::Result<()> {
     let rule = ThresholdRule { bottom: (people / 200) as i64, ..ThresholdRule::default() };
     let tree = rule.calibrate(&JoinShape::balanced(attributes as usize)?, &targets)?;
     let found_from = tree.found_from(people, Beta::new(0.01)?);
-    let (attribute, person, presence) = (tree.epsilon(&[0]), tree.epsilon_person(), tree.epsilon_presence());
+    let (attribute, person, presence) = (tree.epsilon(&[0]).get(), tree.epsilon_person().get(), tree.epsilon_presence().get());
     let scale = tree.root().scale.get();
     let finder = HeavyHitters::new(tree, vec![2; attributes as usize])?;
     let found = finder.release(&columns, &mut bits)?;

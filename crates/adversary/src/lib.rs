@@ -8,6 +8,9 @@
 //! All of it reads events and published numbers, never private rows, through the public doors of `scumble`; nothing
 //! here weakens what [`scumble::Loss`] says, and no mechanism uses it.
 
+#[macro_use(named, refuse, refuse_if)]
+extern crate scumble;
+
 pub mod attack;
 pub mod attacker;
 pub mod audit;

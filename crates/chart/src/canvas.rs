@@ -1,16 +1,15 @@
-//! The drawing surface: a string of SVG elements, with text escaped.
+//! Where things stand: the words above and below a chart, the part that shows data, its axes and its legend.
 
 use crate::axis::ScaledAxis;
-use std::fmt::Write;
+use crate::marks::{Anchor, Label, Mark, Paint, Picture, Point, Shape};
+use crate::text::{width, wrapped};
 
-const LEFT: f64 = 76.0;
-const RIGHT: f64 = 20.0;
-const TOP: f64 = 44.0;
-/// Room for the ticks and the label of the horizontal axis.
-pub(crate) const BELOW_AXIS: f64 = 52.0;
-const LEGEND_LINE: f64 = 20.0;
-/// Between the label of the horizontal axis and the legend.
-const LEGEND_GAP: f64 = 6.0;
+/// Between the edge of a picture and what it shows.
+const EDGE: f64 = 14.0;
+/// The letters of axes and legends.
+pub(crate) const SMALL: f64 = 12.0;
+/// The distance of two lines of these letters.
+pub(crate) const LINE: f64 = 15.0;
 
 /// How large a picture is drawn. Letters have the same size in both, so that each is readable at its own width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -19,193 +18,277 @@ pub enum Size {
     /// For a page: 720 wide.
     #[default]
     Wide,
-    /// For a phone: 380 wide.
+    /// For a phone, or two beside each other: 360 wide.
     Narrow,
 }
 
 impl Size {
-    fn width(self) -> f64 {
-        if self == Self::Wide { 720.0 } else { 380.0 }
+    pub(crate) fn width(self) -> f64 {
+        if self == Self::Wide { 720.0 } else { 360.0 }
     }
 
-    fn height(self) -> f64 {
-        if self == Self::Wide { 420.0 } else { 330.0 }
-    }
-
-    /// How many entries of a legend fit beside each other.
-    pub(crate) fn legend_columns(self) -> usize {
-        if self == Self::Wide { 2 } else { 1 }
-    }
-
-    /// Of this many ticks of the horizontal axis, every how manieth has room for its number.
-    fn every(self, ticks: usize) -> usize {
-        if self == Self::Narrow && ticks > 5 { 2 } else { 1 }
-    }
-
-    /// How many letters of a title have room, at nine and a half units each: broad letters are rare.
-    fn title_letters(self) -> usize {
-        if self == Self::Wide { 68 } else { 38 }
+    /// The height of the part that shows data, where nothing else decides it.
+    pub(crate) fn height(self) -> f64 {
+        if self == Self::Wide { 310.0 } else { 230.0 }
     }
 }
 
-/// Colours that stay apart for the colour-blind and in grey (Okabe–Ito, darkened where white paper needs it).
-pub(crate) const COLOURS: [&str; 8] =
-    ["#0b5fa5", "#d55e00", "#00795c", "#b1397b", "#8a6d00", "#3a9ad9", "#555555", "#7a3fb0"];
+/// The words around a chart.
+///
+/// ```
+/// use scumble_chart::Captions;
+/// let words = Captions::new("Visits by clinic").subtitle("number of visits").source("Source: register of visits");
+/// # let _ = words;
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Captions {
+    pub(crate) title: String,
+    pub(crate) subtitle: String,
+    pub(crate) notes: Vec<String>,
+    pub(crate) source: String,
+}
 
-/// Dashes repeat out of step with the colours, so that more than eight lines stay apart.
-pub(crate) const DASHES: [&str; 3] = ["", "7 4", "2 3"];
+impl Captions {
+    /// A title alone.
+    pub fn new(title: impl Into<String>) -> Self {
+        Self { title: title.into(), ..Self::default() }
+    }
 
-/// The part of the picture that shows data, and the elements so far.
+    /// Says below the title what is drawn, and in which unit.
+    pub fn subtitle(self, subtitle: impl Into<String>) -> Self {
+        Self { subtitle: subtitle.into(), ..self }
+    }
+
+    /// Adds a sentence below the chart.
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// Says below everything where the numbers are from.
+    pub fn source(self, source: impl Into<String>) -> Self {
+        Self { source: source.into(), ..self }
+    }
+
+    /// The words alone, to stand above or below several charts.
+    pub fn picture(&self, size: Size) -> Picture {
+        Canvas::new(self, size).finish(&self.title)
+    }
+}
+
+impl<S: Into<String>> From<S> for Captions {
+    fn from(title: S) -> Self {
+        Self::new(title)
+    }
+}
+
+/// The marks so far, and how far down they reach.
 pub(crate) struct Canvas {
-    body: String,
-    size: Size,
-    /// Below the horizontal axis.
-    below: f64,
-    /// With the legend.
-    height: f64,
+    pub size: Size,
+    /// Where the next thing may begin.
+    pub top: f64,
+    captions: Captions,
+    marks: Vec<Mark>,
 }
 
-impl Canvas {
-    /// A canvas with so much room below the horizontal axis and for a legend of this many entries.
-    pub(crate) fn new(title: &str, size: Size, below: f64, legend_entries: usize) -> Self {
-        let height = size.height() + LEGEND_GAP + LEGEND_LINE * legend_entries.div_ceil(size.legend_columns()) as f64;
-        let mut canvas = Self { body: String::new(), size, below, height };
-        let start = if size == Size::Wide { LEFT } else { 8.0 };
-        canvas.text(start, 24.0, "start", "15", "600", &shortened(title, size.title_letters()));
-        canvas
-    }
+/// The part of a picture that shows data.
+#[derive(Clone, Copy)]
+pub(crate) struct Plot {
+    pub left: f64,
+    pub right: f64,
+    pub top: f64,
+    pub bottom: f64,
+}
 
-    /// The right end of the part that shows data.
-    fn right(&self) -> f64 {
-        self.size.width() - RIGHT
-    }
-
-    pub(crate) fn size(&self) -> Size {
-        self.size
-    }
-
+impl Plot {
     /// The horizontal position of a place in [0, 1].
-    pub(crate) fn x(&self, place: f64) -> f64 {
-        LEFT + place * (self.right() - LEFT)
+    pub fn x(&self, place: f64) -> f64 {
+        self.left + place * (self.right - self.left)
     }
 
     /// The vertical position of a place in [0, 1], low numbers below.
-    pub(crate) fn y(&self, place: f64) -> f64 {
-        self.bottom() - place * (self.bottom() - TOP)
+    pub fn y(&self, place: f64) -> f64 {
+        self.bottom - place * (self.bottom - self.top)
     }
 
-    pub(crate) fn bottom(&self) -> f64 {
-        self.size.height() - self.below
+    /// How many ticks have room below.
+    pub fn across(&self) -> usize {
+        ((self.right - self.left) / 72.0) as usize
+    }
+}
+
+impl Canvas {
+    /// A canvas with its title and subtitle.
+    pub fn new(captions: &Captions, size: Size) -> Self {
+        let mut canvas = Self { size, top: EDGE, captions: captions.clone(), marks: Vec::new() };
+        canvas.lines(&captions.title, 15.0, 19.0, 3, Paint::Ink, true);
+        canvas.lines(&captions.subtitle, 12.5, 16.0, 3, Paint::Soft, false);
+        canvas.top += 8.0;
+        canvas
     }
 
-    pub(crate) fn raw(&mut self, element: &str) {
-        self.body.push_str(element);
-        self.body.push('\n');
+    /// From the left edge to the right one.
+    pub fn room(&self) -> f64 {
+        self.size.width() - 2.0 * EDGE
     }
 
-    pub(crate) fn text(&mut self, x: f64, y: f64, anchor: &str, size: &str, weight: &str, text: &str) {
-        let escaped = escape(text);
-        let element = format!(
-            r##"<text x="{x:.1}" y="{y:.1}" text-anchor="{anchor}" font-size="{size}" font-weight="{weight}" fill="#222">{escaped}</text>"##
-        );
-        self.raw(&element);
+    pub fn left(&self) -> f64 {
+        EDGE
     }
 
-    pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), style: &str) {
-        let element =
-            format!(r#"<line x1="{:.1}" y1="{:.1}" x2="{:.1}" y2="{:.1}" {style}/>"#, from.0, from.1, to.0, to.1);
-        self.raw(&element);
+    pub fn right(&self) -> f64 {
+        self.size.width() - EDGE
     }
 
-    /// The horizontal axis with its ticks and label.
-    pub(crate) fn x_axis(&mut self, axis: &ScaledAxis, label: &str) {
-        let bottom = self.bottom();
-        let ticks = axis.ticks();
-        let every = self.size.every(ticks.len());
-        for (index, (place, text)) in ticks.into_iter().enumerate() {
-            let x = self.x(place);
-            self.line((x, TOP), (x, bottom), r##"stroke="#e4e4e4""##);
-            if index % every == 0 {
-                self.text(x, bottom + 18.0, "middle", "12", "400", &text);
+    /// Wrapped text from the left edge; what follows begins below it.
+    fn lines(&mut self, text: &str, letters: f64, height: f64, most: usize, paint: Paint, bold: bool) {
+        for line in wrapped(text, if bold { letters * 1.06 } else { letters }, self.room(), most) {
+            let at = (EDGE, self.top + letters);
+            self.label(Label { at, text: line, size: letters, bold, anchor: Anchor::Start, turned: 0.0 }, paint);
+            self.top += height;
+        }
+    }
+
+    pub fn mark(&mut self, shape: Shape, paint: Paint, opacity: f64) {
+        self.marks.push(Mark { shape, paint, opacity });
+    }
+
+    pub fn label(&mut self, label: Label, paint: Paint) {
+        self.mark(Shape::Label(label), paint, 1.0);
+    }
+
+    /// A line of small text.
+    pub fn text(&mut self, at: Point, anchor: Anchor, text: impl Into<String>) {
+        self.label(Label { at, text: text.into(), size: SMALL, bold: false, anchor, turned: 0.0 }, Paint::Ink);
+    }
+
+    pub fn line(&mut self, from: Point, to: Point, paint: Paint, width: f64) {
+        self.mark(Shape::Path { runs: vec![vec![from, to]], width, dash: &[] }, paint, 1.0);
+    }
+
+    /// The label of the vertical axis, above it.
+    pub fn label_above(&mut self, label: &str) {
+        self.lines(label, SMALL, LINE, 2, Paint::Soft, false);
+        self.top += 10.0;
+    }
+
+    /// A plot from here on, with room for the labels of the vertical axis.
+    pub fn plot(&mut self, y: &ScaledAxis, height: f64) -> Plot {
+        let (top, bottom) = (self.top, self.top + height);
+        let ticks = y.ticks((height / 45.0) as usize);
+        let widest = ticks.iter().map(|tick| width(&tick.whole(), SMALL)).fold(0.0, f64::max);
+        let plot = Plot { left: EDGE + widest + 8.0, right: self.right() - 8.0, top, bottom };
+        for tick in ticks {
+            let at = plot.y(tick.place);
+            self.line((plot.left, at), (plot.right, at), Paint::Grid, 1.0);
+            self.text((plot.left - 8.0, at + 4.0), Anchor::End, tick.whole());
+        }
+        self.top = bottom;
+        plot
+    }
+
+    /// The horizontal axis below a plot: ticks, with grid lines where asked for, and the label.
+    pub fn below(&mut self, plot: &Plot, x: &ScaledAxis, label: &str, grid: bool) {
+        let ticks = x.ticks(plot.across());
+        let has_below = ticks.iter().any(|tick| tick.below.is_some());
+        for tick in ticks {
+            let at = plot.x(tick.place);
+            let from = if grid { plot.top } else { plot.bottom };
+            let (to, paint) = if grid { (plot.bottom, Paint::Grid) } else { (plot.bottom + 4.0, Paint::Soft) };
+            self.line((at, from), (at, to), paint, 1.0);
+            let at = self.inside(at, &tick.text);
+            self.text((at, plot.bottom + 17.0), Anchor::Middle, tick.text);
+            if let Some(below) = tick.below {
+                let at = self.inside(at, &below);
+                self.text((at, plot.bottom + 17.0 + LINE), Anchor::Middle, below);
             }
         }
-        self.x_label(label);
-    }
-
-    pub(crate) fn x_label(&mut self, label: &str) {
-        let bottom = self.bottom();
-        self.line((LEFT, bottom), (self.right(), bottom), r##"stroke="#333""##);
-        self.text(self.x(0.5), bottom + 40.0, "middle", "13", "400", label);
-    }
-
-    /// The vertical axis with its ticks and label.
-    pub(crate) fn y_axis(&mut self, axis: &ScaledAxis, label: &str) {
-        for (place, text) in axis.ticks() {
-            let y = self.y(place);
-            self.line((LEFT, y), (self.right(), y), r##"stroke="#e4e4e4""##);
-            self.text(LEFT - 8.0, y + 4.0, "end", "12", "400", &text);
+        self.top = plot.bottom + 22.0 + if has_below { LINE } else { 0.0 };
+        for line in wrapped(label, SMALL, plot.right - plot.left, 2) {
+            self.label(
+                Label {
+                    at: (plot.x(0.5), self.top + SMALL),
+                    text: line,
+                    size: SMALL,
+                    bold: false,
+                    anchor: Anchor::Middle,
+                    turned: 0.0,
+                },
+                Paint::Soft,
+            );
+            self.top += LINE;
         }
-        let bottom = self.bottom();
-        self.line((LEFT, TOP), (LEFT, bottom), r##"stroke="#333""##);
-        let middle = (TOP + bottom) / 2.0;
-        let escaped = escape(label);
-        let element = format!(
-            r##"<text x="18" y="{middle:.1}" text-anchor="middle" font-size="13" fill="#222" transform="rotate(-90 18 {middle:.1})">{escaped}</text>"##
-        );
-        self.raw(&element);
     }
 
-    /// One entry of the legend.
-    pub(crate) fn legend(&mut self, index: usize, sample: &str, name: &str) {
-        let columns = self.size.legend_columns();
-        let (row, column) = ((index / columns) as f64, (index % columns) as f64);
-        let start = if self.size == Size::Wide { LEFT } else { 16.0 };
-        let x = start + column * (self.right() - LEFT) / 2.0;
-        let y = self.size.height() + LEGEND_GAP + row * LEGEND_LINE;
-        let element = format!(r#"<g transform="translate({x:.1} {y:.1})">{sample}</g>"#);
-        self.raw(&element);
-        self.text(x + 32.0, y + 4.0, "start", "12", "400", name);
+    /// The middle of a text that should be here, moved so that it does not stick out.
+    fn inside(&self, at: f64, text: &str) -> f64 {
+        let half = width(text, SMALL) / 2.0;
+        at.clamp(half + 2.0, (self.size.width() - half - 2.0).max(half + 2.0))
     }
 
-    /// The whole picture. `summary` is what a screen reader says.
-    pub(crate) fn finish(self, summary: &str) -> String {
-        let mut svg = String::new();
-        let width = self.size.width();
-        let _ = write!(
-            svg,
-            r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-label="{label}" font-family="system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif" style="max-width:100%;height:auto">
-<rect width="{width}" height="{height}" fill="#fff"/>
-{body}</svg>
-"##,
-            height = self.height,
-            label = escape(summary),
-            body = self.body
-        );
-        svg
+    /// A legend: samples with their names, in as many lines as they need.
+    pub fn legend(&mut self, entries: &[(LegendSample, String)]) {
+        if entries.is_empty() {
+            return;
+        }
+        self.top += 10.0;
+        let mut x = EDGE;
+        for (sample, name) in entries {
+            let name = crate::text::cut(name, SMALL, self.room() - 30.0);
+            let long = 30.0 + width(&name, SMALL);
+            if x > EDGE && x + long > self.right() {
+                (x, self.top) = (EDGE, self.top + LINE + 4.0);
+            }
+            let middle = self.top + 6.0;
+            let (shape, paint, opacity) = sample.at(x, middle);
+            self.mark(shape, paint, opacity);
+            self.text((x + 30.0, middle + 4.0), Anchor::Start, name);
+            x += long + 18.0;
+        }
+        self.top += LINE;
+    }
+
+    /// The whole picture, with what stands below the chart. `summary` is what a screen reader says.
+    pub fn finish(mut self, summary: &str) -> Picture {
+        let Captions { notes, source, .. } = self.captions.clone();
+        self.top += 6.0;
+        for note in &notes {
+            self.lines(note, SMALL, LINE, 6, Paint::Ink, false);
+        }
+        self.lines(&source, 11.0, 14.0, 6, Paint::Soft, false);
+        let (width, height) = (self.size.width(), self.top + EDGE - 4.0);
+        Picture { width, height: height.ceil(), summary: summary.to_string(), marks: self.marks }
     }
 }
 
-/// A text cut to this many letters.
-pub(crate) fn shortened(text: &str, letters: usize) -> String {
-    match text.char_indices().nth(letters) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_string(),
+/// The sample beside a name of a legend.
+#[derive(Clone, Copy)]
+pub(crate) enum LegendSample {
+    Line(usize),
+    Band(usize),
+    Bar(usize),
+    Dot(usize),
+}
+
+impl LegendSample {
+    fn at(self, x: f64, y: f64) -> (Shape, Paint, f64) {
+        let line = |width: f64, dash| Shape::Path { runs: vec![vec![(x, y), (x + 24.0, y)]], width, dash };
+        let block = |half: f64| Shape::Rectangle { from: (x, y - half), to: (x + 24.0, y + half) };
+        match self {
+            Self::Line(index) => (line(2.0, dash(index)), Paint::Series(index), 1.0),
+            Self::Band(index) => (block(7.0), Paint::Series(index), BAND),
+            Self::Bar(index) => (block(6.0), Paint::Series(index), BAR),
+            Self::Dot(index) => (Shape::Dot { at: (x + 12.0, y), radius: 4.0 }, Paint::Series(index), 1.0),
+        }
     }
 }
 
-/// Text as it may stand in XML; characters that XML forbids are replaced.
-pub(crate) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            control if control.is_control() => escaped.push(' '),
-            plain => escaped.push(plain),
-        }
-    }
-    escaped
+/// How much of what is behind a band is covered.
+pub(crate) const BAND: f64 = 0.2;
+/// How much of what is behind a bar is covered.
+pub(crate) const BAR: f64 = 0.8;
+
+/// Dashes repeat out of step with the colours, so that more than eight lines stay apart.
+pub(crate) fn dash(index: usize) -> &'static [f64] {
+    [&[][..], &[7.0, 4.0], &[2.0, 3.0]][index % 3]
 }

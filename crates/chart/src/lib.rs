@@ -1,4 +1,5 @@
 //! Small charts as self-contained SVG: no fonts, scripts or styles from anywhere, readable in print and on a phone.
+//! With the feature `png` they are pixels too.
 //!
 //! ```
 //! use scumble_chart::{Axis, LineChart, Series};
@@ -14,11 +15,22 @@
 //! line is broken there rather than drawn across the gap.
 
 mod axis;
-mod bars;
 mod canvas;
+mod categories;
+mod dates;
+mod heat;
 mod lines;
+mod marks;
+#[cfg(feature = "png")]
+mod png;
+#[cfg(feature = "png")]
+mod raster;
+mod svg;
+mod text;
 
 pub use axis::Axis;
-pub use bars::{Bar, BarChart};
-pub use canvas::Size;
+pub use canvas::{Captions, Size};
+pub use categories::{Category, CategoryChart, CategoryStyle, Estimate};
+pub use heat::{HeatCell, HeatTable};
 pub use lines::{Band, LineChart, Series};
+pub use marks::Picture;

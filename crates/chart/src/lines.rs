@@ -1,8 +1,8 @@
-//! Curves and bands over a numeric axis.
+//! Curves and bands over an axis of numbers or dates.
 
 use crate::axis::{Axis, ScaledAxis};
-use crate::canvas::{BELOW_AXIS, COLOURS, Canvas, DASHES, Size};
-use std::fmt::Write;
+use crate::canvas::{BAND, Canvas, Captions, LegendSample, Plot, Size, dash};
+use crate::marks::{Paint, Picture, Point, Shape};
 
 /// A named curve.
 #[derive(Debug, Clone)]
@@ -13,7 +13,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// A curve through these points, in their order.
+    /// A curve through these points, in their order. A point that an axis cannot show breaks it.
     pub fn new(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
         Self { name: name.into(), points, steps: false }
     }
@@ -24,7 +24,7 @@ impl Series {
     }
 }
 
-/// A named band: (x, low, high).
+/// A band: (x, low, high). A name that is empty is not in the legend.
 #[derive(Debug, Clone)]
 pub struct Band {
     name: String,
@@ -67,7 +67,7 @@ impl Band {
 /// ```
 #[derive(Debug, Clone)]
 pub struct LineChart {
-    title: String,
+    captions: Captions,
     x: Axis,
     y: Axis,
     lines: Vec<Series>,
@@ -77,9 +77,9 @@ pub struct LineChart {
 
 impl LineChart {
     /// An empty chart with linear axes.
-    pub fn new(title: impl Into<String>) -> Self {
+    pub fn new(captions: impl Into<Captions>) -> Self {
         let axis = || Axis::linear("");
-        Self { title: title.into(), x: axis(), y: axis(), lines: Vec::new(), bands: Vec::new(), size: Size::Wide }
+        Self { captions: captions.into(), x: axis(), y: axis(), lines: Vec::new(), bands: Vec::new(), size: Size::Wide }
     }
 
     /// Sets how large it is drawn.
@@ -109,26 +109,34 @@ impl LineChart {
         self
     }
 
-    /// The picture.
+    /// The picture as SVG.
     pub fn to_svg(&self) -> String {
-        let x = self.x.lay(self.all_x());
-        let y = self.y.lay(self.all_y());
-        let entries = self.lines.len() + self.bands.len();
-        let mut canvas = Canvas::new(&self.title, self.size, BELOW_AXIS, entries);
-        canvas.x_axis(&x, &self.x.label);
-        canvas.y_axis(&y, &self.y.label);
+        self.picture().to_svg()
+    }
+
+    /// The picture.
+    pub fn picture(&self) -> Picture {
+        let (x, y) = (self.x.lay(self.all_x()), self.y.lay(self.all_y()).rounded(6));
+        let mut canvas = Canvas::new(&self.captions, self.size);
+        canvas.label_above(&self.y.label);
+        let plot = canvas.plot(&y, self.size.height());
+        canvas.below(&plot, &x, &self.x.label, false);
+        canvas.line((plot.left, plot.bottom), (plot.right, plot.bottom), Paint::Soft, 1.0);
         for (index, band) in self.bands.iter().enumerate() {
-            draw_band(&mut canvas, band, index, &x, &y);
-            let colour = COLOURS[index % COLOURS.len()];
-            let sample = format!(r#"<rect y="-7" width="24" height="14" fill="{colour}" fill-opacity="0.2"/>"#);
-            canvas.legend(self.lines.len() + index, &sample, &band.name);
+            draw_band(&mut canvas, &plot, band, index, &x, &y);
         }
         for (index, series) in self.lines.iter().enumerate() {
-            draw_line(&mut canvas, series, index, &x, &y);
-            let sample = format!(r#"<line x1="0" y1="0" x2="24" y2="0" {}/>"#, stroke(index));
-            canvas.legend(index, &sample, &series.name);
+            draw_line(&mut canvas, &plot, series, index, &x, &y);
         }
+        canvas.legend(&self.entries());
         canvas.finish(&self.summary())
+    }
+
+    /// Curves first. A single one needs no name beside its chart's.
+    fn entries(&self) -> Vec<(LegendSample, String)> {
+        let lines = self.lines.iter().enumerate().map(|(index, line)| (LegendSample::Line(index), line.name.clone()));
+        let bands = self.bands.iter().enumerate().map(|(index, band)| (LegendSample::Band(index), band.name.clone()));
+        lines.chain(bands).filter(|(_, name)| !name.is_empty()).collect()
     }
 
     fn all_x(&self) -> impl Iterator<Item = f64> {
@@ -142,47 +150,57 @@ impl LineChart {
     }
 
     fn summary(&self) -> String {
-        let names: Vec<&str> = self.lines.iter().map(|series| series.name.as_str()).collect();
-        format!("{}: {} against {}; {}", self.title, self.y.label, self.x.label, names.join(", "))
+        let names: Vec<&str> =
+            self.lines.iter().map(|series| series.name.as_str()).filter(|name| !name.is_empty()).collect();
+        let against = format!("{}: {} against {}", self.captions.title, self.y.label, self.x.label);
+        if names.is_empty() { against } else { format!("{against}; {}", names.join(", ")) }
     }
 }
 
-fn stroke(index: usize) -> String {
-    let colour = COLOURS[index % COLOURS.len()];
-    let dash = DASHES[index % DASHES.len()];
-    format!(r#"fill="none" stroke="{colour}" stroke-width="2" stroke-linejoin="round" stroke-dasharray="{dash}""#)
-}
-
-fn draw_line(canvas: &mut Canvas, series: &Series, index: usize, x: &ScaledAxis, y: &ScaledAxis) {
-    let mut path = String::new();
-    let mut previous: Option<(f64, f64)> = None;
+fn draw_line(canvas: &mut Canvas, plot: &Plot, series: &Series, index: usize, x: &ScaledAxis, y: &ScaledAxis) {
+    let mut runs: Vec<Vec<Point>> = Vec::new();
+    let mut is_broken = true;
     for point in &series.points {
         let Some((across, up)) = x.place(point.0).zip(y.place(point.1)) else {
-            previous = None;
+            is_broken = true;
             continue;
         };
-        let (across, up) = (canvas.x(across), canvas.y(up));
-        let _ = match previous {
-            None => write!(path, "M{across:.1} {up:.1}"),
-            Some((_, before)) if series.steps => write!(path, "L{across:.1} {before:.1}L{across:.1} {up:.1}"),
-            Some(_) => write!(path, "L{across:.1} {up:.1}"),
-        };
-        previous = Some((across, up));
+        let at = (plot.x(across), plot.y(up));
+        if std::mem::take(&mut is_broken) {
+            runs.push(Vec::new());
+        }
+        let Some(run) = runs.last_mut() else { continue };
+        if let Some((_, before)) = run.last().filter(|_| series.steps).copied() {
+            run.push((at.0, before));
+        }
+        run.push(at);
     }
-    canvas.raw(&format!(r#"<path d="{path}" {}/>"#, stroke(index)));
+    // A point between two gaps is no line.
+    for lonely in runs.iter().filter(|run| run.len() == 1) {
+        canvas.mark(Shape::Dot { at: lonely[0], radius: 2.5 }, Paint::Series(index), 1.0);
+    }
+    runs.retain(|run| run.len() > 1);
+    if !runs.is_empty() {
+        canvas.mark(Shape::Path { runs, width: 2.0, dash: dash(index) }, Paint::Series(index), 1.0);
+    }
 }
 
-fn draw_band(canvas: &mut Canvas, band: &Band, index: usize, x: &ScaledAxis, y: &ScaledAxis) {
+/// An area for each run of points without a gap. An end that is not known reaches the edge.
+fn draw_band(canvas: &mut Canvas, plot: &Plot, band: &Band, index: usize, x: &ScaledAxis, y: &ScaledAxis) {
     let corners = band.corners();
-    let shown: Vec<_> = corners.iter().filter_map(|point| x.place(point.0).map(|across| (across, point))).collect();
-    let mut outline = String::new();
-    let highs = shown.iter().map(|(across, point)| (*across, y.clamped(point.2)));
-    let lows = shown.iter().rev().map(|(across, point)| (*across, y.clamped(point.1)));
-    for (across, up) in highs.chain(lows) {
-        let _ = write!(outline, "{:.1},{:.1} ", canvas.x(across), canvas.y(up));
+    for run in corners.split(|point| point.1.is_nan() || point.2.is_nan() || x.place(point.0).is_none()) {
+        let shown: Vec<_> = run.iter().filter_map(|point| Some((plot.x(x.place(point.0)?), point))).collect();
+        let highs = shown.iter().map(|(across, point)| (*across, plot.y(y.clamped(point.2))));
+        let lows = shown.iter().rev().map(|(across, point)| (*across, plot.y(y.clamped(point.1))));
+        match &shown[..] {
+            [] => {}
+            [(across, point)] => {
+                let (from, to) = (plot.y(y.clamped(point.1)), plot.y(y.clamped(point.2)));
+                canvas.line((*across, from), (*across, to), Paint::Series(index), 1.5);
+            }
+            _ => canvas.mark(Shape::Area(highs.chain(lows).collect()), Paint::Series(index), BAND),
+        }
     }
-    let colour = COLOURS[index % COLOURS.len()];
-    canvas.raw(&format!(r#"<polygon points="{}" fill="{colour}" fill-opacity="0.2"/>"#, outline.trim_end()));
 }
 
 #[cfg(test)]
@@ -190,11 +208,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gap_breaks_the_line() {
-        let chart = LineChart::new("t").y(Axis::log("y"));
-        let svg = chart.line(Series::new("s", vec![(0.0, 1.0), (1.0, 0.0), (2.0, 10.0)])).to_svg();
+    fn a_gap_breaks_the_line_and_the_band() {
+        let points = vec![(0.0, 1.0), (1.0, 2.0), (2.0, f64::NAN), (3.0, 10.0), (4.0, 3.0)];
+        let band = points.iter().map(|(x, y)| (*x, y - 1.0, y + 1.0)).collect();
+        let svg = LineChart::new("t").band(Band::new("", band)).line(Series::new("s", points)).to_svg();
         let path = svg.lines().find(|line| line.starts_with("<path")).unwrap();
         assert_eq!(path.matches('M').count(), 2);
+        assert_eq!(svg.matches("<polygon").count(), 2);
     }
 
     #[test]
@@ -213,7 +233,7 @@ mod tests {
     fn nothing_is_fetched_and_no_number_is_nan() {
         let points = vec![(f64::NAN, 1.0), (1.0, f64::INFINITY), (2.0, 2.0), (3.0, -5.0)];
         let svg = LineChart::new("t")
-            .band(Band::new("b", vec![(0.0, f64::NAN, 1.0)]))
+            .band(Band::new("b", vec![(0.0, f64::NAN, 1.0), (1.0, f64::NEG_INFINITY, f64::INFINITY)]))
             .line(Series::new("s", points))
             .to_svg();
         assert!(!svg.contains("NaN") && !svg.contains("inf") && !svg.contains("href") && !svg.contains("url("));

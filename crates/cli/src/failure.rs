@@ -1,9 +1,26 @@
 //! How a command fails: one sentence on stderr, or one line of JSON with `--json`, and an exit status.
 
+use crate::colour::Ink;
 use clap::error::ErrorKind;
 use serde_json::json;
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
+
+/// Refuses input with a sentence: returns [`Failure::Input`] from the function. It takes what `format!` takes.
+macro_rules! refuse {
+    ($($sentence:tt)+) => {
+        return Err($crate::failure::Failure::Input(format!($($sentence)+)))
+    };
+}
+
+/// Refuses input with a sentence where the condition holds.
+macro_rules! refuse_if {
+    ($is_wrong:expr, $($sentence:tt)+) => {
+        if $is_wrong {
+            refuse!($($sentence)+);
+        }
+    };
+}
 
 /// Why a command ended early.
 #[derive(Debug)]
@@ -33,7 +50,7 @@ impl Failure {
         let sentence = printable(&sentence);
         match is_json() {
             true => say(&json!({ "error": { "kind": kind, "status": status, "sentence": sentence } }).to_string()),
-            false => say(&format!("scumble: {sentence}")),
+            false => say(&format!("{} {sentence}", Ink::Bad.on_errors("scumble:"))),
         }
         ExitCode::from(status)
     }
@@ -102,7 +119,9 @@ impl From<io::Error> for Failure {
 pub fn usage(error: &clap::Error) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            match error.print().and_then(|()| io::Write::flush(&mut io::stdout())) {
+            let text = crate::wrapped::wrapped(&error.render().to_string());
+            let mut output = io::stdout();
+            match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(error) => Failure::from(error).report(),
             }
@@ -125,6 +144,5 @@ fn one_sentence(message: &str) -> String {
 
 /// A line on stderr. Where nobody can read it (a full disk, a closed stream), the exit status still tells.
 pub fn say(line: &str) {
-    use std::io::Write;
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -1,13 +1,18 @@
 //! The program `scumble`.
 
-mod command;
+mod colour;
+#[macro_use]
 mod failure;
+
+mod command;
 mod help;
 mod input;
 mod interrupted;
 mod moved;
 mod output;
 mod progress;
+mod table;
+mod wrapped;
 
 use clap::{FromArgMatches, Parser};
 use std::process::ExitCode;

@@ -50,3 +50,23 @@ impl Error {
 
 /// The core's result.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// Refuses with a sentence: returns [`Error::refused`] from the function. It takes what `format!` takes.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! refuse {
+    ($($sentence:tt)+) => {
+        return Err($crate::Error::refused(format!($($sentence)+)))
+    };
+}
+
+/// Refuses with a sentence where the condition holds.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! refuse_if {
+    ($is_wrong:expr, $($sentence:tt)+) => {
+        if $is_wrong {
+            $crate::refuse!($($sentence)+);
+        }
+    };
+}

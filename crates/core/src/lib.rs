@@ -222,8 +222,12 @@
 //! and neighbours of floats of the standard library (`isqrt`, `midpoint`, `next_up`), on which the rounding of bounds
 //! leans. It is raised in minor versions only.
 
-pub mod calibrate;
+#[macro_use]
 pub mod error;
+#[macro_use]
+mod named;
+
+pub mod calibrate;
 pub mod event;
 pub mod learn;
 pub mod loss;

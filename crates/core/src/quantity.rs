@@ -13,6 +13,8 @@
 //! # Ok::<(), scumble::Error>(())
 //! ```
 //!
+//! What is computed of such numbers carries its direction: an [`Upper`] is never below the truth.
+//!
 //! Budgets are added and compared exactly: [`Exact`] is the rational number that a decimal text looks like, and
 //! `0.1 + 0.2` is `0.3` there.
 
@@ -22,8 +24,10 @@ use std::str::FromStr;
 
 mod exact;
 mod rounding;
+mod upper;
 pub use exact::Exact;
 pub use rounding::{rounded_down, rounded_up};
+pub use upper::Upper;
 
 /// The range of a quantity: an interval whose ends may be open.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -195,6 +199,13 @@ impl Sensitivity {
     /// The whole number that is next and not below.
     pub(crate) fn rounded_up(self) -> Self {
         Self(self.0.ceil())
+    }
+}
+
+impl Scale {
+    /// The σ of Gaussian noise of this scale: both have the same range.
+    pub(crate) fn as_sigma(self) -> Sigma {
+        Sigma(self.0)
     }
 }
 

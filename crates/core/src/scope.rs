@@ -1,6 +1,6 @@
 //! Who is protected: the pairs of datasets that an attacker must not be able to tell apart.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::num::NonZeroU32;
@@ -86,9 +86,7 @@ impl AttributeSet {
     /// The set of the given names; an empty name is refused.
     pub fn new(names: impl IntoIterator<Item = impl Into<String>>) -> Result<Self> {
         let names: BTreeSet<String> = names.into_iter().map(Into::into).collect();
-        if names.contains("") {
-            return Err(Error::refused("an attribute's name must not be empty"));
-        }
+        refuse_if!(names.contains(""), "an attribute's name must not be empty");
         Ok(Self(names))
     }
 

@@ -47,8 +47,8 @@ fn parities_cost_and_draw_as_the_vectors_say() {
         let vector = &vectors(name)[0];
         let learner =
             ParityLearner::new(quotient(&vector["input"]["keep"]), quotient(&vector["input"]["give_up"])).unwrap();
-        near(learner.epsilon_presence(), &vector["expected"]["epsilon_presence"], 1e-12);
-        near(learner.epsilon_person(), &vector["expected"]["epsilon_person"], 1e-12);
+        near(learner.epsilon_presence().get(), &vector["expected"]["epsilon_presence"], 1e-12);
+        near(learner.epsilon_person().get(), &vector["expected"]["epsilon_person"], 1e-12);
         let events = learner.events(None).unwrap();
         for (scope, field) in [(Scope::Presence, "epsilon_presence"), (Scope::Person, "epsilon_person")] {
             near(
@@ -60,7 +60,7 @@ fn parities_cost_and_draw_as_the_vectors_say() {
         // The best give-up of this keep: nothing is lost by it, and giving up less often costs more.
         let cost = |give_up: Quotient, field: &str| {
             let learner = ParityLearner::new(learner.keep(), give_up).unwrap();
-            if field == "presence" { learner.epsilon_presence() } else { learner.epsilon_person() }
+            if field == "presence" { learner.epsilon_presence().get() } else { learner.epsilon_person().get() }
         };
         for field in ["presence", "person"] {
             let best = quotient(&vector["expected"][format!("give_up_{field}_optimal")]);
@@ -105,7 +105,7 @@ fn parities_for_a_target_are_the_best_ones() {
         let printed = &vector["expected"]["printed_person_epsilon_at_keep_epsilon"];
         if printed.is_number() {
             let as_printed = ParityLearner::new("1/2".parse().unwrap(), "1/2".parse().unwrap()).unwrap();
-            near(as_printed.epsilon_person(), printed, 1e-12);
+            near(as_printed.epsilon_person().get(), printed, 1e-12);
         }
     }
 }
@@ -175,8 +175,8 @@ fn frequency_oracles_are_those_of_the_vectors() {
         near(of(ReportKind::KAry).variance(), &expected["krr_variance"], 1e-12);
         near(of(ReportKind::Unary).variance(), &expected["oue_variance"], 1e-12);
         near(of(ReportKind::Hadamard).variance(), &expected["hadamard_variance"], 1e-12);
-        near(of(ReportKind::Unary).epsilon_presence(), &expected["presence_epsilon_oue"], 2e-12);
-        near(of(ReportKind::Hadamard).epsilon_presence(), &expected["presence_epsilon_hadamard"], 2e-12);
+        near(of(ReportKind::Unary).epsilon_presence().get(), &expected["presence_epsilon_oue"], 2e-12);
+        near(of(ReportKind::Hadamard).epsilon_presence().get(), &expected["presence_epsilon_hadamard"], 2e-12);
         let size = expected["hadamard_size"].as_u64().unwrap();
         let hadamard = of(ReportKind::Hadamard);
         assert!(hadamard.read(&format!("h{}", size - 1)).is_some() && hadamard.read(&format!("h{size}")).is_none());
@@ -203,7 +203,7 @@ fn frequency_oracles_are_those_of_the_vectors() {
 fn pairs_and_presence_are_those_of_the_vectors() {
     for vector in vectors("s10_pair") {
         let expected = &vector["expected"];
-        near(oracle(ReportKind::KAry, &vector).epsilon_presence(), &expected["krr_presence_epsilon"], 2e-12);
+        near(oracle(ReportKind::KAry, &vector).epsilon_presence().get(), &expected["krr_presence_epsilon"], 2e-12);
         for kind in [ReportKind::Unary, ReportKind::Hadamard] {
             let Word::Pair(pair) =
                 oracle(kind, &vector).events(&AttributeSet::new(["value"]).unwrap(), AbsentOwners::Silent).unwrap()[1]

@@ -10,17 +10,32 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// The result of code that runs inside of DataFusion, or is called by it.
 pub(crate) type DataFusionResult<T> = std::result::Result<T, datafusion::error::DataFusionError>;
 
+/// What is wrong with a query, for doors that answer with a code beside the sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum QueryMistake {
+    /// It is not SQL.
+    Syntax,
+    /// It names a table that is not declared.
+    UnknownTable,
+    /// It names a column that is not declared.
+    UnknownColumn,
+    /// It calls a function that is not known.
+    UnknownFunction,
+}
+
 /// Why nothing was released. Prints as one sentence without a full stop.
 #[derive(Debug, Clone)]
 pub struct Error {
     kind: ErrorKind,
+    mistake: Option<QueryMistake>,
     place: Option<Place>,
     sentence: String,
 }
 
 impl Error {
     fn new(kind: ErrorKind, sentence: impl Into<String>) -> Self {
-        Self { kind, place: None, sentence: sentence.into() }
+        Self { kind, mistake: None, place: None, sentence: sentence.into() }
     }
 
     /// Wrong input without a place.
@@ -47,6 +62,16 @@ impl Error {
     /// What sort of failure it is.
     pub fn kind(&self) -> ErrorKind {
         self.kind
+    }
+
+    /// What is wrong with a query, if it is one of the mistakes that have a code.
+    pub fn mistake(&self) -> Option<QueryMistake> {
+        self.mistake
+    }
+
+    /// The same as this mistake.
+    pub(crate) fn with_mistake(self, mistake: QueryMistake) -> Self {
+        Self { mistake: Some(mistake), ..self }
     }
 
     /// Where it is, if it is wrong input in a file or a query.

@@ -28,7 +28,7 @@ mod tables;
 #[cfg(feature = "generator")]
 pub use crate::kinds::sql::generator::adversarial_query;
 pub use digest::digest;
-pub use error::{Error, ErrorKind, Result, shortened};
+pub use error::{Error, ErrorKind, QueryMistake, Result, shortened};
 pub use frame::Frame;
 pub use memory::Batches;
 pub use place::{Origin, Place, nearest};

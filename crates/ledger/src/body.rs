@@ -8,6 +8,8 @@ use crate::declaration::Declaration;
 use crate::digest::{hex, unhex};
 use crate::error::{Error, Result};
 use crate::field::Field;
+use crate::time;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -23,9 +25,9 @@ pub(crate) enum Entry {
     /// The outputs of a charge are in place.
     Commit(CommitEntry),
     /// What the tables' files are from here on.
-    Data(DataEntry),
+    Data(TablesEntry<String>),
     /// What the tables are from here on.
-    Declaration(DeclarationEntry),
+    Declaration(TablesEntry<Declaration>),
     /// What was drawn for a charge is about to leave the process.
     Drawn(DrawnEntry),
     /// Rows are about to be read for the next answer of a round.
@@ -208,20 +210,27 @@ pub(crate) struct CommitEntry {
     pub time: Field<String>,
 }
 
-/// What the tables are.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct DeclarationEntry {
-    pub tables: Field<BTreeMap<String, Field<Declaration>>>,
+/// What is said of each table: what it is, or the mark of its files.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "T: DeserializeOwned"))]
+pub(crate) struct TablesEntry<T> {
+    #[serde(default = "Field::default")]
+    pub tables: Field<BTreeMap<String, Field<T>>>,
+    #[serde(default)]
     pub time: Field<String>,
 }
 
-/// The marks of the tables' files.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct DataEntry {
-    pub tables: Field<BTreeMap<String, Field<String>>>,
-    pub time: Field<String>,
+impl<T: Clone> TablesEntry<T> {
+    /// As of now.
+    pub fn of(tables: BTreeMap<String, T>) -> Self {
+        let tables = tables.into_iter().map(|(name, table)| (name, Field::Here(table)));
+        Self { tables: Field::Here(tables.collect()), time: Field::Here(time::now()) }
+    }
+
+    /// What is said; none where it is in a form that this version does not know.
+    pub fn known(&self) -> Option<BTreeMap<String, T>> {
+        self.tables.get()?.iter().map(|(name, table)| Some((name.clone(), table.get()?.clone()))).collect()
+    }
 }
 
 /// Limits by scope.

@@ -6,7 +6,7 @@
 //! gone on with. What a reservation costs in time does not depend on how many there are ([`LedgerState`]).
 
 use crate::asked::{Remark, RemarkContent};
-use crate::body::{BudgetEntry, DataEntry, DeclarationEntry, Entry};
+use crate::body::{BudgetEntry, Entry, TablesEntry};
 use crate::budget::{Budget, HeldLimits, Sums};
 use crate::chain::{self, Head};
 use crate::declaration::joined;
@@ -551,15 +551,12 @@ fn noted(
     let ReleaseContext { tables, data, budget, .. } = &proposal.about;
     let mut new = Vec::new();
     if let Some(all) = joined(standing.declared(), tables, folder).map_err(StoreError::Refused)? {
-        let tables = all.into_iter().map(|(name, table)| (name, Field::Here(table)));
-        let tables = Field::Here(tables.collect());
-        new.push(Entry::Declaration(DeclarationEntry { tables, time: Field::Here(time::now()) }));
+        new.push(Entry::Declaration(TablesEntry::of(all)));
     }
     if data.iter().any(|(table, mark)| standing.mark(table) != Some(mark)) {
         let mut all = standing.data.value.clone();
         all.extend(data.clone());
-        let tables = Field::Here(all.into_iter().map(|(table, mark)| (table, Field::Here(mark))).collect());
-        new.push(Entry::Data(DataEntry { tables, time: Field::Here(time::now()) }));
+        new.push(Entry::Data(TablesEntry::of(all)));
     }
     standing.agrees(budget, "the project file").map_err(StoreError::Refused)?;
     if standing.budget.value != *budget {
@@ -581,19 +578,6 @@ fn nonce() -> Result<String> {
 fn budget_entry(limits: &HeldLimits, because: Option<&str>) -> Entry {
     let because = Field::if_any(because.map(str::to_string));
     Entry::Budget(BudgetEntry { because, limits: limits.entry(), time: Field::Here(time::now()) })
-}
-
-/// The folder of a ledger, links resolved: the ways to the sources of its tables begin there.
-pub fn folder(path: &Path) -> Result<PathBuf> {
-    Ok(path::resolved(path)?.parent().unwrap_or(Path::new("/")).to_path_buf())
-}
-
-/// A file beside a ledger, whose name is the ledger's with this end.
-pub fn beside(ledger: &Path, end: &str) -> Result<PathBuf> {
-    let ledger = path::resolved(ledger)?;
-    let mut name = ledger.file_name().unwrap_or_default().to_os_string();
-    name.push(end);
-    Ok(ledger.with_file_name(name))
 }
 
 fn replaced(path: &Path) -> Error {

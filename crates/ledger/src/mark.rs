@@ -8,7 +8,7 @@
 
 use crate::digest::unhex;
 use crate::error::{Error, Result};
-use crate::path::resolved;
+use crate::path::beside;
 use scumble::noise::{BitSource, SecureSource};
 use sha2::{Digest, Sha256};
 use std::fs::{self, OpenOptions};
@@ -25,7 +25,7 @@ impl MarkKey {
     /// The key beside a ledger (`NAME.key`), if there is one. Without it the files are checked again, and nothing else
     /// is lost.
     pub fn existing(ledger: &Path) -> Result<Option<Self>> {
-        let path = beside(ledger)?;
+        let path = beside(ledger, ".key")?;
         let sentence = "is not a key of scumble; remove it, and the files are checked again";
         match fs::symlink_metadata(&path) {
             Err(_) => return Ok(None),
@@ -42,7 +42,7 @@ impl MarkKey {
 
     /// The key beside a ledger, made if there is none.
     pub fn of(ledger: &Path) -> Result<Self> {
-        let path = beside(ledger)?;
+        let path = beside(ledger, ".key")?;
         let failed =
             |error: &dyn std::fmt::Display| Error::machine(format!("{} cannot be written ({error})", path.display()));
         if let Some(key) = Self::existing(ledger)? {
@@ -65,13 +65,6 @@ impl MarkKey {
     pub fn derived(&self, purpose: &str, of: &str, n: u64) -> String {
         self.mark(&format!("{purpose}\n{of}\n{n}"))
     }
-}
-
-fn beside(ledger: &Path) -> Result<PathBuf> {
-    let ledger = resolved(ledger)?;
-    let mut name = ledger.file_name().unwrap_or_default().to_os_string();
-    name.push(".key");
-    Ok(ledger.with_file_name(name))
 }
 
 /// Makes a key that nobody else may read: complete or not at all, and never over one that is there.

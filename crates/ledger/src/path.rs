@@ -41,3 +41,16 @@ pub(crate) fn cannot_open(path: &Path) -> Error {
     let place = path.display();
     Error::input(format!("the ledger {place} cannot be opened; does its folder exist, and may you write there?"))
 }
+
+/// The folder of a ledger, links resolved: the ways to the sources of its tables begin there.
+pub fn folder(path: &Path) -> Result<PathBuf> {
+    Ok(resolved(path)?.parent().unwrap_or(Path::new("/")).to_path_buf())
+}
+
+/// A file beside a ledger, whose name is the ledger's with this end.
+pub fn beside(ledger: &Path, end: &str) -> Result<PathBuf> {
+    let ledger = resolved(ledger)?;
+    let mut name = ledger.file_name().unwrap_or_default().to_os_string();
+    name.push(end);
+    Ok(ledger.with_file_name(name))
+}

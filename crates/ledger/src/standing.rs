@@ -199,15 +199,9 @@ impl LedgerState {
         let unknown = || format!("entry {} has a form that this version does not know", at.entries);
         match entry {
             Entry::Declaration(entry) => {
-                let tables = entry.tables.get().ok_or_else(unknown)?.iter();
-                let value = tables.map(|(name, table)| Some((name.clone(), table.get()?.clone())));
-                self.declared = InForce { value: value.collect::<Option<_>>().ok_or_else(unknown)?, at: Some(at) };
+                self.declared = InForce { value: entry.known().ok_or_else(unknown)?, at: Some(at) };
             }
-            Entry::Data(entry) => {
-                let tables = entry.tables.get().ok_or_else(unknown)?.iter();
-                let value = tables.map(|(name, mark)| Some((name.clone(), mark.text()?)));
-                self.data = InForce { value: value.collect::<Option<_>>().ok_or_else(unknown)?, at: Some(at) };
-            }
+            Entry::Data(entry) => self.data = InForce { value: entry.known().ok_or_else(unknown)?, at: Some(at) },
             Entry::Budget(entry) => {
                 self.budget = InForce { value: HeldLimits::read(&entry.limits), at: Some(at) };
             }

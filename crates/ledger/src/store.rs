@@ -41,10 +41,7 @@ pub type Marks = BTreeMap<String, String>;
 pub(crate) fn bodies(connection: &Connection) -> StoreResult<(Vec<String>, Head)> {
     let mut statement = connection.prepare("SELECT sequence, body, hash FROM entry ORDER BY sequence")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-    let mut stored = Vec::new();
-    for row in rows {
-        stored.push(row?);
-    }
+    let stored = rows.collect::<rusqlite::Result<Vec<_>>>()?;
     let head = stored_head(connection)?;
     Ok(chain::verify(stored, &head)?)
 }
@@ -187,12 +184,13 @@ pub struct Reservation {
 /// All reservations of a release, in order.
 pub(crate) fn reservations(connection: &Connection, release: &str) -> StoreResult<Vec<Reservation>> {
     let name = format!("\"release\":{}", Value::from(release));
-    let mut found: BTreeMap<u64, Reservation> = BTreeMap::new();
-    for one in meant(connection, &name, |reserve| reserve.release.is(release))? {
+    let reservation = |one: StoreResult<(Head, Box<ReserveEntry>)>| {
         let (head, reserve) = one?;
         let (request, life) = (reserve.request.text().unwrap_or_default(), ChargeProgress::of(&reserve));
-        found.insert(head.entries, Reservation { head, request, life });
-    }
+        Ok((head.entries, Reservation { head, request, life }))
+    };
+    let reserved = meant(connection, &name, |reserve| reserve.release.is(release))?;
+    let mut found = reserved.map(reservation).collect::<StoreResult<BTreeMap<u64, Reservation>>>()?;
     let first = found.keys().next().copied().unwrap_or(u64::MAX);
     for at in mentioning(connection, "\"of\":", first)? {
         let body: String =
@@ -260,11 +258,9 @@ fn undrawn_of(
     text: &str,
     is_meant: impl Fn(&ReserveEntry) -> bool,
 ) -> StoreResult<Vec<UndrawnCharge>> {
-    let mut found: BTreeMap<u64, (Head, Box<ReserveEntry>)> = BTreeMap::new();
-    for one in meant(connection, text, |reserve| reserve.one_draw.get() == Some(&true) && is_meant(reserve))? {
-        let (at, reserve) = one?;
-        found.insert(at.entries, (at, reserve));
-    }
+    let one_draw = meant(connection, text, |reserve| reserve.one_draw.get() == Some(&true) && is_meant(reserve))?;
+    let numbered = one_draw.map(|one| one.map(|(at, reserve)| (at.entries, (at, reserve))));
+    let mut found = numbered.collect::<StoreResult<BTreeMap<u64, (Head, Box<ReserveEntry>)>>>()?;
     let Some(first) = found.keys().next().copied() else { return Ok(Vec::new()) };
     for at in mentioning(connection, "\"entry\":\"drawn\"", first)? {
         if let Entry::Drawn(drawn) = linked(connection, &at)?.0
@@ -304,14 +300,13 @@ fn mentioning(connection: &Connection, text: &str, after: u64) -> StoreResult<Ve
     let mut statement = connection.prepare(query)?;
     let after = i64::try_from(after).unwrap_or(i64::MAX);
     let rows = statement.query_map((after, text), |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)))?;
-    let mut found = Vec::new();
-    for row in rows {
+    let head = |row: rusqlite::Result<(i64, Vec<u8>)>| {
         let (sequence, hash) = row?;
         let edited = || StoreError::Damaged(format!("entry {sequence} or its place in the chain was edited"));
         let hash = hash.try_into().map_err(|_| edited())?;
-        found.push(Head { entries: u64::try_from(sequence).map_err(|_| edited())?, hash });
-    }
-    Ok(found)
+        Ok(Head { entries: u64::try_from(sequence).map_err(|_| edited())?, hash })
+    };
+    rows.map(head).collect()
 }
 
 /// What was charged for somebody, all of it.

@@ -100,9 +100,7 @@ impl From<scumble::Error> for Failure {
 impl From<scumble_wire::WireError> for Failure {
     /// The document is made of arguments: its fields are called as they are, and it has no name.
     fn from(error: scumble_wire::WireError) -> Self {
-        let sentence = error.to_string();
-        let sentence = sentence.strip_prefix("$.").or(sentence.strip_prefix("$: ")).unwrap_or(&sentence);
-        Self::input(sentence)
+        Self::input(error.of_field())
     }
 }
 

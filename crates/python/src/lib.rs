@@ -20,6 +20,7 @@ mod limits;
 mod noise;
 mod plan;
 mod session;
+mod shown;
 mod work;
 
 /// What Python imports as `scumble._native`.
@@ -39,6 +40,8 @@ mod _native {
     use crate::noise::Noise;
     #[pymodule_export]
     use crate::session::{Frame, Project, kinds};
+    #[pymodule_export]
+    use crate::shown::with_margin;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

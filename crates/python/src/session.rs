@@ -398,7 +398,7 @@ impl ProjectHandle {
         let (runner, out) = (self.runner(&project), self.out(&project));
         let ledger = Ledger::open_existing(runner.ledger())?
             .ok_or_else(|| Failure::input("there is nothing to report: nothing has been released yet"))?;
-        Report::places(&out)?;
+        Report::places(&project, &out)?;
         let (charges, standing) = runner.recent(RECENT)?;
         let (published, unshown) = published(&out, &charges);
         let report = Report {

@@ -32,7 +32,7 @@ def test_the_ten_lines(folder: pathlib.Path) -> None:
     assert plan.costs["person"] == 0.5 and plan.fits and not (folder / "scumble.ledger").exists()
     answer = plan.release()
     frame = answer.to_pandas()
-    assert list(frame.columns) == ["disease", "n", "n_error", "n_low", "n_high"]
+    assert list(frame.columns) == ["disease", "n", "n_se", "n_low", "n_high"]
     truth = {"none": 1500, "flu": 1000, "hiv": 500}
     # A person moves two cells: scale 4, and P[|noise| > 120] < 2e-13 for each of three.
     assert all(abs(n - truth[disease]) <= 120 for disease, n in zip(frame["disease"], frame["n"]))
@@ -269,7 +269,7 @@ def test_a_project_file_and_its_ledger_are_shared(folder: pathlib.Path) -> None:
     ours = sc.Session("scumble.toml")
     assert ours.releases == ["by sex"] and ours.planned("by sex").costs["person"] == 1
     answer = ours.release("by sex")
-    assert not answer.kept and (folder / "out" / "by sex.csv").exists()
+    assert not answer.kept and (folder / "out" / "by-sex.csv").exists()
     assert sc.Session("scumble.toml").release("by sex").kept
     with pytest.raises(sc.InputError, match="did you mean 'by sex'"):
         ours.release("by sx")

@@ -1,8 +1,7 @@
 //! Connections: this many at once and no more, headers in time, TLS where there is a certificate, and a quiet end.
 
-use crate::addresses::{AddressSlot, AddressSlots};
+use crate::addresses::AddressSlots;
 use crate::http::Peer;
-use crate::metrics::Metrics;
 use crate::service::Service;
 use axum::Router;
 use hyper::body::Incoming;
@@ -11,7 +10,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::ServerConfig;
 use std::io::{self, ErrorKind};
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -49,94 +48,112 @@ pub(crate) struct HttpEndpoint {
 
 impl HttpEndpoint {
     /// Serves until `stop` says so; then lets what has begun come to its end.
-    pub async fn serve(self, listener: TcpListener, mut stop: watch::Receiver<bool>) {
-        // Every connection holds one end: when all are gone, the other end says so.
-        let (alive, mut gone) = mpsc::channel::<()>(1);
-        let acceptor = self.tls.clone().map(TlsAcceptor::from);
-        loop {
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                () = stopped(&mut stop) => break,
-            };
-            let (stream, address) = match accepted {
-                Ok(accepted) => accepted,
-                Err(error) => {
-                    // Too many open files, say: waiting connections are served when some files are closed.
-                    if !matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset) {
-                        tokio::time::sleep(Duration::from_millis(50)).await;
-                    }
-                    continue;
-                }
-            };
-            let Some(place) = self.places.place(address.ip()) else {
-                turn_away(stream, self.tls.is_some(), &self.service.metrics);
-                continue;
-            };
-            self.service.metrics.connected();
-            let one = HttpConnection {
-                router: self.router.clone(),
-                address,
-                stop: stop.clone(),
-                place,
-                _alive: alive.clone(),
-            };
-            let acceptor = acceptor.clone();
-            tokio::spawn(async move {
-                let _ = stream.set_nodelay(true);
-                // A silent client gets the reason before the connection ends. (With TLS nothing can be sent before the
-                // handshake.)
-                if acceptor.is_none() && is_silent(&stream, HEADERS, &mut one.stop.clone()).await {
-                    return say_and_close(stream, SILENT).await;
-                }
-                let stream = WriteTimeoutStream::new(stream, READING);
-                match acceptor {
-                    None => one.serve(stream).await,
-                    Some(acceptor) => {
-                        let shaken = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await;
-                        if let Ok(Ok(stream)) = shaken {
-                            one.serve(stream).await;
-                        }
-                    }
-                }
-            });
-        }
-        drop(listener);
-        drop(alive);
-        let _ = gone.recv().await;
+    pub async fn serve(self, listener: TcpListener, stop: watch::Receiver<bool>) {
+        let Self { router, service, tls, places } = self;
+        let acceptor = tls.map(TlsAcceptor::from);
+        let turn_away = |stream| {
+            service.metrics.turned_away.add();
+            // A TLS client gets nothing in plain text: the connection just ends.
+            if acceptor.is_none() {
+                tokio::spawn(say_and_close(stream, TOO_MANY));
+            }
+        };
+        let serve = |stream, from| {
+            service.metrics.connections.add();
+            connected(stream, Peer(from), router.clone(), acceptor.clone(), stop.clone())
+        };
+        each_connection(listener, &places, stop.clone(), turn_away, serve).await;
     }
 }
 
-/// One connection.
-struct HttpConnection {
-    router: Router,
-    address: SocketAddr,
-    stop: watch::Receiver<bool>,
-    place: AddressSlot,
-    _alive: mpsc::Sender<()>,
+/// Serves each connection for which there is a place, until `stop` says so; then waits for those that are served.
+pub(crate) async fn each_connection<F: Future<Output = ()> + Send + 'static>(
+    listener: TcpListener,
+    places: &Arc<AddressSlots>,
+    mut stop: watch::Receiver<bool>,
+    turn_away: impl Fn(TcpStream),
+    serve: impl Fn(TcpStream, IpAddr) -> F,
+) {
+    // Every connection holds one end: when all are gone, the other end says so.
+    let (alive, mut gone) = mpsc::channel::<()>(1);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stopped(&mut stop) => break,
+        };
+        let (stream, address) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // Too many open files, say: waiting connections are served when some files are closed.
+                if !matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset) {
+                    sleep(Duration::from_millis(50)).await;
+                }
+                continue;
+            }
+        };
+        let Some(place) = places.place(address.ip()) else {
+            turn_away(stream);
+            continue;
+        };
+        let _ = stream.set_nodelay(true);
+        let (served, alive) = (serve(stream, address.ip()), alive.clone());
+        tokio::spawn(async move {
+            served.await;
+            drop((place, alive));
+        });
+    }
+    drop(listener);
+    drop(alive);
+    let _ = gone.recv().await;
 }
 
-impl HttpConnection {
-    async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
-        let (router, peer) = (self.router, Peer(self.address.ip()));
-        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-            request.extensions_mut().insert(peer);
-            router.clone().oneshot(request)
-        });
-        let mut builder = Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(BUFFER).keep_alive(true);
-        let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
-        let mut is_ending = false;
-        loop {
-            tokio::select! {
-                // How a connection ends is its client's affair.
-                _ = connection.as_mut() => break,
-                () = stopped(&mut self.stop), if !is_ending => {
-                    is_ending = true;
-                    connection.as_mut().graceful_shutdown();
-                }
+/// One connection.
+async fn connected(
+    stream: TcpStream,
+    peer: Peer,
+    router: Router,
+    acceptor: Option<TlsAcceptor>,
+    mut stop: watch::Receiver<bool>,
+) {
+    // A silent client gets the reason before the connection ends. (With TLS nothing can be sent before the handshake.)
+    if acceptor.is_none() && is_silent(&stream, HEADERS, &mut stop).await {
+        return say_and_close(stream, SILENT).await;
+    }
+    let stream = WriteTimeoutStream::new(stream, READING);
+    match acceptor {
+        None => requests(stream, peer, router, stop).await,
+        Some(acceptor) => {
+            if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
+                requests(stream, peer, router, stop).await;
             }
         }
-        drop(self.place);
+    }
+}
+
+/// The requests of a connection.
+async fn requests(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    peer: Peer,
+    router: Router,
+    mut stop: watch::Receiver<bool>,
+) {
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        router.clone().oneshot(request)
+    });
+    let mut builder = Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(BUFFER).keep_alive(true);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let mut is_ending = false;
+    loop {
+        tokio::select! {
+            // How a connection ends is its client's affair.
+            _ = connection.as_mut() => break,
+            () = stopped(&mut stop), if !is_ending => {
+                is_ending = true;
+                connection.as_mut().graceful_shutdown();
+            }
+        }
     }
 }
 
@@ -205,16 +222,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeoutStream<S> {
 pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
     // An error says that nobody could say so any more.
     let _ = stop.wait_for(|stop| *stop).await;
-}
-
-/// Sends that there are too many connections, and hardly waits for a client that does not read.
-fn turn_away(stream: TcpStream, is_secure: bool, metrics: &Metrics) {
-    metrics.turned_away();
-    // A TLS client gets nothing in plain text: the connection just ends.
-    if is_secure {
-        return;
-    }
-    tokio::spawn(say_and_close(stream, TOO_MANY));
 }
 
 /// Sends one thing, and hardly waits for a client that does not read.

@@ -5,58 +5,32 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+/// A number that grows.
+#[derive(Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    pub fn add(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 /// What is counted.
 #[derive(Default)]
 pub(crate) struct Metrics {
-    planned: AtomicU64,
-    paid: AtomicU64,
-    stored: AtomicU64,
-    refused: AtomicU64,
-    failed: AtomicU64,
-    failed_logins: AtomicU64,
-    connections: AtomicU64,
-    turned_away: AtomicU64,
+    pub planned: Counter,
+    pub paid: Counter,
+    pub stored: Counter,
+    pub refused: Counter,
+    pub failed: Counter,
+    pub failed_logins: Counter,
+    pub connections: Counter,
+    pub turned_away: Counter,
     /// By route, as it is declared, and status.
     requests: Mutex<BTreeMap<(&'static str, u16), u64>>,
 }
 
-fn add(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
-}
-
 impl Metrics {
-    pub fn planned(&self) {
-        add(&self.planned);
-    }
-
-    pub fn paid(&self) {
-        add(&self.paid);
-    }
-
-    pub fn stored(&self) {
-        add(&self.stored);
-    }
-
-    pub fn refused(&self) {
-        add(&self.refused);
-    }
-
-    pub fn failed(&self) {
-        add(&self.failed);
-    }
-
-    pub fn failed_login(&self) {
-        add(&self.failed_logins);
-    }
-
-    pub fn connected(&self) {
-        add(&self.connections);
-    }
-
-    pub fn turned_away(&self) {
-        add(&self.turned_away);
-    }
-
     pub fn request(&self, route: &'static str, status: u16) {
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         *requests.entry((route, status)).or_insert(0) += 1;
@@ -80,7 +54,7 @@ impl Metrics {
         ];
         let mut text = String::new();
         for (name, about, counter) in counters {
-            let value = counter.load(Ordering::Relaxed);
+            let value = counter.0.load(Ordering::Relaxed);
             let _ = write!(
                 text,
                 "# HELP scumble_{name}_total {about}\n# TYPE scumble_{name}_total counter\nscumble_{name}_total {value}\n"

@@ -1,6 +1,6 @@
 //! Why somebody did not get what they asked for: one sentence, and what kind of refusal it is.
 
-use scumble_engine::{Error, ErrorKind, Place};
+use scumble_engine::{Error, ErrorKind, Place, QueryMistake};
 use std::fmt;
 
 /// Why not.
@@ -9,6 +9,7 @@ pub struct Refusal {
     kind: RefusalKind,
     sentence: String,
     place: Option<Place>,
+    mistake: Option<QueryMistake>,
 }
 
 /// Kinds of refusals.
@@ -55,45 +56,39 @@ impl RefusalKind {
         Self::Machine,
     ];
 
+    /// Its status in HTTP, in a word, and in a few.
+    fn described(self) -> (u16, &'static str, &'static str) {
+        match self {
+            Self::Input => (400, "input", "The request is wrong"),
+            Self::Token => (401, "token", "The token is not known"),
+            Self::Budget => (402, "budget", "It does not fit the budget"),
+            Self::Role => (403, "role", "Not for this role"),
+            Self::NotFound => (404, "not-found", "There is no such thing"),
+            Self::TooSlow => (408, "too-slow", "The request did not end in time"),
+            Self::Conflict => (409, "conflict", "The key belongs to another request"),
+            Self::Lost => (410, "lost", "It was charged, and its answer is lost"),
+            Self::TooLarge => (413, "too-large", "The request is too large"),
+            Self::Machine => (500, "machine", "The server failed"),
+            Self::Busy => (503, "busy", "The server is busy"),
+        }
+    }
+
     /// Its status in HTTP.
     pub fn status(self) -> u16 {
-        match self {
-            Self::Input => 400,
-            Self::Token => 401,
-            Self::Budget => 402,
-            Self::Role => 403,
-            Self::NotFound => 404,
-            Self::TooSlow => 408,
-            Self::Conflict => 409,
-            Self::Lost => 410,
-            Self::TooLarge => 413,
-            Self::Machine => 500,
-            Self::Busy => 503,
-        }
+        self.described().0
     }
 
     /// In a word, and in a few.
     pub fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Input => ("input", "The request is wrong"),
-            Self::Token => ("token", "The token is not known"),
-            Self::Budget => ("budget", "It does not fit the budget"),
-            Self::Role => ("role", "Not for this role"),
-            Self::NotFound => ("not-found", "There is no such thing"),
-            Self::TooSlow => ("too-slow", "The request did not end in time"),
-            Self::Conflict => ("conflict", "The key belongs to another request"),
-            Self::Lost => ("lost", "It was charged, and its answer is lost"),
-            Self::TooLarge => ("too-large", "The request is too large"),
-            Self::Machine => ("machine", "The server failed"),
-            Self::Busy => ("busy", "The server is busy"),
-        }
+        let (_, word, title) = self.described();
+        (word, title)
     }
 }
 
 impl Refusal {
     /// A refusal without a place.
     pub fn new(kind: RefusalKind, sentence: impl Into<String>) -> Self {
-        Self { kind, sentence: sentence.into(), place: None }
+        Self { kind, sentence: sentence.into(), place: None, mistake: None }
     }
 
     /// Wrong input.
@@ -115,6 +110,11 @@ impl Refusal {
     pub fn place(&self) -> Option<&Place> {
         self.place.as_ref()
     }
+
+    /// What is wrong with a query, if it is one of the mistakes that have a code.
+    pub fn mistake(&self) -> Option<QueryMistake> {
+        self.mistake
+    }
 }
 
 impl From<Error> for Refusal {
@@ -124,7 +124,8 @@ impl From<Error> for Refusal {
             ErrorKind::Budget => RefusalKind::Budget,
             _ => RefusalKind::Machine,
         };
-        Self { kind, sentence: error.sentence().to_string(), place: error.place().cloned() }
+        let (place, mistake) = (error.place().cloned(), error.mistake());
+        Self { kind, sentence: error.sentence().to_string(), place, mistake }
     }
 }
 

@@ -24,6 +24,7 @@ pub enum WireErrorKind {
 /// let refused = event_from_json(&parse(r#"{"mechanism": "laplace", "scale": 10}"#)?).unwrap_err();
 /// assert_eq!((refused.kind(), refused.path()), (WireErrorKind::Missing, "$.sensitivity"));
 /// assert_eq!(refused.to_string(), "$.sensitivity: sensitivity is missing");
+/// assert_eq!(refused.of_field(), "sensitivity: sensitivity is missing");
 /// # Ok::<(), scumble_wire::WireError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -52,6 +53,15 @@ impl WireError {
     /// What is wrong and what to do, without the path.
     pub fn sentence(&self) -> &str {
         &self.sentence
+    }
+
+    /// The refusal for those who have no document in front of them: its field by name, without the `$` of the root.
+    pub fn of_field(&self) -> String {
+        match self.path.strip_prefix("$.") {
+            Some(field) => format!("{field}: {}", self.sentence),
+            None if self.path == "$" => self.sentence.clone(),
+            None => self.to_string(),
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! it on. A word that keeps what all agree on has only zeros in block 0 and only ones in block n, so that somewhere
 //! from one block to the next the ones rise by B/n; user i alone tells block i − 1 from block i.
 
-use scumble::error::{Error, Result};
+use scumble::error::Result;
 use scumble::noise::BitSource;
 use scumble::quantity::Beta;
 
@@ -14,9 +14,7 @@ const MOST_USERS: u64 = 10_000;
 const MOST_EXACT: u64 = 20_000;
 
 fn check(users: u64) -> Result<()> {
-    if !(1..=MOST_USERS).contains(&users) {
-        return Err(Error::refused(format!("a code has 1 to {MOST_USERS} users, not {users}")));
-    }
+    refuse_if!(!(1..=MOST_USERS).contains(&users), "a code has 1 to {MOST_USERS} users, not {users}");
     Ok(())
 }
 
@@ -44,9 +42,7 @@ pub fn block(users: u64, beta: Beta) -> Result<u64> {
 /// ```
 pub fn false_accusation(users: u64, block: u64) -> Result<Option<f64>> {
     check(users)?;
-    if block == 0 {
-        return Err(Error::refused("a block has at least one column"));
-    }
+    refuse_if!(block == 0, "a block has at least one column");
     if block > MOST_EXACT {
         return Ok(None);
     }
@@ -132,16 +128,14 @@ impl BonehShawCode {
         let block = columns.len() as u64 / (users + 1);
         let even = |at: u64| columns.iter().filter(|column| **column == at).count() as u64 == block;
         if block == 0 || !(0..=users).all(even) || columns.len() as u64 != block * (users + 1) {
-            return Err(Error::refused(format!("the columns must lie in blocks 0 to {users}, equally many in each")));
+            refuse!("the columns must lie in blocks 0 to {users}, equally many in each");
         }
         Ok(Self { users, block, columns })
     }
 
     /// The row of a user, from 1 on.
     pub fn row(&self, user: u64) -> Result<Vec<bool>> {
-        if !(1..=self.users).contains(&user) {
-            return Err(Error::refused(format!("a user must be from 1 to {}, not {user}", self.users)));
-        }
+        refuse_if!(!(1..=self.users).contains(&user), "a user must be from 1 to {}, not {user}", self.users);
         Ok(self.columns.iter().map(|block| *block >= user).collect())
     }
 
@@ -154,7 +148,7 @@ impl BonehShawCode {
     pub fn accused(&self, published: &[bool]) -> Result<Option<u64>> {
         if published.len() != self.columns.len() {
             let (given, columns) = (published.len(), self.columns.len());
-            return Err(Error::refused(format!("the published word has {given} bits, the code {columns} columns")));
+            refuse!("the published word has {given} bits, the code {columns} columns");
         }
         let mut ones = vec![0i128; self.users as usize + 1];
         for (block, bit) in self.columns.iter().zip(published) {

@@ -18,7 +18,7 @@ pub(super) struct ScoreStep {
 pub(super) fn threshold(steps: &[ScoreStep], false_positive: Probability) -> Result<f64> {
     let false_positive = false_positive.get();
     if !(false_positive > 0.0 && false_positive < 1.0) {
-        return Err(Error::refused(format!("false_positive must be a number in (0, 1), not {false_positive}")));
+        refuse!("false_positive must be a number in (0, 1), not {false_positive}");
     }
     let rare = -libm::log(false_positive);
     let variance: f64 = steps.iter().map(|step| step.p * (1.0 - step.p) * (step.one - step.zero).powi(2)).sum();

@@ -1,7 +1,7 @@
 //! Reconstruction by trying every column (Dinur, Nissim 2003; Vadhan 2017, 7.5.2): those whose counts are off by least.
 
 use super::{Queries, check_answers};
-use scumble::error::{Error, Result};
+use scumble::error::Result;
 
 /// More people than this are not tried.
 pub const MOST_PEOPLE: usize = 24;
@@ -34,9 +34,9 @@ pub fn reconstruct(queries: &Queries, answers: &[f64]) -> Result<Explanation> {
     check_answers(queries, answers)?;
     let people = queries.people();
     if people > MOST_PEOPLE {
-        return Err(Error::refused(format!(
+        refuse!(
             "trying every column is for at most {MOST_PEOPLE} people, not {people}: use the linear programme or least squares"
-        )));
+        );
     }
     let mask = |query: usize| queries.members(query).iter().fold(0u32, |mask, i| mask | 1 << i);
     let asked: Vec<(u32, f64)> = (0..queries.count()).map(|query| (mask(query), answers[query])).collect();

@@ -4,7 +4,7 @@
 use super::{Queries, check_answers, rounded};
 use crate::limits::gram::dot;
 use crate::limits::singular::MOST_COLUMNS;
-use scumble::error::{Error, Result};
+use scumble::error::Result;
 use scumble::loss::special::normal_above;
 
 /// An estimate of the secret column.
@@ -68,11 +68,7 @@ impl MatrixCertificate {
     /// Of these queries; with `predictions`, also what [`MatrixCertificate::predicted_wrong`] needs (an inverse).
     pub fn of(queries: &Queries, predictions: bool) -> Result<Self> {
         let people = queries.people();
-        if people > MOST_COLUMNS {
-            return Err(Error::refused(format!(
-                "a certificate is computed for at most {MOST_COLUMNS} people, not {people}"
-            )));
-        }
+        refuse_if!(people > MOST_COLUMNS, "a certificate is computed for at most {MOST_COLUMNS} people, not {people}");
         let gram = queries.gram();
         let least_singular_value = libm::sqrt(gram.least_eigenvalue_lower()) * (1.0 - 4e-16);
         let invertible = predictions && least_singular_value > 0.0;

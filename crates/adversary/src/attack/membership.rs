@@ -6,7 +6,7 @@
 //! higher by Σp_j(1 − p_j)/n.
 
 use super::chernoff::{ScoreStep, check_probabilities, exact_tail, threshold};
-use scumble::error::{Error, Result};
+use scumble::error::Result;
 use scumble::quantity::Probability;
 
 /// Published means and what is known of the population.
@@ -28,13 +28,11 @@ impl MembershipAttack {
     pub fn new(published: &[f64], population: &[f64]) -> Result<Self> {
         if published.len() != population.len() || published.is_empty() {
             let (given, known) = (published.len(), population.len());
-            return Err(Error::refused(format!(
-                "there are {given} published means and {known} of the population: give the same number of each"
-            )));
+            refuse!("there are {given} published means and {known} of the population: give the same number of each");
         }
         check_probabilities(population, "population mean")?;
         if let Some(at) = published.iter().position(|mean| !mean.is_finite()) {
-            return Err(Error::refused(format!("published mean {at} is {}, not a finite number", published[at])));
+            refuse!("published mean {at} is {}, not a finite number", published[at]);
         }
         let step = |(a, p): (&f64, &f64)| ScoreStep { p: *p, one: (a - p) * (1.0 - p), zero: -(a - p) * p };
         Ok(Self { steps: published.iter().zip(population).map(step).collect(), population: population.to_vec() })
@@ -43,11 +41,7 @@ impl MembershipAttack {
     /// The score of a person.
     pub fn score(&self, person: &[bool]) -> Result<f64> {
         if person.len() != self.steps.len() {
-            return Err(Error::refused(format!(
-                "a person has {} bits, and there are {} means",
-                person.len(),
-                self.steps.len()
-            )));
+            refuse!("a person has {} bits, and there are {} means", person.len(), self.steps.len());
         }
         Ok(self.steps.iter().zip(person).map(|(step, bit)| if *bit { step.one } else { step.zero }).sum())
     }

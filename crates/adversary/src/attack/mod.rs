@@ -51,7 +51,7 @@ pub struct Recovery {
 pub fn recovered(found: &[bool], truth: &[bool]) -> Result<Recovery> {
     if found.len() != truth.len() {
         let (people, given) = (found.len(), truth.len());
-        return Err(Error::refused(format!("the truth has {given} values for {people} people")));
+        refuse!("the truth has {given} values for {people} people");
     }
     let right = found.iter().zip(truth).filter(|(found, truth)| found == truth).count();
     let ones = truth.iter().filter(|value| **value).count();
@@ -65,15 +65,10 @@ const MOST_ANSWER: f64 = 1e15;
 pub(crate) fn check_answers(queries: &Queries, answers: &[f64]) -> Result<()> {
     if answers.len() != queries.count() {
         let (given, asked) = (answers.len(), queries.count());
-        return Err(Error::refused(format!("there are {given} answers to {asked} queries")));
+        refuse!("there are {given} answers to {asked} queries");
     }
     if let Some(at) = answers.iter().position(|answer| !answer.is_finite()) {
-        return Err(Error::refused(format!(
-            "answer {} of {} is {}, not a finite number",
-            at + 1,
-            answers.len(),
-            answers[at]
-        )));
+        refuse!("answer {} of {} is {}, not a finite number", at + 1, answers.len(), answers[at]);
     }
     match answers.iter().position(|answer| answer.abs() > MOST_ANSWER) {
         Some(at) => Err(Error::refused(format!(

@@ -6,7 +6,7 @@
 
 use super::{Queries, check_answers};
 use crate::limits::gram::dot;
-use scumble::error::{Error, Result};
+use scumble::error::Result;
 
 /// More people than this take too long.
 pub const MOST_PEOPLE: usize = 3000;
@@ -89,14 +89,10 @@ pub(super) fn solve(queries: &Queries, answers: &[f64], objective: Objective) ->
     check_answers(queries, answers)?;
     let (people, count) = (queries.people(), queries.count());
     if people > MOST_PEOPLE {
-        return Err(Error::refused(format!(
-            "the linear programme is for at most {MOST_PEOPLE} people, not {people}: use least squares"
-        )));
+        refuse!("the linear programme is for at most {MOST_PEOPLE} people, not {people}: use least squares");
     }
     let weight = (count as f64 / 10.0).max(1.0);
-    let Some(factor) = queries.gram().factor(weight) else {
-        return Err(Error::refused("the query matrix cannot be factored"));
-    };
+    let Some(factor) = queries.gram().factor(weight) else { refuse!("the query matrix cannot be factored") };
     let mut state = ProgrammeState::new(people, count, objective);
     let mut best = ProgrammeSolution { estimate: vec![0.5; people], error: f64::INFINITY, error_at_least: 0.0 };
     for round in 0..MOST_ROUNDS {

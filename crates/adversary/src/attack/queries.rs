@@ -1,7 +1,7 @@
 //! Who is counted by which query: a matrix of 0 and 1, multiplied quickly.
 
 use crate::limits::gram::Gram;
-use scumble::error::{Error, Result};
+use scumble::error::Result;
 
 /// Counting queries over n people, each the set of those whom it counts.
 #[derive(Debug, Clone)]
@@ -37,20 +37,15 @@ impl Queries {
     /// ```
     pub fn new(people: usize, queries: Vec<Vec<u32>>) -> Result<Self> {
         if people == 0 || queries.is_empty() || people > u32::MAX as usize {
-            return Err(Error::refused("there is nothing to reconstruct without people and queries"));
+            refuse!("there is nothing to reconstruct without people and queries");
         }
         let (mut starts, mut members) = (vec![0], Vec::new());
         for (at, mut query) in queries.into_iter().enumerate() {
             query.sort_unstable();
             if query.last().is_some_and(|last| *last as usize >= people) {
-                return Err(Error::refused(format!(
-                    "query {at} counts person {}, but there are {people}, from 0 on",
-                    query[query.len() - 1]
-                )));
+                refuse!("query {at} counts person {}, but there are {people}, from 0 on", query[query.len() - 1]);
             }
-            if query.windows(2).any(|pair| pair[0] == pair[1]) {
-                return Err(Error::refused(format!("query {at} counts a person twice")));
-            }
+            refuse_if!(query.windows(2).any(|pair| pair[0] == pair[1]), "query {at} counts a person twice");
             members.extend(query);
             starts.push(members.len());
         }

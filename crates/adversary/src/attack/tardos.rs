@@ -6,7 +6,7 @@
 //! user's bits are independent of w, so the law of their score is known given w and p.
 
 use super::chernoff::{ScoreStep, check_probabilities, threshold};
-use scumble::error::{Error, Result};
+use scumble::error::Result;
 use scumble::noise::BitSource;
 use scumble::quantity::Probability;
 
@@ -40,7 +40,7 @@ pub fn classical(coalition: u64, false_positive: Probability) -> Result<Classica
     let rate = false_positive.get();
     let is_rate = rate > 0.0 && rate < 1.0;
     if coalition == 0 || coalition > 1_000_000 || !is_rate {
-        return Err(Error::refused("Tardos' parameters need 1 to 1e6 pirates and a false-positive rate in (0, 1)"));
+        refuse!("Tardos' parameters need 1 to 1e6 pirates and a false-positive rate in (0, 1)");
     }
     let k = libm::ceil(-libm::log(rate)) as u64;
     Ok(ClassicalParameters {
@@ -81,7 +81,7 @@ impl TardosCode {
     fn steps(&self, published: &[bool]) -> Result<Vec<ScoreStep>> {
         if published.len() != self.bias.len() {
             let (columns, given) = (self.bias.len(), published.len());
-            return Err(Error::refused(format!("the published word has {given} bits, the code {columns} columns")));
+            refuse!("the published word has {given} bits, the code {columns} columns");
         }
         let step = |(p, bit): (&f64, &bool)| {
             let sign = if *bit { 1.0 } else { -1.0 };
@@ -93,9 +93,7 @@ impl TardosCode {
     /// The symmetric score of a user.
     pub fn score(&self, published: &[bool], user: &[bool]) -> Result<f64> {
         let steps = self.steps(published)?;
-        if user.len() != steps.len() {
-            return Err(Error::refused(format!("a user has {} bits, the code {} columns", user.len(), steps.len())));
-        }
+        refuse_if!(user.len() != steps.len(), "a user has {} bits, the code {} columns", user.len(), steps.len());
         Ok(steps.iter().zip(user).map(|(step, bit)| if *bit { step.one } else { step.zero }).sum())
     }
 

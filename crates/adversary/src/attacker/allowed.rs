@@ -147,9 +147,7 @@ fn unknown(scenario: &Scenario) -> Result<u64> {
     if let Some(records) = records
         && known > records
     {
-        return Err(Error::refused(format!(
-            "attacker.known_records is {known}, more than the {records} records of population.n_total"
-        )));
+        refuse!("attacker.known_records is {known}, more than the {records} records of population.n_total");
     }
     scenario.unknown_others().ok_or_else(|| Error::refused("population.n_total must say how many records there are"))
 }
@@ -227,10 +225,7 @@ fn beliefs<'a>(
     let records = total(groups)?;
     let taken = scenario.known() + target;
     if taken > records {
-        return Err(Error::refused(format!(
-            "attacker.known_records is {}, more than the others that uncertainty.values lists",
-            scenario.known()
-        )));
+        refuse!("attacker.known_records is {}, more than the others that uncertainty.values lists", scenario.known());
     }
     if scenario.known() == 0 {
         let ln_floor = if noise == AddedNoise::None { floor_of(groups, listed) } else { f64::NEG_INFINITY };
@@ -308,14 +303,12 @@ fn categories<'a>(scenario: &Scenario, minima: &[f64]) -> Result<AllowedAnalyses
     }
     let sum: f64 = minima.iter().sum();
     if minima.iter().any(|&minimum| !(0.0..=1.0).contains(&minimum)) || sum > 1.0 + 1e-9 {
-        return Err(Error::refused(format!(
-            "uncertainty.category_min must be probabilities whose sum is at most 1, but they sum to {sum}"
-        )));
+        refuse!("uncertainty.category_min must be probabilities whose sum is at most 1, but they sum to {sum}");
     }
     let mut sorted = minima.to_vec();
     sorted.sort_by(f64::total_cmp);
     let &[rarest, next, ..] = sorted.as_slice() else {
-        return Err(Error::refused("uncertainty.category_min must list at least two categories"));
+        refuse!("uncertainty.category_min must list at least two categories")
     };
     let noiseless = scenario.noise == AddedNoise::None && !patterns(scenario);
     let ln_floor =
@@ -346,10 +339,10 @@ fn histogram(scenario: &Scenario, categories_declared: Option<u64>) -> Result<Al
             let fitting = if lambda.get() <= 1.0 / 3.0 { 3 } else { 2 };
             let declared = categories_declared.unwrap_or(fitting);
             if lambda.get() * declared as f64 > 1.0 + 1e-12 {
-                return Err(Error::refused(format!(
+                refuse!(
                     "uncertainty.lambda is {}, but {declared} categories cannot each have more than 1/{declared}",
                     lambda.get()
-                )));
+                );
             }
             if categories_declared == Some(2) && scenario.noise == AddedNoise::None {
                 return count(scenario);

@@ -50,23 +50,15 @@ pub struct Guarantee {
     pub degradation: Vec<Degradation>,
 }
 
-/// Which notion of partial knowledge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Notion {
-    /// APKDP: for every value of what the attacker knows or chose.
-    Active,
-    /// PPKDP: on average over what the attacker happens to know.
-    Passive,
-}
-
-impl Notion {
-    /// The name in the literature and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Active => "APKDP",
-            Self::Passive => "PPKDP",
-        }
+named! {
+    /// Which notion of partial knowledge.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Notion {
+        /// APKDP: for every value of what the attacker knows or chose.
+        Active = "APKDP",
+        /// PPKDP: on average over what the attacker happens to know.
+        Passive = "PPKDP",
     }
 }
 

@@ -12,7 +12,7 @@ use super::lambda::Lambda;
 use super::noise::{self, AddedNoise};
 use super::poisson_binomial::{BeliefGroup, MOST_RECORDS, poisson_binomial};
 use super::window::Window;
-use scumble::error::{Error, Result};
+use scumble::error::Result;
 use scumble::quantity::Epsilon;
 
 /// β(m, λ, ε): δ of a histogram, or of a count, when each of m unknown records is in each category with probability at
@@ -38,9 +38,7 @@ pub fn blanket(m: u64, lambda: Lambda, epsilon: Epsilon) -> Result<Bound> {
 pub fn blanket_pair(m: u64, minimum_a: f64, minimum_b: f64, epsilon: Epsilon) -> Result<(Bound, Bound)> {
     let both = minimum_a + minimum_b;
     if !(minimum_a > 0.0 && minimum_b > 0.0 && both <= 1.0 + 1e-12) {
-        return Err(Error::refused(format!(
-            "the minima of two categories must be above 0 and at most 1 together, not {minimum_a} and {minimum_b}"
-        )));
+        refuse!("the minima of two categories must be above 0 and at most 1 together, not {minimum_a} and {minimum_b}");
     }
     let coins = number_of_coins(m, both.min(1.0))?;
     let (share_a, share_b) = (minimum_a / both, minimum_b / both);
@@ -66,9 +64,7 @@ fn smallest(records: &[(Lambda, u64)], taken: u64) -> Result<Vec<(Lambda, u64)>>
         *how_many -= away;
         left -= away;
     }
-    if left > 0 {
-        return Err(Error::refused(format!("{taken} records cannot be removed from a shorter list")));
-    }
+    refuse_if!(left > 0, "{taken} records cannot be removed from a shorter list");
     Ok(kept)
 }
 
@@ -82,11 +78,7 @@ pub fn blanket_with_noise(m: u64, lambda: Lambda, noise: AddedNoise, epsilon: Ep
 }
 
 fn number_of_coins(m: u64, probability: f64) -> Result<Window> {
-    if m > MOST_RECORDS {
-        return Err(Error::refused(format!(
-            "more than {MOST_RECORDS} records are not analysed; claim fewer (that is safe)"
-        )));
-    }
+    refuse_if!(m > MOST_RECORDS, "more than {MOST_RECORDS} records are not analysed; claim fewer (that is safe)");
     Ok(Window::binomial(m, probability, 1.0 - probability))
 }
 

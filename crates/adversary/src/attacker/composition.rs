@@ -6,7 +6,7 @@
 //! (1+e^ε)δ).
 
 use super::bound::{Bound, UNIT};
-use scumble::error::{Error, Result};
+use scumble::error::Result;
 use scumble::quantity::Epsilon;
 
 /// The most other records of the exact analysis of two counts, whose cost grows with the cube.
@@ -87,14 +87,12 @@ impl TwoCounts {
         let entries = [joint[0][0], joint[0][1], joint[1][0], joint[1][1]];
         let sum: f64 = entries.iter().sum();
         if entries.iter().any(|&entry| !(0.0..=1.0).contains(&entry)) || (sum - 1.0).abs() > 1e-9 {
-            return Err(Error::refused(format!(
-                "the joint law of two answers must be four probabilities of sum 1, not {entries:?}"
-            )));
+            refuse!("the joint law of two answers must be four probabilities of sum 1, not {entries:?}");
         }
         if others > MOST_JOINT_RECORDS {
-            return Err(Error::refused(format!(
+            refuse!(
                 "two counts are analysed exactly for at most {MOST_JOINT_RECORDS} others, not {others}; use the blanket over answer patterns"
-            )));
+            );
         }
         let side = others as usize + 1;
         let mut law = vec![0.0; side * side];

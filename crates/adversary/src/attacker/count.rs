@@ -7,7 +7,7 @@ use super::noise::{self, AddedNoise};
 use super::poisson_binomial::{BeliefGroup, MOST_RECORDS, RemainingLaw, leave_one_out, poisson_binomial, total};
 use super::two_point::two_point;
 use super::window::Window;
-use scumble::error::{Error, Result};
+use scumble::error::Result;
 use scumble::quantity::Epsilon;
 use std::collections::BinaryHeap;
 
@@ -62,9 +62,7 @@ impl Targets {
     pub(super) fn new(records: &[BeliefGroup]) -> Result<Self> {
         let slices = if total(records)? > MANY_RECORDS { MOST_TARGETS / 4 } else { MOST_TARGETS };
         let left = leave_one_out(records, slices)?;
-        if left.is_empty() {
-            return Err(Error::refused("a list of beliefs needs at least one record"));
-        }
+        refuse_if!(left.is_empty(), "a list of beliefs needs at least one record");
         let whole = if left.iter().all(|left| left.exact) { None } else { Some(poisson_binomial(records)?) };
         Ok(Self { left, whole })
     }
@@ -114,11 +112,7 @@ pub fn worst_count(
     shift: u32,
     tolerance: f64,
 ) -> Result<WorstCase> {
-    if m > MOST_RECORDS {
-        return Err(Error::refused(format!(
-            "more than {MOST_RECORDS} records are not analysed; claim fewer (that is safe)"
-        )));
-    }
+    refuse_if!(m > MOST_RECORDS, "more than {MOST_RECORDS} records are not analysed; claim fewer (that is safe)");
     let look = |low: u64, high: u64| {
         noise::with_against_without(&two_point(low, high, lambda.get()), noise, epsilon.get(), shift)
     };

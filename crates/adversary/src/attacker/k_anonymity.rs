@@ -4,7 +4,7 @@ use super::blanket::blanket;
 use super::bound::Bound;
 use super::lambda::Lambda;
 use super::window::Window;
-use scumble::error::{Error, Result};
+use scumble::error::Result;
 use scumble::quantity::{Epsilon, Probability};
 
 /// What is assumed of the categories of a k-anonymous release.
@@ -45,12 +45,12 @@ pub fn rare_delta(anonymity: &Anonymity) -> Bound {
 /// the data. Only the blanket is valid here, never the binary worst case: the other cells leak the total.
 pub fn k_anonymity(anonymity: &Anonymity, epsilon: Epsilon) -> Result<Bound> {
     if anonymity.unknown_others >= anonymity.records {
-        return Err(Error::refused(format!(
+        refuse!(
             "of {} records at most {} others can be unknown, not {}",
             anonymity.records,
             anonymity.records.saturating_sub(1),
             anonymity.unknown_others
-        )));
+        );
     }
     let common = blanket(anonymity.unknown_others, anonymity.lambda, epsilon)?.upper;
     let rare = rare_delta(anonymity).upper;

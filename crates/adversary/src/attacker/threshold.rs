@@ -6,7 +6,7 @@ use super::bound::{Bound, Directions, UNIT};
 use super::hockey::{self, LARGEST_EPSILON};
 use super::poisson_binomial::{BeliefGroup, MOST_RECORDS, leave_one_out};
 use super::window::Window;
-use scumble::error::{Error, Result};
+use scumble::error::Result;
 use scumble::quantity::{Epsilon, Probability};
 
 /// How much work the scan of the unified theorem may take (records times width) before the coarse bound takes its
@@ -39,10 +39,10 @@ pub fn thresholded(others: &Window, threshold: i64, epsilon: Epsilon) -> Directi
 pub fn thresholded_of_all(records: &[BeliefGroup], threshold: i64, epsilon: Epsilon) -> Result<Bound> {
     let left = leave_one_out(records, MOST_TARGETS)?;
     if left.is_empty() || !left.iter().all(|left| left.exact) {
-        return Err(Error::refused(format!(
+        refuse!(
             "the exact analysis of a thresholded count takes 1 to {MOST_TARGETS} different probabilities; round them up to \
              fewer and give p_max instead"
-        )));
+        );
     }
     let worst = |worst: Bound, delta: Bound| worst.max(delta);
     Ok(left.iter().map(|left| thresholded(&left.law, threshold, epsilon).delta()).fold(Bound::exactly(0.0), worst))
@@ -120,10 +120,7 @@ impl<'a> ThresholdCurve<'a> {
 /// exact δ (PPKDP), averaged over what it happens to know.
 pub fn thresholded_passive(n: u64, p: Probability, threshold: i64, known: u64, epsilon: Epsilon) -> Result<Directions> {
     if known >= n || n > MOST_RECORDS {
-        return Err(Error::refused(format!(
-            "of {n} records at most {} can be known, not {known}",
-            n.saturating_sub(1)
-        )));
+        refuse!("of {n} records at most {} can be known, not {known}", n.saturating_sub(1));
     }
     let (heads, tails) = (p.get(), 1.0 - p.get());
     let luck = Window::binomial(known, heads, tails);

@@ -30,14 +30,8 @@ impl Counts {
     /// `hits` of `runs` on the table, `neighbour_hits` of `neighbour_runs` on its neighbour.
     pub fn new(hits: u64, runs: u64, neighbour_hits: u64, neighbour_runs: u64) -> Result<Self> {
         for (hits, runs, side) in [(hits, runs, "the table"), (neighbour_hits, neighbour_runs, "its neighbour")] {
-            if runs == 0 || runs > MOST_RUNS {
-                return Err(Error::refused(format!("runs on {side} must be a number from 1 to 1e12, not {runs}")));
-            }
-            if hits > runs {
-                return Err(Error::refused(format!(
-                    "{hits} hits in {runs} runs on {side}: there cannot be more hits than runs"
-                )));
-            }
+            refuse_if!(runs == 0 || runs > MOST_RUNS, "runs on {side} must be a number from 1 to 1e12, not {runs}");
+            refuse_if!(hits > runs, "{hits} hits in {runs} runs on {side}: there cannot be more hits than runs");
         }
         Ok(Self { hits, runs, neighbour_hits, neighbour_runs })
     }
@@ -134,8 +128,6 @@ impl ConfidenceBounds {
 /// ```
 pub fn dkw_half_width(runs: u64, beta: Beta) -> Result<f64> {
     let share = error_share(beta)?;
-    if runs == 0 {
-        return Err(Error::refused("runs must be at least 1, not 0"));
-    }
+    refuse_if!(runs == 0, "runs must be at least 1, not 0");
     Ok(libm::sqrt(-libm::log(share) / (2.0 * runs as f64)) * (1.0 + 1e-15))
 }

@@ -8,7 +8,7 @@
 
 use super::binomial::Binomial;
 use super::counts::error_share;
-use scumble::error::{Error, Result};
+use scumble::error::Result;
 use scumble::loss::Bounds;
 use scumble::quantity::{Beta, Delta, Epsilon};
 
@@ -34,10 +34,10 @@ impl OneRunAudit {
     /// `guesses` about some of the `canaries`; `right` of them were right.
     pub fn new(canaries: u64, guesses: u64, right: u64) -> Result<Self> {
         if guesses == 0 || guesses > canaries || right > guesses || guesses > MOST_GUESSES {
-            return Err(Error::refused(format!(
+            refuse!(
                 "of {canaries} canaries, guess 1 to all and at most 1e7, with at most all of them right; not \
                     {guesses} guesses with {right} right"
-            )));
+            );
         }
         Ok(Self { canaries, guesses, right })
     }

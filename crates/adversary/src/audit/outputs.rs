@@ -4,7 +4,7 @@ use super::claim::Claim;
 use super::counts::{ConfidenceBounds, Counts, error_share};
 use super::normal::normal_quantile;
 use super::score::{Distinguisher, Outputs, Score};
-use scumble::error::{Error, Result};
+use scumble::error::Result;
 use scumble::quantity::{Beta, Delta};
 
 /// Fewer outputs than this say nothing.
@@ -85,9 +85,7 @@ pub fn compare(
             }
         }
     }
-    let Some((_, event, swapped)) = best else {
-        return Err(Error::refused("these outputs leave no event to count"));
-    };
+    let Some((_, event, swapped)) = best else { refuse!("these outputs leave no event to count") };
     tested(first, second, training, event, swapped, claim, delta, beta)
 }
 
@@ -112,29 +110,19 @@ fn tested(
 
 fn check(first: &Outputs, second: &Outputs) -> Result<()> {
     let (one, other) = (first.kind(), second.kind());
-    if one != other {
-        return Err(Error::refused(format!(
-            "the outputs are of different kinds: {one} on the table, {other} on its neighbour"
-        )));
-    }
+    refuse_if!(one != other, "the outputs are of different kinds: {one} on the table, {other} on its neighbour");
     for (outputs, side) in [(first, "the table"), (second, "its neighbour")] {
         if outputs.len() < LEAST_OUTPUTS {
             let count = outputs.len();
-            return Err(Error::refused(format!(
-                "there are {count} outputs on {side}: an audit needs at least {LEAST_OUTPUTS}"
-            )));
+            refuse!("there are {count} outputs on {side}: an audit needs at least {LEAST_OUTPUTS}");
         }
     }
     for (outputs, side) in [(first, "the table"), (second, "its neighbour")] {
         if looks_sorted(outputs) {
-            return Err(Error::refused(format!(
-                "the outputs on {side} are sorted: give them in the order in which they were drawn"
-            )));
+            refuse!("the outputs on {side} are sorted: give them in the order in which they were drawn");
         }
     }
-    if first.all_equal(second) {
-        return Err(Error::refused("all outputs are the same on both tables: there is nothing to compare"));
-    }
+    refuse_if!(first.all_equal(second), "all outputs are the same on both tables: there is nothing to compare");
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Outputs, and the numbers by which they are distinguished.
 
-use scumble::error::{Error, Result};
+use scumble::error::Result;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -35,11 +35,11 @@ impl Outputs {
     pub fn read(text: &str) -> Result<Self> {
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         if let Some(at) = lines.iter().position(|line| line.is_empty()) {
-            return Err(Error::refused(format!("line {} is empty: one output per line is expected", at + 1)));
+            refuse!("line {} is empty: one output per line is expected", at + 1);
         }
         let not_a_number = |line: &str| line.split(',').any(|part| part.trim().parse::<f64>().is_ok_and(f64::is_nan));
         if let Some(at) = lines.iter().position(|line| not_a_number(line)) {
-            return Err(Error::refused(format!("line {} is not a number: {}", at + 1, shortened(lines[at]))));
+            refuse!("line {} is not a number: {}", at + 1, shortened(lines[at]));
         }
         if let Some(numbers) = lines.iter().map(|line| line.parse().ok()).collect::<Option<Vec<f64>>>() {
             return Ok(Self::Numbers(numbers));

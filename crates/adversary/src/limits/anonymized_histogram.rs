@@ -9,7 +9,7 @@
 //! the instances must be tables that can occur ([`HistogramSize`]), and a block is as far from its raised self as there
 //! are owners who must come or go ([`ElementOwners`]): [`lower_bound_within`].
 
-use scumble::error::{Error, Result};
+use scumble::error::Result;
 use scumble::mechanism::anonymized_histogram::{MOST_ELEMENTS, Partition, Run};
 use scumble::quantity::{Delta, Epsilon};
 
@@ -215,9 +215,7 @@ impl HardBlocks {
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn lower_bound(elements: u64, epsilon: Epsilon, delta: Delta) -> Result<(f64, HardBlocks)> {
-    if elements > MOST_ELEMENTS {
-        return Err(Error::refused("a lower bound is for at most 2^40 elements"));
-    }
+    refuse_if!(elements > MOST_ELEMENTS, "a lower bound is for at most 2^40 elements");
     let mut best = (0.0, HardBlocks { blocks: Vec::new() });
     for weight in candidate_weights(elements, epsilon) {
         // c²(ln w + 2)/w = n is where the blocks of all three shapes just fit (spec B3.4).
@@ -259,9 +257,7 @@ pub fn lower_bound_within(
     if room.is_open() && is_single {
         return lower_bound(room.elements, epsilon, delta);
     }
-    if room.elements > MOST_ELEMENTS {
-        return Err(Error::refused("a lower bound is for at most 2^40 elements"));
-    }
+    refuse_if!(room.elements > MOST_ELEMENTS, "a lower bound is for at most 2^40 elements");
     let mut best = (0.0, HardBlocks { blocks: Vec::new() });
     let mut look = |blocks: HardBlocks| {
         let bound = blocks.lower_bound_of(owned, epsilon, delta);
@@ -400,7 +396,7 @@ impl Encoding {
     pub fn new(elements: u64, distance: u64) -> Result<Self> {
         let square = u128::from(distance) * u128::from(distance);
         if distance > elements || elements > MOST_ELEMENTS || square <= 100 * u128::from(elements) {
-            return Err(Error::refused("the encoding of Lemma 8 needs 10·√elements < distance ≤ elements ≤ 2^40"));
+            refuse!("the encoding of Lemma 8 needs 10·√elements < distance ≤ elements ≤ 2^40");
         }
         // L = ⌊½·log₂(Δ/√n)⌋, the largest with 2^{4L}·n ≤ Δ²; at least 1 since Δ > 10√n.
         let depth = (1u32..).take_while(|level| u128::from(elements) << (4 * level) <= square).count() as u64;
@@ -424,9 +420,7 @@ impl Encoding {
 
     /// ψ(bits).
     pub fn encode(&self, bits: &[bool]) -> Result<Partition> {
-        if bits.len() != self.bits() {
-            return Err(Error::refused(format!("this encoding takes {} bits, not {}", self.bits(), bits.len())));
-        }
+        refuse_if!(bits.len() != self.bits(), "this encoding takes {} bits, not {}", self.bits(), bits.len());
         let per_level = self.bits_per_level as usize;
         let runs = self.levels.iter().zip(bits.chunks(per_level)).flat_map(|(level, chunk)| {
             chunk.iter().enumerate().map(|(position, bit)| Run {

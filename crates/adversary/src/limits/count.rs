@@ -6,7 +6,7 @@
 //! as neighbours are; and the largest error of M is at least that of Z. What remains is how concentrated such a Z can
 //! be.
 
-use scumble::error::{Error, Result};
+use scumble::error::Result;
 use scumble::quantity::{Delta, Epsilon, Rho};
 
 /// Rounding goes down: these are lower bounds.
@@ -166,9 +166,7 @@ pub fn concentrated_standard_error_lower(rho: Rho) -> f64 {
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn histogram_error_lower(epsilon: Epsilon, cells: u64) -> Result<f64> {
-    if epsilon.get() == 0.0 {
-        return Err(Error::refused("the limit of a histogram needs epsilon above 0"));
-    }
+    refuse_if!(epsilon.get() == 0.0, "the limit of a histogram needs epsilon above 0");
     let owners = libm::log(cells.max(2) as f64 / 2.0) / epsilon.get() * DOWNWARD;
     Ok(libm::floor(owners) / 2.0)
 }

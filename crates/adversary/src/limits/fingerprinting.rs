@@ -6,7 +6,7 @@
 
 use super::groups::OwnerGuarantee;
 use num_rational::BigRational;
-use scumble::error::{Error, Result};
+use scumble::error::Result;
 use scumble::event::Event;
 use scumble::loss::Loss;
 use scumble::quantity::{Delta, Epsilon};
@@ -56,9 +56,7 @@ impl SampleComplexity {
 /// ```
 pub fn people_lower(attributes: u64, epsilon: Epsilon, delta: Delta, rms_error: f64) -> Result<SampleComplexity> {
     if epsilon.get() == 0.0 || attributes == 0 || !rms_error.is_finite() || rms_error <= 0.0 {
-        return Err(Error::refused(
-            "the limit of many means needs epsilon above 0, at least one attribute and an rms_error above 0",
-        ));
+        refuse!("the limit of many means needs epsilon above 0, at least one attribute and an rms_error above 0");
     }
     let root = libm::sqrt(attributes as f64);
     let divisor = divisor(attributes, epsilon, delta);
@@ -89,7 +87,7 @@ pub fn people_lower(attributes: u64, epsilon: Epsilon, delta: Delta, rms_error: 
 /// ```
 pub fn count_error_lower(attributes: u64, epsilon: Epsilon, delta: Delta, most_people: Option<u64>) -> Result<f64> {
     if epsilon.get() == 0.0 || attributes == 0 {
-        return Err(Error::refused("the limit of many means needs epsilon above 0 and at least one attribute"));
+        refuse!("the limit of many means needs epsilon above 0 and at least one attribute");
     }
     let each = divisor(attributes, epsilon, delta) / libm::sqrt(attributes as f64);
     let most = most_people.unwrap_or(u64::MAX);

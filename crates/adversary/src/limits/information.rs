@@ -1,6 +1,6 @@
 //! How much an output tells about its table, in nats.
 
-use scumble::error::{Error, Result};
+use scumble::error::Result;
 use scumble::quantity::Epsilon;
 
 /// The mutual information of one row and the output of an ε-private mechanism (δ = 0, person scope) is at most this, if
@@ -36,9 +36,7 @@ pub fn nats_per_row(epsilon: Epsilon) -> f64 {
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn nats_for_any_prior(epsilon: Epsilon, rows: u64) -> Result<f64> {
-    if rows == 0 {
-        return Err(Error::refused("rows must be at least 1, not 0"));
-    }
+    refuse_if!(rows == 0, "rows must be at least 1, not 0");
     let all = epsilon.get() * rows as f64;
     Ok(nats_per_row(Epsilon::new(if rows == 1 { all } else { all.next_up() })?))
 }

@@ -12,9 +12,7 @@ use scumble::quantity::{Delta, Epsilon, Probability};
 const MOST_CHANGES: u64 = 1 << 60;
 
 fn checked(epsilon: Epsilon, success: Option<Probability>) -> Result<()> {
-    if epsilon.get() == 0.0 {
-        return Err(Error::refused("a packing needs epsilon above 0"));
-    }
+    refuse_if!(epsilon.get() == 0.0, "a packing needs epsilon above 0");
     match success {
         Some(success) if success.get() == 0.0 => {
             Err(Error::refused("a packing needs a probability of success above 0"))
@@ -39,9 +37,7 @@ fn slips(epsilon: f64, changes: f64) -> f64 {
 /// ```
 pub fn least_changes(epsilon: Epsilon, delta: Delta, size: f64, success: Probability) -> Result<Option<u64>> {
     checked(epsilon, Some(success))?;
-    if size.is_nan() || size < 1.0 {
-        return Err(Error::refused(format!("a packing has at least one dataset, not {size}")));
-    }
+    refuse_if!(size.is_nan() || size < 1.0, "a packing has at least one dataset, not {size}");
     if size.is_infinite() && delta.get() == 0.0 {
         return Ok(None);
     }

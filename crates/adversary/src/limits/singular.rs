@@ -9,7 +9,7 @@
 //! z ∈ {0, ±1} has ‖z‖₂² = ‖z‖₁, which its Proposition 7.5.11 does not use.)
 
 use super::gram::Gram;
-use scumble::error::{Error, Result};
+use scumble::error::Result;
 use scumble::quantity::{Delta, Epsilon, Probability};
 
 /// The largest number of columns whose least singular value is computed.
@@ -34,19 +34,15 @@ impl Matrix {
     pub fn new(rows: Vec<Vec<i8>>) -> Result<Self> {
         let columns = rows.first().map_or(0, Vec::len);
         if columns == 0 || columns > MOST_COLUMNS {
-            return Err(Error::refused(format!("a query matrix has 1 to {MOST_COLUMNS} columns, not {columns}")));
+            refuse!("a query matrix has 1 to {MOST_COLUMNS} columns, not {columns}");
         }
         for (at, row) in rows.iter().enumerate() {
             if row.len() != columns {
                 let found = row.len();
-                return Err(Error::refused(format!(
-                    "row {at} of the query matrix has {found} columns, the first has {columns}"
-                )));
+                refuse!("row {at} of the query matrix has {found} columns, the first has {columns}");
             }
             if row.iter().any(|entry| !(-1..=1).contains(entry)) {
-                return Err(Error::refused(format!(
-                    "row {at} of the query matrix has an entry other than -1, 0 and 1"
-                )));
+                refuse!("row {at} of the query matrix has an entry other than -1, 0 and 1");
             }
         }
         Ok(Self { columns, rows })
@@ -59,11 +55,7 @@ impl Matrix {
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn hadamard(order: usize) -> Result<Self> {
-        if !order.is_power_of_two() {
-            return Err(Error::refused(format!(
-                "Sylvester's matrices have a power of two as their order, not {order}"
-            )));
-        }
+        refuse_if!(!order.is_power_of_two(), "Sylvester's matrices have a power of two as their order, not {order}");
         let entry = |i: usize, j: usize| i8::from((i & j).count_ones().is_multiple_of(2));
         Self::new((0..order.min(MOST_COLUMNS + 1)).map(|i| (0..order).map(|j| entry(i, j)).collect()).collect())
     }
@@ -109,9 +101,7 @@ pub struct ReconstructionLimit {
 /// ```
 pub fn wrong_fraction_lower(epsilon: Epsilon, delta: Delta, beta: Probability) -> Result<f64> {
     let beta = beta.get();
-    if !(0.0..1.0).contains(&beta) {
-        return Err(Error::refused(format!("beta must be a number in [0, 1), not {beta}")));
-    }
+    refuse_if!(!(0.0..1.0).contains(&beta), "beta must be a number in [0, 1), not {beta}");
     let guessed_wrong = (1.0 - delta.get()) / (1.0 + libm::exp(epsilon.get()));
     Ok(((guessed_wrong - beta) / (1.0 - beta) * (1.0 - 4e-15)).max(0.0))
 }

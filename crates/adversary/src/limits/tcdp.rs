@@ -47,7 +47,7 @@ pub fn information_upper(rho: Rho, omega: Omega, owners: u64) -> f64 {
 /// ```
 pub fn histogram_owners_lower(rho: Rho, omega: Omega, cells: f64) -> Result<u64> {
     if rho.get() == 0.0 || !cells.is_finite() || cells < 1.0 {
-        return Err(Error::refused("the limit of a histogram needs rho above 0 and at least one cell"));
+        refuse!("the limit of a histogram needs rho above 0 and at least one cell");
     }
     let needed = 0.5 * (cells / 4.0).ln() * DOWNWARD;
     let enough = |owners: u64| information_upper(rho, omega, owners) >= needed;

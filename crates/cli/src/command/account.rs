@@ -33,8 +33,7 @@ pub struct AccountArguments {
 
 /// Reads the document, answers it, prints.
 pub fn run(arguments: &AccountArguments) -> Result<(), Failure> {
-    let account =
-        account_from_json(&input::json(&arguments.file)?).map_err(|wrong| input::wrong(&arguments.file, &wrong))?;
+    let account = input::read(&arguments.file, |place| account_from_json(place.value()))?;
     let loss = Loss::of(&account.events, &account.scope)?;
     let answer = match account.ask {
         AccountQuestion::Epsilon(delta) => loss.epsilon(delta),

@@ -63,7 +63,7 @@ fn inline_beliefs(document: &mut Value, beside: &Path) -> Result<(), Failure> {
     let Some(uncertainty) = document.get_mut("uncertainty").and_then(Value::as_object_mut) else { return Ok(()) };
     let Some(named) = uncertainty.remove("probs") else { return Ok(()) };
     let Some(name) = named.as_str() else {
-        return Err(Failure::Input(format!("$.uncertainty.probs: the name of a file is expected, not {named}")));
+        refuse!("$.uncertainty.probs: the name of a file is expected, not {named}")
     };
     let path = beside.join(name);
     let shown = path.display();
@@ -80,10 +80,10 @@ fn inline_beliefs(document: &mut Value, beside: &Path) -> Result<(), Failure> {
             // A header.
             (Err(_), _) if index == 0 => {}
             _ => {
-                return Err(Failure::Input(format!(
+                refuse!(
                     "$.uncertainty.probs: {shown}, line {}: a probability, or a probability and a number of records, is expected",
                     index + 1
-                )));
+                );
             }
         }
     }

@@ -27,8 +27,7 @@ pub struct CalibrateArguments {
 
 /// Reads the document, searches, prints the event completed.
 pub fn run(arguments: &CalibrateArguments) -> Result<(), Failure> {
-    let document = input::json(&arguments.file)?;
-    let asked = calibration_from_json(&document).map_err(|wrong| input::wrong(&arguments.file, &wrong))?;
+    let asked = input::read(&arguments.file, |place| calibration_from_json(place.value()))?;
     let event = calibrate(&asked.event, asked.free, &asked.scope, asked.epsilon, asked.delta)?;
     let answer = Loss::of(std::slice::from_ref(&event), &asked.scope)?.epsilon(asked.delta);
     let completed = event_to_json(&event);

@@ -47,6 +47,8 @@ pub enum DailyCommand {
     Plan(engine::plan::PlanArguments),
     /// Charges the ledger, and publishes what is not published yet
     Release(engine::release::ReleaseArguments),
+    /// Says what is spent, published, to run and changed, on one screen
+    Status(engine::status::StatusArguments),
     /// Lists what is published, or prints the answers of one release
     Show(engine::show::ShowArguments),
     /// Publishes the answer to one SQL query, as one release
@@ -113,6 +115,9 @@ pub enum SetupCommand {
     Cluster(cluster::ClusterArguments),
     /// Prints the completions of a shell
     Completions(setup::CompletionArguments),
+    /// Prints the names of a project's releases, for completions
+    #[command(hide = true)]
+    Names(setup::NamesArguments),
     /// Prints the manual page, or writes one for each command
     #[command(alias = "man")]
     Manual(setup::ManualArguments),
@@ -137,6 +142,7 @@ impl DailyCommand {
             Self::Check(arguments) => engine::check::run(&arguments),
             Self::Plan(arguments) => engine::plan::run(&arguments, quiet),
             Self::Release(arguments) => engine::release::run(&arguments, quiet),
+            Self::Status(arguments) => engine::status::run(&arguments),
             Self::Show(arguments) => engine::show::run(&arguments),
             Self::Query(arguments) => engine::query::run(&arguments, quiet),
             Self::Ledger(arguments) => engine::ledger::run(&arguments),
@@ -183,6 +189,7 @@ impl SetupCommand {
             Self::Integers(arguments) => engine::integers::run(&arguments),
             Self::Cluster(arguments) => cluster::run(&arguments, quiet),
             Self::Completions(arguments) => setup::completions(&arguments),
+            Self::Names(arguments) => setup::names(&arguments),
             Self::Manual(arguments) => setup::manual(&arguments),
         }
     }

@@ -173,7 +173,7 @@ fn visits(rows: usize, engine: &str) -> Folder {
 }
 
 fn answers(folder: &Folder) -> String {
-    std::fs::read_to_string(folder.file("out/by clinic.csv")).unwrap()
+    std::fs::read_to_string(folder.file("out/by-clinic.csv")).unwrap()
 }
 
 /// The rows of the answer, without error bars.
@@ -262,7 +262,7 @@ paid = { type = "float", lower = 0, upper = 10, granularity = 0.25 }
             "--cost",
             "epsilon=1e6",
             "--ledger",
-            &format!("{project}.ledger"),
+            &format!("{project}.db"),
             "--json",
         ];
         folder.json(&arguments)["rows"][0]["n"].as_f64().unwrap()

@@ -59,7 +59,7 @@ impl Folder {
         base.execute("UPDATE head SET hash = (SELECT hash FROM entry WHERE sequence = entries)", []).unwrap();
         drop(base);
         for end in ["csv", "json", "parquet"] {
-            std::fs::remove_file(self.file(&format!("out/{release}.{end}"))).unwrap();
+            std::fs::remove_file(self.file(&format!("out/{}.{end}", release.replace(' ', "-")))).unwrap();
         }
         self.stdout(&["ledger", "verify"]);
     }

@@ -1,10 +1,10 @@
 //! The closed forms, rounded once: the least f64 for which the cost is at most the target *as rationals*.
 
 use super::search::{StopRule, halve, largest, least, up};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{Event, Moves, Shift, Word};
 use crate::loss::filter::Odometer;
-use crate::quantity::{Epsilon, Exact, Rho, Scale, Sensitivity, Sigma};
+use crate::quantity::{Epsilon, Exact, Rho, Scale, Sensitivity, Sigma, Upper};
 use crate::scope::Scope;
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -186,9 +186,9 @@ pub fn pure_for_zcdp(rho: Rho) -> Result<Epsilon> {
 /// assert_eq!(rho_of_gaussian(Sigma::new(2.0)?, Sensitivity::new(1.0)?), 0.125);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn rho_of_gaussian(sigma: Sigma, moved: impl Into<ShiftNorms>) -> f64 {
+pub fn rho_of_gaussian(sigma: Sigma, moved: impl Into<ShiftNorms>) -> Upper {
     let sigma = exact(sigma.get());
-    Exact::from_rational(moved.into().squares / (whole(2) * &sigma * &sigma)).to_f64_up()
+    Upper::of(Exact::from_rational(moved.into().squares / (whole(2) * &sigma * &sigma)).to_f64_up())
 }
 
 /// ε of Laplace noise of this scale, or of K-norm noise where Δ is in its norm: Σ|Δ|/scale, the least f64 that is not
@@ -200,8 +200,8 @@ pub fn rho_of_gaussian(sigma: Sigma, moved: impl Into<ShiftNorms>) -> f64 {
 /// assert_eq!(epsilon_of_laplace(Scale::new(4.0)?, Sensitivity::ONE), 0.25);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn epsilon_of_laplace(scale: Scale, moved: impl Into<ShiftNorms>) -> f64 {
-    Exact::from_rational(moved.into().sum / exact(scale.get())).to_f64_up()
+pub fn epsilon_of_laplace(scale: Scale, moved: impl Into<ShiftNorms>) -> Upper {
+    Upper::of(Exact::from_rational(moved.into().sum / exact(scale.get())).to_f64_up())
 }
 
 /// One of this many equal parts of a budget, rounded down to the ledger's grid ([`Exact::down_to_grid`]): it rounds
@@ -218,11 +218,11 @@ pub fn epsilon_of_laplace(scale: Scale, moved: impl Into<ShiftNorms>) -> f64 {
 pub fn share_of(budget: &Exact, parts: usize) -> Result<Exact> {
     let share = Exact::from_rational(budget.rational() / whole(parts.max(1) as u64)).down_to_grid();
     if share <= Exact::zero() {
-        return Err(Error::refused(format!(
+        refuse!(
             "a cost of {:e} for {parts} numbers is too small: each needs at least 1e-30, the step in which the ledger \
                 counts",
             budget.to_f64()
-        )));
+        );
     }
     Ok(share)
 }
@@ -256,16 +256,12 @@ pub fn short_scale(scale: f64) -> Result<Scale> {
 
 fn above_zero(name: &str, target: impl Into<Exact>) -> Result<BigRational> {
     let target: Exact = target.into();
-    if target <= Exact::zero() {
-        return Err(Error::refused(format!("{name} must be above 0 to calibrate noise")));
-    }
+    refuse_if!(target <= Exact::zero(), "{name} must be above 0 to calibrate noise");
     Ok(target.rational().clone())
 }
 
 fn something(moved: ShiftNorms) -> Result<ShiftNorms> {
-    if moved.is_nothing() {
-        return Err(Error::refused("nothing moves, so any epsilon meets the target: there is no largest"));
-    }
+    refuse_if!(moved.is_nothing(), "nothing moves, so any epsilon meets the target: there is no largest");
     Ok(moved)
 }
 

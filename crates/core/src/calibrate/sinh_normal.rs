@@ -38,11 +38,9 @@ pub enum LeastErrorNoise {
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn least_maximum_error(rho: Rho, omega: Omega, shift: u64, exceeded: Probability) -> Result<LeastErrorNoise> {
-    if rho.get() == 0.0 || shift == 0 {
-        return Err(Error::refused("rho and the move must be above 0 to calibrate noise"));
-    }
+    refuse_if!(rho.get() == 0.0 || shift == 0, "rho and the move must be above 0 to calibrate noise");
     if exceeded.get() <= 0.0 || exceeded.get() >= 1.0 {
-        return Err(Error::refused("the probability of a larger error must lie strictly between 0 and 1"));
+        refuse!("the probability of a larger error must lie strictly between 0 and 1");
     }
     let unit = shift as f64;
     let gaussian_sigma = sigma_for_zcdp(rho, Sensitivity::new(unit)?)?;

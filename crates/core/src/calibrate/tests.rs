@@ -26,14 +26,14 @@ proptest! {
             let spent = |scale: f64| &number * &by / exact(scale);
             prop_assert!(spent(scale.get()) <= target);
             prop_assert!(spent(scale.get().next_down()) > target || scale.get() == 1e-9);
-            let claimed = exact(epsilon_of_laplace(scale, moved.clone()));
+            let claimed = exact(epsilon_of_laplace(scale, moved.clone()).get());
             prop_assert!(claimed >= spent(scale.get()) && claimed <= target);
         }
         if let Ok(sigma) = sigma_for_zcdp(rho, moved.clone()) {
             let spent = |sigma: f64| &number * &by * &by / (exact(2.0) * exact(sigma) * exact(sigma));
             prop_assert!(spent(sigma.get()) <= target);
             prop_assert!(spent(sigma.get().next_down()) > target || sigma.get() == 1e-9);
-            let claimed = exact(rho_of_gaussian(sigma, moved.clone()));
+            let claimed = exact(rho_of_gaussian(sigma, moved.clone()).get());
             prop_assert!(claimed >= spent(sigma.get()) && claimed <= target);
         }
         let found = epsilon_for_pure(epsilon, moved.clone()).unwrap().get();

@@ -1,7 +1,7 @@
 //! One mechanism that is charged in each scope by a word of its own.
 
 use super::{Event, Moves, Shift, Touch, Word};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::quantity::{Delta, Epsilon};
 use crate::scope::AttributeSet;
 
@@ -32,7 +32,7 @@ pub fn charged_by_scope(
     let moved = |shift: &&Shift| !shift.is_nothing();
     let covered = |shift: &Shift| person.1.iter().any(|own| own.covers(shift));
     if !(is_at_least(&person.0, &presence.0) && presence.1.iter().filter(moved).all(covered)) {
-        return Err(Error::refused("a person must be charged at least as much as its presence"));
+        refuse!("a person must be charged at least as much as its presence");
     }
     let none = Vec::new;
     let mut events = vec![

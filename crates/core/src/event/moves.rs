@@ -144,7 +144,7 @@ impl Moves {
     pub fn adding_up(self) -> Result<Self> {
         let is_one = |touch: &Touch| matches!(touch.shifts[..], [Shift { cells: 1, .. }]);
         if self.same_everywhere || self.person.is_empty() || !self.touches.iter().all(is_one) {
-            return Err(Error::refused("moves add up where person is given and each touch has one shift, of one cell"));
+            refuse!("moves add up where person is given and each touch has one shift, of one cell");
         }
         Ok(Self { adds_up: true, ..self })
     }

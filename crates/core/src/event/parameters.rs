@@ -1,6 +1,6 @@
 //! Parameters of words that cannot hold nonsense.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// How many answers randomized response chooses from: at least 2.
 ///
@@ -16,9 +16,7 @@ pub struct AnswerCount(u64);
 impl AnswerCount {
     /// Refuses fewer than 2.
     pub fn new(values: u64) -> Result<Self> {
-        if values < 2 {
-            return Err(Error::refused(format!("randomized response needs at least 2 values, not {values}")));
-        }
+        refuse_if!(values < 2, "randomized response needs at least 2 values, not {values}");
         Ok(Self(values))
     }
 
@@ -51,9 +49,9 @@ impl TreePath {
     /// refused where the proof of the cost does not hold.
     pub fn new(clip: u32, rise: u32, levels: u32) -> Result<Self> {
         if levels == 0 || levels > LARGEST_LEVELS || rise == 0 || clip == 0 {
-            return Err(Error::refused(format!(
+            refuse!(
                 "a path of heavy hitters has 1 to {LARGEST_LEVELS} levels, and a clip and a rise of at least 1, not {levels}, {clip} and {rise}"
-            )));
+            );
         }
         Ok(Self { clip, rise, levels })
     }
@@ -91,16 +89,14 @@ impl Pair {
     /// Two lists of probabilities of the same length; each sums to 1 up to the rounding of decimal input.
     pub fn new(p: Vec<f64>, q: Vec<f64>) -> Result<Self> {
         if p.is_empty() || p.len() != q.len() {
-            return Err(Error::refused(format!("p and q must have the same length, not {} and {}", p.len(), q.len())));
+            refuse!("p and q must have the same length, not {} and {}", p.len(), q.len());
         }
         for (name, masses) in [("p", &p), ("q", &q)] {
             if let Some(mass) = masses.iter().find(|mass| !(0.0..=1.0).contains(*mass)) {
-                return Err(Error::refused(format!("{name} must hold probabilities, not {mass}")));
+                refuse!("{name} must hold probabilities, not {mass}");
             }
             let sum: f64 = masses.iter().sum();
-            if (sum - 1.0).abs() > 1e-9 {
-                return Err(Error::refused(format!("{name} must sum to 1, not {sum}")));
-            }
+            refuse_if!((sum - 1.0).abs() > 1e-9, "{name} must sum to 1, not {sum}");
         }
         Ok(Self { p, q })
     }

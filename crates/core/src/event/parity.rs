@@ -1,7 +1,7 @@
 //! The word for a parity learnt from a random sample of the rows.
 
 use super::Quotient;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// A parity that is right on each row that was kept: with probability `give_up` nothing at all, else every row is kept
 /// with probability `keep`, and a uniformly random solution is published, or nothing if there is none.
@@ -23,9 +23,7 @@ impl Parity {
     pub fn new(keep: Quotient, give_up: Quotient) -> Result<Self> {
         for (name, quotient) in [("keep", keep), ("give_up", give_up)] {
             let (above, below) = quotient.parts();
-            if above >= below {
-                return Err(Error::refused(format!("{name} of a parity must be a fraction below 1, not {quotient}")));
-            }
+            refuse_if!(above >= below, "{name} of a parity must be a fraction below 1, not {quotient}");
         }
         Ok(Self { keep, give_up })
     }

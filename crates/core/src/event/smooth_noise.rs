@@ -16,7 +16,7 @@ use std::str::FromStr;
 /// use scumble::event::{NoiseFamily, SmoothNoise};
 /// let noise = SmoothNoise::new(NoiseFamily::Cauchy4, "9/8".parse()?, "1/3".parse()?, 24)?;
 /// assert_eq!((noise.gamma().to_string(), noise.alpha().to_string()), ("9/8".into(), "1/3".into()));
-/// assert_eq!(noise.table()?.scale(2), 61.0 / 16.0);
+/// assert_eq!(noise.table()?.scale(2).get(), 61.0 / 16.0);
 /// assert!(SmoothNoise::new(NoiseFamily::Cauchy4, "5/3".parse()?, "1/3".parse()?, 24).is_err());
 /// # Ok::<(), scumble::Error>(())
 /// ```
@@ -32,9 +32,7 @@ impl SmoothNoise {
     /// γ and α of the scales, and the last level; refused if γ is not 1 + 1/g, or if the table of levels is.
     pub fn new(family: NoiseFamily, gamma: Quotient, alpha: Quotient, levels: u32) -> Result<Self> {
         if gamma.above.checked_sub(gamma.below) != Some(1) {
-            return Err(Error::refused(format!(
-                "gamma must be one more than one over a whole number, such as 9/8, not {gamma}"
-            )));
+            refuse!("gamma must be one more than one over a whole number, such as 9/8, not {gamma}");
         }
         let noise = Self { family, gamma, alpha, levels };
         noise.table()?;
@@ -67,29 +65,17 @@ impl SmoothNoise {
     }
 }
 
-/// The noise that a level's scale belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum NoiseFamily {
-    /// P\[z\] ∝ 1/(1 + (z/s)⁴): pure privacy.
-    Cauchy4,
-    /// P\[z\] ∝ e^{−|z|/s}: (ε, δ).
-    DiscreteLaplace,
-    /// P\[z\] ∝ e^{−z²/2s²}: (ρ, ω).
-    DiscreteGaussian,
-}
-
-impl NoiseFamily {
-    /// Every family.
-    pub const ALL: [Self; 3] = [Self::Cauchy4, Self::DiscreteLaplace, Self::DiscreteGaussian];
-
-    /// The word in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cauchy4 => "cauchy4",
-            Self::DiscreteLaplace => "discrete-laplace",
-            Self::DiscreteGaussian => "discrete-gaussian",
-        }
+named! {
+    /// The noise that a level's scale belongs to.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[non_exhaustive]
+    pub enum NoiseFamily {
+        /// P\[z\] ∝ 1/(1 + (z/s)⁴): pure privacy.
+        Cauchy4 = "cauchy4",
+        /// P\[z\] ∝ e^{−|z|/s}: (ε, δ).
+        DiscreteLaplace = "discrete-laplace",
+        /// P\[z\] ∝ e^{−z²/2s²}: (ρ, ω).
+        DiscreteGaussian = "discrete-gaussian",
     }
 }
 
@@ -123,9 +109,7 @@ pub struct Quotient {
 impl Quotient {
     /// Refuses zeros.
     pub fn new(above: u32, below: u32) -> Result<Self> {
-        if above == 0 || below == 0 {
-            return Err(Error::refused(format!("a fraction needs two positive numbers, not {above}/{below}")));
-        }
+        refuse_if!(above == 0 || below == 0, "a fraction needs two positive numbers, not {above}/{below}");
         let common = above.gcd(&below);
         Ok(Self { above: above / common, below: below / common })
     }

@@ -70,9 +70,7 @@ pub fn point(
     check(bits)?;
     let tolerance = provider.tolerance(u64::from(bits) + 1, beta)?;
     if !(alpha > 0.0 && alpha < 1.0) || tolerance >= alpha / 5.0 {
-        return Err(Error::refused(format!(
-            "the error of a point must be below 1 and above five times the tolerance {tolerance:.4}, not {alpha}"
-        )));
+        refuse!("the error of a point must be below 1 and above five times the tolerance {tolerance:.4}, not {alpha}");
     }
     let ones = provider.ask(&|(_, label)| indicator(*label))?;
     let mut point = 0;

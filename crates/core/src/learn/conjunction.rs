@@ -8,7 +8,7 @@
 
 use super::Example;
 use super::query::{QueryBatch, StatisticalQueries};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{Shift, Touch};
 use crate::quantity::Beta;
 use crate::scope::AttributeSet;
@@ -57,13 +57,9 @@ pub fn with_batch<T>(
     with: impl FnOnce(&QueryBatch<'_, Example>) -> Result<T>,
 ) -> Result<T> {
     if !(1..=MOST_ATTRIBUTES).contains(&attributes) {
-        return Err(Error::refused(format!(
-            "conjunctions are over 1 to {MOST_ATTRIBUTES} attributes, not {attributes}"
-        )));
+        refuse!("conjunctions are over 1 to {MOST_ATTRIBUTES} attributes, not {attributes}");
     }
-    if !names.is_empty() && names.len() != attributes + 1 {
-        return Err(Error::refused("give a name for each attribute and for the label"));
-    }
+    refuse_if!(!names.is_empty() && names.len() != attributes + 1, "give a name for each attribute and for the label");
     let of = |row: &Example, cells: &mut Vec<usize>| falsified(row, attributes, cells);
     let touch = |(place, set): (usize, &AttributeSet)| {
         let cells = if place < attributes { 2 } else { attributes as u64 };

@@ -6,7 +6,7 @@
 //! [`estimate`] is that. Where the number of people is not public, and where every string has a noisy count,
 //! [`nearest`] makes a distribution of noisy counts, and [`CountErrors`] says how far it is from the people's own.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::mechanism::heavy_hitters::{HeavyHitters, SuccinctHistogram};
 use crate::noise::BitSource;
 use crate::quantity::Beta;
@@ -43,13 +43,9 @@ pub fn estimate<V: Copy + Into<u32>, S: BitSource + ?Sized>(
     share: f64,
     bits: &mut S,
 ) -> Result<DistributionEstimate> {
-    if !(share > 0.0 && share < 1.0) {
-        return Err(Error::refused(format!("the share must be between 0 and 1, not {share}")));
-    }
+    refuse_if!(!(share > 0.0 && share < 1.0), "the share must be between 0 and 1, not {share}");
     let people = columns.first().map_or(0, Vec::len) as f64;
-    if people == 0.0 {
-        return Err(Error::refused("a distribution cannot be estimated from no rows"));
-    }
+    refuse_if!(people == 0.0, "a distribution cannot be estimated from no rows");
     let SuccinctHistogram { strings, .. } = finder.release(columns, bits)?;
     let kept = strings.into_iter().filter(|string| string.count as f64 >= 2.0 * share * people);
     Ok(DistributionEstimate {
@@ -157,9 +153,7 @@ impl CountErrors {
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn people_needed(&self, alpha: f64, beta: Beta) -> Result<f64> {
-        if !(alpha > 0.0 && alpha < 1.0) {
-            return Err(Error::refused(format!("the error must be in (0, 1), not {alpha}")));
-        }
+        refuse_if!(!(alpha > 0.0 && alpha < 1.0), "the error must be in (0, 1), not {alpha}");
         let of_sample = 1.0 + (1.0 / beta.get()).ln().sqrt();
         // The number that is known may be too small.
         let enough =

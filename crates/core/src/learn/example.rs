@@ -1,6 +1,6 @@
 //! Labelled rows over binary attributes.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// A row of binary attributes, 64 in a word, the first one lowest, and its label.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,10 +27,7 @@ impl Example {
     pub fn from_words(words: Vec<u64>, attributes: usize, label: bool) -> Result<Self> {
         let beyond = !attributes.is_multiple_of(64) && words.last().is_some_and(|word| word >> (attributes % 64) != 0);
         if words.len() != attributes.div_ceil(64) || beyond {
-            return Err(Error::refused(format!(
-                "a row of {attributes} attributes has {} words, and no bits beyond them",
-                attributes.div_ceil(64)
-            )));
+            refuse!("a row of {attributes} attributes has {} words, and no bits beyond them", attributes.div_ceil(64));
         }
         Ok(Self { words, label })
     }

@@ -32,9 +32,7 @@ impl GenericLearner {
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn new(coefficient: Epsilon) -> Result<Self> {
-        if coefficient.get() == 0.0 {
-            return Err(Error::refused("the generic learner needs a coefficient above 0"));
-        }
+        refuse_if!(coefficient.get() == 0.0, "the generic learner needs a coefficient above 0");
         Ok(Self { coefficient, exponent: Fraction::from_f64(coefficient.get())? })
     }
 
@@ -49,9 +47,7 @@ impl GenericLearner {
     /// What [`GenericLearner::events`] says, for neighbours between which each number of mistakes moves by at most 1
     /// per row that comes or goes.
     pub fn release<S: BitSource + ?Sized>(&self, mistakes: &[u64], bits: &mut S) -> Result<usize> {
-        if mistakes.is_empty() {
-            return Err(Error::refused("a class has at least 1 hypothesis"));
-        }
+        refuse_if!(mistakes.is_empty(), "a class has at least 1 hypothesis");
         let score = |mistakes: &u64| i64::try_from(*mistakes).map(|mistakes| -mistakes);
         let scores = mistakes.iter().map(score).collect::<std::result::Result<Vec<i64>, _>>();
         let scores = scores.map_err(|_| Error::refused("a hypothesis makes fewer than 2^63 mistakes"))?;
@@ -83,9 +79,7 @@ impl GenericLearner {
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn rows_needed(&self, alpha: f64, beta: Beta, hypotheses: u64) -> Result<f64> {
-        if !(alpha > 0.0 && alpha < 1.0) {
-            return Err(Error::refused(format!("the error must be in (0, 1), not {alpha}")));
-        }
+        refuse_if!(!(alpha > 0.0 && alpha < 1.0), "the error must be in (0, 1), not {alpha}");
         let size = (hypotheses as f64 / beta.get()).ln();
         Ok((2.0 * size / (self.coefficient.get() * alpha)).max(8.0 * size / alpha))
     }

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::event::{AnswerCount, Event, Moves, Shift, Touch, Word};
 use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, Fraction, bernoulli};
-use crate::quantity::{Beta, Epsilon};
+use crate::quantity::{Beta, Epsilon, Upper};
 use crate::scope::AttributeSet;
 use std::collections::BTreeMap;
 
@@ -43,16 +43,12 @@ impl HalfspaceLearner {
     /// Labels kept with odds `odds.0 : odds.1`, features at `feature` per coordinate, over the candidates (weights of
     /// the halfspaces, which must be public).
     pub fn new(near: u32, far: u32, odds: (u32, u32), feature: Epsilon, candidates: Vec<Vec<i32>>) -> Result<Self> {
-        if near >= far {
-            return Err(Error::refused(format!("the inner radius {near} must be below the outer radius {far}")));
-        }
+        refuse_if!(near >= far, "the inner radius {near} must be below the outer radius {far}");
         if odds.1 == 0 || odds.0 <= odds.1 || odds.0 > LARGEST_ODDS {
-            return Err(Error::refused(format!(
-                "the odds of keeping a label must be above 1, both numbers between 1 and {LARGEST_ODDS}"
-            )));
+            refuse!("the odds of keeping a label must be above 1, both numbers between 1 and {LARGEST_ODDS}");
         }
         if feature.get() == 0.0 || candidates.is_empty() || candidates.iter().any(|w| w.len() != candidates[0].len()) {
-            return Err(Error::refused("halfspaces need an epsilon above 0 and candidates of equal length"));
+            refuse!("halfspaces need an epsilon above 0 and candidates of equal length");
         }
         Ok(Self { near, far, odds, feature, candidates, has_constant: false })
     }
@@ -138,8 +134,8 @@ impl HalfspaceLearner {
     ///
     /// # Guarantee
     /// The features stay as they are: randomized response, then post-processing.
-    pub fn epsilon_label(&self) -> f64 {
-        epsilon_of_odds(f64::from(self.odds.0), f64::from(self.odds.1))
+    pub fn epsilon_label(&self) -> Upper {
+        Upper::of(epsilon_of_odds(f64::from(self.odds.0), f64::from(self.odds.1)))
     }
 
     /// ε for a change of this many coordinates of one person; it stops growing where the person's whole loss has been
@@ -148,8 +144,8 @@ impl HalfspaceLearner {
     /// # Guarantee
     /// For datasets of the same size. A score moves by at most Δ per coordinate, and by at most (a + b)(r₁ − r₀) in
     /// all.
-    pub fn epsilon_features(&self, coordinates: u32) -> f64 {
-        up(self.feature.get() * f64::from(coordinates).min(self.whole(1)))
+    pub fn epsilon_features(&self, coordinates: u32) -> Upper {
+        Upper::of(up(self.feature.get() * f64::from(coordinates).min(self.whole(1))))
     }
 
     /// ε for somebody who comes or goes: half of what all coordinates of a person cost.
@@ -158,8 +154,8 @@ impl HalfspaceLearner {
     /// Draw a noisy label for the one who is missing as well, by the same odds: it changes no score and has the same
     /// law on both sides. For each draw of the labels the scores then move by a·l(ỹ) − b·l(−ỹ), which is in an interval
     /// of length (a + b)(r₁ − r₀).
-    pub fn epsilon_presence(&self) -> f64 {
-        up(self.feature.get() * self.whole(2))
+    pub fn epsilon_presence(&self) -> Upper {
+        Upper::of(up(self.feature.get() * self.whole(2)))
     }
 
     /// (a + b)(r₁ − r₀)/(parts·Δ), rounded up: how far a person's whole loss moves the scores, in units of what a
@@ -182,16 +178,16 @@ impl HalfspaceLearner {
     /// labels are discarded.
     pub fn events(&self, coordinates: &[AttributeSet], label: &AttributeSet) -> Result<Vec<Event>> {
         let dimension = self.dimension();
-        if coordinates.len() != dimension {
-            return Err(Error::refused(format!("give a name for each of {dimension} coordinates and for the label")));
-        }
+        refuse_if!(coordinates.len() != dimension, "give a name for each of {dimension} coordinates and for the label");
         let by = |by: f64| Shift::one_cell(by).map(|shift| vec![shift]);
         let touch = |attributes: &AttributeSet| Ok(Touch { attributes: attributes.clone(), shifts: by(1.0)? });
         let touches = coordinates.iter().map(touch).collect::<Result<Vec<_>>>()?;
         let scores = Moves::by_scope(by(self.whole(2))?, by(self.whole(1))?, touches).adding_up()?;
         let labels = Moves::by_scope(Vec::new(), by(1.0)?, vec![touch(label)?]);
-        let response =
-            Word::RandomizedResponse { epsilon: Epsilon::new(self.epsilon_label())?, values: AnswerCount::new(2)? };
+        let response = Word::RandomizedResponse {
+            epsilon: Epsilon::new(self.epsilon_label().get())?,
+            values: AnswerCount::new(2)?,
+        };
         Ok(vec![Event::new(Word::Exponential { epsilon: self.feature }, scores), Event::new(response, labels)])
     }
 
@@ -218,9 +214,7 @@ impl HalfspaceLearner {
     /// coordinates are flipped, what is learnt from this many random people errs on a share of at most α of it with
     /// probability 1 − 2β (half of α for the mistakes among them, half for the sample).
     pub fn rows_needed(&self, alpha: f64, beta: Beta) -> Result<f64> {
-        if !(alpha > 0.0 && alpha < 1.0) {
-            return Err(Error::refused(format!("the error must be in (0, 1), not {alpha}")));
-        }
+        refuse_if!(!(alpha > 0.0 && alpha < 1.0), "the error must be in (0, 1), not {alpha}");
         let size = (self.candidates.len() as f64 / beta.get()).ln();
         Ok((2.0 * self.error(beta)? / alpha).max(8.0 * size / alpha))
     }
@@ -234,8 +228,8 @@ impl HalfspaceLearner {
     ///
     /// # Guarantee
     /// As [`HalfspaceLearner::epsilon_features`], composed with [`HalfspaceLearner::epsilon_label`].
-    pub fn epsilon_person(&self) -> f64 {
-        self.epsilon_features(u32::MAX) + self.epsilon_label()
+    pub fn epsilon_person(&self) -> Upper {
+        Upper::of(up(self.epsilon_features(u32::MAX).get() + self.epsilon_label().get()))
     }
 
     /// How far one coordinate of one person moves a score: a, or a + b if already a point on the boundary counts.
@@ -252,10 +246,10 @@ impl HalfspaceLearner {
         let dimension = self.dimension();
         let is_sign = |value: &i8| *value == 1 || *value == -1;
         if points.len() != labels.len() || !labels.iter().all(is_sign) {
-            return Err(Error::refused("halfspaces need one label per point, and labels must be 1 or -1"));
+            refuse!("halfspaces need one label per point, and labels must be 1 or -1");
         }
         if let Some(row) = points.iter().position(|x| x.len() != dimension || !x.iter().all(is_sign)) {
-            return Err(Error::refused(format!("point {row} must have {dimension} coordinates, each 1 or -1")));
+            refuse!("point {row} must have {dimension} coordinates, each 1 or -1");
         }
         let said = || Announcement::records("halfspace", points.iter().zip(labels).map(|row| (format!("{row:?}"), 1)));
         tape::through_result(bits, said, |bits| self.run(points, labels, bits))

@@ -29,7 +29,7 @@ use crate::event::{self, Event, Moves, Quotient, Shift, Touch, Word};
 use crate::loss::parity_epsilons;
 use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, uniform};
-use crate::quantity::{Beta, Epsilon};
+use crate::quantity::{Beta, Epsilon, Upper};
 use crate::scope::AttributeSet;
 
 mod elimination;
@@ -74,19 +74,19 @@ impl ParityLearner {
     /// The most that ε for the replacement of a row allows: p = tanh(ε/2), c = 1/(e^ε+2), on a grid.
     pub fn for_person(epsilon: Epsilon) -> Result<Self> {
         let e = epsilon.get();
-        Self::on_grid(epsilon, (e / 2.0).tanh(), 1.0 / (e.exp() + 2.0), |learner| learner.epsilon_person())
+        Self::on_grid(epsilon, (e / 2.0).tanh(), 1.0 / (e.exp() + 2.0), |learner| learner.epsilon_person().get())
     }
 
     /// The most that ε for a row that comes or goes allows: p = 1 − e^{−ε}, c = 1/(e^ε+1), on a grid.
     pub fn for_presence(epsilon: Epsilon) -> Result<Self> {
         let e = epsilon.get();
-        Self::on_grid(epsilon, -(-e).exp_m1(), 1.0 / (e.exp() + 1.0), |learner| learner.epsilon_presence())
+        Self::on_grid(epsilon, -(-e).exp_m1(), 1.0 / (e.exp() + 1.0), |learner| learner.epsilon_presence().get())
     }
 
     /// Fewer rows are kept and more is given up, by single steps of the grid, until the cost is within ε.
     fn on_grid(epsilon: Epsilon, keep: f64, give_up: f64, cost: impl Fn(&Self) -> f64) -> Result<Self> {
         if !(1e-6..=20.0).contains(&epsilon.get()) {
-            return Err(Error::refused(format!("epsilon of a parity must be a number in [1e-6, 20], not {epsilon}")));
+            refuse!("epsilon of a parity must be a number in [1e-6, 20], not {epsilon}");
         }
         let (mut kept, mut given_up) = ((keep * GRID) as u32, (give_up * GRID).ceil() as u32);
         loop {
@@ -109,13 +109,13 @@ impl ParityLearner {
     }
 
     /// ε for a row that comes or goes.
-    pub fn epsilon_presence(&self) -> f64 {
-        parity_epsilons(&self.word).0
+    pub fn epsilon_presence(&self) -> Upper {
+        Upper::of(parity_epsilons(&self.word).0)
     }
 
     /// ε for a row that is replaced.
-    pub fn epsilon_person(&self) -> f64 {
-        parity_epsilons(&self.word).1
+    pub fn epsilon_person(&self) -> Upper {
+        Upper::of(parity_epsilons(&self.word).1)
     }
 
     /// A parity that is right on all rows that were kept, or nothing.
@@ -148,9 +148,7 @@ impl ParityLearner {
         bits: &mut S,
     ) -> Result<Option<ParityHypothesis>> {
         check(rows, attributes)?;
-        if !(1..=1000).contains(&parts) {
-            return Err(Error::refused(format!("rows are split into 1 to 1000 parts, not {parts}")));
-        }
+        refuse_if!(!(1..=1000).contains(&parts), "rows are split into 1 to 1000 parts, not {parts}");
         let part: Vec<u64> = rows.iter().map(|_| uniform::below(bits, parts)).collect();
         let mut found = None;
         for wanted in 0..parts {
@@ -192,9 +190,7 @@ impl ParityLearner {
     /// rows errs on a share of at most α of it with probability 1 − β, given that something is published. (d·ln
     /// 2 + ln(1/β))/α kept rows by a union over all parities, and four standard deviations for how many are kept.
     pub fn rows_needed(&self, alpha: f64, beta: Beta, attributes: usize) -> Result<f64> {
-        if !(alpha > 0.0 && alpha < 1.0) {
-            return Err(Error::refused(format!("the error must be in (0, 1), not {alpha}")));
-        }
+        refuse_if!(!(alpha > 0.0 && alpha < 1.0), "the error must be in (0, 1), not {alpha}");
         let kept = (attributes as f64 * std::f64::consts::LN_2 + (1.0 / beta.get()).ln()) / alpha;
         let (above, below) = self.keep().parts();
         let keep = f64::from(above) / f64::from(below);
@@ -204,7 +200,7 @@ impl ParityLearner {
 
 fn check(rows: &[Example], attributes: usize) -> Result<()> {
     if !(1..=MOST_ATTRIBUTES).contains(&attributes) {
-        return Err(Error::refused(format!("a parity is over 1 to {MOST_ATTRIBUTES} attributes, not {attributes}")));
+        refuse!("a parity is over 1 to {MOST_ATTRIBUTES} attributes, not {attributes}");
     }
     let words = attributes.div_ceil(64);
     let is_wrong = |row: &Example| {

@@ -1,6 +1,6 @@
 //! Point functions: x ↦ 1 if x is one particular string (Theorem 31 of \[GKMS\]).
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::mechanism::heavy_hitters::HeavyHitters;
 use crate::noise::BitSource;
 
@@ -31,7 +31,7 @@ pub fn learn<V: Copy + Into<u32>, S: BitSource + ?Sized>(
 ) -> Result<Vec<u32>> {
     let attributes = columns.len().saturating_sub(1);
     if attributes == 0 || !(accuracy > 0.0 && accuracy < 1.0) {
-        return Err(Error::refused("a point function needs an attribute, a label and an accuracy between 0 and 1"));
+        refuse!("a point function needs an attribute, a label and an accuracy between 0 and 1");
     }
     let heavy = 0.2 * accuracy * columns[0].len() as f64;
     let found = finder.release(columns, bits)?;

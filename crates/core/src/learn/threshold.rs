@@ -7,10 +7,10 @@
 
 use super::exponential_choice;
 use crate::calibrate::up;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::mechanism::heavy_hitters::{HeavyHitters, JoinShape, ThresholdRule, Tree};
 use crate::noise::{BitSource, DiscreteLaplace, Fraction};
-use crate::quantity::{Epsilon, Scale};
+use crate::quantity::{Epsilon, Scale, Upper};
 
 /// The parts of the budget, and the accuracy α that is sought.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,16 +42,16 @@ impl ThresholdLearner {
     /// # Guarantee
     /// Holds for datasets of the same size. The largest polarised count moves by at most 1, and so do the errors of
     /// each threshold.
-    pub fn epsilon_feature(&self) -> f64 {
-        up(self.length.get() + self.prefix.get() + self.choice.get())
+    pub fn epsilon_feature(&self) -> Upper {
+        Upper::of(up(self.length.get() + self.prefix.get() + self.choice.get()))
     }
 
     /// ε for a change of one person's label.
     ///
     /// # Guarantee
     /// As [`ThresholdLearner::epsilon_feature`]; the label also pays for the number of ones.
-    pub fn epsilon_label(&self) -> f64 {
-        up(self.balance.get() + self.length.get() + self.prefix.get() + self.choice.get())
+    pub fn epsilon_label(&self) -> Upper {
+        Upper::of(up(self.balance.get() + self.length.get() + self.prefix.get() + self.choice.get()))
     }
 
     /// ε for the replacement of a person, for numbers of `bits` bits: only the heavy hitters cost more than for one
@@ -59,12 +59,12 @@ impl ThresholdLearner {
     ///
     /// # Guarantee
     /// As [`ThresholdLearner::epsilon_feature`], for datasets of the same size that differ in one person.
-    pub fn epsilon_person(&self, bits: u32) -> Result<f64> {
+    pub fn epsilon_person(&self, bits: u32) -> Result<Upper> {
         let mut heavy = 0.0f64;
         for length in 1..=bits {
-            heavy = heavy.max(self.tree(length, 1000)?.epsilon_person());
+            heavy = heavy.max(self.tree(length, 1000)?.epsilon_person().get());
         }
-        Ok(up(self.balance.get() + self.length.get() + heavy + self.choice.get()))
+        Ok(Upper::of(up(self.balance.get() + self.length.get() + heavy + self.choice.get())))
     }
 
     /// Learns from numbers of `bits` bits and their labels.
@@ -120,18 +120,16 @@ impl ThresholdLearner {
     }
 
     fn check(&self, numbers: &[u64], labels: &[bool], bits: u32) -> Result<()> {
-        if bits == 0 || bits > MOST_BITS {
-            return Err(Error::refused(format!("a threshold is learnt over 1 to {MOST_BITS} bits, not {bits}")));
-        }
+        refuse_if!(bits == 0 || bits > MOST_BITS, "a threshold is learnt over 1 to {MOST_BITS} bits, not {bits}");
         if numbers.is_empty() || numbers.len() != labels.len() {
-            return Err(Error::refused("a threshold needs a label for each number, and at least one number"));
+            refuse!("a threshold needs a label for each number, and at least one number");
         }
         if let Some(row) = numbers.iter().position(|&number| number >> bits != 0) {
-            return Err(Error::refused(format!("row {row} does not fit into {bits} bits")));
+            refuse!("row {row} does not fit into {bits} bits");
         }
         let parts = [self.balance, self.length, self.prefix, self.choice];
         if parts.iter().any(|part| part.get() == 0.0) || !(self.accuracy > 0.0 && self.accuracy < 1.0) {
-            return Err(Error::refused("every part of the budget and the accuracy must be above 0"));
+            refuse!("every part of the budget and the accuracy must be above 0");
         }
         Ok(())
     }
@@ -280,12 +278,12 @@ mod tests {
     #[test]
     fn the_prefix_is_found_with_its_own_part_of_the_budget() {
         let learner = ThresholdLearner { prefix: Epsilon::new(0.7).unwrap(), ..learner() };
-        let person = learner.epsilon_person(10).unwrap() - 3.0;
+        let person = learner.epsilon_person(10).unwrap().get() - 3.0;
         for length in 1..=10 {
             for people in [1, 100, 1000, 60_000, 10_000_000] {
                 let tree = learner.tree(length, people).unwrap();
                 for attribute in 0..=length as usize {
-                    let found = tree.epsilon(&[attribute]);
+                    let found = tree.epsilon(&[attribute]).get();
                     assert!(found <= 0.7 && found > 0.5, "{length} {people} {attribute}: {found}");
                 }
                 assert!(tree.epsilon_person() <= person * (1.0 + 1e-9), "{length} {people}");
@@ -295,7 +293,11 @@ mod tests {
 
     #[test]
     fn the_person_pays_more_than_an_attribute_and_less_than_all_of_them() {
-        let (feature, person) = (learner().epsilon_feature(), learner().epsilon_person(20).unwrap());
-        assert!(feature < learner().epsilon_label() && learner().epsilon_label() < person && person < 20.0 * feature);
+        let (feature, person) = (learner().epsilon_feature().get(), learner().epsilon_person(20).unwrap().get());
+        assert!(
+            feature < learner().epsilon_label().get()
+                && learner().epsilon_label().get() < person
+                && person < 20.0 * feature
+        );
     }
 }

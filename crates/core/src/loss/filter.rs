@@ -5,7 +5,7 @@
 //! Whitehouse–Ramdas–Rogers–Wu). Sums are exact, and each query costs the same, however many came before. [`Odometer`]
 //! is the odometer, [`Filter`] the gate; the rule and its proof stand in `spent.rs`.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::Event;
 use crate::quantity::Exact;
 use crate::scope::Scope;
@@ -197,7 +197,7 @@ impl Filter {
                 Some(spent) => format!("{word} {} is left", self.limit.most().clone() - spent),
                 None => format!("no {word} is left"),
             };
-            return Err(Error::refused(format!("the event would overdraw the limit of {}: {left}", self.limit)));
+            refuse!("the event would overdraw the limit of {}: {left}", self.limit);
         }
         self.spent = after;
         Ok(())

@@ -16,7 +16,7 @@
 //! # Ok::<(), scumble::Error>(())
 //! ```
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::Event;
 use crate::quantity::{Delta, Epsilon};
 use crate::scope::Scope;
@@ -162,9 +162,7 @@ impl Loss {
     /// Before: `pair` dominates the mechanism's outputs on every two neighbours, in the order (removed, not removed),
     /// and its mirror image in the other order. After: as for [`Loss::of`].
     pub fn of_pair(pair: Arc<dyn DominatingPair>, times: u64) -> Result<Self> {
-        if times == 0 {
-            return Err(Error::refused("times must be at least 1, not 0"));
-        }
+        refuse_if!(times == 0, "times must be at least 1, not 0");
         let law = Law::Custom(dominating_pair::UserPair(pair));
         Ok(Self { components: vec![Component::whole(law, times as f64)], tolerance: TOLERANCE })
     }

@@ -5,7 +5,7 @@
 //! that receives such events calls [`check`].
 
 use super::{Loss, TOLERANCE};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::Event;
 use crate::quantity::Delta;
 use crate::scope::Scope;
@@ -41,10 +41,10 @@ pub fn check(events: &[Event]) -> Result<()> {
         let delta = Delta::new(delta)?;
         let [person, presence] = [&person, &presence].map(|loss| loss.epsilon(delta).upper);
         if person < presence * (1.0 - 10.0 * TOLERANCE) {
-            return Err(Error::refused(
+            refuse!(
                 "person must cost at least as much as presence: a new owner may have no rows, so write that move as \
-                    person too",
-            ));
+                    person too"
+            );
         }
     }
     Ok(())

@@ -6,7 +6,7 @@
 //! as this person's other attributes change; with only the sensitive attributes blanked it holds, with the smaller
 //! bound tanh(ε/2).
 
-use crate::quantity::{Delta, Epsilon, Rho};
+use crate::quantity::{Delta, Epsilon, Rho, Upper};
 
 /// What may be said about the attributes S of one person, given a pure ε and a ρ for S, where there are some.
 ///
@@ -134,10 +134,10 @@ pub struct ReleaseCost {
 /// let noise = ReleaseCost { epsilon: None, rho: rho(0.065)? };
 /// let pure = ReleaseCost { epsilon: Some(epsilon(1.2)?), rho: rho(0.6)? };
 /// let mixed = mixed_epsilon(&[noise, pure], delta(1e-6)?);
-/// assert!((mixed - 2.8956).abs() < 1e-3);
+/// assert!((mixed.get() - 2.8956).abs() < 1e-3);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn mixed_epsilon(parts: &[ReleaseCost], delta: Delta) -> f64 {
+pub fn mixed_epsilon(parts: &[ReleaseCost], delta: Delta) -> Upper {
     let of = |part: &ReleaseCost| part.epsilon.map(|epsilon| (epsilon.get(), part.rho.get()));
     let mut pure: Vec<(f64, f64)> = parts.iter().filter_map(of).collect();
     pure.sort_by(|left, right| left.0.total_cmp(&right.0));
@@ -148,7 +148,7 @@ pub fn mixed_epsilon(parts: &[ReleaseCost], delta: Delta) -> f64 {
         let kept: f64 = pure[converted..].iter().map(|part| part.0).sum();
         best = best.min(kept + converted_to(rho, delta.get()));
     }
-    best * (1.0 + 1e-14)
+    Upper::of(best * (1.0 + 1e-14))
 }
 
 /// ε at δ of ρ-zCDP \[CKS20\]: inf over α of ρα + ln(1/(αδ))/(α − 1) + ln(1 − 1/α). Any α gives a bound.
@@ -156,12 +156,12 @@ pub fn mixed_epsilon(parts: &[ReleaseCost], delta: Delta) -> f64 {
 /// ```
 /// use scumble::loss::reading::converted_epsilon;
 /// use scumble::quantity::{delta, rho};
-/// assert!((converted_epsilon(rho(1.02)?, delta(1e-6)?) - 7.856049769272053).abs() < 1e-6);
+/// assert!((converted_epsilon(rho(1.02)?, delta(1e-6)?).get() - 7.856049769272053).abs() < 1e-6);
 /// assert_eq!(converted_epsilon(rho(0.0)?, delta(1e-6)?), 0.0);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn converted_epsilon(rho: Rho, delta: Delta) -> f64 {
-    converted_to(rho.get(), delta.get())
+pub fn converted_epsilon(rho: Rho, delta: Delta) -> Upper {
+    Upper::of(converted_to(rho.get(), delta.get()))
 }
 
 /// The same of sums that may be beyond all numbers.
@@ -257,7 +257,7 @@ mod tests {
     fn conversions_are_those_of_the_vectors() {
         for row in vectors()["conversions"]["zcdp_to_approx"].as_array().unwrap() {
             let (rho, delta) = (Rho::new(number(&row["rho"])).unwrap(), Delta::new(number(&row["delta"])).unwrap());
-            close(converted_epsilon(rho, delta), number(&row["eps_cks20"]), 1e-9);
+            close(converted_epsilon(rho, delta).get(), number(&row["eps_cks20"]), 1e-9);
         }
     }
 
@@ -275,7 +275,7 @@ mod tests {
                 let epsilon = epsilon.map(|epsilon| Epsilon::new(epsilon).unwrap());
                 parts.push(ReleaseCost { epsilon, rho: Rho::new(rho).unwrap() });
             }
-            let mixed = mixed_epsilon(&parts, Delta::new(number(&row["delta"])).unwrap());
+            let mixed = mixed_epsilon(&parts, Delta::new(number(&row["delta"])).unwrap()).get();
             assert!(mixed <= number(&row["eps_reported"]) * (1.0 + 1e-9), "{mixed}: {row}");
             assert!(mixed >= number(&row["eps_reported"]) * (1.0 - 0.05), "{mixed}: {row}");
         }
@@ -314,7 +314,7 @@ mod tests {
             let scope = Scope::Attributes(AttributeSet::new(names).unwrap());
             let spent = rho_of(&events, &scope);
             close(spent, number(&row["rho"]), 1e-12);
-            let plain = converted_epsilon(Rho::new(spent).unwrap(), Delta::new(1e-6).unwrap());
+            let plain = converted_epsilon(Rho::new(spent).unwrap(), Delta::new(1e-6).unwrap()).get();
             close(plain, number(&row["eps_at_1e_6_cks20"]), 1e-9);
             let answer = Loss::of(&events, &scope).unwrap().epsilon(Delta::new(1e-6).unwrap());
             assert!(answer.upper <= plain * (1.0 + 1e-9), "the accountant's conversion is at least as good");

@@ -24,9 +24,9 @@ fn with_threshold(event: &Event, noise: &Word, scope: &Scope) -> Result<Vec<Comp
     let (member, size) = scope.members();
     let noise = event.clone().with_word(noise.clone());
     if size > 1 && event.sampling().is_some() && event.moves().leaves_presence_to_others() {
-        return Err(Error::refused(
-            "new keys on a sample have no proven bound for groups if presence and person stand in different events",
-        ));
+        refuse!(
+            "new keys on a sample have no proven bound for groups if presence and person stand in different events"
+        );
     }
     let (form, scope, noise) = match event.sampling() {
         // A group on a sample is counted as if everybody were in it.

@@ -14,8 +14,8 @@
 //! pair of c into that of c + 1. So for many owners all c of a block have at most the δ of its least.
 
 use super::special::bisect;
-use crate::error::{Error, Result};
-use crate::quantity::{Delta, Epsilon};
+use crate::error::Result;
+use crate::quantity::{Delta, Epsilon, Upper};
 
 mod binomial;
 
@@ -49,7 +49,7 @@ impl ShuffleLoss {
     /// `owners` answers, each ε₀ = `local`-private.
     pub fn new(local: Epsilon, owners: u64) -> Result<Self> {
         if !(1..=MOST_OWNERS).contains(&owners) {
-            return Err(Error::refused(format!("shuffling is accounted for 1 to {MOST_OWNERS} owners, not {owners}")));
+            refuse!("shuffling is accounted for 1 to {MOST_OWNERS} owners, not {owners}");
         }
         Ok(Self { local: local.get(), owners })
     }
@@ -59,10 +59,10 @@ impl ShuffleLoss {
     /// # Guarantee
     /// Before: each owner's answer is ε₀-private and is shuffled among all n. After: δ(ε) of the shuffled answers is at
     /// most this.
-    pub fn delta_upper(&self, epsilon: Epsilon) -> f64 {
+    pub fn delta_upper(&self, epsilon: Epsilon) -> Upper {
         let epsilon = epsilon.get();
         if epsilon >= self.local {
-            return 0.0;
+            return Upper::of(0.0);
         }
         let trials = (self.owners - 1) as f64;
         let (rate, other) = ((-self.local).exp(), -(-self.local).exp_m1());
@@ -78,7 +78,7 @@ impl ShuffleLoss {
             all.sum::<f64>() * self.given(first as f64, epsilon)
         };
         let sum: f64 = (low..=high).step_by(width as usize).map(block).sum();
-        (sum * INFLATION + if whole { 0.0 } else { beyond }).clamp(f64::MIN_POSITIVE, 1.0)
+        Upper::of((sum * INFLATION + if whole { 0.0 } else { beyond }).clamp(f64::MIN_POSITIVE, 1.0))
     }
 
     /// δ(ε) given C = c, or a little more: Σ over first counts a above a threshold of P(a) − e^ε·Q(a).
@@ -122,10 +122,10 @@ impl ShuffleLoss {
     }
 
     /// An upper bound of ε(δ); ε₀ itself at δ = 0.
-    pub fn epsilon_upper(&self, delta: Delta) -> f64 {
+    pub fn epsilon_upper(&self, delta: Delta) -> Upper {
         let target = delta.get();
         let holds = |epsilon: f64| Epsilon::new(epsilon).is_ok_and(|epsilon| self.delta_upper(epsilon) <= target);
-        if holds(0.0) { 0.0 } else { bisect(0.0, self.local, 30, holds).1 }
+        Upper::of(if holds(0.0) { 0.0 } else { bisect(0.0, self.local, 30, holds).1 })
     }
 }
 
@@ -158,7 +158,7 @@ mod tests {
             for at in [0.0, 0.1, 0.5] {
                 let truth = enumerated(local, owners, at * local);
                 let found = ShuffleLoss::new(Epsilon::new(local).unwrap(), owners).unwrap();
-                let found = found.delta_upper(Epsilon::new(at * local).unwrap());
+                let found = found.delta_upper(Epsilon::new(at * local).unwrap()).get();
                 assert!(
                     found >= truth && found <= truth * (1.0 + 1e-5) + 1e-15,
                     "{local} {owners} {at}: {found} {truth}"
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn more_owners_hide_better() {
         let epsilon = |owners: u64| {
-            ShuffleLoss::new(Epsilon::new(2.0).unwrap(), owners).unwrap().epsilon_upper(Delta::new(1e-6).unwrap())
+            ShuffleLoss::new(Epsilon::new(2.0).unwrap(), owners).unwrap().epsilon_upper(Delta::new(1e-6).unwrap()).get()
         };
         let (few, many) = (epsilon(1_000), epsilon(100_000));
         assert!(many < few / 5.0 && few < 2.0, "{few} {many}");
@@ -200,7 +200,7 @@ mod tests {
             let reach = 9.0 * (trials * rate * other).sqrt();
             let one = |c: u64| mass(trials, c as f64, rate, other) * shuffled.given(c as f64, at);
             let truth: f64 = ((trials * rate - reach) as u64..(trials * rate + reach) as u64).map(one).sum();
-            let found = shuffled.delta_upper(Epsilon::new(at).unwrap());
+            let found = shuffled.delta_upper(Epsilon::new(at).unwrap()).get();
             assert!(found >= truth && found <= truth * 1.001, "{local} {owners}: {found} {truth}");
         }
     }
@@ -221,7 +221,7 @@ mod tests {
     fn the_most_owners_are_answered() {
         let delta = |owners: u64, epsilon: f64| {
             let shuffled = ShuffleLoss::new(Epsilon::new(1.0).unwrap(), owners).unwrap();
-            shuffled.delta_upper(Epsilon::new(epsilon).unwrap())
+            shuffled.delta_upper(Epsilon::new(epsilon).unwrap()).get()
         };
         let (many, most) = (delta(MOST_OWNERS / 100, 4e-3), delta(MOST_OWNERS, 4e-4));
         assert!((10.0 * most / many - 1.0).abs() < 0.01, "{many} {most}");

@@ -4,7 +4,7 @@ use crate::calibrate::{
     FreeParameter, ShiftNorms, Target, calibrate, epsilon_of_laplace, normal_tail_quantile, scale_for_pure,
     sigma_for_zcdp,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{Event, Moves, Shift, Word};
 use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, DiscreteGaussian, DiscreteLaplace, SinhNormal, TruncatedDiscreteLaplace};
@@ -81,9 +81,7 @@ impl Noise {
     pub fn within(target: Target, scope: &Scope, moves: &Moves) -> Result<Self> {
         let moved = ShiftNorms::of(moves, scope);
         if moved.is_nothing() {
-            return Err(Error::refused(format!(
-                "{scope} moves nothing here, so no noise is needed: choose a scope that the answer depends on"
-            )));
+            refuse!("{scope} moves nothing here, so no noise is needed: choose a scope that the answer depends on");
         }
         match target {
             Target::Concentrated(rho) | Target::Truncated(rho, _) => Ok(Self::gaussian(sigma_for_zcdp(rho, moved)?)),
@@ -300,7 +298,7 @@ fn truncated_event(scale: Scale, bound: i64, moves: &Moves) -> Result<Event> {
     let largest = shifts.map(|shift| shift.by.get()).fold(0.0, f64::max).ceil();
     let outermost = (0..(largest as i64).min(bound + 1)).map(|i| (i as f64 / scale.get()).exp());
     let delta = (edge_mass_upper(scale.get(), bound) * outermost.sum::<f64>() * (1.0 + 1e-12)).min(1.0);
-    let epsilon = Epsilon::new(epsilon_of_laplace(scale, Sensitivity::new(largest)?))?;
+    let epsilon = Epsilon::new(epsilon_of_laplace(scale, Sensitivity::new(largest)?).get())?;
     Ok(Event::new(Word::Approximate { epsilon, delta: Delta::new(delta)? }, as_single_moves(moves)?))
 }
 

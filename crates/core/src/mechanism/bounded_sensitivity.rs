@@ -11,7 +11,7 @@
 
 use super::smooth::OwnerSteps;
 use crate::calibrate::{Target, scale_for_pure};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{Event, Word};
 use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, DiscreteLaplace, TruncatedDiscreteLaplace};
@@ -67,9 +67,7 @@ impl BoundedSensitivity {
         let (epsilon_bound, delta) = of_one(bound)?.with_delta("the bound of a sensitivity")?;
         let epsilon_answer = of_one(answer)?.without_delta("an answer with a bounded sensitivity")?;
         if epsilon_bound.get() == 0.0 || epsilon_answer.get() == 0.0 || delta.get() <= 0.0 || delta.get() >= 1.0 {
-            return Err(Error::refused(
-                "a bounded sensitivity needs both epsilons above 0 and delta strictly between 0 and 1",
-            ));
+            refuse!("a bounded sensitivity needs both epsilons above 0 and delta strictly between 0 and 1");
         }
         let scale = scale_for_pure(epsilon_bound, Sensitivity::ONE)?;
         let truncation = least_truncation(1.0 / scale.get(), delta.get())?;
@@ -150,9 +148,7 @@ fn least_truncation(rate: f64, delta: f64) -> Result<u64> {
     let mut high = 1u64;
     while end_mass(rate, high as f64) > delta {
         high *= 2;
-        if high > MOST_TRUNCATION {
-            return Err(Error::refused("epsilon is too small to bound a sensitivity: raise epsilon or delta"));
-        }
+        refuse_if!(high > MOST_TRUNCATION, "epsilon is too small to bound a sensitivity: raise epsilon or delta");
     }
     let mut low = 0;
     while high - low > 1 {

@@ -12,7 +12,7 @@
 //! thresholds for domains of up to 2^63 points and draws only the nodes that these need.
 
 use super::additive::Noise;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{Event, Moves, Shift};
 use crate::noise::BitSource;
 use crate::quantity::Beta;
@@ -67,9 +67,9 @@ impl Cdf {
     /// With a given number of children per node.
     pub fn with_branching(domain: u64, branching: u64, noise: Noise) -> Result<Self> {
         if !(1..=LARGEST_DOMAIN).contains(&domain) || !(2..=1024).contains(&branching) {
-            return Err(Error::refused(format!(
+            refuse!(
                 "a distribution function needs a domain of 1 to 2^63 points and 2 to 1024 children per node, not {domain} and {branching}"
-            )));
+            );
         }
         Ok(Self { domain, branching, levels: levels_of(domain, branching), noise })
     }
@@ -85,11 +85,11 @@ impl Cdf {
     /// Every node gets independent noise, all else is post-processing: as accounting says of [`Cdf::events`].
     pub fn release<S: BitSource + ?Sized>(&self, counts: &[i64], bits: &mut S) -> Result<Vec<f64>> {
         if self.domain > LARGEST_WHOLE || counts.len() as u64 != self.domain {
-            return Err(Error::refused(format!(
+            refuse!(
                 "a whole distribution function needs one count for each of at most {LARGEST_WHOLE} keys, not {} for {}: use release_at",
                 counts.len(),
                 self.domain
-            )));
+            );
         }
         let leaves = consistency::leaves(self.noisy_levels(counts, bits), self.branching as usize);
         let mut sum = 0.0;
@@ -136,7 +136,7 @@ impl Cdf {
         bits: &mut S,
     ) -> Result<Vec<f64>> {
         if let Some(beyond) = thresholds.iter().find(|threshold| **threshold >= self.domain) {
-            return Err(Error::refused(format!("threshold {beyond} is not below the domain's {} points", self.domain)));
+            refuse!("threshold {beyond} is not below the domain's {} points", self.domain);
         }
         let mut sorted: Vec<u64> = values.iter().map(|value| *value.min(&(self.domain - 1))).collect();
         sorted.sort_unstable();

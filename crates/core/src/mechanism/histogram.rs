@@ -126,11 +126,11 @@ mod tests {
             let claim = Claim { deltas: [0.5, 1.0, 2.0, 4.0].map(delta).to_vec(), ..Claim::default() };
             check(&pairs, |dataset| distribution(&noise, dataset), &claim, Slack::ANY);
             // The Rényi curve is the truth itself.
-            let renyi = |order: f64| (order, moved * one.renyi_upper(order));
+            let renyi = |order: f64| (order, moved * one.renyi_upper(order).get());
             let claim = Claim { renyi: [1.1, 1.3, 1.5].map(renyi).to_vec(), ..Claim::default() };
             check(&pairs, |dataset| distribution(&noise, dataset), &claim, Slack { renyi: 1e-6, ..Slack::ANY });
         }
-        let exact = one.delta_of_two_upper(Epsilon::new(1.0).unwrap());
+        let exact = one.delta_of_two_upper(Epsilon::new(1.0).unwrap()).get();
         let claim = Claim { deltas: vec![(1.0, exact)], ..Claim::default() };
         let pairs = neighbours::person(&[0u8, 1], 2);
         check(&pairs, |dataset| distribution(&noise, dataset), &claim, Slack { delta: 1e-6, ..Slack::ANY });
@@ -145,7 +145,7 @@ mod tests {
         };
         for (scope, moved) in [(Scope::Presence, 1.0), (Scope::Person, 2.0)] {
             let Noise::SinhNormal(noise) = make(scope).noise().clone() else { panic!("not sinh-normal") };
-            assert!(moved * noise.certificate(1).unwrap().slope_upper(Omega::new(7.0).unwrap()) <= 0.02);
+            assert!(moved * noise.certificate(1).unwrap().slope_upper(Omega::new(7.0).unwrap()).get() <= 0.02);
         }
         assert!(make(Scope::Person).error(beta, 1000).unwrap() > make(Scope::Presence).error(beta, 1000).unwrap());
     }

@@ -5,7 +5,7 @@
 //! random subset of the absent keys, and each has tail-conditioned noise: that is what is sampled, so that the output
 //! has exactly the distribution of noising the whole domain (Vadhan 2017, §7.7.1; Cormode et al. 2012).
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{Event, Word};
 use crate::noise::refine::{ChoiceWeights, Enclosure, Precision, choose};
 use crate::noise::tape::{self, Announcement};
@@ -54,9 +54,9 @@ impl HugeDomainHistogram {
     pub fn with_threshold(last: u128, scale: Scale, threshold: i64) -> Result<Self> {
         let expected = (last as f64 + 1.0) * (-(threshold as f64) / scale.get()).exp();
         if threshold < 1 || expected > MOST_EXPECTED {
-            return Err(Error::refused(format!(
+            refuse!(
                 "a threshold of {threshold} would publish about {expected:.0} absent keys: it must be at least 1 and leave at most {MOST_EXPECTED}"
-            )));
+            );
         }
         Ok(Self { last, scale, threshold })
     }
@@ -75,9 +75,7 @@ impl HugeDomainHistogram {
     pub fn release<S: BitSource + ?Sized>(&self, counts: &[(u128, i64)], bits: &mut S) -> Result<Vec<(u128, i64)>> {
         let mut present: BTreeMap<u128, i64> = BTreeMap::new();
         for (key, count) in counts {
-            if *key > self.last {
-                return Err(Error::refused(format!("key {key} is outside of the domain 0, …, {}", self.last)));
-            }
+            refuse_if!(*key > self.last, "key {key} is outside of the domain 0, …, {}", self.last);
             let held = present.entry(*key).or_default();
             *held = held.saturating_add(*count);
         }

@@ -65,9 +65,7 @@ const SHARES: [f64; 3] = [0.45, 0.43, 0.12];
 impl InteriorPoint {
     /// By the exponential mechanism, over keys of `bits` bits (1 to 128), with a privacy loss of range ε for presence.
     pub fn new(bits: u32, epsilon: Epsilon) -> Result<Self> {
-        if epsilon.get() == 0.0 {
-            return Err(Error::refused("an interior point needs epsilon above 0"));
-        }
+        refuse_if!(epsilon.get() == 0.0, "an interior point needs epsilon above 0");
         Ok(Self { bits: checked_bits(bits)?, method: PointSearch::Exponential(epsilon) })
     }
 
@@ -85,7 +83,7 @@ impl InteriorPoint {
         let quarter = beta.get() / 4.0;
         let ln_nodes = f64::from(bits) * std::f64::consts::LN_2;
         let all = (quarter.ln() - ln_nodes).exp();
-        let cost = |noise: &SinhNormal| Ok(noise.certificate(1)?.slope_upper(omega));
+        let cost = |noise: &SinhNormal| Ok(noise.certificate(1)?.slope_upper(omega).get());
         let nodes = table((Rho::new(nodes / 2.0)?, omega), (1, 1.0), all, cost)?;
         let before = table((Rho::new(end)?, omega), (1, 1.0), quarter, cost)?;
         let quantile = |noise: &SinhNormal, p: f64| noise.table().quantile(p) as f64;
@@ -148,7 +146,7 @@ impl InteriorPoint {
     pub fn release<S: BitSource + ?Sized>(&self, values: &[u128], bits: &mut S) -> Result<u128> {
         let last = last_key(self.bits);
         if let Some(beyond) = values.iter().find(|value| **value > last) {
-            return Err(Error::refused(format!("key {beyond} has more than {} bits", self.bits)));
+            refuse!("key {beyond} has more than {} bits", self.bits);
         }
         let mut sorted = values.to_vec();
         sorted.sort_unstable();

@@ -87,7 +87,7 @@ impl KNormMechanism {
 
     /// What a release is, for the ledger: 1/scale (rounded up) for a move of one unit.
     pub fn events(&self) -> Result<Vec<Event>> {
-        let epsilon = Epsilon::new(epsilon_of_laplace(self.scale, Sensitivity::ONE))?;
+        let epsilon = Epsilon::new(epsilon_of_laplace(self.scale, Sensitivity::ONE).get())?;
         Ok(vec![Event::new(Word::Pure { epsilon }, self.moves.clone())])
     }
 

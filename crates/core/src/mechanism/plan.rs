@@ -8,7 +8,7 @@ use crate::calibrate::{
     FreeParameter, LeastErrorNoise, ShiftNorms, Target, calibrate, least_maximum_error, normal_tail_quantile,
     scale_for_pure, scale_for_zcdp, share_of, sigma_for_zcdp,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{Event, Moves, Shift, Word};
 use crate::loss::Loss;
 use crate::noise::SinhNormal;
@@ -78,13 +78,11 @@ impl NoisePlanner {
     /// target together.
     pub fn within(target: Target, scope: impl Borrow<Scope>, releases: u64) -> Result<Self> {
         let scope = scope.borrow();
-        if !(1..=1_000_000).contains(&releases) {
-            return Err(Error::refused(format!("the number of releases must be 1 to 1000000, not {releases}")));
-        }
+        refuse_if!(!(1..=1_000_000).contains(&releases), "the number of releases must be 1 to 1000000, not {releases}");
         let moved = match scope {
             Scope::Presence => 1u32,
             Scope::Person => 2,
-            other => return Err(Error::refused(format!("noise is compared for presence or person, not for {other}"))),
+            other => refuse!("noise is compared for presence or person, not for {other}"),
         };
         let approximate = |epsilon: Epsilon, delta: Delta| -> Result<_> {
             let calibration = Calibration { epsilon, delta, scope, moved, releases };
@@ -112,9 +110,7 @@ impl NoisePlanner {
     /// off by its noise, or by a count that the noise kept below the threshold.
     pub fn candidates(&self, cells: u64, occupied: u64, beta: Beta) -> Result<Vec<NoiseCandidate>> {
         if cells == 0 || !(1..=cells).contains(&occupied) {
-            return Err(Error::refused(format!(
-                "a histogram needs at least one cell, and 1 to all of them occupied, not {occupied} of {cells}"
-            )));
+            refuse!("a histogram needs at least one cell, and 1 to all of them occupied, not {occupied} of {cells}");
         }
         let mut noises = self.noises.clone();
         noises.extend(self.sinh_normal(cells, beta)?.map(Noise::SinhNormal));
@@ -272,8 +268,8 @@ impl Calibration<'_> {
     /// One release: the exact δ of the table. Several: the accountant.
     fn holds(&self, noise: &SinhNormal) -> Result<bool> {
         let spent = match (self.releases, self.moved) {
-            (1, 1) => noise.certificate(1)?.delta_upper(self.epsilon),
-            (1, 2) => noise.certificate(1)?.delta_of_two_upper(self.epsilon),
+            (1, 1) => noise.certificate(1)?.delta_upper(self.epsilon).get(),
+            (1, 2) => noise.certificate(1)?.delta_of_two_upper(self.epsilon).get(),
             _ => {
                 let event = self.event(Word::SinhNormal { sigma: noise.sigma(), a: noise.a() })?;
                 Loss::of(&[event], self.scope)?.delta(self.epsilon).upper
@@ -313,9 +309,7 @@ fn least_error(frontier: &[SinhNormal], exceeded: f64) -> Option<SinhNormal> {
 
 /// The noise with the least maximum error over `cells` cells that is (ρ, ω)-tCDP where `moved` of them move by one.
 pub(super) fn least_maximum_noise((rho, omega): (Rho, Omega), moved: u32, cells: u64, beta: Beta) -> Result<Noise> {
-    if moved == 0 || cells == 0 {
-        return Err(Error::refused("a histogram needs at least one cell, and a neighbour must move at least one"));
-    }
+    refuse_if!(moved == 0 || cells == 0, "a histogram needs at least one cell, and a neighbour must move at least one");
     let per_cell = Rho::new(share_of(&rho.into(), moved as usize)?.to_f64_down())?;
     let exceeded = Probability::new(beta.get() / cells as f64)?;
     Ok(match least_maximum_error(per_cell, omega, 1, exceeded)? {
@@ -371,7 +365,9 @@ mod tests {
             for candidate in plan {
                 match &candidate.noise {
                     Noise::SinhNormal(noise) => {
-                        assert!(moved * noise.certificate(1).unwrap().slope_upper(Omega::new(7.0).unwrap()) <= 0.02)
+                        assert!(
+                            moved * noise.certificate(1).unwrap().slope_upper(Omega::new(7.0).unwrap()).get() <= 0.02
+                        )
                     }
                     Noise::Gaussian(noise) => assert!(moved * 0.5 / noise.sigma().get().powi(2) <= 0.02),
                     Noise::Laplace(noise) => {

@@ -14,7 +14,7 @@
 use super::smooth::OwnerSteps;
 use super::stability::KeySelection;
 use crate::calibrate::{Target, scale_for_pure};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{Event, Word};
 use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, DiscreteLaplace, bernoulli};
@@ -65,10 +65,10 @@ impl ProposeTestRelease {
         proposed: u64,
     ) -> Result<Self> {
         if proposed == 0 || proposed > MOST_PROPOSED {
-            return Err(Error::refused(format!(
+            refuse!(
                 "a proposed sensitivity must be from 1 to {MOST_PROPOSED}, not \
                 {proposed}"
-            )));
+            );
         }
         let of_one = |target: Target| steps.target_of_one(target, scope.borrow());
         let (epsilon, delta) = of_one(test)?.with_delta("the test of a proposed sensitivity")?;

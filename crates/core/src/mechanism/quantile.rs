@@ -17,7 +17,7 @@
 //! most any key.
 
 use super::piecewise::{Segment, sample};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{Event, Moves, Shift, Touch, Word};
 use crate::noise::BitSource;
 use crate::quantity::{Beta, Epsilon, Exact, Probability};
@@ -149,9 +149,7 @@ impl Quantile {
     }
 
     fn of(last: u128, target: RankTarget, epsilon: Epsilon) -> Result<Self> {
-        if epsilon.get() == 0.0 {
-            return Err(Error::refused("a quantile needs epsilon above 0"));
-        }
+        refuse_if!(epsilon.get() == 0.0, "a quantile needs epsilon above 0");
         Ok(Self { last, target, epsilon })
     }
 

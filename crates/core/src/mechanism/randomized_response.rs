@@ -16,7 +16,7 @@
 //! # Ok::<(), scumble::Error>(())
 //! ```
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{AnswerCount, Event, Shift, Word, charged_where_seen};
 use crate::noise::refine::{self, ChoiceWeights, Precision};
 use crate::noise::{BitSource, Fraction, bernoulli, uniform};
@@ -50,11 +50,7 @@ const FEW_DRAWS: f64 = 64.0;
 impl RandomizedResponse {
     /// Randomized response among `values` answers (0, 1, …) at this ε.
     pub fn new(epsilon: Epsilon, values: u64) -> Result<Self> {
-        if values < 2 {
-            return Err(Error::refused(format!(
-                "randomized response needs at least 2 answers to choose from, not {values}"
-            )));
-        }
+        refuse_if!(values < 2, "randomized response needs at least 2 answers to choose from, not {values}");
         let rational = Exact::from_f64(epsilon.get())?;
         Ok(Self { epsilon, values, exponent: Fraction::from_exact(&rational)?, rational })
     }
@@ -72,7 +68,7 @@ impl RandomizedResponse {
     pub fn release<S: BitSource + ?Sized>(&self, truth: u64, bits: &mut S) -> Result<u64> {
         if truth >= self.values {
             let last = self.values - 1;
-            return Err(Error::refused(format!("an answer must be a number from 0 to {last}")));
+            refuse!("an answer must be a number from 0 to {last}");
         }
         let expected_draws = self.epsilon.get().exp().min(self.values as f64);
         if expected_draws <= FEW_DRAWS { Ok(self.draw_again(truth, bits)) } else { Ok(self.choose_once(truth, bits)) }

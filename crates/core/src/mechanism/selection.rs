@@ -115,9 +115,7 @@ impl Selection {
     /// # Guarantee
     /// As accounting says of [`Selection::events`], for neighbours that move the scores as the [`ScoreChange`] says.
     pub fn release<S: BitSource + ?Sized>(&self, scores: &[i64], bits: &mut S) -> Result<usize> {
-        if scores.is_empty() {
-            return Err(Error::refused("a selection needs at least one candidate"));
-        }
+        refuse_if!(scores.is_empty(), "a selection needs at least one candidate");
         match &self.selector {
             Selector::Exponential(epsilon) => Ok(exponential(scores, &self.rate(*epsilon)?, bits)),
             Selector::PermuteAndFlip(epsilon) => permute_and_flip(scores, &self.rate(*epsilon)?, bits),

@@ -12,7 +12,7 @@
 use super::selection::ScoreChange;
 use super::smooth::OwnerSteps;
 use crate::calibrate::{ShiftNorms, Target, scale_for_pure};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{Event, Word};
 use crate::noise::tape::{self, Announcement, MechanismInput};
 use crate::noise::{BitSource, DiscreteLaplace};
@@ -75,9 +75,7 @@ impl SparseVector {
     /// [`SparseVector::events`] cost at most `target` in `scope`, if the scores read what it is about.
     pub fn within(target: Target, scope: impl Borrow<Scope>, change: ScoreChange) -> Result<Self> {
         let epsilon = of_one_step(target, scope.borrow(), change)?.get();
-        if epsilon == 0.0 {
-            return Err(Error::refused("sparse vector needs epsilon above 0"));
-        }
+        refuse_if!(epsilon == 0.0, "sparse vector needs epsilon above 0");
         let first = epsilon / (1.0 + f64::from(change.gap_moves()).powi(2).cbrt());
         // The difference is rounded by at most half of its last digit, which is at most the first's: both together are
         // not above ε.

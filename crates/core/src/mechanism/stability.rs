@@ -9,7 +9,7 @@
 
 use super::additive::Noise;
 use crate::calibrate::{ShiftNorms, Target, scale_for_pure};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{Charge, Event, Moves, Shift, Word, charged_by_scope};
 use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, bernoulli};
@@ -34,9 +34,7 @@ impl Contribution {
     /// assert!(Contribution::new(0, 1).is_err());
     /// ```
     pub fn new(keys: u32, per_key: u32) -> Result<Self> {
-        if keys == 0 || per_key == 0 {
-            return Err(Error::refused("an owner's contribution must be at least 1 key and 1 per key"));
-        }
+        refuse_if!(keys == 0 || per_key == 0, "an owner's contribution must be at least 1 key and 1 per key");
         Ok(Self { keys, per_key })
     }
 
@@ -88,9 +86,7 @@ impl StabilityHistogram {
     /// 1 − (1 − P\[per_key + noise ≥ threshold\])^keys ≤ δ.
     pub fn new(noise: Noise, contribution: Contribution, delta: Delta) -> Result<Self> {
         if delta.get() <= 0.0 || delta.get() >= 1.0 {
-            return Err(Error::refused(
-                "private keys need a delta strictly between 0 and 1: raise delta or declare the keys",
-            ));
+            refuse!("private keys need a delta strictly between 0 and 1: raise delta or declare the keys");
         }
         // 1 − (1−δ)^{1/g}, rounded down.
         let per_key = -((-delta.get()).ln_1p() / f64::from(contribution.keys)).exp_m1() * (1.0 - 1e-12);
@@ -99,9 +95,9 @@ impl StabilityHistogram {
         // Below the least probability the tails of f64 end; beyond the largest threshold those of i64 (a wrapped one
         // would publish every key).
         if per_key < LEAST_PER_KEY || quantile.is_nan() || quantile >= LARGEST_THRESHOLD {
-            return Err(Error::refused(
-                "private keys with this noise and delta would need more owners than there can be: raise epsilon or delta, or declare the keys",
-            ));
+            refuse!(
+                "private keys with this noise and delta would need more owners than there can be: raise epsilon or delta, or declare the keys"
+            );
         }
         let threshold = i64::from(contribution.per_key) + quantile as i64 + 1;
         Ok(Self { noise, contribution, threshold, delta })
@@ -125,13 +121,13 @@ impl StabilityHistogram {
     /// ```
     pub fn within(target: Target, scope: impl Borrow<Scope>, contribution: Contribution) -> Result<Self> {
         let Target::Approximate(epsilon, delta) = target else {
-            return Err(Error::refused(format!(
+            refuse!(
                 "keys that are not public need an (epsilon, delta), not {target}: use Target::approximate, or declare the keys"
-            )));
+            )
         };
         let scope = scope.borrow();
         if !matches!(scope, Scope::Presence | Scope::Person) {
-            return Err(Error::refused(format!("private keys are calibrated for presence or person, not for {scope}")));
+            refuse!("private keys are calibrated for presence or person, not for {scope}");
         }
         let scale = scale_for_pure(epsilon, ShiftNorms::of(&contribution.moves()?, scope))?;
         Self::new(Noise::laplace(scale), contribution, delta)
@@ -239,9 +235,7 @@ impl KeySelection {
             // One owner leaves and one comes.
             Scope::Person => 2 * u64::from(keys_per_owner),
             other => {
-                return Err(Error::refused(format!(
-                    "key selection is calibrated for presence or person, not for {other}"
-                )));
+                refuse!("key selection is calibrated for presence or person, not for {other}");
             }
         };
         Self::shared(epsilon, delta, keys_per_owner, changed)
@@ -250,9 +244,9 @@ impl KeySelection {
     /// (ε, δ) for this many changed keys together.
     pub(super) fn shared(epsilon: Epsilon, delta: Delta, keys_per_owner: u32, changed: u64) -> Result<Self> {
         if changed == 0 || epsilon.get() == 0.0 || delta.get() <= 0.0 || delta.get() >= 1.0 {
-            return Err(Error::refused(
-                "key selection needs epsilon above 0, delta strictly between 0 and 1, and at least 1 key per owner",
-            ));
+            refuse!(
+                "key selection needs epsilon above 0, delta strictly between 0 and 1, and at least 1 key per owner"
+            );
         }
         let keys = changed as f64;
         // e^710 is no number, and infinity times π(0) = 0 none either: a key of one owner was published for sure then.
@@ -269,15 +263,13 @@ impl KeySelection {
             // of 1e-15 is rounded; below ½ the rounding of the difference is less than what was taken off the δ.
             let next = if 1.0 - before <= per_key { 1.0 } else { first.min(second).max(before) };
             if next <= before {
-                return Err(Error::refused(
-                    "key selection in double precision needs a larger epsilon per key, or a delta per key above 1e-15: raise epsilon or delta, or bound the keys per owner",
-                ));
+                refuse!(
+                    "key selection in double precision needs a larger epsilon per key, or a delta per key above 1e-15: raise epsilon or delta, or bound the keys per owner"
+                );
             }
             probabilities.push(next);
             if probabilities.len() > MOST_STEPS {
-                return Err(Error::refused(
-                    "epsilon per key is too small for key selection: raise epsilon or bound the keys per owner",
-                ));
+                refuse!("epsilon per key is too small for key selection: raise epsilon or bound the keys per owner");
             }
         }
         Ok(Self { epsilon, delta, keys: keys_per_owner, changed, probabilities })
@@ -301,20 +293,22 @@ impl KeySelection {
     pub fn release<Key: Clone, S: BitSource + ?Sized>(&self, owners: &[(Key, u64)], bits: &mut S) -> Result<Vec<Key>> {
         let mut published = Vec::new();
         for (key, count) in owners {
-            let chance = Probability::new(self.probability(*count))?;
-            let keys = self.changed as f64;
-            let said = || {
-                Announcement::cells(
-                    "approximate",
-                    &[self.epsilon.get() / keys, self.delta.get() / keys],
-                    [i128::from(*count)],
-                )
-            };
-            if tape::through_or(bits, said, Some(false), |bits| bernoulli::probability(bits, chance)) {
+            if self.passes(*count, bits)? {
                 published.push(key.clone());
             }
         }
         Ok(published)
+    }
+
+    /// Whether something is published for which so many owners stand.
+    pub(super) fn passes<S: BitSource + ?Sized>(&self, owners: u64, bits: &mut S) -> Result<bool> {
+        let (chance, keys) = (Probability::new(self.probability(owners))?, self.changed as f64);
+        let said = || {
+            let parameters = [self.epsilon.get() / keys, self.delta.get() / keys];
+            Announcement::cells("approximate", &parameters, [owners.into()])
+        };
+        // Of a key that was not there when a tape was recorded, nothing is said.
+        Ok(tape::through_or(bits, said, Some(false), |bits| bernoulli::probability(bits, chance)))
     }
 
     /// What was done, by scope. Replacing an owner is one leaving and one coming.
@@ -355,7 +349,7 @@ impl KeySelection {
     /// (ε, δ) of the most keys that one of these moves changes.
     fn charge(&self, shifts: &[Shift]) -> Result<Charge> {
         if shifts.iter().any(|shift| shift.by.get() > 1.0) {
-            return Err(Error::refused("key selection counts each owner of a key once: the number moves by at most 1"));
+            refuse!("key selection counts each owner of a key once: the number moves by at most 1");
         }
         let changed = shifts.iter().map(|shift| shift.cells).max().unwrap_or(0);
         let times = BigRational::new(changed.into(), self.changed.into());
@@ -375,11 +369,6 @@ impl KeySelection {
     /// How many owners a key needs to be published, except with probability β. There is no count to be off.
     pub fn published_from(&self, beta: Beta) -> Result<u64> {
         Ok(self.probabilities.partition_point(|probability| *probability < 1.0 - beta.get()) as u64)
-    }
-
-    /// How many changed keys share ε and δ.
-    pub(super) fn changed(&self) -> u64 {
-        self.changed
     }
 
     /// How many keys an owner may have.

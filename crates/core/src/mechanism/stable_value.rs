@@ -15,11 +15,10 @@
 use super::smooth::OwnerSteps;
 use super::stability::KeySelection;
 use crate::calibrate::Target;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{Event, Moves, Word};
-use crate::noise::tape::{self, Announcement};
-use crate::noise::{BitSource, bernoulli};
-use crate::quantity::{Beta, Delta, Epsilon, Probability};
+use crate::noise::BitSource;
+use crate::quantity::{Beta, Delta, Epsilon};
 use crate::scope::Scope;
 use std::borrow::Borrow;
 
@@ -62,9 +61,7 @@ impl StableValue {
     /// [`StableValue::events_moving`] of the same moves cost at most (ε, δ) in `scope`.
     pub fn within_several(target: Target, scope: impl Borrow<Scope>, moves: &Moves) -> Result<Self> {
         let scope = scope.borrow();
-        if scope.members().1 > 1 {
-            return Err(Error::refused(format!("several stable values are calibrated for one owner, not for {scope}")));
-        }
+        refuse_if!(scope.members().1 > 1, "several stable values are calibrated for one owner, not for {scope}");
         let values = moves.shifts(scope).iter().map(|shift| shift.cells).fold(1, u64::max);
         Self::shared(target, values)
     }
@@ -92,18 +89,7 @@ impl StableValue {
         distance: u64,
         bits: &mut S,
     ) -> Result<Option<Value>> {
-        let chance = Probability::new(self.probability(distance))?;
-        let values = self.test.changed() as f64;
-        let said = || {
-            Announcement::cells(
-                "approximate",
-                &[self.epsilon.get() / values, self.delta.get() / values],
-                [distance.into()],
-            )
-        };
-        // Of a key that was not there when a tape was recorded, nothing is said.
-        let is_published = tape::through_or(bits, said, Some(false), |bits| bernoulli::probability(bits, chance));
-        Ok(is_published.then_some(value))
+        Ok(self.test.passes(distance, bits)?.then_some(value))
     }
 
     /// What was done where there is one value, whatever came out; the distance counts steps.

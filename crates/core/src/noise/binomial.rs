@@ -5,7 +5,7 @@ use super::certified::{Arithmetic, Interval};
 use super::fraction::Fraction;
 use super::prepared::{DirectSampling, PreparedSampler};
 use super::source::BitSource;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::quantity::Probability;
 use num_bigint::{BigInt, BigUint};
 use num_rational::BigRational;
@@ -49,7 +49,7 @@ impl Binomial {
     /// ```
     pub fn with_fraction(trials: u128, probability: Fraction) -> Result<Self> {
         if probability.numerator() > probability.denominator() {
-            return Err(Error::refused(format!("a probability is at most 1, not {}", probability.to_f64())));
+            refuse!("a probability is at most 1, not {}", probability.to_f64());
         }
         Ok(Self::of(trials, probability))
     }

@@ -1,7 +1,5 @@
 //! Discrete Laplace noise (two-sided geometric): P\[z\] ∝ e^{−|z|/scale} on the integers.
 
-use super::blocks::{BlockLayout, ModeSide, UnimodalWeights};
-use super::certified::{Arithmetic, Interval};
 use super::fraction::Fraction;
 use super::geometric::{self, ExponentialWeights};
 use super::prepared::{DirectSampling, PreparedSampler};
@@ -25,17 +23,17 @@ use crate::quantity::Scale;
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiscreteLaplace {
     scale: Scale,
-    prepared: PreparedSampler<LaplaceWeights>,
+    prepared: PreparedSampler<ExponentialWeights<true>>,
 }
 
 impl DiscreteLaplace {
     /// Of this scale, which is the rational that the f64 denotes.
     pub fn new(scale: Scale) -> Self {
-        Self { scale, prepared: PreparedSampler::new(LaplaceWeights(ExponentialWeights::new(scale))) }
+        Self { scale, prepared: PreparedSampler::new(ExponentialWeights::new(scale)) }
     }
 
     #[cfg(test)]
-    pub(super) fn shape(&self) -> &LaplaceWeights {
+    pub(super) fn shape(&self) -> &ExponentialWeights<true> {
         self.prepared.shape()
     }
 
@@ -83,35 +81,13 @@ impl DiscreteLaplace {
     }
 
     pub(super) fn fraction(&self) -> &Fraction {
-        &self.prepared.shape().0.scale
+        &self.prepared.shape().scale
     }
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct LaplaceWeights(ExponentialWeights);
-
-impl UnimodalWeights for LaplaceWeights {
-    fn layout(&self) -> BlockLayout {
-        BlockLayout::TwoSided { length_log2: self.0.length_log2 }
-    }
-    fn ratio(&self, arithmetic: &Arithmetic, at: i128, edge: i128) -> Interval {
-        self.0.ratio(arithmetic, at, edge)
-    }
-    fn edge_weights<'a>(
-        &'a self,
-        arithmetic: &'a Arithmetic,
-        side: ModeSide,
-    ) -> Box<dyn Iterator<Item = Interval> + 'a> {
-        self.0.edge_weights(arithmetic, side)
-    }
-    fn quick_exponent(&self, at: i128, edge: i128) -> Option<f64> {
-        Some(self.0.quick_exponent(at, edge))
-    }
-}
-
-impl DirectSampling for LaplaceWeights {
+impl DirectSampling for ExponentialWeights<true> {
     fn draw<S: BitSource + ?Sized>(&self, bits: &mut S) -> Option<i128> {
-        Some(integer_only(&self.0.scale, bits))
+        Some(integer_only(&self.scale, bits))
     }
 }
 

@@ -25,17 +25,13 @@ impl Fraction {
     /// `numerator / denominator`; a denominator of zero is refused.
     pub fn new(numerator: impl Into<BigUint>, denominator: impl Into<BigUint>) -> Result<Self> {
         let (numerator, denominator) = (numerator.into(), denominator.into());
-        if denominator.is_zero() {
-            return Err(Error::refused("a fraction needs a denominator above zero"));
-        }
+        refuse_if!(denominator.is_zero(), "a fraction needs a denominator above zero");
         Ok(Self::reduced(numerator, denominator))
     }
 
     /// The rational that a finite, non-negative f64 denotes.
     pub fn from_f64(value: f64) -> Result<Self> {
-        if !value.is_finite() || value < 0.0 {
-            return Err(Error::refused(format!("{value} is not a finite number that is at least zero")));
-        }
+        refuse_if!(!value.is_finite() || value < 0.0, "{value} is not a finite number that is at least zero");
         Ok(Self::of_checked(value))
     }
 

@@ -23,17 +23,17 @@ use num_traits::ToPrimitive;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Geometric {
-    prepared: PreparedSampler<GeometricWeights>,
+    prepared: PreparedSampler<ExponentialWeights<false>>,
 }
 
 impl Geometric {
     /// Of this scale, which is the rational that the f64 denotes.
     pub fn new(scale: Scale) -> Self {
-        Self { prepared: PreparedSampler::new(GeometricWeights(ExponentialWeights::new(scale))) }
+        Self { prepared: PreparedSampler::new(ExponentialWeights::new(scale)) }
     }
 
     #[cfg(test)]
-    pub(super) fn shape(&self) -> &GeometricWeights {
+    pub(super) fn shape(&self) -> &ExponentialWeights<false> {
         self.prepared.shape()
     }
 
@@ -61,27 +61,32 @@ impl Geometric {
 
 /// Weights e^{−|z|/scale}, on one side or both.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct ExponentialWeights {
+pub(super) struct ExponentialWeights<const TWO_SIDED: bool> {
     pub(super) scale: Fraction,
     scale_f64: f64,
-    pub(super) length_log2: u32,
+    length_log2: u32,
 }
 
-impl ExponentialWeights {
+impl<const TWO_SIDED: bool> ExponentialWeights<TWO_SIDED> {
     pub(super) fn new(scale: Scale) -> Self {
         let length_log2 = BlockLayout::length_log2(scale.get(), 128.0, 32.0);
         Self { scale: Fraction::of_checked(scale.get()), scale_f64: scale.get(), length_log2 }
     }
+}
 
+impl<const TWO_SIDED: bool> UnimodalWeights for ExponentialWeights<TWO_SIDED> {
+    fn layout(&self) -> BlockLayout {
+        let length_log2 = self.length_log2;
+        if TWO_SIDED { BlockLayout::TwoSided { length_log2 } } else { BlockLayout::OneSided { length_log2 } }
+    }
     /// e^{−(|at| − |edge|)/scale}.
-    pub(super) fn ratio(&self, arithmetic: &Arithmetic, at: i128, edge: i128) -> Interval {
+    fn ratio(&self, arithmetic: &Arithmetic, at: i128, edge: i128) -> Interval {
         let distance = BigUint::from(at.unsigned_abs() - edge.unsigned_abs());
         arithmetic.exp_minus(&(distance * self.scale.denominator()), self.scale.numerator())
     }
-
     /// A product per block: e^{−(a + L)/scale} = e^{−a/scale}·e^{−L/scale}.
-    pub(super) fn edge_weights<'a>(
-        &self,
+    fn edge_weights<'a>(
+        &'a self,
         arithmetic: &'a Arithmetic,
         side: ModeSide,
     ) -> Box<dyn Iterator<Item = Interval> + 'a> {
@@ -89,38 +94,15 @@ impl ExponentialWeights {
         let step = self.ratio(arithmetic, 1 << self.length_log2, 0);
         Box::new(std::iter::successors(Some(first), move |weight| Some(arithmetic.times(weight, &step))))
     }
-
     /// Two conversions and a division: a relative error below 2^−50.
-    pub(super) fn quick_exponent(&self, at: i128, edge: i128) -> f64 {
-        (at.unsigned_abs() - edge.unsigned_abs()) as f64 / self.scale_f64
-    }
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct GeometricWeights(ExponentialWeights);
-
-impl UnimodalWeights for GeometricWeights {
-    fn layout(&self) -> BlockLayout {
-        BlockLayout::OneSided { length_log2: self.0.length_log2 }
-    }
-    fn ratio(&self, arithmetic: &Arithmetic, at: i128, edge: i128) -> Interval {
-        self.0.ratio(arithmetic, at, edge)
-    }
-    fn edge_weights<'a>(
-        &'a self,
-        arithmetic: &'a Arithmetic,
-        side: ModeSide,
-    ) -> Box<dyn Iterator<Item = Interval> + 'a> {
-        self.0.edge_weights(arithmetic, side)
-    }
     fn quick_exponent(&self, at: i128, edge: i128) -> Option<f64> {
-        Some(self.0.quick_exponent(at, edge))
+        Some((at.unsigned_abs() - edge.unsigned_abs()) as f64 / self.scale_f64)
     }
 }
 
-impl DirectSampling for GeometricWeights {
+impl DirectSampling for ExponentialWeights<false> {
     fn draw<S: BitSource + ?Sized>(&self, bits: &mut S) -> Option<i128> {
-        Some(integer_only(&self.0.scale, bits))
+        Some(integer_only(&self.scale, bits))
     }
 }
 

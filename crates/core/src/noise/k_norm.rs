@@ -12,7 +12,7 @@ use super::fraction::Fraction;
 use super::prepared::{DirectSampling, PreparedSampler};
 use super::source::BitSource;
 use super::uniform::below;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::quantity::Scale;
 use num_bigint::{BigInt, BigUint};
 use num_traits::Signed;
@@ -40,9 +40,7 @@ impl KNorm {
     /// Noise of this scale for this many answers, at least one and at most a million.
     pub fn new(scale: Scale, dimension: usize) -> Result<Self> {
         if !(1..=LARGEST_DIMENSION).contains(&dimension) {
-            return Err(Error::refused(format!(
-                "dimension must be an integer in [1, {LARGEST_DIMENSION}], not {dimension}"
-            )));
+            refuse!("dimension must be an integer in [1, {LARGEST_DIMENSION}], not {dimension}");
         }
         Ok(Self { dimension, radius: Box::new(PreparedSampler::new(RadiusWeights::new(scale, dimension))) })
     }
@@ -63,11 +61,7 @@ impl KNorm {
     /// of answers.
     pub fn add_to<S: BitSource + ?Sized>(&self, values: &mut [i64], bits: &mut S) -> Result<()> {
         if values.len() != self.dimension {
-            return Err(Error::refused(format!(
-                "K-norm noise for {} answers cannot be added to {} answers",
-                self.dimension,
-                values.len()
-            )));
+            refuse!("K-norm noise for {} answers cannot be added to {} answers", self.dimension, values.len());
         }
         self.add(values, bits);
         Ok(())

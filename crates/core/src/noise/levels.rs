@@ -6,6 +6,7 @@
 //! the scales that are in it. A scale of more than 53 bits is rounded up to the next f64.
 
 use crate::error::{Error, Result};
+use crate::quantity::Scale;
 use num_bigint::BigUint;
 use num_integer::Integer;
 use num_traits::ToPrimitive;
@@ -22,7 +23,7 @@ const LARGEST_SIXTEENTHS: u64 = 16_000_000_000_000_000_000;
 /// ```
 /// use scumble::noise::Levels;
 /// let levels = Levels::new(8, (1, 3), 24)?;
-/// assert_eq!((levels.scale(0), levels.scale(1)), (3.0, 3.375));
+/// assert_eq!((levels.scale(0).get(), levels.scale(1).get()), (3.0, 3.375));
 /// assert_eq!((levels.level_of(1), levels.level_of(16), levels.reach(24)), (0, 24, 16));
 /// assert!(Levels::new(0, (1, 3), 24).is_err() && Levels::new(8, (0, 3), 24).is_err());
 /// # Ok::<(), scumble::Error>(())
@@ -30,7 +31,7 @@ const LARGEST_SIXTEENTHS: u64 = 16_000_000_000_000_000_000;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Levels {
     reaches: Vec<u64>,
-    scales: Vec<f64>,
+    scales: Vec<Scale>,
 }
 
 impl Levels {
@@ -38,17 +39,15 @@ impl Levels {
     pub fn new(growth: u32, alpha: (u32, u32), last: u32) -> Result<Self> {
         let (above, below) = alpha;
         if growth == 0 || above == 0 || below == 0 || last > MOST_LEVELS {
-            return Err(Error::refused(format!(
+            refuse!(
                 "levels of noise need gamma above 1, alpha above 0 and at most {MOST_LEVELS} levels: raise epsilon or lower the range"
-            )));
+            );
         }
         let mut powers = powers(growth);
         let (mut reaches, mut scales) = (Vec::new(), Vec::new());
         for _ in 0..=last {
             let Some(power) = powers.next() else {
-                return Err(Error::refused(format!(
-                    "{last} levels go beyond a sensitivity of 2^62: lower the levels or gamma"
-                )));
+                refuse!("{last} levels go beyond a sensitivity of 2^62: lower the levels or gamma")
             };
             reaches.push((power >> 64) as u64);
             scales.push(scale(power, above, below)?);
@@ -84,7 +83,7 @@ impl Levels {
     }
 
     /// The noise scale of a level; that of the last level beyond it.
-    pub fn scale(&self, level: u32) -> f64 {
+    pub fn scale(&self, level: u32) -> Scale {
         self.scales[level.min(self.last()) as usize]
     }
 
@@ -119,13 +118,13 @@ fn powers(growth: u32) -> impl Iterator<Item = u128> {
     })
 }
 
-fn scale(power: u128, above: u32, below: u32) -> Result<f64> {
+fn scale(power: u128, above: u32, below: u32) -> Result<Scale> {
     let (top, unit) = (BigUint::from(power) * 16u32 * below, BigUint::from(above) << 64u32);
     let sixteenths = top.div_ceil(&unit).to_u64().filter(|sixteenths| *sixteenths <= LARGEST_SIXTEENTHS);
     let sixteenths =
         sixteenths.ok_or_else(|| Error::refused("noise of a scale above 1e18: raise alpha or lower the range"))?;
     let nearest = sixteenths as f64;
-    Ok(if (nearest as u128) < u128::from(sixteenths) { nearest.next_up() } else { nearest } / 16.0)
+    Scale::new(if (nearest as u128) < u128::from(sixteenths) { nearest.next_up() } else { nearest } / 16.0)
 }
 
 #[cfg(test)]
@@ -140,7 +139,7 @@ mod tests {
             for level in 0..=40 {
                 assert_eq!(BigUint::from(levels.reach(level)), &power >> 64u32);
                 // s − 1/16 < γ^l/α ≤ s.
-                let sixteenths = BigUint::from((levels.scale(level) * 16.0) as u64);
+                let sixteenths = BigUint::from((levels.scale(level).get() * 16.0) as u64);
                 let left = &power * 16u32 * alpha.1;
                 let unit = BigUint::from(alpha.0) << 64u32;
                 assert!(&sixteenths * &unit >= left && (&sixteenths - 1u32) * &unit < left);
@@ -161,6 +160,6 @@ mod tests {
         assert!(Levels::last_for(u32::MAX, 5).is_err() && Levels::new(8, (1, 1), MOST_LEVELS + 1).is_err());
         // Large scales are rounded up to f64.
         let large = Levels::new(1, (3, 1000), 50).unwrap();
-        assert!(large.scale(50) * 3.0 >= 2f64.powi(50) * 1000.0);
+        assert!(large.scale(50).get() * 3.0 >= 2f64.powi(50) * 1000.0);
     }
 }

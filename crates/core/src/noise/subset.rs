@@ -3,7 +3,7 @@
 use super::bernoulli;
 use super::source::BitSource;
 use super::uniform::below;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::quantity::Rate;
 use std::collections::BTreeSet;
 
@@ -21,9 +21,7 @@ use std::collections::BTreeSet;
 /// # Ok::<(), scumble::Error>(())
 /// ```
 pub fn of_size<S: BitSource + ?Sized>(bits: &mut S, universe: u64, size: u64) -> Result<Vec<u64>> {
-    if size > universe {
-        return Err(Error::refused(format!("a subset of {size} needs a universe of at least {size}, not {universe}")));
-    }
+    refuse_if!(size > universe, "a subset of {size} needs a universe of at least {size}, not {universe}");
     let mut chosen = BTreeSet::new();
     for newest in universe - size..universe {
         let candidate = if newest == u64::MAX { bits.next_u64() } else { below(bits, newest + 1) };

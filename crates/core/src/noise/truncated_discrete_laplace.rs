@@ -4,7 +4,7 @@ use super::bernoulli::exp_minus_ratio;
 use super::source::BitSource;
 use super::tape::{Announcement, through};
 use super::{DiscreteLaplace, add, into_i64, uniform};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::quantity::Scale;
 use num_bigint::BigUint;
 
@@ -37,9 +37,7 @@ enum Proposal {
 impl TruncatedDiscreteLaplace {
     /// Of this scale, at most `bound` away from zero; a negative bound is refused.
     pub fn new(scale: Scale, bound: i64) -> Result<Self> {
-        if bound < 0 {
-            return Err(Error::refused(format!("bound must be an integer that is at least 0, not {bound}")));
-        }
+        refuse_if!(bound < 0, "bound must be an integer that is at least 0, not {bound}");
         let proposal = if (bound as f64) < scale.get() { Proposal::Uniform } else { Proposal::Laplace };
         Ok(Self { untruncated: DiscreteLaplace::new(scale), bound, proposal })
     }

@@ -30,10 +30,10 @@ impl Domain {
     /// The product of attributes of these sizes.
     pub fn new(sizes: Vec<u32>) -> Result<Self> {
         if sizes.is_empty() || sizes.len() > MOST_ATTRIBUTES {
-            return Err(Error::refused(format!("a domain has 1 to {MOST_ATTRIBUTES} attributes, not {}", sizes.len())));
+            refuse!("a domain has 1 to {MOST_ATTRIBUTES} attributes, not {}", sizes.len());
         }
         if let Some(empty) = sizes.iter().position(|&size| size == 0) {
-            return Err(Error::refused(format!("attribute {empty} of the domain has no values")));
+            refuse!("attribute {empty} of the domain has no values");
         }
         let cells = sizes.iter().try_fold(1u64, |product, &size| {
             product.checked_mul(u64::from(size)).filter(|&product| product <= MOST_CELLS)
@@ -69,23 +69,15 @@ impl Domain {
     /// How many people each cell has; `columns[j][i]` is person i's value of attribute j.
     pub fn count<V: Copy + Into<u32>>(&self, columns: &[Vec<V>]) -> Result<Vec<u64>> {
         if columns.len() != self.sizes.len() {
-            return Err(Error::refused(format!(
-                "the data has {} columns, but the domain has {} attributes",
-                columns.len(),
-                self.sizes.len()
-            )));
+            refuse!("the data has {} columns, but the domain has {} attributes", columns.len(), self.sizes.len());
         }
         let mut cells = vec![0usize; columns[0].len()];
         for (attribute, (column, &size)) in columns.iter().zip(&self.sizes).enumerate() {
-            if column.len() != cells.len() {
-                return Err(Error::refused(format!("column {attribute} does not have as many rows as column 0")));
-            }
+            refuse_if!(column.len() != cells.len(), "column {attribute} does not have as many rows as column 0");
             for (row, (cell, &value)) in cells.iter_mut().zip(column).enumerate() {
                 let value: u32 = value.into();
                 if value >= size {
-                    return Err(Error::refused(format!(
-                        "row {row} of column {attribute} is {value}, which is not below {size}, its domain's size"
-                    )));
+                    refuse!("row {row} of column {attribute} is {value}, which is not below {size}, its domain's size");
                 }
                 *cell = *cell * size as usize + value as usize;
             }
@@ -149,14 +141,20 @@ impl Domain {
         self.places_among(self.sizes.len(), subset)
     }
 
-    /// The same among the first attributes only.
-    fn places_among(&self, attributes: usize, subset: Subset) -> CellOdometer<'_> {
-        let mut strides = vec![0usize; attributes];
+    /// How far the cell in the table of a subset moves with each of the first attributes.
+    pub(super) fn strides(&self, attributes: usize, subset: Subset) -> Vec<usize> {
+        let mut strides = vec![0; attributes];
         let mut stride = 1;
         for attribute in (0..attributes).rev().filter(|&attribute| subset.contains(attribute)) {
             strides[attribute] = stride;
             stride *= self.sizes[attribute] as usize;
         }
+        strides
+    }
+
+    /// The same among the first attributes only.
+    fn places_among(&self, attributes: usize, subset: Subset) -> CellOdometer<'_> {
+        let strides = self.strides(attributes, subset);
         CellOdometer { sizes: &self.sizes[..attributes], strides, values: vec![0; attributes], place: 0 }
     }
 }
@@ -247,7 +245,7 @@ impl Subset {
     }
 
     /// The positions, ascending.
-    pub fn iter(self) -> impl Iterator<Item = usize> {
+    pub fn iter(self) -> impl Iterator<Item = usize> + Clone {
         let mut left = self.0;
         std::iter::from_fn(move || {
             let attribute = (left != 0).then(|| left.trailing_zeros() as usize)?;

@@ -120,18 +120,16 @@ impl InteractivePlan {
     /// Each round at ε.
     fn rounds(cells: u64, total: u64, questions: u64, updates: u64, epsilon: Epsilon, beta: Beta) -> Result<Self> {
         if !(1..=MOST_CELLS).contains(&cells) {
-            return Err(Error::refused(format!(
+            refuse!(
                 "interactive questions need 1 to 10^7 combinations of values, not {cells}: leave columns out or join \
                     values"
-            )));
+            );
         }
         if !(1..=MOST_UPDATES).contains(&updates) {
-            return Err(Error::refused(format!("a model is updated 1 to {MOST_UPDATES} times, not {updates}")));
+            refuse!("a model is updated 1 to {MOST_UPDATES} times, not {updates}");
         }
         if questions == 0 || !(1..MOST_PEOPLE).contains(&total) {
-            return Err(Error::refused(
-                "interactive questions need at least one question, and 1 to 2^40 owners, declared or released",
-            ));
+            refuse!("interactive questions need at least one question, and 1 to 2^40 owners, declared or released");
         }
         let answer = epsilon.get() * MEASURING;
         // Rounded down, so that both parts together are not above ε.
@@ -333,11 +331,9 @@ impl LinearQuery {
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn on_grid(values: &[f64], grid: u16) -> Result<Self> {
-        if grid == 0 {
-            return Err(Error::refused("the grid of a question has at least one step"));
-        }
+        refuse_if!(grid == 0, "the grid of a question has at least one step");
         if let Some(value) = values.iter().find(|value| !(0.0..=1.0).contains(*value)) {
-            return Err(Error::refused(format!("a question counts an owner as a number in [0, 1], not {value}")));
+            refuse!("a question counts an owner as a number in [0, 1], not {value}");
         }
         Ok(Self { steps: values.iter().map(|value| (value * f64::from(grid)).round() as u16).collect(), grid })
     }

@@ -1,8 +1,9 @@
 //! What many answers together may cost, scope by scope.
 
-use crate::calibrate::Target;
+use super::people::People;
+use crate::calibrate::{Target, least};
 use crate::error::{Error, Result};
-use crate::quantity::Rho;
+use crate::quantity::{Rho, Sigma};
 use crate::scope::Scope;
 use std::borrow::Borrow;
 
@@ -33,7 +34,7 @@ impl RhoLimits {
     /// ```
     pub fn of(target: Target, scope: impl Borrow<Scope>) -> Result<Self> {
         let (Target::Concentrated(rho) | Target::Truncated(rho, _)) = target else {
-            return Err(Error::refused(format!("a limit is a rho, not {target}: use Target::zcdp")));
+            refuse!("a limit is a rho, not {target}: use Target::zcdp")
         };
         match scope.borrow() {
             Scope::Presence => Ok(Self { presence: Some(rho), ..Self::default() }),
@@ -45,10 +46,23 @@ impl RhoLimits {
     }
 }
 
+/// The least sigma whose square is at least this variance.
+pub(super) fn sigma_of(variance: f64) -> Result<Sigma> {
+    Sigma::new(least(variance.sqrt(), |sigma| sigma * sigma >= variance))
+}
+
 /// Costs are brought this much below their limits, so that no rounding takes them above.
 pub(super) const BELOW: f64 = 1.0 - 1e-9;
 
 impl RhoLimits {
+    /// How many people there are: public, or measured at this cost.
+    pub(super) fn people(&self, rho: f64) -> Result<People> {
+        match self.public_people {
+            Some(people) => Ok(People::public(people)),
+            None => People::new(Rho::new(rho)?),
+        }
+    }
+
     /// By which factor these costs are above the limits; none if there is no limit that they meet.
     pub(super) fn excess(&self, presence: f64, person: f64, attribute: impl Fn(usize) -> f64) -> Result<f64> {
         let ratio = |cost: f64, limit: Option<Rho>| limit.map_or(0.0, |limit| cost / limit.get());

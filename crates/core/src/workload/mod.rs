@@ -33,6 +33,7 @@ mod parities;
 mod people;
 mod predicate;
 mod rows;
+mod terms;
 mod transform;
 
 #[cfg(test)]

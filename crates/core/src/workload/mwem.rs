@@ -20,7 +20,7 @@ use crate::event::{Charge, Event, Shift, Word, charged_by_scope};
 use crate::noise::refine::{ChoiceWeights, Enclosure, Precision, choose};
 use crate::noise::tape::{self, Announcement};
 use crate::noise::{BitSource, DiscreteGaussian, permutation};
-use crate::quantity::{Rho, Sensitivity, Sigma};
+use crate::quantity::{Rho, Sensitivity, Sigma, Upper};
 use num_bigint::BigUint;
 use num_rational::BigRational;
 use num_traits::{One, Zero};
@@ -86,8 +86,8 @@ impl Mwem {
         families: QueryFamilies,
     ) -> Result<Self> {
         let trial = Self::of_attribute(queries.clone(), rounds, disjoint, Rho::new(1.0)?, families)?;
-        let attribute = |attribute: usize| trial.rho(Subset::of(&[attribute]));
-        let excess = limits.excess(trial.rho_presence(), trial.rho_person(), attribute)?;
+        let attribute = |attribute: usize| trial.rho(Subset::of(&[attribute])).get();
+        let excess = limits.excess(trial.rho_presence().get(), trial.rho_person().get(), attribute)?;
         Self::of_attribute(queries, rounds, disjoint, Rho::new(1.0 / excess)?, families)
     }
 
@@ -103,30 +103,22 @@ impl Mwem {
         rho: Rho,
         families: QueryFamilies,
     ) -> Result<Self> {
-        if rounds == 0 || rounds > 10_000 {
-            return Err(Error::refused(format!("mwem takes 1 to 10000 rounds, not {rounds}")));
-        }
-        if rho.get() == 0.0 {
-            return Err(Error::refused("mwem cannot run with a rho of 0"));
-        }
+        refuse_if!(rounds == 0 || rounds > 10_000, "mwem takes 1 to 10000 rounds, not {rounds}");
+        refuse_if!(rho.get() == 0.0, "mwem cannot run with a rho of 0");
         let attributes = queries.domain().attributes();
         if disjoint == 0 || disjoint > attributes {
-            return Err(Error::refused(format!("mwem picks 1 to {attributes} queries per round here, not {disjoint}")));
+            refuse!("mwem picks 1 to {attributes} queries per round here, not {disjoint}");
         }
         if families == QueryFamilies::Joint {
             if attributes > MOST_JOINT_ATTRIBUTES {
-                return Err(Error::refused(format!(
+                refuse!(
                     "families are drawn jointly for at most {MOST_JOINT_ATTRIBUTES} attributes, not {attributes}: use blocks"
-                )));
+                );
             }
             let mut masks = queries.attributes();
             masks.dedup();
             let most = most_disjoint(queries.domain().all(), &masks, &mut HashMap::new());
-            if most < disjoint {
-                return Err(Error::refused(format!(
-                    "there are no {disjoint} queries about disjoint attributes, only {most}"
-                )));
-            }
+            refuse_if!(most < disjoint, "there are no {disjoint} queries about disjoint attributes, only {most}");
         }
         // Half of each round's ρ for picking, of range 2c, half for the noise.
         let (within, one) = (Rho::new(down(rho.get()))?, ShiftNorms::units(1));
@@ -141,19 +133,19 @@ impl Mwem {
     /// # Guarantee
     /// All rounds together are ρ-zCDP for datasets of the same size that differ in these attributes of one person. Each
     /// of r counts of a family moves by at most 1, so the exponent moves by at most r·c: range 2rc, hence (rc)²/2.
-    pub fn rho(&self, attributes: Subset) -> f64 {
+    pub fn rho(&self, attributes: Subset) -> Upper {
         let touched = attributes.common(self.queries.domain().all()).len().min(self.disjoint) as f64;
         let pick = self.coefficient * self.coefficient / 2.0;
         let measure = 1.0 / (2.0 * self.sigma.get() * self.sigma.get());
         let picks = if self.families == QueryFamilies::Joint { touched * touched } else { touched };
-        up(f64::from(self.rounds) * (picks * pick + touched * measure))
+        Upper::of(up(f64::from(self.rounds) * (picks * pick + touched * measure)))
     }
 
     /// ρ when one person is replaced by another.
     ///
     /// # Guarantee
     /// As [`Mwem::rho`] with all attributes.
-    pub fn rho_person(&self) -> f64 {
+    pub fn rho_person(&self) -> Upper {
         self.rho(self.queries.domain().all())
     }
 
@@ -178,7 +170,7 @@ impl Mwem {
     /// # Guarantee
     /// As [`Mwem::rho_person`]: a person's presence, too, moves each count of a family by at most 1. The number of
     /// people has to be paid for by itself ([`super::People`]).
-    pub fn rho_presence(&self) -> f64 {
+    pub fn rho_presence(&self) -> Upper {
         self.rho_person()
     }
 
@@ -195,13 +187,13 @@ impl Mwem {
         let one = vec![Shift::one_cell(1.0)?];
         let zcdp = |rho: f64| Ok::<Charge, Error>((Word::Zcdp { rho: Rho::new(rho)? }, one.clone()));
         let single = match self.families {
-            QueryFamilies::Blocks => self.rho(Subset::of(&[0])),
+            QueryFamilies::Blocks => self.rho(Subset::of(&[0])).get(),
             // (ℓ²ρ_s + ℓρ_m)/ℓ
-            QueryFamilies::Joint => up(self.rho_person() / self.disjoint as f64),
+            QueryFamilies::Joint => up(self.rho_person().get() / self.disjoint as f64),
         };
         let attributes = 0..self.queries.domain().attributes();
         let changes = attributes.map(|attribute| Ok((Subset::of(&[attribute]).named(names)?, zcdp(single)?)));
-        let person = zcdp(self.rho_person())?;
+        let person = zcdp(self.rho_person().get())?;
         charged_by_scope(person.clone(), person, changes.collect::<Result<_>>()?)
     }
 
@@ -215,10 +207,7 @@ impl Mwem {
     pub fn release<S: BitSource + ?Sized>(&self, counts: &[u64], people: u64, bits: &mut S) -> Result<Vec<f64>> {
         let domain = self.queries.domain();
         if counts.len() != domain.cells() || people == 0 {
-            return Err(Error::refused(format!(
-                "mwem needs a table of {} counts and at least one person",
-                domain.cells()
-            )));
+            refuse!("mwem needs a table of {} counts and at least one person", domain.cells());
         }
         let exact: Vec<u64> = self.queries.answers(counts);
         let noise = DiscreteGaussian::new(self.sigma);

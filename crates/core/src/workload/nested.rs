@@ -377,6 +377,17 @@ pub(super) fn largest(numbers: &[f64]) -> f64 {
     lanes.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 
+/// In lanes that a processor multiplies side by side.
+pub(super) fn dot(left: &[f64], right: &[f64]) -> f64 {
+    let mut lanes = [0.0; LANES];
+    let (mut lefts, mut rights) = (left.chunks_exact(LANES), right.chunks_exact(LANES));
+    for (left, right) in (&mut lefts).zip(&mut rights) {
+        lanes.iter_mut().zip(left.iter().zip(right)).for_each(|(lane, (left, right))| *lane += left * right);
+    }
+    let rest: f64 = lefts.remainder().iter().zip(rights.remainder()).map(|(left, right)| left * right).sum();
+    lanes.iter().sum::<f64>() + rest
+}
+
 impl Domain {
     /// The marginal tables of many subsets in one walk over the cells, much faster than one by one.
     ///

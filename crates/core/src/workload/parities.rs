@@ -1,6 +1,6 @@
 //! Columns of bits, and their parities: in how many people an odd number of some columns is true.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Columns that are true or false of each person, 64 people in a word.
 ///
@@ -27,7 +27,7 @@ impl Bits {
     pub fn new(columns: &[Vec<bool>]) -> Result<Self> {
         let people = columns.first().map_or(0, Vec::len);
         if let Some(other) = columns.iter().position(|column| column.len() != people) {
-            return Err(Error::refused(format!("column {other} does not have as many rows as column 0")));
+            refuse!("column {other} does not have as many rows as column 0");
         }
         let word = |bits: &[bool]| bits.iter().rev().fold(0u64, |word, bit| word << 1 | u64::from(*bit));
         Ok(Self { people, columns: columns.iter().map(|column| column.chunks(64).map(word).collect()).collect() })

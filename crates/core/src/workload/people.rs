@@ -2,10 +2,10 @@
 //! this table.
 
 use crate::calibrate::{ShiftNorms, rho_of_gaussian, sigma_for_zcdp};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{Event, Moves, Shift, Word};
 use crate::noise::{BitSource, DiscreteGaussian};
-use crate::quantity::{Rho, Sigma};
+use crate::quantity::{Rho, Sigma, Upper};
 
 /// The number of people: noisy, or public. Methods that need this number take it from here, so that they protect
 /// presence and persons too.
@@ -33,9 +33,7 @@ impl People {
     /// # Guarantee
     /// [`People::rho_presence`] is at most `rho`.
     pub fn new(rho: Rho) -> Result<Self> {
-        if rho.get() == 0.0 {
-            return Err(Error::refused("the number of people cannot be released with a rho of 0"));
-        }
+        refuse_if!(rho.get() == 0.0, "the number of people cannot be released with a rho of 0");
         Ok(Self(PeopleCount::Noisy(sigma_for_zcdp(rho, ShiftNorms::units(1))?)))
     }
 
@@ -58,8 +56,8 @@ impl People {
     ///
     /// # Guarantee
     /// An upper bound: one count that moves by 1 \[CKS20\], or none that depends on the data.
-    pub fn rho_presence(&self) -> f64 {
-        self.sigma().map_or(0.0, |sigma| rho_of_gaussian(sigma, ShiftNorms::units(1)))
+    pub fn rho_presence(&self) -> Upper {
+        self.sigma().map_or(Upper::of(0.0), |sigma| rho_of_gaussian(sigma, ShiftNorms::units(1)))
     }
 
     /// What a release did, in the vocabulary of the ledger.

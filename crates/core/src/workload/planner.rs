@@ -6,39 +6,30 @@
 
 use super::domain::{Domain, Subset};
 pub use super::limits::RhoLimits;
+use super::limits::sigma_of;
 use super::mwem::{Mwem, QueryFamilies};
 use super::people::People;
 use super::predicate::Queries;
 use super::projection::Projection;
 use super::residual::{ResidualPlan, all_marginals};
-use crate::calibrate::least;
-use crate::error::{Error, Result};
+use super::wide::marginals::all_cells;
+use crate::error::Result;
 use crate::quantity::{Rho, Sigma};
 
-/// A way to answer marginals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Approach {
-    /// [`super::residual`]: every set of attributes has its own noise.
-    Residual,
-    /// [`super::projection`]: all answers with noise, projected.
-    Projection,
-    /// [`super::mwem`]: the worst answers, round after round.
-    Mwem,
-    /// [`super::psd`]: pairs of binary columns, projected by their eigenvalues. [`promises`] leaves it out: it needs no
-    /// domain.
-    Psd,
-}
-
-impl Approach {
-    /// The word in files and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Residual => "residual",
-            Self::Projection => "projection",
-            Self::Mwem => "mwem",
-            Self::Psd => "psd",
-        }
+named! {
+    /// A way to answer marginals.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum Approach {
+        /// [`super::residual`]: every set of attributes has its own noise.
+        Residual = "residual",
+        /// [`super::projection`]: all answers with noise, projected.
+        Projection = "projection",
+        /// [`super::mwem`]: the worst answers, round after round.
+        Mwem = "mwem",
+        /// [`super::psd`]: pairs of binary columns, projected by their eigenvalues. [`promises`] leaves it out: it needs no
+        /// domain.
+        Psd = "psd",
     }
 }
 
@@ -74,11 +65,11 @@ pub fn projection(domain: &Domain, order: usize, limits: &RhoLimits) -> Result<(
     check(domain, order)?;
     let queries = Queries::marginals(domain, order)?;
     let trial = Projection::new(queries.clone(), Sigma::new(1.0)?);
-    let number = trial.rho_presence() * share_of_people(limits);
-    let (presence, person) = (trial.rho_presence() + number, trial.rho_person() + number);
-    let excess = limits.excess(presence, person, |j| trial.rho(Subset::of(&[j])))?;
-    let projection = Projection::new(queries, Sigma::new(least(excess.sqrt(), |sigma| sigma * sigma >= excess))?);
-    let people = people(limits, projection.rho_presence())?;
+    let number = trial.rho_presence().get() * share_of_people(limits);
+    let (presence, person) = (trial.rho_presence().get() + number, trial.rho_person().get() + number);
+    let excess = limits.excess(presence, person, |j| trial.rho(Subset::of(&[j])).get())?;
+    let projection = Projection::new(queries, sigma_of(excess)?);
+    let people = limits.people(projection.rho_presence().get() * SHARE_OF_PEOPLE)?;
     Ok((projection, people))
 }
 
@@ -90,19 +81,19 @@ pub fn projection(domain: &Domain, order: usize, limits: &RhoLimits) -> Result<(
 pub fn mwem(domain: &Domain, order: usize, rounds: u32, disjoint: usize, limits: &RhoLimits) -> Result<(Mwem, People)> {
     check(domain, order)?;
     if disjoint == 0 || disjoint > domain.attributes() / order {
-        return Err(Error::refused(format!(
+        refuse!(
             "of {} attributes there are 1 to {} disjoint sets of {order}, not {disjoint}",
             domain.attributes(),
             domain.attributes() / order
-        )));
+        );
     }
     let queries = Queries::marginals(domain, order)?;
     let trial = Mwem::of_attribute(queries.clone(), rounds, disjoint, Rho::new(1.0)?, QueryFamilies::Blocks)?;
-    let number = trial.rho_presence() * share_of_people(limits);
-    let (presence, person) = (trial.rho_presence() + number, trial.rho_person() + number);
-    let excess = limits.excess(presence, person, |j| trial.rho(Subset::of(&[j])))?;
+    let number = trial.rho_presence().get() * share_of_people(limits);
+    let (presence, person) = (trial.rho_presence().get() + number, trial.rho_person().get() + number);
+    let excess = limits.excess(presence, person, |j| trial.rho(Subset::of(&[j])).get())?;
     let mwem = Mwem::of_attribute(queries, rounds, disjoint, Rho::new(1.0 / excess)?, QueryFamilies::Blocks)?;
-    let people = people(limits, mwem.rho_presence())?;
+    let people = limits.people(mwem.rho_presence().get() * SHARE_OF_PEOPLE)?;
     Ok((mwem, people))
 }
 
@@ -111,43 +102,22 @@ fn share_of_people(limits: &RhoLimits) -> f64 {
     if limits.public_people.is_some() { 0.0 } else { SHARE_OF_PEOPLE }
 }
 
-/// The number of people: the public one, or a noisy one beside a method that costs this when a person is added or
-/// removed.
-fn people(limits: &RhoLimits, presence: f64) -> Result<People> {
-    match limits.public_people {
-        Some(number) => Ok(People::public(number)),
-        None => People::new(Rho::new(presence * SHARE_OF_PEOPLE)?),
-    }
-}
-
 fn check(domain: &Domain, order: usize) -> Result<()> {
     if order == 0 || order > domain.attributes() {
-        return Err(Error::refused(format!(
+        refuse!(
             "marginals of a domain with {} attributes have 1 to {} attributes, not {order}",
             domain.attributes(),
             domain.attributes()
-        )));
+        );
     }
-    let answers = answers(domain, order);
+    let answers = all_cells(domain.sizes(), order);
     if answers > MOST_ANSWERS {
-        return Err(Error::refused(format!(
+        refuse!(
             "tables of {order} attributes have {answers:.0} cells, and projection and mwem answer at most \
                 {MOST_ANSWERS:.0}: lower the order, drop attributes, or use residual"
-        )));
+        );
     }
     Ok(())
-}
-
-/// How many cells all tables of `order` attributes have: the elementary symmetric polynomial of the attributes' sizes.
-fn answers(domain: &Domain, order: usize) -> f64 {
-    let mut of_order = vec![0.0; order + 1];
-    of_order[0] = 1.0;
-    for &size in domain.sizes() {
-        for number in (1..=order).rev() {
-            of_order[number] += of_order[number - 1] * f64::from(size);
-        }
-    }
-    of_order[order]
 }
 
 /// What a method promises: the root of the mean squared error of a count, before anything is measured.
@@ -176,10 +146,10 @@ pub fn promises(domain: &Domain, order: usize, people: u64, limits: &RhoLimits) 
         method: Approach::Residual,
         error: residual_error(&residual(domain, order, limits)?, order),
     }];
-    if answers(domain, order) <= MOST_ANSWERS {
+    if all_cells(domain.sizes(), order) <= MOST_ANSWERS {
         let (projection, _) = projection(domain, order, limits)?;
         let (mwem, _) = mwem(domain, order, 1, 1, limits)?;
-        let (queries, one_attribute) = (projection.queries().len(), mwem.rho(Subset::of(&[0])));
+        let (queries, one_attribute) = (projection.queries().len(), mwem.rho(Subset::of(&[0])).get());
         promises.push(PredictedError { method: Approach::Projection, error: projection.expected_error(people) });
         promises.push(PredictedError {
             method: Approach::Mwem,
@@ -265,15 +235,15 @@ mod tests {
                 assert!(excess <= 1.0 && excess > 1.0 - 1e-6, "{limits:?}: {excess}");
             };
             let plan = residual(&domain, 2, limits).unwrap();
-            check(plan.rho_presence(), plan.rho_person(), &|j| plan.rho(Subset::of(&[j])));
+            check(plan.rho_presence().get(), plan.rho_person().get(), &|j| plan.rho(Subset::of(&[j])).get());
             let (mechanism, people) = projection(&domain, 2, limits).unwrap();
-            let number = people.rho_presence();
-            let (presence, person) = (mechanism.rho_presence() + number, mechanism.rho_person() + number);
-            check(presence, person, &|j| mechanism.rho(Subset::of(&[j])));
+            let number = people.rho_presence().get();
+            let (presence, person) = (mechanism.rho_presence().get() + number, mechanism.rho_person().get() + number);
+            check(presence, person, &|j| mechanism.rho(Subset::of(&[j])).get());
             let (mechanism, people) = mwem(&domain, 2, 5, 2, limits).unwrap();
-            let number = people.rho_presence();
-            let (presence, person) = (mechanism.rho_presence() + number, mechanism.rho_person() + number);
-            check(presence, person, &|j| mechanism.rho(Subset::of(&[j])));
+            let number = people.rho_presence().get();
+            let (presence, person) = (mechanism.rho_presence().get() + number, mechanism.rho_person().get() + number);
+            check(presence, person, &|j| mechanism.rho(Subset::of(&[j])).get());
         }
         assert!(residual(&domain, 2, &RhoLimits::default()).is_err());
         assert!(projection(&domain, 5, &person(0.1)).is_err());
@@ -283,8 +253,8 @@ mod tests {
     #[test]
     fn more_answers_than_can_be_kept_are_refused_in_one_sentence() {
         let domain = Domain::new(vec![2; 20]).unwrap();
-        assert_eq!(answers(&domain, 2), 190.0 * 4.0);
-        assert_eq!(answers(&Domain::new(vec![3, 2, 4]).unwrap(), 2), 6.0 + 12.0 + 8.0);
+        assert_eq!(all_cells(domain.sizes(), 2), 190.0 * 4.0);
+        assert_eq!(all_cells(&[3, 2, 4], 2), 6.0 + 12.0 + 8.0);
         // C(20, 8)·2⁸
         let sentence = projection(&domain, 8, &person(0.1)).unwrap_err().to_string();
         assert!(sentence.contains("have 32248320 cells,") && sentence.contains("at most 2000000"), "{sentence}");

@@ -2,7 +2,7 @@
 //! them.
 
 use super::domain::{Domain, Subset};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A question about some attributes of a person that is answered by 0 or 1; asked of a table, how many people say 1.
@@ -30,9 +30,7 @@ impl Predicate {
         let mut place = 0;
         for attribute in subset.iter() {
             let value = terms.iter().find(|(named, _)| *named == attribute).map_or(0, |(_, value)| *value);
-            if value >= domain.sizes()[attribute] {
-                return Err(Error::refused(format!("attribute {attribute} has no value {value}")));
-            }
+            refuse_if!(value >= domain.sizes()[attribute], "attribute {attribute} has no value {value}");
             place = place * domain.sizes()[attribute] + value;
         }
         Ok(Self { attributes: subset, cells: vec![place] })
@@ -42,7 +40,7 @@ impl Predicate {
     pub fn parity(domain: &Domain, attributes: &[usize]) -> Result<Self> {
         let subset = checked(domain, attributes)?;
         if let Some(attribute) = subset.iter().find(|&attribute| domain.sizes()[attribute] != 2) {
-            return Err(Error::refused(format!("a parity needs binary attributes, and attribute {attribute} is not")));
+            refuse!("a parity needs binary attributes, and attribute {attribute} is not");
         }
         let cells = (0..1u32 << subset.len()).filter(|cell| cell.count_ones() % 2 == 1).collect();
         Ok(Self { attributes: subset, cells })
@@ -56,11 +54,11 @@ impl Predicate {
 
 fn checked(domain: &Domain, attributes: &[usize]) -> Result<Subset> {
     if let Some(missing) = attributes.iter().find(|&&attribute| attribute >= domain.attributes()) {
-        return Err(Error::refused(format!("the domain has no attribute {missing}")));
+        refuse!("the domain has no attribute {missing}");
     }
     let subset = Subset::of(attributes);
     if subset.is_empty() || subset.len() != attributes.len() || subset.len() > 20 {
-        return Err(Error::refused("a query names 1 to 20 attributes, each once"));
+        refuse!("a query names 1 to 20 attributes, each once");
     }
     Ok(subset)
 }
@@ -94,13 +92,11 @@ impl Queries {
     /// The workload of these queries. Answers come in the order of the queries' attribute sets, and within a set as
     /// given.
     pub fn new(domain: &Domain, queries: Vec<Predicate>) -> Result<Self> {
-        if queries.is_empty() {
-            return Err(Error::refused("a workload needs at least one query"));
-        }
+        refuse_if!(queries.is_empty(), "a workload needs at least one query");
         let mut by_table: BTreeMap<Subset, Vec<Vec<u32>>> = BTreeMap::new();
         for query in queries {
             if !query.attributes.is_within(domain.all()) {
-                return Err(Error::refused(format!("the query about {} is not in the domain", query.attributes)));
+                refuse!("the query about {} is not in the domain", query.attributes);
             }
             by_table.entry(query.attributes).or_default().push(query.cells);
         }

@@ -15,12 +15,13 @@ use super::domain::{Domain, Subset};
 use super::fit::{self, Coefficient};
 use super::limits::RhoLimits;
 use super::rows::CountModel;
+use super::terms::{self, along_axes};
 use super::{NORMAL_95, transform};
 use crate::calibrate::up;
 use crate::error::{Error, Result};
 use crate::event::{Charge, Event, Shift, Word, charged_by_scope};
 use crate::noise::{BitSource, DiscreteGaussian};
-use crate::quantity::{Rho, Sigma};
+use crate::quantity::{Rho, Sigma, Upper};
 use std::collections::BTreeMap;
 
 mod granted;
@@ -75,13 +76,11 @@ impl ResidualPlan {
         // Costs of presence and of persons go together: the best plan for presence, with as much noise as they need.
         let at = |rho: f64| Self::at(domain, workload, Rho::new(rho)?, limits.public_people);
         let trial = at(1.0)?;
-        at(1.0 / limits.excess(trial.rho_presence(), trial.rho_person(), |_| 0.0)?)
+        at(1.0 / limits.excess(trial.rho_presence().get(), trial.rho_person().get(), |_| 0.0)?)
     }
 
     fn at(domain: &Domain, workload: &[(Subset, f64)], rho: Rho, people: Option<u64>) -> Result<Self> {
-        if rho.get() == 0.0 {
-            return Err(Error::refused("marginals cannot be released with a rho of 0: no noise is enough"));
-        }
+        refuse_if!(rho.get() == 0.0, "marginals cannot be released with a rho of 0: no noise is enough");
         let (residuals, people) = importance(domain, workload, people)?;
         // Minimise Σ v_A σ_A² subject to Σ c_A/(2σ_A²) = ρ: σ_A² ∝ √(c_A/v_A) [XHK23].
         let spent: f64 = residuals.iter().map(|(_, moved, weight)| (moved * weight).sqrt()).sum();
@@ -111,28 +110,28 @@ impl ResidualPlan {
     /// # Guarantee
     /// The release is ρ-zCDP: an integer table that moves by Δ in Euclidean length, with discrete Gaussian noise of
     /// parameter σ in each cell, is Δ²/(2σ²)-zCDP \[CKS20\], and the tables compose.
-    pub fn rho_presence(&self) -> f64 {
+    pub fn rho_presence(&self) -> Upper {
         let total = self
             .noise
             .iter()
             .map(|&(subset, sigma)| moved_by_presence(&self.domain, subset) / half(self, subset, sigma))
             .sum::<f64>();
-        up(total)
+        Upper::of(up(total))
     }
 
     /// ρ when one person's values of these attributes change, all else staying.
     ///
     /// # Guarantee
     /// As [`ResidualPlan::rho_presence`], for datasets of the same size that differ in these attributes of one person.
-    pub fn rho(&self, attributes: Subset) -> f64 {
+    pub fn rho(&self, attributes: Subset) -> Upper {
         let changed = attributes.common(self.domain.all());
         let Some(really) = self.worst_change(changed) else {
             let worst = |a: Subset| {
                 a.common(changed).subsets().map(|really| moved_by_change(&self.domain, a, really)).fold(0.0, f64::max)
             };
-            return up(self.noise.iter().map(|&(a, sigma)| worst(a) / half(self, a, sigma)).sum());
+            return Upper::of(up(self.noise.iter().map(|&(a, sigma)| worst(a) / half(self, a, sigma)).sum()));
         };
-        up(self.cost_of_change(really))
+        Upper::of(up(self.cost_of_change(really)))
     }
 
     /// Which of these attributes really change in the worst case; None where there are too many to look at all of their
@@ -152,7 +151,7 @@ impl ResidualPlan {
     ///
     /// # Guarantee
     /// The larger of [`ResidualPlan::rho`] with all attributes and [`ResidualPlan::rho_presence`].
-    pub fn rho_person(&self) -> f64 {
+    pub fn rho_person(&self) -> Upper {
         self.rho(self.domain.all()).max(self.rho_presence())
     }
 
@@ -166,7 +165,11 @@ impl ResidualPlan {
         let zcdp = |rho: f64| Ok::<Charge, Error>((Word::Zcdp { rho: Rho::new(rho)? }, one.clone()));
         let changes = self.charges_by_attributes();
         let changes = changes.into_iter().map(|(attributes, rho)| Ok((attributes.named(names)?, zcdp(up(rho))?)));
-        charged_by_scope(zcdp(self.rho_presence())?, zcdp(self.rho_person())?, changes.collect::<Result<_>>()?)
+        charged_by_scope(
+            zcdp(self.rho_presence().get())?,
+            zcdp(self.rho_person().get())?,
+            changes.collect::<Result<_>>()?,
+        )
     }
 
     /// ρ that is charged as soon as one attribute of a set changes. A residual moves furthest if a single attribute of
@@ -229,17 +232,11 @@ impl ResidualPlan {
     /// [`ResidualPlan::rho_presence`], [`ResidualPlan::rho`] and [`ResidualPlan::rho_person`]; the noise is exact.
     pub fn release<S: BitSource + ?Sized>(&self, counts: &[u64], bits: &mut S) -> Result<MeasuredResiduals> {
         if counts.len() != self.domain.cells() {
-            return Err(Error::refused(format!(
-                "the table has {} counts, but the domain has {} cells",
-                counts.len(),
-                self.domain.cells()
-            )));
+            refuse!("the table has {} counts, but the domain has {} cells", counts.len(), self.domain.cells());
         }
         let total =
             counts.iter().try_fold(0u64, |total, &count| total.checked_add(count)).filter(|&total| total < 1 << 40);
-        if total.is_none() {
-            return Err(Error::refused("the table has more than 2^40 people"));
-        }
+        refuse_if!(total.is_none(), "the table has more than 2^40 people");
         let mut coefficients = Vec::new();
         if let Some(people) = self.people {
             let value = people as f64 / (self.domain.cells() as f64).sqrt();
@@ -259,7 +256,7 @@ impl ResidualPlan {
         let of = |(subset, table): (&Subset, Vec<u64>)| {
             let mut table: Vec<i64> = table.into_iter().map(|count| count as i64).collect();
             let sizes: Vec<usize> = subset.iter().map(|attribute| self.domain.sizes()[attribute] as usize).collect();
-            residual_times_cells(&mut table, &sizes);
+            along_axes(&mut table, &sizes, |value, sum, size: i64| value * size - sum);
             table
         };
         subsets.iter().zip(self.domain.marginals(counts, &subsets)).map(of).collect()
@@ -293,7 +290,7 @@ impl MeasuredResiduals {
     pub fn marginal(&self, table: Subset) -> Result<Vec<f64>> {
         let domain = &self.plan.domain;
         if self.plan.cell_variance(table).is_none() || !table.is_within(domain.all()) {
-            return Err(Error::refused(format!("the marginal of {table} was not measured")));
+            refuse!("the marginal of {table} was not measured");
         }
         // The coefficients of a table's subsets are its own, except for the length of what is constant outside.
         let own = domain.of(table);
@@ -317,11 +314,11 @@ impl MeasuredResiduals {
 /// All marginals of `order` attributes, and those of one less, with their weights.
 pub(super) fn all_marginals(domain: &Domain, order: usize) -> Result<Vec<(Subset, f64)>> {
     if order == 0 || order > domain.attributes() {
-        return Err(Error::refused(format!(
+        refuse!(
             "marginals of a domain with {} attributes have 1 to {} attributes, not {order}",
             domain.attributes(),
             domain.attributes()
-        )));
+        );
     }
     let of_size =
         |size, weight| Subset::all_of_size(domain.attributes(), size).into_iter().map(move |table| (table, weight));
@@ -330,7 +327,7 @@ pub(super) fn all_marginals(domain: &Domain, order: usize) -> Result<Vec<(Subset
 }
 
 /// A residual: its set, how much one person moves it, ∏(1 − 1/d_j), and what its variance weighs in the workload.
-type ResidualTerm = (Subset, f64, f64);
+type ResidualTerm = terms::Term<Subset>;
 
 /// The residuals that are measured, and the number of people where that is public, so that it is not among them. (Where
 /// there is nothing else to measure, since all attributes have one value, it is.)
@@ -342,18 +339,14 @@ fn importance(
     let mut weights: BTreeMap<Subset, f64> = BTreeMap::new();
     for &(table, weight) in workload {
         if !table.is_within(domain.all()) || table.len() > 20 || !(weight > 0.0 && weight.is_finite()) {
-            return Err(Error::refused(format!(
-                "the marginal of {table} is not in the domain, or its weight {weight} is not above 0"
-            )));
+            refuse!("the marginal of {table} is not in the domain, or its weight {weight} is not above 0");
         }
         let cells = domain.table_cells(table) as f64;
         for subset in table.subsets().filter(|&subset| !is_constant(domain, subset)) {
             *weights.entry(subset).or_insert(0.0) += weight * cells * weight_in(domain, subset, table);
         }
     }
-    if weights.is_empty() {
-        return Err(Error::refused("a workload needs at least one marginal"));
-    }
+    refuse_if!(weights.is_empty(), "a workload needs at least one marginal");
     let people = people.filter(|_| weights.len() > 1);
     if people.is_some() {
         weights.remove(&Subset::EMPTY);
@@ -369,51 +362,21 @@ fn is_constant(domain: &Domain, subset: Subset) -> bool {
 
 /// How much of the variance of a residual reaches one cell of a table.
 fn weight_in(domain: &Domain, subset: Subset, table: Subset) -> f64 {
-    let size = |attribute: usize| f64::from(domain.sizes()[attribute]);
-    let own: f64 = subset.iter().map(|attribute| 1.0 - 1.0 / size(attribute)).product();
-    let spread: f64 = table.without(subset).iter().map(|attribute| size(attribute).powi(-2)).product();
-    own * spread
+    terms::weight_in(domain.sizes(), subset.iter(), table.without(subset).iter())
 }
 
-/// The squared length by which one person's presence moves a residual: ∏(1 − 1/d_j).
 fn moved_by_presence(domain: &Domain, subset: Subset) -> f64 {
-    subset.iter().map(|attribute| 1.0 - 1.0 / f64::from(domain.sizes()[attribute])).product()
+    terms::moved_by_presence(domain.sizes(), subset.iter())
 }
 
-/// The squared length by which a residual moves when exactly these attributes of one person change:
-/// 2(⟨Pe, e⟩ − ⟨Pe, e'⟩), where the projection P has 1 − 1/d on the diagonal and −1/d off it.
+/// The squared length by which a residual moves when exactly the attributes in `really` of one person change.
 fn moved_by_change(domain: &Domain, subset: Subset, really: Subset) -> f64 {
-    if !subset.meets(really) {
-        return 0.0;
-    }
-    let factor = |attribute: usize| {
-        let share = 1.0 / f64::from(domain.sizes()[attribute]);
-        if really.contains(attribute) { -share } else { 1.0 - share }
-    };
-    2.0 * (moved_by_presence(domain, subset) - subset.iter().map(factor).product::<f64>())
+    terms::moved_by_change(domain.sizes(), subset.iter(), |attribute| really.contains(attribute))
 }
 
 /// 2σ² in the units of the residual itself.
 fn half(plan: &ResidualPlan, subset: Subset, sigma: Sigma) -> f64 {
     2.0 * (sigma.get() / plan.domain.table_cells(subset) as f64).powi(2)
-}
-
-/// Ξ = ⊗(d_j·I − 11ᵀ), in place.
-fn residual_times_cells(table: &mut [i64], sizes: &[usize]) {
-    let mut inner = table.len();
-    for &size in sizes {
-        let block = inner;
-        inner /= size;
-        for chunk in table.chunks_exact_mut(block) {
-            for fibre in 0..inner {
-                let sum: i64 = (0..size).map(|row| chunk[row * inner + fibre]).sum();
-                (0..size).for_each(|row| {
-                    let value = &mut chunk[row * inner + fibre];
-                    *value = *value * size as i64 - sum;
-                });
-            }
-        }
-    }
 }
 
 fn index_of(domain: &Domain, subset: Subset, digits: &[u32]) -> usize {

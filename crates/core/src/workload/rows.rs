@@ -1,7 +1,7 @@
 //! A fitted table, and whole rows made from it.
 
 use super::domain::{Domain, Subset};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// A non-negative table of counts over a domain, with the marginals that it was made for.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +31,7 @@ impl CountModel {
     /// noise: they are scaled down to that many.
     pub fn new(domain: Domain, mut cells: Vec<f64>, tables: Vec<Subset>) -> Result<Self> {
         if cells.len() != domain.cells() || cells.iter().any(|cell| !(*cell >= 0.0 && cell.is_finite())) {
-            return Err(Error::refused("a model needs one finite, non-negative count per cell of its domain"));
+            refuse!("a model needs one finite, non-negative count per cell of its domain");
         }
         // In units of the largest cell, so that the sum of finite cells is finite.
         let largest = cells.iter().copied().fold(1.0, f64::max);
@@ -232,7 +232,7 @@ impl TablePlaces {
             inner_cells *= sizes[first_inner];
         }
         let (mut of_outer, mut of_inner) = (Vec::new(), Vec::new());
-        let strides: Vec<Vec<usize>> = tables.iter().map(|&table| strides(domain, table)).collect();
+        let strides: Vec<Vec<usize>> = tables.iter().map(|&table| domain.strides(sizes.len(), table)).collect();
         let place = |cell: usize, strides: &Vec<usize>| {
             strides.iter().zip(domain.values(cell)).map(|(stride, value)| stride * value as usize).sum::<usize>() as u32
         };
@@ -255,16 +255,6 @@ impl TablePlaces {
         let inner = &self.of_inner[inner..inner + self.tables];
         outer.iter().zip(inner).map(|(outer, inner)| (outer + inner) as usize)
     }
-}
-
-fn strides(domain: &Domain, table: Subset) -> Vec<usize> {
-    let mut strides = vec![0; domain.attributes()];
-    let mut stride = 1;
-    for attribute in (0..domain.attributes()).rev().filter(|&attribute| table.contains(attribute)) {
-        strides[attribute] = stride;
-        stride *= domain.sizes()[attribute] as usize;
-    }
-    strides
 }
 
 fn coprime_step(cells: usize) -> usize {

@@ -67,21 +67,15 @@ impl SmallTable {
     pub fn within(target: Target, scope: impl Borrow<Scope>, conditions: &[Vec<bool>], size: u64) -> Result<Self> {
         let scope = scope.borrow();
         let epsilon = target.range(OwnerSteps::one().read_by(scope).moved(scope, 1)?)?;
-        if epsilon.get() == 0.0 {
-            return Err(Error::refused("a small table needs epsilon above 0"));
-        }
+        refuse_if!(epsilon.get() == 0.0, "a small table needs epsilon above 0");
         let universe = conditions.first().map_or(0, Vec::len);
         if conditions.is_empty() || universe == 0 {
-            return Err(Error::refused(
-                "a small table needs at least one condition, and a universe of at least one element",
-            ));
+            refuse!("a small table needs at least one condition, and a universe of at least one element");
         }
         if conditions.iter().any(|condition| condition.len() != universe) {
-            return Err(Error::refused("each condition must say for every element of the universe whether it is true"));
+            refuse!("each condition must say for every element of the universe whether it is true");
         }
-        if !(1..=LARGEST_SIZE).contains(&size) {
-            return Err(Error::refused(format!("a small table has 1 to {LARGEST_SIZE} rows, not {size}")));
-        }
+        refuse_if!(!(1..=LARGEST_SIZE).contains(&size), "a small table has 1 to {LARGEST_SIZE} rows, not {size}");
         let (elements, number) = (universe as u64, conditions.len() as u64);
         let candidates = candidates(elements, number).nth(size as usize - 1);
         let candidates = candidates.ok_or_else(|| too_many(elements, number, size))?;
@@ -101,13 +95,9 @@ impl SmallTable {
     /// If an owner has one element, and `total` is declared or was itself released, [`SmallTable::events`] says what is
     /// lost.
     pub fn release<S: BitSource + ?Sized>(&self, counts: &[u64], total: u64, bits: &mut S) -> Result<Vec<u32>> {
-        if counts.len() != self.universe {
-            return Err(Error::refused(format!("a small table of {} elements needs a count of each", self.universe)));
-        }
+        refuse_if!(counts.len() != self.universe, "a small table of {} elements needs a count of each", self.universe);
         let people = counts.iter().fold(0u64, |sum, count| sum.saturating_add(*count));
-        if people >= MOST_PEOPLE || total >= MOST_PEOPLE {
-            return Err(Error::refused("a small table is drawn for fewer than 2^40 owners"));
-        }
+        refuse_if!(people >= MOST_PEOPLE || total >= MOST_PEOPLE, "a small table is drawn for fewer than 2^40 owners");
         let rate = self.rate()?;
         let said = || {
             let mut scores = Vec::new();

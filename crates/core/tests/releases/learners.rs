@@ -83,10 +83,10 @@ pub fn a_halfspace() {
     };
     let odds = |exponent: f64| exponent.exp() / (1.0 + exponent.exp());
     let labels = halfspace::HalfspaceLearner::new(0, 1, (3, 1), epsilon(60.0), candidates()).unwrap();
-    let label = labels.epsilon_label();
+    let label = labels.epsilon_label().get();
     check(labels, &|factor| odds(label / factor), 102);
     let features = halfspace::HalfspaceLearner::new(0, 1, (1_000_000, 1), epsilon(4.0), candidates()).unwrap();
-    let feature = features.epsilon_features(1);
+    let feature = features.epsilon_features(1).get();
     check(features, &|factor| odds(feature / 2.0 / factor), 103);
 }
 
@@ -203,12 +203,12 @@ pub fn a_threshold() {
     };
     // 45 ones of 100, and up to 41 are few: then the learner gives the largest number, else 1.
     let balance = ThresholdLearner { balance: epsilon(0.3), ..all_sure };
-    assert!((balance.epsilon_label() - balance.epsilon_feature() - 0.3).abs() < 1e-9);
+    assert!((balance.epsilon_label().get() - balance.epsilon_feature().get() - 0.3).abs() < 1e-9);
     let few = |factor: f64| IntegerDistribution::discrete_laplace(factor / 0.3).at_least(4);
     check("threshold, balance", balance, &[(0, false, 55), (1, true, 45)], 2, &|from| from == 3, &few);
     // Two tests for lengths of 3 bits: 11 is shared by 15 of both labels, where 13 are enough; 111 by none.
     let length = ThresholdLearner { length: epsilon(1.0), ..all_sure };
-    assert!((length.epsilon_feature() - 121.0).abs() < 1e-9);
+    assert!((length.epsilon_feature().get() - 121.0).abs() < 1e-9);
     let shared = [(0, false, 35), (2, true, 35), (6, false, 15), (7, true, 15)];
     let passes = |factor: f64| {
         let noise = IntegerDistribution::discrete_laplace(2.0 * factor);

@@ -22,7 +22,7 @@ pub fn smooth() {
         // A_k = 3 + k: the largest of level(3 + k) − k.
         let level = (0..24).map(|k| table.level_of((3 + k).min(16)).saturating_sub(k as u32)).max().unwrap();
         let law = |factor: f64| {
-            let scale = table.scale(level) * factor;
+            let scale = table.scale(level).get() * factor;
             match family {
                 NoiseFamily::DiscreteLaplace => IntegerDistribution::discrete_laplace(scale),
                 NoiseFamily::DiscreteGaussian => IntegerDistribution::discrete_gaussian(scale),
@@ -54,7 +54,7 @@ pub fn level() {
     );
     // The answer beside it has all the noise of its level.
     let law = |factor: f64| {
-        let scale = word.table().unwrap().scale(level as u32) * factor;
+        let scale = word.table().unwrap().scale(level as u32).get() * factor;
         IntegerDistribution::of_weights(40_000, |z| 1.0 / (1.0 + (z as f64 / scale).powi(4)))
     };
     noise_as_said("an answer beside its level", &off(&answers, 1000), &law(1.0), &law(SLIP));

@@ -22,13 +22,13 @@ use crate::budget::Odometer;
 use crate::error::{Error, Result};
 use crate::place::Place;
 use crate::project::{Cost, CostScope, Goal, Project, Request, Table};
+use crate::release::Kind;
 use crate::release::estimates::Estimates;
 use crate::release::field::{Field, Word};
 use crate::release::output::Answers;
-use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, PlanSource, Price};
 use crate::release::rows::fields::{BOUNDING, TABLE, bounding, private_table, quoted};
 use crate::release::rows::integers::Occurrences;
-use crate::release::{CostAbout, Kind};
 use crate::sql::PrivateQuery;
 use crate::sql::analyse::described::Ownership;
 use crate::sql::analyse::query::{Computation, Query};
@@ -93,27 +93,21 @@ pub(crate) static KIND: Kind = Kind {
         BOUNDING[1],
         BOUNDING[2],
     ],
-    cost_about: CostAbout::Owners,
-    analyse,
+    analyse: |request, project| Ok(AnalysedRequest::new(Elements::new(request, project)?)),
     ..Kind::COMMON
 };
-
-fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
-    Ok(AnalysedRequest::new(Elements::new(request, project)?))
-}
 
 impl Analysis for Elements {
     type Mechanism = HistogramMechanism;
 
     fn at(&self, cost: &Cost) -> Result<Price<HistogramMechanism>> {
-        let (mechanism, events) = self.within(cost)?;
-        Ok(Price { events, mechanism })
+        self.within(cost).map(Price::from)
     }
 
     fn plan(self: Rc<Self>, way: HistogramMechanism, events: Vec<Event>) -> Result<Plan> {
         match way {
             HistogramMechanism::Layout(mechanism) => self.plan_of_layout(mechanism, events),
-            HistogramMechanism::Listed(counts) => self.plan_of_listed(counts, events),
+            HistogramMechanism::Listed(counts, listed) => self.plan_of_listed(counts, listed, events),
         }
     }
 }
@@ -123,7 +117,7 @@ enum HistogramMechanism {
     /// Areas of a Young diagram.
     Layout(AnonymizedHistogram),
     /// Each of few cells.
-    Listed(ListedCounts),
+    Listed(ListedCounts, Rc<FewCells>),
 }
 
 /// What has the counts.
@@ -200,77 +194,61 @@ impl Elements {
                 ElementCount::Private => counts.cells().saturating_mul(ASSUMED_ROWS),
             };
             if counts.expected_error() <= mechanism.expected_error(elements)? / PROVEN_TO_MEASURED {
-                return Ok((HistogramMechanism::Listed(counts), own));
+                return Ok((HistogramMechanism::Listed(counts, Rc::clone(listed)), own));
             }
         }
         Ok((HistogramMechanism::Layout(mechanism), events))
     }
 
-    fn plan_of_layout(&self, mechanism: AnonymizedHistogram, events: Vec<Event>) -> Result<Plan> {
-        let proven = |elements: u64| mechanism.expected_error(elements);
+    fn plan_of_layout(self: Rc<Self>, mechanism: AnonymizedHistogram, events: Vec<Event>) -> Result<Plan> {
         let limits = match mechanism.size() {
-            ElementCount::AtMost(elements) => self.reach.limits(elements, &events, proven(elements)?)?,
+            ElementCount::AtMost(elements) => {
+                self.reach.limits(elements, &events, mechanism.expected_error(elements)?)?
+            }
             ElementCount::Private => Vec::new(),
         };
-        let (cut, counting, per_owner) = (Rc::clone(&self.cut), self.counting, self.per_owner);
-        let (reach, charged_for) = (self.reach.clone(), events.clone());
-        Ok(Plan {
-            events,
-            rule: self.rule(&mechanism),
-            expected: vec![expected(&mechanism)],
-            notes: Vec::new(),
-            limits,
-            counted: crate::attackers::ReleasedStatistic::default(),
-            estimates: Estimates::of(cut.row_bounds(), counting == CountedElement::Values),
-            memory: of_layout(&mechanism),
-            tables: cut.below.tables.iter().cloned().collect(),
-            query: Some(Rc::clone(&cut)),
-            compute: Box::new(move |charged| {
-                let partition = match (counting, &cut.below.owner) {
-                    // The values are never needed, only how many there are of each count.
-                    (CountedElement::Values, Ownership::EachRow) => of_runs(charged.read(Occurrences(&cut))?)?,
-                    _ => partition(&cut.query, &charged.read(&cut)?, counting)?,
-                };
-                let released = mechanism.release(&partition, charged.bits())?;
-                let elements = shown::elements(&released);
-                let limits = reach.limits(elements, &charged_for, mechanism.expected_error(elements)?)?;
-                let mut answers = answers(&mechanism, &released, limits)?;
-                if counting == CountedElement::Owners {
-                    say_owners(&mut answers, per_owner);
-                }
-                Ok(answers)
-            }),
-        })
+        let source = self.source(&self.cut).holding(of_layout(&mechanism));
+        let (rule, expected, charged_for) = (self.rule(&mechanism), vec![expected(&mechanism)], events.clone());
+        let plan = Plan::new(source, events, rule, expected, move |charged| {
+            let cut = &self.cut;
+            let partition = match (self.counting, &cut.below.owner) {
+                // The values are never needed, only how many there are of each count.
+                (CountedElement::Values, Ownership::EachRow) => of_runs(charged.read(Occurrences(cut))?)?,
+                (counting, _) => partition(&cut.query, &charged.read(cut)?, counting)?,
+            };
+            let released = mechanism.release(&partition, charged.bits())?;
+            let elements = shown::elements(&released);
+            let limits = self.reach.limits(elements, &charged_for, mechanism.expected_error(elements)?)?;
+            Ok(self.in_its_words(answers(&mechanism, &released, limits)?))
+        });
+        Ok(Plan { limits, ..plan })
     }
 
-    fn plan_of_listed(&self, counts: ListedCounts, events: Vec<Event>) -> Result<Plan> {
-        let Some(listed) = self.listed.clone() else { return Err(Error::machine("cells that are not listed")) };
+    fn plan_of_listed(self: Rc<Self>, counts: ListedCounts, listed: Rc<FewCells>, events: Vec<Event>) -> Result<Plan> {
         let limits = match self.size {
             ElementCount::AtMost(elements) => self.reach.limits(elements, &events, counts.expected_error())?,
             ElementCount::Private => Vec::new(),
         };
-        let (cut, counting, per_owner) = (Rc::clone(&listed.cut), self.counting, self.per_owner);
-        Ok(Plan {
-            rule: listed.rule(&counts),
-            expected: vec![listed.expected(&counts)],
-            notes: vec![listed.note(&counts)],
-            limits,
-            counted: crate::attackers::ReleasedStatistic::default(),
-            estimates: Estimates::of(cut.row_bounds(), counting == CountedElement::Values),
-            memory: crate::release::price::needs::of_query(&cut),
-            tables: cut.below.tables.iter().cloned().collect(),
-            query: Some(Rc::clone(&cut)),
-            events,
-            compute: Box::new(move |charged| {
-                let exact = listed.counts(&charged.read(&cut)?, counts.cells());
-                let noisy = counts.release(&exact, charged.bits())?;
-                let mut answers = shown::of_cells(&counts, &noisy)?;
-                if counting == CountedElement::Owners {
-                    say_owners(&mut answers, per_owner);
-                }
-                Ok(answers)
-            }),
-        })
+        let (source, notes) = (self.source(&listed.cut), vec![listed.note(&counts)]);
+        let (rule, expected) = (listed.rule(&counts), vec![listed.expected(&counts)]);
+        let plan = Plan::new(source, events, rule, expected, move |charged| {
+            let exact = listed.counts(&charged.read(&listed.cut)?, counts.cells());
+            let noisy = counts.release(&exact, charged.bits())?;
+            Ok(self.in_its_words(shown::of_cells(&counts, &noisy)?))
+        });
+        Ok(Plan { notes, limits, ..plan })
+    }
+
+    fn source(&self, cut: &Rc<PrivateQuery>) -> PlanSource {
+        PlanSource::query(cut, Estimates::of(cut.row_bounds(), self.counting == CountedElement::Values))
+    }
+
+    /// Answers about values as they are, those about owners in words about owners.
+    fn in_its_words(&self, mut answers: Answers) -> Answers {
+        if self.counting == CountedElement::Owners {
+            say_owners(&mut answers, self.per_owner);
+        }
+        answers
     }
 
     fn rule(&self, mechanism: &AnonymizedHistogram) -> Value {
@@ -278,9 +256,7 @@ impl Elements {
         json!({
             "sql": self.sql,
             "tables": self.cut.below.tables,
-            "bounding": self.cut.row_bounds().map(|bounds| json!({
-                "groups_per_owner": bounds.groups, "rows_per_group": bounds.rows_per_group, "rows_per_owner": bounds.rows,
-            })),
+            "bounding": self.cut.row_bounds().map(Bounds::rule),
             "keys": { "attributes": query.key_attributes },
             "filters": { "attributes": query.rows },
             "elements_per_owner": mechanism.elements_per_owner(),
@@ -305,10 +281,7 @@ pub(crate) fn within(
         let sentence = "the noise of an anonymized histogram has a pure epsilon: write cost = { epsilon = … }";
         return Err(Error::input(sentence));
     };
-    let scope = match cost.scope() {
-        CostScope::Presence => Scope::Presence,
-        CostScope::Person | CostScope::Attribute => Scope::Person,
-    };
+    let scope = cost.scope().of_owners();
     let mut presence = presence_cost(epsilon.to_f64(), cost.scope(), per_owner as f64, size);
     loop {
         let mechanism = AnonymizedHistogram::within(Target::pure(Epsilon::new(presence)?), Scope::Presence, size)?
@@ -405,14 +378,7 @@ pub(crate) fn expected(mechanism: &AnonymizedHistogram) -> ExpectedError {
         1 => String::new(),
         most => format!("; an owner has up to {most} rows, which costs {most} times what one costs"),
     };
-    ExpectedError {
-        column: "how_many".into(),
-        standard_error: None,
-        margin: None,
-        cells: Vec::new(),
-        assumed: None,
-        about: format!("{amount}{cost}"),
-    }
+    ExpectedError::new("how_many", None, format!("{amount}{cost}"))
 }
 
 /// What the presence of an owner may cost, about, so that the cost is met in its scope. A person who is replaced takes

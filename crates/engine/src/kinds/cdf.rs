@@ -4,18 +4,17 @@
 //! counts rows per step; the mechanism of the core does the rest.
 
 use super::ordered::{FIELDS, OrderedColumn, OrderedUnit, ordered};
-use crate::attackers::ReleasedStatistic;
 use crate::calendar::SECOND;
 use crate::error::Result;
 use crate::kinds::{wide_cdf, wide_keys};
-use crate::project::{Bounding, Cost, Domain, Project, Request};
+use crate::project::{Cost, Domain, Project, Request};
+use crate::release::Kind;
 use crate::release::estimates::Estimates;
 use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, Uncertainty, check_names};
-use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, PlanSource, Price};
 use crate::release::price::noise::{Demand, Noise, calibrate, described};
 use crate::release::price::{limits, needs};
-use crate::release::rows::fields::{bounding, quoted};
-use crate::release::{CostAbout, Kind};
+use crate::release::rows::fields::{quoted, total_bounding};
 use crate::sql::PrivateQuery;
 use crate::sql::execute::integers::Integers;
 use crate::tables::Backend;
@@ -24,7 +23,8 @@ use scumble::event::{Event, Moves, Shift, Touch};
 use scumble::mechanism::cdf::{Cdf, CdfErrorBar};
 use scumble::quantity::{Beta, Scale};
 use scumble::scope::AttributeSet;
-use serde_json::{Value, json};
+use scumble::workload::NORMAL_95;
+use serde_json::{Map, Value, json};
 use std::rc::Rc;
 
 /// As many values as may each be a step.
@@ -112,15 +112,8 @@ impl CdfSteps {
         let expression = &cut.expression;
         let sql =
             format!("SELECT {expression} AS step, COUNT(*) AS n FROM {} GROUP BY {expression}", quoted(&table.name));
-        let own = bounding(request)?.or(table.bounding);
-        let rows = own.rows.unwrap_or_else(|| own.groups.unwrap_or(1) * own.rows_per_group.unwrap_or(1));
-        // All of an owner's rows may fall into one step: only the total counts.
-        let bounding = if table.owner.is_some() {
-            Bounding { rows: Some(rows), groups: Some(rows), rows_per_group: Some(rows) }
-        } else {
-            own
-        };
-        let rows = if table.owner.is_some() { rows } else { 1 };
+        // All of an owner's rows may fall into one step.
+        let (bounding, rows) = total_bounding(request, table)?;
         Ok(Self {
             query: Rc::new(crate::sql::analyse(&sql, bounding, project, &Backend::without_data(project)?)?),
             table: table.name.clone(),
@@ -173,7 +166,6 @@ pub(crate) static KIND: Kind = Kind {
     name: "cdf",
     about: "how many rows are at most each value of a column, from a tree of noisy counts that is made consistent and monotone",
     fields: &[FIELDS[0], FIELDS[1], wide_keys::FIELDS[0], wide_keys::FIELDS[1], wide_cdf::POINTS.listed(), FIELDS[2]],
-    cost_about: CostAbout::Owners,
     analyse,
     ..Kind::COMMON
 };
@@ -186,7 +178,7 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
         return Err(points.error("points goes with keys: a column of numbers lists all of its steps"));
     }
     let steps = CdfSteps::new(request, project)?;
-    check_names([(steps.column.as_str(), false), ("count", true)], &[])?;
+    check_names([(steps.column.as_str(), false), ("count", true)])?;
     let trial = Cdf::new(steps.count(), Noise::laplace(Scale::new(1.0)?))?;
     let (levels, by) = (u64::from(trial.levels()), steps.rows as f64);
     // One owner is in one node of each level and of the root; with NULLs and several rows the root moves as well.
@@ -211,93 +203,84 @@ impl Analysis for CdfAnalysis {
     type Mechanism = Noise;
 
     fn at(&self, cost: &Cost) -> Result<Price<Noise>> {
-        let demand = Demand {
-            moves: std::slice::from_ref(&self.moves),
-            steps: &[None],
-            quantiles: &[],
-            selects_keys: false,
-            default_delta: None,
-            aside: None,
-        };
+        let demand = Demand { moves: std::slice::from_ref(&self.moves), steps: &[None], ..Demand::default() };
         let noise = calibrate(cost, &demand)?.noises.remove(0);
         Ok(Price { events: vec![noise.event(self.moves.clone())?], mechanism: noise })
     }
 
     fn plan(self: Rc<Self>, noise: Noise, events: Vec<Event>) -> Result<Plan> {
-        plan(Rc::clone(&self.steps), &noise, events)
-    }
-}
-
-fn plan(steps: Rc<CdfSteps>, noise: &Noise, events: Vec<Event>) -> Result<Plan> {
-    let cdf = Cdf::new(steps.count(), noise.clone())?;
-    let mut rule = steps.rule();
-    rule["noise"] = json!(described(noise));
-    rule["levels"] = json!(cdf.levels());
-    let errors = steps.standard_errors(&cdf);
-    let largest = cdf.error(Beta::new(BETA)?, steps.count())?;
-    // They are about tables of any number of owners.
-    let limits = match steps.public_owners {
-        None => limits::of_thresholds(&events, noise, steps.count(), steps.rows, largest)?,
-        Some(_) => Vec::new(),
-    };
-    Ok(Plan {
-        events,
-        rule,
-        expected: vec![expected(&errors)],
-        notes: Vec::new(),
-        limits,
-        counted: ReleasedStatistic::default(),
-        estimates: Estimates::of(steps.query.query.bounds, false),
-        memory: steps.memory(),
-        tables: vec![steps.table.clone()],
-        query: Some(Rc::clone(&steps.query)),
-        compute: Box::new(move |charged| {
+        let steps = Rc::clone(&self.steps);
+        let cdf = Cdf::new(steps.count(), noise.clone())?;
+        let mut rule = steps.rule();
+        rule["noise"] = json!(described(&noise));
+        rule["levels"] = json!(cdf.levels());
+        let errors = steps.standard_errors(&cdf);
+        let largest = cdf.error(Beta::new(BETA)?, steps.count())?;
+        // They are about tables of any number of owners.
+        let limits = match steps.public_owners {
+            None => limits::of_thresholds(&events, &noise, steps.count(), steps.rows, largest)?,
+            Some(_) => Vec::new(),
+        };
+        let source = PlanSource::query(&steps.query, Estimates::of(steps.query.query.bounds, false));
+        let (source, tables) = (source.holding(steps.memory()), vec![steps.table.clone()]);
+        let plan = Plan::new(source, events, rule, vec![expected(errors)], move |charged| {
             let counts = steps.counts(&charged.read(&steps.query)?);
             let below = cdf.release(&counts, charged.bits())?;
             let around = cdf.around(&below, charged.bits())?;
             Ok(answers(&steps, &below, &around))
-        }),
-    })
+        });
+        Ok(Plan { limits, tables, ..plan })
+    }
 }
 
-fn expected(errors: &[f64]) -> ExpectedError {
+/// The shares whose quantiles are read off.
+const SHARES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
+
+/// Quantiles that are read off the released counts, each with all values that the 95% intervals of the counts and of
+/// the total leave open: post-processing, which costs nothing.
+fn quantiles(shown: &dyn Fn(usize) -> Value, below: &[f64], around: &[CdfErrorBar]) -> Map<String, Value> {
+    let value = |step: Option<usize>| step.map(shown);
+    let ends = |step: usize| (below[step] - around[step].half_width, below[step] + around[step].half_width);
+    let mut facts = Map::new();
+    let Some(last) = below.len().checked_sub(1).filter(|last| below[*last] > 0.0) else { return facts };
+    let (least, most) = ends(last);
+    let quantile = |share: &f64| {
+        let first = |count: &dyn Fn(usize) -> f64, total: f64| (0..=last).find(|step| count(*step) >= share * total);
+        // Counts do not fall, though the lower ends of their intervals may: nothing after the end is open.
+        let open = (0..=last).rev().find(|step| ends(*step).0 < share * most);
+        json!({
+            "share": share,
+            "value": value(first(&|step| below[step], below[last])),
+            "low": value(first(&|step| ends(step).1, least)),
+            "high": value(open.map_or(Some(0), |step| Some((step + 1).min(last)))),
+        })
+    };
+    facts.insert("quantiles".to_string(), SHARES.iter().map(quantile).collect());
+    facts
+}
+
+fn expected(errors: Vec<f64>) -> ExpectedError {
     let largest = errors.iter().copied().fold(0.0, f64::max);
     let first = errors.first().copied().unwrap_or(0.0);
     let about =
         format!("of the worst cell ({first:.4} of the first); before the counts are made monotone, which only helps");
-    ExpectedError {
-        column: "count".to_string(),
-        standard_error: Some(largest),
-        margin: None,
-        cells: errors.to_vec(),
-        assumed: None,
-        about,
-    }
+    // The answer's interval is simulated around what is published; many noises together are near a normal law.
+    let error = ExpectedError::new("count", Some(largest), about).with_margin(NORMAL_95 * largest + 0.5);
+    ExpectedError { cells: errors, ..error }
 }
 
 fn answers(steps: &CdfSteps, below: &[f64], around: &[CdfErrorBar]) -> Answers {
-    let uncertainty = below.iter().zip(around).map(|(count, around)| Uncertainty {
-        standard_error: around.standard_error,
-        low: count - around.half_width,
-        high: count + around.half_width,
+    let values = steps.cut.values.iter().map(|value| steps.unit.cell(*value));
+    let counts = below.iter().zip(around).map(|(count, around)| {
+        (Cell::Number(*count), Uncertainty::around(*count, around.standard_error, around.half_width))
     });
+    let shown = |step: usize| steps.unit.cell(steps.cut.values[step]).json();
     Answers {
-        columns: vec![
-            AnswerColumn {
-                name: steps.column.clone(),
-                cells: steps.cut.values.iter().map(|value| steps.unit.cell(*value)).collect(),
-                uncertainty: None,
-            },
-            AnswerColumn {
-                name: "count".to_string(),
-                uncertainty: Some(uncertainty.collect()),
-                cells: below.iter().map(|count| Cell::Number(*count)).collect(),
-            },
-        ],
+        columns: vec![AnswerColumn::plain(&steps.column, values), AnswerColumn::noisy("count", counts)],
         notes: vec![
             "Each count is of rows with at most that value. The errors are those of the noise drawn again around these counts. Counts before the last are cut off at the total: where the curve is flat before its end, they are too low on average.".to_string(),
         ],
-        details: Details::default(),
+        details: Details { facts: quantiles(&shown, below, around), ..Details::default() },
     }
 }
 

@@ -3,13 +3,12 @@
 //! It is the anonymized histogram of the ends of edges: an edge is two elements, one of each of its vertices.
 
 use super::anonymized_histogram::{AT_MOST, LAYOUT, answers, expected, of_layout, within};
-use crate::attackers::ReleasedStatistic;
 use crate::error::Result;
 use crate::project::{Cost, Project, Request};
+use crate::release::Kind;
 use crate::release::output::Answers;
-use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, Plan, PlanSource, Price};
 use crate::release::rows::graph::{Edges, FIELDS};
-use crate::release::{CostAbout, Kind};
 use scumble::event::Event;
 use scumble::mechanism::anonymized_histogram::{AnonymizedHistogram, ElementCount, LayoutChoice, Partition};
 use scumble::quantity::Epsilon;
@@ -22,7 +21,6 @@ pub(crate) static KIND: Kind = Kind {
     name: "degrees",
     about: "how many vertices of a graph have how many edges, without the vertices; protects each edge, not each vertex",
     fields: &[FIELDS[0], AT_MOST.listed(), LAYOUT.listed(), FIELDS[1]],
-    cost_about: CostAbout::Owners,
     analyse,
     ..Kind::COMMON
 };
@@ -35,12 +33,12 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
     let size = most.map_or(ElementCount::Private, ElementCount::AtMost);
     let layout = LAYOUT.read(request)?.unwrap_or(LayoutChoice::Automatic);
     let attributes = edges.attributes()?;
-    Ok(AnalysedRequest::new(DegreesAnalysis { edges: Rc::new(edges), attributes, size, layout }))
+    Ok(AnalysedRequest::new(DegreesAnalysis { edges, attributes, size, layout }))
 }
 
 /// The degrees of a graph's vertices.
 struct DegreesAnalysis {
-    edges: Rc<Edges>,
+    edges: Edges,
     attributes: AttributeSet,
     size: ElementCount,
     layout: LayoutChoice,
@@ -51,38 +49,25 @@ impl Analysis for DegreesAnalysis {
 
     fn at(&self, cost: &Cost) -> Result<Price<AnonymizedHistogram>> {
         let elements = self.edges.per_owner().saturating_mul(2);
-        let (mechanism, events) = within(cost, elements, (self.size, self.layout), &self.attributes)?;
-        Ok(Price { events, mechanism })
+        within(cost, elements, (self.size, self.layout), &self.attributes).map(Price::from)
     }
 
     fn plan(self: Rc<Self>, mechanism: AnonymizedHistogram, events: Vec<Event>) -> Result<Plan> {
-        plan(Rc::clone(&self.edges), mechanism, events)
-    }
-}
-
-fn plan(edges: Rc<Edges>, mechanism: AnonymizedHistogram, events: Vec<Event>) -> Result<Plan> {
-    let mut rule = edges.rule();
-    rule["epsilon_per_element"] = json!(mechanism.epsilon_per_element().get());
-    rule["epsilon_for_size"] = json!(mechanism.epsilon_for_size().map(Epsilon::get));
-    Ok(Plan {
-        events,
-        rule,
-        expected: vec![expected(&mechanism)],
-        notes: vec![edges.note()],
-        // The hardest histograms known are no degrees of a graph of so many vertices.
-        limits: Vec::new(),
-        counted: ReleasedStatistic::default(),
-        estimates: edges.estimates(),
-        memory: edges.memory().saturating_add(of_layout(&mechanism)),
-        tables: vec![edges.table().to_string()],
-        query: None,
-        compute: Box::new(move |charged| {
-            let graph = charged.read(&*edges)?;
+        let edges = &self.edges;
+        let mut rule = edges.rule();
+        rule["epsilon_per_element"] = json!(mechanism.epsilon_per_element().get());
+        rule["epsilon_for_size"] = json!(mechanism.epsilon_for_size().map(Epsilon::get));
+        let source = PlanSource::edges(edges).holding(edges.memory().saturating_add(of_layout(&mechanism)));
+        let (expected, notes) = (vec![expected(&mechanism)], vec![edges.note()]);
+        let plan = Plan::new(source, events, rule, expected, move |charged| {
+            let graph = charged.read(&self.edges)?;
             let degrees = Partition::from_counts(graph.degrees().filter(|degree| *degree > 0))?;
             let found = answers(&mechanism, &mechanism.release(&degrees, charged.bits())?, Vec::new())?;
-            Ok(of_vertices(found, edges.note()))
-        }),
-    })
+            Ok(of_vertices(found, self.edges.note()))
+        });
+        // No limits: the hardest histograms known are no degrees of a graph of so many vertices.
+        Ok(Plan { notes, ..plan })
+    }
 }
 
 /// The answers in the words of graphs.

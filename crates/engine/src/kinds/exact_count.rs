@@ -13,8 +13,7 @@ use crate::project::{Bounding, Cost, Project, Request};
 use crate::release::estimates::Estimates;
 use crate::release::field::{Field, PlacedValue};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details};
-use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
-use crate::release::price::needs;
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, PlanSource, Price};
 use crate::release::rows::condition::one_condition;
 use crate::release::rows::fields::{TABLE, quoted, table};
 use crate::release::{CostAbout, DigestOf, Exclusivity, Kind};
@@ -101,7 +100,26 @@ impl Analysis for ExactCountAnalysis {
     }
 
     fn plan(self: Rc<Self>, (): (), events: Vec<Event>) -> Result<Plan> {
-        Ok(plan(&self.sql, Rc::clone(&self.cut), self.counted.clone(), self.learned.clone(), events))
+        let (learned, cut) = (self.learned.clone(), Rc::clone(&self.cut));
+        let rule = json!({
+            "sql": self.sql,
+            "tables": cut.below.tables,
+            "filters": { "attributes": cut.query.rows },
+            "noise": "none: not differentially private",
+            "i_accept_assumptions": true,
+            "attacker": Finding::Learned(Box::new(learned.clone())).document(),
+        });
+        let expected = ExpectedError::new("count", Some(0.0), "exact, without noise: not differentially private");
+        let source = PlanSource::query(&cut, Estimates::of(cut.query.bounds, false));
+        let plan = Plan::new(source, events, rule, vec![expected], move |charged| {
+            // Each owner has one row: nothing is left out, whatever the key.
+            let exact = charged.read(&cut)?;
+            let count = exact.cells.first().and_then(|cell| cell.sums.first()).copied();
+            let count = count.ok_or_else(|| Error::machine("the backend gave no count"))?;
+            contradicted(&learned, count)?;
+            Ok(answers(&learned, count))
+        });
+        Ok(Plan { notes: vec![NO_EPSILON.to_string()], counted: self.counted.clone(), ..plan })
     }
 }
 
@@ -128,55 +146,10 @@ fn nothing_promised(cut: &PrivateQuery) -> Result<Event> {
     Ok(Event::new(kind, Moves::by_scope(one.clone(), one, touches)))
 }
 
-fn plan(
-    sql: &str,
-    cut: Rc<PrivateQuery>,
-    counted: ReleasedStatistic,
-    learned: ReleaseAssessment,
-    events: Vec<Event>,
-) -> Plan {
-    let rule = json!({
-        "sql": sql,
-        "tables": cut.below.tables,
-        "filters": { "attributes": cut.query.rows },
-        "noise": "none: not differentially private",
-        "i_accept_assumptions": true,
-        "attacker": Finding::Learned(Box::new(learned.clone())).document(),
-    });
-    let expected = ExpectedError {
-        column: "count".to_string(),
-        standard_error: Some(0.0),
-        margin: None,
-        cells: Vec::new(),
-        assumed: None,
-        about: "exact, without noise: not differentially private".to_string(),
-    };
-    Plan {
-        events,
-        rule,
-        expected: vec![expected],
-        notes: vec![NO_EPSILON.to_string()],
-        limits: Vec::new(),
-        counted,
-        estimates: Estimates::of(cut.query.bounds, false),
-        memory: needs::of_query(&cut),
-        tables: cut.below.tables.iter().cloned().collect(),
-        query: Some(Rc::clone(&cut)),
-        compute: Box::new(move |charged| {
-            // Each owner has one row: nothing is left out, whatever the key.
-            let exact = charged.read(&cut)?;
-            let count = exact.cells.first().and_then(|cell| cell.sums.first()).copied();
-            let count = count.ok_or_else(|| Error::machine("the backend gave no count"))?;
-            contradicted(&learned, count)?;
-            Ok(answers(&learned, count))
-        }),
-    }
-}
-
 fn answers(learned: &ReleaseAssessment, count: i128) -> Answers {
     let words = learned.words.replacen(brittleness(), "", 1).trim().to_string();
     let notes = vec![brittleness().to_string(), words, VOID.to_string()];
-    let column = AnswerColumn { name: "count".to_string(), cells: vec![Cell::Whole(count)], uncertainty: None };
+    let column = AnswerColumn::plain("count", [Cell::Whole(count)]);
     let mut facts = Map::new();
     facts.insert("differentially_private".into(), json!(false));
     Answers { columns: vec![column], notes, details: Details { facts, ..Details::default() } }

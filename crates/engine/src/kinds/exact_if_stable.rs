@@ -16,20 +16,18 @@ mod counting;
 
 use super::mode::CHARGED;
 use super::sql::{cell, rows_without_a_key};
-use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Project, Request};
+use crate::release::Kind;
 use crate::release::estimates::Estimates;
 use crate::release::field::ListedField;
-use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, check_names};
-use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
+use crate::release::output::{AnswerColumn, Answers, BETA, Cell, ColumnKind, Details, check_names};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, PlanSource, Price};
 use crate::release::price::fitted::{FittedCost, budget_delta};
-use crate::release::price::needs;
 use crate::release::rows::fields::BOUNDING;
-use crate::release::{CostAbout, Kind};
 use crate::sql::execute::integers::Integers;
 use asked::{AT_LEAST, LARGEST, ROUNDED_TO, Scale, StableQuestion};
-use counting::{CountQuery, SQL, TABLE, WHERE};
+use counting::{CountQuery, SQL, StableKeyColumn, TABLE, WHERE};
 use scumble::event::Event;
 use scumble::mechanism::smooth::OwnerSteps;
 use scumble::mechanism::stable_value::{KeyDomain, StableValue, mode};
@@ -37,6 +35,7 @@ use scumble::noise::{BitSource, tape};
 use scumble::quantity::{Beta, Exact};
 use scumble::scope::Scope;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 const FIELDS: [ListedField; 9] = [
@@ -56,7 +55,6 @@ pub(crate) static KIND: Kind = Kind {
     name: "exact-if-stable",
     about: "whether a count reaches a limit, which round numbers it lies between, or which key has the largest count: exactly, if it takes many owners to change it; otherwise nothing, at the same cost. Needs a delta",
     fields: &FIELDS,
-    cost_about: CostAbout::Owners,
     analyse,
     ..Kind::COMMON
 };
@@ -75,7 +73,7 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
         );
     }
     let stability = Rc::new(Stability { asked, counting });
-    check_names(stability.names().iter().map(|name| (name.as_str(), false)), &[])
+    check_names(stability.names().iter().map(|name| (name.as_str(), false)))
         .map_err(|error| error.or_at(SQL.place(request)))?;
     let budget_delta = budget_delta(project);
     Ok(AnalysedRequest::new(ExactIfStableAnalysis { stability, budget_delta }))
@@ -93,12 +91,30 @@ impl Analysis for ExactIfStableAnalysis {
     fn at(&self, cost: &Cost) -> Result<Price<StableValue>> {
         let fitting = FittedCost::new(KIND.name, cost, self.budget_delta.as_ref())?;
         fitting.needs_delta("a value that is published exactly")?;
-        let (mechanism, events) = self.stability.priced(&fitting)?;
-        Ok(Price { events, mechanism })
+        self.stability.priced(&fitting).map(Price::from)
     }
 
     fn plan(self: Rc<Self>, stable: StableValue, events: Vec<Event>) -> Result<Plan> {
-        plan(Rc::clone(&self.stability), stable, events)
+        let (stability, counting) = (Rc::clone(&self.stability), &self.stability.counting);
+        let needed = stability.needed(&stable)?;
+        let (about, cut) = (stability.about(needed), &counting.cut);
+        let columns = stability.asked.names(counting).into_iter();
+        let expected = columns.map(|column| ExpectedError::new(column, None, about.clone())).collect();
+        let rule = json!({
+            "sql": counting.sql, "tables": cut.below.tables, "filters": { "attributes": cut.query.rows },
+            "unit": counting.unit, "keys": counting.keys.iter().map(|key| &key.name).collect::<Vec<_>>(),
+            "lists_keys": counting.lists_keys(), "rows_per_owner": counting.per_owner, "rows_for_95_percent": needed,
+        });
+        let notes = stability.notes(needed);
+        let source = PlanSource::query(cut, Estimates::of(cut.row_bounds(), !cut.row_keys().is_empty()));
+        let plan = Plan::new(source, events, rule, expected, move |charged| {
+            let exact = charged.read(&stability.counting.cut)?;
+            let StableAnswer { columns, note } = stability.found(&exact, &stable, charged.bits())?;
+            let mut notes = vec![note];
+            notes.extend(rows_without_a_key(&stability.counting.cut.query.keys));
+            Ok(Answers { columns, notes, details: Details { kinds: stability.kinds(), ..Details::default() } })
+        });
+        Ok(Plan { notes, ..plan })
     }
 }
 
@@ -149,6 +165,17 @@ impl Stability {
             StableQuestion::Largest => Vec::new(),
         };
         keys.chain(scale).chain([IS_PUBLISHED.to_string()]).collect()
+    }
+
+    /// What the cells of its columns are, also where nothing is published.
+    fn kinds(&self) -> BTreeMap<String, ColumnKind> {
+        let kind = |key: &StableKeyColumn| ColumnKind::of(&self.counting.cut.query.keys[key.place].kind);
+        let keys = self.counting.keys.iter().map(|key| (key.name.clone(), kind(key)));
+        let scale = match self.asked {
+            StableQuestion::Where(scale) => scale.columns(&[Some(0)]),
+            StableQuestion::Largest => Vec::new(),
+        };
+        keys.chain(scale.into_iter().map(|column| (column.name.clone(), column.own_kind()))).collect()
     }
 
     /// By how much one owner moves what decides: a count, or the lead of one over another.
@@ -230,15 +257,9 @@ impl Stability {
 
     /// The keys of these lines; nothing where there is none.
     fn key_columns(&self, exact: &Integers, lines: &[Option<usize>]) -> Vec<AnswerColumn> {
-        let keys = self.counting.keys.iter().map(|key| AnswerColumn {
-            name: key.name.clone(),
-            cells: lines
-                .iter()
-                .map(|line| line.map_or(Cell::Null, |line| cell(&exact.keys[line][key.place])))
-                .collect(),
-            uncertainty: None,
-        });
-        keys.collect()
+        let value = |line: usize, place: usize| cell(&exact.keys[line][place]);
+        let cells = |place| lines.iter().map(move |line| line.map_or(Cell::Null, |line| value(line, place)));
+        self.counting.keys.iter().map(|key| AnswerColumn::plain(&key.name, cells(key.place))).collect()
     }
 
     /// With which distance, in what is counted, something is published with probability 95%.
@@ -283,44 +304,7 @@ impl Stability {
 }
 
 fn is_published(lines: impl Iterator<Item = bool>) -> AnswerColumn {
-    AnswerColumn { name: IS_PUBLISHED.to_string(), cells: lines.map(Cell::Truth).collect(), uncertainty: None }
-}
-
-fn plan(stability: Rc<Stability>, stable: StableValue, events: Vec<Event>) -> Result<Plan> {
-    let needed = stability.needed(&stable)?;
-    let (counting, about) = (&stability.counting, stability.about(needed));
-    let expected = stability.asked.names(counting).into_iter().map(|column| ExpectedError {
-        column,
-        standard_error: None,
-        margin: None,
-        cells: Vec::new(),
-        assumed: None,
-        about: about.clone(),
-    });
-    let (cut, unit) = (Rc::clone(&counting.cut), counting.unit);
-    Ok(Plan {
-        events,
-        rule: json!({
-            "sql": counting.sql, "tables": cut.below.tables, "filters": { "attributes": cut.query.rows }, "unit": unit,
-            "keys": counting.keys.iter().map(|key| &key.name).collect::<Vec<_>>(), "lists_keys": counting.lists_keys(),
-            "rows_per_owner": counting.per_owner, "rows_for_95_percent": needed,
-        }),
-        expected: expected.collect(),
-        notes: stability.notes(needed),
-        limits: Vec::new(),
-        counted: ReleasedStatistic::default(),
-        estimates: Estimates::of(cut.row_bounds(), !cut.row_keys().is_empty()),
-        memory: needs::of_query(&cut),
-        tables: cut.below.tables.iter().cloned().collect(),
-        query: Some(cut),
-        compute: Box::new(move |charged| {
-            let exact = charged.read(&stability.counting.cut)?;
-            let StableAnswer { columns, note } = stability.found(&exact, &stable, charged.bits())?;
-            let mut notes = vec![note];
-            notes.extend(rows_without_a_key(&stability.counting.cut.query.keys));
-            Ok(Answers { columns, notes, details: Details::default() })
-        }),
-    })
+    AnswerColumn::plain(IS_PUBLISHED, lines.map(Cell::Truth))
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! Kind `heavy-hitters`: the combinations of values that many people share, with one guarantee per attribute.
 
 use super::sql::passed::ThresholdEvidence;
-use crate::attackers::ReleasedStatistic;
 use crate::budget::own_share;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Goal, Project, Request};
 use crate::release::field::{Field, PlacedValue, Word};
 use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, Uncertainty};
-use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, PlanSource, Price};
 use crate::release::price::allowance::{ATTRIBUTE_COSTS, Allowance, Exceptions, any_attribute_as_person};
 use crate::release::price::noise::Noise;
 use crate::release::rows::records;
@@ -72,12 +71,12 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
     let wanted = HeavyHittersRequest::read(request, &sizes)?;
     let exceptions = Exceptions::read(request, attributes.names())?;
     let budget_delta = project.budget.smallest_delta();
-    Ok(AnalysedRequest::new(HeavyHittersAnalysis { attributes: Rc::new(attributes), wanted, exceptions, budget_delta }))
+    Ok(AnalysedRequest::new(HeavyHittersAnalysis { attributes, wanted, exceptions, budget_delta }))
 }
 
 /// The combinations of values that many owners share.
 struct HeavyHittersAnalysis {
-    attributes: Rc<Attributes>,
+    attributes: Attributes,
     wanted: HeavyHittersRequest,
     exceptions: Exceptions,
     budget_delta: Option<Exact>,
@@ -98,7 +97,47 @@ impl Analysis for HeavyHittersAnalysis {
     }
 
     fn plan(self: Rc<Self>, (tree, granted): Self::Mechanism, events: Vec<Event>) -> Result<Plan> {
-        plan(Rc::clone(&self.attributes), tree, granted, events)
+        let noise = Noise::laplace(tree.root().scale);
+        let found_from = found_from(&tree)?;
+        let about = format!(
+            "the same for every listed combination; what {found_from} or more of a million people share is listed with probability 95%"
+        );
+        let expected = ExpectedError::new("count", Some(noise.standard_deviation()), about);
+        let expected = vec![expected.with_margin(noise.quantile(BETA))];
+        let (source, rule) = (PlanSource::records(&self.attributes), rule(&self.attributes, &tree, granted));
+        Ok(Plan::new(source, events, rule, expected, move |charged| {
+            let attributes = &self.attributes;
+            let records = charged.read(attributes)?;
+            let domains =
+                records.values.iter().map(|values| u32::try_from(values.len()).unwrap_or(u32::MAX - 1).max(1));
+            let finder = HeavyHitters::new(tree.clone(), domains.collect())?;
+            let root = tree.root();
+            let listed = ListingRule { noise: &noise, threshold: root.threshold, clip: root.clip };
+            // Codes of values that nobody knows beforehand depend on which there are.
+            let (threshold, is_cut, columns) = tape::through_result(
+                charged.bits(),
+                || said(&records),
+                |bits| {
+                    let found = finder.release(&records.columns, bits)?;
+                    let (threshold, is_cut) = (found.threshold, found.is_cut);
+                    Ok::<_, Error>((threshold, is_cut, columns(attributes.names(), &records, found, &listed)))
+                },
+            )?;
+            let mut notes = vec![format!(
+                "Combinations with a noisy count above {} are listed; one that at least {found_from} people share is \
+                    missing with probability at most 5%, if there are no more than a million people.",
+                threshold
+            )];
+            if is_cut {
+                notes.push(
+                    "A list of candidates reached its largest length: combinations may be missing, however \
+                    many people share them. Ask for fewer columns, or raise the cost."
+                        .to_string(),
+                );
+            }
+            notes.extend(attributes.note());
+            Ok(Answers { columns, notes, details: Details::default() })
+        }))
     }
 }
 
@@ -248,66 +287,6 @@ impl Search<'_> {
     }
 }
 
-fn plan(attributes: Rc<Attributes>, tree: Tree, granted: Value, events: Vec<Event>) -> Result<Plan> {
-    let noise = Noise::laplace(tree.root().scale);
-    let found_from = found_from(&tree)?;
-    let about = format!(
-        "the same for every listed combination; what {found_from} or more of a million people share is listed with probability 95%"
-    );
-    let expected = ExpectedError {
-        column: "count".to_string(),
-        standard_error: Some(noise.standard_deviation()),
-        margin: Some(noise.quantile(BETA)),
-        cells: Vec::new(),
-        assumed: None,
-        about,
-    };
-    Ok(Plan {
-        events,
-        rule: rule(&attributes, &tree, granted),
-        expected: vec![expected],
-        notes: Vec::new(),
-        limits: Vec::new(),
-        counted: ReleasedStatistic::default(),
-        estimates: attributes.estimates(),
-        memory: attributes.memory_of_values(),
-        tables: vec![attributes.table().to_string()],
-        query: None,
-        compute: Box::new(move |charged| {
-            let records = charged.read(&*attributes)?;
-            let domains =
-                records.values.iter().map(|values| u32::try_from(values.len()).unwrap_or(u32::MAX - 1).max(1));
-            let finder = HeavyHitters::new(tree.clone(), domains.collect())?;
-            let root = tree.root();
-            let listed = ListingRule { noise: &noise, threshold: root.threshold, clip: root.clip };
-            // Codes of values that nobody knows beforehand depend on which there are.
-            let (threshold, is_cut, columns) = tape::through_result(
-                charged.bits(),
-                || said(&records),
-                |bits| {
-                    let found = finder.release(&records.columns, bits)?;
-                    let (threshold, is_cut) = (found.threshold, found.is_cut);
-                    Ok::<_, Error>((threshold, is_cut, columns(attributes.names(), &records, found, &listed)))
-                },
-            )?;
-            let mut notes = vec![format!(
-                "Combinations with a noisy count above {} are listed; one that at least {found_from} people share is \
-                    missing with probability at most 5%, if there are no more than a million people.",
-                threshold
-            )];
-            if is_cut {
-                notes.push(
-                    "A list of candidates reached its largest length: combinations may be missing, however \
-                    many people share them. Ask for fewer columns, or raise the cost."
-                        .to_string(),
-                );
-            }
-            notes.extend(attributes.note());
-            Ok(Answers { columns, notes, details: Details::default() })
-        }),
-    })
-}
-
 /// For a test that replays it: the values of each record.
 fn said(records: &Records) -> Announcement {
     let value = |attribute: usize, row: usize| {
@@ -330,10 +309,10 @@ fn rule(attributes: &Attributes, tree: &Tree, granted: Value) -> Value {
         .collect();
     let names = attributes.names().iter().enumerate();
     let each: Vec<Value> = names
-        .map(|(j, name)| json!({ "attribute": name, "epsilon": tree.epsilon(&[j]), "delta": tree.delta(&[j]) }))
+        .map(|(j, name)| json!({ "attribute": name, "epsilon": tree.epsilon(&[j]).get(), "delta": tree.delta(&[j]).get() }))
         .collect();
     json!({ "records": attributes.rule(), "tree": nodes, "keys": { "owners_for_95_percent": found_from(tree).ok() }, "attributes": each, "granted": granted,
-            "person": { "epsilon": tree.epsilon_person() }, "presence": { "epsilon": tree.epsilon_presence() } })
+            "person": { "epsilon": tree.epsilon_person().get() }, "presence": { "epsilon": tree.epsilon_presence().get() } })
 }
 
 /// How counts come to be listed: `max(f, threshold − clip) + Z > threshold`.
@@ -369,18 +348,15 @@ fn columns(
     let mut strings = found.strings;
     // Sorted by what is released anyway.
     strings.sort_by(|left, right| right.count.cmp(&left.count).then_with(|| left.values.cmp(&right.values)));
-    let mut columns: Vec<AnswerColumn> = Vec::new();
-    for (attribute, name) in names.iter().enumerate() {
-        let cell = |code: u32| records.values[attribute].get(code as usize).cloned().unwrap_or(Cell::Null);
-        let cells = strings.iter().map(|string| cell(string.values[attribute])).collect();
-        columns.push(AnswerColumn { name: name.clone(), cells, uncertainty: None });
-    }
-    columns.push(AnswerColumn {
-        name: "count".to_string(),
-        uncertainty: Some(listed.intervals(strings.iter().map(|string| string.count))),
-        cells: strings.iter().map(|string| Cell::Whole(i128::from(string.count))).collect(),
-    });
-    columns
+    let cell =
+        |attribute: usize, code: u32| records.values[attribute].get(code as usize).cloned().unwrap_or(Cell::Null);
+    let values = |(attribute, name): (usize, &String)| {
+        AnswerColumn::plain(name, strings.iter().map(|string| cell(attribute, string.values[attribute])))
+    };
+    let counts = strings.iter().map(|string| Cell::Whole(i128::from(string.count)));
+    let intervals = listed.intervals(strings.iter().map(|string| string.count));
+    let counts = AnswerColumn::noisy("count", counts.zip(intervals));
+    names.iter().enumerate().map(values).chain([counts]).collect()
 }
 
 #[cfg(test)]

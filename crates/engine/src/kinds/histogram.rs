@@ -6,10 +6,10 @@ use crate::error::Result;
 use crate::kinds::huge_histogram;
 use crate::place::Place;
 use crate::project::{Project, Request};
+use crate::release::Kind;
 use crate::release::output::check_names;
 use crate::release::plan::AnalysedRequest;
 use crate::release::rows::fields::{BOUNDING, TABLE, quoted};
-use crate::release::{CostAbout, Kind};
 
 /// The kind `histogram`.
 pub(crate) static KIND: Kind = Kind {
@@ -25,7 +25,6 @@ pub(crate) static KIND: Kind = Kind {
         BOUNDING[2],
         BOUNDING_REPORT,
     ],
-    cost_about: CostAbout::Owners,
     analyse,
     queries: |request, project| match is_huge(request)? {
         true => Ok(None),
@@ -53,7 +52,7 @@ pub(crate) fn is_huge(request: &Request) -> Result<bool> {
 /// The query that such a release is, and where errors of it are.
 pub(crate) fn query(request: &Request, project: &Project) -> Result<(String, Place)> {
     let CountedColumns { table, names, place } = counted(request, project)?;
-    check_names(names.iter().map(|name| (name.as_str(), false)).chain([("count", true)]), &[])
+    check_names(names.iter().map(|name| (name.as_str(), false)).chain([("count", true)]))
         .map_err(|error| error.or_at(place.clone()))?;
     let columns = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
     let sql = format!("SELECT {columns}, COUNT(*) AS count FROM {} GROUP BY {columns}", quoted(&table.name));

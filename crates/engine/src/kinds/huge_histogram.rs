@@ -13,16 +13,18 @@ use crate::error::{Error, Result};
 use crate::project::{Cost, Goal, Project, Request};
 use crate::release::estimates::Estimates;
 use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, Uncertainty};
-use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
-use crate::release::price::needs;
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, PlanSource, Price};
 use crate::release::price::noise::{Noise, calibrate_runs, described};
 use crate::release::rows::fields::{bounding, quoted};
 use crate::sql::analyse::sensitivity;
+use crate::sql::execute::integers::Integers;
 use crate::sql::{PrivateQuery, analyse_what_occurs};
 use crate::tables::Backend;
+use crate::tables::bounding::Bounds;
 use datafusion::common::ScalarValue;
 use scumble::event::{Event, Moves};
 use scumble::mechanism::huge_domain::{HugeDomainHistogram, StringDomain};
+use scumble::noise::BitSource;
 use scumble::quantity::Beta;
 use serde_json::json;
 use std::rc::Rc;
@@ -31,7 +33,7 @@ const COUNT: &str = "count";
 
 /// The rows of each text.
 struct TextCounts {
-    cut: PrivateQuery,
+    cut: Rc<PrivateQuery>,
     name: String,
     texts: StringDomain,
     moves: Moves,
@@ -54,20 +56,39 @@ pub(crate) fn analyse(
         .map_err(|error| error.or_at(asked.place.clone()))?;
     let measure = cut.query.measures.first().ok_or_else(|| Error::machine("a count without a measure"))?;
     let moves = sensitivity::moves(measure, &cut.query)?;
-    Ok(Some(AnalysedRequest::new(TextCounts { moves, cut, name, texts })))
+    Ok(Some(AnalysedRequest::new(TextCounts { moves, cut: Rc::new(cut), name, texts })))
 }
 
 impl Analysis for TextCounts {
     type Mechanism = (Noise, HugeDomainHistogram);
 
     fn at(&self, cost: &Cost) -> Result<Price<Self::Mechanism>> {
-        let (noise, made) = self.within(cost)?;
-        Ok(Price { events: vec![noise.event(self.moves.clone())?], mechanism: (noise, made) })
+        let mechanism = self.within(cost)?;
+        Ok(Price { events: vec![mechanism.0.event(self.moves.clone())?], mechanism })
     }
 
     fn plan(self: Rc<Self>, (noise, made): Self::Mechanism, events: Vec<Event>) -> Result<Plan> {
-        let plan = self.planned(&noise, &made)?;
-        Ok(Plan { events, compute: compute(self, noise, made), ..plan })
+        let (threshold, texts, cut) = (made.threshold(), self.texts.last() + 1, &self.cut);
+        let shown = threshold as f64 + noise.quantile(2.0 * BETA);
+        let about = format!("the same for every string; one is published with probability 95% if it has {shown} rows");
+        let expected = ExpectedError::new(COUNT, Some(noise.standard_deviation()), about);
+        let expected = vec![expected.with_margin(noise.quantile(BETA))];
+        let rule = json!({
+            "tables": cut.below.tables, "column": self.name, "texts": texts.to_string(), "noise": described(&noise),
+            "threshold": threshold, "bounding": cut.row_bounds().map(Bounds::rule),
+        });
+        let notes = vec![format!(
+            "No delta is needed: all {texts} strings have noise, and one is published if its noisy number of rows is \
+                at least {threshold}, which {shown} rows reach with probability 95%. With probability at most 1%, \
+                a string is published that no owner has."
+        )];
+        let counted = ReleasedStatistic::Other("it has too many strings for beliefs about them".into());
+        let source = PlanSource::query(cut, Estimates::of(cut.row_bounds(), true));
+        let plan = Plan::new(source, events, rule, expected, move |charged| {
+            let integers = charged.read(&self.cut)?;
+            self.answers(&integers, (&noise, &made), charged.bits())
+        });
+        Ok(Plan { notes, counted, ..plan })
     }
 }
 
@@ -88,62 +109,25 @@ impl TextCounts {
         Ok((noise, made))
     }
 
-    /// All of the plan but its events and what is done with rows.
-    fn planned(&self, noise: &Noise, made: &HugeDomainHistogram) -> Result<Plan> {
-        let shown = made.threshold() as f64 + noise.quantile(2.0 * BETA);
-        let threshold = made.threshold();
-        let expected = ExpectedError {
-            column: COUNT.to_string(),
-            standard_error: Some(noise.standard_deviation()),
-            margin: Some(noise.quantile(BETA)),
-            cells: Vec::new(),
-            assumed: None,
-            about: format!("the same for every string; one is published with probability 95% if it has {shown} rows"),
-        };
-        let tables: Vec<String> = self.cut.below.tables.iter().cloned().collect();
-        let bounds = self.cut.row_bounds();
-        Ok(Plan {
-            rule: json!({
-                "tables": tables, "column": self.name, "texts": (self.texts.last() + 1).to_string(),
-                "noise": described(noise), "threshold": threshold,
-                "bounding": bounds.map(|bounds| json!({
-                    "groups_per_owner": bounds.groups, "rows_per_group": bounds.rows_per_group, "rows_per_owner": bounds.rows,
-                })),
-            }),
-            notes: vec![format!(
-                "No delta is needed: all {} strings have noise, and one is published if its noisy number of rows is \
-                    at least {threshold}, which {shown} rows reach with probability 95%. With probability at most 1%, \
-                    a string is published that no owner has.",
-                self.texts.last() + 1
-            )],
-            expected: vec![expected],
-            limits: Vec::new(),
-            counted: ReleasedStatistic::Other("it has too many strings for beliefs about them".into()),
-            estimates: Estimates::of(bounds, true),
-            memory: needs::of_query(&self.cut),
-            tables,
-            query: Some(Rc::new(self.cut.clone())),
-            events: Vec::new(),
-            compute: Box::new(|_| Err(Error::machine("a plan that is not whole"))),
-        })
-    }
-}
-
-fn compute(counts: Rc<TextCounts>, noise: Noise, made: HugeDomainHistogram) -> crate::release::plan::Compute {
-    Box::new(move |charged| {
-        let integers = charged.read(&counts.cut)?;
+    /// What is published of these integers, with noise.
+    fn answers(
+        &self,
+        integers: &Integers,
+        (noise, made): (&Noise, &HugeDomainHistogram),
+        bits: &mut dyn BitSource,
+    ) -> Result<Answers> {
         let key = |key: &Vec<ScalarValue>| match &key[..] {
-            [ScalarValue::Utf8(Some(text))] => counts.texts.key(text),
+            [ScalarValue::Utf8(Some(text))] => self.texts.key(text),
             _ => None,
         };
         let rows = integers.cells.iter().map(|cell| i64::try_from(cell.sums[0]).unwrap_or(i64::MAX));
         let present: Vec<(u128, i64)> =
             integers.keys.iter().zip(rows).filter_map(|(text, rows)| Some((key(text)?, rows))).collect();
-        let mut found = made.release(&present, charged.bits())?;
+        let mut found = made.release(&present, bits)?;
         found.sort_by_key(|(_, noisy)| std::cmp::Reverse(*noisy));
         // Of a text that few have and that is shown by luck the number is too large: the interval is that of the noise
         // given that it is shown.
-        let (half, passed) = (noise.quantile(BETA), ThresholdEvidence::new(&noise, made.threshold()));
+        let (half, passed) = (noise.quantile(BETA), ThresholdEvidence::new(noise, made.threshold()));
         let unsure = |(_, noisy): &(u128, i64)| {
             let number = *noisy as f64;
             let low = passed.as_ref().map_or(number - half, |passed| passed.low_at(number, BETA));
@@ -151,23 +135,20 @@ fn compute(counts: Rc<TextCounts>, noise: Noise, made: HugeDomainHistogram) -> c
             let low = if low <= 1.0 { 0.0 } else { low };
             Uncertainty { standard_error: noise.standard_deviation(), low, high: number + half }
         };
-        let text = |(key, _): &(u128, i64)| Cell::Text(counts.texts.text(*key).unwrap_or_default().into());
+        let text = |(key, _): &(u128, i64)| Cell::Text(self.texts.text(*key).unwrap_or_default().into());
+        let count = |found: &(u128, i64)| (Cell::Whole(i128::from(found.1)), unsure(found));
         let mut notes = vec![
             format!("Only strings whose noisy number of rows is at least {} are shown.", made.threshold()),
             "Rows with a longer string are in no group.".to_string(),
         ];
-        notes.extend(rows_without_a_key(&counts.cut.query.keys));
+        notes.extend(rows_without_a_key(&self.cut.query.keys));
         Ok(Answers {
             columns: vec![
-                AnswerColumn { name: counts.name.clone(), cells: found.iter().map(text).collect(), uncertainty: None },
-                AnswerColumn {
-                    name: COUNT.to_string(),
-                    cells: found.iter().map(|(_, noisy)| Cell::Whole(i128::from(*noisy))).collect(),
-                    uncertainty: Some(found.iter().map(unsure).collect()),
-                },
+                AnswerColumn::plain(&self.name, found.iter().map(text)),
+                AnswerColumn::noisy(COUNT, found.iter().map(count)),
             ],
             notes,
             details: Details::default(),
         })
-    })
+    }
 }

@@ -5,18 +5,17 @@
 //! measured, which ends it. This file says what an interactive release costs and promises;
 //! [`ask`](crate::release::run::ask) asks.
 
-use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal, Project, Request};
 use crate::release::field::{Field, PlacedValue};
 use crate::release::output::BETA;
-use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, PlanSource, Price};
 use crate::release::price::fitted::FittedCost;
 use crate::release::price::needs;
 use crate::release::rows::fields::private_table;
 use crate::release::rows::records;
 use crate::release::rows::universe::Universe;
-use crate::release::{CostAbout, Kind, Publication};
+use crate::release::{Kind, Publication};
 use scumble::Scope;
 use scumble::event::Event;
 use scumble::mechanism::smooth::OwnerSteps;
@@ -54,8 +53,7 @@ pub(crate) static KIND: Kind = Kind {
         records::FIELDS[2],
         records::FIELDS[3],
     ],
-    cost_about: CostAbout::Owners,
-    analyse,
+    analyse: |request, project| Ok(AnalysedRequest::new(InteractiveRequest::read(request, project)?)),
     publishes: Publication::Rounds,
     ..Kind::COMMON
 };
@@ -81,10 +79,6 @@ pub(crate) struct OpenedInteractive {
     pub round: Vec<Event>,
 }
 
-fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
-    Ok(AnalysedRequest::new(InteractiveRequest::read(request, project)?))
-}
-
 impl Analysis for InteractiveRequest {
     /// And the cost that it was made for.
     type Mechanism = (InteractivePlan, Cost);
@@ -95,7 +89,35 @@ impl Analysis for InteractiveRequest {
     }
 
     fn plan(self: Rc<Self>, (plan, cost): Self::Mechanism, events: Vec<Event>) -> Result<Plan> {
-        self.planned(&plan, events, &cost)
+        let promise = plan.promise();
+        let (error, rounds, people) = (promise.error, plan.updates(), self.people);
+        let about = format!(
+            "with probability 95% each of {} answers is within {error} of {people} owners, measured ones within {}; \
+                up to {rounds} rounds are charged",
+            self.questions, promise.slack_answer
+        );
+        let mut notes = vec![self.recommended(error as f64, &cost)?];
+        if promise.threshold >= people {
+            notes.insert(0, format!(
+                "Hardly anything will be learnt: an answer of the model may be off by {error}, and there are {people} owners. Raise epsilon, or ask fewer questions."
+            ));
+        }
+        let (attributes, cells) = (&self.universe.attributes, self.universe.domain.cells() as u64);
+        let rule = json!({
+            "records": attributes.rule(), "cells": cells, "owners": people,
+            "questions": self.questions, "rounds": rounds, "threshold": promise.threshold, "error": error,
+            "measured_error": promise.slack_answer,
+            "round": {
+                "threshold": promise.epsilon_threshold.get(), "test": promise.epsilon_question.get(),
+                "measure": promise.epsilon_answer.get()
+            },
+        });
+        let source = PlanSource::records(attributes).holding(cells.saturating_mul(6 * needs::NUMBER));
+        let plan = Plan::new(source, events, rule, vec![ExpectedError::new("answer", None, about)], |_| {
+            // Not reached: a runner refuses to release it.
+            Err(Error::machine("an interactive release is asked, not computed"))
+        });
+        Ok(Plan { notes, ..plan })
     }
 }
 
@@ -129,75 +151,17 @@ impl InteractiveRequest {
         let attributes = self.universe.read()?;
         let cells = self.universe.domain.cells() as u64;
         FittedCost::new(KIND.name, cost, None)?.fit(&OwnerSteps::one().reading(attributes.clone()), |step| {
-            let made = match &self.updates {
-                Some(updates) => InteractivePlan::within(
-                    step.target()?,
-                    Scope::Presence,
-                    cells,
-                    self.people,
-                    self.questions,
-                    updates.value,
-                    Beta::new(BETA)?,
-                )
-                .map_err(|error| Error::from(error).or_at(updates.place.clone())),
-                None => InteractivePlan::best_within(
-                    step.target()?,
-                    Scope::Presence,
-                    cells,
-                    self.people,
-                    self.questions,
-                    Beta::new(BETA)?,
-                )
-                .map_err(Error::from),
+            let (target, beta) = (step.target()?, Beta::new(BETA)?);
+            let Self { people, questions, .. } = *self;
+            let plan = match &self.updates {
+                Some(PlacedValue { value, place }) => {
+                    InteractivePlan::within(target, Scope::Presence, cells, people, questions, *value, beta)
+                        .map_err(|error| Error::from(error).or_at(place.clone()))?
+                }
+                None => InteractivePlan::best_within(target, Scope::Presence, cells, people, questions, beta)?,
             };
-            let plan = made?;
             let events = plan.events(&attributes)?;
             Ok((plan, events))
-        })
-    }
-
-    fn planned(&self, plan: &InteractivePlan, events: Vec<Event>, cost: &Cost) -> Result<Plan> {
-        let promise = plan.promise();
-        let (error, rounds, people) = (promise.error, plan.updates(), self.people);
-        let expected = ExpectedError {
-            column: "answer".to_string(),
-            standard_error: None,
-            margin: None,
-            cells: Vec::new(),
-            assumed: None,
-            about: format!(
-                "with probability 95% each of {} answers is within {error} of {people} owners, measured ones within \
-                    {}; up to {rounds} rounds are charged",
-                self.questions, promise.slack_answer
-            ),
-        };
-        let mut notes = vec![self.recommended(error as f64, cost)?];
-        if promise.threshold >= people {
-            notes.insert(0, format!(
-                "Hardly anything will be learnt: an answer of the model may be off by {error}, and there are {people} owners. Raise epsilon, or ask fewer questions."
-            ));
-        }
-        Ok(Plan {
-            events,
-            rule: json!({
-                "records": self.universe.attributes.rule(), "cells": self.universe.domain.cells(), "owners": people,
-                "questions": self.questions, "rounds": rounds, "threshold": promise.threshold, "error": error,
-                "measured_error": promise.slack_answer,
-                "round": {
-                    "threshold": promise.epsilon_threshold.get(), "test": promise.epsilon_question.get(),
-                    "measure": promise.epsilon_answer.get()
-                },
-            }),
-            expected: vec![expected],
-            notes,
-            limits: Vec::new(),
-            counted: ReleasedStatistic::default(),
-            estimates: self.universe.attributes.estimates(),
-            memory: (self.universe.domain.cells() as u64).saturating_mul(6 * needs::NUMBER),
-            tables: vec![self.universe.attributes.table().to_string()],
-            query: None,
-            // Not reached: a runner refuses to release it.
-            compute: Box::new(|_| Err(Error::machine("an interactive release is asked, not computed"))),
         })
     }
 

@@ -7,12 +7,11 @@
 //! are chosen from by the exponential mechanism over their mistakes; conjunctions, parities and robust halfspaces have
 //! learners of their own.
 
-use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal, Project, Request};
 use crate::release::field::{Field, PlacedValue, Word};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details};
-use crate::release::plan::{AnalysedRequest, ExpectedError, Plan};
+use crate::release::plan::{AnalysedRequest, ExpectedError, Plan, PlanSource};
 use crate::release::price::allowance::ATTRIBUTE_COSTS;
 use crate::release::price::needs;
 use crate::release::price::noise::{Demand, calibrate};
@@ -124,14 +123,11 @@ impl LearnRequest {
         if columns.is_empty() {
             return Err(records::COLUMNS.error(request, "give at least one column"));
         }
-        let label = match LABEL.read(request)? {
-            Some(label) => label,
-            None => {
-                return Err(request.fields.error(format!(
-                    "release '{}' needs 'label', the column that is predicted; only the concept 'distribution' has none",
-                    request.name
-                )));
-            }
+        let Some(label) = LABEL.read(request)? else {
+            return Err(request.fields.error(format!(
+                "release '{}' needs 'label', the column that is predicted; only the concept 'distribution' has none",
+                request.name
+            )));
         };
         columns.push(label.clone());
         let attributes = Attributes::of(columns, request, project, false, &PUBLISHED)?;
@@ -237,10 +233,7 @@ fn fitted(cost: &Cost, moves: &Moves, is_choice: bool) -> Result<crate::release:
     let moves = std::slice::from_ref(moves);
     let (counts, choices) = if is_choice { (&[][..], moves) } else { (moves, &[][..]) };
     let steps: &[Option<f64>] = if is_choice { &[] } else { &[Some(1.0)] };
-    calibrate(
-        cost,
-        &Demand { moves: counts, steps, quantiles: choices, selects_keys: false, default_delta: None, aside: None },
-    )
+    calibrate(cost, &Demand { moves: counts, steps, quantiles: choices, ..Demand::default() })
 }
 
 /// Of no more combinations of values than this something is held at once.
@@ -263,14 +256,7 @@ fn plan(
     events: Vec<Event>,
     learn: impl Fn(&Records, &mut dyn scumble::noise::BitSource) -> Result<LearntRule> + 'static,
 ) -> Result<Plan> {
-    let expected = ExpectedError {
-        column: "rule".to_string(),
-        standard_error: None,
-        margin: None,
-        cells: Vec::new(),
-        assumed: None,
-        about: promise.about,
-    };
+    let expected = vec![ExpectedError::new("rule", None, promise.about)];
     // What was promised when it was planned stands beside what was learnt.
     let mut notes = promise.notes;
     notes.extend(asked.other_labels());
@@ -278,24 +264,15 @@ fn plan(
     let mut rule = promise.rule;
     rule["records"] = asked.attributes.rule();
     rule["positive"] = json!(asked.positive);
-    Ok(Plan {
-        events,
-        rule,
-        expected: vec![expected],
-        notes,
-        limits: Vec::new(),
-        counted: ReleasedStatistic::default(),
-        estimates: asked.attributes.estimates(),
-        memory: asked.attributes.memory_of_combinations(MOST_HELD, 4 * needs::NUMBER),
-        tables: vec![asked.attributes.table().to_string()],
-        query: None,
-        compute: Box::new(move |charged| {
-            let records = charged.read(&asked.attributes)?;
-            let mut learnt = learn(&records, charged.bits())?;
-            learnt.notes.extend(promised.clone());
-            Ok(answers(&asked, learnt))
-        }),
-    })
+    let source = PlanSource::records(&asked.attributes);
+    let source = source.holding(asked.attributes.memory_of_combinations(MOST_HELD, 4 * needs::NUMBER));
+    let plan = Plan::new(source, events, rule, expected, move |charged| {
+        let records = charged.read(&asked.attributes)?;
+        let mut learnt = learn(&records, charged.bits())?;
+        learnt.notes.extend(promised.clone());
+        Ok(answers(&asked, learnt))
+    });
+    Ok(Plan { notes, ..plan })
 }
 
 /// What was learnt.
@@ -306,7 +283,6 @@ struct LearntRule {
 }
 
 fn answers(asked: &LearnRequest, learnt: LearntRule) -> Answers {
-    let column = |name: &str, cell: Cell| AnswerColumn { name: name.to_string(), cells: vec![cell], uncertainty: None };
     let is_published = learnt.condition.is_some();
     let rule = learnt.condition.map(|condition| format!("CASE WHEN {condition} THEN 1 ELSE 0 END"));
     let mut notes = learnt.notes;
@@ -314,8 +290,8 @@ fn answers(asked: &LearnRequest, learnt: LearntRule) -> Answers {
     notes.extend(asked.attributes.note());
     Answers {
         columns: vec![
-            column(PUBLISHED[0], rule.map_or(Cell::Null, |text| Cell::Text(text.into()))),
-            column(PUBLISHED[1], Cell::Truth(is_published)),
+            AnswerColumn::plain(PUBLISHED[0], [rule.map_or(Cell::Null, |text| Cell::Text(text.into()))]),
+            AnswerColumn::plain(PUBLISHED[1], [Cell::Truth(is_published)]),
         ],
         notes,
         details: Details::default(),

@@ -32,8 +32,9 @@ mod wide_cdf;
 mod wide_keys;
 mod wide_quantiles;
 
+pub use crate::release::ColumnKind;
 pub use conjunctions::{LookupAnswer, lookup};
-pub use sql::{ColumnKind, PublishedColumn, parameters, refuse_too_long};
+pub use sql::{PublishedColumn, columns_of, parameters, refuse_too_long};
 
 use crate::release::Kind;
 

@@ -1,15 +1,14 @@
 //! Kind `mode`: the most common value of a column, exactly, or nothing.
 
-use crate::attackers::ReleasedStatistic;
 use crate::error::Result;
 use crate::project::{Cost, Project, Request};
+use crate::release::Kind;
 use crate::release::field::{Field, PlacedValue};
 use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details};
-use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, PlanSource, Price};
 use crate::release::price::fitted::{FittedCost, budget_delta};
 use crate::release::rows::records;
 use crate::release::rows::records::{Attributes, Records};
-use crate::release::{CostAbout, Kind};
 use scumble::event::Event;
 use scumble::mechanism::smooth::OwnerSteps;
 use scumble::mechanism::stable_value::{KeyDomain, StableValue, mode};
@@ -30,7 +29,6 @@ pub(crate) static KIND: Kind = Kind {
     name: "mode",
     about: "the most common value of a column, exactly, if it leads by enough owners; otherwise nothing, at the same cost. Needs a delta",
     fields: &[records::FIELDS[0], COLUMN.listed(), records::FIELDS[2], records::FIELDS[3]],
-    cost_about: CostAbout::Owners,
     analyse,
     ..Kind::COMMON
 };
@@ -38,7 +36,7 @@ pub(crate) static KIND: Kind = Kind {
 fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
     let column = COLUMN.read(request)?;
     let name = column.value.clone();
-    let attributes = Rc::new(Attributes::of(vec![column], request, project, true, &["is_published"])?);
+    let attributes = Attributes::of(vec![column], request, project, true, &["is_published"])?;
     let budget_delta = budget_delta(project);
     // One owner has one record: an owner who comes, goes or is replaced is one step, and so are other values of the
     // column.
@@ -48,7 +46,7 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
 
 /// The most common value of a column.
 struct ModeAnalysis {
-    attributes: Rc<Attributes>,
+    attributes: Attributes,
     steps: OwnerSteps,
     budget_delta: Option<Exact>,
 }
@@ -59,53 +57,34 @@ impl Analysis for ModeAnalysis {
     fn at(&self, cost: &Cost) -> Result<Price<StableValue>> {
         let fitting = FittedCost::new(KIND.name, cost, self.budget_delta.as_ref())?;
         fitting.needs_delta("a value that is published exactly")?;
-        let (mechanism, events) = fitting.fit(&self.steps, |step| {
+        let fitted = fitting.fit(&self.steps, |step| {
             let stable = StableValue::within(step.target()?, Scope::Presence, &OwnerSteps::one())?;
             let events = stable.events(&self.steps)?;
             Ok((stable, events))
-        })?;
-        Ok(Price { events, mechanism })
+        });
+        fitted.map(Price::from)
     }
 
     fn plan(self: Rc<Self>, stable: StableValue, events: Vec<Event>) -> Result<Plan> {
-        plan(Rc::clone(&self.attributes), stable, events)
-    }
-}
-
-fn plan(attributes: Rc<Attributes>, stable: StableValue, events: Vec<Event>) -> Result<Plan> {
-    // A lead of g owners is at least ⌊g/2⌋ replaced ones away from another mode.
-    let lead = 2 * stable.published_from(Beta::new(BETA)?)?;
-    let expected = ExpectedError {
-        column: attributes.names()[0].clone(),
-        standard_error: None,
-        margin: None,
-        cells: Vec::new(),
-        assumed: None,
-        about: format!(
+        let attributes = &self.attributes;
+        // A lead of g owners is at least ⌊g/2⌋ replaced ones away from another mode.
+        let lead = 2 * stable.published_from(Beta::new(BETA)?)?;
+        let about = format!(
             "exact or nothing; published with probability 95% if it has {lead} owners more than any other value"
-        ),
-    };
-    let mut rule = attributes.rule();
-    rule["lead_for_95_percent"] = json!(lead);
-    Ok(Plan {
-        events,
-        rule,
-        expected: vec![expected],
-        notes: vec![format!(
+        );
+        let expected = vec![ExpectedError::new(&attributes.names()[0], None, about)];
+        let mut rule = attributes.rule();
+        rule["lead_for_95_percent"] = json!(lead);
+        let notes = vec![format!(
             "The cost is charged also if nothing is published; a lead of {lead} owners is enough, except with probability 5%."
-        )],
-        limits: Vec::new(),
-        counted: ReleasedStatistic::default(),
-        estimates: attributes.estimates(),
-        memory: attributes.memory_of_values(),
-        tables: vec![attributes.table().to_string()],
-        query: None,
-        compute: Box::new(move |charged| {
-            let records = charged.read(&*attributes)?;
-            let found = published(&attributes, &records, &stable, charged.bits())?;
-            Ok(answers(&attributes, found))
-        }),
-    })
+        )];
+        let plan = Plan::new(PlanSource::records(attributes), events, rule, expected, move |charged| {
+            let records = charged.read(&self.attributes)?;
+            let found = published(&self.attributes, &records, &stable, charged.bits())?;
+            Ok(answers(&self.attributes, found))
+        });
+        Ok(Plan { notes, ..plan })
+    }
 }
 
 /// The most common value, or nothing.
@@ -125,7 +104,6 @@ fn published(
 }
 
 fn answers(attributes: &Attributes, found: Option<Cell>) -> Answers {
-    let column = |name: &str, cell: Cell| AnswerColumn { name: name.to_string(), cells: vec![cell], uncertainty: None };
     let mut notes = vec![match &found {
         Some(_) => "This is the most common value, exactly; how many have it is not said.".to_string(),
         None => format!("Nothing is published: the most common value may not lead by enough. {CHARGED}"),
@@ -134,8 +112,8 @@ fn answers(attributes: &Attributes, found: Option<Cell>) -> Answers {
     let is_published = Cell::Truth(found.is_some());
     Answers {
         columns: vec![
-            column(&attributes.names()[0], found.unwrap_or(Cell::Null)),
-            column("is_published", is_published),
+            AnswerColumn::plain(&attributes.names()[0], [found.unwrap_or(Cell::Null)]),
+            AnswerColumn::plain("is_published", [is_published]),
         ],
         notes,
         details: Details::default(),

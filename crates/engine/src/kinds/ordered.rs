@@ -4,8 +4,9 @@ use crate::calendar::{SECOND, shown_day, shown_moment};
 use crate::error::Result;
 use crate::project::{Domain, Project, Request, Table};
 use crate::release::field::{Field, ListedField, PlacedValue};
-use crate::release::output::{Cell, IntervalChart};
+use crate::release::output::{Cell, ColumnRole};
 use crate::release::rows::fields::{BOUNDING, TABLE, column, private_table, quoted};
+use std::collections::BTreeMap;
 
 /// The column.
 pub(crate) const COLUMN: Field<PlacedValue<String>> =
@@ -88,12 +89,8 @@ pub(crate) fn number(value: f64) -> Cell {
     if value.fract() == 0.0 && value.abs() < 1e15 { Cell::Whole(value as i128) } else { Cell::Number(value) }
 }
 
-/// The quantiles as bars, each beside its value.
-pub(crate) fn shares() -> IntervalChart {
-    IntervalChart {
-        label: "value".to_string(),
-        column: "quantile".to_string(),
-        ends: None,
-        title: "quantiles and their values".to_string(),
-    }
+/// The roles of the columns `quantile` and `value`: what is drawn are values.
+pub(crate) fn roles_of_quantiles(column: &str) -> BTreeMap<String, ColumnRole> {
+    let value = ColumnRole::Level { of: Some(column.to_string()) };
+    [("quantile".to_string(), ColumnRole::Key), ("value".to_string(), value)].into()
 }

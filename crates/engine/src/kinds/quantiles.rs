@@ -1,18 +1,18 @@
 //! Kind `quantiles`: some quantiles of a bounded column. It is a query for percentiles, its answer laid out in rows.
 
-use super::ordered::{FIELDS as ORDERED_FIELDS, OrderedUnit, ordered, shares};
+use super::ordered::{FIELDS as ORDERED_FIELDS, OrderedUnit, ordered, roles_of_quantiles};
 use super::sql::{RANK_ERROR, analysed};
 use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::kinds::{smooth_quantiles, wide_keys, wide_quantiles};
 use crate::project::{Cost, Project, Request};
+use crate::release::Kind;
 use crate::release::field::{Field, Word};
-use crate::release::output::{AnswerColumn, Answers, Cell, Details};
+use crate::release::output::{AnswerColumn, Answers, Cell, ColumnKind, ColumnRole, Details};
 use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price, PricedRequest};
 use crate::release::price::smooth_noise;
 use crate::release::price::smooth_noise::FAMILY;
 use crate::release::rows::fields::quoted;
-use crate::release::{CostAbout, Kind};
 use scumble::event::Event;
 use scumble::quantity::Probability;
 use serde_json::json;
@@ -54,7 +54,6 @@ pub(crate) static KIND: Kind = Kind {
         wide_keys::FIELDS[1],
         ORDERED_FIELDS[2],
     ],
-    cost_about: CostAbout::Owners,
     analyse,
     ..Kind::COMMON
 };
@@ -91,7 +90,8 @@ fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
         }
         return smooth_quantiles::analyse(&sql, fractions, request, project, query).map_err(|error| error.or_at(place));
     }
-    Ok(AnalysedRequest::new(QuantilesAnalysis { query, fractions, unit }))
+    let kind = ColumnKind::declared(column.domain);
+    Ok(AnalysedRequest::new(QuantilesAnalysis { query, fractions, unit, kind }))
 }
 
 /// Quantiles as a query, in the words of this kind.
@@ -99,6 +99,7 @@ struct QuantilesAnalysis {
     query: AnalysedRequest,
     fractions: Vec<f64>,
     unit: OrderedUnit,
+    kind: ColumnKind,
 }
 
 impl Analysis for QuantilesAnalysis {
@@ -111,22 +112,18 @@ impl Analysis for QuantilesAnalysis {
 
     /// The query's price has its events.
     fn plan(self: Rc<Self>, query: PricedRequest, _: Vec<Event>) -> Result<Plan> {
-        Ok(of_fractions(query.plan()?, self.fractions.clone(), self.unit))
-    }
-}
-
-/// The query's plan in the words of this kind.
-fn of_fractions(mut plan: Plan, fractions: Vec<f64>, unit: OrderedUnit) -> Plan {
-    plan.rule["fractions"] = json!(fractions);
-    for (expected, fraction) in plan.expected.iter_mut().zip(&fractions) {
-        expected.column = format!("value at {fraction}");
-    }
-    let query = plan.compute;
-    Plan {
-        limits: Vec::new(),
-        counted: ReleasedStatistic::default(),
-        compute: Box::new(move |charged| in_rows(query(charged)?, &fractions, unit)),
-        ..plan
+        let mut plan = query.plan()?;
+        plan.rule["fractions"] = json!(self.fractions);
+        for (expected, fraction) in plan.expected.iter_mut().zip(&self.fractions) {
+            expected.column = format!("value at {fraction}");
+        }
+        let query = plan.compute;
+        Ok(Plan {
+            limits: Vec::new(),
+            counted: ReleasedStatistic::default(),
+            compute: Box::new(move |charged| in_rows(query(charged)?, &self.fractions, (self.unit, self.kind))),
+            ..plan
+        })
     }
 }
 
@@ -136,7 +133,7 @@ fn column_of(index: usize) -> String {
 }
 
 /// The columns of the query's one row, one below the other.
-fn in_rows(answers: Answers, fractions: &[f64], unit: OrderedUnit) -> Result<Answers> {
+fn in_rows(answers: Answers, fractions: &[f64], (unit, kind): (OrderedUnit, ColumnKind)) -> Result<Answers> {
     let found = |name: String| {
         let column = answers.columns.iter().find(|column| column.name == name);
         let value = column.and_then(|column| column.cells.first()).and_then(Cell::number);
@@ -146,15 +143,16 @@ fn in_rows(answers: Answers, fractions: &[f64], unit: OrderedUnit) -> Result<Ans
     let values = indices.clone().map(|index| found(column_of(index))).collect::<Result<Vec<f64>>>()?;
     let errors =
         indices.map(|index| found(format!("{}{RANK_ERROR}", column_of(index)))).collect::<Result<Vec<f64>>>()?;
-    let column = |name: &str, cells: Vec<Cell>| AnswerColumn { name: name.to_string(), cells, uncertainty: None };
+    let of = answers.details.roles.values().find_map(ColumnRole::of).unwrap_or_default();
+    let roles = roles_of_quantiles(of);
     Ok(Answers {
         columns: vec![
-            column("quantile", fractions.iter().map(|fraction| Cell::Number(*fraction)).collect()),
-            column("value", values.into_iter().map(|value| unit.cell(value)).collect()),
-            column("rank_error", errors.into_iter().map(Cell::Number).collect()),
+            AnswerColumn::plain("quantile", fractions.iter().map(|fraction| Cell::Number(*fraction))),
+            AnswerColumn::of_unknown_error("value", values.into_iter().map(|value| unit.cell(value))),
+            AnswerColumn::plain("rank_error", errors.into_iter().map(Cell::Number)),
         ],
         notes: vec!["With probability 95%, a value is off by at most rank_error rows in rank. Rows without a value have no rank: where nobody has one, or fewer have than rank_error, the values mean nothing.".to_string()],
-        details: Details { drawn: Some(shares()), ..answers.details },
+        details: Details { roles, kinds: [("value".to_string(), kind)].into(), ..answers.details },
     })
 }
 

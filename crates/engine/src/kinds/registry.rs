@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::kinds::{bounds, sql};
 use crate::place::suggestion;
+use crate::project::Presentation;
 use crate::release::{CostAbout, Kind};
 use serde_json::{Value, json};
 
@@ -35,6 +36,7 @@ pub fn schema(kind: &Kind) -> Value {
     for field in kind.fields {
         properties.insert(field.name.into(), field.schema());
     }
+    properties.extend(Presentation::schema());
     let mut required = vec!["name"];
     // A query says what it is; every other release names its kind.
     required.extend((kind.name != sql::KIND.name).then_some("kind"));

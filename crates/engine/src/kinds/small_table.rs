@@ -4,19 +4,18 @@
 //! How many owners there are scales it: a number that is declared as public, or a noisy one that takes a tenth of the
 //! cost.
 
-use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Project, Request};
+use crate::release::Kind;
 use crate::release::field::{Field, PlacedValue};
 use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, Uncertainty};
-use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, PlanSource, Price};
 use crate::release::price::fitted::FittedCost;
 use crate::release::price::needs;
-use crate::release::rows::fields::private_table;
+use crate::release::rows::fields::countable_owners;
 use crate::release::rows::records;
 use crate::release::rows::records::Records;
 use crate::release::rows::universe::Universe;
-use crate::release::{CostAbout, Kind};
 use scumble::calibrate::{ShiftNorms, scale_for_pure};
 use scumble::event::{Event, Moves, Shift, Word};
 use scumble::mechanism::smooth::OwnerSteps;
@@ -53,8 +52,7 @@ pub(crate) static KIND: Kind = Kind {
         records::FIELDS[2],
         records::FIELDS[3],
     ],
-    cost_about: CostAbout::Owners,
-    analyse,
+    analyse: |request, project| Ok(AnalysedRequest::new(SmallTableRequest::read(request, project)?)),
     ..Kind::COMMON
 };
 
@@ -62,8 +60,6 @@ pub(crate) static KIND: Kind = Kind {
 const COUNTING: f64 = 0.1;
 /// A table of this many owners is planned for where nothing is said.
 const USUAL_PEOPLE: u64 = 1000;
-/// The core counts fewer people than this.
-const MOST_PEOPLE: u64 = 1 << 40;
 
 /// What is asked.
 struct SmallTableRequest {
@@ -83,22 +79,53 @@ struct TableDraw {
     counting: Option<Scale>,
 }
 
-fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
-    Ok(AnalysedRequest::new(SmallTableRequest::read(request, project)?))
-}
-
 impl Analysis for SmallTableRequest {
     type Mechanism = TableDraw;
 
     fn at(&self, cost: &Cost) -> Result<Price<TableDraw>> {
         let fitting = FittedCost::new(KIND.name, cost, None)?;
         let steps = OwnerSteps::one().reading(self.universe.read()?);
-        let (mechanism, events) = fitting.fit(&steps, |step| self.drawn(step.epsilon))?;
-        Ok(Price { events, mechanism })
+        fitting.fit(&steps, |step| self.drawn(step.epsilon)).map(Price::from)
     }
 
     fn plan(self: Rc<Self>, drawn: TableDraw, events: Vec<Event>) -> Result<Plan> {
-        self.planned(drawn, events)
+        let half = drawn.half_width(self.people)?;
+        let about = format!(
+            "with probability 95% all {} answers are within {half:.0} of {} owners (a table of {} rows, one of {})",
+            self.conditions.len(),
+            self.people,
+            drawn.size,
+            drawn.table.candidates()
+        );
+        let attributes = &self.universe.attributes;
+        let mut rule = json!({
+            "records": attributes.rule(), "conditions": self.names.len(), "size": drawn.size,
+            "candidates": drawn.table.candidates(), "owners": self.public, "owners_noise": drawn.counting.map(Scale::get),
+        });
+        if self.public.is_none() {
+            rule["planned_for"] = json!(self.people);
+        }
+        let mut notes = vec!["Noise on each count, or kind marginals, promises less error unless there are very many conditions on very few combinations of values.".to_string()];
+        if half >= self.people as f64 {
+            notes.insert(0, format!("Hardly anything will be learnt: the answers may be off by {half:.0}, and there are about {} owners. Raise epsilon, or take fewer conditions, columns or values.", self.people));
+        }
+        let source = PlanSource::records(attributes).holding(self.memory(&drawn));
+        let expected = vec![ExpectedError::new("estimate", None, about)];
+        let plan = Plan::new(source, events, rule, expected, move |charged| {
+            let records = charged.read(&self.universe.attributes)?;
+            let counts = self.universe.counts(&records)?;
+            let total = match (self.public, drawn.counting) {
+                (Some(public), _) => public,
+                (None, Some(scale)) => {
+                    let people = i64::try_from(records.number()).unwrap_or(i64::MAX);
+                    DiscreteLaplace::new(scale).add_to(people, charged.bits()).clamp(1, 1 << 39).unsigned_abs()
+                }
+                (None, None) => return Err(Error::machine("a number of owners that is neither public nor noisy")),
+            };
+            let rows = drawn.table.release(&counts, total, charged.bits())?;
+            self.answers(&drawn, &rows, total, &records)
+        });
+        Ok(Plan { notes, ..plan })
     }
 }
 
@@ -124,11 +151,7 @@ impl SmallTableRequest {
             }
             None => values_and_pairs(&universe),
         };
-        let table = private_table(request, project)?;
-        let public = table.public_owners;
-        if public.is_some_and(|owners| owners >= MOST_PEOPLE) {
-            return Err(Error::input(format!("public_owners of the table '{}' must be below 2^40", table.name)));
-        }
+        let public = countable_owners(request, project)?;
         let people = PEOPLE.read(request)?.or(public).unwrap_or(USUAL_PEOPLE);
         Ok(Self { universe, names, conditions, size: SIZE.read(request)?, people, public })
     }
@@ -140,27 +163,17 @@ impl SmallTableRequest {
         };
         let choosing = if counting.is_some() { epsilon - epsilon * COUNTING } else { epsilon };
         let (cells, conditions) = (self.universe.domain.cells() as u64, self.conditions.len() as u64);
-        let made = match &self.size {
-            Some(size) => {
-                SmallTable::within(Target::pure(Epsilon::new(choosing)?), Scope::Presence, &self.conditions, size.value)
-                    .map(|table| (table, size.value))
-                    .map_err(|error| Error::from(error).or_at(size.place.clone()))
+        let choosing = Epsilon::new(choosing)?;
+        let of_size = |size| SmallTable::within(Target::pure(choosing), Scope::Presence, &self.conditions, size);
+        let (table, size) = match &self.size {
+            Some(PlacedValue { value, place }) => {
+                (of_size(*value).map_err(|error| Error::from(error).or_at(place.clone()))?, *value)
             }
-            None => best_size(cells, conditions, Epsilon::new(choosing)?, self.people)
-                .and_then(|size| {
-                    Ok((
-                        SmallTable::within(
-                            Target::pure(Epsilon::new(choosing)?),
-                            Scope::Presence,
-                            &self.conditions,
-                            size,
-                        )?,
-                        size,
-                    ))
-                })
-                .map_err(Error::from),
+            None => {
+                let size = best_size(cells, conditions, choosing, self.people)?;
+                (of_size(size)?, size)
+            }
         };
-        let (table, size) = made?;
         let mut events = table.events(&self.universe.read()?)?;
         if let Some(scale) = counting {
             let one = vec![Shift::one_cell(1.0)?];
@@ -178,76 +191,15 @@ impl SmallTableRequest {
         held.saturating_add(distances.saturating_mul(64)).saturating_add(conditions.saturating_mul(needs::LINE))
     }
 
-    fn planned(self: Rc<Self>, drawn: TableDraw, events: Vec<Event>) -> Result<Plan> {
-        let half = drawn.half_width(self.people)?;
-        let expected = ExpectedError {
-            column: "estimate".to_string(),
-            standard_error: None,
-            margin: None,
-            cells: Vec::new(),
-            assumed: None,
-            about: format!(
-                "with probability 95% all {} answers are within {half:.0} of {} owners (a table of {} rows, one of {})",
-                self.conditions.len(),
-                self.people,
-                drawn.size,
-                drawn.table.candidates()
-            ),
-        };
-        let mut rule = json!({
-            "records": self.universe.attributes.rule(), "conditions": self.names.len(), "size": drawn.size,
-            "candidates": drawn.table.candidates(), "owners": self.public, "owners_noise": drawn.counting.map(Scale::get),
-        });
-        if self.public.is_none() {
-            rule["planned_for"] = json!(self.people);
-        }
-        let mut notes = vec!["Noise on each count, or kind marginals, promises less error unless there are very many conditions on very few combinations of values.".to_string()];
-        if half >= self.people as f64 {
-            notes.insert(0, format!("Hardly anything will be learnt: the answers may be off by {half:.0}, and there are about {} owners. Raise epsilon, or take fewer conditions, columns or values.", self.people));
-        }
-        Ok(Plan {
-            events,
-            rule,
-            expected: vec![expected],
-            notes,
-            limits: Vec::new(),
-            counted: ReleasedStatistic::default(),
-            estimates: self.universe.attributes.estimates(),
-            memory: self.memory(&drawn),
-            tables: vec![self.universe.attributes.table().to_string()],
-            query: None,
-            compute: Box::new(move |charged| {
-                let records = charged.read(&self.universe.attributes)?;
-                let counts = self.universe.counts(&records)?;
-                let total = match (self.public, drawn.counting) {
-                    (Some(public), _) => public,
-                    (None, Some(scale)) => {
-                        let people = i64::try_from(records.number()).unwrap_or(i64::MAX);
-                        DiscreteLaplace::new(scale).add_to(people, charged.bits()).clamp(1, 1 << 39).unsigned_abs()
-                    }
-                    (None, None) => return Err(Error::machine("a number of owners that is neither public nor noisy")),
-                };
-                let rows = drawn.table.release(&counts, total, charged.bits())?;
-                self.answers(&drawn, &rows, total, &records)
-            }),
-        })
-    }
-
     fn answers(&self, drawn: &TableDraw, rows: &[u32], total: u64, records: &Records) -> Result<Answers> {
         let half = drawn.half_width(total)?;
         let estimates = drawn.table.answers(rows, total);
-        let uncertainty = estimates.iter().map(|estimate| Uncertainty {
-            standard_error: half / NORMAL_95,
-            low: (estimate - half).max(0.0),
-            high: estimate + half,
+        let noisy = estimates.iter().map(|estimate| {
+            let around = Uncertainty::around(*estimate, half / NORMAL_95, half);
+            (Cell::Number(*estimate), Uncertainty { low: around.low.max(0.0), ..around })
         });
-        let column = |name: &str, cells: Vec<Cell>, uncertainty: Option<Vec<Uncertainty>>| AnswerColumn {
-            name: name.to_string(),
-            cells,
-            uncertainty,
-        };
-        let names = self.names.iter().map(|name| Cell::Text(name.as_str().into())).collect();
-        let numbers = estimates.iter().map(|estimate| Cell::Number(*estimate)).collect();
+        let names = self.names.iter().map(|name| Cell::Text(name.as_str().into()));
+        let columns = vec![AnswerColumn::plain("condition", names), AnswerColumn::noisy("estimate", noisy)];
         let mut facts = Map::new();
         facts.insert("small_table".to_string(), self.shown(rows, records));
         facts.insert("owners".to_string(), json!(total));
@@ -257,11 +209,7 @@ impl SmallTableRequest {
             (total as f64 / drawn.size as f64).round()
         )];
         notes.extend(self.universe.attributes.note());
-        Ok(Answers {
-            columns: vec![column("condition", names, None), column("estimate", numbers, Some(uncertainty.collect()))],
-            notes,
-            details: Details { facts, intervals: vec!["estimate".to_string()], ..Details::default() },
-        })
+        Ok(Answers { columns, notes, details: Details { facts, ..Details::default() } })
     }
 
     /// The rows of the small table, each combination once.

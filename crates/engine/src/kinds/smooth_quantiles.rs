@@ -1,15 +1,13 @@
 //! Quantiles by smooth sensitivity: `method = "smooth"` of the kind `quantiles`. For comparison: the exponential
 //! mechanism is nearly always better, and the plan says so.
 
-use super::ordered::number;
-use crate::attackers::ReleasedStatistic;
+use super::ordered::{number, roles_of_quantiles};
 use crate::error::{Error, Result};
 use crate::project::{Cost, Project, Request};
 use crate::release::estimates::Estimates;
-use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, six_digits};
-use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
+use crate::release::output::{AnswerColumn, Answers, Cell, ColumnKind, Details, Uncertainty, six_digits};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, PlanSource, Price};
 use crate::release::price::fitted::{FittedCost, Step, budget_delta};
-use crate::release::price::needs;
 use crate::release::price::smooth_noise;
 use crate::release::price::smooth_noise::SmoothNoise;
 use crate::release::rows::fields::bounding;
@@ -44,13 +42,13 @@ pub(crate) fn analyse(
 ) -> Result<AnalysedRequest> {
     let cut = crate::sql::analyse(sql, bounding(request)?, project, &Backend::without_data(project)?)?;
     let family = smooth_noise::family(request, true)?;
-    let quantiles = Quantiles::new(cut, fractions, family, budget_delta(project))?;
+    let quantiles = Rc::new(Quantiles::new(cut, fractions, family, budget_delta(project))?);
     Ok(AnalysedRequest::new(SmoothQuantilesAnalysis { quantiles, other }))
 }
 
 /// Quantiles by smooth noise, and the same by the exponential mechanism.
 struct SmoothQuantilesAnalysis {
-    quantiles: Quantiles,
+    quantiles: Rc<Quantiles>,
     other: AnalysedRequest,
 }
 
@@ -65,7 +63,7 @@ impl Analysis for SmoothQuantilesAnalysis {
     }
 
     fn plan(self: Rc<Self>, (noise, beside): Self::Mechanism, events: Vec<Event>) -> Result<Plan> {
-        self.quantiles.plan(noise, events, &beside)
+        self.quantiles.clone().plan(noise, events, &beside)
     }
 }
 
@@ -123,8 +121,7 @@ impl Quantiles {
         Ok(noise.standard_error(gaps) * self.ranked().grid.step)
     }
 
-    fn plan(&self, noise: SmoothNoise, events: Vec<Event>, beside: &[ExpectedError]) -> Result<Plan> {
-        let cut = Rc::clone(&self.cut);
+    fn plan(self: Rc<Self>, noise: SmoothNoise, events: Vec<Event>, beside: &[ExpectedError]) -> Result<Plan> {
         let error = |(values, shown): (u64, &str)| {
             let error = six_digits(self.error_of_even(&noise, values)?);
             Ok::<_, Error>(format!("about {error} if {shown} values"))
@@ -134,46 +131,29 @@ impl Quantiles {
             "depends on how the values lie around the quantile: standard error {} lie evenly between the bounds, {}; what it is stands beside the answer",
             few?, many?
         );
-        let expected = self.fractions.iter().map(|fraction| ExpectedError {
-            column: format!("value at {fraction}"),
-            standard_error: None,
-            margin: None,
-            cells: Vec::new(),
-            assumed: None,
-            about: about.clone(),
-        });
+        let columns = self.fractions.iter().map(|fraction| format!("value at {fraction}"));
+        let expected = columns.map(|column| ExpectedError::new(column, None, about.clone())).collect();
         let exponential = beside.first().map_or("", |expected| expected.about.as_str());
         let recommended = format!(
             "Recommended instead: method = \"exponential\", which is nearly always better; at this cost it is {exponential}."
         );
-        let (ranked, grid) = (self.ranked().clone(), self.ranked().grid);
-        let (fractions, exact, last) = (self.fractions.clone(), self.exact.clone(), self.last()?);
+        let (grid, last) = (self.ranked().grid, self.last()?);
         let mut rule = noise.rule();
         rule["method"] = json!("smooth");
-        rule["fractions"] = json!(fractions);
+        rule["fractions"] = json!(self.fractions);
         rule["grid"] = json!({ "lower": grid.lower, "upper": grid.upper, "step": grid.step });
-        Ok(Plan {
-            events,
-            rule,
-            expected: expected.collect(),
-            notes: vec![recommended],
-            limits: Vec::new(),
-            counted: ReleasedStatistic::default(),
-            estimates: Estimates::of(cut.query.bounds, false),
-            memory: needs::of_query(&cut),
-            tables: cut.below.tables.iter().cloned().collect(),
-            query: Some(Rc::clone(&cut)),
-            compute: Box::new(move |charged| {
-                let values = values(&charged.read(&cut)?);
-                let mut found = Vec::new();
-                for quotient in &exact {
-                    let bounds = QuantileBounds::new(&values, *quotient, (0, last))?;
-                    let (key, bar) = noise.release(bounds.value(), |k| bounds.at(k), charged.bits())?;
-                    found.push(published(key, &bar, last, &ranked));
-                }
-                Ok(answers(&fractions, found))
-            }),
-        })
+        let source = PlanSource::query(&self.cut, Estimates::of(self.cut.query.bounds, false));
+        let plan = Plan::new(source, events, rule, expected, move |charged| {
+            let values = values(&charged.read(&self.cut)?);
+            let mut found = Vec::new();
+            for quotient in &self.exact {
+                let bounds = QuantileBounds::new(&values, *quotient, (0, last))?;
+                let (key, bar) = noise.release(bounds.value(), |k| bounds.at(k), charged.bits())?;
+                found.push(published(key, &bar, last, self.ranked()));
+            }
+            Ok(answers(&self.fractions, found, self.ranked()))
+        });
+        Ok(Plan { notes: vec![recommended], ..plan })
     }
 }
 
@@ -196,30 +176,22 @@ fn values(found: &Integers) -> Vec<i64> {
 
 /// The value of a noisy key, with its error bar in the column's unit. The true one lies within the bounds, and so does
 /// the interval.
-fn published(key: i64, bar: &ErrorBar, last: i64, ranked: &RankedColumn) -> (f64, Uncertainty) {
+fn published(key: i64, bar: &ErrorBar, last: i64, ranked: &RankedColumn) -> (Cell, Uncertainty) {
     let value = |key: f64| ranked.value((key.clamp(0.0, last as f64)) as u128);
     let low = value((key as f64 - bar.half_width).floor());
     let high = value((key as f64 + bar.half_width).ceil());
     let standard_error = bar.standard_error * ranked.grid.step;
-    (value(key as f64), Uncertainty { standard_error, low, high })
+    (number(value(key as f64)), Uncertainty { standard_error, low, high })
 }
 
-fn answers(fractions: &[f64], found: Vec<(f64, Uncertainty)>) -> Answers {
-    let (values, unsure): (Vec<f64>, Vec<Uncertainty>) = found.into_iter().unzip();
+fn answers(fractions: &[f64], found: Vec<(Cell, Uncertainty)>, ranked: &RankedColumn) -> Answers {
+    let roles = roles_of_quantiles(ranked.attributes.first().map_or("", String::as_str));
+    let is_whole = ranked.grid.step.fract() == 0.0 && ranked.grid.lower.fract() == 0.0;
+    let kind = if is_whole { ColumnKind::Whole } else { ColumnKind::Number };
+    let quantiles = fractions.iter().map(|fraction| Cell::Number(*fraction));
     Answers {
-        columns: vec![
-            AnswerColumn {
-                name: "quantile".to_string(),
-                cells: fractions.iter().map(|fraction| Cell::Number(*fraction)).collect(),
-                uncertainty: None,
-            },
-            AnswerColumn {
-                name: "value".to_string(),
-                cells: values.into_iter().map(number).collect(),
-                uncertainty: Some(unsure),
-            },
-        ],
+        columns: vec![AnswerColumn::plain("quantile", quantiles), AnswerColumn::noisy("value", found)],
         notes: vec![smooth_noise::NOTE.to_string()],
-        details: Details { intervals: vec!["value".to_string()], ..Details::default() },
+        details: Details { roles, kinds: [("value".to_string(), kind)].into(), ..Details::default() },
     }
 }

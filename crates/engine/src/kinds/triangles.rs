@@ -1,17 +1,16 @@
 //! Kind `triangles`: how many triangles a graph has, with noise for what one edge can change near this graph rather
 //! than in the worst one.
 
-use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Project, Request};
+use crate::release::Kind;
 use crate::release::field::{Field, PlacedValue, Word};
 use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, Uncertainty};
-use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, PlanSource, Price};
 use crate::release::price::fitted::{FittedCost, Step, budget_delta};
 use crate::release::price::smooth_noise;
 use crate::release::price::smooth_noise::{FAMILY, SmoothNoise};
 use crate::release::rows::graph::{Edges, FIELDS};
-use crate::release::{CostAbout, Kind};
 use scumble::calibrate::scale_for_pure;
 use scumble::event::{Event, NoiseFamily};
 use scumble::mechanism::bounded_sensitivity::BoundedSensitivity;
@@ -71,14 +70,9 @@ pub(crate) static KIND: Kind = Kind {
     name: "triangles",
     about: "the number of triangles of a graph; protects each edge, not each vertex",
     fields: &[FIELDS[0], METHOD.listed(), FAMILY.listed(), PROPOSED.listed(), COMMON.listed(), FIELDS[1]],
-    cost_about: CostAbout::Owners,
-    analyse,
+    analyse: |request, project| Ok(AnalysedRequest::new(TriangleRequest::new(request, project)?)),
     ..Kind::COMMON
 };
-
-fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
-    Ok(AnalysedRequest::new(TriangleRequest::new(request, project)?))
-}
 
 impl Analysis for TriangleRequest {
     /// And the cost that it is compared at.
@@ -90,7 +84,18 @@ impl Analysis for TriangleRequest {
     }
 
     fn plan(self: Rc<Self>, (mechanism, cost): Self::Mechanism, events: Vec<Event>) -> Result<Plan> {
-        self.planned(mechanism, events, &cost)
+        let notes = vec![self.edges.note(), self.comparison(&cost)?];
+        let standard_error = match &mechanism {
+            TriangleMechanism::Propose(propose) => Some(propose.standard_error()),
+            _ => None,
+        };
+        let expected = vec![ExpectedError::new("triangles", standard_error, self.about(&mechanism)?)];
+        let (source, rule) = (PlanSource::edges(&self.edges), self.rule(&mechanism)?);
+        let plan = Plan::new(source, events, rule, expected, move |charged| {
+            let graph = charged.read(&self.edges)?;
+            answers(&mechanism, &graph, self.edges.note(), charged.bits())
+        });
+        Ok(Plan { notes, ..plan })
     }
 }
 
@@ -174,28 +179,22 @@ impl TriangleRequest {
         let steps = self.edges.steps()?;
         fitting.fit(&steps, |step| {
             let Step { epsilon, delta } = step;
+            let parts = |share: f64| -> Result<(Target, Target)> {
+                let first = share * epsilon;
+                let rest = Target::pure(Epsilon::new(epsilon - first)?);
+                Ok((Target::approximate(Epsilon::new(first)?, Delta::new(delta)?), rest))
+            };
             Ok(match method {
                 TriangleMethod::Bounded => {
-                    let bound = BOUND_SHARE * epsilon;
-                    let bounded = BoundedSensitivity::within(
-                        Target::approximate(Epsilon::new(bound)?, Delta::new(delta)?),
-                        Target::pure(Epsilon::new(epsilon - bound)?),
-                        Scope::Presence,
-                        &OwnerSteps::one(),
-                    )?;
+                    let (bound, noise) = parts(BOUND_SHARE)?;
+                    let bounded = BoundedSensitivity::within(bound, noise, Scope::Presence, &OwnerSteps::one())?;
                     let events = bounded.events(&steps)?;
                     (TriangleMechanism::Bounded(bounded), events)
                 }
                 TriangleMethod::Propose => {
-                    let test = TEST_SHARE * epsilon;
-                    let proposed = self.proposed.unwrap_or(1);
-                    let propose = ProposeTestRelease::within(
-                        Target::approximate(Epsilon::new(test)?, Delta::new(delta)?),
-                        Target::pure(Epsilon::new(epsilon - test)?),
-                        Scope::Presence,
-                        &OwnerSteps::one(),
-                        proposed,
-                    )?;
+                    let (test, noise) = parts(TEST_SHARE)?;
+                    let (one, proposed) = (OwnerSteps::one(), self.proposed.unwrap_or(1));
+                    let propose = ProposeTestRelease::within(test, noise, Scope::Presence, &one, proposed)?;
                     let events = propose.events(&steps)?;
                     (TriangleMechanism::Propose(propose), events)
                 }
@@ -215,38 +214,6 @@ impl TriangleRequest {
             TriangleMechanism::Smooth(noise) => noise.standard_error(|k| self.common.saturating_add(k).min(most)),
             TriangleMechanism::Bounded(bounded) => bounded.standard_error(self.common)?,
             TriangleMechanism::Propose(propose) => propose.standard_error(),
-        })
-    }
-
-    fn planned(&self, mechanism: TriangleMechanism, events: Vec<Event>, cost: &Cost) -> Result<Plan> {
-        let notes = vec![self.edges.note(), self.comparison(cost)?];
-        let expected = ExpectedError {
-            column: "triangles".to_string(),
-            standard_error: match &mechanism {
-                TriangleMechanism::Propose(propose) => Some(propose.standard_error()),
-                _ => None,
-            },
-            margin: None,
-            cells: Vec::new(),
-            assumed: None,
-            about: self.about(&mechanism)?,
-        };
-        let edges = self.edges.clone();
-        Ok(Plan {
-            events,
-            rule: self.rule(&mechanism)?,
-            expected: vec![expected],
-            notes,
-            limits: Vec::new(),
-            counted: ReleasedStatistic::default(),
-            estimates: edges.estimates(),
-            memory: edges.memory(),
-            tables: vec![edges.table().to_string()],
-            query: None,
-            compute: Box::new(move |charged| {
-                let graph = charged.read(&edges)?;
-                answers(&mechanism, &graph, edges.note(), charged.bits())
-            }),
         })
     }
 
@@ -328,8 +295,7 @@ fn answers(mechanism: &TriangleMechanism, graph: &Graph, note: String, bits: &mu
             let found = bounded.release(count, near.local(), bits)?;
             let (error, half) = (bounded.standard_error_of(&found)?, bounded.error_of(&found, Beta::new(BETA)?)?);
             columns.push(number(Some(found.value), error, half));
-            let bound = vec![Cell::Whole(i128::from(found.bound))];
-            columns.push(AnswerColumn { name: "sensitivity_bound".into(), cells: bound, uncertainty: None });
+            columns.push(AnswerColumn::plain("sensitivity_bound", [Cell::Whole(i128::from(found.bound))]));
             notes.push(
                 "One edge more or less changes at most sensitivity_bound triangles; the noise is for that.".into(),
             );
@@ -347,14 +313,8 @@ fn answers(mechanism: &TriangleMechanism, graph: &Graph, note: String, bits: &mu
 
 /// The column of a number that may not have come.
 fn number(value: Option<i64>, standard_error: f64, half: f64) -> AnswerColumn {
-    let (cell, uncertainty) = match value {
-        Some(value) => (
-            Cell::Whole(i128::from(value)),
-            Uncertainty { standard_error, low: value as f64 - half, high: value as f64 + half },
-        ),
-        None => {
-            (Cell::Null, Uncertainty { standard_error: f64::INFINITY, low: f64::NEG_INFINITY, high: f64::INFINITY })
-        }
-    };
-    AnswerColumn { name: "triangles".to_string(), cells: vec![cell], uncertainty: Some(vec![uncertainty]) }
+    let noisy = value.map_or((Cell::Null, Uncertainty::UNBOUNDED), |value| {
+        (Cell::Whole(i128::from(value)), Uncertainty::around(value as f64, standard_error, half))
+    });
+    AnswerColumn::noisy("triangles", [noisy])
 }

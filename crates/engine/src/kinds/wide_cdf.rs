@@ -3,15 +3,13 @@
 
 use super::wide_keys::KeyedValues;
 use super::wide_quantiles::tree;
-use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::project::{Cost, Request};
-use crate::release::estimates::Estimates;
 use crate::release::field::{Field, PlacedValue};
-use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, IntervalChart, check_names};
+use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, Uncertainty, check_names};
 use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
 use crate::release::price::needs;
-use crate::release::price::noise::Noise;
+use crate::release::price::noise::{Noise, described};
 use scumble::event::{Event, Moves, Shift, Touch};
 use scumble::mechanism::quantile::{QuantileCounts, QuantileTree, ThresholdCounts};
 use scumble::quantity::Beta;
@@ -27,10 +25,9 @@ pub(crate) const POINTS: Field<Option<PlacedValue<u64>>> = Field::new(
 const DEFAULT_POINTS: u64 = 15;
 const MOST_POINTS: u64 = 1023;
 const COUNT: &str = "count";
-const ENDS: [&str; 2] = ["count_low", "count_high"];
 
 pub(crate) fn analyse(values: KeyedValues, request: &Request) -> Result<AnalysedRequest> {
-    check_names([(values.column.as_str(), false), (COUNT, true), (ENDS[0], false), (ENDS[1], false)], &[])?;
+    check_names([(values.column.as_str(), false), (COUNT, true)])?;
     let levels = levels(request)?;
     let total = total(&values)?;
     Ok(AnalysedRequest::new(WideCdfAnalysis { values: Rc::new(values), levels, total }))
@@ -56,7 +53,24 @@ impl Analysis for WideCdfAnalysis {
     }
 
     fn plan(self: Rc<Self>, way: WideCdfMechanism, events: Vec<Event>) -> Result<Plan> {
-        plan(Rc::clone(&self.values), way, events)
+        let (ranks, number) = way.errors()?;
+        let points = way.tree.quantiles();
+        let about = format!(
+            "count_low and count_high hold for all values at once with 95% confidence: they are {} of the rows and {:.1} rows apart, or more",
+            format_args!("1/{}", points + 1),
+            2.0 * ranks
+        );
+        let values = Rc::clone(&self.values);
+        let mut rule = values.rule();
+        rule["points"] = json!(points);
+        rule["noise"] = json!(described(&way.noise));
+        let (source, expected) = (values.source(), ExpectedError::new(COUNT, None, about));
+        let source = source.holding(u64::from(points).saturating_mul(needs::LINE));
+        Ok(Plan::new(source, events, rule, vec![expected], move |charged| {
+            let all = values.listed(&charged.read(&values.cut)?);
+            let found = way.counts.release(&all, charged.bits())?;
+            Ok(answers(&values, &found, (ranks, number)))
+        }))
     }
 }
 
@@ -90,45 +104,6 @@ impl WideCdfMechanism {
     }
 }
 
-fn plan(values: Rc<KeyedValues>, way: WideCdfMechanism, events: Vec<Event>) -> Result<Plan> {
-    let (ranks, number) = way.errors()?;
-    let points = way.tree.quantiles();
-    let about = format!(
-        "count_low and count_high hold for all values at once with 95% confidence: they are {} of the rows and {:.1} rows apart, or more",
-        format_args!("1/{}", points + 1),
-        2.0 * ranks
-    );
-    let expected = ExpectedError {
-        column: COUNT.to_string(),
-        standard_error: None,
-        margin: None,
-        cells: Vec::new(),
-        assumed: None,
-        about,
-    };
-    let mut rule = values.rule();
-    rule["points"] = json!(points);
-    rule["noise"] = json!(crate::release::price::noise::described(&way.noise));
-    let cut = Rc::clone(&values.cut);
-    Ok(Plan {
-        events,
-        rule,
-        expected: vec![expected],
-        notes: Vec::new(),
-        limits: Vec::new(),
-        counted: ReleasedStatistic::default(),
-        estimates: Estimates::of(cut.query.bounds, false),
-        memory: u64::from(points).saturating_mul(needs::LINE),
-        tables: vec![values.table.clone()],
-        query: Some(cut),
-        compute: Box::new(move |charged| {
-            let all = values.listed(&charged.read(&values.cut)?);
-            let found = way.counts.release(&all, charged.bits())?;
-            Ok(answers(&values, &found, (ranks, number)))
-        }),
-    })
-}
-
 /// Each listed value once. Of i quantiles up to a value there are at least i parts of the rows up to it, and fewer than
 /// i + 1, apart from the errors.
 fn answers(values: &KeyedValues, found: &QuantileCounts, (ranks, number): (f64, f64)) -> Answers {
@@ -140,29 +115,19 @@ fn answers(values: &KeyedValues, found: &QuantileCounts, (ranks, number): (f64, 
     let up_to = |key: &u128| found.points.partition_point(|point| point <= key) as f64;
     let low = |key: &u128| (up_to(key) * (found.total - number) / parts - ranks).max(0.0);
     let high = |key: &u128| (up_to(key) + 1.0).min(parts) * (found.total + number) / parts + ranks;
-    let column = |name: &str, cells: Vec<Cell>| AnswerColumn { name: name.to_string(), cells, uncertainty: None };
-    let numbers = |of: &dyn Fn(&u128) -> f64| keys.iter().map(|key| Cell::Number(of(key))).collect::<Vec<_>>();
+    let within = |key: &u128| Uncertainty { standard_error: f64::NAN, low: low(key), high: high(key) };
     let mut notes = vec![
         "Each count is of rows with at most that value. With probability 95%, all true ones lie between count_low and count_high."
             .to_string(),
     ];
     notes.extend(values.notes());
-    let drawn = IntervalChart {
-        label: values.column.clone(),
-        column: COUNT.to_string(),
-        ends: Some(ENDS.map(str::to_string)),
-        title: format!("{COUNT}, with intervals that hold all at once with probability 95%"),
+    let count = AnswerColumn {
+        name: COUNT.to_string(),
+        cells: keys.iter().map(|key| Cell::Number(found.at_most(*key))).collect(),
+        uncertainty: Some(keys.iter().map(within).collect()),
     };
-    Answers {
-        columns: vec![
-            column(&values.column, keys.iter().map(|key| values.keys.cell(*key)).collect()),
-            column(COUNT, numbers(&|key| found.at_most(*key))),
-            column(ENDS[0], numbers(&low)),
-            column(ENDS[1], numbers(&high)),
-        ],
-        notes,
-        details: Details { drawn: Some(drawn), ..Details::default() },
-    }
+    let value = AnswerColumn::plain(&values.column, keys.iter().map(|key| values.keys.cell(*key)));
+    Answers { columns: vec![value, count], notes, details: Details::default() }
 }
 
 #[cfg(test)]

@@ -8,10 +8,12 @@ use super::ordered::COLUMN;
 use super::sql::rows_without_a_key;
 use crate::calendar::shown_moment;
 use crate::error::Result;
-use crate::project::{Bounding, Domain, Project, Request};
+use crate::project::{Domain, Project, Request};
+use crate::release::estimates::Estimates;
 use crate::release::field::{Field, ListedField, PlacedValue, Word};
 use crate::release::output::{Cell, is_shown_as_it_is};
-use crate::release::rows::fields::{bounding, column, private_table, quoted};
+use crate::release::plan::PlanSource;
+use crate::release::rows::fields::{column, private_table, quoted, total_bounding};
 use crate::sql::execute::integers::Integers;
 use crate::sql::{PrivateQuery, analyse_what_occurs};
 use crate::tables::Backend;
@@ -201,13 +203,8 @@ impl KeyedValues {
         // Longer than the column's name, and so another one.
         let count = quoted(&format!("{}#", column.name));
         let sql = format!("SELECT {quoted_column}, COUNT(*) AS {count} FROM {quoted_table} GROUP BY {quoted_column}");
-        let own = bounding(request)?.or(table.bounding);
-        let rows = own.rows.unwrap_or_else(|| own.groups.unwrap_or(1).saturating_mul(own.rows_per_group.unwrap_or(1)));
-        // All of an owner's rows may have one value: only the total counts.
-        let (bounding, rows) = match table.owner {
-            Some(_) => (Bounding { rows: Some(rows), groups: Some(rows), rows_per_group: Some(rows) }, rows),
-            None => (own, 1),
-        };
+        // All of an owner's rows may have one value.
+        let (bounding, rows) = total_bounding(request, table)?;
         let cut = analyse_what_occurs(&sql, bounding, project, &Backend::without_data(project)?)
             .map_err(|error| error.or_at(COLUMN.place(request)))?;
         let read = AttributeSet::new(cut.query.key_attributes.union(&cut.query.rows).cloned())?;
@@ -229,6 +226,12 @@ impl KeyedValues {
     pub fn listed(&self, found: &Integers) -> Vec<u128> {
         let counts = self.counts(found).into_iter();
         counts.flat_map(|(key, times)| std::iter::repeat_n(key, usize::try_from(times).unwrap_or(usize::MAX))).collect()
+    }
+
+    /// What a plan reads of them.
+    pub fn source(&self) -> PlanSource {
+        let source = PlanSource::query(&self.cut, Estimates::of(self.cut.query.bounds, false));
+        PlanSource { tables: vec![self.table.clone()], ..source }
     }
 
     pub fn rule(&self) -> Value {

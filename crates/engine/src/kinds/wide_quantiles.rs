@@ -4,15 +4,12 @@
 //! The recursion of [`scumble::mechanism::interior_point`] is not among the ways: its noise has no ρ at high orders, so
 //! that no budget of ε at δ, or of ρ, could be charged with it.
 
-use super::ordered::shares;
+use super::ordered::roles_of_quantiles;
 use super::wide_keys::KeyedValues;
-use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::project::Cost;
-use crate::release::estimates::Estimates;
 use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details};
 use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
-use crate::release::price::needs;
 use crate::release::price::noise::{Demand, calibrate};
 use scumble::event::{Event, Moves};
 use scumble::mechanism::quantile::{Quantile, QuantileTree};
@@ -45,7 +42,21 @@ impl Analysis for WideQuantilesAnalysis {
     }
 
     fn plan(self: Rc<Self>, way: WideQuantilesMechanism, events: Vec<Event>) -> Result<Plan> {
-        plan(self, way, events)
+        let errors = way.errors()?;
+        let expected = self.fractions.iter().zip(&errors).map(|(fraction, ranks)| {
+            let about = format!(
+                "off by at most {ranks:.1} rows in rank with 95% confidence; in value that depends on the data"
+            );
+            ExpectedError::new(format!("value at {fraction}"), None, about)
+        });
+        let (expected, mut rule) = (expected.collect(), self.values.rule());
+        rule["fractions"] = json!(self.fractions);
+        rule["way"] = json!(way.name());
+        Ok(Plan::new(self.values.source(), events, rule, expected, move |charged| {
+            let counts = self.values.counts(&charged.read(&self.values.cut)?);
+            let found = way.release(&counts, charged.bits())?;
+            Ok(answers(&self.values, &self.fractions, &found, &errors))
+        }))
     }
 }
 
@@ -82,7 +93,8 @@ impl WideQuantilesMechanism {
             let trial = at(*fraction, Epsilon::new(1.0)?)?;
             moves_of(trial.events_of(values.rows, &values.read)?)
         };
-        let epsilons = epsilons(cost, &fractions.iter().map(moves).collect::<Result<Vec<_>>>()?)?;
+        let quantiles = fractions.iter().map(moves).collect::<Result<Vec<_>>>()?;
+        let epsilons = calibrate(cost, &Demand { quantiles: &quantiles, ..Demand::default() })?.quantiles;
         let made = fractions.iter().zip(epsilons).map(|(fraction, epsilon)| Ok(at(*fraction, epsilon)?));
         Ok(Self::Each(made.collect::<Result<_>>()?))
     }
@@ -143,15 +155,6 @@ fn moves_of(events: Vec<Event>) -> Result<Moves> {
     Ok(event.moves().clone())
 }
 
-/// What each of several choices may have as its range, all together at this cost.
-fn epsilons(cost: &Cost, quantiles: &[Moves]) -> Result<Vec<Epsilon>> {
-    Ok(calibrate(cost, &demand(&[], &[], quantiles))?.quantiles)
-}
-
-fn demand<'a>(moves: &'a [Moves], steps: &'a [Option<f64>], quantiles: &'a [Moves]) -> Demand<'a> {
-    Demand { moves, steps, quantiles, selects_keys: false, default_delta: None, aside: None }
-}
-
 /// A tree of this many levels, and noise for numbers that move like this, all together at this cost.
 pub(crate) fn tree(
     cost: &Cost,
@@ -162,58 +165,23 @@ pub(crate) fn tree(
     let last = values.keys.last();
     let level = QuantileTree::new(last, 1, Epsilon::new(1.0)?)?.events_of(values.rows, &values.read)?;
     let each = vec![moves_of(level)?; levels as usize];
-    let found = calibrate(cost, &demand(moves, &vec![None; moves.len()], &each))?;
+    let steps = vec![None; moves.len()];
+    let found = calibrate(cost, &Demand { moves, steps: &steps, quantiles: &each, ..Demand::default() })?;
     let epsilon = found.quantiles.first().ok_or_else(|| Error::machine("a tree without levels"))?;
     Ok((QuantileTree::new(last, levels, *epsilon)?, found.noises))
 }
 
-fn plan(analysis: Rc<WideQuantilesAnalysis>, way: WideQuantilesMechanism, events: Vec<Event>) -> Result<Plan> {
-    let WideQuantilesAnalysis { values, fractions } = &*analysis;
-    let errors = way.errors()?;
-    let expected = fractions.iter().zip(&errors).map(|(fraction, ranks)| ExpectedError {
-        column: format!("value at {fraction}"),
-        standard_error: None,
-        margin: None,
-        cells: Vec::new(),
-        assumed: None,
-        about: format!("off by at most {ranks:.1} rows in rank with 95% confidence; in value that depends on the data"),
-    });
-    let mut rule = values.rule();
-    rule["fractions"] = json!(fractions);
-    rule["way"] = json!(way.name());
-    let cut = Rc::clone(&values.cut);
-    Ok(Plan {
-        events,
-        rule,
-        expected: expected.collect(),
-        notes: Vec::new(),
-        limits: Vec::new(),
-        counted: ReleasedStatistic::default(),
-        estimates: Estimates::of(cut.query.bounds, false),
-        memory: needs::of_query(&values.cut),
-        tables: vec![values.table.clone()],
-        query: Some(cut),
-        compute: Box::new(move |charged| {
-            let WideQuantilesAnalysis { values, fractions } = &*analysis;
-            let counts = values.counts(&charged.read(&values.cut)?);
-            let found = way.release(&counts, charged.bits())?;
-            Ok(answers(values, fractions, &found, &errors))
-        }),
-    })
-}
-
 fn answers(values: &KeyedValues, fractions: &[f64], found: &[u128], errors: &[f64]) -> Answers {
-    let column = |name: &str, cells: Vec<Cell>| AnswerColumn { name: name.to_string(), cells, uncertainty: None };
     let mut notes = vec!["With probability 95%, a value is off by at most rank_error rows in rank. Rows without a value have no rank: where nobody has one, or fewer have than rank_error, the values mean nothing.".to_string()];
     notes.extend(values.notes());
     Answers {
         columns: vec![
-            column("quantile", fractions.iter().map(|fraction| Cell::Number(*fraction)).collect()),
-            column("value", found.iter().map(|key| values.keys.cell(values.keys.shown(*key))).collect()),
-            column("rank_error", errors.iter().map(|error| Cell::Number(*error)).collect()),
+            AnswerColumn::plain("quantile", fractions.iter().map(|fraction| Cell::Number(*fraction))),
+            AnswerColumn::plain("value", found.iter().map(|key| values.keys.cell(values.keys.shown(*key)))),
+            AnswerColumn::plain("rank_error", errors.iter().map(|error| Cell::Number(*error))),
         ],
         notes,
-        details: Details { drawn: Some(shares()), ..Details::default() },
+        details: Details { roles: roles_of_quantiles(&values.column), ..Details::default() },
     }
 }
 

@@ -3,7 +3,7 @@
 use super::recoding::{bins, texts, with_recoded};
 use super::section::positive;
 use super::section::{Section, Spot};
-use super::{BinEdges, Column, Domain, KeySet, Recoding, Zone};
+use super::{BinEdges, Column, ColumnWords, Domain, KeySet, Recoding, Zone};
 use crate::calendar::{self, DAY, SECOND};
 use crate::error::Result;
 use std::collections::BTreeSet;
@@ -17,11 +17,13 @@ pub(crate) const TYPES: [&str; 6] = ["int", "float", "category", "bool", "date",
 /// The keys of a column of a type; none where there is no such type.
 pub(crate) fn keys(of: &str) -> Option<&'static [&'static str]> {
     Some(match of {
-        "int" | "date" => &["type", "lower", "upper", "bins", "labels", "sensitive"],
-        "float" => &["type", "lower", "upper", "granularity", "bins", "labels", "sensitive"],
-        "category" => &["type", "values", "map", "unlisted", "sensitive"],
-        "bool" => &["type", "sensitive"],
-        "timestamp" => &["type", "lower", "upper", "zone", "bins", "labels", "sensitive"],
+        "int" | "date" => &["type", "lower", "upper", "bins", "labels", "missing", "sensitive", "label", "unit"],
+        "float" => {
+            &["type", "lower", "upper", "granularity", "bins", "labels", "missing", "sensitive", "label", "unit"]
+        }
+        "category" => &["type", "values", "map", "unlisted", "missing", "sensitive", "label", "unit"],
+        "bool" => &["type", "missing", "sensitive", "label", "unit"],
+        "timestamp" => &["type", "lower", "upper", "zone", "bins", "labels", "missing", "sensitive", "label", "unit"],
         _ => return None,
     })
 }
@@ -98,7 +100,21 @@ pub(super) fn column(name: &str, section: &Section) -> Result<Column> {
             );
         }
     };
-    Ok(Column { name: name.to_string(), domain, sensitive, recoding, key_set })
+    let words = ColumnWords::read(section)?;
+    let never_missing = never_missing(section, key_set.is_some() || domain.has_first())?;
+    Ok(Column { name: name.to_string(), domain, sensitive, words, recoding, never_missing, key_set })
+}
+
+/// `missing = "never"`, for a domain with a first value: what would be missing counts as that.
+fn never_missing(section: &Section, has_first: bool) -> Result<bool> {
+    let Some(spot) = section.get("missing") else { return Ok(false) };
+    match (spot.text()?, has_first) {
+        ("never", true) => Ok(true),
+        ("never", false) => Err(spot.error(
+            "missing = \"never\" needs bounds or listed values: a missing value counts as the lower bound or the first",
+        )),
+        _ => Err(spot.error("missing can be \"never\" alone; leave it out if values may be missing")),
+    }
 }
 
 /// `values = { table = …, column = … }`.
@@ -108,18 +124,22 @@ fn key_set(spot: &Spot, section: &Section) -> Result<KeySet> {
     Ok(KeySet { table: text("table")?, column: text("column")?, place: spot.place() })
 }
 
+/// `lower` and `upper`, and where the first stands: both or neither.
+fn ends<T>(section: &Section, read: fn(&Spot) -> Result<T>) -> Result<Option<(&Spot, (T, T))>> {
+    match (section.get("lower"), section.get("upper")) {
+        (None, None) => Ok(None),
+        (Some(lower), Some(upper)) => Ok(Some((lower, (read(lower)?, read(upper)?)))),
+        _ => Err(section.error("give both lower and upper")),
+    }
+}
+
 /// `lower` and `upper`: both or neither, in order, and not beyond `most`.
 fn pair<T: PartialOrd + Copy + std::fmt::Display + std::ops::Neg<Output = T>>(
     section: &Section,
     read: fn(&Spot) -> Result<T>,
     most: T,
 ) -> Result<Option<(T, T)>> {
-    let (lower, upper) = match (section.get("lower"), section.get("upper")) {
-        (None, None) => return Ok(None),
-        (Some(lower), Some(upper)) => (lower, upper),
-        _ => return Err(section.error("give both lower and upper")),
-    };
-    let (low, high) = (read(lower)?, read(upper)?);
+    let Some((lower, (low, high))) = ends(section, read)? else { return Ok(None) };
     if low > high {
         return Err(lower.error(format!("the bounds are inverted: lower is {low} and upper is {high}")));
     }
@@ -131,12 +151,7 @@ fn pair<T: PartialOrd + Copy + std::fmt::Display + std::ops::Neg<Output = T>>(
 
 /// `lower` and `upper` of dates or times; `day` is the length of one day.
 fn span(section: &Section, read: fn(&Spot) -> Result<i64>, day: i64) -> Result<Option<(i64, i64)>> {
-    let (lower, upper) = match (section.get("lower"), section.get("upper")) {
-        (None, None) => return Ok(None),
-        (Some(lower), Some(upper)) => (lower, upper),
-        _ => return Err(section.error("give both lower and upper")),
-    };
-    let (low, high) = (read(lower)?, read(upper)?);
+    let Some((lower, (low, high))) = ends(section, read)? else { return Ok(None) };
     if low > high {
         return Err(lower.error("the bounds are inverted: lower is later than upper"));
     }

@@ -4,6 +4,7 @@ use super::Request;
 use super::section::{Section, Spot, positive};
 use crate::error::{Error, Result};
 use scumble::quantity::{Delta, Epsilon, Exact, Rho};
+use scumble::scope::Scope;
 use serde_json::{Map, Value, json};
 use std::fmt;
 use std::str::FromStr;
@@ -68,10 +69,15 @@ impl CostScope {
         [("person", Self::Person), ("presence", Self::Presence), ("attribute", Self::Attribute)];
 
     fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, scope)| *scope == self).map_or("", |(name, _)| *name)
+    }
+
+    /// Which neighbours noise is for that an owner moves as a whole: another value of an attribute moves it no further
+    /// than another person does.
+    pub(crate) fn of_owners(self) -> Scope {
         match self {
-            Self::Person => "person",
-            Self::Presence => "presence",
-            Self::Attribute => "attribute",
+            Self::Person | Self::Attribute => Scope::Person,
+            Self::Presence => Scope::Presence,
         }
     }
 }
@@ -222,8 +228,15 @@ impl FromStr for Cost {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
+        Self::written(text, "--cost")
+    }
+}
+
+impl Cost {
+    /// The same, where what says the cost has another name than the flag.
+    pub fn written(text: &str, name: &str) -> Result<Self> {
         let bad =
-            || Error::input(format!("--cost '{text}' must be like epsilon=0.5, rho=0.05 or epsilon=1,delta=1e-9"));
+            || Error::input(format!("{name} '{text}' must be like epsilon=0.5, rho=0.05 or epsilon=1,delta=1e-9"));
         let (mut epsilon, mut rho, mut delta, mut said_scope) = (None, None, None, None);
         for part in text.split(',') {
             let (key, value) = part.split_once('=').ok_or_else(bad)?;

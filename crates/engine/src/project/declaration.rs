@@ -4,7 +4,7 @@ use super::{BinEdges, Column, Domain, Recoding, Table};
 use crate::calendar::{shown_day, shown_moment};
 use crate::ledger::Declaration;
 use crate::ledger::file::real;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// Lists of values that are longer than this stand in the ledger as their digest.
@@ -29,48 +29,37 @@ impl Table {
 
 /// What a column is, as far as sensitivities and keys depend on it.
 fn domain(column: &Column) -> Value {
-    let mut shown = Map::new();
-    let mut put = |key: &str, value: Value| drop(shown.insert(key.to_string(), value));
-    match &column.domain {
-        Domain::Int { bounds } => {
-            put("type", json!("int"));
-            put("bounds", json!(bounds));
-        }
+    let mut shown = match &column.domain {
+        Domain::Int { bounds } => json!({ "type": "int", "bounds": bounds }),
         Domain::Float { bounds, granularity } => {
-            put("type", json!("float"));
-            put("bounds", json!(bounds));
-            put("granularity", json!(granularity));
+            json!({ "type": "float", "bounds": bounds, "granularity": granularity })
         }
-        Domain::Category { values } => {
-            put("type", json!("category"));
-            match values {
-                Some(list) if list.len() > LONGEST_LIST => {
-                    put("values", json!(list.len()));
-                    put("digest", json!(crate::digest(json!(list).to_string().as_bytes())));
-                }
-                values => put("values", json!(values)),
-            }
+        Domain::Category { values: Some(list) } if list.len() > LONGEST_LIST => {
+            let digest = crate::digest(json!(list).to_string().as_bytes());
+            json!({ "type": "category", "values": list.len(), "digest": digest })
         }
-        Domain::Bool => put("type", json!("bool")),
+        Domain::Category { values } => json!({ "type": "category", "values": values }),
+        Domain::Bool => json!({ "type": "bool" }),
         Domain::Date { bounds } => {
-            put("type", json!("date"));
-            put("bounds", json!(bounds.map(|(lower, upper)| [shown_day(lower), shown_day(upper)])));
+            json!({ "type": "date", "bounds": bounds.map(|(lower, upper)| [shown_day(lower), shown_day(upper)]) })
         }
         Domain::Timestamp { bounds, zone } => {
-            put("type", json!("timestamp"));
-            put("bounds", json!(bounds.map(|(lower, upper)| [shown_moment(lower), shown_moment(upper)])));
-            put("zone", json!(zone.to_string()));
+            let bounds = bounds.map(|(lower, upper)| [shown_moment(lower), shown_moment(upper)]);
+            json!({ "type": "timestamp", "bounds": bounds, "zone": zone.to_string() })
         }
-    }
+    };
     match &column.recoding {
         None => {}
         Some(Recoding::Texts { map, unlisted }) => {
-            put("map", json!(map));
-            put("unlisted", json!(unlisted));
+            shown["map"] = json!(map);
+            shown["unlisted"] = json!(unlisted);
         }
-        Some(Recoding::Bins { edges, .. }) => put("bins", bins(edges)),
+        Some(Recoding::Bins { edges, .. }) => shown["bins"] = bins(edges),
     }
-    Value::Object(shown)
+    if column.never_missing {
+        shown["missing"] = json!("never");
+    }
+    shown
 }
 
 /// Where intervals begin, and of what.

@@ -1,7 +1,7 @@
 //! A table whose rows are the edges of a graph.
 
 use super::section::{Section, Spot};
-use super::{Column, Domain};
+use super::{Column, ColumnWords, Domain};
 use crate::error::Result;
 
 /// Which columns are the ends of an edge, and how many vertices there are, which is public: they are 0, 1, … Edges have
@@ -26,7 +26,8 @@ const MOST_VERTICES: u64 = 1 << 30;
 pub(super) fn ends(section: &Section) -> Result<Vec<Column>> {
     let end = |key: &str| -> Result<Column> {
         let (name, domain) = (section.need(key)?.text()?.to_string(), Domain::Int { bounds: None });
-        Ok(Column { name, domain, sensitive: false, recoding: None, key_set: None })
+        let words = ColumnWords::default();
+        Ok(Column { name, domain, sensitive: false, words, recoding: None, never_missing: false, key_set: None })
     };
     let (from, to) = (end("from")?, end("to")?);
     Ok(if from.name == to.name { vec![from] } else { vec![from, to] })

@@ -11,6 +11,7 @@ mod graph;
 mod kept;
 mod layout;
 mod memory;
+mod presentation;
 mod read;
 mod recoding;
 mod section;
@@ -21,6 +22,7 @@ pub use cluster::Cluster;
 pub use cost::{Cost, CostScope, Goal};
 pub use graph::Graph;
 pub use layout::Layout;
+pub use presentation::{ColumnWords, Presentation};
 pub use recoding::{BinEdges, Recoding};
 pub use server::Server;
 
@@ -42,7 +44,7 @@ pub(crate) mod keys {
 }
 
 use crate::budget::Budget;
-use crate::error::{Error, Result};
+use crate::error::{Error, QueryMistake, Result};
 use crate::memory::Batches;
 use crate::place::{Place, suggestion};
 use crate::stop::Stop;
@@ -107,6 +109,8 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// Where its rows are the edges of a graph: which columns are their ends.
     pub graph: Option<Graph>,
+    /// What readers call it, in the source line of charts.
+    pub label: Option<String>,
 }
 
 /// How much of one owner's rows counts.
@@ -121,6 +125,11 @@ pub struct Bounding {
 }
 
 impl Bounding {
+    /// How many rows of one owner count in all groups together.
+    pub(crate) fn all_rows(self) -> u64 {
+        self.rows.unwrap_or_else(|| self.groups.unwrap_or(1).saturating_mul(self.rows_per_group.unwrap_or(1)))
+    }
+
     /// These bounds where given, `others` elsewhere.
     pub fn or(self, others: Self) -> Self {
         Self {
@@ -140,8 +149,13 @@ pub struct Column {
     pub domain: Domain,
     /// Whether the report should look at it in particular.
     pub sensitive: bool,
+    /// What readers call it.
+    pub words: ColumnWords,
     /// How what files hold becomes what it holds, where these differ.
     pub recoding: Option<Recoding>,
+    /// Whether no value is missing: what would be counts as the first of the domain (the lower bound, the first listed
+    /// value, false).
+    pub never_missing: bool,
     /// The public table and its column that list the values; the domain has them once they were read.
     pub(crate) key_set: Option<KeySet>,
 }
@@ -201,6 +215,16 @@ pub enum Domain {
 }
 
 impl Domain {
+    /// Whether it has a value that stands first: a lower bound, a listed value, false.
+    pub(crate) fn has_first(&self) -> bool {
+        match self {
+            Self::Int { bounds } | Self::Date { bounds } | Self::Timestamp { bounds, .. } => bounds.is_some(),
+            Self::Float { bounds, .. } => bounds.is_some(),
+            Self::Category { values } => values.as_ref().is_some_and(|values| !values.is_empty()),
+            Self::Bool => true,
+        }
+    }
+
     /// A whole number of this domain as a text file has it: a day or a time on the wall where it is one.
     pub fn written(&self, whole: i64) -> String {
         match self {
@@ -237,6 +261,8 @@ pub struct Request {
     pub cost: Cost,
     /// The column that must hold 0 and 1 (or true and false), where its kind has one.
     pub(crate) label: Option<String>,
+    /// How it is shown.
+    pub presentation: Presentation,
     /// The fields of its kind.
     pub(crate) fields: Section,
 }
@@ -280,7 +306,8 @@ impl Project {
     pub fn table(&self, name: &str) -> Result<&Table> {
         self.tables.get(name).ok_or_else(|| {
             let hint = suggestion(name, self.tables.keys().map(String::as_str));
-            Error::input(format!("there is no table '{name}' in the project file{hint}"))
+            let unknown = Error::input(format!("there is no table '{name}' in the project file{hint}"));
+            unknown.with_mistake(QueryMistake::UnknownTable)
         })
     }
 
@@ -345,9 +372,43 @@ pub(crate) fn file_names(release: &str) -> [String; 3] {
     FILE_ENDS.map(|end| format!("{}.{end}", file_stem(release)))
 }
 
-/// The file name that a release's outputs have, without extension: its name.
+/// The names of the files of a release's picture: SVG, PNG and a Vega-Lite specification.
+pub(crate) fn picture_names(release: &str) -> [String; 3] {
+    ["svg", "png", "vl.json"].map(|end| format!("{}.{end}", file_stem(release)))
+}
+
+/// The names that a release's files may have: those of today, and those of versions that had the release's name as it
+/// is.
+pub(crate) fn known_file_names(release: &str) -> Vec<[String; 3]> {
+    let before = FILE_ENDS.map(|end| format!("{}.{end}", release.trim()));
+    let mut known = vec![file_names(release)];
+    if known[0] != before {
+        known.push(before);
+    }
+    known
+}
+
+/// The file name that a release's outputs have, without extension: the letters and digits of its name in lower case,
+/// `_` and `.` as they are, and one `-` for whatever stands between.
+///
+/// ```
+/// use scumble_engine::project::file_stem;
+/// assert_eq!(file_stem("Diseases of adults (2025)"), "diseases-of-adults-2025");
+/// ```
 pub fn file_stem(name: &str) -> String {
-    name.trim().to_string()
+    let mut slug = String::new();
+    for letter in name.chars().flat_map(char::to_lowercase) {
+        match letter {
+            letter if letter.is_alphanumeric() || "_.".contains(letter) => slug.push(letter),
+            _ if slug.is_empty() || slug.ends_with('-') => {}
+            _ => slug.push('-'),
+        }
+    }
+    match slug.trim_matches(['-', '.']) {
+        // A name without letters and digits.
+        "" => "release".to_string(),
+        slug => slug.to_string(),
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::cost::DefaultScope;
 use super::graph;
 use super::layout::{self, Layout};
 use super::memory::memory;
+use super::presentation::words;
 use super::section::{Section, Spot, parse, parse_json};
 use super::server::Server;
 use super::{Attacker, Bounding, Column, Domain, Project, Request, Table};
@@ -53,18 +54,15 @@ fn of_section(
     for spot in file.get("release").map_or(Ok(&[][..]), Spot::list)? {
         said.push(request(spot.section()?)?);
     }
-    let digest = crate::digest(content.as_bytes());
-    let stop = Stop::default();
-    let path = path.to_path_buf();
     let mut project = Project {
-        path,
-        digest,
+        path: path.to_path_buf(),
+        digest: crate::digest(content.as_bytes()),
         tables,
         budget,
         releases: Vec::new(),
         attacker,
         analysts,
-        stop,
+        stop: Stop::default(),
         memory,
         cluster,
         ledger,
@@ -87,32 +85,38 @@ fn ledger(spot: &Spot) -> Result<PathBuf> {
 
 /// Release names differ also as file names, and budgets speak of columns that exist.
 fn check_names(project: &Project, file: &Section) -> Result<()> {
-    let mut seen = BTreeSet::new();
+    let mut seen = BTreeMap::new();
     for request in &project.releases {
-        // On some disks the files of 'a' and 'A' are the same ones.
-        if !seen.insert(super::file_stem(&request.name).to_lowercase()) {
-            return Err(request.fields.error(format!(
-                "two releases are called '{}' (capital letters make no difference): give one another name",
+        let stem = super::file_stem(&request.name);
+        let sentence = match seen.insert(stem.clone(), &request.name) {
+            None => continue,
+            Some(other) if *other == request.name => {
+                format!("two releases are called '{other}': give one another name")
+            }
+            Some(other) => format!(
+                "the files of '{other}' and '{}' would have the same name, {stem}.csv: give one release another name",
                 request.name
-            )));
-        }
+            ),
+        };
+        return Err(request.fields.error(sentence));
     }
     let attributes = project.attributes();
-    if let Some(unknown) = project.budget.attributes.keys().find(|name| !attributes.contains(*name)) {
-        let hint = crate::place::suggestion(unknown, attributes.iter().map(String::as_str));
-        let spot = file.need("budget")?.section()?.need("attributes")?;
-        return Err(spot.error(format!("the budget names '{unknown}', which is not a declared column{hint}")));
-    }
-    for (name, budget) in &project.analysts {
-        if let Some(unknown) = budget.attributes.keys().find(|name| !attributes.contains(*name)) {
-            let hint = crate::place::suggestion(unknown, attributes.iter().map(String::as_str));
-            let spot = file.need("analyst")?.section()?.need(name)?;
-            return Err(
-                spot.error(format!("the budget of {name} names '{unknown}', which is not a declared column{hint}"))
-            );
-        }
-    }
-    Ok(())
+    only_known(&project.budget, "", &attributes, || file.need("budget")?.section()?.need("attributes"))?;
+    project.analysts.iter().try_for_each(|(name, budget)| {
+        only_known(budget, &format!(" of {name}"), &attributes, || file.need("analyst")?.section()?.need(name))
+    })
+}
+
+/// Refuses limits of attributes that no table has; `spot` is where they stand.
+fn only_known<'a>(
+    budget: &Budget,
+    whose: &str,
+    attributes: &BTreeSet<String>,
+    spot: impl FnOnce() -> Result<&'a Spot>,
+) -> Result<()> {
+    let Some(unknown) = budget.attributes.keys().find(|name| !attributes.contains(*name)) else { return Ok(()) };
+    let hint = crate::place::suggestion(unknown, attributes.iter().map(String::as_str));
+    Err(spot()?.error(format!("the budget{whose} names '{unknown}', which is not a declared column{hint}")))
 }
 
 /// The name of somebody who asks: also a user of a database, a part of a line of a log, a key of this file.
@@ -145,8 +149,9 @@ fn analysts(section: &Section) -> Result<BTreeMap<String, Budget>> {
 const MOST_COLUMNS: usize = 5_000;
 
 /// The keys of a `[dataset]`, beside those of its layout.
-pub(crate) const TABLE_KEYS: [&str; 10] = [
+pub(crate) const TABLE_KEYS: [&str; 11] = [
     "source",
+    "label",
     "password_file",
     "owner",
     "public",
@@ -210,6 +215,7 @@ fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
     let layout = Layout::read(section)?.of_source(&source);
     refuse_unreachable(&columns, &layout, columns_section)?;
     let graph = section.get("graph").map(|spot| graph::graph(spot.section()?, &columns)).transpose()?;
+    let label = section.get("label").map(words).transpose()?;
     Ok(Table {
         name: name.to_string(),
         source,
@@ -222,6 +228,7 @@ fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
         public_owners,
         columns,
         graph,
+        label,
     })
 }
 

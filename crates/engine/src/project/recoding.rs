@@ -111,38 +111,26 @@ impl BinEdges {
     /// What the intervals are called where nobody says it: of whole numbers and dates both ends that are in it, of
     /// others the end that is not.
     fn labels(&self) -> Vec<String> {
-        let below = |starts: Vec<String>, ends: Vec<String>, last: &str| {
-            let mut labels: Vec<String> = starts
-                .iter()
-                .zip(&ends)
-                .map(|(start, end)| if start == end { start.clone() } else { format!("{start} to {end}") })
-                .collect();
-            labels.extend(starts.last().map(|start| format!("{start} {last}")));
-            labels
-        };
         match self {
-            Self::Whole(edges) => below(
-                edges.iter().map(i64::to_string).collect(),
-                edges[1..].iter().map(|edge| (edge - 1).to_string()).collect(),
-                "or more",
-            ),
-            Self::Numbers(edges) => below(
-                edges.iter().map(f64::to_string).collect(),
-                edges[1..].iter().map(|edge| format!("below {edge}")).collect(),
-                "or more",
-            ),
-            Self::Days(edges) => below(
-                edges.iter().map(|edge| shown_day(*edge)).collect(),
-                edges[1..].iter().map(|edge| shown_day(*edge - 1)).collect(),
-                "or later",
-            ),
-            Self::Moments(edges, _) => below(
-                edges.iter().map(|edge| shown_moment(*edge)).collect(),
-                edges[1..].iter().map(|edge| format!("before {}", shown_moment(*edge))).collect(),
-                "or later",
-            ),
+            Self::Whole(edges) => intervals(edges, i64::to_string, |edge| (edge - 1).to_string(), "or more"),
+            Self::Numbers(edges) => intervals(edges, f64::to_string, |edge| format!("below {edge}"), "or more"),
+            Self::Days(edges) => intervals(edges, |day| shown_day(*day), |day| shown_day(*day - 1), "or later"),
+            Self::Moments(edges, _) => {
+                let end = |edge: &i64| format!("before {}", shown_moment(*edge));
+                intervals(edges, |edge| shown_moment(*edge), end, "or later")
+            }
         }
     }
+}
+
+/// What intervals are called: by their beginnings and the ends before the next ones, the last by `last`.
+fn intervals<T>(edges: &[T], start: impl Fn(&T) -> String, end: impl Fn(&T) -> String, last: &str) -> Vec<String> {
+    let between = |(edge, next): (&T, &T)| match (start(edge), end(next)) {
+        (start, end) if start == end => start,
+        (start, end) => format!("{start} to {end}"),
+    };
+    let last = edges.last().map(|edge| format!("{} {last}", start(edge)));
+    edges.iter().zip(edges.iter().skip(1)).map(between).chain(last).collect()
 }
 
 /// `map` and `unlisted` of a column of strings, whose values are listed or not.

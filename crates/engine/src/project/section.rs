@@ -96,34 +96,15 @@ fn spot(name: &str, value: &DeValue<'_>, offset: usize, text: &Arc<Text>) -> Spo
 /// A section of values that a program gives: they stand in no text, so that no refusal of them has a place.
 pub(crate) fn given(fields: &Map<String, Json>) -> Section {
     let text = Arc::new(Text { origin: Origin::CommandLine, content: String::new() });
-    given_section(WHOLE, fields, &text)
-}
-
-fn given_section(name: &str, fields: &Map<String, Json>, text: &Arc<Text>) -> Section {
-    let entry =
-        |(key, value): (&String, &Json)| (key.clone(), 0, given_spot(&format!("'{key}' in {name}"), value, text));
-    Section { name: name.to_string(), entries: fields.iter().map(entry).collect(), offset: 0, text: Arc::clone(text) }
-}
-
-fn given_spot(name: &str, value: &Json, text: &Arc<Text>) -> Spot {
-    let value = match value {
-        Json::String(string) => SectionValue::Text(string.clone()),
-        Json::Number(number) => {
-            SectionValue::Number { decimal: number.to_string(), whole: number.is_i64() || number.is_u64() }
-        }
-        Json::Bool(truth) => SectionValue::Bool(*truth),
-        Json::Array(items) => SectionValue::List(items.iter().map(|item| given_spot(name, item, text)).collect()),
-        Json::Object(fields) => SectionValue::Table(given_section(name, fields, text)),
-        Json::Null => SectionValue::Other,
-    };
-    Spot { value, offset: 0, text: Arc::clone(text) }
+    let entries = fields.iter().map(|(key, value)| (key.clone(), OrderedJson::of(value)));
+    given_section(WHOLE, entries.collect(), &|_| Arc::clone(&text), &[])
 }
 
 /// A section that a program gives as JSON: its entries are in the order of the text, and a refusal names the keys that
 /// lead to the value.
 pub(crate) fn parse_json(content: &str) -> Result<Section> {
     match serde_json::from_str(content) {
-        Ok(OrderedJson::Table(entries)) => Ok(ordered_section(WHOLE, entries, &[])),
+        Ok(OrderedJson::Table(entries)) => Ok(given_section(WHOLE, entries, &given_at, &[])),
         Ok(_) => Err(Error::input("a project must be a JSON object")),
         Err(error) => Err(Error::input(format!("this is not JSON ({error})"))),
     }
@@ -134,6 +115,18 @@ enum OrderedJson {
     Table(Vec<(String, OrderedJson)>),
     List(Vec<OrderedJson>),
     One(Json),
+}
+
+impl OrderedJson {
+    fn of(value: &Json) -> Self {
+        match value {
+            Json::Object(fields) => {
+                Self::Table(fields.iter().map(|(key, value)| (key.clone(), Self::of(value))).collect())
+            }
+            Json::Array(items) => Self::List(items.iter().map(Self::of).collect()),
+            one => Self::One(one.clone()),
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for OrderedJson {
@@ -195,26 +188,34 @@ impl<'de> Visitor<'de> for GivenVisitor {
     }
 }
 
-fn ordered_section(name: &str, entries: Vec<(String, OrderedJson)>, keys: &[String]) -> Section {
+/// The text in which values are that are found under some keys.
+type TextAt<'a> = dyn Fn(&[String]) -> Arc<Text> + 'a;
+
+fn given_section(name: &str, entries: Vec<(String, OrderedJson)>, text: &TextAt<'_>, keys: &[String]) -> Section {
     let entry = |(key, value): (String, OrderedJson)| {
         let keys = [keys, std::slice::from_ref(&key)].concat();
-        let spot = ordered_spot(&format!("'{key}' in {name}"), value, &keys, &given_at(&keys));
+        let spot = given_spot(&format!("'{key}' in {name}"), value, text, &keys);
         (key, 0, spot)
     };
     let entries = entries.into_iter().map(entry).collect();
-    Section { name: name.to_string(), entries, offset: 0, text: given_at(keys) }
+    Section { name: name.to_string(), entries, offset: 0, text: text(keys) }
 }
 
 /// An item of a list is found under the keys of the list.
-fn ordered_spot(name: &str, value: OrderedJson, keys: &[String], text: &Arc<Text>) -> Spot {
+fn given_spot(name: &str, value: OrderedJson, text: &TextAt<'_>, keys: &[String]) -> Spot {
     let value = match value {
-        OrderedJson::Table(entries) => SectionValue::Table(ordered_section(name, entries, keys)),
+        OrderedJson::Table(entries) => SectionValue::Table(given_section(name, entries, text, keys)),
         OrderedJson::List(items) => {
-            SectionValue::List(items.into_iter().map(|item| ordered_spot(name, item, keys, text)).collect())
+            SectionValue::List(items.into_iter().map(|item| given_spot(name, item, text, keys)).collect())
         }
-        OrderedJson::One(value) => return given_spot(name, &value, text),
+        OrderedJson::One(Json::String(string)) => SectionValue::Text(string),
+        OrderedJson::One(Json::Number(number)) => {
+            SectionValue::Number { decimal: number.to_string(), whole: number.is_i64() || number.is_u64() }
+        }
+        OrderedJson::One(Json::Bool(truth)) => SectionValue::Bool(truth),
+        OrderedJson::One(_) => SectionValue::Other,
     };
-    Spot { value, offset: 0, text: Arc::clone(text) }
+    Spot { value, offset: 0, text: text(keys) }
 }
 
 fn given_at(keys: &[String]) -> Arc<Text> {

@@ -6,6 +6,7 @@
 //! fixed by types: [`Plan::compute`] is given a [`ChargedAccess`], which is made of the ledger's receipt, and only
 //! through that can rows be read and noise be drawn.
 
+mod columns;
 pub(crate) mod estimates;
 pub(crate) mod field;
 pub(crate) mod floor;
@@ -23,8 +24,8 @@ pub use floor::Floor;
 pub use kind::{CostAbout, DigestOf, Exclusivity, Grouping, Kind, Publication};
 pub use output::parquet::arrow;
 pub use output::{
-    AnswerColumn, Answers, BETA, BandedCurve, Cell, Details, IntervalChart, LongTable, SuggestedBounds, UNBOUNDED,
-    Uncertainty,
+    AnswerColumn, Answers, BETA, BandedCurve, Cell, ColumnKind, Details, IntervalChart, LongTable, SuggestedBounds,
+    UNBOUNDED, Uncertainty,
 };
 pub use plan::{AnalysedRequest, AssumedError, ChargedAccess, Compute, ExpectedError, Plan};
 pub use price::allowance::AttributeGrant;
@@ -34,7 +35,7 @@ pub use run::asker::Asker;
 pub use run::external_charge::{ChargedLedger, ExternalCharge, OutputPlaces, PaidCharge};
 #[cfg(feature = "generator")]
 pub use run::job::integers_of_both;
-pub use run::kept::{KeptRelease, again};
+pub use run::kept::{KeptRelease, SecondCharge, again};
 pub use run::published::{
     MOST_ROWS, OutputError, OutputErrorKind, PublishedRelease, StoredAnswers, UnshownCharge, published, published_file,
     stored,

@@ -1,13 +1,21 @@
 //! The published answer: columns of cells, with the uncertainty of each noisy one; as CSV and as JSON.
 
+pub(crate) mod column_kind;
 mod csv;
 mod long;
+mod role;
+mod rounded;
 
 use crate::error::{Error, Result};
 use crate::release::floor::Floor;
+pub use column_kind::ColumnKind;
 pub use long::LongTable;
+pub use role::ColumnRole;
+pub use rounded::digits;
+pub(crate) use rounded::grouped;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// What is said of a published number holds except with this probability. All kinds share it, because intervals of
@@ -30,18 +38,18 @@ pub struct Answers {
 pub struct Details {
     /// The picture of the answer, if bars and lines over the table's columns are not the right one.
     pub curve: Option<BandedCurve>,
-    /// What the bars of a chart are called, row by row, where joining the columns without uncertainty would not say it.
-    pub bars: Option<Vec<String>>,
+    /// What the columns are, where charts cannot tell from the numbers alone.
+    pub roles: BTreeMap<String, ColumnRole>,
     /// More fields of the answer's JSON.
     pub facts: Map<String, Value>,
     /// What nobody could beat, where that is known only with the answer.
     pub limits: Vec<Floor>,
-    /// The columns whose intervals stand in tables too, because no standard error says as much.
-    pub intervals: Vec<String>,
     /// All rows, where they are too many to be held.
     pub long: Option<LongTable>,
     /// What is drawn where an interval stands in columns of its own, and no standard error says as much.
     pub drawn: Option<IntervalChart>,
+    /// What is known of columns by their names, whatever their cells are.
+    pub kinds: BTreeMap<String, ColumnKind>,
 }
 
 /// Columns by their names that are drawn together: what is said of each bar, its number, and the ends of its interval.
@@ -138,6 +146,9 @@ pub struct Uncertainty {
 }
 
 impl Uncertainty {
+    /// Of a number with noise about which no more is known.
+    pub const UNKNOWN: Self = Self { standard_error: f64::NAN, low: f64::NAN, high: f64::NAN };
+
     /// The standard error in the digits that are published, so that it is the same number in every form of an answer.
     pub fn published_error(&self) -> f64 {
         six_digits(self.standard_error)
@@ -146,6 +157,13 @@ impl Uncertainty {
     /// The 95% margin: half the width of the interval; none where an end is infinite.
     pub fn margin(&self) -> Option<f64> {
         Some((self.high - self.low) / 2.0).filter(|margin| margin.is_finite())
+    }
+}
+
+impl AnswerColumn {
+    /// Whether an interval of any of its cells is known.
+    pub fn has_intervals(&self) -> bool {
+        self.uncertainty.iter().flatten().any(|one| !one.low.is_nan() && !one.high.is_nan())
     }
 }
 
@@ -171,7 +189,7 @@ impl Cell {
         }
     }
 
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         match self {
             Self::Null => Value::Null,
             Self::Text(text) => json!(&**text),
@@ -196,10 +214,17 @@ impl Answers {
         self.details.long.as_ref().map_or(self.rows() as u64, |long| long.rows)
     }
 
-    /// The intervals of a column that stand in tables too.
-    pub(crate) fn interval<'a>(&self, column: &'a AnswerColumn) -> Option<&'a [Uncertainty]> {
-        let stands = self.details.intervals.contains(&column.name);
-        column.uncertainty.as_deref().filter(|_| stands)
+    /// The names of all columns of the files: those of the answer, and after each noisy one what stands beside it.
+    pub fn names(&self) -> Vec<String> {
+        let names = self.columns.iter().zip(self.names_beside());
+        names
+            .flat_map(|(column, beside)| std::iter::once(column.name.clone()).chain(beside.into_iter().flatten()))
+            .collect()
+    }
+
+    /// What stands beside each noisy column in the files is called.
+    pub fn names_beside(&self) -> Vec<Option<[String; 3]>> {
+        names_beside(self.columns.iter().map(|column| (column.name.as_str(), column.uncertainty.is_some())))
     }
 
     /// The rows that are held as objects, each noisy number with its standard error and 95% interval, whose ends may be
@@ -244,19 +269,33 @@ struct AnswersDocument<'a> {
     notes: &'a [String],
 }
 
-/// The ends of the names of an interval's two columns.
-pub(crate) const ENDS: [&str; 2] = ["_low", "_high"];
+/// The ends of the names of what stands beside a noisy number in the files: its standard error, and the interval's
+/// ends.
+const ENDS: [&str; 3] = ["_se", "_low", "_high"];
+
+/// The names of what stands beside each noisy column in the files: `x_se`, `x_low` and `x_high` beside `x`. Where a
+/// column has such a name already, that of ours gets one `_` after the other until it is free.
+pub(crate) fn names_beside<'a>(columns: impl Iterator<Item = (&'a str, bool)> + Clone) -> Vec<Option<[String; 3]>> {
+    let mut taken: HashSet<String> = columns.clone().map(|(name, _)| name.to_string()).collect();
+    let mut free = |mut name: String| {
+        while !taken.insert(name.clone()) {
+            name.push('_');
+        }
+        name
+    };
+    columns.map(|(name, is_noisy)| is_noisy.then(|| ENDS.map(|end| free(format!("{name}{end}"))))).collect()
+}
 
 /// A refusal where two published columns would have the same name: the query's own ones, and those that stand beside
-/// noisy ones, `ends` among them.
-pub(crate) fn check_names<'a>(columns: impl IntoIterator<Item = (&'a str, bool)>, ends: &[&str]) -> Result<()> {
-    let mut taken = std::collections::HashMap::new();
+/// noisy ones in JSON.
+pub(crate) fn check_names<'a>(columns: impl IntoIterator<Item = (&'a str, bool)>) -> Result<()> {
+    let mut taken = HashMap::new();
     for (name, is_noisy) in columns {
         if name.is_empty() {
             return Err(Error::input("a published column has no name; give it one after AS"));
         }
-        let beside = if is_noisy { (BESIDE, ends) } else { (&[][..], &[][..]) };
-        for end in [""].iter().chain(beside.0).chain(beside.1) {
+        let beside = if is_noisy { BESIDE } else { &[] };
+        for end in [""].iter().chain(beside) {
             if let Some(other) = taken.insert(format!("{name}{end}"), name) {
                 return Err(same_name(&format!("{name}{end}"), [name, other]));
             }

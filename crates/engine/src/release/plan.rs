@@ -8,7 +8,10 @@ use crate::project::Cost;
 use crate::release::estimates::Estimates;
 use crate::release::floor::Floor;
 use crate::release::output::Answers;
+use crate::release::price::needs;
+use crate::release::rows::graph::Edges;
 use crate::release::rows::read::{PrivateRows, ReadRows};
+use crate::release::rows::records::Attributes;
 use crate::remote::IntegerSource;
 use crate::sql::PrivateQuery;
 use crate::tables::Backend;
@@ -38,6 +41,12 @@ pub(crate) struct Price<M> {
     pub events: Vec<Event>,
     /// What the cost pays for.
     pub mechanism: M,
+}
+
+impl<M> From<(M, Vec<Event>)> for Price<M> {
+    fn from((mechanism, events): (M, Vec<Event>)) -> Self {
+        Self { events, mechanism }
+    }
 }
 
 /// A request of any kind, analysed.
@@ -128,6 +137,60 @@ pub struct Plan {
     pub compute: Compute,
 }
 
+impl Plan {
+    /// A plan of which nothing more is to say: no notes, no limits, and nothing that attackers with partial knowledge
+    /// would look at.
+    pub(crate) fn new(
+        source: PlanSource,
+        events: Vec<Event>,
+        rule: Value,
+        expected: Vec<ExpectedError>,
+        compute: impl Fn(&mut ChargedAccess<'_>) -> Result<Answers> + 'static,
+    ) -> Self {
+        let PlanSource { tables, query, estimates, memory } = source;
+        let (counted, compute) = (ReleasedStatistic::default(), Box::new(compute));
+        let (notes, limits) = (Vec::new(), Vec::new());
+        Self { events, rule, expected, notes, limits, counted, estimates, memory, tables, query, compute }
+    }
+}
+
+/// What a plan reads, and what is public about that.
+pub(crate) struct PlanSource {
+    /// See [`Plan::tables`].
+    pub tables: Vec<String>,
+    /// See [`Plan::query`].
+    pub query: Option<Rc<PrivateQuery>>,
+    /// See [`Plan::estimates`].
+    pub estimates: Option<Estimates>,
+    /// See [`Plan::memory`].
+    pub memory: u64,
+}
+
+impl PlanSource {
+    /// The integers of a query, all of whose groups are held, and what its numbers are about.
+    pub fn query(query: &Rc<PrivateQuery>, estimates: Option<Estimates>) -> Self {
+        let tables = query.below.tables.iter().cloned().collect();
+        Self { tables, query: Some(Rc::clone(query)), estimates, memory: needs::of_query(query) }
+    }
+
+    /// One record for each owner, whose listed values are held.
+    pub fn records(attributes: &Attributes) -> Self {
+        let (tables, memory) = (vec![attributes.table().to_string()], attributes.memory_of_values());
+        Self { tables, query: None, estimates: attributes.estimates(), memory }
+    }
+
+    /// The edges of a graph.
+    pub fn edges(edges: &Edges) -> Self {
+        let (tables, memory) = (vec![edges.table().to_string()], edges.memory());
+        Self { tables, query: None, estimates: edges.estimates(), memory }
+    }
+
+    /// The same where something else is held.
+    pub fn holding(self, memory: u64) -> Self {
+        Self { memory, ..self }
+    }
+}
+
 /// Reads rows and draws noise, with what a charge buys.
 pub type Compute = Box<dyn Fn(&mut ChargedAccess<'_>) -> Result<Answers>>;
 
@@ -206,6 +269,19 @@ pub struct AssumedError {
     pub least: f64,
     /// The largest.
     pub most: f64,
+}
+
+impl ExpectedError {
+    /// The error of a column of which nothing else is known; none where it depends on the data.
+    pub(crate) fn new(column: impl Into<String>, standard_error: Option<f64>, about: impl Into<String>) -> Self {
+        let (column, about) = (column.into(), about.into());
+        Self { column, standard_error, margin: None, cells: Vec::new(), assumed: None, about }
+    }
+
+    /// The same where each cell has an interval of this half width.
+    pub(crate) fn with_margin(self, margin: f64) -> Self {
+        Self { margin: Some(margin), ..self }
+    }
 }
 
 impl AssumedError {

@@ -7,10 +7,10 @@ use crate::guarded::guarded;
 use crate::kinds::sql::PublishedColumn;
 use crate::kinds::{registry, sql};
 use crate::ledger::{self, Charge, Declarations, DrawMode, Head, Ledger, LedgerState, ReleaseContext, RemarkContent};
-use crate::project::file_names;
 use crate::project::{Cost, Goal, Project, Request};
+use crate::project::{file_names, picture_names};
 use crate::release::Publication;
-use crate::release::output::Answers;
+use crate::release::output::{Answers, ColumnKind};
 use crate::release::plan::{AnalysedRequest, Plan};
 use crate::release::price::needs;
 use crate::release::run::asker::Asker;
@@ -205,6 +205,7 @@ impl<'a> Runner<'a> {
                 declared = all;
             }
             exclusivity::among_ledgers(self.project, planned, &tables, self.ledger())?;
+            exclusivity::in_its_own_ledger(self.project, &tables, self.ledger())?;
             // What was charged for it is there already.
             if let Some(ledger) = &ledger
                 && self.waiting(planned, ledger)?.is_some()
@@ -351,7 +352,11 @@ impl<'a> Runner<'a> {
             is_inside || project == place || files.iter().any(|file| file.as_path() == place)
         };
         let reports = ["report.html", "report.json"].map(String::from);
-        let names = releases.iter().flat_map(|planned| file_names(&planned.request.name)).chain(reports);
+        let of_release = |planned: &PlannedRelease| {
+            let name = &planned.request.name;
+            file_names(name).into_iter().chain(picture_names(name))
+        };
+        let names = releases.iter().flat_map(of_release).chain(reports);
         match names.map(|name| real(&out.join(name))).find(|place| is_taken(place)) {
             Some(place) => Err(Error::input(format!(
                 "{} belongs to the ledger, the project or a table, and outputs do not replace it: give another folder \
@@ -430,6 +435,17 @@ impl<'a> Runner<'a> {
         })
     }
 
+    /// What is known of the columns that a release publishes: of a query all, of other kinds what is declared of
+    /// columns of the same names.
+    fn column_kinds(&self, planned: &PlannedRelease) -> Result<Vec<(String, ColumnKind)>> {
+        if let Some(columns) = planned.columns()? {
+            return Ok(columns.into_iter().map(|column| (column.name, column.kind)).collect());
+        }
+        let tables = planned.plan.tables.iter().filter_map(|name| self.project.tables.get(name));
+        let columns = tables.flat_map(|table| &table.columns);
+        Ok(columns.map(|column| (column.name.clone(), ColumnKind::declared(&column.domain))).collect())
+    }
+
     /// What is read for a release, in words.
     fn reading(&self, planned: &PlannedRelease) -> String {
         let sources = planned.plan.tables.iter().filter_map(|name| self.project.tables.get(name));
@@ -505,6 +521,7 @@ pub(crate) mod exclusivity;
 pub(crate) mod external_charge;
 pub(crate) mod job;
 pub(crate) mod kept;
+mod metadata;
 mod open_ledger;
 pub(crate) mod publish;
 pub(crate) mod published;

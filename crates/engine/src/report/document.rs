@@ -109,7 +109,7 @@ impl Report<'_> {
             summary: self.summary()?,
             curves: self.curves()?,
             readings: reading::readings(self)?,
-            releases: self.published.iter().map(published).collect(),
+            releases: self.in_order().into_iter().map(published).collect(),
             not_shown: self.unshown.iter().map(unshown).collect(),
             attackers: against.iter().map(attackers::AttackerFinding::document).collect(),
             could_somebody: tried.iter().map(guessing_attack::GuessingAttack::document).collect(),

@@ -71,13 +71,31 @@ pub(super) fn verdict(report: &Report<'_>) -> Result<Vec<String>> {
     Ok(sentences)
 }
 
-/// A word for the probability of guessing a bit about a person: an upper bound, hence "at most" and "may".
+/// Words for the probability of guessing a bit about a person, each up to a probability: upper bounds, hence "at most"
+/// and "may".
+const GRADES: [(f64, &str); 4] = [
+    (0.6, "At most a little is given away"),
+    (0.75, "Something may be given away"),
+    (0.95, "Much may be given away"),
+    (1.0, "Nearly everything may be given away"),
+];
+
 fn grade(guess: f64) -> &'static str {
-    match guess {
-        guess if guess <= 0.6 => "At most a little is given away",
-        guess if guess <= 0.75 => "Something may be given away",
-        guess if guess <= 0.95 => "Much may be given away",
-        _ => "Nearly everything may be given away",
+    GRADES.iter().find(|(most, _)| guess <= *most).unwrap_or(&GRADES[3]).1
+}
+
+/// The scale of the verdict.
+pub(super) fn scale() -> Markup {
+    html! {
+        p.soft {
+            "The scale of the first sentence: "
+            @for (index, (most, words)) in GRADES.iter().enumerate() {
+                @if index > 0 { "; " }
+                @if *most < 1.0 { "up to " (most * 100.0) "%" } @else { "above that" }
+                " “" (words) "”"
+            }
+            "."
+        }
     }
 }
 
@@ -149,7 +167,7 @@ pub(super) fn contents(report: &Report<'_>, sections: &[(&str, &str)]) -> Markup
     html! {
         nav {
             ul {
-                @for charge in report.published.iter().map(|one| &one.charge) {
+                @for charge in report.in_order().into_iter().map(|one| &one.charge) {
                     li {
                         a href={ "#entry-" (charge.sequence) } { (charge.release) } " "
                         span.soft { (moment(&charge.time)) }

@@ -1,10 +1,10 @@
 //! The HTML page. No scripts, no fonts, no pictures from anywhere; readable at 400 pixels and in print.
 
 use super::attackers::{self, AttackerFinding};
-use super::charts::{ReportChart, both_sizes, charts};
 use super::format::{self, digits, grouped, shown};
 use super::guessing_attack::{self, GuessingAttack};
-use super::{Report, front, limits, reading, scope_name, text};
+use super::picture::{self, Plate};
+use super::{Report, bounding, front, limits, precision, reading, scope_name, text};
 use crate::budget::{Odometer, rounded_up, shown_delta};
 use crate::error::Result;
 use crate::release::output::{AnswerColumn, Answers, UNBOUNDED};
@@ -12,7 +12,7 @@ use crate::release::run::published::PublishedRelease;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
-use scumble_chart::{Axis, LineChart, Series};
+use scumble_chart::{Axis, LineChart, Picture, Series, Size};
 use serde_json::Value;
 
 /// Rows of a release that the page shows; the CSV has them all.
@@ -38,6 +38,7 @@ pub(super) fn page(report: &Report<'_>, against: &[AttackerFinding], tried: &[Gu
     let sections: Vec<(&str, &str)> =
         parts.iter().filter(|(.., part)| !part.0.is_empty()).map(|(id, title, _)| (*id, *title)).collect();
     let summary = summary(report, &sections)?;
+    let releases = report.in_order().into_iter().map(|one| release(report, one)).collect::<Result<Vec<_>>>()?;
     let page = html! {
         (DOCTYPE) "\n"
         html lang="en" {
@@ -52,7 +53,7 @@ pub(super) fn page(report: &Report<'_>, against: &[AttackerFinding], tried: &[Gu
                 main {
                     (front::header(report))
                     (summary)
-                    @for one in report.published { (release(one)) }
+                    @for release in &releases { (release) }
                     (unshown(report))
                     @for (.., part) in &parts { (part) }
                 }
@@ -71,6 +72,7 @@ fn summary(report: &Report<'_>, sections: &[(&str, &str)]) -> Result<Markup> {
         section {
             h2 { "In short" }
             @for sentence in &verdict { p.verdict { (sentence) } }
+            (front::scale())
             p {
                 "The numbers below bound what everything in the ledger together can give away, to somebody who knows \
                  everything else."
@@ -89,6 +91,7 @@ fn summary(report: &Report<'_>, sections: &[(&str, &str)]) -> Result<Markup> {
                 ", except with probability δ. Smaller is more private; 0 means that nothing was given away."
             }
             (budget)
+            (bounding::statement(report))
             (front::contents(report, sections))
         }
     })
@@ -116,28 +119,56 @@ fn together(report: &Report<'_>) -> Result<Markup> {
     })
 }
 
-fn release(one: &PublishedRelease) -> Markup {
+fn release(report: &Report<'_>, one: &PublishedRelease) -> Result<Markup> {
     let (answers, charge) = (&one.answers, &one.charge);
+    let plate = picture::of_release(report, one)?;
     // What is not private says so before it says anything else.
     let exposed = answers.details.facts.get("differentially_private").is_some_and(|private| private == false);
     let file = one.file.file_name().unwrap_or_default().to_string_lossy();
-    html! {
+    Ok(html! {
         section id={ "entry-" (charge.sequence) } {
-            h2 { (charge.release) }
+            h2 { (picture::title(report, one)) }
             p.soft {
                 "published " (front::moment(&charge.time)) ", kind " (charge.kind) ", entry " (charge.sequence)
                 " of the ledger" @if one.is_replaced { "; charged again since" }
             }
-            @if let Some(sql) = charge.rule["sql"].as_str() { pre.sql { (sql.trim()) } }
+            @if let Some(sql) = charge.rule["sql"].as_str().filter(|_| one.is_query()) { pre.sql { (sql.trim()) } }
             @if exposed { (noted(answers, "warning")) }
             @if one.is_synthetic() {
                 p { (grouped(&one.rows.to_string())) " synthetic rows, in " code { (file) } "." }
             } @else {
-                (charts(answers))
+                @if let Some(plate) = &plate { (figures(plate)) }
                 (table(answers, one.rows))
+                @if plate.as_ref().is_some_and(Plate::has_groups) { (precision::by_size(answers)) }
+                (quantiles(answers))
             }
             @if !exposed { (noted(answers, "soft")) }
         }
+    })
+}
+
+/// The chart of a release: a large one as wide as the page, or as a phone; small ones beside each other.
+fn figures(plate: &Plate) -> Markup {
+    html! {
+        @if let Some(panel) = &plate.big { (both_sizes(|size| picture::big(panel, size))) }
+        @else { p { (plate.words.subtitle) } }
+        @match &plate.small[..] {
+            [] => {}
+            [panel] => (both_sizes(|size| picture::small(panel, size))),
+            several => div.charts {
+                @for panel in several { figure { (PreEscaped(picture::small(panel, Size::Narrow).to_svg())) } }
+            }
+        }
+        @for note in &plate.words.notes { p.soft { (note) } }
+    }
+}
+
+/// The chart for pages and for phones; the style shows one of them. Its texts are escaped as XML wants it where it is
+/// drawn.
+fn both_sizes(draw: impl Fn(Size) -> Picture) -> Markup {
+    html! {
+        figure.on-page { (PreEscaped(draw(Size::Wide).to_svg())) }
+        figure.on-phone { (PreEscaped(draw(Size::Narrow).to_svg())) }
     }
 }
 
@@ -165,7 +196,7 @@ fn unshown(report: &Report<'_>) -> Markup {
 }
 
 fn noted(answers: &Answers, class: &str) -> Markup {
-    html! { @for note in &answers.notes { p class=(class) { (note) } } }
+    html! { @for note in bounding::other_notes(answers) { p class=(class) { (note) } } }
 }
 
 fn table(answers: &Answers, rows: usize) -> Markup {
@@ -177,11 +208,8 @@ fn table(answers: &Answers, rows: usize) -> Markup {
                 thead {
                     tr {
                         @for column in &answers.columns {
-                            th { (column.name) }
-                            @if column.uncertainty.is_some() {
-                                th.beside { "std. error" }
-                                th { "95% interval" }
-                            }
+                            th { (column.name) @if column.has_intervals() { " ± 95%" } }
+                            @if column.uncertainty.is_some() { th.beside { "std. error" } }
                         }
                     }
                 }
@@ -192,6 +220,7 @@ fn table(answers: &Answers, rows: usize) -> Markup {
                 }
             }
         }
+        (precision::legend(answers, SHOWN_ROWS))
         @if rows > SHOWN_ROWS {
             p.soft {
                 "The first " (SHOWN_ROWS) " of " (grouped(&rows.to_string())) " rows; the CSV file has all."
@@ -201,14 +230,42 @@ fn table(answers: &Answers, rows: usize) -> Markup {
     }
 }
 
-/// A number with what stands beside it.
+/// A cell; a noisy number rounded to its error, with its margin and its standard error.
 fn cells(column: &AnswerColumn, row: usize) -> Markup {
+    let unsure = column.uncertainty.as_ref().map(|list| &list[row]);
     html! {
-        td { (shown(&column.cells[row])) }
-        @if let Some(list) = &column.uncertainty {
-            td.beside { (end(list[row].standard_error)) }
-            td { (end(list[row].low)) " … " (end(list[row].high)) }
+        @let mark = unsure.and_then(|unsure| precision::mark(&column.cells[row], unsure));
+        td {
+            @match unsure {
+                Some(_) => (column.cells[row].with_margin(unsure)),
+                None => (shown(&column.cells[row])),
+            }
+            @if let Some(mark) = mark { span.mark { (mark) } }
         }
+        @if let Some(unsure) = unsure { td.beside { (end(unsure.standard_error)) } }
+    }
+}
+
+/// Quantiles that were read off a published distribution, if it says any.
+fn quantiles(answers: &Answers) -> Markup {
+    let Some(list) = answers.details.facts.get("quantiles").and_then(Value::as_array) else { return Markup::default() };
+    let text = |value: &Value| match value {
+        Value::Number(number) => number.as_f64().map_or(String::new(), digits),
+        Value::String(text) => text.clone(),
+        _ => "not known".to_string(),
+    };
+    let rows = html! {
+        @for one in list {
+            tr {
+                td { (text(&one["share"])) }
+                td { (text(&one["value"])) }
+                td { (text(&one["low"])) " … " (text(&one["high"])) }
+            }
+        }
+    };
+    html! {
+        h3 { "Quantiles" }
+        (format::table(&["share of the rows", "at most", "what the intervals of the counts leave open"], &rows))
     }
 }
 
@@ -228,7 +285,7 @@ fn curves(report: &Report<'_>) -> Result<Markup> {
                 "For each scope, all releases together are (ε, δ)-private for every point on its curve. \
                  A vertical line is a pure guarantee, for which δ does not matter."
             }
-            (both_sizes(&ReportChart::Lines(chart)))
+            (both_sizes(|size| chart.clone().size(size).picture()))
             @if curves.len() > SHOWN_CURVES { p.soft { "The JSON report has the remaining curves." } }
         }
     })
@@ -310,14 +367,16 @@ fn readings(report: &Report<'_>) -> Result<Markup> {
         @for row in &lines {
             tr {
                 td { (row.name) }
-                @for number in row.numbers { td { (number.map_or("–".to_string(), rounded_up)) } }
+                @for number in row.numbers { td { (number.map_or("no bound".to_string(), rounded_up)) } }
             }
         }
     };
     Ok(html! {
         section #readings {
             h2 { "What that means" }
-            p { "Upper bounds that follow from the numbers above, for all releases together." }
+            p { "Upper bounds that follow from the numbers above, for all releases together:" }
+            @if let Some(person) = lines.first() { ul { @for line in reading::sentences(person) { li { (line) } } } }
+            p { "The same for single attributes:" }
             (format::table(&head, &rows))
             ul.soft {
                 @for (name, meaning) in reading::FIELDS { li { (name) ": " (meaning) } }
@@ -363,11 +422,24 @@ fn parameters(report: &Report<'_>) -> Markup {
     }
 }
 
-/// A rule, a line for each of its fields.
+/// A rule, a line for each of its fields. Statements for machines are in the JSON report alone.
 fn by_lines(rule: &Value) -> String {
-    match rule.as_object() {
-        Some(fields) => fields.iter().map(|(name, value)| format!("{name}: {value}\n")).collect(),
-        None => rule.to_string(),
+    let fields = rule.as_object().into_iter().flatten();
+    let fields = fields.filter(|(name, value)| !STATEMENTS.contains(&name.as_str()) && !value.is_null());
+    fields.map(|(name, value)| format!("{name}: {}\n", without_statements(value))).collect()
+}
+
+/// The fields of a rule that hold SQL.
+const STATEMENTS: [&str; 2] = ["sql", "integers"];
+
+fn without_statements(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let kept = fields.iter().filter(|(name, _)| !STATEMENTS.contains(&name.as_str()));
+            kept.map(|(name, value)| (name.clone(), without_statements(value))).collect()
+        }
+        Value::Array(list) => list.iter().map(without_statements).collect(),
+        other => other.clone(),
     }
 }
 

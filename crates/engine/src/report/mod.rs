@@ -1,13 +1,15 @@
 //! The report: one HTML file that needs nothing else, and the same as JSON.
 
 mod attackers;
-mod charts;
+mod bounding;
 mod document;
 mod format;
 mod front;
 mod guessing_attack;
 mod html;
 mod limits;
+mod picture;
+mod precision;
 mod reading;
 mod text;
 
@@ -86,19 +88,32 @@ impl Report<'_> {
         crate::time::now()
     }
 
-    /// Whether a report could be written into a folder, if it is asked before anything is released. Takes away what
-    /// runs that were killed have left there.
-    pub fn places(folder: &Path) -> Result<()> {
+    /// Whether a report and the pictures of a project's releases could be written into a folder, if it is asked before
+    /// anything is released. Takes away what runs that were killed have left there.
+    pub fn places(project: &Project, folder: &Path) -> Result<()> {
         sweep(folder);
-        ["report.html", "report.json"].iter().try_for_each(|name| free(&folder.join(name)))
+        ["report.html", "report.json"].iter().try_for_each(|name| free(&folder.join(name)))?;
+        picture::places(project, folder)
     }
 
-    /// Writes `report.html` and `report.json` into a folder; gives the first one's path.
+    /// Writes `report.html`, `report.json` and the pictures of releases into a folder; gives the first one's path.
     pub fn write(&self, folder: &Path) -> Result<PathBuf> {
         let report = self.texts()?;
         let texts = [("report.html", report.page.as_bytes()), ("report.json", report.json.as_bytes())];
         let mut files = written(folder, &texts)?;
+        picture::write(self, folder)?;
         Ok(files.swap_remove(0))
+    }
+
+    /// What was published: the releases of the project file in its order, then others; the newest of a name first.
+    pub(crate) fn in_order(&self) -> Vec<&PublishedRelease> {
+        let declared = &self.project.releases;
+        let place = |one: &PublishedRelease| {
+            declared.iter().position(|request| request.name == one.charge.release).unwrap_or(declared.len())
+        };
+        let mut all: Vec<&PublishedRelease> = self.published.iter().collect();
+        all.sort_by_key(|one| place(one));
+        all
     }
 
     /// The page and the JSON.

@@ -2,8 +2,10 @@
 //! \[GKMS\]).
 
 use super::{Report, scope_name};
+use crate::budget::rounded_up;
 use crate::error::Result;
 use crate::project::Domain;
+use maud::{Markup, html};
 use scumble::loss::reading::{CAVEATS, Reading};
 use scumble::quantity::{Delta, Epsilon, Exact, Rho};
 use scumble::scope::Scope;
@@ -19,7 +21,7 @@ pub(super) const FIELDS: [(&str, &str); 5] = [
     ),
     (
         "own belief",
-        "how far a belief about the attributes can move, in total variation, if they are believed independent of everything else, for instance because all else is known",
+        "how far a belief about the attributes can move (total variation, from 0 to 1), if they are believed independent of everything else, for instance because all else is known",
     ),
     (
         "with or without",
@@ -31,9 +33,49 @@ pub(super) const FIELDS: [(&str, &str); 5] = [
     ),
 ];
 
+/// Where the propositions stand.
+const PAPER: &str = "https://arxiv.org/abs/2209.04053";
+
 /// Why a number is not there.
-pub(super) const NO_BOUND: &str =
-    "–: there is no bound of this kind, as the guarantee leaves out something of probability δ, or is not a pure ε";
+pub(super) const NO_BOUND: &str = "no bound: the guarantee leaves out something of probability δ, or is not a pure ε";
+
+/// The readings of a whole person in sentences, as far as there are bounds.
+pub(super) fn sentences(person: &ScopeReading) -> Vec<Markup> {
+    let [odds, guess, belief, with, bits] = person.numbers.map(|number| number.map(rounded_up));
+    let proposition = |name: &str| html! { a href=(PAPER) { (name) } };
+    let percent = guess.and_then(|guess| guess.parse::<f64>().ok()).map(|guess| (guess * 1000.0 - 1e-9).ceil() / 10.0);
+    let lines = [
+        odds.map(|odds| {
+            html! { "The odds between any two versions of a person's data change by a factor of at most " (odds) "." }
+        }),
+        percent.map(|percent| {
+            html! {
+                "A yes-or-no fact about a person is guessed right with probability at most " (percent)
+                "%; a coin has 50%."
+            }
+        }),
+        belief.map(|belief| {
+            html! {
+                "Somebody who knows all else changes a belief about a person by at most " (belief)
+                ", on a scale from 0 to 1."
+            }
+        }),
+        with.map(|with| {
+            html! {
+                "A belief about everybody differs by at most " (with)
+                " from what it would be without this person's values, on the same scale ("
+                (proposition("Proposition 26")) ", corrected)."
+            }
+        }),
+        bits.map(|bits| {
+            html! {
+                "If people are independent, the published numbers hold at most " (bits) " bits about a person ("
+                (proposition("Proposition 27")) ")."
+            }
+        }),
+    ];
+    lines.into_iter().flatten().collect()
+}
 
 /// What has to be said beside them.
 pub(super) const CAVEAT_LINES: [&str; 3] = CAVEATS;

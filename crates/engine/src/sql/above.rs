@@ -173,12 +173,20 @@ fn passed_on(
 }
 
 fn collected(plan: LogicalPlan, backend: &Backend) -> Result<RecordBatch> {
+    if plan.exists(|node| Ok(counts_back(node))).unwrap_or(false) {
+        return Err(Error::input("query: LIMIT and OFFSET take a whole number that is not negative"));
+    }
     let schema = Arc::clone(plan.schema().inner());
     let frame = datafusion::prelude::DataFrame::new(backend.context.state(), plan);
     let batches = backend.wait(frame.collect()).map_err(|error| failed(&error))?;
     let schema = batches.first().map_or(schema, RecordBatch::schema);
     concat_batches(&schema, &batches)
         .map_err(|error| Error::machine(format!("released rows do not fit together ({error})")))
+}
+
+/// Whether a LIMIT or OFFSET is negative.
+fn counts_back(node: &LogicalPlan) -> bool {
+    matches!(node, LogicalPlan::Limit(limit) if limit.get_skip_type().is_err() || limit.get_fetch_type().is_err())
 }
 
 /// A plan that gives the released columns with the names of `schema`, and behind them the row numbers if they have a
@@ -213,6 +221,38 @@ fn table(
         .map(|(column, (qualifier, name))| Expr::Column(column).alias_qualified(qualifier, name))
         .collect();
     Ok(LogicalPlan::Projection(Projection::try_new(expressions, Arc::new(scan))?))
+}
+
+/// What windows over the numbers of released rows say, in the order of these rows; `windows` are made of the column of
+/// these numbers.
+pub(crate) fn over_rows(
+    aggregate: &Aggregate,
+    columns: &[ArrayRef],
+    windows: impl Fn(&Expr) -> Vec<Expr>,
+    backend: &Backend,
+) -> Result<Vec<ArrayRef>> {
+    let mut name = "scumble row".to_string();
+    while aggregate.schema.fields().iter().any(|field| *field.name() == name) {
+        name.push('\'');
+    }
+    let row = Expr::Column(Column::new_unqualified(&name));
+    let windows = windows(&row);
+    let mut different: Vec<Expr> = Vec::new();
+    windows.iter().for_each(|window| {
+        if !different.contains(window) {
+            different.push(window.clone());
+        }
+    });
+    let plan = || {
+        let released = table(&aggregate.schema, columns, Some(&name))?;
+        let plan = LogicalPlanBuilder::from(LogicalPlanBuilder::window_plan(released, different.clone())?);
+        let made = different.iter().map(|window| Column::from_name(window.schema_name().to_string()));
+        let made = made.map(Expr::Column).chain([row.clone()]);
+        plan.project(made)?.sort([row.clone().sort(true, false)])?.build()
+    };
+    let found = collected(plan().map_err(|error| failed(&error))?, backend)?;
+    let place = |window: &Expr| different.iter().position(|other| other == window).unwrap_or_default();
+    Ok(windows.iter().map(|window| Arc::clone(found.column(place(window)))).collect())
 }
 
 /// Takes the row numbers off.

@@ -16,7 +16,7 @@ pub(crate) mod text;
 pub(crate) use analyse::limits::refuse_too_long;
 pub(crate) use analyse::refuse::statement;
 pub(crate) use analyse::{
-    HiddenNames, PrivateQuery, QuerySource, SqlQuery, UnionOfQueries, analyse, analyse_several, analyse_what_occurs,
-    parameters,
+    HiddenNames, PrivateQuery, QuerySource, SqlQuery, UnionOfQueries, analyse, analyse_columns, analyse_several,
+    analyse_what_occurs, parameters,
 };
 pub(crate) use execute::preflight::preflight;

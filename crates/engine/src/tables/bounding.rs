@@ -45,6 +45,7 @@ pub(crate) use part::{LostRows, OwnerPart, PartContext, PartError};
 
 use super::intern::{Interner, Name};
 use super::ranks::Ranks;
+use serde_json::{Value, json};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -60,6 +61,12 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
+    /// For the ledger.
+    pub fn rule(self) -> Value {
+        let Self { groups, rows_per_group, rows } = self;
+        json!({ "groups_per_owner": groups, "rows_per_group": rows_per_group, "rows_per_owner": rows })
+    }
+
     /// The bounds that decide: none on groups, or on rows of one group, where it is at least R. R rows are in no more
     /// than R groups, and no more than R are in one group, whatever rule chooses them; and a bound of 20 rows in a
     /// group would leave 20 of 180 rows on time and 20 of 20 late ones to choose from.

@@ -192,21 +192,34 @@ fn quoted_values(table: &Table, file: &DataFile) -> Result<Option<String>> {
     if columns.is_empty() {
         return Ok(None);
     }
-    let wrong = |trouble: RecordError| trouble.sentence(&file.path, |field| format!("field {}", field + 1));
-    let mut rows = TextRows::open(file, &names, |_| Some(WantedType::Text))?.map_err(wrong)?;
-    while rows.advance().map_err(wrong)? {
-        for (place, values) in &columns {
-            let Some(text) = rows.field(*place) else { continue };
-            let Some(sign) = quoted(text).filter(|_| !values.contains(text)) else { continue };
-            if values.contains(&text[1..text.len() - 1]) {
-                return Ok(Some(format!(
+    first_found(file, &names, |rows| {
+        columns.iter().find_map(|(place, values)| {
+            let text = rows.field(*place)?;
+            let sign = quoted(text).filter(|_| !values.contains(text))?;
+            values.contains(&text[1..text.len() - 1]).then(|| {
+                format!(
                     "{}:{}: the value in column '{}' is quoted with {sign}, and is listed without: {}",
                     file.path.display(),
                     rows.line_of(*place),
                     names[*place],
                     quote_hint(sign)
-                )));
-            }
+                )
+            })
+        })
+    })
+}
+
+/// What is found first in the rows of a CSV file, of columns with these names.
+fn first_found(
+    file: &DataFile,
+    names: &[String],
+    mut look: impl FnMut(&TextRows) -> Option<String>,
+) -> Result<Option<String>> {
+    let wrong = |trouble: RecordError| trouble.sentence(&file.path, |field| format!("field {}", field + 1));
+    let mut rows = TextRows::open(file, names, |_| Some(WantedType::Text))?.map_err(wrong)?;
+    while rows.advance().map_err(wrong)? {
+        if let Some(found) = look(&rows) {
+            return Ok(Some(found));
         }
     }
     Ok(None)
@@ -225,27 +238,18 @@ fn missing_words(table: &Table, file: &DataFile) -> Result<Option<String>> {
     if columns.is_empty() {
         return Ok(None);
     }
-    let wrong = |trouble: RecordError| trouble.sentence(&file.path, |field| format!("field {}", field + 1));
-    let mut rows = TextRows::open(file, &names, |_| Some(WantedType::Text))?.map_err(wrong)?;
-    while rows.advance().map_err(wrong)? {
-        for place in &columns {
-            let Some(text) = rows.field(*place) else { continue };
-            if let Some(word) = MISSING.iter().find(|word| **word == text && !file.layout.is_missing(word)) {
-                let name = &names[*place];
-                let what = match table.owner.as_ref() == Some(name) {
-                    true => "all rows with it belong to one owner",
-                    false => "it counts as a string like any other",
-                };
-                let line = rows.line_of(*place);
-                return Ok(Some(format!(
-                    "{}:{line}: column '{name}' holds {word} here, and {what}{}",
-                    file.path.display(),
-                    missing_hint(word)
-                )));
-            }
-        }
-    }
-    Ok(None)
+    first_found(file, &names, |rows| {
+        columns.iter().find_map(|place| {
+            let (text, name) = (rows.field(*place)?, &names[*place]);
+            let word = MISSING.iter().find(|word| **word == text && !file.layout.is_missing(word))?;
+            let what = match table.owner.as_ref() == Some(name) {
+                true => "all rows with it belong to one owner",
+                false => "it counts as a string like any other",
+            };
+            let (path, line) = (file.path.display(), rows.line_of(*place));
+            Some(format!("{path}:{line}: column '{name}' holds {word} here, and {what}{}", missing_hint(word)))
+        })
+    })
 }
 
 /// The labels of what is learnt from a table that are whole numbers, each with its release.
@@ -272,23 +276,20 @@ fn no_label(labels: &[(String, String)], file: &DataFile) -> Result<Option<Strin
     if columns.is_empty() {
         return Ok(None);
     }
-    let wrong = |trouble: RecordError| trouble.sentence(&file.path, |field| format!("field {}", field + 1));
-    let mut rows = TextRows::open(file, &names, |_| Some(WantedType::Text))?.map_err(wrong)?;
-    while rows.advance().map_err(wrong)? {
-        for (place, release) in &columns {
-            let number = rows.field(*place).and_then(|text| text.trim().parse::<f64>().ok());
-            if number.is_some_and(|number| number != 0.0 && number != 1.0) {
-                return Ok(Some(format!(
+    first_found(file, &names, |rows| {
+        columns.iter().find_map(|(place, release)| {
+            let number = rows.field(*place)?.trim().parse::<f64>().ok()?;
+            (number != 0.0 && number != 1.0).then(|| {
+                format!(
                     "{}:{}: column '{}' is the label of release '{release}', and holds neither 0 nor 1 here: less \
                         counts as 0, more as 1",
                     file.path.display(),
                     rows.line_of(*place),
                     names[*place]
-                )));
-            }
-        }
-    }
-    Ok(None)
+                )
+            })
+        })
+    })
 }
 
 /// This many edges are remembered to find one that stands there twice: a few hundred megabytes. Those behind them are
@@ -301,9 +302,7 @@ fn no_edge(graph: &Graph, file: &DataFile, edges: &mut HashSet<(u32, u32)>) -> R
     let names: Vec<String> = file.columns()?.into_iter().map(|(name, _)| name).collect();
     let place = |end: &String| names.iter().position(|name| name == end);
     let Some((from, to)) = place(&graph.from).zip(place(&graph.to)) else { return Ok(None) };
-    let wrong = |trouble: RecordError| trouble.sentence(&file.path, |field| format!("field {}", field + 1));
-    let mut rows = TextRows::open(file, &names, |_| Some(WantedType::Text))?.map_err(wrong)?;
-    while rows.advance().map_err(wrong)? {
+    first_found(file, &names, |rows| {
         // "2.0" is read as 2, as everywhere.
         let vertex = |place: usize| {
             let number = rows.field(place)?.trim().parse::<f64>().ok()?;
@@ -320,13 +319,12 @@ fn no_edge(graph: &Graph, file: &DataFile, edges: &mut HashSet<(u32, u32)>) -> R
                 )
             }
             Some((one, other)) if one == other => "both ends are the same vertex: the row does not count".to_string(),
-            Some(_) if edges.len() >= MOST_REMEMBERED => continue,
-            Some((one, other)) if edges.insert((one.min(other), one.max(other))) => continue,
+            Some(_) if edges.len() >= MOST_REMEMBERED => return None,
+            Some((one, other)) if edges.insert((one.min(other), one.max(other))) => return None,
             Some(_) => "this edge is listed before, in this direction or the other: it counts once".to_string(),
         };
-        return Ok(Some(format!("{}:{}: {what}", file.path.display(), rows.line_of(from))));
-    }
-    Ok(None)
+        Some(format!("{}:{}: {what}", file.path.display(), rows.line_of(from)))
+    })
 }
 
 /// Why rows could not be read.

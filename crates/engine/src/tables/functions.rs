@@ -5,9 +5,10 @@
 use crate::calendar;
 use crate::project::{BinEdges, Column, Domain, Recoding, Zone};
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, Date32Array, Float64Array, Int64Array, StringArray, TimestampNanosecondArray,
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, Date32Array, Float64Array, PrimitiveArray, StringArray,
+    TimestampNanosecondArray,
 };
-use datafusion::arrow::compute::{CastOptions, cast_with_options};
+use datafusion::arrow::compute::{CastOptions, cast_with_options, is_not_null, kernels::zip::zip};
 use datafusion::arrow::datatypes::{DataType, Date32Type, Float64Type, Int64Type, TimeUnit, TimestampNanosecondType};
 use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::{
@@ -79,7 +80,24 @@ pub(crate) fn brought(expression: Expr, column: &Column) -> Expr {
             call("scumble_bin", Rule::Bins { kind, edges, labels: labels.clone() }, expression)
         }
     };
-    declared(recoded, &column.domain)
+    let declared = declared(recoded, &column.domain);
+    match first(column) {
+        Some(first) => call("scumble_present", Rule::Present(first), declared),
+        None => declared,
+    }
+}
+
+/// What stands for a missing value of a column that is declared to have none.
+fn first(column: &Column) -> Option<ScalarValue> {
+    let first = match &column.domain {
+        Domain::Int { bounds } => ScalarValue::Int64(Some(bounds.as_ref()?.0)),
+        Domain::Float { bounds, .. } => ScalarValue::Float64(Some(bounds.as_ref()?.0 + 0.0)),
+        Domain::Category { values } => ScalarValue::Utf8(Some(values.as_ref()?.first()?.clone())),
+        Domain::Bool => ScalarValue::Boolean(Some(false)),
+        Domain::Date { bounds } => ScalarValue::Date32(i32::try_from(bounds.as_ref()?.0).ok()),
+        Domain::Timestamp { bounds, .. } => ScalarValue::TimestampNanosecond(Some(bounds.as_ref()?.0), None),
+    };
+    Some(first).filter(|_| column.never_missing)
 }
 
 /// The same in SQL that any backend knows.
@@ -123,7 +141,11 @@ pub(crate) fn brought_in_sql(expression: Expr, column: &Column) -> Result<Expr> 
             cases.otherwise(lit(labels.last().map_or("", String::as_str)))?
         }
     };
-    declared_in_sql(recoded, &column.domain)
+    let declared = declared_in_sql(recoded, &column.domain)?;
+    Ok(match first(column) {
+        Some(first) => datafusion::functions::expr_fn::coalesce(vec![declared, lit(first)]),
+        None => declared,
+    })
 }
 
 /// A declared domain in SQL that any backend knows.
@@ -283,6 +305,7 @@ fn call(name: &'static str, rule: Rule, argument: Expr) -> Expr {
         Rule::Bins { ref kind, .. } => vec![kind.clone()],
         Rule::Days(..) => vec![DataType::Date32],
         Rule::Moments(..) => vec![MOMENT],
+        Rule::Present(ref first) => vec![first.data_type()],
         Rule::Fitted(_) | Rule::Day | Rule::OnTheWall(_) => Vec::new(),
     };
     let signature = match rule {
@@ -310,6 +333,8 @@ enum Rule {
         edges: Vec<i64>,
         labels: Vec<String>,
     },
+    /// This value for a missing one.
+    Present(ScalarValue),
     /// The day of a file's date or of its time without a zone.
     Day,
     /// What the clock on the wall of this zone shows at a file's time; a time without a zone is what it showed.
@@ -349,6 +374,7 @@ impl ScalarUDFImpl for RuleFunction {
             Rule::Listed(_) | Rule::Recoded { .. } | Rule::Bins { .. } => DataType::Utf8,
             Rule::Days(..) | Rule::Day => DataType::Date32,
             Rule::Moments(..) | Rule::OnTheWall(_) => MOMENT,
+            Rule::Present(first) => first.data_type(),
             Rule::Fitted(to) => to.clone(),
         })
     }
@@ -368,7 +394,7 @@ impl ScalarUDFImpl for RuleFunction {
         let column: ArrayRef = arguments.args[0].to_array(arguments.number_rows)?;
         if self.rule == Rule::Power {
             let exponents = arguments.args[1].to_array(arguments.number_rows)?;
-            return powers(numbers(&column)?, numbers(&exponents)?).map(ColumnarValue::Array);
+            return powers(typed(&column)?, typed(&exponents)?).map(ColumnarValue::Array);
         }
         self.rule.apply(&column).map(ColumnarValue::Array)
     }
@@ -378,35 +404,23 @@ impl Rule {
     fn apply(&self, column: &ArrayRef) -> Result<ArrayRef> {
         Ok(match self {
             Self::Int(lower, upper) => {
-                let values = column.as_primitive_opt::<Int64Type>().ok_or_else(|| unexpected(column))?;
-                let clamped: Int64Array = values.unary(|value| value.clamp(*lower, *upper));
-                Arc::new(clamped)
+                let clamp = |value: i64| value.clamp(*lower, *upper);
+                Arc::new(typed::<Int64Type>(column)?.unary::<_, Int64Type>(clamp))
             }
             Self::Float(lower, upper) => {
                 let (lower, upper) = (f64::from_bits(*lower), f64::from_bits(*upper));
                 // The backend's comparisons tell -0 from 0, as no other engine does; the sum of the two is 0.
                 let keep = |value: f64| if value.is_nan() { None } else { Some(value.clamp(lower, upper) + 0.0) };
-                let clamped: Float64Array = numbers(column)?.unary_opt(keep);
-                Arc::new(clamped)
+                Arc::new(typed::<Float64Type>(column)?.unary_opt::<_, Float64Type>(keep))
             }
             Self::Listed(known) => {
-                let values = column.as_string_opt::<i32>().ok_or_else(|| unexpected(column))?;
-                let kept: StringArray = values.iter().map(|value| value.filter(|text| known.contains(*text))).collect();
-                Arc::new(kept)
+                let kept = texts(column)?.iter().map(|value| value.filter(|text| known.contains(*text)));
+                Arc::new(kept.collect::<StringArray>())
             }
-            Self::Root => {
-                let roots: Float64Array =
-                    numbers(column)?.unary_opt(|value| Some(value.sqrt()).filter(|root| root.is_finite()));
-                Arc::new(roots)
-            }
+            Self::Root => where_finite(typed(column)?, f64::sqrt),
             Self::Power => return Err(unexpected(column)),
-            Self::Finite => {
-                let finite: Float64Array =
-                    numbers(column)?.unary_opt(|value| Some(value).filter(|value| value.is_finite()));
-                Arc::new(finite)
-            }
+            Self::Finite => where_finite(typed(column)?, |value| value),
             Self::Recoded { map, listed } => {
-                let values = column.as_string_opt::<i32>().ok_or_else(|| unexpected(column))?;
                 let recoded = |text: &'_ str| -> String {
                     let made = map.get(text).map_or(text, String::as_str);
                     match listed {
@@ -414,8 +428,7 @@ impl Rule {
                         _ => made.to_string(),
                     }
                 };
-                let texts: StringArray = values.iter().map(|value| value.map(recoded)).collect();
-                Arc::new(texts)
+                Arc::new(texts(column)?.iter().map(|value| value.map(recoded)).collect::<StringArray>())
             }
             Self::Bins { kind, edges, labels } => {
                 // What is below the first edge is in the first bin: values are moved to the nearest one, as numbers are
@@ -432,46 +445,39 @@ impl Rule {
                             let value = value.filter(|value| !value.is_nan())?;
                             label(edges.partition_point(|edge| *edge <= value))
                         };
-                        numbers(column)?.iter().map(number).collect()
+                        typed::<Float64Type>(column)?.iter().map(number).collect()
                     }
                     DataType::Date32 => {
-                        let days = column.as_primitive_opt::<Date32Type>().ok_or_else(|| unexpected(column))?;
-                        days.iter().map(|day| whole(day.map(i64::from))).collect()
+                        typed::<Date32Type>(column)?.iter().map(|day| whole(day.map(i64::from))).collect()
                     }
-                    DataType::Int64 => {
-                        let values = column.as_primitive_opt::<Int64Type>().ok_or_else(|| unexpected(column))?;
-                        values.iter().map(whole).collect()
-                    }
-                    _ => {
-                        let moments =
-                            column.as_primitive_opt::<TimestampNanosecondType>().ok_or_else(|| unexpected(column))?;
-                        moments.iter().map(whole).collect()
-                    }
+                    DataType::Int64 => typed::<Int64Type>(column)?.iter().map(whole).collect(),
+                    _ => typed::<TimestampNanosecondType>(column)?.iter().map(whole).collect(),
                 };
                 Arc::new(texts)
             }
             Self::Days(lower, upper) => {
-                let days = column.as_primitive_opt::<Date32Type>().ok_or_else(|| unexpected(column))?;
                 let within = |day: i32| i32::try_from(i64::from(day).clamp(*lower, *upper)).unwrap_or(0);
-                Arc::new(days.unary::<_, Date32Type>(within))
+                Arc::new(typed::<Date32Type>(column)?.unary::<_, Date32Type>(within))
             }
             Self::Moments(lower, upper) => {
-                let moments = column.as_primitive_opt::<TimestampNanosecondType>().ok_or_else(|| unexpected(column))?;
-                Arc::new(moments.unary::<_, TimestampNanosecondType>(|moment| moment.clamp(*lower, *upper)))
+                let within = |moment: i64| moment.clamp(*lower, *upper);
+                Arc::new(typed::<TimestampNanosecondType>(column)?.unary::<_, TimestampNanosecondType>(within))
+            }
+            Self::Present(first) => {
+                let present = is_not_null(column)?;
+                zip(&present, column, &first.to_scalar()?)?
             }
             Self::Day => {
                 let day = |moment: i128| calendar::day_within((moment.div_euclid(DAY_NANOSECONDS)) as i64) as i32;
-                let days: Date32Array = moments(column)?.into_iter().map(|moment| moment.map(day)).collect();
-                Arc::new(days)
+                Arc::new(moments(column)?.into_iter().map(|moment| moment.map(day)).collect::<Date32Array>())
             }
             Self::OnTheWall(zone) => {
                 let has_zone = matches!(column.data_type(), DataType::Timestamp(_, Some(_)));
                 let zone = Zone::named(zone).filter(|_| has_zone);
                 let shown =
                     |moment: i128| zone.map_or(calendar::moment_within(moment), |zone| zone.on_the_wall(moment));
-                let shown: TimestampNanosecondArray =
-                    moments(column)?.into_iter().map(|moment| moment.map(shown)).collect();
-                Arc::new(shown)
+                let shown = moments(column)?.into_iter().map(|moment| moment.map(shown));
+                Arc::new(shown.collect::<TimestampNanosecondArray>())
             }
             Self::Fitted(to) => {
                 let options = CastOptions { safe: true, ..CastOptions::default() };
@@ -481,12 +487,12 @@ impl Rule {
                 let grid =
                     Grid { lower: f64::from_bits(bits.0), upper: f64::from_bits(bits.1), step: f64::from_bits(bits.2) };
                 let (least, most) = grid.range(*minus, *squared);
-                let units: Int64Array = numbers(column)?.unary_opt(|value| {
+                let units = |value: f64| {
                     let centred = grid.steps(value).saturating_sub(*minus);
                     let units = if *squared { centred.saturating_mul(centred) } else { centred };
                     (!value.is_nan()).then(|| units.clamp(least, most))
-                });
-                Arc::new(units)
+                };
+                Arc::new(typed::<Float64Type>(column)?.unary_opt::<_, Int64Type>(units))
             }
         })
     }
@@ -497,8 +503,8 @@ fn moments(column: &ArrayRef) -> Result<Vec<Option<i128>>> {
     let second = i128::from(calendar::SECOND);
     let unit = match column.data_type() {
         DataType::Date32 => {
-            let days = column.as_primitive_opt::<Date32Type>().ok_or_else(|| unexpected(column))?;
-            return Ok(days.iter().map(|day| day.map(|day| i128::from(day) * DAY_NANOSECONDS)).collect());
+            let days = typed::<Date32Type>(column)?.iter();
+            return Ok(days.map(|day| day.map(|day| i128::from(day) * DAY_NANOSECONDS)).collect());
         }
         DataType::Date64 => second / 1000,
         DataType::Timestamp(TimeUnit::Second, _) => second,
@@ -508,8 +514,7 @@ fn moments(column: &ArrayRef) -> Result<Vec<Option<i128>>> {
         _ => return Err(unexpected(column)),
     };
     let numbers = datafusion::arrow::compute::cast(column, &DataType::Int64)?;
-    let numbers = numbers.as_primitive_opt::<Int64Type>().ok_or_else(|| unexpected(column))?;
-    Ok(numbers.iter().map(|number| number.map(|number| i128::from(number) * unit)).collect())
+    Ok(typed::<Int64Type>(&numbers)?.iter().map(|number| number.map(|number| i128::from(number) * unit)).collect())
 }
 
 /// Each base to the power of its exponent.
@@ -519,8 +524,17 @@ fn powers(bases: &Float64Array, exponents: &Float64Array) -> Result<ArrayRef> {
     Ok(Arc::new(bases.iter().zip(exponents).map(power).collect::<Float64Array>()))
 }
 
-fn numbers(column: &ArrayRef) -> Result<&Float64Array> {
-    column.as_primitive_opt::<Float64Type>().ok_or_else(|| unexpected(column))
+/// What a function makes of numbers, NULL where that is no number or has no end.
+fn where_finite(numbers: &Float64Array, of: impl Fn(f64) -> f64) -> ArrayRef {
+    Arc::new(numbers.unary_opt::<_, Float64Type>(|value| Some(of(value)).filter(|made| made.is_finite())))
+}
+
+fn typed<T: ArrowPrimitiveType>(column: &ArrayRef) -> Result<&PrimitiveArray<T>> {
+    column.as_primitive_opt().ok_or_else(|| unexpected(column))
+}
+
+fn texts(column: &ArrayRef) -> Result<&StringArray> {
+    column.as_string_opt().ok_or_else(|| unexpected(column))
 }
 
 /// A plan that gives a function of ours another type than it was planned with.
@@ -531,6 +545,7 @@ fn unexpected(column: &ArrayRef) -> DataFusionError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use datafusion::arrow::array::Int64Array;
 
     #[test]
     fn declared_numbers_are_moved_to_the_nearest_bound() {

@@ -44,7 +44,7 @@ pub(crate) fn filled(mut project: Project, list: impl Fn(&Project, &KeySet) -> R
 
 /// A table that reads a private table's files is not public, whatever is declared: what it lists would be somebody's
 /// values.
-fn refuse_private(project: &Project, public: &Table) -> Result<()> {
+pub(super) fn refuse_private(project: &Project, public: &Table) -> Result<()> {
     let files = |table: &Table| -> Result<BTreeSet<(u64, u64)>> {
         Ok(tables::source_files(table)?.iter().filter_map(|file| identity(&file.path)).collect())
     };

@@ -15,6 +15,7 @@ mod json;
 pub(crate) mod key_sets;
 mod lengths;
 pub(crate) mod memory;
+pub(crate) mod public_rows;
 pub(crate) mod ranks;
 mod rows;
 pub(crate) mod sources;
@@ -30,6 +31,7 @@ use crate::project::Project;
 use crate::room::with_room;
 use crate::stop::Stop;
 use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::error::ArrowError;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::DataFusionError;
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
@@ -37,10 +39,12 @@ use datafusion::execution::{FunctionRegistry, TaskContext};
 use datafusion::functions::datetime::planner::DatetimeFunctionPlanner;
 use datafusion::functions::unicode::planner::UnicodeFunctionPlanner;
 use datafusion::logical_expr::{LogicalPlan, SubqueryAlias, TableScan};
+use datafusion::parquet::errors::ParquetError;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use memory::Memory;
 use std::collections::HashMap;
+use std::error::Error as StdError;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -277,37 +281,60 @@ impl ReadPlan {
     }
 }
 
-/// What went wrong while reading data, without any value of it: DataFusion's own messages quote values.
+/// What went wrong while reading data, without any value of it: messages quote values, kinds of errors do not.
 pub(crate) fn failed_on_data(error: &DataFusionError) -> Error {
-    let message = error.to_string();
-    let lower = message.to_lowercase();
-    if lower.contains("utf-8") || lower.contains("utf8") {
-        return Error::input("the data is not UTF-8 text; convert the file first");
-    }
-    if lower.contains("error while parsing value") || lower.contains("incorrect number of fields") {
-        let place = match (number_after(&message, "for column "), number_after(&message, "at line ")) {
-            (Some(column), Some(line)) => format!(" (column {}, data line {line})", column + 1),
-            _ => number_after(&message, "line ").map_or(String::new(), |line| format!(" (data line {line})")),
-        };
-        return Error::input(format!("a value in the data does not have its declared type{place}"));
-    }
-    if lower.contains("divide by zero") || lower.contains("cast error") || lower.contains("overflow") {
-        let remedy = "guard it with CASE or NULLIF, or use TRY_CAST";
-        return Error::input(format!(
-            "the query divides by zero, overflows or casts what does not fit on this data; {remedy}"
-        ));
-    }
-    if lower.contains("parquet error") || lower.contains("parquet") {
-        return Error::input("a Parquet file is damaged or is not Parquet");
-    }
-    if lower.contains("resources exhausted") {
-        return Error::machine("the query needs more memory than there is");
+    let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
+    while let Some(here) = cause {
+        if let Some(known) = known_failure(here) {
+            return known;
+        }
+        cause = here.source();
     }
     Error::input("the data could not be read by this query (the reason may hold private values, so it is not shown)")
 }
 
-fn number_after(text: &str, words: &str) -> Option<u64> {
-    let rest = &text[text.find(words)? + words.len()..];
-    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok()
+/// What an error says by its kind alone.
+fn known_failure(error: &(dyn StdError + 'static)) -> Option<Error> {
+    if let Some(DataFusionError::ResourcesExhausted(_)) = error.downcast_ref() {
+        return Some(Error::machine("the query needs more memory than there is"));
+    }
+    if error.is::<ParquetError>() {
+        return Some(Error::input("a Parquet file is damaged or is not Parquet"));
+    }
+    match error.downcast_ref()? {
+        ArrowError::DivideByZero
+        | ArrowError::ArithmeticOverflow(_)
+        | ArrowError::CastError(_)
+        | ArrowError::ComputeError(_)
+        | ArrowError::ParseError(_) => Some(Error::input(
+            "the query divides by zero, overflows or casts what does not fit on this data; guard it with CASE or \
+                NULLIF, or use TRY_CAST",
+        )),
+        ArrowError::ParquetError(_) => Some(Error::input("a Parquet file is damaged or is not Parquet")),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Messages were searched for words: a value such as "overflow" decided what was said of an error that quoted it.
+    #[test]
+    fn what_is_said_of_data_depends_on_kinds_of_errors_and_quotes_nothing() {
+        let arrow = |error: ArrowError| DataFusionError::ArrowError(Box::new(error), None);
+        let cast = arrow(ArrowError::CastError("Cannot cast 'secret' to Int64".to_string()));
+        let full = DataFusionError::ResourcesExhausted("secret".to_string());
+        let quoting = DataFusionError::Execution("the secret 'overflow' of a parquet in utf8".to_string());
+        for (error, said) in [
+            (DataFusionError::Shared(Arc::new(cast)), "casts what does not fit"),
+            (arrow(ArrowError::ExternalError(Box::new(full))), "more memory"),
+            (DataFusionError::from(ParquetError::General("secret".to_string())).context("secret"), "damaged"),
+            (arrow(ArrowError::SchemaError("secret cast error".to_string())), "is not shown"),
+            (quoting, "is not shown"),
+        ] {
+            let sentence = failed_on_data(&error).to_string();
+            assert!(sentence.contains(said) && !sentence.contains("secret"), "{error}: {sentence}");
+        }
+    }
 }

@@ -95,20 +95,28 @@ impl FilePart {
         (kind, wanted): (DataType, WantedType),
         value: impl FnOnce(Expr, &DataType) -> Expr,
     ) {
-        self.wanted.push(wanted);
-        self.values.push(value(ident(name), &kind).alias(name));
+        let value = value(ident(name), &kind);
+        self.declare(name, (place, kind, wanted), value, None);
+    }
+
+    fn declare(
+        &mut self,
+        name: &str,
+        (place, kind, wanted): (usize, DataType, WantedType),
+        value: Expr,
+        constant: Option<ScalarValue>,
+    ) {
         self.fields.push(Field::new(name, kind, true));
         self.places.push(place);
-        self.constants.push(None);
+        self.wanted.push(wanted);
+        self.values.push(value.alias(name));
+        self.constants.push(constant);
     }
 
     /// The next declared column, where all rows of the file have one value.
     pub fn push_constant(&mut self, name: &str, constant: ScalarValue, value: impl FnOnce(Expr) -> Expr) {
-        self.wanted.push(WantedType::Text);
-        self.values.push(value(lit(constant.clone())).alias(name));
-        self.fields.push(Field::new(name, constant.data_type(), true));
-        self.places.push(usize::MAX);
-        self.constants.push(Some(constant));
+        let (value, kind) = (value(lit(constant.clone())), constant.data_type());
+        self.declare(name, (usize::MAX, kind, WantedType::Text), value, Some(constant));
     }
 
     /// Where the file is.

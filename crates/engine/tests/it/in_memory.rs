@@ -203,7 +203,7 @@ fn a_stop_behind_the_charge_leaves_an_interrupted_one() {
     let error = runner.release(&planned, &folder.file("out"), &mut bits, |_| ()).unwrap_err().to_string();
     assert!(error.contains("nothing was published"), "{error}");
     assert_eq!(runner.charges().unwrap().len(), 1);
-    assert!(!folder.file("out/by sex.csv").exists());
+    assert!(!folder.file("out/by-sex.csv").exists());
 }
 
 #[test]

@@ -123,23 +123,24 @@ class Plan:
 
 
 class Answer:
-    """A published table. Each noisy column has ``COLUMN_error``, its standard error, and a 95% interval from ``COLUMN_low`` to ``COLUMN_high``."""
+    """A published table. Each noisy column has ``COLUMN_se``, its standard error, and a 95% interval from ``COLUMN_low`` to ``COLUMN_high``. Where a column
+    has such a name already, that of ours ends with ``_``."""
 
     def __init__(self, told: dict[str, Any]) -> None:
         self._told = told
         rows = told["answers"]["rows"]
         self._columns: dict[str, list[Any]] = {}
-        self._noisy: list[str] = []
+        self._beside: dict[str, tuple[str, str, str]] = _beside(told["columns"])
         for column in told["columns"]:
             name = column["name"]
             self._columns[name] = [row[name] for row in rows]
             if column["noisy"]:
-                self._noisy.append(name)
                 # Where no interval is known there is none.
                 intervals = [row[f"{name}_interval"] or [None, None] for row in rows]
-                self._columns[f"{name}_error"] = [_end(row[f"{name}_error"], math.inf) for row in rows]
-                self._columns[f"{name}_low"] = [_end(interval[0], -math.inf) for interval in intervals]
-                self._columns[f"{name}_high"] = [_end(interval[1], math.inf) for interval in intervals]
+                error, low, high = self._beside[name]
+                self._columns[error] = [_end(row[f"{name}_error"], math.inf) for row in rows]
+                self._columns[low] = [_end(interval[0], -math.inf) for interval in intervals]
+                self._columns[high] = [_end(interval[1], math.inf) for interval in intervals]
 
     @property
     def name(self) -> str:
@@ -154,7 +155,7 @@ class Answer:
     @property
     def noisy(self) -> list[str]:
         """The columns that have noise, and an error beside them."""
-        return list(self._noisy)
+        return list(self._beside)
 
     @property
     def notes(self) -> list[str]:
@@ -231,13 +232,15 @@ class Answer:
         return [f"kept: published before (entry {self.sequence}), at no further cost{since}; release(again=True) pays for new numbers", *self.notes]
 
     def _shown(self) -> list[str]:
-        hidden = {f"{name}{end}" for name in self._noisy for end in ("_error", "_low", "_high")}
+        hidden = {name for beside in self._beside.values() for name in beside}
         return [name for name in self._columns if name not in hidden]
 
     def _cell(self, name: str, row: int) -> str:
         value = self._columns[name][row]
-        shown = "" if value is None else _html.visible(_html.number(value))
-        return f"{shown} ± {_html.number(self._columns[f'{name}_error'][row])}" if name in self._noisy else shown
+        if name in self._beside and isinstance(value, int | float) and not isinstance(value, bool):
+            _, low, high = self._beside[name]
+            return _native.with_margin(float(value), isinstance(value, int), self._columns[low][row], self._columns[high][row])
+        return "" if value is None else _html.visible(_html.number(value))
 
     def __repr__(self) -> str:
         shown = self._shown()
@@ -250,24 +253,40 @@ class Answer:
     def _repr_html_(self) -> str:
         shown = self._shown()
         rows = [[self._cell(name, row) for name in shown] for row in range(min(self._held, _SHOWN))]
-        pictures = "".join(self.chart(name) for name in self._noisy[:4]) if len(self) > 1 else ""
+        known = [name for name, (_, low, _) in self._beside.items() if any(end is not None for end in self._columns[low])]
+        pictures = "".join(self.chart(name) for name in known[:4]) if len(self) > 1 else ""
         return _html.table(shown, rows, max(0, len(self) - _SHOWN)) + pictures + _html.notes(self._said())
 
     def chart(self, column: str) -> str:
         """Bars with 95% intervals of a noisy column, as SVG."""
-        if column not in self._noisy:
-            raise InputError(f"'{column}' is not a noisy column of this answer; those are: {', '.join(self._noisy)}")
-        labels = [name for name in self._shown() if name not in self._noisy]
+        if column not in self._beside:
+            raise InputError(f"'{column}' is not a noisy column of this answer; those are: {', '.join(self._beside)}")
+        labels = [name for name in self._shown() if name not in self._beside]
+        _, lows, highs = self._beside[column]
         bars = []
         for row in range(min(self._held, _SHOWN)):
             value = self._columns[column][row]
-            low, high = self._columns[f"{column}_low"][row], self._columns[f"{column}_high"][row]
+            low, high = self._columns[lows][row], self._columns[highs][row]
             if value is None or not math.isfinite(value):
                 continue
-            bounded = math.isfinite(low) and math.isfinite(high)
+            bounded = low is not None and high is not None and math.isfinite(low) and math.isfinite(high)
             label = ", ".join("" if self._columns[name][row] is None else str(self._columns[name][row]) for name in labels)
             bars.append((label or str(row + 1), float(value), (low, high) if bounded else None))
         return _native.bars(f"{column} with 95% intervals", column, bars)
+
+
+def _beside(columns: list[dict[str, Any]]) -> dict[str, tuple[str, str, str]]:
+    """The names of what stands beside each noisy column, as in CSV and Parquet files."""
+    taken = {column["name"] for column in columns}
+
+    def free(name: str) -> str:
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        return name
+
+    noisy = [column["name"] for column in columns if column["noisy"]]
+    return {name: (free(f"{name}_se"), free(f"{name}_low"), free(f"{name}_high")) for name in noisy}
 
 
 def _end(value: Any, unbounded: float) -> float | None:

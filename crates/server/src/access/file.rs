@@ -1,6 +1,5 @@
 //! The file of those who may ask: `NAME.access` beside the ledger, as JSON, readable by its owner alone.
 
-use super::scram::ScramDocument;
 use super::{ITERATIONS, Person, Role, ScramVerifier, hmac, token};
 use crate::session::Bearer;
 use scumble_engine::ledger::beside;
@@ -20,19 +19,20 @@ const VERSION: u64 = 1;
 const DIGITS: usize = 64;
 
 /// Somebody, and what is kept of their token.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct AccessEntry {
     pub name: String,
     pub role: Role,
     pub added: String,
     pub revoked: Option<String>,
     /// SHA-256 of the token, hexadecimal.
+    #[serde(rename = "token")]
     hash: String,
     pub scram: ScramVerifier,
 }
 
 /// Everybody who has or had access.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct AccessList {
     pub people: Vec<AccessEntry>,
     /// From which the salts of all names are made; none in a file that an earlier version wrote.
@@ -127,58 +127,16 @@ impl AccessEntry {
 #[derive(Serialize, Deserialize)]
 struct AccessDocument {
     version: u64,
-    secret: Option<String>,
-    people: Vec<EntryDocument>,
-}
-
-/// Somebody in the file.
-#[derive(Serialize, Deserialize)]
-struct EntryDocument {
-    name: String,
-    role: Role,
-    added: String,
-    revoked: Option<String>,
-    /// The SHA-256 of the token.
-    token: String,
-    scram: ScramDocument,
+    #[serde(flatten)]
+    list: AccessList,
 }
 
 impl AccessDocument {
-    fn of(AccessList { people, secret }: &AccessList) -> Self {
-        Self { version: VERSION, secret: secret.clone(), people: people.iter().map(EntryDocument::of).collect() }
-    }
-
     /// What it says; none in another version, or where something is not as it was written.
     fn list(self) -> Option<AccessList> {
-        if self.version != VERSION {
-            return None;
-        }
-        let people = self.people.into_iter().map(EntryDocument::entry).collect::<Option<_>>()?;
-        Some(AccessList { people, secret: self.secret.filter(|secret| secret.len() == DIGITS) })
-    }
-}
-
-impl EntryDocument {
-    fn of(AccessEntry { name, role, added, revoked, hash, scram }: &AccessEntry) -> Self {
-        Self {
-            name: name.clone(),
-            role: *role,
-            added: added.clone(),
-            revoked: revoked.clone(),
-            token: hash.clone(),
-            scram: scram.into(),
-        }
-    }
-
-    fn entry(self) -> Option<AccessEntry> {
-        Some(AccessEntry {
-            name: self.name,
-            role: self.role,
-            added: self.added,
-            revoked: self.revoked,
-            hash: Some(self.token).filter(|hash| hash.len() == DIGITS)?,
-            scram: self.scram.try_into().ok()?,
-        })
+        let AccessList { people, secret } = self.list;
+        let is_whole = self.version == VERSION && people.iter().all(|entry| entry.hash.len() == DIGITS);
+        is_whole.then(|| AccessList { people, secret: secret.filter(|secret| secret.len() == DIGITS) })
     }
 }
 
@@ -202,7 +160,7 @@ pub(super) fn change(ledger: &Path, change: impl FnOnce(&mut AccessList) -> Resu
         access.secret = Some(token()?);
     }
     change(&mut access)?;
-    let text = format!("{:#}\n", document(&AccessDocument::of(&access))?);
+    let text = format!("{:#}\n", document(&AccessDocument { version: VERSION, list: access })?);
     let temporary = folder.join(format!(".scumble-{}.tmp", &token()?[..16]));
     let written = write(&temporary, &path, &text).and_then(|()| held.sync_all());
     written.map_err(|error| {

@@ -67,7 +67,7 @@ impl FromStr for Role {
 }
 
 /// Somebody who is known.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Person {
     /// Their name.
     pub name: String,
@@ -76,7 +76,7 @@ pub struct Person {
 }
 
 /// Somebody as the file has them, without what is kept of their token.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct AccessRecord {
     /// Their name.

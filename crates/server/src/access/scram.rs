@@ -5,7 +5,6 @@
 //! StoredKey = SHA-256(ClientKey), ServerKey = HMAC(SaltedPassword, "Server Key"). Tokens have 256 bits, so that
 //! iterations add nothing: they are as few as clients accept.
 
-use hex::{FromHex, FromHexError};
 use ring::hmac::HMAC_SHA256;
 use ring::pbkdf2::{self, PBKDF2_HMAC_SHA256};
 use serde::{Deserialize, Serialize};
@@ -16,15 +15,18 @@ use std::num::NonZeroU32;
 pub(crate) const ITERATIONS: NonZeroU32 = NonZeroU32::new(4096).unwrap();
 
 /// What is kept of a token for SCRAM.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScramVerifier {
     /// Random bytes that make equal tokens different here.
+    #[serde(with = "hexadecimal")]
     pub salt: Vec<u8>,
     /// How often the hash is taken.
     pub iterations: u32,
     /// SHA-256 of the key that a client proves to have.
+    #[serde(with = "hexadecimal")]
     pub stored_key: [u8; 32],
     /// The key with which the server proves that it knows the client.
+    #[serde(with = "hexadecimal")]
     pub server_key: [u8; 32],
 }
 
@@ -37,32 +39,20 @@ impl ScramVerifier {
     }
 }
 
-/// How the file has it: bytes in hexadecimal.
-#[derive(Serialize, Deserialize)]
-pub(super) struct ScramDocument {
-    salt: String,
-    iterations: u32,
-    stored_key: String,
-    server_key: String,
-}
+/// Bytes as the file has them: in hexadecimal.
+mod hexadecimal {
+    use hex::FromHex;
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::Serializer;
 
-impl From<&ScramVerifier> for ScramDocument {
-    fn from(ScramVerifier { salt, iterations, stored_key, server_key }: &ScramVerifier) -> Self {
-        let (stored_key, server_key) = (hex::encode(stored_key), hex::encode(server_key));
-        Self { salt: hex::encode(salt), iterations: *iterations, stored_key, server_key }
+    pub fn serialize<S: Serializer>(bytes: &impl AsRef<[u8]>, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&hex::encode(bytes))
     }
-}
 
-impl TryFrom<ScramDocument> for ScramVerifier {
-    type Error = FromHexError;
-
-    fn try_from(document: ScramDocument) -> Result<Self, FromHexError> {
-        Ok(Self {
-            salt: hex::decode(document.salt)?,
-            iterations: document.iterations,
-            stored_key: <[u8; 32]>::from_hex(document.stored_key)?,
-            server_key: <[u8; 32]>::from_hex(document.server_key)?,
-        })
+    pub fn deserialize<'de, D: Deserializer<'de>, T: FromHex<Error: std::fmt::Display>>(
+        from: D,
+    ) -> Result<T, D::Error> {
+        T::from_hex(String::deserialize(from)?).map_err(D::Error::custom)
     }
 }
 
@@ -109,6 +99,8 @@ mod tests {
         // The server's signature 6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4= in hexadecimal.
         let signature = "eabae24d1062db75a9451ff0b6ea7e98c8546549ff741e672d3251b2397de46e";
         assert_eq!(hex::encode(hmac(&scram.server_key, message.as_bytes())), signature);
-        assert_eq!(ScramVerifier::try_from(ScramDocument::from(&scram)), Ok(scram));
+        let kept = serde_json::to_string(&scram).unwrap();
+        assert!(kept.contains("\"salt\":\"5b6d99689d12358eeca04b141236fa81\""), "{kept}");
+        assert_eq!(serde_json::from_str::<ScramVerifier>(&kept).unwrap(), scram);
     }
 }

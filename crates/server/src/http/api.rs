@@ -1,13 +1,13 @@
 //! What programs call.
 
 use super::bodies::{
-    AccessBody, AddPersonBody, EmptyBody, HealthBody, LoginBody, PeopleBody, PersonBody, ProgressBody, QuestionBody,
-    ReleaseBody, RevokedBody, TablesBody, TokenBody,
+    AddPersonBody, EmptyBody, HealthBody, LoginBody, PeopleBody, ProgressBody, QuestionBody, ReleaseBody, RevokedBody,
+    TablesBody, TokenBody,
 };
 use super::call::Call;
 use super::route::Route;
 use super::{App, Reply, SESSION, cookie, openapi, problem, rest};
-use crate::access;
+use crate::access::{self, Person};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::service::{DownloadForm, QueryRequest};
 use axum::body::Body;
@@ -205,20 +205,14 @@ pub(super) async fn report(app: Arc<App>, call: Call) -> Reply {
 
 pub(super) async fn people(app: Arc<App>, _: Call) -> Reply {
     let people = on_files(&app, access::list).await?;
-    let people = people.iter().map(|one| AccessBody {
-        name: &one.name,
-        role: one.role,
-        added: &one.added,
-        revoked: one.revoked.as_deref(),
-    });
-    shown(&PeopleBody { people: people.collect() })
+    shown(&PeopleBody { people })
 }
 
 pub(super) async fn add(app: Arc<App>, call: Call) -> Reply {
-    let (name, role) = call.body::<AddPersonBody>()?.person()?;
-    let own = name.clone();
-    let token = on_files(&app, move |ledger| access::add(ledger, &own, role)).await?;
-    shown(&TokenBody { person: PersonBody { name: &name, role }, token: &token })
+    let person = call.body::<AddPersonBody>()?.person()?;
+    let Person { name, role } = person.clone();
+    let token = on_files(&app, move |ledger| access::add(ledger, &name, role)).await?;
+    shown(&TokenBody { person: &person, token: &token })
 }
 
 pub(super) async fn revoke(app: Arc<App>, call: Call) -> Reply {
@@ -240,8 +234,7 @@ pub(super) async fn on_files<T: Send + 'static>(
 }
 
 pub(super) async fn me(_: Arc<App>, call: Call) -> Reply {
-    let person = call.person()?;
-    shown(&PersonBody { name: &person.name, role: person.role })
+    shown(call.person()?)
 }
 
 pub(super) async fn described(routes: &'static [Route]) -> Reply {
@@ -266,8 +259,7 @@ pub(super) async fn enter(app: Arc<App>, call: Call) -> Reply {
         Some(bearer) => bearer,
         None => app.service.bearer(token, call.peer).await?,
     };
-    let person = &bearer.person;
-    let mut response = shown(&PersonBody { name: &person.name, role: person.role })?;
+    let mut response = shown(&bearer.person)?;
     let session = app.sessions.open(bearer)?;
     set_cookie(&app, &mut response, &session, 12 * 3600)?;
     Ok(response)

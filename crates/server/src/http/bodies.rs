@@ -1,6 +1,6 @@
 //! What programs send and get, as types whose fields are the keys.
 
-use crate::access::Role;
+use crate::access::{AccessRecord, Person, Role};
 use crate::refusal::Refusal;
 use crate::service::{QueryRequest, TableShown};
 use scumble::quantity::Exact;
@@ -9,33 +9,17 @@ use serde::de::{DeserializeOwned, Deserializer, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
-/// Somebody who may ask.
-#[derive(Serialize)]
-pub(super) struct PersonBody<'a> {
-    pub name: &'a str,
-    pub role: Role,
-}
-
 /// Somebody to whom access was given, with the token that is shown once.
 #[derive(Serialize)]
 pub(super) struct TokenBody<'a> {
     #[serde(flatten)]
-    pub person: PersonBody<'a>,
+    pub person: &'a Person,
     pub token: &'a str,
 }
 
-/// Somebody who has or had access, and since when.
 #[derive(Serialize)]
-pub(super) struct AccessBody<'a> {
-    pub name: &'a str,
-    pub role: Role,
-    pub added: &'a str,
-    pub revoked: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-pub(super) struct PeopleBody<'a> {
-    pub people: Vec<AccessBody<'a>>,
+pub(super) struct PeopleBody {
+    pub people: Vec<AccessRecord>,
 }
 
 #[derive(Serialize)]
@@ -211,10 +195,10 @@ impl RequestBody for AddPersonBody {
 
 impl AddPersonBody {
     /// The name, and what they may do.
-    pub fn person(self) -> Result<(String, Role), Refusal> {
+    pub fn person(self) -> Result<Person, Refusal> {
         let name = self.name.or_refuse("'name' must be a text")?;
         let role = self.role.or_refuse("'role' must be a text")?;
-        Ok((name, role.parse::<Role>().map_err(Refusal::input)?))
+        Ok(Person { name, role: role.parse::<Role>().map_err(Refusal::input)? })
     }
 }
 

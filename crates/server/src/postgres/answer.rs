@@ -55,14 +55,16 @@ pub(super) struct AnalystContext {
 }
 
 impl AnalystContext {
-    /// The columns of a statement's rows, without asking it; none where it has no rows.
+    /// The columns of a statement's rows, without asking it; none where it has no rows. Where any values stand in the
+    /// places of parameters, these decide nothing.
     pub async fn columns(
         &self,
         asked: &ClientStatement,
         settings: &Settings,
+        has_stand_ins: bool,
     ) -> Result<Option<Vec<ResultColumn>>, SqlError> {
         Ok(match asked {
-            ClientStatement::Question(question) => Some(self.planned_columns(question, settings).await?),
+            ClientStatement::Question(question) => Some(self.planned_columns(question, settings, has_stand_ins).await?),
             ClientStatement::Catalogue(_) => {
                 self.answer(asked, &mut settings.clone()).await?.table.map(|table| table.columns)
             }
@@ -76,10 +78,15 @@ impl AnalystContext {
         &self,
         question: &PrivateTableQuery,
         settings: &Settings,
+        has_stand_ins: bool,
     ) -> Result<Vec<ResultColumn>, SqlError> {
-        let cost = settings.cost().map_or_else(|_| any_cost(), |(cost, _)| Ok(cost))?;
-        let asked = QueryRequest { sql: text(question)?, cost, fresh: false, key: None };
-        let columns = self.service.columns(&self.person, &asked).await;
+        let sql = text(question)?;
+        let columns = if has_stand_ins {
+            self.service.columns_of(&self.person, &sql).await
+        } else {
+            let cost = settings.cost().map_or_else(|_| any_cost(), |(cost, _)| Ok(cost))?;
+            self.service.columns(&self.person, &QueryRequest { sql, cost, fresh: false, key: None }).await
+        };
         let columns = columns.map_err(|refusal| SqlError::of(refusal, question.text.as_deref()))?;
         Ok(columns.into_iter().map(|PublishedColumn { name, kind }| ResultColumn::new(name, kind.into())).collect())
     }
@@ -160,7 +167,7 @@ impl AnalystContext {
 
     async fn paid(&self, question: &PrivateTableQuery, settings: &Settings) -> Result<StatementOutcome, SqlError> {
         let (cost, fresh) = settings.cost()?;
-        let columns = self.planned_columns(question, settings).await?;
+        let columns = self.planned_columns(question, settings, false).await?;
         let asked = QueryRequest { sql: text(question)?, cost, fresh, key: None };
         let answer = self.service.ask(&self.person, &asked).await;
         let answer = answer.map_err(|refusal| SqlError::of(refusal, question.text.as_deref()))?;
@@ -229,14 +236,11 @@ fn paid_words(answer: &PaidAnswer, cost: &str) -> String {
     }
 }
 
-/// The rows of an answer: its cells, and after each noisy one its standard error, as the columns say.
+/// The rows of an answer: its cells, and after each noisy one its standard error and the ends of its interval, as the
+/// columns say.
 fn rows(answers: &Answers, columns: &[ResultColumn]) -> Result<Vec<Vec<CellValue>>, SqlError> {
-    let names = answers.columns.iter().flat_map(|column| {
-        let error = column.uncertainty.as_ref().map(|_| format!("{}_error", column.name));
-        std::iter::once(column.name.clone()).chain(error)
-    });
     // What was described is what is sent, or nothing is.
-    if !names.eq(columns.iter().map(|column| column.name.clone())) {
+    if !answers.names().iter().eq(columns.iter().map(|column| &column.name)) {
         let sentence =
             "the answer has other columns than its plan; it is charged: ask for it over HTTP, and report this";
         return Err(SqlError::new(code::MACHINE, sentence));
@@ -246,8 +250,9 @@ fn rows(answers: &Answers, columns: &[ResultColumn]) -> Result<Vec<Vec<CellValue
         for column in &answers.columns {
             cells.push(cell(&column.cells[row])?);
             if let Some(list) = &column.uncertainty {
-                let error = list[row].published_error();
-                cells.push(if error.is_nan() { CellValue::Null } else { CellValue::Number(error) });
+                let beside = [list[row].published_error(), list[row].low, list[row].high];
+                let known = |number: f64| if number.is_nan() { CellValue::Null } else { CellValue::Number(number) };
+                cells.extend(beside.map(known));
             }
         }
         Ok(cells)

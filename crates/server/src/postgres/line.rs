@@ -20,22 +20,24 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// How much is collected before it is sent.
 const FULL: usize = 1 << 16;
 
-/// Why a connection cannot go on.
+/// Why a message was not done.
 pub(super) enum ConnectionError {
     /// The client has left, or nothing can be sent.
     Gone,
-    /// It said something that cannot be read; it gets that answer, and that is the end.
-    Nonsense(SqlError),
+    /// The client gets this answer; a fatal one ends the connection.
+    Refused(SqlError),
+}
+
+impl From<SqlError> for ConnectionError {
+    fn from(refused: SqlError) -> Self {
+        Self::Refused(refused)
+    }
 }
 
 impl From<io::Error> for ConnectionError {
     fn from(_: io::Error) -> Self {
         Self::Gone
     }
-}
-
-fn nonsense(sentence: &str) -> ConnectionError {
-    ConnectionError::Nonsense(SqlError::fatal(code::PROTOCOL, sentence))
 }
 
 /// One end of a connection.
@@ -71,9 +73,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> MessageStream<S> {
         let length = self.stream.read_u32().await? as usize;
         if length > longest {
             let sentence = format!("a message has {length} bytes, and at most {longest} are read");
-            return Err(ConnectionError::Nonsense(SqlError::fatal(code::TOO_MUCH, sentence)));
+            return Err(SqlError::fatal(code::TOO_MUCH, sentence).into());
         }
-        let length = length.checked_sub(4).ok_or_else(|| nonsense("a message has a length of less than 4"))?;
+        let length = length.checked_sub(4);
+        let length = length.ok_or_else(|| SqlError::fatal(code::PROTOCOL, "a message has a length of less than 4"))?;
         // Memory is taken as bytes arrive, and not because somebody announces them.
         let mut body = Vec::new();
         (&mut self.stream).take(length as u64).read_to_end(&mut body).await?;
@@ -130,13 +133,7 @@ pub(super) enum ClientMessage {
         sql: String,
         types: Vec<u32>,
     },
-    Bind {
-        portal: String,
-        statement: String,
-        forms: Vec<i16>,
-        values: Vec<Option<Vec<u8>>>,
-        results: Vec<i16>,
-    },
+    Bind(Binding),
     Describe(MessageTarget),
     Execute {
         portal: String,
@@ -151,6 +148,16 @@ pub(super) enum ClientMessage {
 }
 
 /// A statement or a portal by its name.
+/// The values of a statement's parameters, and the formats of what comes and goes.
+#[derive(Debug, PartialEq)]
+pub(super) struct Binding {
+    pub portal: String,
+    pub statement: String,
+    pub forms: Vec<i16>,
+    pub values: Vec<Option<Vec<u8>>>,
+    pub results: Vec<i16>,
+}
+
 #[derive(Debug, PartialEq)]
 pub(super) enum MessageTarget {
     Statement(String),
@@ -196,7 +203,7 @@ fn bind(rest: &mut MessageReader<'_>) -> Option<ClientMessage> {
         length => rest.take(usize::try_from(length).ok()?).map(|bytes| Some(bytes.to_vec())),
     })?;
     let results = rest.list(MessageReader::short)?;
-    Some(ClientMessage::Bind { portal, statement, forms, values, results })
+    Some(ClientMessage::Bind(Binding { portal, statement, forms, values, results }))
 }
 
 fn target(rest: &mut MessageReader<'_>) -> Option<MessageTarget> {
@@ -307,14 +314,14 @@ mod tests {
     fn messages_are_taken_apart() {
         assert_eq!(said(b'Q', b"SELECT 1\0"), Ok(ClientMessage::Query("SELECT 1".into())));
         let bind = [&b"p\0s\0"[..], &[0, 1, 0, 1, 0, 2, 0, 0, 0, 1, 7, 255, 255, 255, 255, 0, 0]].concat();
-        let expected = ClientMessage::Bind {
+        let expected = Binding {
             portal: "p".into(),
             statement: "s".into(),
             forms: vec![1],
             values: vec![Some(vec![7]), None],
             results: vec![],
         };
-        assert_eq!(said(b'B', &bind), Ok(expected));
+        assert_eq!(said(b'B', &bind), Ok(ClientMessage::Bind(expected)));
         assert_eq!(said(b'D', b"Sname\0"), Ok(ClientMessage::Describe(MessageTarget::Statement("name".into()))));
     }
 

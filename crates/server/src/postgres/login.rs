@@ -58,7 +58,7 @@ pub(super) async fn wish<S: AsyncRead + AsyncWrite + Unpin>(
             Some(FirstMessage::Cancel(process, secret)) => return Ok(StartupRequest::Cancel(process, secret)),
             Some(FirstMessage::Startup { .. }) if offers_tls && !is_encrypted => {
                 let sentence = "this server needs an encrypted connection: connect with sslmode=require or better";
-                return Err(ConnectionError::Nonsense(SqlError::fatal(code::LOGIN, sentence)));
+                return Err(SqlError::fatal(code::LOGIN, sentence).into());
             }
             Some(FirstMessage::Startup { minor, parameters }) => {
                 let unknown = parameters.iter().filter(|(name, _)| name.starts_with("_pq_."));
@@ -73,10 +73,7 @@ pub(super) async fn wish<S: AsyncRead + AsyncWrite + Unpin>(
             None => break,
         }
     }
-    Err(ConnectionError::Nonsense(SqlError::fatal(
-        code::PROTOCOL,
-        "this is not the start of PostgreSQL's protocol, version 3",
-    )))
+    Err(SqlError::fatal(code::PROTOCOL, "this is not the start of PostgreSQL's protocol, version 3").into())
 }
 
 /// The exchange of proofs, and what is sent to a client at its start.
@@ -89,7 +86,7 @@ pub(super) async fn login<'a, S: AsyncRead + AsyncWrite + Unpin>(
     people: &Arc<PersonSlots>,
 ) -> Result<AuthenticatedPerson<'a>, ConnectionError> {
     let given = |wanted: &str| parameters.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
-    let refused = |code, sentence: &str| ConnectionError::Nonsense(SqlError::fatal(code, sentence));
+    let refused = |code, sentence: &str| ConnectionError::Refused(SqlError::fatal(code, sentence));
     let name = given("user").filter(|name| !name.is_empty() && name.len() <= 63);
     let name = name.ok_or_else(|| refused(code::LOGIN, "the user is a name from 'scumble setup access add'"))?;
     if given("replication").is_some_and(|wish| !["off", "false", "no", "0"].contains(&wish)) {
@@ -113,7 +110,7 @@ pub(super) async fn login<'a, S: AsyncRead + AsyncWrite + Unpin>(
         refused(code::CONNECTIONS, &format!("{name} has all the connections that one person may have; close some"))
     })?;
     let mut settings = Settings::new(name);
-    settings.at_start(parameters).map_err(|refused| ConnectionError::Nonsense(SqlError { fatal: true, ..refused }))?;
+    settings.at_start(parameters).map_err(|refused| SqlError { fatal: true, ..refused })?;
     let cancel = cancels.register().map_err(|_| refused(code::MACHINE, "there are no random bits"))?;
     greet(line, &settings, &cancel)?;
     line.send().await?;
@@ -147,7 +144,7 @@ async fn password<S: AsyncRead + AsyncWrite + Unpin>(line: &mut MessageStream<S>
     match line.next(BEFORE_LOGIN).await? {
         (b'p', body) => Ok(body),
         (b'X', _) => Err(ConnectionError::Gone),
-        _ => Err(ConnectionError::Nonsense(SqlError::fatal(code::PROTOCOL, "the proof of a token was expected"))),
+        _ => Err(SqlError::fatal(code::PROTOCOL, "the proof of a token was expected").into()),
     }
 }
 

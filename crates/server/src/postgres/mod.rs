@@ -25,7 +25,7 @@ mod statement;
 mod value;
 
 use crate::addresses::AddressSlots;
-use crate::listen::stopped;
+use crate::listen::each_connection;
 use crate::people::PersonSlots;
 use crate::service::Service;
 use cancel::CancelRegistry;
@@ -39,7 +39,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
@@ -69,7 +69,7 @@ struct PostgresContext {
 
 impl PostgresEndpoint {
     /// Serves until `stop` says so; then lets what has begun come to its end.
-    pub async fn serve(self, listener: TcpListener, mut stop: watch::Receiver<bool>) {
+    pub async fn serve(self, listener: TcpListener, stop: watch::Receiver<bool>) {
         let tls = self.tls.map(|config| {
             // Clients of version 17 say what they speak; who does not say so is welcome too.
             let mut config = ServerConfig::clone(&config);
@@ -79,32 +79,12 @@ impl PostgresEndpoint {
         let (service, answer_time, people) = (self.service, self.answer_time, self.people);
         let shared =
             Arc::new(PostgresContext { service, tls, answer_time, cancels: CancelRegistry::default(), people });
-        // Every connection holds one end: when all are gone, the other end says so.
-        let (alive, mut gone) = mpsc::channel::<()>(1);
-        loop {
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                () = stopped(&mut stop) => break,
-            };
-            let Ok((stream, address)) = accepted else {
-                // Too many open files, say: waiting connections are served when some files are closed.
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            };
-            let Some(place) = self.places.place(address.ip()) else {
-                turn_away(stream, shared.tls.is_some());
-                continue;
-            };
-            let (shared, stop, alive) = (Arc::clone(&shared), stop.clone(), alive.clone());
-            tokio::spawn(async move {
-                let _ = stream.set_nodelay(true);
-                shared.connected(stream, address.ip(), stop).await;
-                drop((place, alive));
-            });
-        }
-        drop(listener);
-        drop(alive);
-        let _ = gone.recv().await;
+        let serve = |stream, from| {
+            let (shared, stop) = (Arc::clone(&shared), stop.clone());
+            async move { shared.connected(stream, from, stop).await }
+        };
+        let turn_away = |stream| turn_away(stream, shared.tls.is_some());
+        each_connection(listener, &self.places, stop.clone(), turn_away, serve).await;
     }
 }
 
@@ -142,7 +122,7 @@ impl PostgresContext {
                 return line.end(None).await;
             }
             Ok(StartupRequest::Tls) | Err(ConnectionError::Gone) => return line.end(None).await,
-            Err(ConnectionError::Nonsense(refused)) => return line.end(Some(refused)).await,
+            Err(ConnectionError::Refused(refused)) => return line.end(Some(refused)).await,
         };
         let login = login::login(&mut line, &parameters, &self.service, from, &self.cancels, &self.people);
         match timeout(LOGIN, login).await {
@@ -150,7 +130,7 @@ impl PostgresContext {
                 tracing::info!("{} connected as PostgreSQL's clients do", known.name);
                 PostgresSession::new(line, known, Arc::clone(&self.service), self.answer_time).serve(stop).await;
             }
-            Ok(Err(ConnectionError::Nonsense(refused))) => line.end(Some(refused)).await,
+            Ok(Err(ConnectionError::Refused(refused))) => line.end(Some(refused)).await,
             Ok(Err(ConnectionError::Gone)) => line.end(None).await,
             Err(_) => line.end(Some(SqlError::fatal(code::LOGIN, "the login took too long"))).await,
         }

@@ -4,7 +4,7 @@ use crate::refusal::{Refusal, RefusalKind};
 use pgwire::error::ErrorInfo;
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::NoticeResponse;
-use scumble_engine::{Origin, Place};
+use scumble_engine::{Origin, Place, QueryMistake};
 
 /// The SQLSTATEs that are said (PostgreSQL's manual, appendix A).
 pub(super) mod code {
@@ -68,7 +68,7 @@ impl SqlError {
     pub fn of(refusal: Refusal, text: Option<&str>) -> Self {
         let sentence = refusal.sentence().trim_start_matches("query: ");
         let code = match refusal.kind() {
-            RefusalKind::Input => of_sentence(sentence),
+            RefusalKind::Input => of_mistake(refusal.mistake()),
             RefusalKind::Budget => code::BUDGET,
             RefusalKind::Token => code::PASSWORD,
             RefusalKind::Role => code::ROLE,
@@ -100,16 +100,15 @@ pub(super) fn notice(sentence: &str) -> PgWireBackendMessage {
     PgWireBackendMessage::NoticeResponse(NoticeResponse::from(info))
 }
 
-/// Which code a sentence of the engine about a query has.
-fn of_sentence(sentence: &str) -> &'static str {
-    let begins = [
-        ("this is not SQL", code::SYNTAX),
-        ("there is no table ", code::NO_TABLE),
-        ("there is no declared column ", code::NO_COLUMN),
-        ("there is no function ", code::NO_FUNCTION),
-        ("cost", code::VALUE),
-    ];
-    begins.iter().find(|(begin, _)| sentence.starts_with(begin)).map_or(code::UNSUPPORTED, |(_, code)| *code)
+/// Which code a query has that is wrong; what else is not answered is not supported.
+fn of_mistake(mistake: Option<QueryMistake>) -> &'static str {
+    match mistake {
+        Some(QueryMistake::Syntax) => code::SYNTAX,
+        Some(QueryMistake::UnknownTable) => code::NO_TABLE,
+        Some(QueryMistake::UnknownColumn) => code::NO_COLUMN,
+        Some(QueryMistake::UnknownFunction) => code::NO_FUNCTION,
+        _ => code::UNSUPPORTED,
+    }
 }
 
 /// A line and a column as the number of a character, as PostgreSQL counts.
@@ -138,9 +137,10 @@ mod tests {
     fn a_place_becomes_the_number_of_a_character() {
         let place = Place { origin: Origin::Query, line: 2, column: 3 };
         assert_eq!(position(&place, "äb\ncd"), 6);
+        // What a sentence says does not make its code: the engine's kind of mistake does.
         let refusal = Refusal::from(Error::at(place, "there is no table 'x'"));
         let refused = SqlError::of(refusal.clone(), Some("äb\ncd"));
-        assert_eq!((refused.code, refused.position), ("42P01", Some(6)));
+        assert_eq!((refused.code, refused.position), ("0A000", Some(6)));
         assert_eq!(SqlError::of(refusal, None).position, None);
     }
 

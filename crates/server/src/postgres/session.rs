@@ -3,7 +3,7 @@
 use super::answer::{AnalystContext, StatementOutcome};
 use super::bound::{bound, parameters, printed};
 use super::catalogue::{ResultColumn, ResultTable, weight};
-use super::line::{AFTER_LOGIN, ClientMessage, ConnectionError, MessageStream, MessageTarget, PATIENCE, said};
+use super::line::{AFTER_LOGIN, Binding, ClientMessage, ConnectionError, MessageStream, MessageTarget, PATIENCE, said};
 use super::login::AuthenticatedPerson;
 use super::parameter::{Literal, decoded, kind_of_oid};
 use super::refused::{SqlError, code, notice};
@@ -79,24 +79,6 @@ struct Portal {
     outcome: Option<(StatementOutcome, usize)>,
 }
 
-/// Why a message was not done.
-enum MessageError {
-    Refused(SqlError),
-    Broken(ConnectionError),
-}
-
-impl From<SqlError> for MessageError {
-    fn from(refused: SqlError) -> Self {
-        Self::Refused(refused)
-    }
-}
-
-impl From<ConnectionError> for MessageError {
-    fn from(broken: ConnectionError) -> Self {
-        Self::Broken(broken)
-    }
-}
-
 impl<'a, S: AsyncRead + AsyncWrite + Unpin> PostgresSession<'a, S> {
     pub fn new(
         line: MessageStream<S>,
@@ -122,11 +104,14 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> PostgresSession<'a, S> {
                     return;
                 }
             };
-            let message = next.and_then(|(letter, body)| said(letter, &body).map_err(ConnectionError::Nonsense));
-            let message = match message {
+            // Whoever says what cannot be read gets an answer, and that is the end.
+            let read = |(letter, body): (u8, Vec<u8>)| {
+                said(letter, &body).map_err(|refused| SqlError { fatal: true, ..refused }.into())
+            };
+            let message = match next.and_then(read) {
                 Ok(message) => message,
                 Err(ConnectionError::Gone) => return,
-                Err(ConnectionError::Nonsense(refused)) => return self.line.end(Some(refused)).await,
+                Err(ConnectionError::Refused(refused)) => return self.line.end(Some(refused)).await,
             };
             if skips && !matches!(message, ClientMessage::Sync | ClientMessage::Terminate) {
                 continue;
@@ -141,14 +126,12 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> PostgresSession<'a, S> {
                 _ => false,
             };
             let done = match self.answered(message).await {
-                Ok(()) => Ok(()),
-                Err(MessageError::Refused(refused)) if refused.fatal => return self.line.end(Some(refused)).await,
-                Err(MessageError::Refused(refused)) => {
+                Err(ConnectionError::Refused(refused)) if !refused.fatal => {
                     skips = !simple;
                     let told = self.line.say(&refused.message());
                     if simple { told.and_then(|()| self.ready()) } else { told }
                 }
-                Err(MessageError::Broken(broken)) => Err(broken),
+                done => done,
             };
             let sent = match done {
                 Ok(()) => self.line.send().await,
@@ -157,18 +140,16 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> PostgresSession<'a, S> {
             match sent {
                 Ok(()) => {}
                 Err(ConnectionError::Gone) => return,
-                Err(ConnectionError::Nonsense(refused)) => return self.line.end(Some(refused)).await,
+                Err(ConnectionError::Refused(refused)) => return self.line.end(Some(refused)).await,
             }
         }
     }
 
-    async fn answered(&mut self, message: ClientMessage) -> Result<(), MessageError> {
+    async fn answered(&mut self, message: ClientMessage) -> Result<(), ConnectionError> {
         match message {
             ClientMessage::Query(text) => self.simple(&text).await,
             ClientMessage::Parse { name, sql, types } => self.parse(name, &sql, &types).await,
-            ClientMessage::Bind { portal, statement, forms, values, results } => {
-                self.bind(portal, &statement, &forms, &values, &results)
-            }
+            ClientMessage::Bind(binding) => self.bind(binding),
             ClientMessage::Describe(MessageTarget::Statement(name)) => self.describe_statement(&name).await,
             ClientMessage::Describe(MessageTarget::Portal(name)) => self.describe_portal(&name).await,
             ClientMessage::Execute { portal, most } => self.execute(&portal, most).await,
@@ -177,13 +158,13 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> PostgresSession<'a, S> {
                     MessageTarget::Statement(name) => drop(self.statements.remove(&name)),
                     MessageTarget::Portal(name) => drop(self.portals.remove(&name)),
                 }
-                Ok(self.line.say(&Message::CloseComplete(CloseComplete::new()))?)
+                self.line.say(&Message::CloseComplete(CloseComplete::new()))
             }
             ClientMessage::Sync => {
                 if !self.in_transaction {
                     self.portals.clear();
                 }
-                Ok(self.ready()?)
+                self.ready()
             }
             ClientMessage::Flush | ClientMessage::Copying | ClientMessage::Terminate => Ok(()),
         }
@@ -208,7 +189,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> PostgresSession<'a, S> {
     }
 
     /// A string of statements; all must be valid before the first is executed.
-    async fn simple(&mut self, text: &str) -> Result<(), MessageError> {
+    async fn simple(&mut self, text: &str) -> Result<(), ConnectionError> {
         let asker = self.asker()?;
         let all = asked(text, &self.names)?;
         for one in &all {
@@ -234,11 +215,15 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> PostgresSession<'a, S> {
             }
             self.complete(&outcome, outcome.table.as_ref().map_or(0, |table| table.rows.len()))?;
         }
-        Ok(self.ready()?)
+        self.ready()
     }
 
     /// Does a statement, unless somebody asks for its end first.
-    async fn done(&mut self, asker: &AnalystContext, one: &ClientStatement) -> Result<StatementOutcome, MessageError> {
+    async fn done(
+        &mut self,
+        asker: &AnalystContext,
+        one: &ClientStatement,
+    ) -> Result<StatementOutcome, ConnectionError> {
         let begun = Instant::now();
         let mut settings = self.known.settings.clone();
         let outcome = tokio::select! {
@@ -283,7 +268,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> PostgresSession<'a, S> {
         table: &ResultTable,
         forms: &[ValueFormat],
         rows: std::ops::Range<usize>,
-    ) -> Result<(), MessageError> {
+    ) -> Result<(), ConnectionError> {
         // However little a client reads at a time, it does not hold rows for ever.
         let until = Instant::now() + PATIENCE + Duration::from_secs((weight(table) / SLOWEST) as u64);
         for row in &table.rows[rows] {
@@ -312,7 +297,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> PostgresSession<'a, S> {
         self.line.say(&Message::CommandComplete(CommandComplete::new(tag)))
     }
 
-    async fn parse(&mut self, name: String, sql: &str, types: &[u32]) -> Result<(), MessageError> {
+    async fn parse(&mut self, name: String, sql: &str, types: &[u32]) -> Result<(), ConnectionError> {
         let asker = self.asker()?;
         let mut all = asked(sql, &self.names)?;
         if all.len() > 1 {
@@ -349,32 +334,20 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> PostgresSession<'a, S> {
         let of = |index: usize| named(index).unwrap_or_else(|| kinds[index].map_or(PgType::Text, PgType::from).oid());
         let types = (0..count).map(of).collect();
         self.statements.insert(name, Arc::new(PreparedStatement { sql: sql.to_string(), types, kinds }));
-        Ok(self.line.say(&Message::ParseComplete(ParseComplete::new()))?)
+        self.line.say(&Message::ParseComplete(ParseComplete::new()))
     }
 
-    fn bind(
-        &mut self,
-        portal: String,
-        statement: &str,
-        forms: &[i16],
-        values: &[Option<Vec<u8>>],
-        results: &[i16],
-    ) -> Result<(), MessageError> {
-        let prepared = self.prepared(statement)?;
-        if values.len() != prepared.types.len() {
-            let sentence = format!(
-                "the statement has {} parameters, and {} values were given",
-                prepared.types.len(),
-                values.len()
-            );
+    fn bind(&mut self, binding: Binding) -> Result<(), ConnectionError> {
+        let Binding { portal, statement, forms, values, results } = binding;
+        let prepared = self.prepared(&statement)?;
+        let (wanted, given) = (prepared.types.len(), values.len());
+        if given != wanted {
+            let sentence = format!("the statement has {wanted} parameters, and {given} values were given");
             return Err(SqlError::new(code::PROTOCOL, sentence).into());
         }
-        if forms.len() > 1 && forms.len() != values.len() {
-            return Err(SqlError::new(
-                code::PROTOCOL,
-                "give no format for the parameters, one for all, or one for each",
-            )
-            .into());
+        if forms.len() > 1 && forms.len() != given {
+            let sentence = "give no format for the parameters, one for all, or one for each";
+            return Err(SqlError::new(code::PROTOCOL, sentence).into());
         }
         let length = prepared.sql.len() + values.iter().flatten().map(Vec::len).sum::<usize>();
         let others = self.portals.iter().filter(|(other, _)| **other != portal).map(|(_, one)| one.length);
@@ -382,8 +355,8 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> PostgresSession<'a, S> {
             let sentence = format!("a connection has at most {MOST_PORTALS} portals of {LONGEST} bytes: close some");
             return Err(SqlError::new(code::TOO_MUCH, sentence).into());
         }
-        let (forms, results) = (forms_of(forms)?, forms_of(results)?);
-        let mut literals = Vec::with_capacity(values.len());
+        let (forms, results) = (forms_of(&forms)?, forms_of(&results)?);
+        let mut literals = Vec::with_capacity(given);
         for (index, value) in values.iter().enumerate() {
             let (oid, wanted) = (prepared.types[index], prepared.kinds[index]);
             literals.push(decoded(value.as_deref(), oid, form(&forms, index), wanted, index + 1)?);
@@ -391,7 +364,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> PostgresSession<'a, S> {
         // What cannot be asked is refused here already.
         prepared.asked(&self.names, &literals)?;
         self.portals.insert(portal, Portal { prepared, literals, length, forms: results, outcome: None });
-        Ok(self.line.say(&Message::BindComplete(BindComplete::new()))?)
+        self.line.say(&Message::BindComplete(BindComplete::new()))
     }
 
     fn prepared(&self, name: &str) -> Result<Arc<PreparedStatement>, SqlError> {
@@ -399,38 +372,39 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> PostgresSession<'a, S> {
         found.ok_or_else(|| SqlError::new(code::NO_STATEMENT, format!("there is no prepared statement '{name}'")))
     }
 
-    async fn describe_statement(&mut self, name: &str) -> Result<(), MessageError> {
+    async fn describe_statement(&mut self, name: &str) -> Result<(), ConnectionError> {
         let (asker, prepared) = (self.asker()?, self.prepared(name)?);
         // Any values of the parameters' kinds: they do not change which columns there are.
         let stand_ins: Vec<Literal> =
             prepared.kinds.iter().map(|kind| Literal::stand_in(kind.unwrap_or(ColumnKind::Text))).collect();
         let asked = prepared.asked(&self.names, &stand_ins)?;
-        let columns = columns(&asker, asked.as_ref(), &self.known.settings).await?;
+        let has_stand_ins = !stand_ins.is_empty();
+        let columns = columns(&asker, asked.as_ref(), &self.known.settings, has_stand_ins).await?;
         let types = ParameterDescription::new(prepared.types.clone());
         self.line.say(&Message::ParameterDescription(types))?;
         self.describe(columns.as_deref(), &[])
     }
 
-    async fn describe_portal(&mut self, name: &str) -> Result<(), MessageError> {
+    async fn describe_portal(&mut self, name: &str) -> Result<(), ConnectionError> {
         let asker = self.asker()?;
         let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
         let columns = match portal.outcome.as_ref().and_then(|(outcome, _)| outcome.table.as_ref()) {
             Some(table) => Some(table.columns.clone()),
             None => {
                 let asked = portal.prepared.asked(&self.names, &portal.literals)?;
-                columns(&asker, asked.as_ref(), &self.known.settings).await?
+                columns(&asker, asked.as_ref(), &self.known.settings, false).await?
             }
         };
         let forms = portal.forms.clone();
         self.describe(columns.as_deref(), &forms)
     }
 
-    fn describe(&mut self, columns: Option<&[ResultColumn]>, forms: &[ValueFormat]) -> Result<(), MessageError> {
+    fn describe(&mut self, columns: Option<&[ResultColumn]>, forms: &[ValueFormat]) -> Result<(), ConnectionError> {
         let message = match columns {
             Some(columns) => described(columns, forms)?,
             None => Message::NoData(NoData::new()),
         };
-        Ok(self.line.say(&message)?)
+        self.line.say(&message)
     }
 
     /// Refuses to hold more rows than a connection may let wait.
@@ -449,7 +423,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> PostgresSession<'a, S> {
         }
     }
 
-    async fn execute(&mut self, name: &str, most: i32) -> Result<(), MessageError> {
+    async fn execute(&mut self, name: &str, most: i32) -> Result<(), ConnectionError> {
         let asker = self.asker()?;
         let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
         // Rows that wait are asked for no second time.
@@ -458,7 +432,7 @@ impl<'a, S: AsyncRead + AsyncWrite + Unpin> PostgresSession<'a, S> {
             None => portal.prepared.asked(&self.names, &portal.literals)?,
         };
         if portal.outcome.is_none() && asked.is_none() {
-            return Ok(self.line.say(&Message::EmptyQueryResponse(EmptyQueryResponse::new()))?);
+            return self.line.say(&Message::EmptyQueryResponse(EmptyQueryResponse::new()));
         }
         let mut portal = match self.portals.remove(name) {
             Some(portal) => portal,
@@ -510,9 +484,10 @@ async fn columns(
     asker: &AnalystContext,
     asked: Option<&ClientStatement>,
     settings: &Settings,
+    has_stand_ins: bool,
 ) -> Result<Option<Vec<ResultColumn>>, SqlError> {
     match asked {
-        Some(asked) => asker.columns(asked, settings).await,
+        Some(asked) => asker.columns(asked, settings, has_stand_ins).await,
         None => Ok(None),
     }
 }

@@ -2,7 +2,6 @@
 //! look at.
 
 use super::refused::{SqlError, code};
-use scumble_engine::Error;
 use scumble_engine::project::Cost;
 use std::collections::BTreeMap;
 
@@ -16,51 +15,52 @@ pub(super) const COST: &str = "scumble.cost";
 /// Whether new numbers are paid for although there are some.
 pub(super) const FRESH: &str = "scumble.fresh";
 
-/// What clients look at: the name, the value, and whether it is sent at the start and at each change.
-const KNOWN: [(&str, &str, bool); 43] = [
-    ("application_name", "", true),
-    ("bytea_output", "hex", false),
-    ("check_function_bodies", "on", false),
-    ("client_encoding", "UTF8", true),
-    ("client_min_messages", "notice", false),
-    ("DateStyle", "ISO, MDY", true),
-    ("default_table_access_method", "heap", false),
-    ("default_tablespace", "", false),
-    ("default_transaction_deferrable", "off", false),
-    ("default_transaction_isolation", "read committed", false),
-    ("default_transaction_read_only", "off", true),
-    ("default_with_oids", "off", false),
-    ("enable_seqscan", "on", false),
-    ("extra_float_digits", "1", false),
-    ("idle_in_transaction_session_timeout", "0", false),
-    ("in_hot_standby", "off", true),
-    ("integer_datetimes", "on", true),
-    ("IntervalStyle", "postgres", true),
-    ("jit", "off", false),
-    ("lc_collate", "C", false),
-    ("lc_ctype", "C", false),
-    ("lc_messages", "C", false),
-    ("lc_monetary", "C", false),
-    ("lock_timeout", "0", false),
-    ("max_identifier_length", "63", false),
-    ("max_index_keys", "32", false),
-    ("quote_all_identifiers", "off", false),
-    ("row_security", "on", false),
-    (COST, "", false),
-    (FRESH, "off", false),
-    ("search_path", "public", false),
-    ("server_encoding", "UTF8", true),
-    ("server_version", VERSION, true),
-    ("server_version_num", "150000", false),
-    ("session_authorization", "", true),
-    ("ssl", "off", false),
-    ("standard_conforming_strings", "on", true),
-    ("statement_timeout", "0", false),
-    ("synchronize_seqscans", "on", false),
-    ("TimeZone", "UTC", true),
-    ("transaction_isolation", "read committed", false),
-    ("transaction_read_only", "off", false),
-    ("xmloption", "content", false),
+/// What clients look at: the name, the value, whether it is sent at the start and at each change, and whether nobody can
+/// change it: what the server is, and how days and times are written.
+const KNOWN: [(&str, &str, bool, bool); 43] = [
+    ("application_name", "", true, false),
+    ("bytea_output", "hex", false, false),
+    ("check_function_bodies", "on", false, false),
+    ("client_encoding", "UTF8", true, true),
+    ("client_min_messages", "notice", false, false),
+    ("DateStyle", "ISO, MDY", true, true),
+    ("default_table_access_method", "heap", false, false),
+    ("default_tablespace", "", false, false),
+    ("default_transaction_deferrable", "off", false, false),
+    ("default_transaction_isolation", "read committed", false, false),
+    ("default_transaction_read_only", "off", true, false),
+    ("default_with_oids", "off", false, false),
+    ("enable_seqscan", "on", false, false),
+    ("extra_float_digits", "1", false, false),
+    ("idle_in_transaction_session_timeout", "0", false, false),
+    ("in_hot_standby", "off", true, true),
+    ("integer_datetimes", "on", true, true),
+    ("IntervalStyle", "postgres", true, true),
+    ("jit", "off", false, false),
+    ("lc_collate", "C", false, false),
+    ("lc_ctype", "C", false, false),
+    ("lc_messages", "C", false, false),
+    ("lc_monetary", "C", false, false),
+    ("lock_timeout", "0", false, false),
+    ("max_identifier_length", "63", false, true),
+    ("max_index_keys", "32", false, true),
+    ("quote_all_identifiers", "off", false, false),
+    ("row_security", "on", false, false),
+    (COST, "", false, false),
+    (FRESH, "off", false, false),
+    ("search_path", "public", false, false),
+    ("server_encoding", "UTF8", true, true),
+    ("server_version", VERSION, true, true),
+    ("server_version_num", "150000", false, true),
+    ("session_authorization", "", true, true),
+    ("ssl", "off", false, true),
+    ("standard_conforming_strings", "on", true, true),
+    ("statement_timeout", "0", false, false),
+    ("synchronize_seqscans", "on", false, false),
+    ("TimeZone", "UTC", true, true),
+    ("transaction_isolation", "read committed", false, false),
+    ("transaction_read_only", "off", false, false),
+    ("xmloption", "content", false, false),
 ];
 
 /// The settings of one connection.
@@ -107,7 +107,7 @@ impl Settings {
     /// Sets something, or sets it back; gives the name and the value if clients are sent changes of it.
     pub fn set(&mut self, name: &str, value: Option<&str>) -> Result<Option<(&'static str, String)>, SqlError> {
         let small = name.to_lowercase();
-        let Some((shown, _, told)) = known(&small) else {
+        let Some((shown, _, told, is_fixed)) = known(&small) else {
             // As in PostgreSQL, names with a point belong to somebody else's extension; nobody else's here.
             return match small.starts_with("scumble.") {
                 true => Err(unknown(name)),
@@ -118,7 +118,7 @@ impl Settings {
             self.checked(shown, value)?;
         }
         match value {
-            Some(value) if !is_fixed(shown) => drop(self.changed.insert(small, value.to_string())),
+            Some(value) if !is_fixed => drop(self.changed.insert(small, value.to_string())),
             Some(_) => {}
             None => drop(self.changed.remove(&small)),
         }
@@ -152,7 +152,7 @@ impl Settings {
     /// The value of a setting; none where there is no such one.
     pub fn get(&self, name: &str) -> Option<String> {
         let small = name.to_lowercase();
-        let (shown, value, _) = known(&small)?;
+        let (shown, value, ..) = known(&small)?;
         let set = self.changed.get(&small).or_else(|| self.first.get(&small));
         let value = set.cloned().unwrap_or_else(|| value.to_string());
         Some(match truth(&value) {
@@ -177,35 +177,13 @@ impl Settings {
 
     /// Those that are sent to a client at its start.
     pub fn reported(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
-        KNOWN.iter().filter(|(.., told)| *told).map(|(name, ..)| (*name, self.get(name).unwrap_or_default()))
+        KNOWN.iter().filter(|(_, _, told, _)| *told).map(|(name, ..)| (*name, self.get(name).unwrap_or_default()))
     }
 }
 
 /// A cost as it is set.
 fn cost(words: &str) -> Result<Cost, SqlError> {
-    words.parse().map_err(|error: Error| SqlError::new(code::VALUE, error.to_string().replace("--cost", COST)))
-}
-
-/// Nobody can change what the server is.
-fn is_fixed(name: &str) -> bool {
-    let fixed = [
-        "client_encoding",
-        "in_hot_standby",
-        "integer_datetimes",
-        "max_identifier_length",
-        "max_index_keys",
-        "server_encoding",
-        "server_version",
-        "server_version_num",
-        "session_authorization",
-        "ssl",
-        // Days and times are always written in the same way.
-        "DateStyle",
-        "IntervalStyle",
-        "TimeZone",
-        "standard_conforming_strings",
-    ];
-    fixed.contains(&name)
+    Cost::written(words, COST).map_err(|error| SqlError::new(code::VALUE, error.to_string()))
 }
 
 pub(super) fn unknown(name: &str) -> SqlError {
@@ -214,7 +192,7 @@ pub(super) fn unknown(name: &str) -> SqlError {
     SqlError::new(code::NO_SETTING, format!("there is no setting '{name}'{hint}"))
 }
 
-fn known(name: &str) -> Option<&'static (&'static str, &'static str, bool)> {
+fn known(name: &str) -> Option<&'static (&'static str, &'static str, bool, bool)> {
     KNOWN.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name))
 }
 

@@ -11,7 +11,7 @@ use sqlparser::ast::{
     Visit, Visitor, visit_relations,
 };
 use sqlparser::dialect::PostgreSqlDialect;
-use sqlparser::parser::Parser;
+use sqlparser::parser::{Parser, ParserError};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -60,8 +60,7 @@ pub(super) fn asked(text: &str, tables: &BTreeSet<String>) -> Result<Vec<ClientS
 }
 
 fn parsed(text: &str, tables: &BTreeSet<String>) -> Result<Vec<ClientStatement>, SqlError> {
-    let statements =
-        Parser::parse_sql(&PostgreSqlDialect {}, text).map_err(|error| not_sql(&error.to_string(), text))?;
+    let statements = Parser::parse_sql(&PostgreSqlDialect {}, text).map_err(|error| not_sql(&error, text))?;
     if statements.len() > MOST_STATEMENTS {
         let sentence = format!("a query has at most {MOST_STATEMENTS} statements, not {}", statements.len());
         return Err(SqlError::new(code::TOO_MUCH, sentence));
@@ -71,11 +70,13 @@ fn parsed(text: &str, tables: &BTreeSet<String>) -> Result<Vec<ClientStatement>,
 }
 
 /// The parser's reason, and where.
-fn not_sql(message: &str, text: &str) -> SqlError {
-    let message = message.trim_start_matches("sql parser error: ");
-    if message.contains("recursion limit") {
-        return SqlError::new(code::TOO_MUCH, "the query is nested too deeply; compute parts of it in WITH");
-    }
+fn not_sql(error: &ParserError, text: &str) -> SqlError {
+    let message = match error {
+        ParserError::RecursionLimitExceeded => {
+            return SqlError::new(code::TOO_MUCH, "the query is nested too deeply; compute parts of it in WITH");
+        }
+        ParserError::TokenizerError(reason) | ParserError::ParserError(reason) => reason,
+    };
     let number = |behind: &str| {
         let rest = message.rsplit_once(behind)?.1;
         rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse::<usize>().ok()

@@ -394,13 +394,15 @@ fn answers_have_error_columns_and_are_paid_for_once() {
     assert_eq!(first.error, None);
     assert_eq!(
         first.columns.iter().map(|(name, kind)| format!("{name} {kind}")).collect::<Vec<_>>().join(", "),
-        "sex 25, n 20, n_error 701, mean 701, mean_error 701"
+        "sex 25, n 20, n_se 701, n_low 701, n_high 701, mean 701, mean_se 701, mean_low 701, mean_high 701"
     );
     assert_eq!((first.rows.len(), first.text(0, 0), first.text(1, 0)), (2, "f".into(), "m".into()));
     // 300 of 400, with noise of a scale far below 1.
     let n: f64 = first.text(0, 1).parse().unwrap();
     let error: f64 = first.text(0, 2).parse().unwrap();
+    let [low, high] = [3, 4].map(|column| first.text(0, column).parse::<f64>().unwrap());
     assert!((n - 300.0).abs() < 20.0 && error > 0.0 && error < 2.0, "{first:?}");
+    assert!(low <= n && n <= high && high - low < 8.0, "{first:?}");
     assert!(first.notices.iter().any(|notice| notice.starts_with("charged: epsilon=20")), "{first:?}");
     let second = ann.query(&format!("/* the same */ {sql} -- again"));
     assert_eq!(second.rows, first.rows);
@@ -508,26 +510,29 @@ fn answers_are_as_they_were_described() {
     let mut ann = server.ann();
     ann.query("SET scumble.cost = 'epsilon=2,delta=1e-9'");
     for (sql, expected) in [
-        ("SELECT COUNT(*) FROM people", "int8,float8"),
-        ("SELECT sex, insured, COUNT(*) AS n FROM people GROUP BY sex, insured", "text,bool,int8,float8"),
-        ("SELECT day, SUM(income) AS total FROM people GROUP BY day", "date,float8,float8"),
-        ("SELECT MEDIAN(age) AS m FROM people", "float8,float8,float8"),
-        ("SELECT MIN(day) AS d FROM people", "date,float8,float8"),
-        ("SELECT COUNT(*) * 2 + 1 AS n, 'x' AS x FROM people", "int8,float8,text"),
+        ("SELECT COUNT(*) FROM people", "int8,float8,float8,float8"),
+        ("SELECT sex, insured, COUNT(*) AS n FROM people GROUP BY sex, insured", "text,bool,int8,float8,float8,float8"),
+        ("SELECT day, SUM(income) AS total FROM people GROUP BY day", "date,float8,float8,float8,float8"),
+        ("SELECT MEDIAN(age) AS m FROM people", "float8,float8,float8,float8,float8"),
+        ("SELECT MIN(day) AS d FROM people", "date,float8,float8,float8,float8"),
+        ("SELECT COUNT(*) * 2 + 1 AS n, 'x' AS x FROM people", "int8,float8,float8,float8,text"),
         ("SELECT sex, COUNT(*) > 10 AS many FROM people GROUP BY sex", "text,bool"),
-        ("SELECT STDDEV(income) AS s, AVG(age) AS a FROM people", "float8,float8,float8,float8"),
-        ("SELECT sex, COUNT(*) AS n FROM people GROUP BY ROLLUP (sex)", "text,int8,float8"),
+        (
+            "SELECT STDDEV(income) AS s, AVG(age) AS a FROM people",
+            "float8,float8,float8,float8,float8,float8,float8,float8",
+        ),
+        ("SELECT sex, COUNT(*) AS n FROM people GROUP BY ROLLUP (sex)", "text,int8,float8,float8,float8"),
         (
             "SELECT COUNT(*) AS n FROM people WHERE sex = 'f' UNION ALL SELECT COUNT(*) FROM people WHERE sex = 'm'",
-            "int8,float8",
+            "int8,float8,float8,float8",
         ),
         ("SELECT town FROM people GROUP BY town", "text"),
         (
             "SELECT date_trunc('day', seen) AS at, COUNT(*) AS n FROM people GROUP BY date_trunc('day', seen)",
-            "timestamp,int8,float8",
+            "timestamp,int8,float8,float8,float8",
         ),
         ("SELECT sex, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*)) AS r FROM people GROUP BY sex", ""),
-        ("SELECT CORR(age, income) AS c FROM people", "float8,float8"),
+        ("SELECT CORR(age, income) AS c FROM people", "float8,float8,float8,float8"),
     ] {
         let got = ann.query(sql);
         assert_eq!(got.error, None, "{sql}");
@@ -581,7 +586,7 @@ fn prepared_statements_have_parameters() {
     // The query tells the types: a whole number and a text.
     let got = ann.prepared(sql, &[], &[(0, Some(b"45")), (0, Some(b"f"))], 0);
     assert_eq!((got.error.as_ref(), got.order()), (None, "1tT2TDCZ".to_string()), "{got:?}");
-    assert_eq!((got.parameters.as_slice(), got.names()), (&[20, 25][..], "n,n_error".to_string()));
+    assert_eq!((got.parameters.as_slice(), got.names()), (&[20, 25][..], "n,n_se,n_low,n_high".to_string()));
     let n: f64 = got.text(0, 0).parse().unwrap();
     let truth = (0..400).filter(|id| id % 90 < 45 && id % 4 != 0).count() as f64;
     assert!((n - truth).abs() < 10.0, "{n} {truth}");

@@ -8,7 +8,7 @@ use scumble_engine::ledger::{Charge, ChargeState, Ledger, LedgerState, RemarkCon
 use scumble_engine::project::{Cost, Request};
 use scumble_engine::release::{Answers, PlannedRelease, Runner, StoredAnswers, stored};
 use scumble_engine::summary::planned::{ReleaseForecast, delta_of, forecast, scopes, usual_delta};
-use scumble_engine::summary::{PerScope, ScopeLeft, SummaryRequest as LedgerQuestion, summary};
+use scumble_engine::summary::{PerScope, ScopeLeft};
 use scumble_engine::{Error, ErrorKind, digest};
 use serde::Serialize;
 use serde_json::Value;
@@ -122,30 +122,14 @@ const PAID: &str = "it was charged: asking again costs nothing";
 /// And of one that was charged when its server died.
 const CHARGED: &str = "it was charged, and nothing of it was seen: asking again uses that charge";
 
-/// The question under the name of a release that was charged for it, if it can go on with that charge.
-fn going_on(
-    runner: &Runner<'_>,
-    release: &str,
-    question: &QueryRequest,
-) -> Result<Option<Box<PlannedRelease>>, Refusal> {
-    let planned = planned(runner, release, question)?;
-    Ok(runner.resumed_entry(&planned)?.map(|_| Box::new(planned)))
-}
-
-/// The same for a person's newest charge for a question whose draw nobody has seen.
-fn unanswered(
-    runner: &Runner<'_>,
-    digest: &str,
-    person: &Person,
-    question: &QueryRequest,
-) -> Result<Option<Box<PlannedRelease>>, Refusal> {
-    let Some(ledger) = runner.existing_ledger()? else { return Ok(None) };
-    for release in ledger.unanswered(digest, &person.name)? {
-        if let Some(planned) = going_on(runner, &release, question)? {
-            return Ok(Some(planned));
-        }
-    }
-    Ok(None)
+/// A person's question, and the runner that charges for it.
+struct QuestionContext<'a> {
+    service: &'a Service,
+    runner: Runner<'a>,
+    person: &'a Person,
+    question: &'a QueryRequest,
+    /// The digest of its Idempotency-Key.
+    key: Option<String>,
 }
 
 impl Service {
@@ -154,54 +138,19 @@ impl Service {
         allowed(person, Role::Analyst)?;
         let (person, question) = (person.clone(), question.clone());
         self.at_work(move |service| {
-            service.metrics.planned();
-            service.forecast(&person, &question)
+            service.metrics.planned.add();
+            service.context(&person, &question, None).forecast()
         })
         .await
     }
 
-    fn forecast(&self, person: &Person, question: &QueryRequest) -> Result<Forecast, Refusal> {
-        let runner = self.runner(person, None);
-        let planned = planned(&runner, "plan", question)?;
-        let fits = runner.admit([&planned]);
-        let budget = match &fits {
-            Ok(()) => "it fits the budget".to_string(),
-            Err(error) if error.kind() == ErrorKind::Budget => error.to_string(),
-            Err(error) => return Err(error.clone().into()),
-        };
-        let (scopes, usual) = (scopes(&self.project)?, usual_delta(&self.project)?);
-        let delta = delta_of(&planned, &scopes, &usual)?;
-        let release = forecast(&planned, &self.project, &scopes, &delta)?;
-        let digest = runner.question(&planned)?;
-        let (stored, standing) = match runner.existing_ledger()? {
-            Some(ledger) => (ledger.answered(&digest)?, ledger.standing(&[])?.0),
-            None => (None, LedgerState::nothing()),
-        };
-        if let Some(charge) = &stored {
-            self.remark_planned(&runner, person, question, charge)?;
-        }
-        // What was paid for fits, and leaves what is left.
-        let free = match &stored {
-            _ if question.fresh => None,
-            Some(_) => Some(PAID),
-            None => unanswered(&runner, &digest, person, question)?.map(|_| CHARGED),
-        };
-        let is_free = free.is_some();
-        let mut sums = standing.sums()?.clone();
-        if !is_free {
-            sums.add(&planned.plan.events)?;
-        }
-        let budget_in_force = standing.budget().unwrap_or_else(|| self.project.budget.clone());
-        let attributes = self.project.attributes();
-        let asked =
-            LedgerQuestion { budget: &budget_in_force, attributes: &attributes, delta: None, sets: &[], group: None };
-        Ok(Forecast {
-            release,
-            fits: is_free || fits.is_ok(),
-            budget: free.map_or(budget, str::to_string),
-            stored: stored.is_some(),
-            left: summary(&[], &sums, &asked)?.remaining,
-        })
+    fn context<'a>(
+        &'a self,
+        person: &'a Person,
+        question: &'a QueryRequest,
+        key: Option<String>,
+    ) -> QuestionContext<'a> {
+        QuestionContext { service: self, runner: self.runner(person, key.clone()), person, question, key }
     }
 
     /// The answer to a question: the one that was paid for, or a new one, which is charged before a row is read.
@@ -220,13 +169,13 @@ impl Service {
         let (person, question) = (person.clone(), question.clone());
         let is_plain = !question.fresh && question.key.is_none();
         if let Some(answer) = self.memory.get(&question).filter(|_| is_plain) {
-            self.metrics.stored();
+            self.metrics.stored.add();
             if self.is_known_remark(&person, &stored_mark(&answer)) {
                 return Ok(answer);
             }
             return self
                 .at_work(move |service| {
-                    service.remark_stored(&service.runner(&person, None), &person, &question, &answer)?;
+                    service.context(&person, &question, None).remark_stored(&answer)?;
                     Ok(answer)
                 })
                 .await;
@@ -239,7 +188,8 @@ impl Service {
     fn answered(&self, person: &Person, question: &QueryRequest) -> Result<PaidAnswer, Refusal> {
         let mut waits = WAITS;
         loop {
-            match self.answered_now(person, question)? {
+            let key = question.key.as_ref().map(|key| key_digest(person, key));
+            match self.context(person, question, key).answered()? {
                 QuestionState::Committed(answer) => return Ok(answer),
                 QuestionState::Unfinished(refusal) if waits == 0 => return Err(refusal),
                 QuestionState::Unfinished(_) | QuestionState::Reserved(_) | QuestionState::Unpaid => {
@@ -248,108 +198,6 @@ impl Service {
             }
             std::thread::sleep(WAIT);
         }
-    }
-
-    fn answered_now(&self, person: &Person, question: &QueryRequest) -> Result<QuestionState, Refusal> {
-        let key = question.key.as_ref().map(|key| key_digest(person, key));
-        let runner = self.runner(person, key.clone());
-        let name = format!("ask-{:016x}", SecureSource::new().map_err(Error::from)?.next_u64());
-        let planned = planned(&runner, &name, question);
-        // Held until the work is done, whether or not anybody waits for it.
-        let _charge_lock = self.charge_lock()?;
-        let planned = match planned {
-            Ok(planned) => planned,
-            Err(refusal) => {
-                if refusal.kind() == RefusalKind::Input {
-                    self.remark_refused(&runner, person, question, &refusal)?;
-                }
-                self.metrics.refused();
-                return Err(refusal);
-            }
-        };
-        let (runner, planned, resumed) = match self.paid_before(&runner, &planned, person, question, key.as_deref())? {
-            QuestionState::Unpaid => (runner, [planned], false),
-            QuestionState::Reserved(planned) => (runner.going_on(), [*planned], true),
-            ended @ (QuestionState::Unfinished(_) | QuestionState::Committed(_)) => return Ok(ended),
-        };
-        let name = planned[0].request.name.clone();
-        let mut bits = SecureSource::new().map_err(Error::from)?;
-        match runner.release(&planned, &self.out, &mut bits, |_| ()) {
-            Ok((mut outcomes, head)) => {
-                let outcome = outcomes.remove(0);
-                let answer = PaidAnswer {
-                    shown: Arc::new(outcome.answers.json()),
-                    answers: Arc::new(outcome.answers),
-                    release: outcome.name,
-                    sequence: outcome.sequence,
-                    time: outcome.time,
-                    stored: false,
-                    head: (head.hex(), head.entries),
-                };
-                self.metrics.paid();
-                self.memory.put(question, &answer);
-                if resumed && let Some(key) = key {
-                    self.remembers_key(&runner, person, question, key, &answer)?;
-                }
-                Ok(QuestionState::Committed(answer))
-            }
-            Err(error) => {
-                // Another process may have charged for the same key, or gone on with the same charge, meanwhile: then
-                // its answer is the answer.
-                if resumed || (key.is_some() && !runner.is_charged(&name)?) {
-                    match self.paid_before(&runner, &planned[0], person, question, key.as_deref())? {
-                        QuestionState::Unpaid | QuestionState::Reserved(_) => {}
-                        ended @ (QuestionState::Unfinished(_) | QuestionState::Committed(_)) => return Ok(ended),
-                    }
-                }
-                Err(self.not_released(&runner, person, question, &name, error)?)
-            }
-        }
-    }
-
-    /// How far the same question, or a request with the same key, has come. What was paid for before is counted.
-    fn paid_before(
-        &self,
-        runner: &Runner<'_>,
-        planned: &PlannedRelease,
-        person: &Person,
-        question: &QueryRequest,
-        key: Option<&str>,
-    ) -> Result<QuestionState, Refusal> {
-        let Some(ledger) = runner.existing_ledger()? else { return Ok(QuestionState::Unpaid) };
-        let digest = runner.question(planned)?;
-        if let Some(charge) = key.map(|key| ledger.keyed(key)).transpose()?.flatten() {
-            if charge.asked.as_ref().is_none_or(|asked| asked.question != digest) {
-                let sentence = "this Idempotency-Key belongs to another request: give each request a key of its own";
-                return Err(Refusal::new(RefusalKind::Conflict, sentence));
-            }
-            return Ok(match &charge.state {
-                ChargeState::Reserved => match going_on(runner, &charge.release, question)? {
-                    Some(planned) => QuestionState::Reserved(planned),
-                    None => QuestionState::Unfinished(unpublished(&charge)),
-                },
-                ChargeState::Drawn => QuestionState::Unfinished(unpublished(&charge)),
-                ChargeState::Committed(_) => {
-                    let answer = self.read(&ledger, &charge)?;
-                    self.metrics.stored();
-                    QuestionState::Committed(answer)
-                }
-            });
-        }
-        if question.fresh {
-            return Ok(QuestionState::Unpaid);
-        }
-        let Some(charge) = ledger.answered(&digest)? else {
-            let unanswered = unanswered(runner, &digest, person, question)?;
-            return Ok(unanswered.map_or(QuestionState::Unpaid, QuestionState::Reserved));
-        };
-        let answer = self.read(&ledger, &charge)?;
-        // It is written to next.
-        drop(ledger);
-        self.memory.put(question, &answer);
-        self.remark_stored(runner, person, question, &answer)?;
-        self.metrics.stored();
-        Ok(QuestionState::Committed(answer))
     }
 
     /// What a charge has published.
@@ -379,111 +227,6 @@ impl Service {
         })
     }
 
-    /// Why there is no answer. Beside budgets and what was charged, what is wrong may be something about files: that is
-    /// for the curator.
-    fn not_released(
-        &self,
-        runner: &Runner<'_>,
-        person: &Person,
-        question: &QueryRequest,
-        name: &str,
-        error: Error,
-    ) -> Result<Refusal, Refusal> {
-        if error.kind() == ErrorKind::Budget {
-            let refusal = Refusal::from(error);
-            self.remark_refused(runner, person, question, &refusal)?;
-            self.metrics.refused();
-            return Ok(refusal);
-        }
-        self.metrics.failed();
-        if runner.is_charged(name)? {
-            return Ok(Refusal::new(RefusalKind::Lost, error.to_string()));
-        }
-        tracing::error!("a question was not answered, and nothing was charged: {error}");
-        Ok(match person.role {
-            Role::Curator => error.into(),
-            _ => Refusal::new(
-                RefusalKind::Machine,
-                "this cannot be answered now, and nothing was charged: the curator finds why in the server's log and \
-                    with 'scumble check'",
-            ),
-        })
-    }
-
-    fn remark_stored(
-        &self,
-        runner: &Runner<'_>,
-        person: &Person,
-        question: &QueryRequest,
-        answer: &PaidAnswer,
-    ) -> Result<(), Refusal> {
-        let mark = stored_mark(answer);
-        let key = question.key.as_ref().map(|key| key_digest(person, key));
-        // A key is remembered each time: what comes again with it gets this answer, whatever was paid for meanwhile.
-        if key.is_none() && self.is_known_remark(person, &mark) {
-            return Ok(());
-        }
-        remark(runner, person, question, key, RemarkOutcome::Stored(answer.sequence))?;
-        self.remembers_remark(person, mark);
-        Ok(())
-    }
-
-    /// A plan that tells that a colleague's question is stored tells something about the colleague: that is written
-    /// down, once for each person and answer.
-    fn remark_planned(
-        &self,
-        runner: &Runner<'_>,
-        person: &Person,
-        question: &QueryRequest,
-        charge: &Charge,
-    ) -> Result<(), Refusal> {
-        let mark = format!("planned {}", charge.sequence);
-        let is_known = || {
-            self.is_known_remark(person, &mark) || self.is_known_remark(person, &format!("entry {}", charge.sequence))
-        };
-        if self.may_see(person, charge, is_known) {
-            return Ok(());
-        }
-        remark(runner, person, question, None, RemarkOutcome::Planned(charge.sequence))?;
-        self.remembers_remark(person, mark);
-        Ok(())
-    }
-
-    /// What comes again with this key gets this answer, although another request was charged for it.
-    fn remembers_key(
-        &self,
-        runner: &Runner<'_>,
-        person: &Person,
-        question: &QueryRequest,
-        key: String,
-        answer: &PaidAnswer,
-    ) -> Result<(), Refusal> {
-        let is_known = match runner.existing_ledger()? {
-            Some(ledger) => ledger.keyed(&key)?.is_some(),
-            None => true,
-        };
-        match is_known {
-            true => Ok(()),
-            false => remark(runner, person, question, Some(key), RemarkOutcome::Stored(answer.sequence)),
-        }
-    }
-
-    fn remark_refused(
-        &self,
-        runner: &Runner<'_>,
-        person: &Person,
-        question: &QueryRequest,
-        refusal: &Refusal,
-    ) -> Result<(), Refusal> {
-        let mark = digest(format!("{}\n{}\n{}", question.cost, question.sql, refusal.sentence()).as_bytes());
-        if self.is_known_remark(person, &mark) {
-            return Ok(());
-        }
-        remark(runner, person, question, None, RemarkOutcome::Refused(refusal.to_string()))?;
-        self.remembers_remark(person, mark);
-        Ok(())
-    }
-
     fn is_known_remark(&self, person: &Person, mark: &str) -> bool {
         let known = self.remarked.lock().unwrap_or_else(PoisonError::into_inner);
         known.contains(&(person.name.clone(), mark.to_string()))
@@ -498,18 +241,246 @@ impl Service {
     }
 }
 
-/// Writes into the runner's ledger what came of a question that was charged for nothing.
-fn remark(
-    runner: &Runner<'_>,
-    person: &Person,
-    question: &QueryRequest,
-    key: Option<String>,
-    came: RemarkOutcome,
-) -> Result<(), Refusal> {
-    let what: String = question.sql.chars().take(REMARKED).collect();
-    let cost: String = question.cost.to_string().chars().take(200).collect();
-    runner.remark(&RemarkContent { by: person.name.clone(), what, cost, key, came })?;
-    Ok(())
+impl QuestionContext<'_> {
+    /// The question as a release of this name. What is wrong with it is known without data.
+    fn planned(&self, name: &str) -> Result<PlannedRelease, Refusal> {
+        let request = Request::sql(name, &self.question.sql, &self.question.cost)?;
+        Ok(self.runner.plan(&request)?)
+    }
+
+    /// The question under the name of a release that was charged for it, if it can go on with that charge.
+    fn going_on(&self, release: &str) -> Result<Option<Box<PlannedRelease>>, Refusal> {
+        let planned = self.planned(release)?;
+        Ok(self.runner.resumed_entry(&planned)?.map(|_| Box::new(planned)))
+    }
+
+    /// The same for the person's newest charge for a question whose draw nobody has seen.
+    fn unanswered(&self, digest: &str) -> Result<Option<Box<PlannedRelease>>, Refusal> {
+        let Some(ledger) = self.runner.existing_ledger()? else { return Ok(None) };
+        for release in ledger.unanswered(digest, &self.person.name)? {
+            if let Some(planned) = self.going_on(&release)? {
+                return Ok(Some(planned));
+            }
+        }
+        Ok(None)
+    }
+
+    fn forecast(&self) -> Result<Forecast, Refusal> {
+        let (runner, project) = (&self.runner, &self.service.project);
+        let planned = self.planned("plan")?;
+        let fits = runner.admit([&planned]);
+        let budget = match &fits {
+            Ok(()) => "it fits the budget".to_string(),
+            Err(error) if error.kind() == ErrorKind::Budget => error.to_string(),
+            Err(error) => return Err(error.clone().into()),
+        };
+        let (scopes, usual) = (scopes(project)?, usual_delta(project)?);
+        let delta = delta_of(&planned, &scopes, &usual)?;
+        let release = forecast(&planned, project, &scopes, &delta)?;
+        let digest = runner.question(&planned)?;
+        let (stored, standing) = match runner.existing_ledger()? {
+            Some(ledger) => (ledger.answered(&digest)?, ledger.standing(&[])?.0),
+            None => (None, LedgerState::nothing()),
+        };
+        if let Some(charge) = &stored {
+            self.remark_planned(charge)?;
+        }
+        // What was paid for fits, and leaves what is left.
+        let free = match &stored {
+            _ if self.question.fresh => None,
+            Some(_) => Some(PAID),
+            None => self.unanswered(&digest)?.map(|_| CHARGED),
+        };
+        let is_free = free.is_some();
+        let mut sums = standing.sums()?.clone();
+        if !is_free {
+            sums.add(&planned.plan.events)?;
+        }
+        let in_force = standing.budget().unwrap_or_else(|| project.budget.clone());
+        Ok(Forecast {
+            release,
+            fits: is_free || fits.is_ok(),
+            budget: free.map_or(budget, str::to_string),
+            stored: stored.is_some(),
+            left: self.service.summarized(&[], &sums, &in_force)?.remaining,
+        })
+    }
+
+    fn answered(self) -> Result<QuestionState, Refusal> {
+        let service = self.service;
+        let name = format!("ask-{:016x}", SecureSource::new().map_err(Error::from)?.next_u64());
+        let planned = self.planned(&name);
+        // Held until the work is done, whether or not anybody waits for it.
+        let _charge_lock = service.charge_lock()?;
+        let planned = match planned {
+            Ok(planned) => planned,
+            Err(refusal) => {
+                if refusal.kind() == RefusalKind::Input {
+                    self.remark_refused(&refusal)?;
+                }
+                service.metrics.refused.add();
+                return Err(refusal);
+            }
+        };
+        let (context, planned, resumed) = match self.paid_before(&planned)? {
+            QuestionState::Unpaid => (self, [planned], false),
+            QuestionState::Reserved(planned) => (Self { runner: self.runner.going_on(), ..self }, [*planned], true),
+            ended @ (QuestionState::Unfinished(_) | QuestionState::Committed(_)) => return Ok(ended),
+        };
+        let name = planned[0].request.name.clone();
+        let mut bits = SecureSource::new().map_err(Error::from)?;
+        match context.runner.release(&planned, &service.out, &mut bits, |_| ()) {
+            Ok((mut outcomes, head)) => {
+                let outcome = outcomes.remove(0);
+                let answer = PaidAnswer {
+                    shown: Arc::new(outcome.answers.json()),
+                    answers: Arc::new(outcome.answers),
+                    release: outcome.name,
+                    sequence: outcome.sequence,
+                    time: outcome.time,
+                    stored: false,
+                    head: (head.hex(), head.entries),
+                };
+                service.metrics.paid.add();
+                service.memory.put(context.question, &answer);
+                if resumed && let Some(key) = &context.key {
+                    context.remembers_key(key, &answer)?;
+                }
+                Ok(QuestionState::Committed(answer))
+            }
+            Err(error) => {
+                // Another process may have charged for the same key, or gone on with the same charge, meanwhile: then
+                // its answer is the answer.
+                if resumed || (context.key.is_some() && !context.runner.is_charged(&name)?) {
+                    match context.paid_before(&planned[0])? {
+                        QuestionState::Unpaid | QuestionState::Reserved(_) => {}
+                        ended @ (QuestionState::Unfinished(_) | QuestionState::Committed(_)) => return Ok(ended),
+                    }
+                }
+                Err(context.not_released(&name, error)?)
+            }
+        }
+    }
+
+    /// How far the same question, or a request with the same key, has come. What was paid for before is counted.
+    fn paid_before(&self, planned: &PlannedRelease) -> Result<QuestionState, Refusal> {
+        let service = self.service;
+        let Some(ledger) = self.runner.existing_ledger()? else { return Ok(QuestionState::Unpaid) };
+        let digest = self.runner.question(planned)?;
+        if let Some(charge) = self.key.as_ref().map(|key| ledger.keyed(key)).transpose()?.flatten() {
+            if charge.asked.as_ref().is_none_or(|asked| asked.question != digest) {
+                let sentence = "this Idempotency-Key belongs to another request: give each request a key of its own";
+                return Err(Refusal::new(RefusalKind::Conflict, sentence));
+            }
+            return Ok(match &charge.state {
+                ChargeState::Reserved => match self.going_on(&charge.release)? {
+                    Some(planned) => QuestionState::Reserved(planned),
+                    None => QuestionState::Unfinished(unpublished(&charge)),
+                },
+                ChargeState::Drawn => QuestionState::Unfinished(unpublished(&charge)),
+                ChargeState::Committed(_) => {
+                    let answer = service.read(&ledger, &charge)?;
+                    service.metrics.stored.add();
+                    QuestionState::Committed(answer)
+                }
+            });
+        }
+        if self.question.fresh {
+            return Ok(QuestionState::Unpaid);
+        }
+        let Some(charge) = ledger.answered(&digest)? else {
+            let unanswered = self.unanswered(&digest)?;
+            return Ok(unanswered.map_or(QuestionState::Unpaid, QuestionState::Reserved));
+        };
+        let answer = service.read(&ledger, &charge)?;
+        // It is written to next.
+        drop(ledger);
+        service.memory.put(self.question, &answer);
+        self.remark_stored(&answer)?;
+        service.metrics.stored.add();
+        Ok(QuestionState::Committed(answer))
+    }
+
+    /// Why there is no answer. Beside budgets and what was charged, what is wrong may be something about files: that is
+    /// for the curator.
+    fn not_released(&self, name: &str, error: Error) -> Result<Refusal, Refusal> {
+        if error.kind() == ErrorKind::Budget {
+            let refusal = Refusal::from(error);
+            self.remark_refused(&refusal)?;
+            self.service.metrics.refused.add();
+            return Ok(refusal);
+        }
+        self.service.metrics.failed.add();
+        if self.runner.is_charged(name)? {
+            return Ok(Refusal::new(RefusalKind::Lost, error.to_string()));
+        }
+        tracing::error!("a question was not answered, and nothing was charged: {error}");
+        Ok(match self.person.role {
+            Role::Curator => error.into(),
+            _ => Refusal::new(
+                RefusalKind::Machine,
+                "this cannot be answered now, and nothing was charged: the curator finds why in the server's log and \
+                    with 'scumble check'",
+            ),
+        })
+    }
+
+    fn remark_stored(&self, answer: &PaidAnswer) -> Result<(), Refusal> {
+        let mark = stored_mark(answer);
+        // A key is remembered each time: what comes again with it gets this answer, whatever was paid for meanwhile.
+        if self.key.is_none() && self.service.is_known_remark(self.person, &mark) {
+            return Ok(());
+        }
+        self.remark(self.key.clone(), RemarkOutcome::Stored(answer.sequence))?;
+        self.service.remembers_remark(self.person, mark);
+        Ok(())
+    }
+
+    /// A plan that tells that a colleague's question is stored tells something about the colleague: that is written
+    /// down, once for each person and answer.
+    fn remark_planned(&self, charge: &Charge) -> Result<(), Refusal> {
+        let mark = format!("planned {}", charge.sequence);
+        let is_known = || {
+            self.service.is_known_remark(self.person, &mark)
+                || self.service.is_known_remark(self.person, &format!("entry {}", charge.sequence))
+        };
+        if self.service.may_see(self.person, charge, is_known) {
+            return Ok(());
+        }
+        self.remark(None, RemarkOutcome::Planned(charge.sequence))?;
+        self.service.remembers_remark(self.person, mark);
+        Ok(())
+    }
+
+    /// What comes again with this key gets this answer, although another request was charged for it.
+    fn remembers_key(&self, key: &str, answer: &PaidAnswer) -> Result<(), Refusal> {
+        let is_known = match self.runner.existing_ledger()? {
+            Some(ledger) => ledger.keyed(key)?.is_some(),
+            None => true,
+        };
+        match is_known {
+            true => Ok(()),
+            false => self.remark(Some(key.to_string()), RemarkOutcome::Stored(answer.sequence)),
+        }
+    }
+
+    fn remark_refused(&self, refusal: &Refusal) -> Result<(), Refusal> {
+        let mark = digest(format!("{}\n{}\n{}", self.question.cost, self.question.sql, refusal.sentence()).as_bytes());
+        if self.service.is_known_remark(self.person, &mark) {
+            return Ok(());
+        }
+        self.remark(None, RemarkOutcome::Refused(refusal.to_string()))?;
+        self.service.remembers_remark(self.person, mark);
+        Ok(())
+    }
+
+    /// Writes into the ledger what came of a question that was charged for nothing.
+    fn remark(&self, key: Option<String>, came: RemarkOutcome) -> Result<(), Refusal> {
+        let what: String = self.question.sql.chars().take(REMARKED).collect();
+        let cost: String = self.question.cost.to_string().chars().take(200).collect();
+        self.runner.remark(&RemarkContent { by: self.person.name.clone(), what, cost, key, came })?;
+        Ok(())
+    }
 }
 
 /// The names of an answer's columns in their order, which JSON objects do not keep.
@@ -531,10 +502,4 @@ fn unpublished(charge: &Charge) -> Refusal {
 
 fn stored_mark(answer: &PaidAnswer) -> String {
     format!("entry {}", answer.sequence)
-}
-
-/// A question as a release of this name. What is wrong with it is known without data.
-fn planned(runner: &Runner<'_>, name: &str, question: &QueryRequest) -> Result<PlannedRelease, Refusal> {
-    let request = Request::sql(name, &question.sql, &question.cost)?;
-    Ok(runner.plan(&request)?)
 }

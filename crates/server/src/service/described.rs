@@ -3,7 +3,7 @@
 use super::{QueryRequest, Service, allowed};
 use crate::access::{Person, Role};
 use crate::refusal::Refusal;
-use scumble_engine::kinds::{ColumnKind, PublishedColumn, parameters};
+use scumble_engine::kinds::{ColumnKind, PublishedColumn, columns_of, parameters};
 use scumble_engine::project::Request;
 use std::sync::Arc;
 
@@ -22,6 +22,17 @@ impl Service {
             Ok(planned.columns()?.unwrap_or_default())
         })
         .await
+    }
+
+    /// The same, whatever values its conditions have.
+    pub(crate) async fn columns_of(
+        self: &Arc<Self>,
+        person: &Person,
+        sql: &str,
+    ) -> Result<Vec<PublishedColumn>, Refusal> {
+        allowed(person, Role::Analyst)?;
+        let sql = sql.to_string();
+        self.at_work(move |service| Ok(columns_of(&sql, &service.project)?)).await
     }
 
     /// The words of a question's cost, with the scope that the project gives it.

@@ -31,9 +31,11 @@ use held::MemoryQuota;
 use history::HistoryCache;
 use kept::AnswerCache;
 use reports::ReportCache;
-use scumble_engine::ledger::{Ledger, beside};
+use scumble_engine::budget::{Budget, Sums};
+use scumble_engine::ledger::{Charge, Head, Ledger, beside};
 use scumble_engine::project::Project;
 use scumble_engine::release::{Asker, Runner};
+use scumble_engine::summary::{LedgerSummary, SummaryRequest, summary};
 use scumble_engine::{Error, digest};
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -159,7 +161,7 @@ impl Service {
 
     /// Counts a failed attempt from an address, and waits as long as that has to; gives the refusal.
     pub async fn failed(&self, from: IpAddr) -> Refusal {
-        self.metrics.failed_login();
+        self.metrics.failed_logins.add();
         self.slow.failed(from).await;
         Refusal::new(
             RefusalKind::Token,
@@ -200,6 +202,17 @@ impl Service {
             seen.stamp = stamp;
         }
         Ok(look(&seen.access))
+    }
+
+    /// Where the ledger ends; at its beginning, where there is none.
+    fn head(&self) -> Result<Head, Refusal> {
+        Ok(Ledger::open_existing(&self.ledger)?.map_or(Ok(Head::empty()), |ledger| ledger.head())?)
+    }
+
+    /// What these charges and sums add up to, within a budget.
+    fn summarized(&self, charges: &[Charge], sums: &Sums, budget: &Budget) -> Result<LedgerSummary, Error> {
+        let attributes = self.project.attributes();
+        summary(charges, sums, &SummaryRequest { budget, attributes: &attributes, delta: None, sets: &[], group: None })
     }
 
     /// Plans and runs in somebody's name.

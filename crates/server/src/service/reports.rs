@@ -4,13 +4,10 @@
 use super::Service;
 use crate::access::{Person, Role};
 use crate::refusal::Refusal;
-use scumble_engine::Error;
-use scumble_engine::ledger::{Charge, Head, Ledger, LedgerState};
-use scumble_engine::project::Project;
-use scumble_engine::release::{PublishedRelease, UnshownCharge, published};
+use scumble_engine::ledger::Head;
+use scumble_engine::release::published;
 use scumble_engine::report::{Report, WrittenReport};
 use std::collections::{BTreeSet, VecDeque};
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
@@ -98,13 +95,12 @@ impl Service {
     }
 
     fn shown_to(&self, person: &Person) -> Result<ReportKey, Refusal> {
-        let head = Ledger::open_existing(&self.ledger)?.map_or(Ok(Head::empty()), |ledger| ledger.head())?;
         let to = match person.role {
             Role::Viewer => ReportReader::Declared,
             Role::Analyst => ReportReader::Own(person.name.clone()),
             Role::Curator => ReportReader::All,
         };
-        Ok(ReportKey { head, to })
+        Ok(ReportKey { head: self.head()?, to })
     }
 
     fn made_report(&self, person: &Person) -> Result<WrittenReport, Refusal> {
@@ -114,25 +110,23 @@ impl Service {
         let visible: BTreeSet<u64> = self.visible(&whole, person).iter().map(|charge| charge.sequence).collect();
         charges.retain(|charge| visible.contains(&charge.sequence));
         let (published, unshown) = published(&self.out, &charges);
-        Ok(written(&self.project, &self.ledger, &charges, &standing, &published, &unshown)?)
+        let report = Report {
+            project: &self.project,
+            charges: &charges,
+            standing: &standing,
+            published: &published,
+            unshown: &unshown,
+            time: Report::now(),
+            head: self.head()?,
+        };
+        Ok(report.texts()?)
     }
-}
-
-fn written(
-    project: &Project,
-    ledger: &Path,
-    charges: &[Charge],
-    standing: &LedgerState,
-    published: &[PublishedRelease],
-    unshown: &[UnshownCharge],
-) -> Result<WrittenReport, Error> {
-    let head = Ledger::open_existing(ledger)?.map_or(Ok(Head::empty()), |ledger| ledger.head())?;
-    Report { project, charges, standing, published, unshown, time: Report::now(), head }.texts()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scumble_engine::project::Project;
     use scumble_testing::Folder;
 
     const PROJECT: &str = "[dataset.people]\nsource = \"people.csv\"\n[dataset.people.columns]\nage = { type = \"int\", lower = 0, upper = 9 }\n[budget]\nperson = { epsilon = 1 }\n";

@@ -11,9 +11,7 @@ use scumble_engine::ledger::{Charge, Head, Ledger, LedgerState, Remark, RemarkOu
 use scumble_engine::project::{Column, Domain, Project, Request};
 use scumble_engine::release::{Answers, KeptRelease, OutputError, StoredAnswers, arrow, published_file, stored};
 use scumble_engine::report::Report;
-use scumble_engine::summary::{
-    ChargeCost, LedgerSummary, PerScope, RULE, ScopeCost, ScopeLeft, SummaryRequest, document, summary,
-};
+use scumble_engine::summary::{ChargeCost, LedgerSummary, PerScope, RULE, ScopeCost, ScopeLeft, document};
 use scumble_engine::{Error, nearest};
 use serde::Serialize;
 use serde_json::Value;
@@ -277,11 +275,7 @@ impl Service {
             let (standing, head) =
                 ledger.as_ref().map_or(Ok((LedgerState::nothing(), Head::empty())), |ledger| ledger.standing(&[]))?;
             let budget = standing.budget().unwrap_or_else(|| service.project.budget.clone());
-            let told = |sums: &Sums, budget: &Budget| -> Result<BudgetState, Error> {
-                let attributes = service.project.attributes();
-                let question = SummaryRequest { budget, attributes: &attributes, delta: None, sets: &[], group: None };
-                Ok(summary(&[], sums, &question)?.into())
-            };
+            let told = |sums: &Sums, budget: &Budget| service.summarized(&[], sums, budget).map(BudgetState::from);
             let project = told(standing.sums()?, &budget)?;
             let limits = service.project.analysts.get(&person.name).filter(|_| person.role < Role::Curator);
             let own = match limits {
@@ -306,13 +300,10 @@ impl Service {
                 return Ok(HistoryShown { budget: None, releases: Vec::new(), asked: Vec::new(), head });
             };
             let budget = ledger.standing(&[])?.0.budget().unwrap_or_else(|| service.project.budget.clone());
-            let attributes = service.project.attributes();
-            let question =
-                SummaryRequest { budget: &budget, attributes: &attributes, delta: None, sets: &[], group: None };
             let own = |charge: &Charge| charge.asked.as_ref().is_some_and(|asked| asked.by == person.name);
             let all = person.role == Role::Curator;
             let charges: Vec<Charge> = whole.charges.iter().filter(|charge| all || own(charge)).cloned().collect();
-            let mut summary = summary(&charges, &whole.sums, &question)?;
+            let mut summary = service.summarized(&charges, &whole.sums, &budget)?;
             let costs = std::mem::take(&mut summary.releases).into_iter().zip(&charges);
             let shown = costs.map(|(cost, charge)| ChargeShown {
                 cost,
@@ -493,10 +484,10 @@ impl Service {
                 None => paid.push(planned),
             }
         }
-        Report::places(&self.out)?;
+        Report::places(&self.project, &self.out)?;
         let mut bits = SecureSource::new().map_err(Error::from)?;
         let (outcomes, head) = runner.release(&paid, &self.out, &mut bits, |_| ())?;
-        outcomes.iter().for_each(|_| self.metrics.paid());
+        outcomes.iter().for_each(|_| self.metrics.paid.add());
         shown.extend(outcomes.into_iter().map(|outcome| ReleaseOutcome {
             name: outcome.name,
             kept: false,
@@ -510,9 +501,7 @@ impl Service {
     /// Whether the ledger can be read. It has a place of its own: whatever else is worked on, this is not waited for.
     pub(crate) async fn is_healthy(self: &Arc<Self>) -> bool {
         let watch = Arc::clone(&self.watch);
-        let look = self.with(&watch, |service| {
-            Ok(Ledger::open_existing(&service.ledger)?.map_or(Ok(Head::empty()), |ledger| ledger.head())?)
-        });
+        let look = self.with(&watch, Self::head);
         look.await.is_ok()
     }
 }

@@ -34,7 +34,7 @@ pub fn degrees(path: &Path) -> Result<Partition, Failure> {
     for (number, fields) in lines(&text) {
         let [left, right] = fields[..] else {
             let sentence = "expected an edge as the names of its two ends";
-            return Err(Failure::Input(format!("{} line {number}: {sentence}", path.display())));
+            refuse!("{} line {number}: {sentence}", path.display());
         };
         *degrees.entry(left).or_default() += 1;
         *degrees.entry(right).or_default() += 1;

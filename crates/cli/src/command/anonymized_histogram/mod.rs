@@ -5,7 +5,7 @@ mod plan;
 mod release;
 
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{print, print_line};
 use clap::{Args, Subcommand};
 use scumble::mechanism::anonymized_histogram::{
     AnonymizedHistogram, ElementCount, HistogramFamily, LayoutChoice, Partition,
@@ -91,7 +91,7 @@ fn generate(arguments: &GenerateArguments) -> Result<(), Failure> {
     let partition = arguments.family.generate(arguments.elements)?;
     if arguments.json {
         let runs: Vec<[u64; 2]> = partition.runs().map(|run| [run.count, run.values]).collect();
-        return print(&format!("{}\n", serde_json::json!({ "runs": runs })));
+        return print_line(&serde_json::json!({ "runs": runs }));
     }
     print(&as_csv(&partition))
 }

@@ -2,7 +2,7 @@
 
 use super::{MechanismArguments, whole_number};
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{print, print_json};
 use clap::Args;
 use scumble::mechanism::anonymized_histogram::AnonymizedHistogram;
 use scumble::quantity::{Beta, Delta};
@@ -55,9 +55,10 @@ pub fn cost(mechanism: &AnonymizedHistogram) -> String {
 pub fn run(arguments: &HistogramPlanArguments) -> Result<(), Failure> {
     let mechanism = arguments.mechanism.mechanism(arguments.elements_per_owner)?;
     let (elements, delta) = (arguments.elements, arguments.delta);
-    if arguments.mechanism.at_most.is_some_and(|most| most < elements) {
-        return Err(Failure::Input(format!("--at-most must be at least --elements, which is {elements}")));
-    }
+    refuse_if!(
+        arguments.mechanism.at_most.is_some_and(|most| most < elements),
+        "--at-most must be at least --elements, which is {elements}"
+    );
     let expected = mechanism.expected_error(elements)?;
     let error = mechanism.error(arguments.beta, elements)?;
     let (epsilon, each) = (mechanism.epsilon(), mechanism.elements_per_owner());
@@ -69,23 +70,20 @@ pub fn run(arguments: &HistogramPlanArguments) -> Result<(), Failure> {
     let seventh = if each == 1 { theorem_7(elements, epsilon) } else { None };
     let factor = if best > 0.0 { Some(expected / best) } else { None };
     if arguments.json {
-        return print(&format!(
-            "{:#}\n",
-            json!({
-                "elements": elements,
-                "epsilon": mechanism.epsilon().get(),
-                "elements_per_owner": mechanism.elements_per_owner(),
-                "epsilon_per_element": mechanism.epsilon_per_element().get(),
-                "epsilon_for_size": mechanism.epsilon_for_size().map(|epsilon| epsilon.get()),
-                "expected_error_at_most": expected,
-                "error": {"beta": arguments.beta.get(), "at_most": error},
-                "lower_bound": best,
-                "lower_bound_blocks": blocks.blocks().len(),
-                "lower_bound_lemma_10": tenth,
-                "lower_bound_theorem_7": seventh.map(|theorem| theorem.lower_bound),
-                "factor_to_lower_bound_at_most": factor,
-            })
-        ));
+        return print_json(&json!({
+            "elements": elements,
+            "epsilon": mechanism.epsilon().get(),
+            "elements_per_owner": mechanism.elements_per_owner(),
+            "epsilon_per_element": mechanism.epsilon_per_element().get(),
+            "epsilon_for_size": mechanism.epsilon_for_size().map(|epsilon| epsilon.get()),
+            "expected_error_at_most": expected,
+            "error": {"beta": arguments.beta.get(), "at_most": error},
+            "lower_bound": best,
+            "lower_bound_blocks": blocks.blocks().len(),
+            "lower_bound_lemma_10": tenth,
+            "lower_bound_theorem_7": seventh.map(|theorem| theorem.lower_bound),
+            "factor_to_lower_bound_at_most": factor,
+        }));
     }
     let mut text = cost(&mechanism);
     text += &format!("Expected L1 error: at most {}.\n", shown(expected));

@@ -8,7 +8,6 @@ use comfy_table::Table;
 use scumble::mechanism::anonymized_histogram::{
     AnonymizedHistogram, BandPoint, Partition, ReleasedHistogram, Statistics, top_share,
 };
-use scumble::noise::{BitSource, InsecureSeededSource, SecureSource};
 use scumble::quantity::Beta;
 use scumble_chart::{Axis, Band, LineChart, Series};
 use serde_json::{Value, json};
@@ -75,10 +74,7 @@ pub fn degrees(arguments: &DegreeArguments) -> Result<(), Failure> {
 }
 
 fn release(mechanism: &AnonymizedHistogram, data: &Partition, output: &OutputArguments) -> Result<(), Failure> {
-    let mut bits: Box<dyn BitSource> = match output.insecure_seed {
-        Some(seed) => Box::new(InsecureSeededSource::new(seed)),
-        None => Box::new(SecureSource::new()?),
-    };
+    let mut bits = crate::input::bits(output.insecure_seed, None)?;
     let released = mechanism.release(data, bits.as_mut())?;
     let band = released.band(output.beta);
     let text = if output.csv {

@@ -8,7 +8,7 @@ use scumble::BitSource;
 use scumble::noise::{InsecureSeededSource, SecureSource};
 use scumble_adversary::attack::{Queries, least_squares, recovered};
 use scumble_adversary::limits::neighbours::success_at_most;
-use scumble_chart::{Bar, BarChart};
+use scumble_chart::{Axis, Category, CategoryChart, CategoryStyle, Estimate};
 use scumble_engine::project::Project;
 use scumble_engine::release::Runner;
 use serde_json::{Value, json};
@@ -174,10 +174,12 @@ fn page(attempts: &[Attempt], constant: usize) -> String {
         );
     }
     let share = |count: usize| 100.0 * count as f64 / f64::from(PEOPLE);
-    let mut bars: Vec<Bar> =
-        attempts.iter().map(|attempt| Bar::new(attempt.name(), share(attempt.recovered()))).collect();
-    bars.push(Bar::new("no counts at all: the same guess for everybody", share(constant)));
-    let chart = BarChart::new("How many diagnoses are right", "percent", bars).to_svg();
+    let bar = |name: &str, value: f64| Category::new(name, vec![Some(Estimate::new(value))]);
+    let mut bars: Vec<Category> =
+        attempts.iter().map(|attempt| bar(&attempt.name(), share(attempt.recovered()))).collect();
+    bars.push(bar("no counts at all: the same guess for everybody", share(constant)));
+    let axis = Axis::linear("percent");
+    let chart = CategoryChart::new("How many diagnoses are right", CategoryStyle::Bars, axis, bars).to_svg();
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
          <title>What counts give away</title>\n<style>body {{ font: 17px/1.5 sans-serif; max-width: 44em; margin: 2em auto; padding: 0 1em }} svg {{ max-width: 100% }}</style>\n\

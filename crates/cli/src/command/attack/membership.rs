@@ -43,15 +43,12 @@ impl MembershipArguments {
     /// Attacks, judges and prints.
     pub(super) fn answered(&self) -> Result<(), Failure> {
         let found = match (&self.file, &self.published) {
-            (Some(file), _) => {
-                answer(&LocatedValue::root(&input::json(file)?)).map_err(|wrong| input::wrong(file, &wrong))
-            }
+            (Some(file), _) => input::read(file, answer),
             (None, Some(published)) => {
                 let document = self.document(published)?;
                 // There is no document whose places somebody could look up.
-                let words = |wrong: scumble_wire::WireError| wrong.to_string().replace("$: ", "").replace("$.", "");
                 answer(&LocatedValue::root(&document))
-                    .map_err(|wrong| Failure::Input(format!("{}: {}", published.display(), words(wrong))))
+                    .map_err(|wrong| Failure::Input(format!("{}: {}", published.display(), wrong.of_field())))
             }
             (None, None) => Err(Failure::Input("give a JSON document, or --published and --population".to_string())),
         };

@@ -87,8 +87,7 @@ pub fn run(arguments: &AttackArguments) -> Result<(), Failure> {
 
 impl AttackDocumentArguments {
     fn answered(&self, answer: fn(&LocatedValue<'_>) -> WireResult<Findings>) -> Result<(), Failure> {
-        let read = input::json(&self.file)?;
-        self.judged.shown(answer(&LocatedValue::root(&read)).map_err(|wrong| input::wrong(&self.file, &wrong))?)
+        self.judged.shown(input::read(&self.file, answer)?)
     }
 }
 
@@ -106,9 +105,7 @@ impl AttackScoringArguments {
         let count = answer.numbers["scores"].as_array().map(Vec::len);
         let count = count
             .ok_or_else(|| Failure::Input(format!("{shown}: --truth goes with persons or users who have scores")))?;
-        if truth.len() != count {
-            return Err(Failure::Input(format!("{shown}: {count} values are expected, not {}", truth.len())));
-        }
+        refuse_if!(truth.len() != count, "{shown}: {count} values are expected, not {}", truth.len());
         let mut said = vec![false; count];
         for accused in answer.numbers["accused"].as_array().into_iter().flatten().filter_map(Value::as_u64) {
             said[accused as usize] = true;

@@ -48,14 +48,13 @@ impl PublishedQueriesArguments {
     /// Reads it.
     pub fn read(&self) -> Result<PublishedQueries, Failure> {
         if let Some(file) = &self.file {
-            let document = input::json(file)?;
-            return document_of(&LocatedValue::root(&document)).map_err(|wrong| input::wrong(file, &wrong));
+            return input::read(file, document_of);
         }
         let queries = match (&self.queries, &self.members, &self.frame) {
             (Some(path), ..) => of_matrix(path)?,
             (_, Some(path), _) => of_members(path, self.people.unwrap_or(0))?,
             (.., Some(frame)) => of_predicates(frame, self.predicates.as_deref().unwrap_or_else(|| Path::new("-")))?,
-            _ => return Err(Failure::Input("give a JSON document, or --queries and --answers".to_string())),
+            _ => refuse!("give a JSON document, or --queries and --answers"),
         };
         let answers = self.answers.as_deref().unwrap_or_else(|| Path::new("-"));
         Ok(PublishedQueries { queries, answers: numbers_of(answers)?.concat(), truth: None })
@@ -109,10 +108,7 @@ fn of_matrix(path: &Path) -> Result<Queries, Failure> {
         let width = *people.get_or_insert(row.len());
         if row.len() != width {
             let file = path.display();
-            return Err(Failure::Input(format!(
-                "{file}, line {line}: {width} columns are expected, not {}",
-                row.len()
-            )));
+            refuse!("{file}, line {line}: {width} columns are expected, not {}", row.len());
         }
         queries.push(ones(&row));
     }

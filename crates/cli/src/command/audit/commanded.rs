@@ -1,7 +1,7 @@
 //! `scumble lab audit --command`: any mechanism that a command runs.
 
-use super::AuditAnswer;
 use super::outputs::AuditClaimArguments;
+use super::{AuditAnswer, repeated};
 use crate::failure::Failure;
 use crate::interrupted::ProcessGroup;
 use clap::Args;
@@ -9,8 +9,6 @@ use scumble_adversary::audit::{LEAST_OUTPUTS, Outputs};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A command, the tables that it is run on, and how often.
@@ -51,24 +49,19 @@ impl ExternalMechanismArguments {
 
     /// The answer, and whether the claim is refuted.
     pub fn run(&self, command: &str) -> Result<AuditAnswer, Failure> {
-        let wrong = |sentence: &str| Err(Failure::Input(sentence.to_string()));
         if !command.contains(TABLE) {
-            return wrong("the command has no {table}: write it where the name of the table belongs");
+            refuse!("the command has no {{table}}: write it where the name of the table belongs");
         }
-        if self.runs < LEAST_OUTPUTS {
-            return Err(Failure::Input(format!("--runs {}: an audit needs at least {LEAST_OUTPUTS}", self.runs)));
-        }
-        if self.runs > MOST_RUNS {
-            return Err(Failure::Input(format!("--runs {}: at most {MOST_RUNS} outputs are compared", self.runs)));
-        }
+        refuse_if!(self.runs < LEAST_OUTPUTS, "--runs {}: an audit needs at least {LEAST_OUTPUTS}", self.runs);
+        refuse_if!(self.runs > MOST_RUNS, "--runs {}: at most {MOST_RUNS} outputs are compared", self.runs);
         if !(self.timeout > 0.0 && self.timeout <= 1e6) {
-            return wrong("--timeout must be a number of seconds above 0, at most 1000000");
+            refuse!("--timeout must be a number of seconds above 0, at most 1000000");
         }
         if let Some(missing) = self.neighbours.iter().find(|table| !table.is_file()) {
-            return Err(Failure::Input(format!("{}: there is no such file", missing.display())));
+            refuse!("{}: there is no such file", missing.display());
         }
         let [table, neighbour] = self.neighbours.as_slice() else {
-            return wrong("--neighbours takes two files: a table and its neighbour");
+            refuse!("--neighbours takes two files: a table and its neighbour");
         };
         let (table, neighbour) = (self.outputs(command, table)?, self.outputs(command, neighbour)?);
         self.asked.of(&table, &neighbour)
@@ -79,30 +72,15 @@ impl ExternalMechanismArguments {
         let first = self.once(command, table)?;
         let each = first.lines().count();
         let times = self.runs.div_ceil(each) - 1;
-        let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-        let work = || -> Result<(), Failure> {
-            loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                if number >= times {
-                    return Ok(());
-                }
-                let printed = self.once(command, table).inspect_err(|_| next.store(times, Ordering::Relaxed))?;
-                if printed.lines().count() != each {
-                    next.store(times, Ordering::Relaxed);
-                    return Err(self.failed(table, "printed more outputs in one run than in another"));
-                }
-                found.lock().unwrap_or_else(PoisonError::into_inner).push((number, printed));
+        let one = |(): &mut ()| {
+            let printed = self.once(command, table)?;
+            match printed.lines().count() == each {
+                true => Ok(printed),
+                false => Err(self.failed(table, "printed more outputs in one run than in another")),
             }
         };
-        let workers = std::thread::available_parallelism().map_or(1, usize::from);
-        std::thread::scope(|scope| {
-            let running: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-            let ended = running.into_iter().map(|one| one.join().unwrap_or_else(|_| Err(self.failed(table, "failed"))));
-            ended.collect::<Result<Vec<()>, Failure>>()
-        })?;
-        let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        found.sort_unstable_by_key(|(number, _)| *number);
-        let all = std::iter::once(&first).chain(found.iter().map(|(_, printed)| printed));
+        let more = repeated(times, || Ok(()), one, || self.failed(table, "failed"))?;
+        let all = std::iter::once(&first).chain(&more);
         let lines: Vec<&str> = all.flat_map(|printed| printed.lines()).take(self.runs).collect();
         Outputs::read(&(lines.join("\n") + "\n"))
             .map_err(|error| self.failed(table, &format!("printed what is not an output: {error}")))

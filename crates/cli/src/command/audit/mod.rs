@@ -9,6 +9,7 @@ use scumble_adversary::audit::Claim;
 use scumble_wire::{LocatedValue, PrivacyClaim, WireError, claim_at};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 mod commanded;
 mod counts;
@@ -75,7 +76,7 @@ pub fn run(arguments: &AuditArguments, quiet: bool) -> Result<(), Failure> {
         (None, None) => {
             let sentence = "name what to audit: outputs, counts, one-run, a project FILE with --release NAME, or \
                 --command './mechanism {table}' --neighbours X Y --runs N";
-            return Err(Failure::Input(sentence.to_string()));
+            refuse!("{sentence}");
         }
     };
     print(&text)?;
@@ -96,6 +97,36 @@ impl AuditDocumentArguments {
         let document = input::json(&self.file)?;
         answer(&LocatedValue::root(&document), self.json).map_err(|wrong| wrong.at(&self.file))
     }
+}
+
+/// What `once` gives so many times, on all cores, in the order of the runs. Each worker begins by itself, and the first
+/// failure ends all.
+fn repeated<W, T: Send>(
+    times: usize,
+    begin: impl Fn() -> Result<W, Failure> + Sync,
+    once: impl Fn(&mut W) -> Result<T, Failure> + Sync,
+    lost: impl Fn() -> Failure,
+) -> Result<Vec<T>, Failure> {
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<Vec<(usize, T)>, Failure> {
+        let (mut worker, mut found) = (begin()?, Vec::new());
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= times {
+                return Ok(found);
+            }
+            found.push((number, once(&mut worker).inspect_err(|_| next.store(times, Ordering::Relaxed))?));
+        }
+    };
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(times.max(1));
+    let found = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        let ended = running.into_iter().map(|one| one.join().unwrap_or_else(|_| Err(lost())));
+        ended.collect::<Result<Vec<_>, Failure>>()
+    });
+    let mut found: Vec<(usize, T)> = found?.into_iter().flatten().collect();
+    found.sort_unstable_by_key(|(number, _)| *number);
+    Ok(found.into_iter().map(|(_, one)| one).collect())
 }
 
 /// What is wrong with a question: a place in the document, or what the core says of it.

@@ -6,7 +6,7 @@
 //! runs, so that having looked costs no confidence.
 
 use super::outputs::AuditClaimArguments;
-use super::{confidence, line, verdict};
+use super::{confidence, line, repeated, verdict};
 use crate::failure::Failure;
 use crate::interrupted::ScratchFolder;
 use crate::progress::Progress;
@@ -19,12 +19,11 @@ use scumble::scope::Scope;
 use scumble_adversary::audit::{Claim, Comparison, LEAST_OUTPUTS, Outputs, compare};
 use scumble_engine::budget::{Odometer, one_attribute};
 use scumble_engine::project::{Column, Domain, Layout, Project, Request, Table};
-use scumble_engine::release::{Answers, Cell, PlannedRelease, Runner};
+use scumble_engine::release::{AnswerColumn, Answers, Cell, PlannedRelease, Runner};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Which release.
 #[derive(Args)]
@@ -65,14 +64,10 @@ impl AuditReleaseArguments {
         let project = Project::open(file)?;
         let name = self.release.as_deref().unwrap_or_default();
         let Some(request) = project.releases.iter().find(|request| request.name == name) else {
-            return Err(Failure::Input(format!("{}: there is no release '{name}'", file.display())));
+            refuse!("{}: there is no release '{name}'", file.display())
         };
-        if self.outputs < LEAST_OUTPUTS {
-            return Err(Failure::Input(format!("--outputs {}: an audit needs at least {LEAST_OUTPUTS}", self.outputs)));
-        }
-        if !(beta > 0.0 && beta < 0.5) {
-            return Err(Failure::Input(format!("--beta {beta}: the probability of an error must be in (0, 0.5)")));
-        }
+        refuse_if!(self.outputs < LEAST_OUTPUTS, "--outputs {}: an audit needs at least {LEAST_OUTPUTS}", self.outputs);
+        refuse_if!(!(beta > 0.0 && beta < 0.5), "--beta {beta}: the probability of an error must be in (0, 0.5)");
         let delta = match (said, &request.cost.delta) {
             (Some(delta), _) => delta,
             (None, Some(delta)) => Delta::new(delta.to_f64())?,
@@ -90,10 +85,7 @@ impl AuditReleaseArguments {
             };
             scopes.retain(names);
             if scopes.is_empty() {
-                return Err(Failure::Input(format!(
-                    "--scope {only}: presence, person, or a column of '{}'",
-                    bench.table.name
-                )));
+                refuse!("--scope {only}: presence, person, or a column of '{}'", bench.table.name);
             }
         }
         let share = Beta::new(beta / scopes.len() as f64)?;
@@ -195,17 +187,10 @@ impl<'a> AuditFixture<'a> {
         let read = planned.plan.tables.iter().filter_map(|name| project.tables.get(name));
         let private: Vec<&Table> = read.filter(|table| !table.public).collect();
         let [table] = private.as_slice() else {
-            return Err(Failure::Input(format!(
-                "release '{}' reads {} private tables: audits need neighbours of one",
-                request.name,
-                private.len()
-            )));
+            refuse!("release '{}' reads {} private tables: audits need neighbours of one", request.name, private.len())
         };
         if table.graph.is_some() {
-            return Err(Failure::Input(format!(
-                "table '{}' is a graph: audits need a table with owners or rows",
-                table.name
-            )));
+            refuse!("table '{}' is a graph: audits need a table with owners or rows", table.name);
         }
         let folder = ScratchFolder::new()?;
         let mut made = Project::open(&project.path)?;
@@ -357,23 +342,9 @@ impl<'a> AuditFixture<'a> {
 
     /// What some runs publish, on all cores: each number by its column and the texts beside it.
     fn released(&self, runs: usize) -> Result<Vec<BTreeMap<String, f64>>, Failure> {
-        let next = AtomicUsize::new(0);
-        let work = || -> Result<Vec<BTreeMap<String, f64>>, Failure> {
-            let planned = [Runner::new(&self.project).plan(self.request)?];
-            let mut bits = SecureSource::new()?;
-            let mut found = Vec::new();
-            while next.fetch_add(1, Ordering::Relaxed) < runs {
-                found.push(self.once(&planned, &mut bits).inspect_err(|_| next.store(runs, Ordering::Relaxed))?);
-            }
-            Ok(found)
-        };
-        let workers = std::thread::available_parallelism().map_or(1, usize::from).min(runs.max(1));
-        std::thread::scope(|scope| {
-            let running: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-            let lost = || Err(Failure::Other("a run of the release failed".to_string()));
-            let ended = running.into_iter().map(|one| one.join().unwrap_or_else(|_| lost()));
-            Ok(ended.collect::<Result<Vec<_>, Failure>>()?.concat())
-        })
+        let begin = || Ok(([Runner::new(&self.project).plan(self.request)?], SecureSource::new()?));
+        let lost = || Failure::Other("a run of the release failed".to_string());
+        repeated(runs, begin, |(planned, bits)| self.once(planned, bits), lost)
     }
 
     /// One run, with a ledger of its own.
@@ -389,11 +360,12 @@ fn numbers(answers: &Answers) -> BTreeMap<String, f64> {
     let mut found = BTreeMap::new();
     for row in 0..answers.rows() {
         // Keys, and texts that are answers themselves, name the place.
-        let texts =
-            answers.columns.iter().filter(|column| column.uncertainty.is_none()).map(|column| column.cells[row].text());
+        let is_text =
+            |column: &&AnswerColumn| column.uncertainty.is_none() || matches!(column.cells[row], Cell::Text(_));
+        let texts = answers.columns.iter().filter(is_text).map(|column| column.cells[row].text());
         let place = texts.collect::<Vec<_>>().join("\u{1f}");
         found.insert(place.clone(), 0.0);
-        for column in answers.columns.iter().filter(|column| column.uncertainty.is_some()) {
+        for column in answers.columns.iter().filter(|column| !is_text(column)) {
             let number = match &column.cells[row] {
                 Cell::Null => continue,
                 cell => cell.number().unwrap_or(0.0),

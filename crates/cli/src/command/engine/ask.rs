@@ -1,12 +1,11 @@
 //! `scumble ask`: questions to an interactive release, one after the other.
 
-use super::{head_line, run_and_report, runner};
+use super::{head_line, known, run_and_report, runner};
 use crate::failure::{Failure, say};
 use crate::output::print;
 use clap::Args;
 use scumble::noise::SecureSource;
-use scumble_engine::nearest;
-use scumble_engine::project::{Project, Request};
+use scumble_engine::project::Project;
 use scumble_engine::release::{InteractiveAnswer, InteractiveSession};
 use serde_json::{Value, json};
 use std::io::BufRead;
@@ -106,14 +105,5 @@ fn shown(answered: &InteractiveAnswer) -> Value {
         "question": answered.question, "answer": answered.answer, "answer_interval": interval,
         "how": answered.how.words(), "charged": answered.charged, "rounds_charged": answered.rounds.0,
         "rounds": answered.rounds.1, "notes": answered.notes,
-    })
-}
-
-fn known<'a>(project: &'a Project, name: &str) -> Result<&'a Request, Failure> {
-    let found = project.releases.iter().find(|request| request.name == name);
-    found.ok_or_else(|| {
-        let hint = nearest(name, project.releases.iter().map(|request| request.name.as_str()));
-        let hint = hint.map_or(String::new(), |hint| format!(" (did you mean '{hint}'?)"));
-        Failure::Input(format!("there is no release '{name}' in {}{hint}", project.path.display()))
     })
 }

@@ -2,7 +2,7 @@
 
 use super::{ProjectArguments, existing, head_line, located, table};
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{print, print_json};
 use clap::{Args, Subcommand};
 use scumble_engine::budget::HeldLimits;
 use scumble_engine::ledger::BudgetChange;
@@ -67,16 +67,11 @@ pub fn run(arguments: &BudgetArguments, quiet: bool) -> Result<(), Failure> {
 
 fn change(arguments: &BudgetChangeArguments, change: BudgetChange, quiet: bool) -> Result<(), Failure> {
     let because = arguments.because.trim();
-    if because.is_empty() {
-        return Err(Failure::Input("--because needs a reason, which the ledger records".to_string()));
-    }
+    refuse_if!(because.is_empty(), "--because needs a reason, which the ledger records");
     let (project, path) = located(&arguments.project)?;
     let head = existing(&path)?.change_budget(&project.budget, because, change)?;
     if arguments.json {
-        return print(&format!(
-            "{:#}\n",
-            json!({ "ledger": path, "entry": head.entries, "because": because, "head": head.hex() })
-        ));
+        return print_json(&json!({ "ledger": path, "entry": head.entries, "because": because, "head": head.hex() }));
     }
     if quiet {
         return Ok(());
@@ -97,7 +92,7 @@ fn show(arguments: &BudgetShowArguments) -> Result<(), Failure> {
             let (limits, because) = (budget.limits.shown(), &budget.because);
             json!({ "entry": budget.sequence, "time": budget.time, "limits": limits, "because": because })
         });
-        return print(&format!("{:#}\n", json!({ "budgets": shown.collect::<Vec<_>>() })));
+        return print_json(&json!({ "budgets": shown.collect::<Vec<_>>() }));
     }
     let rows = budgets.iter().map(|budget| {
         let because = budget.because.clone().unwrap_or_else(|| "–".to_string());

@@ -2,7 +2,7 @@
 
 use super::table;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{print, print_json};
 use clap::Args;
 use scumble_engine::check::{FileState, TableState, check, hints, state};
 use scumble_engine::project::Project;
@@ -35,7 +35,7 @@ pub fn run(arguments: &CheckArguments) -> Result<(), Failure> {
     let hints = hints(&project, &names)?;
     if arguments.json {
         let shown = TablesShown { tables: states.iter().map(shown).collect(), hints: &hints };
-        return print(&format!("{:#}\n", document(&shown)?));
+        return print_json(&document(&shown)?);
     }
     let rows = states.iter().flat_map(|state| {
         state.files.iter().map(|file| vec![state.table.clone(), file.path.display().to_string(), file.digest.clone()])

@@ -23,10 +23,10 @@ pub struct DemoArguments {
 pub fn run(arguments: &DemoArguments, quiet: bool) -> Result<(), Failure> {
     let folder = &arguments.folder;
     if folder.exists() {
-        return Err(Failure::Input(format!(
+        refuse!(
             "{} exists already; remove it or give another --folder (a ledger is never overwritten)",
             folder.display()
-        )));
+        );
     }
     let file = scumble_engine::demo::write(folder)?;
     let project = Project::open(&file)?;

@@ -2,7 +2,7 @@
 
 use super::runner;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{print, print_json};
 use clap::Args;
 use scumble_engine::nearest;
 use scumble_engine::project::Project;
@@ -43,20 +43,13 @@ pub fn run(arguments: &IntegersArguments) -> Result<(), Failure> {
     let Some(request) = project.releases.iter().find(|request| request.name == arguments.name) else {
         let hint = nearest(&arguments.name, project.releases.iter().map(|request| request.name.as_str()));
         let hint = hint.map_or(String::new(), |hint| format!(" (did you mean '{hint}'?)"));
-        return Err(Failure::Input(format!(
-            "there is no release '{}' in {}{hint}",
-            arguments.name,
-            project.path.display()
-        )));
+        refuse!("there is no release '{}' in {}{hint}", arguments.name, project.path.display());
     };
     let engine = Engine::named(&arguments.dialect)
         .ok_or_else(|| Failure::Input(format!("unknown dialect '{}'", arguments.dialect)))?;
     let job = runner(&project, arguments.ledger.as_ref()).job(request, engine)?;
     if arguments.json {
-        return print(&format!(
-            "{:#}\n",
-            json!({ "release": arguments.name, "dialect": arguments.dialect, "sql": job })
-        ));
+        return print_json(&json!({ "release": arguments.name, "dialect": arguments.dialect, "sql": job }));
     }
     print(&job)
 }

@@ -2,7 +2,7 @@
 
 use super::table;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{print, print_json};
 use clap::Args;
 use scumble_engine::kinds::registry::{KINDS, schema};
 use serde_json::Value;
@@ -20,7 +20,7 @@ pub struct KindsArguments {
 pub fn run(arguments: &KindsArguments) -> Result<(), Failure> {
     if arguments.json {
         let schemas: Vec<Value> = KINDS.iter().map(|kind| schema(kind)).collect();
-        return print(&format!("{:#}\n", Value::Array(schemas)));
+        return print_json(&Value::Array(schemas));
     }
     let mut text = String::new();
     for kind in KINDS {

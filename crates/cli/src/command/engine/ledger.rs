@@ -175,7 +175,7 @@ fn shown_epsilon(epsilon: Option<f64>) -> String {
     epsilon.filter(|epsilon| epsilon.is_finite()).map_or("∞".to_string(), rounded_up)
 }
 
-/// What was spent in each scope: its name, its numbers as they are shown, and what is left.
+/// What was spent in each scope in which something was: its name, its numbers as they are shown, and what is left.
 fn rows<'a>(
     spent: &'a PerScope<ScopeCost>,
     left: Option<&'a PerScope<ScopeLeft>>,
@@ -187,7 +187,11 @@ fn rows<'a>(
     let attributes = spent.attributes.iter();
     let attributes =
         attributes.map(move |(name, cost)| (name.as_str(), cost, left.and_then(|left| left.attributes.get(name))));
-    whole.chain(attributes).map(move |(name, cost, own)| {
+    // A set that somebody asked for is shown, whatever it cost.
+    let is_shown = |name: &str, cost: &ScopeCost| {
+        name.contains(',') || cost.epsilon != Some(0.0) || cost.approximate_zcdp.is_some()
+    };
+    whole.chain(attributes).filter(move |(name, cost, _)| is_shown(name, cost)).map(move |(name, cost, own)| {
         let numbers = vec![name.to_string(), shown_epsilon(cost.epsilon), rounded_up(cost.delta)];
         let own = left.map(|_| match own.and_then(|own| own.epsilon.or(own.rho)) {
             None => "no limit".to_string(),
@@ -198,8 +202,7 @@ fn rows<'a>(
 }
 
 fn text(shown: &LedgerSummary) -> String {
-    let spent = rows(&shown.spent, Some(&shown.remaining)).collect();
-    let mut text = table(&["scope", "epsilon", "delta", "left"], spent);
+    let mut text = spent(shown);
     if let Some(groups) = &shown.groups {
         let header = format!("groups of {}", groups.size);
         text.push_str(&table(&[&header, "epsilon", "delta"], rows(&groups.spent, None).collect()));
@@ -215,6 +218,15 @@ fn text(shown: &LedgerSummary) -> String {
     });
     text.push_str(&table(&["entry", "time", "release", "state", "epsilon (person)"], releases.collect()));
     text
+}
+
+/// What was spent, and what is left.
+pub(super) fn spent(shown: &LedgerSummary) -> String {
+    let spent: Vec<Vec<String>> = rows(&shown.spent, Some(&shown.remaining)).collect();
+    match spent.is_empty() {
+        true => "nothing was spent\n".to_string(),
+        false => table(&["scope", "epsilon", "delta", "left"], spent),
+    }
 }
 
 fn verify(arguments: &LedgerVerifyArguments) -> Result<(), Failure> {

@@ -2,7 +2,7 @@
 //! the ledger are looked at.
 
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{print, print_json};
 use clap::Args;
 use scumble_engine::kinds::lookup;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ pub struct LookupArguments {
 pub fn run(arguments: &LookupArguments) -> Result<(), Failure> {
     let found = lookup(&arguments.out, &arguments.name, &arguments.conjunction, arguments.projected)?;
     if arguments.json {
-        return print(&format!("{:#}\n", found.json()));
+        return print_json(&found.json());
     }
     let note = found.note.as_ref().map(|note| format!("{note}\n")).unwrap_or_default();
     print(&format!("{}\n{note}", found.words()))

@@ -1,5 +1,6 @@
 //! The commands that touch tables and the ledger. Each builds its whole output before it writes any of it.
 
+mod answers;
 pub mod ask;
 pub mod bounds;
 pub mod budget;
@@ -14,13 +15,15 @@ pub mod plan;
 pub mod query;
 pub mod release;
 pub mod show;
+pub mod status;
 
 use crate::failure::Failure;
 use crate::progress::Progress;
 use clap::Args;
 use scumble::noise::SecureSource;
 use scumble_engine::ledger::{Head, Ledger};
-use scumble_engine::project::Project;
+use scumble_engine::nearest;
+use scumble_engine::project::{Project, Request};
 use scumble_engine::release::{PlannedRelease, ReleaseOutcome, Runner, published};
 use scumble_engine::report::Report;
 use std::path::{Path, PathBuf};
@@ -80,7 +83,7 @@ pub fn run_given_and_report(
     out: &Path,
     quiet: bool,
 ) -> Result<(Vec<ReleaseOutcome>, Head, PathBuf), Failure> {
-    Report::places(out)?;
+    Report::places(project, out)?;
     let mut bits = SecureSource::new()?;
     // After the releases comes the report.
     let progress = Progress::watching(quiet, planned.len() + 1, runner.watch());
@@ -109,19 +112,20 @@ pub fn head_line(head: &Head) -> String {
     format!("ledger head: {} ({} entries)", head.hex(), head.entries)
 }
 
-/// As wide as a table gets: longer cells are wrapped.
-const WIDTH: u16 = 110;
+pub use crate::table::table;
 
-/// A table for people.
-pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
-    let mut table = comfy_table::Table::new();
-    table.load_preset(comfy_table::presets::UTF8_HORIZONTAL_ONLY);
-    table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic).set_width(WIDTH);
-    table.set_header(header.iter().map(ToString::to_string).collect::<Vec<_>>());
-    for row in rows {
-        table.add_row(row);
-    }
-    format!("{table}\n")
+/// The release of this name in a project file.
+pub fn known<'a>(project: &'a Project, name: &str) -> Result<&'a Request, Failure> {
+    let found = project.releases.iter().find(|request| request.name == name);
+    found.ok_or_else(|| {
+        let hint = did_you_mean(name, project.releases.iter().map(|request| request.name.as_str()));
+        Failure::Input(format!("there is no release '{name}' in {}{hint}", project.path.display()))
+    })
+}
+
+/// The nearest of some names, as a question; nothing if none is near.
+pub fn did_you_mean<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
+    nearest(name, names).map_or_else(String::new, |hint| format!(" (did you mean '{hint}'?)"))
 }
 
 /// So many of something: 1 row, 2 rows.

@@ -1,12 +1,14 @@
 //! `scumble plan`: what each release would cost in every scope, and the error to expect. Touches no data, except for
 //! `--suggest-bounds`, which is a release of its own.
 
-mod line;
+mod overview;
 
 use super::{ProjectArguments, bounds, runner, table};
+use crate::colour::Ink;
 use crate::failure::Failure;
 use crate::output::print;
 use clap::Args;
+use overview::Overview;
 use scumble::quantity::Exact;
 use scumble::scope::Scope;
 use scumble_engine::attackers::answer;
@@ -26,7 +28,7 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Reads no row, except for --suggest-bounds. The exit status is 3 if the releases do\n\
                   not fit the budget together.\n\n\
                   Examples:\n  \
-                  scumble plan            # a line for each release\n  \
+                  scumble plan            # cost and error of each release\n  \
                   scumble plan --details  # every scope, every error, limits, weaker attackers\n  \
                   scumble plan --suggest-bounds \"by clinic\" --cost epsilon=0.1")]
 pub struct PlanArguments {
@@ -92,40 +94,34 @@ pub fn run(arguments: &PlanArguments, quiet: bool) -> Result<(), Failure> {
         print(&format!("{shown:#}\n"))?;
         return fits.map_err(Failure::from);
     }
-    let mut text = String::new();
+    let (mut text, mut overview) = (String::new(), Overview::default());
     for (planned, before) in planned.iter().zip(&before) {
+        let name = &planned.request.name;
         let delta = asked.clone().map_or_else(|| delta_of(planned, &scopes, &usual), Ok)?;
         match (before, arguments.details) {
-            (Some(before), false) => text.push_str(&before.line(&planned.request.name)),
+            (_, true) => text.push_str(&release_text(planned, &project, &scopes, &delta)?),
+            (Some(before), false) => overview.add_kept(name, before),
             (None, false) => {
-                text.push_str(&short_text(planned, &project, &delta)?);
+                overview.add(planned, &project, &delta)?;
                 if let Some(entry) = runner.resumed_entry(planned)? {
-                    let name = &planned.request.name;
-                    text.push_str(&format!(
-                        "{name} was charged, and nothing of it was seen (entry {entry}): a release \
-                        uses that charge, at no further cost\n"
-                    ));
+                    let note = format!(
+                        "it was charged, and nothing of it was seen (entry {entry}): a release uses that charge, at no \
+                            further cost"
+                    );
+                    overview.note(name, &note);
                 }
-                if let Some((other, entry)) = runner.published_as(planned)? {
-                    let name = &planned.request.name;
-                    text.push_str(&format!(
-                        "{name} was published as {other} (entry {entry}): under another name it is \
-                        charged again; call it {other} to keep that\n"
-                    ));
-                }
-                if let Some(entry) = runner.published_otherwise(planned)? {
-                    let name = &planned.request.name;
-                    text.push_str(&format!(
-                        "{name} was published with another declaration (entry {entry}): this is \
-                        another release, and is charged\n"
-                    ));
+                for twice in runner.second_charges(std::slice::from_ref(planned), &[])? {
+                    let note = format!("{}; a release needs {}", twice.words(), again(name));
+                    overview.note(name, &note);
                 }
             }
-            (_, true) => text.push_str(&release_text(planned, &project, &scopes, &delta)?),
         }
     }
+    if !arguments.details {
+        text.push_str(&overview.text());
+    }
     if fits.is_ok() {
-        text.push_str(&format!("{budget}\n"));
+        text.push_str(&format!("{}\n", Ink::Good.on(&budget)));
     }
     print(&text)?;
     fits.map_err(Failure::from)
@@ -169,21 +165,6 @@ fn before(runner: &Runner<'_>, planned: &PlannedRelease, out: &Path) -> Result<O
     Ok(Some(PriorPublication { entry, time, lost: runner.lost_file(&planned.request.name, out)? }))
 }
 
-impl PriorPublication {
-    fn line(&self, name: &str) -> String {
-        let (entry, day) = (self.entry, self.time.split('T').next().unwrap_or_default());
-        match &self.lost {
-            None => format!("{name}: published {day} (entry {entry}); kept, at no further cost\n"),
-            // A release refuses this until somebody has said which it is to be.
-            Some(lost) => format!(
-                "{name}: published {day} (entry {entry}), and {lost}: restore it, name its folder with --out, or \
-                 use release {}\n",
-                again(name)
-            ),
-        }
-    }
-}
-
 /// An interactive release costs what its rounds cost that are still to open.
 fn rounds_left(runner: &Runner<'_>, planned: &mut PlannedRelease) -> Result<(), Failure> {
     let Some((charged, all)) = runner.rounds(planned)?.filter(|(charged, _)| *charged > 0) else { return Ok(()) };
@@ -192,17 +173,6 @@ fn rounds_left(runner: &Runner<'_>, planned: &mut PlannedRelease) -> Result<(), 
     planned.plan.events = events.map(|event| event.repeated(left)).collect::<Result<_, _>>()?;
     planned.plan.notes.push(format!("{charged} of {all} rounds are charged; what is shown is the cost of the rest."));
     Ok(())
-}
-
-/// One line, and what somebody has to know before all else.
-fn short_text(planned: &PlannedRelease, project: &Project, delta: &Exact) -> Result<String, Failure> {
-    let mut text = line::line(planned, project, delta)?;
-    let is_urgent =
-        |note: &&String| ["Warning", "Hardly any", "Recommended"].iter().any(|start| note.starts_with(start));
-    for note in planned.plan.notes.iter().filter(is_urgent) {
-        text.push_str(&format!("  {note}\n"));
-    }
-    Ok(text)
 }
 
 fn release_text(
@@ -220,12 +190,12 @@ fn release_text(
     text.push_str(&table(&["scope", &format!("epsilon at delta {}", shown_delta(delta))], rows));
     text.push_str(&granted(&planned.plan.grants()));
     let errors = planned.plan.expected.iter().map(|expected| {
-        let (error, margin) = line::numbers(expected);
+        let (error, margin) = overview::numbers(expected);
         let error = error.unwrap_or_else(|| "?".to_string());
         let margin = margin.map_or_else(String::new, |margin| format!(" ({})", digits(margin)));
         vec![expected.column.clone(), format!("{error}{margin}"), expected.about.clone()]
     });
-    let header = line::heading(&planned.plan.expected);
+    let header = overview::heading(&planned.plan.expected);
     text.push_str(&table(&["column", header, ""], errors.collect()));
     for note in without_epsilon(planned, scopes, delta)?.iter().chain(&planned.plan.notes) {
         text.push_str(&format!("{note}\n"));

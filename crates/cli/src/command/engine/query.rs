@@ -1,13 +1,14 @@
 //! `scumble query`: one ad-hoc SQL release through the same path as those of the project file.
 
-use super::{head_line, run_and_report, runner};
+use super::{answers, head_line, run_and_report, runner};
 use crate::failure::Failure;
 use crate::output::print;
 use clap::Args;
-use scumble_engine::project::{Project, Request};
+use scumble_engine::project::{Project, Request, file_stem};
 use scumble_engine::summary::document;
 use serde::Serialize;
 use serde_json::Value;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 /// What `query` takes.
@@ -33,10 +34,13 @@ pub struct QueryArguments {
     /// The folder for the outputs, instead of `out`
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Print JSON instead of CSV
+    /// Print JSON instead of a table (CSV in a pipe)
     #[arg(long)]
     json: bool,
 }
+
+/// More rows than these are in the files.
+const SHOWN: usize = 1000;
 
 /// What `query` prints as JSON.
 #[derive(Serialize)]
@@ -50,11 +54,11 @@ struct AnswerShown {
 /// Runs the command.
 pub fn run(arguments: &QueryArguments, quiet: bool) -> Result<(), Failure> {
     let project = Project::open(&arguments.project)?;
-    let is_same = |name: &str| name.trim().to_lowercase() == arguments.name.trim().to_lowercase();
-    if project.releases.iter().any(|request| is_same(&request.name)) {
+    let stem = file_stem(&arguments.name);
+    if let Some(request) = project.releases.iter().find(|request| file_stem(&request.name) == stem) {
         return Err(Failure::Input(format!(
             "the project file has a release '{}', whose files this would replace: give it another --name",
-            arguments.name.trim()
+            request.name
         )));
     }
     let request = Request::sql(&arguments.name, &arguments.sql, &arguments.cost.parse()?)?;
@@ -68,6 +72,8 @@ pub fn run(arguments: &QueryArguments, quiet: bool) -> Result<(), Failure> {
             let shown = AnswerShown { answers, ledger_head: head.hex(), ledger_entries: head.entries };
             Ok(format!("{:#}\n", document(&shown)?))
         }
+        // Numbers are rounded for people; a program gets all digits.
+        false if std::io::stdout().is_terminal() => Ok(answers::text(&outcome.answers, SHOWN)),
         false => outcome.answers.csv(),
     });
     let text = text.collect::<Result<String, scumble_engine::Error>>()?;

@@ -1,20 +1,23 @@
 //! `scumble release`: runs the releases of a project, charges the ledger, writes the outputs and the report.
 
-use super::{ProjectArguments, counted, head_line, run_given_and_report, runner};
+use super::{ProjectArguments, answers, counted, head_line, known, run_given_and_report, runner};
+use crate::colour::Ink;
 use crate::failure::{Failure, say};
 use crate::output::print;
 use clap::Args;
-use scumble_engine::nearest;
 use scumble_engine::project::{Project, Request};
 use scumble_engine::release::{KeptRelease, PlannedRelease, ReleaseOutcome, Runner};
 use scumble_engine::summary::document;
 use serde::Serialize;
 use serde_json::Value;
+use std::io::{IsTerminal, Write, stderr, stdin};
 use std::path::{Path, PathBuf};
 
 /// What `release` takes.
 #[derive(Args)]
-#[command(after_help = "What is published with the same declaration is kept and not charged again.\n\n\
+#[command(after_help = "What is published with the same declaration is kept and not charged again. What\n\
+                  is published with another one stops a release, with exit status 3, until --again\n\
+                  names it.\n\n\
                   Examples:\n  \
                   scumble release                      # everything that is not published yet\n  \
                   scumble release --only \"by clinic\"\n  \
@@ -38,6 +41,9 @@ pub struct ReleaseArguments {
     #[arg(long)]
     json: bool,
 }
+
+/// The numbers of tables of at most so many rows are printed.
+const SMALL: u64 = 20;
 
 /// Runs the command.
 pub fn run(arguments: &ReleaseArguments, quiet: bool) -> Result<(), Failure> {
@@ -77,7 +83,8 @@ pub fn run(arguments: &ReleaseArguments, quiet: bool) -> Result<(), Failure> {
     }
     let out = arguments.out.clone().unwrap_or_else(|| project.folder().join("out"));
     runner.hold_budget()?;
-    let kept = runner.kept(&planned, &out, &arguments.again)?;
+    let again = again(arguments, &runner, &planned, quiet)?;
+    let kept = runner.kept(&planned, &out, &again)?;
     let (mut paid, mut places) = (Vec::new(), Vec::new());
     for (planned, kept) in planned.into_iter().zip(kept) {
         places.push(kept);
@@ -85,20 +92,21 @@ pub fn run(arguments: &ReleaseArguments, quiet: bool) -> Result<(), Failure> {
             paid.push(planned);
         }
     }
-    let paid_again = paid.iter().map(|planned| paid_again(&runner, planned)).collect::<Result<Vec<_>, _>>()?;
+    let interrupted =
+        paid.iter().map(|planned| interrupted(&runner, &planned.request.name)).collect::<Result<Vec<_>, _>>()?;
     let resumed = paid.iter().map(|planned| runner.resumed_entry(planned)).collect::<Result<Vec<_>, _>>()?;
     let given = arguments.integers.as_deref();
     let (outcomes, head, report) =
         run_given_and_report(&project, &runner, &paid, given, &out, quiet || arguments.json)?;
     // A run that is refused has paid for nothing, and says one sentence.
-    for ((outcome, resumed), paid_again) in outcomes.iter().zip(resumed).zip(paid_again).filter(|_| !quiet) {
+    for ((outcome, resumed), interrupted) in outcomes.iter().zip(resumed).zip(interrupted).filter(|_| !quiet) {
         match resumed.filter(|entry| *entry == outcome.sequence) {
             Some(entry) => say(&format!(
                 "{} had been charged, and nothing of it was seen (ledger entry {entry}): it used that charge, and \
                     nothing more was charged",
                 outcome.name
             )),
-            None => paid_again.iter().for_each(|sentence| say(sentence)),
+            None => interrupted.iter().for_each(|sentence| say(sentence)),
         }
     }
     if let Some(folder) = given.filter(|_| !quiet) {
@@ -122,10 +130,10 @@ pub fn run(arguments: &ReleaseArguments, quiet: bool) -> Result<(), Failure> {
     }
     let mut outcomes = outcomes.iter();
     let lines = places.iter().filter_map(|place| match place {
-        Some(kept) => Some(kept.words()),
+        Some(kept) => Some(format!("{}\n", kept.words())),
         None => outcomes.next().map(outcome_words),
     });
-    let lines: String = lines.map(|line| format!("{line}\n")).collect();
+    let lines: String = lines.collect();
     print(&format!("{lines}report: {}\n{}\n", report.display(), head_line(&head)))
 }
 
@@ -135,44 +143,55 @@ fn named(arguments: &ReleaseArguments) -> impl Iterator<Item = (&'static str, &S
     only.chain(arguments.again.iter().map(|name| ("--again", name)))
 }
 
-/// What somebody should know who pays for a name a second time: a charge is never taken back.
-fn paid_again(runner: &Runner<'_>, planned: &PlannedRelease) -> Result<Vec<String>, Failure> {
-    let name = &planned.request.name;
-    let otherwise = runner.published_otherwise(planned)?.map(|entry| {
-        format!(
-            "{name} was published with another declaration before (ledger entry {entry}): this was another \
-            release, and was charged"
-        )
-    });
-    let renamed = runner.published_as(planned)?.map(|(other, entry)| {
-        format!(
-            "{name} was published as {other} before (ledger entry {entry}): under another name it was charged again"
-        )
-    });
+/// What somebody should know whose release was charged before and published nothing: a charge is never taken back.
+fn interrupted(runner: &Runner<'_>, name: &str) -> Result<Option<String>, Failure> {
     let entries = runner.interrupted(name)?;
-    let interrupted = entries.last().map(|last| {
+    Ok(entries.last().map(|last| {
         let times = if entries.len() == 1 { "once" } else { "more than once" };
         format!("{name} had been charged {times} and not completed (ledger entry {last}): that charge stays, and it was charged again")
-    });
-    Ok(otherwise.into_iter().chain(renamed).chain(interrupted).collect())
+    }))
+}
+
+/// The releases that may be charged a second time: those of `--again`, and what somebody agrees to at a terminal.
+fn again(
+    arguments: &ReleaseArguments,
+    runner: &Runner<'_>,
+    planned: &[PlannedRelease],
+    quiet: bool,
+) -> Result<Vec<String>, Failure> {
+    let mut again = arguments.again.clone();
+    let is_asked = !quiet && !arguments.json && stdin().is_terminal() && stderr().is_terminal();
+    let twice = if is_asked { runner.second_charges(planned, &again)? } else { Vec::new() };
+    twice.iter().for_each(|one| say(&Ink::Warning.on_errors(&one.words())));
+    if !twice.is_empty() && agreed("charge again?")? {
+        again.extend(twice.into_iter().map(|one| one.name));
+    }
+    Ok(again)
+}
+
+/// Whether somebody at a terminal says yes.
+fn agreed(question: &str) -> Result<bool, Failure> {
+    let _ = write!(stderr(), "{question} [y/N] ");
+    let mut answer = String::new();
+    stdin().read_line(&mut answer)?;
+    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
 }
 
 fn asked_one_by_one(name: &str) -> Failure {
     Failure::Input(format!("release '{name}' is interactive: ask it questions with scumble ask '{name}' \"…\""))
 }
 
-fn known<'a>(project: &'a Project, name: &str) -> Result<&'a Request, Failure> {
-    if let Some(request) = project.releases.iter().find(|request| request.name == name) {
-        return Ok(request);
-    }
-    let hint = nearest(name, project.releases.iter().map(|request| request.name.as_str()));
-    let hint = hint.map_or(String::new(), |hint| format!(" (did you mean '{hint}'?)"));
-    Err(Failure::Input(format!("there is no release '{name}' in {}{hint}", project.path.display())))
-}
-
+/// Where the numbers are, and the numbers of a small table.
 fn outcome_words(outcome: &ReleaseOutcome) -> String {
     let rows = counted(outcome.answers.all_rows(), "row");
-    format!("{}: {rows} in {}", outcome.name, outcome.files[0].display())
+    let words = format!("{}: {rows} in {}\n", outcome.name, outcome.files[0].display());
+    match outcome.answers.all_rows() {
+        1..=SMALL => {
+            let numbers = answers::text(&outcome.answers, outcome.answers.rows());
+            words + &numbers.lines().map(|line| format!("  {line}\n")).collect::<String>()
+        }
+        _ => words,
+    }
 }
 
 /// What `release` prints as JSON.

@@ -1,13 +1,13 @@
 //! `scumble show`: what is published, where it is, and its answers. Reads the ledger and the published files only.
 
-use super::{existing, table};
+use super::{answers, counted, did_you_mean, existing, table};
 use crate::failure::Failure;
 use crate::output::print;
+use crate::table::wrapped;
 use clap::Args;
 use scumble_engine::ledger::Charge;
-use scumble_engine::nearest;
 use scumble_engine::project::Project;
-use scumble_engine::release::{PublishedRelease, UnshownCharge, published, published_file, stored};
+use scumble_engine::release::{PublishedRelease, UnshownCharge, published, stored};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 #[command(after_help = "Examples:\n  scumble show\n  scumble show \"by clinic\"")]
 pub struct ShowArguments {
-    /// Print the answers of this release, as CSV
+    /// Print the answers of this release
     name: Option<String>,
     /// The project file
     #[arg(long, default_value = "scumble.toml", value_name = "FILE")]
@@ -38,7 +38,7 @@ pub fn run(arguments: &ShowArguments) -> Result<(), Failure> {
     let out = arguments.out.clone().unwrap_or_else(|| project.folder().join("out"));
     let charges = existing(&ledger)?.charges()?;
     print(&match &arguments.name {
-        Some(name) => answers(&out, newest(&charges, name)?, arguments.json)?,
+        Some(name) => printed(&out, newest(&charges, name)?, arguments.json)?,
         None => list(&out, &charges, arguments.json),
     })
 }
@@ -48,19 +48,34 @@ fn newest<'a>(charges: &'a [Charge], name: &str) -> Result<&'a Charge, Failure> 
     let is_out = |charge: &&Charge| charge.state.output().is_some();
     let found = charges.iter().rev().filter(is_out).find(|charge| charge.release == name);
     found.ok_or_else(|| {
-        let hint = nearest(name, charges.iter().filter(is_out).map(|charge| charge.release.as_str()));
-        let hint = hint.map_or(String::new(), |hint| format!(" (did you mean '{hint}'?)"));
+        let hint = did_you_mean(name, charges.iter().filter(is_out).map(|charge| charge.release.as_str()));
         Failure::Input(format!("'{name}' is not published{hint}; `scumble show` lists what is"))
     })
 }
 
-/// The answers as they were published.
-fn answers(out: &Path, charge: &Charge, as_json: bool) -> Result<String, Failure> {
-    let shown = match as_json {
-        true => stored(out, charge).map(|stored| format!("{:#}\n", stored.document)),
-        false => published_file(out, charge, "csv").map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
-    };
-    shown.map_err(|why| Failure::Input(format!("'{}' is not in {}: {why}", charge.release, out.display())))
+/// More rows than these are in the files.
+const SHOWN: usize = 1000;
+
+/// The answers as they were published; on a screen rounded to their error, with what there is to know of them.
+fn printed(out: &Path, charge: &Charge, as_json: bool) -> Result<String, Failure> {
+    let stored = stored(out, charge);
+    let stored =
+        stored.map_err(|why| Failure::Input(format!("'{}' is not in {}: {why}", charge.release, out.display())))?;
+    if as_json {
+        return Ok(format!("{:#}\n", stored.document));
+    }
+    let rows = stored.row_count.unwrap_or(stored.answers.rows() as u64);
+    let mut text = format!("{}, published {} (entry {})\n", charge.release, charge.time, charge.sequence);
+    text.push_str(&answers::text(&stored.answers, SHOWN));
+    if rows > SHOWN as u64 {
+        text.push_str(&format!(
+            "The first {SHOWN} of {}; the files in {} have all.\n",
+            counted(rows, "row"),
+            out.display()
+        ));
+    }
+    stored.answers.notes.iter().for_each(|note| text.push_str(&wrapped(note)));
+    Ok(text)
 }
 
 /// Each published release with its place, and the report's.

@@ -75,8 +75,7 @@ pub fn run(arguments: &LimitsArguments) -> Result<(), Failure> {
         LimitsCommand::Information(document) => (document, closed::information),
         LimitsCommand::Fingerprinting(document) => (document, closed::fingerprinting),
     };
-    let read = input::json(&document.file)?;
-    let limit = limit(&LocatedValue::root(&read)).map_err(|wrong| input::wrong(&document.file, &wrong))?;
+    let limit = input::read(&document.file, limit)?;
     print(&if document.json { limit.into_json() } else { limit.in_words() })
 }
 

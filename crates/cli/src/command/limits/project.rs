@@ -1,7 +1,7 @@
 //! `scumble lab limits FILE`: what nobody can beat, beside each release of a project.
 
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{print, print_line};
 use clap::Args;
 use scumble::quantity::{Delta, Epsilon, Exact, rounded_down, rounded_up};
 use scumble::scope::Scope;
@@ -26,9 +26,7 @@ impl ProjectLimitsArguments {
     /// Plans each release, and prints what nobody with its guarantee could do better.
     pub fn run(&self) -> Result<(), Failure> {
         let Some(file) = &self.file else {
-            let sentence =
-                "name a limit: neighbours, packing, singular, information, fingerprinting, or a project file";
-            return Err(Failure::Input(sentence.to_string()));
+            refuse!("name a limit: neighbours, packing, singular, information, fingerprinting, or a project file");
         };
         let project = Project::open(file)?;
         let runner = Runner::new(&project);
@@ -36,14 +34,9 @@ impl ProjectLimitsArguments {
         for request in &project.releases {
             found.push(ReleaseLimits::of(runner.plan(request)?)?);
         }
-        if found.is_empty() {
-            return Err(Failure::Input(format!("{}: there is no [[release]] in it", file.display())));
-        }
+        refuse_if!(found.is_empty(), "{}: there is no [[release]] in it", file.display());
         match self.json {
-            true => print(&format!(
-                "{}\n",
-                json!({ "releases": found.iter().map(ReleaseLimits::json).collect::<Vec<_>>() })
-            )),
+            true => print_line(&json!({ "releases": found.iter().map(ReleaseLimits::json).collect::<Vec<_>>() })),
             false => print(&found.iter().map(ReleaseLimits::words).collect::<String>()),
         }
     }

@@ -77,6 +77,7 @@ struct CollectionResult {
     largest: f64,
     names: Vec<String>,
     frequencies: Vec<Frequency>,
+    attributes: AttributeSet,
     events: Vec<Event>,
 }
 
@@ -98,16 +99,16 @@ pub fn run(arguments: &LocalCollectArguments) -> Result<(), Failure> {
     // Where nobody has reported yet, everything is possible; where somebody has, this is another file.
     if collected.reports == 0 && collected.rejected > 0 {
         let (file, lines) = (arguments.reports.display(), collected.rejected);
-        return Err(Failure::Input(format!(
+        refuse!(
             "{file}: none of its {lines} lines is a report of the oracle {}: check that the values, epsilon and \
                 oracle are those of the reports",
             collected.oracle
-        )));
+        );
     }
     let shuffled = arguments.shuffled(collected.reports)?;
     let head = paid.map(|paid| paid.commit(&scumble_engine::digest(collected.as_csv().as_bytes()))).transpose()?;
     let text = if arguments.json {
-        format!("{}\n", collected.as_json(arguments, shuffled, attributes)?)
+        format!("{}\n", collected.as_json(arguments, shuffled)?)
     } else if arguments.csv {
         collected.as_csv()
     } else {
@@ -115,7 +116,7 @@ pub fn run(arguments: &LocalCollectArguments) -> Result<(), Failure> {
             Some(head) => format!("Each owner's report is charged to the ledger.\n{}\n", head_line(head)),
             None => "Not recorded in any ledger; --json prints the events.\n".to_string(),
         };
-        format!("{}{recorded}", collected.in_words(arguments, shuffled, attributes)?)
+        format!("{}{recorded}", collected.in_words(arguments, shuffled)?)
     };
     print(&text)
 }
@@ -127,11 +128,10 @@ fn charge_of(
     attributes: &AttributeSet,
 ) -> Result<ExternalCharge, Failure> {
     if arguments.attribute.is_empty() {
-        let sentence = "a ledger counts by attribute: name the attribute with --attribute NAME";
-        return Err(Failure::Input(sentence.to_string()));
+        refuse!("a ledger counts by attribute: name the attribute with --attribute NAME");
     }
     let presence = match asked {
-        LocalQuestion::Frequencies(oracle, _) if arguments.question.presence => Some(oracle.epsilon_presence()),
+        LocalQuestion::Frequencies(oracle, _) if arguments.question.presence => Some(oracle.epsilon_presence().get()),
         _ => None,
     };
     let about = match asked {
@@ -165,6 +165,7 @@ fn frequencies(
         names: (0..oracle.values() as usize).map(|place| alphabet.name(place)).collect(),
         frequencies: tally.estimates(arguments.beta)?,
         events: oracle.events(attributes, arguments.question.absent())?,
+        attributes: attributes.clone(),
     })
 }
 
@@ -193,6 +194,7 @@ fn means(
         names: vec!["sum".to_string()],
         frequencies: vec![mean.estimate(ones, reports, arguments.beta)?],
         events: mean.events(attributes)?,
+        attributes: attributes.clone(),
     })
 }
 
@@ -200,7 +202,7 @@ impl LocalCollectArguments {
     /// ε of the shuffled reports at the δ that is asked for.
     fn shuffled(&self, reports: u64) -> Result<Option<f64>, Failure> {
         let Some(delta) = self.delta.filter(|_| reports > 0) else { return Ok(None) };
-        Ok(Some(ShuffleLoss::new(self.question.epsilon, reports)?.epsilon_upper(delta)))
+        Ok(Some(ShuffleLoss::new(self.question.epsilon, reports)?.epsilon_upper(delta).get()))
     }
 }
 
@@ -229,12 +231,7 @@ impl CollectionResult {
         text
     }
 
-    fn as_json(
-        &self,
-        arguments: &LocalCollectArguments,
-        shuffled: Option<f64>,
-        attributes: AttributeSet,
-    ) -> Result<Value, Failure> {
+    fn as_json(&self, arguments: &LocalCollectArguments, shuffled: Option<f64>) -> Result<Value, Failure> {
         let one = |(name, frequency): (&String, &Frequency)| {
             let Frequency { count, standard_error, low, high } = frequency;
             json!({ "value": name, "count": count, "standard_error": standard_error, "low": low, "high": high })
@@ -243,7 +240,7 @@ impl CollectionResult {
             "oracle": self.oracle, "epsilon": arguments.question.epsilon.get(), "beta": arguments.beta.get(),
             "reports": self.reports, "rejected": self.rejected, "largest_error": self.largest,
             "person": value(self.epsilon(Scope::Person)?), "presence": value(self.epsilon(Scope::Presence)?),
-            "attributes": value(self.epsilon(Scope::Attributes(attributes))?),
+            "attributes": value(self.epsilon(Scope::Attributes(self.attributes.clone()))?),
             "events": self.events.iter().map(event_to_json).collect::<Vec<_>>(),
             "values": self.names.iter().zip(&self.frequencies).map(one).collect::<Vec<_>>(),
         });
@@ -257,12 +254,7 @@ impl CollectionResult {
         Ok(object)
     }
 
-    fn in_words(
-        &self,
-        arguments: &LocalCollectArguments,
-        shuffled: Option<f64>,
-        attributes: AttributeSet,
-    ) -> Result<String, Failure> {
+    fn in_words(&self, arguments: &LocalCollectArguments, shuffled: Option<f64>) -> Result<String, Failure> {
         let sure = 100.0 * (1.0 - arguments.beta.get());
         let mut text = format!("{} reports of the oracle {}", self.reports, self.oracle);
         let _ = match self.rejected {
@@ -278,7 +270,7 @@ impl CollectionResult {
                 self.largest.ceil()
             );
         }
-        let cost = rounded_up(self.epsilon(Scope::Attributes(attributes))?, DIGITS);
+        let cost = rounded_up(self.epsilon(Scope::Attributes(self.attributes.clone()))?, DIGITS);
         let of = match arguments.attribute.is_empty() {
             true => String::new(),
             false => format!(" ({})", arguments.attribute.join(", ")),

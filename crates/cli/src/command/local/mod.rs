@@ -87,8 +87,7 @@ impl LocalQuestionArguments {
             (Some(path), _) => Alphabet::read(path)?,
             (None, Some(values)) => Alphabet::Numbers(values),
             (None, None) => {
-                let sentence = "choose what owners are asked for: --values K, --alphabet FILE or --mean";
-                return Err(Failure::Input(sentence.to_string()));
+                refuse!("choose what owners are asked for: --values K, --alphabet FILE or --mean");
             }
         };
         let oracle = FrequencyOracle::chosen(self.oracle, self.absent(), self.epsilon, alphabet.values())?;
@@ -111,12 +110,9 @@ impl Alphabet {
         let mut first: HashMap<&str, usize> = HashMap::new();
         for (place, name) in names.iter().enumerate() {
             let line = place + 1;
-            if name.trim().is_empty() {
-                return Err(Failure::Input(format!("{} line {line}: a value must not be empty", path.display())));
-            }
+            refuse_if!(name.trim().is_empty(), "{} line {line}: a value must not be empty", path.display());
             if let Some(earlier) = first.insert(name, line) {
-                let sentence = format!("{} line {line}: the same value as in line {earlier}", path.display());
-                return Err(Failure::Input(sentence));
+                refuse!("{} line {line}: the same value as in line {earlier}", path.display());
             }
         }
         Ok(Self::Names(names))

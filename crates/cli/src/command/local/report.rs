@@ -1,11 +1,11 @@
 //! `scumble local report`.
 
 use super::{Alphabet, LocalQuestion, LocalQuestionArguments};
-use crate::failure::{Failure, say};
+use crate::failure::Failure;
 use crate::input;
-use crate::output::print;
+use crate::output::{print, print_line};
 use clap::Args;
-use scumble::noise::{BitSource, InsecureSeededSource, SecureSource};
+use scumble::noise::BitSource;
 use scumble::parties::local::FrequencyOracle;
 use scumble::parties::local::mean::{Mean, UNIT};
 use serde_json::json;
@@ -39,13 +39,8 @@ pub fn run(arguments: &LocalReportArguments) -> Result<(), Failure> {
         (None, false) => input::text(Path::new("-"))?,
     };
     let alone = arguments.value.is_some();
-    let mut bits: Box<dyn BitSource> = match arguments.insecure_seed {
-        Some(seed) => {
-            say("scumble: warning: reports from --insecure-seed can be read by anybody: they are not private");
-            Box::new(InsecureSeededSource::new(seed))
-        }
-        None => Box::new(SecureSource::new()?),
-    };
+    let warning = "reports from --insecure-seed can be read by anybody: they are not private";
+    let mut bits = input::bits(arguments.insecure_seed, Some(warning))?;
     let reports = match &asked {
         LocalQuestion::Frequencies(oracle, _) if arguments.absent => vec![oracle.absent(&mut *bits).to_string()],
         LocalQuestion::Frequencies(oracle, alphabet) => frequencies(oracle, alphabet, &given, alone, &mut *bits)?,
@@ -54,10 +49,7 @@ pub fn run(arguments: &LocalReportArguments) -> Result<(), Failure> {
     if arguments.json {
         let oracle = if let LocalQuestion::Frequencies(oracle, _) = &asked { oracle.kind().name() } else { "mean" };
         let (epsilon, private) = (arguments.question.epsilon.get(), arguments.insecure_seed.is_none());
-        return print(&format!(
-            "{}\n",
-            json!({ "reports": reports, "oracle": oracle, "epsilon": epsilon, "private": private })
-        ));
+        return print_line(&json!({ "reports": reports, "oracle": oracle, "epsilon": epsilon, "private": private }));
     }
     print(&reports.iter().map(|report| format!("{report}\n")).collect::<String>())
 }
@@ -69,8 +61,7 @@ fn values(given: &str, alone: bool) -> Result<Vec<(String, &str)>, Failure> {
     }
     let lines: Vec<_> = given.lines().enumerate().map(|(place, line)| (format!("line {}", place + 1), line)).collect();
     if lines.is_empty() {
-        let sentence = "standard input has no value; an owner without one reports with --presence --absent";
-        return Err(Failure::Input(sentence.to_string()));
+        refuse!("standard input has no value; an owner without one reports with --presence --absent");
     }
     Ok(lines)
 }

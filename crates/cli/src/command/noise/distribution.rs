@@ -261,9 +261,7 @@ impl Distribution {
             }
             Self::Subset { universe, size, .. } => {
                 let (universe, length) = (*universe, *size);
-                if length as u64 > universe {
-                    return Err(Failure::Input(format!("--size {length} is more than --universe {universe} has")));
-                }
+                refuse_if!(length as u64 > universe, "--size {length} is more than --universe {universe} has");
                 let draw = move |bits: &mut dyn BitSource| {
                     let chosen = subset::of_size(bits, universe, length as u64).unwrap_or_default();
                     chosen.into_iter().map(|member| member as i64).collect()

@@ -4,9 +4,9 @@ mod distribution;
 mod summary;
 
 use crate::failure::Failure;
+use crate::input;
 use clap::Args;
 use distribution::{Distribution, DistributionSampler};
-use scumble::noise::{BitSource, InsecureSeededSource, SecureSource};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -49,15 +49,8 @@ const BLOCK: usize = 1 << 16;
 pub fn run(arguments: &NoiseArguments) -> Result<(), Failure> {
     let draws = arguments.distribution.draws()?;
     let common = arguments.distribution.common();
-    let mut bits: Box<dyn BitSource> = match common.insecure_seed {
-        Some(seed) => {
-            crate::failure::say(
-                "scumble: warning: noise from --insecure-seed can be repeated by anybody: it is not private",
-            );
-            Box::new(InsecureSeededSource::new(seed))
-        }
-        None => Box::new(SecureSource::new()?),
-    };
+    let warning = "noise from --insecure-seed can be repeated by anybody: it is not private";
+    let mut bits = input::bits(common.insecure_seed, Some(warning))?;
     let mut output = std::io::stdout().lock();
     let mut summary = RunningMoments::default();
     let mut seconds = Duration::ZERO;

@@ -18,12 +18,12 @@ pub fn read(path: &Path, cells: &[String], largest: u64) -> Result<Vec<u64>, Fai
     };
     if !lines.iter().any(|line| line.contains(',')) {
         if lines.len() != cells.len() {
-            return Err(Failure::Input(format!(
+            refuse!(
                 "{} has {} lines, and the plan has {} cells: one number for each",
                 path.display(),
                 lines.len(),
                 cells.len()
-            )));
+            );
         }
         return lines.iter().enumerate().map(|(place, line)| number(place + 1, line.trim())).collect();
     }

@@ -1,7 +1,7 @@
 //! `scumble parties key`.
 
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{print, print_line};
 use clap::Args;
 use scumble_parties::Key;
 use serde_json::json;
@@ -31,7 +31,7 @@ pub fn run(arguments: &PartiesKeyArguments) -> Result<(), Failure> {
         }
     };
     match arguments.json {
-        true => print(&format!("{}\n", json!({ "public": key.public().to_string() }))),
+        true => print_line(&json!({ "public": key.public().to_string() })),
         false => print(&format!("{}\n", key.public())),
     }
 }

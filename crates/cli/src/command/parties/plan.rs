@@ -3,7 +3,7 @@
 use crate::command::account::{DIGITS, value};
 use crate::command::engine::table;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{print, print_json};
 use clap::Args;
 use scumble::quantity::{Beta, Delta, rounded_up};
 use scumble::{Loss, Scope};
@@ -35,7 +35,7 @@ pub fn run(arguments: &PartiesPlanArguments) -> Result<(), Failure> {
     // few as are opened.
     let answers = plan.sum().trust().least_answers()..=plan.parties().len() as u64;
     match arguments.json {
-        true => print(&format!("{:#}\n", promised(&plan, &answers)?)),
+        true => print_json(&promised(&plan, &answers)?),
         false => print(&in_words(&plan, &answers)?),
     }
 }
@@ -50,7 +50,7 @@ fn of_two(plan: &ProductPlan, as_json: bool) -> Result<(), Failure> {
     let (product, owners) = (plan.product(), plan.owners());
     let (first, second) = (plan.other(Role::Second), plan.other(Role::First));
     let within = product.error(Beta::new(BETA)?, owners as u64)?;
-    let (first_cost, second_cost) = (product.epsilon_first(), product.epsilon_second().get());
+    let (first_cost, second_cost) = (product.epsilon_first().get(), product.epsilon_second().get());
     if as_json {
         let shown = json!({
             "name": plan.name(), "plan": hex::encode(plan.digest()), "owners": owners, "within": within, "beta": BETA,
@@ -95,7 +95,7 @@ pub fn promised(plan: &Plan, answers: &PartyCountRange) -> Result<Value, Failure
     let mut against = Vec::new();
     for colluding in 0..=(*answers.start()).min(MOST_COLLUDING) {
         let epsilon = sum.epsilon_against(plan.scope(), colluding, *answers.start())?;
-        against.push(json!({ "colluding": colluding, "epsilon": epsilon.map(value) }));
+        against.push(json!({ "colluding": colluding, "epsilon": epsilon.map(|epsilon| value(epsilon.get())) }));
     }
     Ok(json!({
         "name": plan.name(), "plan": hex::encode(plan.digest()), "epsilon": plan.epsilon().to_string(), "scope": plan.scope().to_string(),
@@ -138,7 +138,7 @@ pub fn guarantee(plan: &Plan, answers: &PartyCountRange) -> Result<String, Failu
     let least = *answers.start();
     for colluding in (trust.colluding() + 1..=least).take(5) {
         let epsilon = match sum.epsilon_against(plan.scope(), colluding, least)? {
-            Some(epsilon) if epsilon.is_finite() => rounded_up(epsilon, DIGITS),
+            Some(epsilon) if epsilon.get().is_finite() => rounded_up(epsilon.get(), DIGITS),
             Some(_) => "not protected".to_string(),
             None => "not computed for noise this wide".to_string(),
         };

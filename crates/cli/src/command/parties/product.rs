@@ -5,7 +5,7 @@ use crate::command::account::DIGITS;
 use crate::command::engine::head_line;
 use crate::failure::{Failure, say};
 use crate::input;
-use crate::output::print;
+use crate::output::{print, print_line};
 use clap::Args;
 use scumble::noise::SecureSource;
 use scumble::quantity::{Beta, rounded_up};
@@ -83,8 +83,7 @@ fn bits(path: &Path, owners: usize) -> Result<Vec<bool>, Failure> {
     };
     let bits = text.lines().enumerate().map(bit).collect::<Result<Vec<bool>, _>>()?;
     if bits.len() != owners {
-        let sentence = format!("{} has {} lines, and the plan has {owners} owners", path.display(), bits.len());
-        return Err(Failure::Input(sentence));
+        refuse!("{} has {} lines, and the plan has {owners} owners", path.display(), bits.len());
     }
     Ok(bits)
 }
@@ -92,7 +91,7 @@ fn bits(path: &Path, owners: usize) -> Result<Vec<bool>, Failure> {
 fn estimated(plan: &ProductPlan, answer: i64, paid: PaidCharge<'_>, as_json: bool) -> Result<(), Failure> {
     let (estimate, within) =
         (plan.product().estimate(answer), plan.product().error(Beta::new(BETA)?, plan.owners() as u64)?);
-    let (entry, cost) = (paid.sequence(), plan.product().epsilon_first());
+    let (entry, cost) = (paid.sequence(), plan.product().epsilon_first().get());
     let head = paid.commit(&scumble_engine::digest(answer.to_string().as_bytes()))?;
     if as_json {
         let found = json!({ "estimate": estimate, "within": within, "beta": BETA, "answer": answer, "epsilon": cost, "entry": entry });
@@ -111,7 +110,7 @@ fn answered(plan: &ProductPlan, paid: PaidCharge<'_>, as_json: bool) -> Result<(
     let (entry, cost) = (paid.sequence(), plan.product().epsilon_second());
     let head = paid.commit(&scumble_engine::digest(plan.digest()))?;
     if as_json {
-        return print(&format!("{}\n", json!({ "answered": true, "epsilon": cost.get(), "entry": entry })));
+        return print_line(&json!({ "answered": true, "epsilon": cost.get(), "entry": entry }));
     }
     print(&format!("answered; each owner's bit cost ε = {cost} against everybody\n{}\n", head_line(&head)))
 }

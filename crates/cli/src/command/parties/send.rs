@@ -2,7 +2,7 @@
 
 use super::{ParticipantArguments, charge_of, counts};
 use crate::failure::{Failure, say};
-use crate::output::print;
+use crate::output::{print, print_line};
 use clap::Args;
 use scumble::noise::SecureSource;
 use scumble_parties::{Plan, ShareSender};
@@ -30,9 +30,11 @@ pub fn run(arguments: &PartiesSendArguments, quiet: bool) -> Result<(), Failure>
     if let Some(book) = &book {
         outside.admitted(book, again)?;
     }
-    if arguments.counts.as_os_str() != "-" && !arguments.counts.is_file() {
-        return Err(Failure::Input(format!("{} is not a file", arguments.counts.display())));
-    }
+    refuse_if!(
+        arguments.counts.as_os_str() != "-" && !arguments.counts.is_file(),
+        "{} is not a file",
+        arguments.counts.display()
+    );
     let values = counts::read(&arguments.counts, plan.cells(), plan.largest())?;
     let sender = ShareSender::meet(&plan, &key, part.wait())?;
     let paid = book.as_ref().map(|book| outside.charge(book, again)).transpose()?;
@@ -40,7 +42,7 @@ pub fn run(arguments: &PartiesSendArguments, quiet: bool) -> Result<(), Failure>
     let entry = paid.as_ref().map(|paid| paid.sequence());
     paid.map(|paid| paid.commit(&scumble_engine::digest(plan.digest()))).transpose()?;
     if part.json {
-        return print(&format!("{}\n", json!({ "sent": true, "servers": plan.servers().len(), "entry": entry })));
+        return print_line(&json!({ "sent": true, "servers": plan.servers().len(), "entry": entry }));
     }
     if !quiet && entry.is_none() {
         say("not recorded in a ledger of this party; --ledger FILE does that");

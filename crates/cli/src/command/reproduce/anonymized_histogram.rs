@@ -97,9 +97,7 @@ struct ErrorMeasurement {
 
 /// Measures every combination.
 pub fn run(arguments: &ReproduceHistogramArguments, quiet: bool) -> Result<(), Failure> {
-    if !(arguments.precision > 0.0 && arguments.precision < 1.0) {
-        return Err(Failure::Input("--precision must be a number in (0, 1)".to_string()));
-    }
+    refuse_if!(!(arguments.precision > 0.0 && arguments.precision < 1.0), "--precision must be a number in (0, 1)");
     let mut bits = InsecureSeededSource::new(arguments.seed);
     let mut all = Vec::new();
     let sizes = [arguments.family.len(), arguments.layout.len(), arguments.elements.len(), arguments.epsilon.len()];

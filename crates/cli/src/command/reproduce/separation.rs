@@ -95,7 +95,7 @@ impl HeavyHitterRow {
             if tree(attributes, middle)?.epsilon_person() <= 1.0 { low = middle } else { high = middle }
         }
         let found = (least_found(&per_attribute, bits)?, least_found(&tree(attributes, low)?, bits)?);
-        Ok(Self { attributes, found, person: per_attribute.epsilon_person() })
+        Ok(Self { attributes, found, person: per_attribute.epsilon_person().get() })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::command::engine::{ProjectArguments, located, table};
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{print, print_json};
 use clap::{Args, Subcommand};
 use scumble_server::access::{self, Role};
 use serde_json::{Value, json};
@@ -88,10 +88,7 @@ fn add(arguments: &AccessAddArguments) -> Result<(), Failure> {
     let (_, ledger) = located(&arguments.project.project)?;
     let token = access::add(&ledger, &arguments.name, arguments.role)?;
     match arguments.project.json {
-        true => print(&format!(
-            "{:#}\n",
-            json!({ "name": arguments.name, "role": arguments.role.to_string(), "token": token })
-        )),
+        true => print_json(&json!({ "name": arguments.name, "role": arguments.role.to_string(), "token": token })),
         // The token alone, for scripts.
         false => print(&format!("{token}\n")),
     }
@@ -105,7 +102,7 @@ fn list(arguments: &AccessListArguments) -> Result<(), Failure> {
             .iter()
             .map(|one| json!({ "name": one.name, "role": one.role.to_string(), "added": one.added, "revoked": one.revoked }))
             .collect();
-        return print(&format!("{:#}\n", json!({ "people": people })));
+        return print_json(&json!({ "people": people }));
     }
     let rows = people
         .into_iter()
@@ -117,7 +114,7 @@ fn revoke(arguments: &AccessRevokeArguments, quiet: bool) -> Result<(), Failure>
     let (_, ledger) = located(&arguments.project.project)?;
     access::revoke(&ledger, &arguments.name)?;
     match (arguments.project.json, quiet) {
-        (true, _) => print(&format!("{:#}\n", json!({ "name": arguments.name, "revoked": true }))),
+        (true, _) => print_json(&json!({ "name": arguments.name, "revoked": true })),
         (false, true) => Ok(()),
         (false, false) => print(&format!("{} has no access any more\n", arguments.name)),
     }

@@ -149,6 +149,6 @@ fn the_examples_of_the_page_run() {
         }
     }
     assert_eq!(run, 7, "the page has lost its examples");
-    let table = std::fs::read_to_string(folder.join("out/password frequencies.csv")).unwrap();
-    assert!(table.starts_with("count,how_many\n"), "{table}");
+    let table = std::fs::read_to_string(folder.join("out/password-frequencies.csv")).unwrap();
+    assert!(table.starts_with("count,how_many,"), "{table}");
 }

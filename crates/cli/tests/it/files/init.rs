@@ -61,7 +61,7 @@ fn init_asks_who_the_owner_is_and_guesses_nothing() {
     folder.stdout(&["check"]);
     folder.stdout(&["plan"]);
     folder.stdout(&["release"]);
-    assert!(folder.read("out/how many.csv").starts_with("owners,owners_error\n"));
+    assert!(folder.read("out/how-many.csv").starts_with("owners,owners_se,owners_low,owners_high\n"));
     let more = text.replace("# age = { type = \"…\" }", "age = { type = \"int\", lower = 0, upper = 120 }");
     assert_ne!(more, text);
     folder.write("scumble.toml", &format!("{more}[[release]]\nname = \"age\"\nsql = \"SELECT AVG(age) AS a FROM visits\"\ncost = {{ epsilon = 0.5 }}\n"));
@@ -88,7 +88,7 @@ fn what_init_writes_runs_whatever_the_file_is_called() {
         fs::create_dir(folder.file("sub")).unwrap();
         folder.stdout(&["init", name, "--no-owner", "--output", "sub/first.toml"]);
         folder.stdout(&["release", "sub/first.toml"]);
-        assert!(folder.file("sub/out/how many.csv").exists(), "{name}");
+        assert!(folder.file("sub/out/how-many.csv").exists(), "{name}");
     }
     // What a release writes as Parquet says what its columns are.
     let folder = folder(&counts());

@@ -19,7 +19,7 @@ fn query(name: &str, sql: &str) -> String {
 
 /// The rows of an output, without the header.
 fn rows(folder: &Folder, name: &str) -> Vec<Vec<String>> {
-    let text = folder.read(&format!("out/{name}.csv"));
+    let text = folder.read(&format!("out/{}.csv", name.replace(' ', "-")));
     text.lines().skip(1).map(|line| line.split(',').map(str::to_string).collect()).collect()
 }
 
@@ -219,9 +219,9 @@ fn the_texts_of_parquet_files_are_records_like_any_other() {
             .replace("heavy-hitters\"\nkind", "unknown\"\nkind"),
     );
     for (file, names) in [("second.toml", ["marginals", "heavy-hitters"]), ("third.toml", ["counts", "unknown"])] {
-        printed(folder.run(&["release", file, "--quiet", "--ledger", &format!("{file}.ledger")]));
+        printed(folder.run(&["release", file, "--quiet", "--ledger", &format!("{file}.db")]));
         for name in names {
-            let text = folder.read(&format!("out/{name}.csv"));
+            let text = folder.read(&format!("out/{}.csv", name.replace(' ', "-")));
             for kind in ["aa", "bb", "a rather long text"] {
                 let line = text
                     .lines()

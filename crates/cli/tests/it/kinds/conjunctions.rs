@@ -102,7 +102,7 @@ fn the_published_numbers_and_the_report_say_what_they_are() {
     assert!(why.contains("parities of up to 2 columns") && why.contains("counts by inclusion and exclusion"), "{why}");
     folder.stdout(&["release"]);
     let csv = folder.read("out/habits.csv");
-    assert!(csv.starts_with("columns,balance,balance_error\n(everybody),"), "{csv}");
+    assert!(csv.starts_with("columns,balance,balance_se,balance_low,balance_high\n(everybody),"), "{csv}");
     assert_eq!(csv.lines().count(), 1 + 1 + 4 + 6);
     assert!(csv.contains("\"smoker, insured\","), "{csv}");
     let report = folder.read("out/report.html");
@@ -244,7 +244,7 @@ fn pairs_of_more_columns_than_any_product_are_published_and_projected() {
     assert!(
         folder
             .read("out/pairs.csv")
-            .starts_with("first,first_value,second,second_value,estimate,estimate_error,fitted\n")
+            .starts_with("first,first_value,second,second_value,estimate,estimate_se,estimate_low,estimate_high,fitted,fitted_se,fitted_low,fitted_high\n")
     );
 }
 

@@ -37,7 +37,7 @@ fn release(name: &str, kind: &str, cost: &str, fields: &str) -> String {
 
 /// The first column of a published table.
 fn values(folder: &Folder, name: &str) -> Vec<String> {
-    let text = folder.read(&format!("out/{name}.csv"));
+    let text = folder.read(&format!("out/{}.csv", name.replace(' ', "-")));
     text.lines().skip(1).map(|line| line.split(',').next().unwrap().to_string()).collect()
 }
 
@@ -72,9 +72,10 @@ fn the_most_frequent_values_of_every_domain() {
     let mut pages = values(&folder, "listed");
     pages.sort();
     assert_eq!(pages, ["mail", "news"]);
-    let header = |name: &str| folder.read(&format!("out/{name}.csv")).lines().next().unwrap().to_string();
-    assert!(header("gap").starts_with("term,lead,lead_error"), "{}", header("gap"));
-    assert!(header("towns").starts_with("town,count,count_error"), "{}", header("towns"));
+    let header =
+        |name: &str| folder.read(&format!("out/{}.csv", name.replace(' ', "-"))).lines().next().unwrap().to_string();
+    assert!(header("gap").starts_with("term,lead,lead_se,lead_low,lead_high"), "{}", header("gap"));
+    assert!(header("towns").starts_with("town,count,count_se,count_low,count_high"), "{}", header("towns"));
     // What only one user looked for is nowhere; and the report has the numbers.
     assert!(!folder.read("out/gap.csv").contains("only"));
     assert!(folder.read("out/report.html").contains("lead with 95% intervals"));

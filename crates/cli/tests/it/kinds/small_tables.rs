@@ -71,7 +71,7 @@ fn a_round_is_charged_when_it_opens_and_ends_with_a_measured_answer() {
     let rows = shown["answers"]["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 4);
     assert_eq!((&rows[2]["question"], &rows[2]["how"]), (&FAR.into(), &"measured".into()));
-    assert!(folder.read("out/r.csv").starts_with("question,answer,answer_error,answer_low,answer_high,how\n"));
+    assert!(folder.read("out/r.csv").starts_with("question,answer,answer_se,answer_low,answer_high,how\n"));
     let report = folder.read("out/report.html");
     assert!(report.contains("age &gt;= 0") && report.contains("an earlier round"), "the report has the answers");
     // Nobody can expect more than two rounds of ε = 10 allow, e^20/(e^20 + 1); one would be 0.99995.
@@ -158,9 +158,11 @@ fn a_state_that_the_ledger_does_not_know_opens_no_free_round() {
 fn a_state_belongs_to_its_ledger() {
     let folder = folder("", ASKED);
     ask(&folder, NEAR);
-    let other = |question: &str| folder.json(&["ask", "r", question, "--json", "--ledger", "other.ledger"]);
+    let asked = ["ask", "r", NEAR, "--json"];
+    folder.refused(&[&asked[..], &["--ledger", "other.ledger"]].concat(), 3, "would not count them");
     fs::copy(folder.file(STATE), folder.file("other.ledger.r.state")).unwrap();
-    assert!(other(NEAR)["charged"].is_u64());
+    folder.write("scumble.toml", &format!("ledger = \"other.ledger\"\n{}", folder.read("scumble.toml")));
+    assert!(folder.json(&asked)["charged"].is_u64());
 }
 
 fn start(folder: &Folder, question: &str) -> Child {
@@ -318,7 +320,7 @@ fn a_small_table_answers_all_its_conditions() {
         assert!((row["estimate"].as_f64().unwrap() - truth).abs() < 100.0, "{row}");
     }
     assert_eq!(answers["small_table"][0]["rows"], 4, "{answers}");
-    assert!(folder.read("out/r.csv").starts_with("condition,estimate,estimate_error,estimate_low,estimate_high\n"));
+    assert!(folder.read("out/r.csv").starts_with("condition,estimate,estimate_se,estimate_low,estimate_high\n"));
     assert!(folder.read("out/report.html").contains("age &gt; 1"));
     // Where the number of owners is public, nothing is spent on it; and without conditions there are those of all
     // values and pairs.

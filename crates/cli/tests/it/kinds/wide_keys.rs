@@ -63,7 +63,8 @@ fn quantiles_and_counts_of_values_that_are_no_numbers() {
         folder.read("out/report.html").contains("count, with intervals that hold all at once with probability 95%")
     );
     assert!(folder.read("out/report.html").contains(">quantiles and their values</text>"));
-    let rows = |name: &str| folder.json_file(&format!("out/{name}.json"))["answers"]["rows"].clone();
+    let rows =
+        |name: &str| folder.json_file(&format!("out/{}.json", name.replace(' ', "-")))["answers"]["rows"].clone();
     // Letters are even: quarters are at about g, n and t; ranks are off by far less than a letter's 230 rows.
     let values: Vec<String> =
         rows("surnames").as_array().unwrap().iter().map(|row| row["value"].as_str().unwrap().to_string()).collect();

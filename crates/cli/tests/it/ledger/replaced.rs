@@ -49,7 +49,7 @@ fn a_bound_that_is_the_tables_own_makes_no_other_release() {
     folder.stdout(&["release", "--quiet"]);
     let kept = |folder: &Folder, more: &str| {
         folder.write("scumble.toml", &format!("{project}{more}"));
-        folder.stdout(&["plan"]).contains("kept, at no further cost")
+        folder.json(&["plan", "--json"])["releases"][0]["published"].is_object()
     };
     assert!(kept(&folder, "max_groups_per_owner = 2\n") && kept(&folder, "max_rows_per_owner = 3\n"));
     assert!(!kept(&folder, "max_groups_per_owner = 1\n"), "that is another one");
@@ -69,15 +69,12 @@ fn a_plan_says_what_became_of_files() {
     let folder = usual();
     folder.stdout(&["release", "--quiet"]);
     fs::rename(folder.file("out"), folder.file("elsewhere")).unwrap();
-    let said = folder.stdout(&["plan"]);
-    assert!(
-        said.contains("(entry 4), and ") && said.contains("counts.csv is not there any more: restore it"),
-        "{said}"
-    );
+    let said = folder.stdout(&["plan"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("(entry 4)") && said.contains("counts.csv is not there any more: restore it"), "{said}");
     assert!(said.contains("or use release --again counts") && !said.contains("kept"), "{said}");
     let lost = &folder.json(&["plan", "--json"])["releases"][0]["published"]["lost"];
     assert!(lost.as_str().unwrap().ends_with("counts.csv is not there any more"), "{lost}");
-    assert!(folder.stdout(&["plan", "--out", "elsewhere"]).contains("(entry 4); kept, at no further cost"));
+    assert!(folder.stdout(&["plan", "--out", "elsewhere"]).contains("counts   kept"));
 }
 
 /// Two lists of sixty values stood in one sentence, cut off before they differ.

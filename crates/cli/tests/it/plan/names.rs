@@ -16,8 +16,16 @@ fn names_that_collide_are_refused() {
         counts().replace("COUNT(*) AS n", "COUNT(*) AS n, SUM(age) AS n_error"),
         "two published columns would be called 'n_error'",
     );
+    check(counts().replace("\"counts\"", "\"(Report)\""), "a release cannot be called '(Report)'");
     check([counts(), counts()].concat(), "two releases are called 'counts'");
-    check([counts(), counts().replace("\"counts\"", "\"Counts\"")].concat(), "two releases are called 'Counts'");
+    check(
+        [counts().replace("\"counts\"", "\"a b\""), counts().replace("\"counts\"", "\"a, b\"")].concat(),
+        "the files of 'a b' and 'a, b' would have the same name, a-b.csv: give one release another name",
+    );
+    check(
+        [counts(), counts().replace("\"counts\"", "\"Counts\"")].concat(),
+        "the files of 'counts' and 'Counts' would have the same name, counts.csv",
+    );
     check(
         counts().replace("sex, COUNT(*) AS n", "COUNT(*) AS n, SUM(age) AS n"),
         "two columns of the result are called 'n'",
@@ -56,5 +64,9 @@ fn columns_that_are_called_as_one_of_ours_are_refused() {
     refused(&sql, "or another name after AS");
     let folder = Folder::with(&[("scumble.toml", kind("top", "n", "number = 1\n").as_str()), ("t.csv", &rows)]);
     folder.stdout(&["release", "--quiet"]);
-    assert!(folder.read("out/r.csv").starts_with("n,count,count_error"), "{}", folder.read("out/r.csv"));
+    assert!(
+        folder.read("out/r.csv").starts_with("n,count,count_se,count_low,count_high"),
+        "{}",
+        folder.read("out/r.csv")
+    );
 }

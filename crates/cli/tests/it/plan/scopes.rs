@@ -24,10 +24,16 @@ fn planned_error(folder: &Folder) -> f64 {
     folder.json(&["plan", "--json"])["releases"][0]["errors"][0]["standard_error"].as_f64().unwrap()
 }
 
+/// The first line below the head of a plan's table.
+fn planned_line(folder: &Folder, more: &[&str]) -> String {
+    let plan = folder.stdout(&[&["plan"], more].concat());
+    plan.lines().nth(2).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// The same as it is published.
 fn published_error(folder: &Folder, name: &str) -> f64 {
-    let csv = std::fs::read_to_string(folder.path().join(format!("out/{name}.csv"))).unwrap();
-    assert!(csv.starts_with("sex,n,n_error\n"), "{csv}");
+    let csv = std::fs::read_to_string(folder.path().join(format!("out/{}.csv", name.replace(' ', "-")))).unwrap();
+    assert!(csv.starts_with("sex,n,n_se,n_low,n_high\n"), "{csv}");
     csv.lines().nth(1).unwrap().split(',').nth(2).unwrap().parse().unwrap()
 }
 
@@ -35,7 +41,7 @@ fn published_error(folder: &Folder, name: &str) -> f64 {
 #[test]
 fn one_line_halves_the_noise_of_a_histogram() {
     let folder = folder("", 10.0, "epsilon = 1");
-    assert!(folder.stdout(&["plan"]).starts_with("counts: costs a person epsilon 1; "));
+    assert_eq!(planned_line(&folder, &[]), "counts 1 n 2.79918 6");
     close(planned_error(&folder), 2.80);
     folder.stdout(&["release"]);
     close(published_error(&folder, "counts"), 2.80);
@@ -44,11 +50,10 @@ fn one_line_halves_the_noise_of_a_histogram() {
     exactly(epsilon(&before["presence"]), 0.5);
     // Another claim is another release: it is paid for, and the plan says so.
     folder.write("scumble.toml", &project(LINE, 10.0, "epsilon = 1"));
-    let plan = folder.stdout(&["plan"]);
-    assert!(plan.starts_with("counts: costs a person epsilon 2, presence 1; "), "{plan}");
-    assert!(plan.contains("counts was published with another declaration"), "{plan}");
+    assert_eq!(planned_line(&folder, &[]), "counts 2 n 1.35696 3 presence 1");
+    assert!(folder.stdout(&["plan"]).contains("'counts' is published with another declaration"));
     close(planned_error(&folder), 1.36);
-    folder.stdout(&["release"]);
+    folder.stdout(&["release", "--again", "counts"]);
     close(published_error(&folder, "counts"), 1.36);
     let after = ledger(&folder);
     exactly(epsilon(&after["person"]), 3.0);
@@ -99,11 +104,11 @@ fn a_plan_says_what_presence_costs_where_a_person_has_no_epsilon() {
         at_least = 100\ncost = { epsilon = 1, delta = 1e-6 }\n";
     let text = format!("{LINE}{PEOPLE}{release}");
     let folder = Folder::with(&[("scumble.toml", text.as_str()), ("people.csv", &people(200))]);
-    for (delta, expect) in [
-        ("1e-5", "ages: costs a person epsilon 2, presence 1 at delta 1e-5; "),
-        ("1e-6", "ages: costs presence epsilon 1, a person none at delta 1e-6: ask for a larger --delta; "),
-    ] {
-        let plan = folder.stdout(&["plan", "--delta", delta]);
-        assert!(plan.starts_with(expect), "{plan}");
+    for (delta, expect) in
+        [("1e-5", "ages 2 is_at_least_100 – presence 1, at delta 1e-5"), ("1e-6", "ages none is_at_least_100 –")]
+    {
+        assert_eq!(planned_line(&folder, &["--delta", delta]), expect);
     }
+    let said = folder.stdout(&["plan", "--delta", "1e-6"]);
+    assert!(said.contains("ages: costs presence epsilon 1, a person none at delta 1e-6: ask for a larger --delta"));
 }

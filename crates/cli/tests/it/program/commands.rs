@@ -18,7 +18,7 @@ scumble help release
 | 0 | done |
 | 1 | any other failure, or an audit that refutes a claim |
 | 2 | wrong input |
-| 3 | refused by the budget |
+| 3 | a charge that the budget refuses, or that would be a second one for what is published |
 
 Commands of `scumble lab` and `scumble setup` also work without that word until version 0.2.
 ";

@@ -38,6 +38,11 @@ fn every_command_of_the_tutorial_does_what_it_says() {
         }
     }
     assert!(ran >= 10, "{ran} commands");
-    let csv = folder.read("out/by clinic.csv");
-    assert!(csv.starts_with("clinic,visits,visits_error,patients,patients_error\n"), "{csv}");
+    let csv = folder.read("out/by-clinic.csv");
+    assert!(
+        csv.starts_with(
+            "clinic,visits,visits_se,visits_low,visits_high,patients,patients_se,patients_low,patients_high\n"
+        ),
+        "{csv}"
+    );
 }

@@ -11,9 +11,9 @@ fn daily_commands_come_first() {
     let below = tree::help("").below();
     let daily: Vec<&str> =
         below.iter().filter(|(heading, ..)| *heading == "Daily").map(|(_, name, _)| name.as_str()).collect();
-    let expected = ["init", "check", "plan", "release", "show", "query", "ledger", "budget", "serve", "demo"];
+    let expected = ["init", "check", "plan", "release", "status", "show", "query", "ledger", "budget", "serve", "demo"];
     assert_eq!(daily, expected);
-    assert!(below.len() <= 17, "{below:?}");
+    assert!(below.len() <= 18, "{below:?}");
 }
 
 /// A program that asked for JSON got an English sentence where something was wrong.

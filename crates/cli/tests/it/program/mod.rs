@@ -11,6 +11,7 @@ mod names;
 mod page_examples;
 mod readme;
 mod releases;
+mod screen;
 mod show;
 mod site;
 mod tidy;

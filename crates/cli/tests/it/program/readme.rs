@@ -22,7 +22,7 @@ fn the_ten_lines_do_what_the_readme_says() {
         }
     }
     assert!(folder.file("out/report.html").exists());
-    assert!(folder.read("out/diseases of adults.csv").starts_with("disease,n,n_error\n"));
+    assert!(folder.read("out/diseases-of-adults.csv").starts_with("disease,n,n_se,n_low,n_high\n"));
     let costs = folder.json(&["ledger", "show", "--json"]);
     let prose = page.split_whitespace().collect::<Vec<_>>().join(" ");
     let said = "ε 0.5 for a person, 0.25 for their age, 0.25 for their presence";

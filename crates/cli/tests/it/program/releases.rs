@@ -54,9 +54,9 @@ fn a_release_writes_its_outputs_and_its_charge() {
     let folder = folder();
     let output = scumble(folder.path(), &["release"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let csv = fs::read_to_string(folder.path().join("out/by sex.csv")).unwrap();
+    let csv = fs::read_to_string(folder.path().join("out/by-sex.csv")).unwrap();
     let lines: Vec<&str> = csv.lines().collect();
-    assert_eq!(lines[0], "sex,n,n_error,total,total_error");
+    assert_eq!(lines[0], "sex,n,n_se,n_low,n_high,total,total_se,total_low,total_high");
     assert!(lines[1].starts_with("f,") && lines[2].starts_with("m,") && lines.len() == 3, "{csv}");
     let shown = ledger(folder.path());
     assert!((epsilon(&shown["person"]) - 0.5).abs() < 1e-9 && epsilon(&shown["person"]) <= 0.5, "{shown}");
@@ -124,7 +124,9 @@ fn quantiles_in_a_query_have_a_rank_error() {
     let output = scumble(folder.path(), &["query", sql, "--cost", "epsilon=0.75", "--name", "q", "--quiet"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let csv = fs::read_to_string(folder.path().join("out/q.csv")).unwrap();
-    assert_eq!(csv.lines().next(), Some("sex,m,m_error,m_rank_error,top,top_error,top_rank_error,n,n_error"), "{csv}");
+    let beside = |name: &str| format!("{name},{name}_se,{name}_low,{name}_high");
+    let header = format!("sex,{},m_rank_error,{},top_rank_error,{}", beside("m"), beside("top"), beside("n"));
+    assert_eq!(csv.lines().next(), Some(header.as_str()), "{csv}");
     let shown = ledger(folder.path());
     assert!((epsilon(&shown["person"]) - 0.75).abs() < 1e-9 && epsilon(&shown["person"]) <= 0.75, "{shown}");
     assert_eq!(epsilon(&shown["attributes"]["disease"]), 0.0, "{shown}");
@@ -375,7 +377,9 @@ fn killed_releases_leave_no_output_without_a_charge() {
     // A test that never kills between the charge and the answer, or never lets one through, shows nothing.
     assert!(state("committed").count() > 3, "{shown}");
     for release in state("committed") {
-        assert!(folder.path().join(format!("out/{}.csv", release["release"].as_str().unwrap())).exists());
+        assert!(
+            folder.path().join(format!("out/{}.csv", release["release"].as_str().unwrap().replace(' ', "-"))).exists()
+        );
     }
     let verified = scumble(folder.path(), &["ledger", "verify"]);
     assert!(verified.status.success(), "{}", text(&verified.stderr));

@@ -79,7 +79,7 @@ fn integers_come_back_and_are_published_with_noise() {
     let done = folder.run(&RELEASE);
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(done.status.success() && said.contains("results holds exact numbers, which are not private"), "{said}");
-    let published = folder.read("out/by clinic.csv");
+    let published = folder.read("out/by-clinic.csv");
     assert!(published.contains("\na,7,") && published.contains("\nb,0,"), "{published}");
     let reserve = entries(&folder).into_iter().find(|entry| entry["body"]["entry"] == "reserve").unwrap();
     assert_eq!(reserve["body"]["rule"]["hash"], "SHA-256");
@@ -94,7 +94,7 @@ fn integers_come_back_and_are_published_with_noise() {
     assert_ne!(next, mark);
     give(&folder, &next, &["a,7,30", "b,1,0"]);
     folder.stdout(&again);
-    assert!(folder.read("out/by clinic.csv").contains("\nb,1,"));
+    assert!(folder.read("out/by-clinic.csv").contains("\nb,1,"));
     folder.stdout(&["ledger", "verify"]);
 }
 
@@ -157,7 +157,7 @@ fn unknown_keys_need_an_owner_and_kinds_that_need_rows_have_no_job() {
     folder.refused(&release, 2, "a key that nobody has");
     folder.write("results/1.csv", &format!("cells,{mark},key_0,sum_0\n2,1,\"o\"\"x\",400\n2,1,\"\",300\n"));
     folder.stdout(&release);
-    let csv = folder.read("out/by town.csv");
+    let csv = folder.read("out/by-town.csv");
     assert!(csv.contains("400") && csv.contains("300"), "{csv}");
     folder.refused(&["integers", "middle", "--dialect", "spark"], 2, "is of kind quantiles, which needs rows");
     folder.refused(&["integers", "by tow", "--dialect", "spark"], 2, "did you mean 'by town'");
@@ -228,7 +228,7 @@ fn a_server_computes_integers_and_its_words_are_not_repeated() {
     let release = ["release", "--only", "by clinic"];
     let done = with_password(&folder, PASSWORD, &release);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    let csv = folder.read("out/by clinic.csv");
+    let csv = folder.read("out/by-clinic.csv");
     // 50 owners with two visits each; all visits count.
     assert!(csv.contains("\na,33,") && csv.contains("\nb,67,"), "{csv}");
     let reserve = entries(&folder).into_iter().find(|entry| entry["body"]["entry"] == "reserve").unwrap();
@@ -280,7 +280,7 @@ fn a_server_computes_integers_and_its_words_are_not_repeated() {
         let folder = project(&server.source(table));
         let done = with_password(&folder, PASSWORD, &release);
         assert!(done.status.success(), "{table}: {}", String::from_utf8_lossy(&done.stderr));
-        let csv = folder.read("out/by clinic.csv");
+        let csv = folder.read("out/by-clinic.csv");
         assert!(csv.contains(expected), "{table}: {csv}");
     }
     // A failure on a row comes after the charge, with a sentence that says nothing about the row.
@@ -313,7 +313,7 @@ fn goes_on(server: &Postgres, folder: &Folder, release: &[&str], mended: &str) {
     let said = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success() && said.contains("used that charge, and nothing more was charged"), "{said}");
     assert_eq!(charges(), 1);
-    assert!(folder.read("out/by clinic.csv").lines().count() > 1);
+    assert!(folder.read("out/by-clinic.csv").lines().count() > 1);
 }
 
 /// A server is believed by its certificate: one of a trusted authority, for the name by which it is called.
@@ -331,7 +331,7 @@ fn a_server_is_spoken_to_behind_a_certificate_that_is_verified() {
     let file = |name: &str| format!("&sslmode=verify-full&sslrootcert={}", server.folder().join(name).display());
     let (folder, done) = release("localhost", &file("ca.pem"));
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    assert!(folder.read("out/by clinic.csv").contains("\na,40,"), "{}", folder.read("out/by clinic.csv"));
+    assert!(folder.read("out/by-clinic.csv").contains("\na,40,"), "{}", folder.read("out/by-clinic.csv"));
     let not = "its certificate is not one that is trusted for this name";
     for (host, options, words) in [
         ("localhost", file("other.pem"), not),

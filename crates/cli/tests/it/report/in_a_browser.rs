@@ -82,7 +82,9 @@ frame.onload = () => {{
   const shown = [...inner.querySelectorAll('svg')].filter(svg => box(svg).width > 0);
   const letters = svg => [...svg.querySelectorAll('text')].map(text => parseFloat(text.getAttribute('font-size')) * box(svg).width / svg.viewBox.baseVal.width);
   const inside = (svg, element) => box(element).left >= box(svg).left - 1 && box(element).right <= box(svg).right + 1 && box(element).bottom <= box(svg).bottom + 1;
-  const drawn = svg => [...svg.querySelectorAll('path,polygon,rect[fill-opacity]')].some(mark => box(mark).width > 20 || box(mark).height > 20);
+  // A dot is small, and only numbers are drawn as dots.
+  const wide = mark => box(mark).width > 20 || box(mark).height > 20 || mark.tagName === 'circle';
+  const drawn = svg => [...svg.querySelectorAll('path,polygon,circle,rect[fill-opacity]')].some(wide);
   const result = {{
     width: root.clientWidth,
     overflow: Math.max(root.scrollWidth, inner.body.scrollWidth) - root.clientWidth,

@@ -81,7 +81,7 @@ fn psql_sees_tables_and_asks() {
     };
     let first = csv(&["SET scumble.cost = 'epsilon=0.5'", sql]);
     let lines: Vec<&str> = first.lines().collect();
-    assert!(lines.len() == 3 && lines[0] == "sex,n,n_error" && lines[1].starts_with("f,"), "{first}");
+    assert!(lines.len() == 3 && lines[0] == "sex,n,n_se,n_low,n_high" && lines[1].starts_with("f,"), "{first}");
     assert_eq!(csv(&["SET scumble.cost = 'epsilon=0.5'", sql]), first, "paid for once");
     let budget = csv(&["SHOW scumble.budget"]);
     let person = budget.lines().find(|line| line.starts_with("project,person,")).unwrap();
@@ -96,7 +96,7 @@ fn psql_sees_tables_and_asks() {
     let page = include_str!("../../../../../docs/how-to/serve.md");
     let example = page.split("\n```sql\n").nth(1).unwrap().split("\n```").next().unwrap();
     let shown = psql(&server, &ada, &example.lines().collect::<Vec<_>>());
-    assert!(shown.contains("n_error") && shown.contains("QUERY PLAN") && shown.contains("remaining"), "{shown}");
+    assert!(shown.contains("n_se") && shown.contains("QUERY PLAN") && shown.contains("remaining"), "{shown}");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn psycopg_and_pandas_ask_with_parameters() {
     let blocks = page.split("\n```python\n").skip(1).map(|block| block.split("\n```").next().unwrap());
     let example = blocks.into_iter().find(|block| block.contains("psycopg")).unwrap();
     let said = run(&example.replace("port=5433", &format!("port={port}")));
-    assert_eq!(said.trim(), "int64 ['sex', 'n', 'n_error']");
+    assert_eq!(said.trim(), "int64 ['sex', 'n', 'n_se', 'n_low', 'n_high']");
     let said = run(r#"
 import os, warnings, psycopg, pandas
 warnings.simplefilter("ignore")
@@ -205,7 +205,7 @@ with psycopg.connect(place, password=os.environ["TOKEN"], options="-c scumble.co
     except psycopg.errors.ConfigurationLimitExceeded as error:
         print("budget")
 "#);
-    let expected = "['sex', 'n', 'n_error'] ['int64', 'float64'] ['f', 'm']\nTrue\nundefined table 42P01\nbudget\n";
+    let expected = "['sex', 'n', 'n_se', 'n_low', 'n_high'] ['int64', 'float64'] ['f', 'm']\nTrue\nundefined table 42P01\nbudget\n";
     assert_eq!(said, expected);
     let has_sqlalchemy =
         Command::new(&python).args(["-c", "import sqlalchemy"]).output().is_ok_and(|output| output.status.success());
@@ -224,7 +224,10 @@ people = tables.tables["people"]
 query = sqlalchemy.select(people.c.sex, sqlalchemy.func.count().label("n")).where(people.c.age < 40).group_by(people.c.sex)
 print(list(pandas.read_sql(query, engine).columns))
 "#);
-    assert_eq!(said, "['people'] True False\n[('sex', 'TEXT'), ('age', 'BIGINT')]\n['sex', 'n', 'n_error']\n");
+    assert_eq!(
+        said,
+        "['people'] True False\n[('sex', 'TEXT'), ('age', 'BIGINT')]\n['sex', 'n', 'n_se', 'n_low', 'n_high']\n"
+    );
 }
 
 #[test]
@@ -256,7 +259,7 @@ fn java_asks_through_its_driver() {
         Command::new("java").args(["-cp", &classes, "Ask", &place, &ada]).current_dir(folder.path()).output().unwrap();
     let said = String::from_utf8_lossy(&asked.stdout).into_owned();
     assert!(asked.status.success(), "{said}{}", String::from_utf8_lossy(&asked.stderr));
-    assert_eq!(said, "people TABLE\nsex text\nage int8\nn int8 n_error float8\nten times the same\n42P01\n");
+    assert_eq!(said, "people TABLE\nsex text\nage int8\nn int8 n_se float8\nten times the same\n42P01\n");
 }
 
 const JAVA: &str = r#"
@@ -273,7 +276,7 @@ public class Ask { public static void main(String[] a) throws Exception {
       p.setInt(1, 40); p.setString(2, "f");
       ResultSet r = p.executeQuery(); r.next();
       if (i == 0) { first = r.getLong(1); ResultSetMetaData d = r.getMetaData(); System.out.println(d.getColumnName(1) + " " + d.getColumnTypeName(1) + " " + d.getColumnName(2) + " " + d.getColumnTypeName(2)); }
-      if (r.getLong("n") != first || !(r.getDouble("n_error") > 0)) throw new Exception("another answer");
+      if (r.getLong("n") != first || !(r.getDouble("n_se") > 0)) throw new Exception("another answer");
     }
     System.out.println("ten times the same");
     try { c.createStatement().executeQuery("SELECT COUNT(*) FROM nobody"); } catch (SQLException e) { System.out.println(e.getSQLState()); }

@@ -149,7 +149,7 @@ fn an_answer_is_that_of_the_command_line_and_is_paid_for_once() {
         "the first is there too"
     );
     let csv = server.get(&ada, &format!("/v1/answers/{sequence}?format=csv"));
-    assert!(csv.text().starts_with("sex,n,n_error\n"), "{}", csv.text());
+    assert!(csv.text().starts_with("sex,n,n_se,n_low,n_high\n"), "{}", csv.text());
     assert!(server.get(&ada, &format!("/v1/answers/{sequence}?format=parquet")).body.starts_with(b"PAR1"));
     assert_eq!(server.get(&ada, &format!("/v1/answers/{sequence}?format=arrow")).body[..4], [0xff; 4]);
     drop(server);

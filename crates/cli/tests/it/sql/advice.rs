@@ -19,7 +19,7 @@ fn a_time_with_an_offset_is_refused_where_the_clock_hangs_elsewhere() {
     let count = |zone: &str, time: &str| {
         folder.write("scumble.toml", &VISITS.replace("Europe/Berlin", zone));
         let sql = format!("SELECT COUNT(*) AS n FROM visits WHERE begun = {time}");
-        folder.run(&["query", &sql, "--cost", "epsilon=1e6", "--json", "--ledger", &format!("{}.ledger", zone.len())])
+        folder.run(&["query", &sql, "--cost", "epsilon=1e6", "--json", "--ledger", &format!("{}.db", zone.len())])
     };
     for time in
         ["TIMESTAMP '2013-07-03T10:00:00Z'", "'2013-07-03 12:00:00+02:00'", "CAST('2013-07-03T10:00Z' AS TIMESTAMP)"]

@@ -27,7 +27,7 @@ fn folder() -> Folder {
         ("scumble.toml", project),
         ("visits.csv", &format!("person,clinic,reason,cost,minutes,urgent\n{visits}")),
         ("patients.csv", &format!("id,age,sex\n{patients}")),
-        ("wards.csv", "clinic,city\nnorth,Ulm\nsouth,Bonn\nwest,Ulm\n"),
+        ("wards.csv", "clinic,city,beds\nnorth,Ulm,40\nsouth,Bonn,55\nwest,Ulm,12\n"),
         ("appointments.csv", &format!("person,day,begins\n{appointments}")),
     ])
 }

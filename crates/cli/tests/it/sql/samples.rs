@@ -52,7 +52,7 @@ fn groups_of_owners_with_many_rows_have_their_share() {
     folder.stdout(&["release"]);
     let column = |name: &str, row: usize| -> f64 {
         folder
-            .read(&format!("out/{name}.csv"))
+            .read(&format!("out/{}.csv", name.replace(' ', "-")))
             .lines()
             .nth(1 + row)
             .unwrap()

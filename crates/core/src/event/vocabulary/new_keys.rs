@@ -49,10 +49,7 @@ impl NewKeys {
     pub fn new(noise: Word, delta: Delta, keys: u64) -> Result<Self> {
         let is_noise = noise.is_additive() && !matches!(noise, Word::NewKeys(_));
         if !(is_noise || matches!(noise, Word::Approximate { .. })) {
-            return Err(Error::refused(format!(
-                "new keys are published by their noisy counts: {} is not added to a count",
-                noise.name()
-            )));
+            refuse!("new keys are published by their noisy counts: {} is not added to a count", noise.name());
         }
         Ok(Self { noise: Box::new(noise), delta, keys: KeysPerOwner::new(keys)? })
     }

@@ -109,8 +109,8 @@ fn the_claim_is_the_truth_for_all_small_tables() {
         let learner = learner(keep, give_up);
         let events = learner.events(None).unwrap();
         for (pairs, scope, own) in [
-            (&added, Scope::Presence, learner.epsilon_presence()),
-            (&replaced, Scope::Person, learner.epsilon_person()),
+            (&added, Scope::Presence, learner.epsilon_presence().get()),
+            (&replaced, Scope::Person, learner.epsilon_person().get()),
         ] {
             let claim = Claim::of(&events, &scope, &[own / 2.0]);
             assert!((claim.pure.unwrap() - own).abs() < 1e-9 * own);
@@ -136,12 +136,15 @@ fn groups_cost_as_many_times_as_they_have_owners() {
     let two = |scope: Scope| {
         crate::Loss::of(&events, scope.group(2.try_into().unwrap())).unwrap().epsilon(Delta::new(0.0).unwrap()).upper
     };
-    assert!((two(Scope::Presence) - 2.0 * learner.epsilon_presence()).abs() < 1e-9);
-    assert!((two(Scope::Person) - 2.0 * learner.epsilon_person()).abs() < 1e-9);
+    assert!((two(Scope::Presence) - 2.0 * learner.epsilon_presence().get()).abs() < 1e-9);
+    assert!((two(Scope::Person) - 2.0 * learner.epsilon_person().get()).abs() < 1e-9);
     let pairs: Vec<_> = universe(2).into_iter().map(|row| (vec![], vec![row, (row.0, row.1)])).collect();
     let claim = Claim { pure: Some(two(Scope::Presence)), ..Claim::default() };
     check(&pairs, |table| law(table, 2, &learner), &claim, Slack::ANY);
-    assert!(2.0 * learner.epsilon_presence() > learner.epsilon_person() * 1.1, "otherwise this tests nothing");
+    assert!(
+        2.0 * learner.epsilon_presence().get() > learner.epsilon_person().get() * 1.1,
+        "otherwise this tests nothing"
+    );
 }
 
 /// Three steps charged as two passed all tests: no owner had more than two.
@@ -154,7 +157,7 @@ fn three_rows_of_an_owner_cost_no_less_than_they_lose() {
     let pairs: Vec<_> = universe(2).into_iter().map(|row| (vec![], vec![row; 3])).collect();
     let claim = Claim { pure: Some(charged), ..Claim::default() };
     check(&pairs, |table| law(table, 2, &learner), &claim, Slack::ANY);
-    assert!(charged > 1.5 * learner.epsilon_person(), "{charged}: two steps are one replacement");
+    assert!(charged > 1.5 * learner.epsilon_person().get(), "{charged}: two steps are one replacement");
 }
 
 #[test]
@@ -162,7 +165,7 @@ fn targets_are_met_and_used_up() {
     for epsilon in [1e-6, 0.01, 0.5, 1.0, 3.0, 20.0] {
         let person = ParityLearner::for_person(Epsilon::new(epsilon).unwrap()).unwrap();
         let presence = ParityLearner::for_presence(Epsilon::new(epsilon).unwrap()).unwrap();
-        for (found, slack) in [(person.epsilon_person(), 1e-3), (presence.epsilon_presence(), 1e-3)] {
+        for (found, slack) in [(person.epsilon_person().get(), 1e-3), (presence.epsilon_presence().get(), 1e-3)] {
             // The grid of 2^−31 is coarse beside the smallest and the largest probabilities.
             assert!(
                 found <= epsilon && found > epsilon * (1.0 - slack) - if epsilon > 10.0 { 1.5 } else { 0.0 },

@@ -1,7 +1,7 @@
 //! Nobody is trusted: every ask is answered by owners of its own, each with one randomized bit.
 
 use super::{QueryBatch, QueryFunction, StatisticalQueries, UNIT, at_least_one, exhausted};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::Event;
 use crate::noise::{BitSource, permutation};
 use crate::parties::local::mean::Mean;
@@ -27,11 +27,11 @@ impl<'a, Row, S: BitSource + ?Sized> LocalQueries<'a, Row, S> {
     pub fn new(rows: &'a [Row], epsilon: Epsilon, asks: u64, bits: &'a mut S) -> Result<Self> {
         at_least_one(rows.len())?;
         if asks == 0 || asks > rows.len() as u64 {
-            return Err(Error::refused(format!(
+            refuse!(
                 "the asks must be from 1 to the number of owners, which is {}, not \
                 {asks}",
                 rows.len()
-            )));
+            );
         }
         let mut order: Vec<u64> = (0..rows.len() as u64).collect();
         permutation::shuffle(bits, &mut order);

@@ -71,9 +71,7 @@ impl<'a, Row> QueryBatch<'a, Row> {
     /// `of` lists the cells that a row is in. Of each row the first `most` that exist count, so that no row moves more.
     pub fn new(cells: usize, most: usize, of: &'a dyn Fn(&Row, &mut Vec<usize>)) -> Result<Self> {
         if cells == 0 || most == 0 || most > cells {
-            return Err(Error::refused(format!(
-                "a batch has at least 1 cell, and a row is in 1 to {cells} of them, not {most}"
-            )));
+            refuse!("a batch has at least 1 cell, and a row is in 1 to {cells} of them, not {most}");
         }
         Ok(Self { cells, most, touches: Vec::new(), of })
     }

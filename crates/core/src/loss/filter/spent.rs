@@ -36,7 +36,7 @@
 //! of it.
 
 use super::price::{Price, TruncatedBound, repeated, rounded_up_f64};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{Event, Sampling};
 use crate::loss::{hull, words};
 use crate::quantity::Exact;
@@ -207,10 +207,10 @@ impl Odometer {
             None => worst.truncated,
         };
         if worst.pure.is_none() && truncated.is_none() {
-            return Err(Error::refused(format!(
+            refuse!(
                 "a {} event has no finite cost under the filter rule: account for it as pure, zcdp, tcdp or approximate",
                 event.word().name()
-            )));
+            );
         }
         self.truncated = self
             .truncated

@@ -9,7 +9,7 @@ use crate::event::{Shift, TreePath};
 use crate::loss::filter::price::{GroupShift, Price, exact, rational_to_f64, rounded_up_f64};
 use crate::loss::law::Law;
 use crate::loss::shape::{LossShape, SharedShape};
-use crate::quantity::Scale;
+use crate::quantity::{Scale, Upper};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,8 +33,8 @@ impl Accounting for HeavyHittersLoss {
     fn price(&self, shift: &Shift, members: u32) -> Result<Price> {
         let all = GroupShift::owners(shift, members)?.in_all();
         let (path, owners) = (self.1, rational_to_f64(&all));
-        let rho = path_rho(self.0, path.clip(), path.rise(), path.levels())? * owners * owners * (1.0 + 1e-15);
-        let epsilon = exact(path_epsilon(self.0, path.clip(), path.rise(), path.levels()))?;
+        let rho = path_rho(self.0, path.clip(), path.rise(), path.levels())?.get() * owners * owners * (1.0 + 1e-15);
+        let epsilon = exact(path_epsilon(self.0, path.clip(), path.rise(), path.levels()).get())?;
         Ok(Price::pure(&(epsilon * all), rounded_up_f64(rho)))
     }
 }
@@ -55,7 +55,7 @@ impl LossShape for HeavyHittersShape {
     }
 
     fn pure(&self) -> f64 {
-        self.owners * path_epsilon(self.scale, self.path.clip(), self.path.rise(), self.path.levels())
+        self.owners * path_epsilon(self.scale, self.path.clip(), self.path.rise(), self.path.levels()).get()
     }
 
     fn cumulant(&self, order: f64) -> f64 {
@@ -64,7 +64,8 @@ impl LossShape for HeavyHittersShape {
 
     fn concentrated(&self) -> Option<f64> {
         // A checked path has a ρ; if it had not, an infinite one would claim nothing.
-        let rho = path_rho(self.scale, self.path.clip(), self.path.rise(), self.path.levels()).unwrap_or(f64::INFINITY);
+        let rho = path_rho(self.scale, self.path.clip(), self.path.rise(), self.path.levels());
+        let rho = rho.map_or(f64::INFINITY, Upper::get);
         Some(self.owners * self.owners * rho)
     }
 }
@@ -130,10 +131,10 @@ pub(crate) fn inclusion_loss(scale: f64, clip: i64, above: i64) -> f64 {
 /// use scumble::mechanism::heavy_hitters::path_epsilon;
 /// use scumble::quantity::Scale;
 /// let loss = path_epsilon(Scale::new(3.0)?, 15, 15, 7);
-/// assert!((loss - 1.0011240172119986).abs() < 1e-10);
+/// assert!((loss.get() - 1.0011240172119986).abs() < 1e-10);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn path_epsilon(scale: Scale, clip: u32, rise: u32, levels: u32) -> f64 {
+pub fn path_epsilon(scale: Scale, clip: u32, rise: u32, levels: u32) -> Upper {
     let (clip, rise) = (i64::from(clip), i64::from(rise));
     let mut loss = 2.0 / scale.get();
     for level in 1..i64::from(levels) {
@@ -144,7 +145,7 @@ pub fn path_epsilon(scale: Scale, clip: u32, rise: u32, levels: u32) -> f64 {
             break;
         }
     }
-    loss * ROUNDING
+    Upper::of(loss * ROUNDING)
 }
 
 /// ρ of one attribute with `levels` nodes above it, all of one scale and clip, each threshold at least `rise` above the
@@ -158,15 +159,15 @@ pub fn path_epsilon(scale: Scale, clip: u32, rise: u32, levels: u32) -> f64 {
 /// ```
 /// use scumble::mechanism::heavy_hitters::path_rho;
 /// use scumble::quantity::Scale;
-/// assert!((path_rho(Scale::new(3.0)?, 15, 15, 7)? - 0.1114).abs() < 0.0005);
+/// assert!((path_rho(Scale::new(3.0)?, 15, 15, 7)?.get() - 0.1114).abs() < 0.0005);
 /// # Ok::<(), scumble::Error>(())
 /// ```
-pub fn path_rho(scale: Scale, clip: u32, rise: u32, levels: u32) -> Result<f64> {
+pub fn path_rho(scale: Scale, clip: u32, rise: u32, levels: u32) -> Result<Upper> {
     TreePath::new(clip, rise, levels)?;
     // A ledger asks for the same path in every scope, and for the paths of many attributes, which are mostly the same.
     let key = (scale.get().to_bits(), clip, rise, levels);
     if let Some(known) = KNOWN_PATHS.with_borrow(|paths| paths.get(&key).copied()) {
-        return Ok(known);
+        return Ok(Upper::of(known));
     }
     let test = |level: u32| NodeTest {
         below: level.checked_sub(1).map(|below| below as usize).into_iter().collect(),
@@ -181,7 +182,7 @@ pub fn path_rho(scale: Scale, clip: u32, rise: u32, levels: u32) -> Result<f64> 
         }
         paths.insert(key, rho)
     });
-    Ok(rho)
+    Ok(Upper::of(rho))
 }
 
 thread_local! {

@@ -85,20 +85,14 @@ pub(crate) fn of(word: &Word) -> Box<dyn Accounting + '_> {
 
 /// How many owners a move of `by` stands for, where noise is not added to a number.
 fn owners(word: &str, by: f64) -> Result<f64> {
-    if by > 1e6 {
-        return Err(Error::refused(format!(
-            "a move of {by} counts as so many owners for a {word} event: it must be at most 1000000"
-        )));
-    }
+    refuse_if!(by > 1e6, "a move of {by} counts as so many owners for a {word} event: it must be at most 1000000");
     Ok(by.ceil().max(1.0))
 }
 
 /// Whole answers move by whole steps: one cell's bound of 1.5 is a bound of 1 (those of several cells are whole
 /// before).
 fn steps(word: &str, by: f64) -> Result<u64> {
-    if by > 1e9 {
-        return Err(Error::refused(format!("a {word} event moves by at most 1e9 steps, not {by}")));
-    }
+    refuse_if!(by > 1e9, "a {word} event moves by at most 1e9 steps, not {by}");
     Ok(by.floor() as u64)
 }
 

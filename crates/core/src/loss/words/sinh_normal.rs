@@ -49,11 +49,11 @@ impl LossShape for SinhNormalShape {
     }
 
     fn pure(&self) -> f64 {
-        self.certificate.epsilon_upper()
+        self.certificate.epsilon_upper().get()
     }
 
     fn cumulant(&self, order: f64) -> f64 {
-        (order - 1.0) * self.certificate.renyi_upper(order)
+        (order - 1.0) * self.certificate.renyi_upper(order).get()
     }
 
     fn replaced(&self, rate: f64, order: f64) -> Option<f64> {

@@ -111,8 +111,8 @@ pub(crate) fn truncated_of_smooth_noise(noise: &SmoothNoise) -> Result<(f64, f64
 /// (the noise's scale on one side, on the other, the shift), each pair of neighbouring levels, both orders.
 fn pairs(levels: &Levels) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
     (0..=levels.last()).flat_map(|level| {
-        let (scale, reach) = (levels.scale(level), levels.reach(level) as f64);
-        let next = (level < levels.last()).then(|| levels.scale(level + 1));
+        let (scale, reach) = (levels.scale(level).get(), levels.reach(level) as f64);
+        let next = (level < levels.last()).then(|| levels.scale(level + 1).get());
         let wider = next.into_iter().flat_map(move |next| [(scale, next, reach), (next, scale, reach)]);
         std::iter::once((scale, scale, reach)).chain(wider)
     })

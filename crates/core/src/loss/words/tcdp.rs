@@ -1,7 +1,7 @@
 //! `tcdp`: anything with D_α ≤ ρα up to the order ω; groups by \[BDRS18\], refined in `truncated`.
 
 use super::{Accounting, owners};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::Shift;
 use crate::loss::filter::price::{GroupShift, Price, TruncatedBound, exact, integer, rational_to_f64, rounded_up};
 use crate::loss::law::Law;
@@ -24,10 +24,10 @@ impl Accounting for TcdpLoss {
         // k owners: (k²ρ, ω/k), for ω/k > 1 (BDRS18, Prop. 10).
         let omega = exact(self.1.get())? / &moved.by;
         if omega <= integer(1) {
-            return Err(Error::refused(format!(
+            refuse!(
                 "a tcdp event promises nothing to a group of {} owners: its omega is too small",
                 rational_to_f64(&moved.by)
-            )));
+            );
         }
         let rho = exact(self.0.get())? * &moved.cells * &moved.by * &moved.by;
         let truncated = TruncatedBound { rho: rounded_up(&rho), omega: Some(Exact::from_rational(omega)) };

@@ -71,9 +71,7 @@ impl Additive {
     /// # Ok::<(), scumble::Error>(())
     /// ```
     pub fn sum(least: i32, most: i32) -> Result<UnnoisedAnswer> {
-        if least > most {
-            return Err(Error::refused(format!("the least value {least} of a sum is above the largest, {most}")));
-        }
+        refuse_if!(least > most, "the least value {least} of a sum is above the largest, {most}");
         let presence = f64::from(least).abs().max(f64::from(most).abs());
         let person = presence.max(f64::from(most) - f64::from(least));
         let by = |by: f64| Ok::<_, Error>(vec![Shift::one_cell(by)?]);

@@ -1,55 +1,39 @@
 //! Families of histograms on which errors are measured, and a power law like that of passwords.
 
 use super::{MOST_ELEMENTS, Partition, Run};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
-/// A family of histograms, one for each number of elements.
-///
-/// ```
-/// use scumble::mechanism::anonymized_histogram::HistogramFamily;
-/// assert_eq!(HistogramFamily::Staircase.generate(10)?.expanded(), [4, 3, 2, 1]);
-/// assert_eq!(HistogramFamily::Passwords.generate(10_000_000)?.elements(), 10_000_000);
-/// # Ok::<(), scumble::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum HistogramFamily {
-    /// m, m−1, …, 1: the worst that is known for rows and columns.
-    Staircase,
-    /// 2(m−1), …, 2, 0: the instance of Lemma 10.
-    WideStaircase,
-    /// ⌊n/(i·H_n)⌋: a power law of exponent 1.
-    Zipf,
-    /// The password frequencies fitted to RockYou: the r most frequent have a share of 0.03742·r^0.1872.
-    Passwords,
-    /// √n values with count √n.
-    Flat,
-    /// Every value once.
-    Singletons,
+named! {
+    /// A family of histograms, one for each number of elements.
+    ///
+    /// ```
+    /// use scumble::mechanism::anonymized_histogram::HistogramFamily;
+    /// assert_eq!(HistogramFamily::Staircase.generate(10)?.expanded(), [4, 3, 2, 1]);
+    /// assert_eq!(HistogramFamily::Passwords.generate(10_000_000)?.elements(), 10_000_000);
+    /// # Ok::<(), scumble::Error>(())
+    /// ```
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum HistogramFamily {
+        /// m, m−1, …, 1: the worst that is known for rows and columns.
+        Staircase = "staircase",
+        /// 2(m−1), …, 2, 0: the instance of Lemma 10.
+        WideStaircase = "wide-staircase",
+        /// ⌊n/(i·H_n)⌋: a power law of exponent 1.
+        Zipf = "zipf",
+        /// The password frequencies fitted to RockYou: the r most frequent have a share of 0.03742·r^0.1872.
+        Passwords = "passwords",
+        /// √n values with count √n.
+        Flat = "flat",
+        /// Every value once.
+        Singletons = "singletons",
+    }
 }
 
 impl HistogramFamily {
-    /// Every family.
-    pub const ALL: [Self; 6] =
-        [Self::Staircase, Self::WideStaircase, Self::Zipf, Self::Passwords, Self::Flat, Self::Singletons];
-
-    /// The word in files and flags.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Staircase => "staircase",
-            Self::WideStaircase => "wide-staircase",
-            Self::Zipf => "zipf",
-            Self::Passwords => "passwords",
-            Self::Flat => "flat",
-            Self::Singletons => "singletons",
-        }
-    }
-
     /// The member with at most `elements` elements.
     pub fn generate(self, elements: u64) -> Result<Partition> {
-        if elements > MOST_ELEMENTS {
-            return Err(Error::refused("a generated histogram has at most 2^40 elements"));
-        }
+        refuse_if!(elements > MOST_ELEMENTS, "a generated histogram has at most 2^40 elements");
         let root = elements.isqrt();
         match self {
             Self::Staircase => Partition::from_counts(1..=((8 * elements + 1).isqrt() - 1) / 2),

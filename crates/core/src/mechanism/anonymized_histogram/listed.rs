@@ -10,7 +10,7 @@ use super::curve::curve_of;
 use super::error::{UPWARD, largest_noise, sum_of_noises};
 use super::projection::least_squares;
 use super::{BandPoint, CurvePoint, Partition};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::mechanism::additive::Noise;
 use crate::noise::BitSource;
 use crate::quantity::{Beta, Scale};
@@ -59,9 +59,7 @@ impl ListedCounts {
 
     /// Discrete Laplace noise of this scale on each of so many cells.
     pub fn new(what: CellKind, cells: u64, scale: Scale) -> Result<Self> {
-        if !(1..=Self::MOST_CELLS).contains(&cells) {
-            return Err(Error::refused(format!("listed counts are of 1 to 2^16 cells, not {cells}")));
-        }
+        refuse_if!(!(1..=Self::MOST_CELLS).contains(&cells), "listed counts are of 1 to 2^16 cells, not {cells}");
         Ok(Self { what, cells, scale })
     }
 
@@ -124,9 +122,7 @@ impl ListedCounts {
     /// Before: `counts` are those of all cells. After: each has independent noise, as the event of
     /// [`ListedCounts::noise`] with the moves of the cells says; the rest is a function of that.
     pub fn release<S: BitSource + ?Sized>(&self, counts: &[i64], bits: &mut S) -> Result<NoisyCells> {
-        if counts.len() as u64 != self.cells {
-            return Err(Error::refused(format!("there are {} counts of {} cells", counts.len(), self.cells)));
-        }
+        refuse_if!(counts.len() as u64 != self.cells, "there are {} counts of {} cells", counts.len(), self.cells);
         let mut noisy = counts.to_vec();
         self.noise().add_to_all(&mut noisy, bits);
         let partition = self.partition(&noisy);

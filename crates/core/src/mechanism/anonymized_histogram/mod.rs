@@ -123,7 +123,7 @@ impl AnonymizedHistogram {
         let of_presence = OwnerSteps::two().read_by(scope).target_of_one(target, scope)?;
         let epsilon = of_presence.without_delta("an anonymized histogram")?;
         if matches!(size, ElementCount::AtMost(elements) if elements > MOST_ELEMENTS) {
-            return Err(Error::refused("the largest number of elements must be at most 2^40"));
+            refuse!("the largest number of elements must be at most 2^40");
         }
         Self::assembled(epsilon, size, LayoutChoice::Automatic, NonZeroU64::MIN)
     }
@@ -162,7 +162,7 @@ impl AnonymizedHistogram {
         let about = epsilon.get() / elements_per_owner.get() as f64;
         if !EPSILON_PER_ELEMENT.contains(&about) {
             let sentence = "epsilon, divided by the elements per owner, must be a number in [1e-9, 1e6] for an anonymized histogram";
-            return Err(Error::refused(format!("{sentence}, not {about}")));
+            refuse!("{sentence}, not {about}");
         }
         let each = epsilon_for_pure(epsilon, ShiftNorms::units(elements_per_owner.get()))?.get();
         let size_epsilon = match size {
@@ -241,9 +241,7 @@ impl AnonymizedHistogram {
         let naive = matches!(self.layout, LayoutChoice::RowsOnly | LayoutChoice::ColumnsOnly);
         if naive && elements > MOST_REGIONS {
             let name = self.layout.name();
-            return Err(Error::refused(format!(
-                "the layout {name} would release {elements} numbers, more than 2^27: use the layout automatic"
-            )));
+            refuse!("the layout {name} would release {elements} numbers, more than 2^27: use the layout automatic");
         }
         Ok(Layout::in_phase(self.layout, self.cell_epsilon, elements, phase))
     }

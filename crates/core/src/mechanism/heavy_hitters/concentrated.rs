@@ -7,6 +7,7 @@
 
 use super::tree::Tree;
 use crate::loss::words::heavy_hitters::{NeighbourKind, NodeTest, TreeTests};
+use crate::quantity::Upper;
 
 impl Tree {
     /// ρ when one person's values of these attributes change.
@@ -19,20 +20,20 @@ impl Tree {
     /// use scumble::mechanism::heavy_hitters::{ThresholdRule, JoinShape};
     /// use scumble::quantity::Epsilon;
     /// let tree = ThresholdRule::default().calibrate(&JoinShape::balanced(4)?, &[Epsilon::new(1.0)?; 4])?;
-    /// let epsilon: f64 = tree.epsilon(&[0]);
+    /// let epsilon = tree.epsilon(&[0]).get();
     /// assert!(tree.rho(&[0]) < epsilon * (epsilon / 2.0).tanh() / 2.0);
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn rho(&self, attributes: &[usize]) -> f64 {
-        self.tests().certified(&self.touched(attributes), self.epsilon(attributes), NeighbourKind::Substitution)
+    pub fn rho(&self, attributes: &[usize]) -> Upper {
+        self.certified(&self.touched(attributes), self.epsilon(attributes), NeighbourKind::Substitution)
     }
 
     /// ρ when one person is replaced by another.
     ///
     /// # Guarantee
     /// As [`Tree::rho`] with all attributes.
-    pub fn rho_person(&self) -> f64 {
-        self.tests().certified(&vec![true; self.nodes().len()], self.epsilon_person(), NeighbourKind::Substitution)
+    pub fn rho_person(&self) -> Upper {
+        self.certified(&vec![true; self.nodes().len()], self.epsilon_person(), NeighbourKind::Substitution)
     }
 
     /// ρ when one person is added or removed.
@@ -40,8 +41,12 @@ impl Tree {
     /// # Guarantee
     /// As [`Tree::rho`] for datasets that differ in one person's presence, if no threshold was computed from their
     /// number.
-    pub fn rho_presence(&self) -> f64 {
-        self.tests().certified(&vec![true; self.nodes().len()], self.epsilon_presence(), NeighbourKind::Presence)
+    pub fn rho_presence(&self) -> Upper {
+        self.certified(&vec![true; self.nodes().len()], self.epsilon_presence(), NeighbourKind::Presence)
+    }
+
+    fn certified(&self, touched: &[bool], epsilon: Upper, neighbours: NeighbourKind) -> Upper {
+        Upper::of(self.tests().certified(touched, epsilon.get(), neighbours))
     }
 
     /// ρ of these nodes' tests by composition alone, so that the sum over attributes bounds ρ of changing them all.

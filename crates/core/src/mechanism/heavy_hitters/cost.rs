@@ -13,6 +13,7 @@
 
 use super::tree::{Node, Tree};
 use crate::loss::words::heavy_hitters::{inclusion_loss, ln_pass_probability};
+use crate::quantity::Upper;
 
 /// What rounding of f64 may have taken from a computed loss is given back.
 const ROUNDING: f64 = 1.0 + 1e-12;
@@ -33,18 +34,18 @@ impl Tree {
     /// assert!(tree.epsilon_person() < 30.0); // 64 attributes at 1 each would be 64
     /// # Ok::<(), scumble::Error>(())
     /// ```
-    pub fn epsilon(&self, attributes: &[usize]) -> f64 {
+    pub fn epsilon(&self, attributes: &[usize]) -> Upper {
         let touched = self.touched(attributes);
-        (self.inclusion(&touched) + self.exclusion(&touched)) * ROUNDING
+        Upper::of((self.inclusion(&touched) + self.exclusion(&touched)) * ROUNDING)
     }
 
     /// The exact pure ε when one person is replaced by another.
     ///
     /// # Guarantee
     /// As [`Tree::epsilon`] with all attributes.
-    pub fn epsilon_person(&self) -> f64 {
+    pub fn epsilon_person(&self) -> Upper {
         let touched = vec![true; self.nodes().len()];
-        (self.inclusion(&touched) + self.exclusion(&touched)) * ROUNDING
+        Upper::of((self.inclusion(&touched) + self.exclusion(&touched)) * ROUNDING)
     }
 
     /// The exact pure ε when one person is added or removed.
@@ -52,9 +53,9 @@ impl Tree {
     /// # Guarantee
     /// As [`Tree::epsilon`] for datasets that differ in one person's presence, if no threshold was computed from the
     /// number of people.
-    pub fn epsilon_presence(&self) -> f64 {
+    pub fn epsilon_presence(&self) -> Upper {
         let touched = vec![true; self.nodes().len()];
-        self.inclusion(&touched).max(self.exclusion(&touched)) * ROUNDING
+        Upper::of(self.inclusion(&touched).max(self.exclusion(&touched)) * ROUNDING)
     }
 
     /// The mass that ε does not bound, from attributes with an unknown domain: Σ P\[Z > κ\] over those that change
@@ -62,7 +63,7 @@ impl Tree {
     ///
     /// # Guarantee
     /// With [`Tree::epsilon`] of the same attributes this is an (ε, δ) guarantee; 0 if all domains are public.
-    pub fn delta(&self, attributes: &[usize]) -> f64 {
+    pub fn delta(&self, attributes: &[usize]) -> Upper {
         let appears = |attribute: &usize| {
             let above = self.nodes().iter().find(|node| node.attribute_children().any(|child| child == *attribute));
             above.map_or(0.0, |node| ln_pass_probability(node.scale.get(), -node.clip).exp())
@@ -71,7 +72,7 @@ impl Tree {
         distinct.sort_unstable();
         distinct.dedup();
         // Not `sum`: of no numbers that is −0.
-        (distinct.iter().map(appears).fold(0.0, |sum, mass| sum + mass) * ROUNDING).min(1.0)
+        Upper::of((distinct.iter().map(appears).fold(0.0, |sum, mass| sum + mass) * ROUNDING).min(1.0))
     }
 
     /// B: the inclusion loss of the strings that lose a person.

@@ -50,9 +50,9 @@ impl ThresholdRule {
     pub fn calibrate(&self, shape: &JoinShape, targets: &[Epsilon]) -> Result<Tree> {
         let joins = shape.flattened()?;
         if let Some(attribute) = targets.iter().position(|target| target.get() == 0.0) {
-            return Err(Error::refused(format!(
+            refuse!(
                 "the epsilon of attribute {attribute} is 0, which no noise reaches: leave the attribute out instead"
-            )));
+            );
         }
         let enough = |tree: &Tree| {
             targets.iter().enumerate().all(|(attribute, target)| tree.epsilon(&[attribute]) <= target.get())
@@ -64,7 +64,7 @@ impl ThresholdRule {
             Ok::<_, Error>(enough(&tree).then_some(tree))
         };
         let Some(first) = enough(large)? else {
-            return Err(Error::refused("no scale reaches these epsilons with the given clip and gap: raise the gap"));
+            refuse!("no scale reaches these epsilons with the given clip and gap: raise the gap")
         };
         Ok(halve(large, 1.0, StopRule::within(1e-13), enough)?.map_or(first, |(_, tree)| tree))
     }
@@ -119,9 +119,7 @@ fn depth(scale: Scale, factor: f64) -> Result<i64> {
 
 /// The least clip depth for which a value of an unknown domain that one person has appears with probability at most δ.
 fn clip_for(scale: Scale, delta: Delta) -> Result<i64> {
-    if delta.get() == 0.0 {
-        return Err(Error::refused("an unknown domain needs a delta above 0"));
-    }
+    refuse_if!(delta.get() == 0.0, "an unknown domain needs a delta above 0");
     let mut clip = depth(scale, -delta.get().ln())?.max(1);
     while clip > 1 && ln_pass_probability(scale.get(), 1 - clip).exp() <= delta.get() {
         clip -= 1;

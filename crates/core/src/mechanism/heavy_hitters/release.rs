@@ -59,17 +59,10 @@ impl HeavyHitters {
     /// candidates: that depends on private lists and public sizes only, and so does what is refused.
     pub fn new(tree: Tree, domains: Vec<u32>) -> Result<Self> {
         if domains.len() != tree.attributes() {
-            return Err(Error::refused(format!(
-                "the tree has {} attributes, but {} domains are given",
-                tree.attributes(),
-                domains.len()
-            )));
+            refuse!("the tree has {} attributes, but {} domains are given", tree.attributes(), domains.len());
         }
         if let Some(empty) = domains.iter().position(|&size| size == 0 || size == DROPPED) {
-            return Err(Error::refused(format!(
-                "the domain of attribute {empty} must have 1 to {} values",
-                DROPPED - 1
-            )));
+            refuse!("the domain of attribute {empty} must have 1 to {} values", DROPPED - 1);
         }
         let mut longest_list = LONGEST_LIST;
         for (index, node) in tree.nodes().iter().enumerate() {
@@ -137,25 +130,15 @@ impl HeavyHitters {
 
     fn check<V: Copy + Into<u32>>(&self, columns: &[Vec<V>]) -> Result<()> {
         if columns.len() != self.domains.len() {
-            return Err(Error::refused(format!(
-                "the data has {} columns, but the tree has {} attributes",
-                columns.len(),
-                self.domains.len()
-            )));
+            refuse!("the data has {} columns, but the tree has {} attributes", columns.len(), self.domains.len());
         }
         for (attribute, (column, &size)) in columns.iter().zip(&self.domains).enumerate() {
-            if column.len() != columns[0].len() {
-                return Err(Error::refused(format!("column {attribute} does not have as many rows as column 0")));
-            }
+            refuse_if!(column.len() != columns[0].len(), "column {attribute} does not have as many rows as column 0");
             if let Some(row) = column.iter().position(|&value| value.into() >= size) {
-                return Err(Error::refused(format!(
-                    "row {row} of column {attribute} is not below {size}, its domain's size"
-                )));
+                refuse!("row {row} of column {attribute} is not below {size}, its domain's size");
             }
         }
-        if columns[0].len() >= DROPPED as usize {
-            return Err(Error::refused("heavy hitters take at most 4294967294 rows"));
-        }
+        refuse_if!(columns[0].len() >= DROPPED as usize, "heavy hitters take at most 4294967294 rows");
         Ok(())
     }
 
@@ -167,19 +150,19 @@ impl HeavyHitters {
         is_root: bool,
         bits: &mut S,
     ) -> Result<SelectedStrings> {
-        let sizes: Vec<u64> = (node.children.iter().zip(below))
-            .map(|(child, list)| match (child, list) {
-                (Child::Attribute(attribute), _) => u64::from(self.domains[*attribute]),
-                (Child::Node(_), list) => list.as_ref().map_or(0, |list| list.strings.len() as u64),
-            })
-            .collect();
-        let keys = joined_keys(node, columns, below, &sizes);
+        let size = |(child, list): (&Child, &Option<SelectedStrings>)| match child {
+            Child::Attribute(attribute) => u64::from(self.domains[*attribute]),
+            Child::Node(_) => list.as_ref().map_or(0, |list| list.strings.len() as u64),
+        };
+        let sizes: Vec<u64> = node.children.iter().zip(below).map(size).collect();
         let candidates: u64 = sizes.iter().product();
+        let join = NodeJoin { node, below, sizes };
+        let keys = join.keys(columns);
         let counts = CandidateCounts::of(&keys, candidates);
         let observed_only =
             matches!(node.children[..], [Child::Attribute(attribute)] if self.tree.is_unknown(attribute));
         let kept = NodeSampler::new(node)?.passing(&counts, candidates, observed_only, self.longest_list, bits);
-        Ok(joined(node, below, &sizes, &kept, &keys, !is_root))
+        Ok(join.strings(&kept, if is_root { Vec::new() } else { positions_of(&kept, &keys, candidates) }))
     }
 }
 
@@ -205,34 +188,72 @@ fn longest_list_for(index: usize, node: &Node, domains: &[u32]) -> Result<usize>
     }
 }
 
-/// Each person's candidate, DROPPED for those whose string was dropped below.
-fn joined_keys<V: Copy + Into<u32>>(
-    node: &Node,
-    columns: &[Vec<V>],
-    below: &[Option<SelectedStrings>],
-    sizes: &[u64],
-) -> Vec<u32> {
-    let mut keys: Vec<u32> = vec![0; columns[0].len()];
-    for ((child, list), &size) in node.children.iter().zip(below).zip(sizes) {
-        let size = size as u32;
-        match child {
-            Child::Attribute(attribute) => {
-                for (key, &value) in keys.iter_mut().zip(&columns[*attribute]) {
-                    if *key != DROPPED {
-                        *key = *key * size + value.into();
+/// What a node joins: its children with their lists and how many candidates each has.
+struct NodeJoin<'a> {
+    node: &'a Node,
+    below: &'a [Option<SelectedStrings>],
+    sizes: Vec<u64>,
+}
+
+impl NodeJoin<'_> {
+    fn parts(&self) -> impl DoubleEndedIterator<Item = ((&Child, &Option<SelectedStrings>), &u64)> {
+        self.node.children.iter().zip(self.below).zip(&self.sizes)
+    }
+
+    /// Each person's candidate, DROPPED for those whose string was dropped below.
+    fn keys<V: Copy + Into<u32>>(&self, columns: &[Vec<V>]) -> Vec<u32> {
+        let mut keys: Vec<u32> = vec![0; columns[0].len()];
+        for ((child, list), &size) in self.parts() {
+            let size = size as u32;
+            match child {
+                Child::Attribute(attribute) => {
+                    for (key, &value) in keys.iter_mut().zip(&columns[*attribute]) {
+                        if *key != DROPPED {
+                            *key = *key * size + value.into();
+                        }
+                    }
+                }
+                Child::Node(_) => {
+                    let positions = list.as_ref().map_or(&[][..], |list| &list.positions);
+                    for (key, &position) in keys.iter_mut().zip(positions) {
+                        let lost = *key == DROPPED || position == DROPPED;
+                        *key = if lost { DROPPED } else { *key * size + position };
                     }
                 }
             }
-            Child::Node(_) => {
-                let positions = list.as_ref().map_or(&[][..], |list| &list.positions);
-                for (key, &position) in keys.iter_mut().zip(positions) {
-                    let lost = *key == DROPPED || position == DROPPED;
-                    *key = if lost { DROPPED } else { *key * size + position };
-                }
+        }
+        keys
+    }
+
+    /// The strings of the candidates that passed, with where each person's string is among them.
+    fn strings(&self, passed: &[HeavyCandidate], positions: Vec<u32>) -> SelectedStrings {
+        let mut attributes = Vec::new();
+        for ((child, list), _) in self.parts() {
+            match child {
+                Child::Attribute(attribute) => attributes.push(*attribute),
+                Child::Node(_) => attributes.extend(list.iter().flat_map(|list| &list.attributes)),
             }
         }
+        let strings = passed.iter().map(|passed| self.string_of(u64::from(passed.candidate))).collect();
+        SelectedStrings { attributes, strings, counts: passed.iter().map(|passed| passed.count).collect(), positions }
     }
-    keys
+
+    /// A candidate's number has one digit per child, the last child's the lowest.
+    fn string_of(&self, mut candidate: u64) -> Vec<u32> {
+        let mut digits = vec![0; self.sizes.len()];
+        for (digit, &size) in digits.iter_mut().zip(&self.sizes).rev() {
+            *digit = candidate % size;
+            candidate /= size;
+        }
+        let mut values = Vec::new();
+        for (((child, list), _), &digit) in self.parts().zip(&digits) {
+            match (child, list) {
+                (Child::Node(_), Some(list)) => values.extend_from_slice(&list.strings[digit as usize]),
+                _ => values.push(digit as u32),
+            }
+        }
+        values
+    }
 }
 
 /// How many people each candidate has: a table where that is not much larger than the data, a map otherwise.
@@ -315,59 +336,13 @@ impl NodeSampler {
         longest_list: usize,
         bits: &mut S,
     ) -> Vec<HeavyCandidate> {
-        let mut passed = Vec::new();
-        for candidate in 0..candidates as u32 {
+        let passed = |candidate: u32| {
             let count = counts.get(candidate);
-            if observed_only && count == 0 {
-                continue;
-            }
-            if let Some(count) = self.passes(count, bits) {
-                passed.push(HeavyCandidate { candidate, count });
-                if passed.len() == longest_list {
-                    break;
-                }
-            }
-        }
-        passed
+            let passed = if observed_only && count == 0 { None } else { self.passes(count, bits) };
+            passed.map(|count| HeavyCandidate { candidate, count })
+        };
+        (0..candidates as u32).filter_map(passed).take(longest_list).collect()
     }
-}
-
-/// The strings of the candidates that passed, and where each person's string is among them (not needed above the root).
-fn joined(
-    node: &Node,
-    below: &[Option<SelectedStrings>],
-    sizes: &[u64],
-    passed: &[HeavyCandidate],
-    keys: &[u32],
-    with_positions: bool,
-) -> SelectedStrings {
-    let mut attributes = Vec::new();
-    for (child, list) in node.children.iter().zip(below) {
-        match child {
-            Child::Attribute(attribute) => attributes.push(*attribute),
-            Child::Node(_) => attributes.extend(list.iter().flat_map(|list| &list.attributes)),
-        }
-    }
-    let strings = passed.iter().map(|passed| string_of(u64::from(passed.candidate), node, below, sizes)).collect();
-    let positions = if with_positions { positions_of(passed, keys, sizes.iter().product()) } else { Vec::new() };
-    SelectedStrings { attributes, strings, counts: passed.iter().map(|passed| passed.count).collect(), positions }
-}
-
-/// A candidate's number has one digit per child, the last child's the lowest.
-fn string_of(mut candidate: u64, node: &Node, below: &[Option<SelectedStrings>], sizes: &[u64]) -> Vec<u32> {
-    let mut digits = vec![0; sizes.len()];
-    for (digit, &size) in digits.iter_mut().zip(sizes).rev() {
-        *digit = candidate % size;
-        candidate /= size;
-    }
-    let mut values = Vec::new();
-    for ((child, list), &digit) in node.children.iter().zip(below).zip(&digits) {
-        match (child, list) {
-            (Child::Node(_), Some(list)) => values.extend_from_slice(&list.strings[digit as usize]),
-            _ => values.push(digit as u32),
-        }
-    }
-    values
 }
 
 fn positions_of(passed: &[HeavyCandidate], keys: &[u32], candidates: u64) -> Vec<u32> {

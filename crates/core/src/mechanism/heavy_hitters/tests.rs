@@ -88,10 +88,10 @@ fn the_loss_of_one_attribute_is_that_of_the_vectors() {
         let (scale, rise, clip, levels) =
             (number(&row["lam"]), integer(&row["mu"]), integer(&row["kappa"]), integer(&row["H"]));
         let wanted = number(&row["eps_disc"]);
-        let computed = path_epsilon(Scale::new(scale).unwrap(), clip as u32, rise as u32, levels as u32);
+        let computed = path_epsilon(Scale::new(scale).unwrap(), clip as u32, rise as u32, levels as u32).get();
         close(computed, wanted, 2e-12, &format!("{row}"));
         assert!(computed >= wanted);
-        close(path_tree(scale, clip, rise, levels as usize).epsilon(&[0]), wanted, 2e-12, "as a tree");
+        close(path_tree(scale, clip, rise, levels as usize).epsilon(&[0]).get(), wanted, 2e-12, "as a tree");
         let (rate, decay) = (1.0 / scale, (-rise as f64 / scale).exp());
         assert!(computed <= rate * (2.0 + 1.0 / (1.0 - decay)) * (1.0 + 1e-9), "the simple bound of §4.4");
     }
@@ -102,7 +102,7 @@ fn the_concentrated_cost_lies_between_the_lower_and_the_certified_value() {
     let vectors = vectors();
     for row in rows(&vectors, "hh_zcdp_single_attribute") {
         let rise = integer(&row["mu"]);
-        let rho = path_tree(number(&row["lam"]), rise, rise, integer(&row["H"]) as usize).rho(&[0]);
+        let rho = path_tree(number(&row["lam"]), rise, rise, integer(&row["H"]) as usize).rho(&[0]).get();
         assert!(rho >= number(&row["rho_with_counts_lower"]), "{rho} is unsound: {row}");
         assert!(rho <= number(&row["rho_with_counts_upper"]), "{rho} is loose: {row}");
     }
@@ -110,10 +110,10 @@ fn the_concentrated_cost_lies_between_the_lower_and_the_certified_value() {
     let trees = vectors["hh_trees"].as_array().unwrap();
     let balanced = tree_of(&trees.iter().find(|row| row["name"] == "balanced4").unwrap()["tree"]);
     for row in rows(&vectors, "hh_zcdp_subsets") {
-        let rho = balanced.rho(&subset(row));
+        let rho = balanced.rho(&subset(row)).get();
         assert!(rho <= number(&row["rho_certified_upper"]), "{rho} is loose: {row}");
         assert!(rho >= number(&row["rho_certified_upper"]) / 1.03, "{rho} is suspiciously small: {row}");
-        close(balanced.epsilon(&subset(row)), number(&row["eps"]), 2e-12, "pure");
+        close(balanced.epsilon(&subset(row)).get(), number(&row["eps"]), 2e-12, "pure");
     }
 }
 
@@ -134,14 +134,17 @@ fn a_person_costs_far_less_than_all_attributes_and_siblings_are_free() {
         }
     }
     let tree = Tree::new(64, nodes, &[]).unwrap();
-    close(tree.epsilon(&[17]), 1.0011240172, 1e-9, "one attribute");
-    close(tree.epsilon_person(), 26.67, 1e-3, "person, where 64 attributes would be 64.07");
-    close(tree.epsilon_presence(), 16.0, 1e-3, "presence");
+    close(tree.epsilon(&[17]).get(), 1.0011240172, 1e-9, "one attribute");
+    close(tree.epsilon_person().get(), 26.67, 1e-3, "person, where 64 attributes would be 64.07");
+    close(tree.epsilon_presence().get(), 16.0, 1e-3, "presence");
     assert_eq!(tree.epsilon(&[16, 17]), tree.epsilon(&[17]));
     let caterpillar = ThresholdRule::default()
         .calibrate(&JoinShape::caterpillar(16).unwrap(), &[Epsilon::new(1.0).unwrap(); 16])
         .unwrap();
-    assert!(caterpillar.epsilon_person() <= caterpillar.epsilon(&[0]) * 1.01, "a caterpillar has one cherry");
+    assert!(
+        caterpillar.epsilon_person().get() <= caterpillar.epsilon(&[0]).get() * 1.01,
+        "a caterpillar has one cherry"
+    );
 }
 
 #[test]
@@ -184,8 +187,8 @@ fn an_unknown_domain_costs_its_delta() {
         let scale = Scale::new(number(&row["lam"])).unwrap();
         let node = Node { children: vec![Child::Attribute(0)], threshold, clip, scale };
         let tree = Tree::new(1, vec![node], &[0]).unwrap();
-        close(tree.delta(&[0]), number(&row["delta_bound"]), 2e-12, &format!("{row}"));
-        close(tree.epsilon(&[0]), number(&row["eps"]), 2e-12, &format!("{row}"));
+        close(tree.delta(&[0]).get(), number(&row["delta_bound"]), 2e-12, &format!("{row}"));
+        close(tree.epsilon(&[0]).get(), number(&row["eps"]), 2e-12, &format!("{row}"));
         assert_eq!(tree.delta(&[]), 0.0);
     }
 }
@@ -214,7 +217,7 @@ fn every_unknown_domain_costs_its_delta() {
         ln_pass_probability(node.scale.get(), -node.clip).exp()
     };
     let any = 1.0 - (1.0 - passes(0)) * (1.0 - passes(2));
-    let both = tree.delta(&[0, 1, 2]);
+    let both = tree.delta(&[0, 1, 2]).get();
     assert!(any > 1.5 * passes(0).min(passes(2)) && any <= both && both <= any * 1.01, "{any} {both}");
 }
 
@@ -369,7 +372,7 @@ fn no_output_of_the_whole_distribution_exceeds_the_formula() {
         let tree = uniform_tree(&shape, scale, bottom, rise);
         for mask in 1..1usize << domains.len() {
             let attributes: Vec<usize> = (0..domains.len()).filter(|j| mask >> j & 1 == 1).collect();
-            let claimed = tree.epsilon(&attributes);
+            let claimed = tree.epsilon(&attributes).get();
             let mut worst = 0.0f64;
             for dataset in datasets(&domains, people).iter().step_by(if mask.count_ones() > 1 { 7 } else { 3 }) {
                 for pair in neighbours(&domains, dataset, &attributes) {
@@ -511,7 +514,7 @@ fn exhaustive_search_over_datasets_attains_the_formula() {
                 }
             }
             close(worst, number(&row["brute"]), 1e-9, &format!("{name} {row}"));
-            assert!(worst <= tree.epsilon(&attributes), "{name} {attributes:?}: {worst} exceeds the formula");
+            assert!(worst <= tree.epsilon(&attributes).get(), "{name} {attributes:?}: {worst} exceeds the formula");
         }
     }
 }
@@ -530,8 +533,8 @@ fn adding_a_person_costs_no_more_than_the_formula() {
                 worst = worst.max(worst_of_pair(&tree, &domains, &fewer, &dataset, true));
             }
         }
-        assert!(worst <= tree.epsilon_presence(), "{worst} exceeds the formula");
-        close(worst, tree.epsilon_presence(), 1e-9, "it is attained");
+        assert!(worst <= tree.epsilon_presence().get(), "{worst} exceeds the formula");
+        close(worst, tree.epsilon_presence().get(), 1e-9, "it is attained");
     }
 }
 
@@ -686,28 +689,28 @@ fn the_events_cost_at_least_what_the_tree_states() {
         let all: Vec<usize> = (0..attributes).collect();
         let charged = |scope: &Scope, set: &[usize]| {
             let spent = Odometer::of(&events, scope).unwrap();
-            let delta = Exact::from_f64(tree.delta(set) * (1.0 + 1e-9)).unwrap();
-            let half = tree.delta(set) / 2.0;
+            let delta = Exact::from_f64(tree.delta(set).get() * (1.0 + 1e-9)).unwrap();
+            let half = tree.delta(set).get() / 2.0;
             assert!(half == 0.0 || *spent.delta() > Exact::from_f64(half).unwrap(), "{scope} pays its delta");
             (spent.pure_sum().unwrap().to_f64(), spent.rho(&delta).unwrap().to_f64())
         };
         let (person, presence) = (charged(&Scope::Person, &all).0, charged(&Scope::Presence, &all).0);
-        assert!(person <= tree.epsilon_person() * (1.0 + 1e-9), "person: {person}");
-        assert!(presence <= tree.epsilon_presence() * (1.0 + 1e-9), "presence: {presence}");
+        assert!(person <= tree.epsilon_person().get() * (1.0 + 1e-9), "person: {person}");
+        assert!(presence <= tree.epsilon_presence().get() * (1.0 + 1e-9), "presence: {presence}");
         let pure = |scope: &Scope| Loss::of(&events, scope).unwrap().epsilon(Delta::new(0.0).unwrap()).upper;
         if rule.unknown.is_empty() {
-            close(pure(&Scope::Person), tree.epsilon_person(), 1e-9, "person");
-            close(pure(&Scope::Presence), tree.epsilon_presence(), 1e-9, "presence");
+            close(pure(&Scope::Person), tree.epsilon_person().get(), 1e-9, "person");
+            close(pure(&Scope::Presence), tree.epsilon_presence().get(), 1e-9, "presence");
         }
         for set in some_sets(attributes) {
             let scope = Scope::Attributes(AttributeSet::new(set.iter().map(|&j| names[j].clone())).unwrap());
             let (epsilon, rho) = charged(&scope, &set);
             if tree.delta(&set) == 0.0 {
-                assert!(epsilon >= tree.epsilon(&set) * (1.0 - 1e-11), "{shape} {set:?}: {epsilon}");
+                assert!(epsilon >= tree.epsilon(&set).get() * (1.0 - 1e-11), "{shape} {set:?}: {epsilon}");
             }
-            assert!(rho >= tree.rho(&set) * (1.0 - 1e-6), "{shape} {set:?}: {rho} for {}", tree.rho(&set));
+            assert!(rho >= tree.rho(&set).get() * (1.0 - 1e-6), "{shape} {set:?}: {rho} for {}", tree.rho(&set).get());
             if set.len() == 1 {
-                assert!(epsilon <= tree.epsilon(&set) * 1.001, "{shape} {set:?}: {epsilon}");
+                assert!(epsilon <= tree.epsilon(&set).get() * 1.001, "{shape} {set:?}: {epsilon}");
             }
         }
     }

@@ -30,9 +30,7 @@ const DEEPEST: usize = 4096;
 impl JoinShape {
     /// Splits `attributes` attributes in halves, again and again: an attribute has about log₂ d nodes above it.
     pub fn balanced(attributes: usize) -> Result<Self> {
-        if attributes == 0 {
-            return Err(Error::refused("a tree of heavy hitters needs at least 1 attribute"));
-        }
+        refuse_if!(attributes == 0, "a tree of heavy hitters needs at least 1 attribute");
         if attributes == 1 {
             return Ok(Self::Join(vec![Self::Attribute(0)]));
         }
@@ -49,9 +47,7 @@ impl JoinShape {
 
     /// Adds one attribute at a time: the cheapest tree for a whole person, the dearest for the first attributes.
     pub fn caterpillar(attributes: usize) -> Result<Self> {
-        if attributes > DEEPEST {
-            return Err(Error::refused(format!("a caterpillar tree can have at most {DEEPEST} attributes")));
-        }
+        refuse_if!(attributes > DEEPEST, "a caterpillar tree can have at most {DEEPEST} attributes");
         if attributes < 2 {
             return Self::balanced(attributes);
         }
@@ -231,22 +227,18 @@ impl Tree {
     /// companions state.
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
         if names.len() != self.attributes() {
-            return Err(Error::refused(format!(
-                "the tree has {} attributes, but {} names",
-                self.attributes(),
-                names.len()
-            )));
+            refuse!("the tree has {} attributes, but {} names", self.attributes(), names.len());
         }
         let one = vec![Shift::one_cell(1.0)?];
         let all: Vec<usize> = (0..self.attributes()).collect();
-        let delta = self.delta(&all);
+        let delta = self.delta(&all).get();
         // The replacement of a person may have no rows here.
         let presence = self.epsilon_presence();
-        let person = self.epsilon_person().max(presence);
+        let person = self.epsilon_person().max(presence).get();
         let changes = names.iter().enumerate().map(|(attribute, name)| {
             Ok((AttributeSet::new([name.clone()])?, (self.change_of(attribute)?, one.clone())))
         });
-        let (presence, person) = (pure_or_approximate(presence, delta)?, pure_or_approximate(person, delta)?);
+        let (presence, person) = (pure_or_approximate(presence.get(), delta)?, pure_or_approximate(person, delta)?);
         charged_by_scope((presence, one.clone()), (person, one.clone()), changes.collect::<Result<_>>()?)
     }
 
@@ -281,8 +273,8 @@ impl Tree {
         if is_uniform && least_rise >= 1 && !self.is_unknown(attribute) {
             return path_kind(&path, least_rise);
         }
-        let delta = self.delta(&[attribute]);
-        let mut epsilon = self.epsilon(&[attribute]);
+        let delta = self.delta(&[attribute]).get();
+        let mut epsilon = self.epsilon(&[attribute]).get();
         // The ledger takes ε·tanh(ε/2) for ρ and adds that up as well: it must not be below what composition says. (A
         // value that one person alone has is missing with probability 1 − δ instead of 1, which is the δ that is added
         // here.)
@@ -309,22 +301,22 @@ impl Tree {
             Error::refused(format!("attribute {attribute} has an unknown domain but is not in the tree"))
         })?;
         if above.children.len() != 1 {
-            return Err(Error::refused(format!(
+            refuse!(
                 "attribute {attribute} has an unknown domain, so it needs a threshold node of its own directly above it"
-            )));
+            );
         }
         if above.floor() < 1 {
-            return Err(Error::refused(format!(
+            refuse!(
                 "attribute {attribute} has an unknown domain, so the node above it needs a clip depth of at most its threshold − 1"
-            )));
+            );
         }
         // A value that only the changed person has appears with probability p: where it does not, the loss is −ln(1−p),
         // which must not exceed the 1/λ that the cost counts for one exclusion.
         let appears = ln_pass_probability(above.scale.get(), -above.clip).exp();
         if -f64::ln_1p(-appears) > 1.0 / above.scale.get() {
-            return Err(Error::refused(format!(
+            refuse!(
                 "attribute {attribute} has an unknown domain, and the clip depth above it is too small for its scale: raise it"
-            )));
+            );
         }
         Ok(())
     }
@@ -345,15 +337,11 @@ fn pure_or_approximate(epsilon: f64, delta: f64) -> Result<Word> {
 }
 
 fn check_joins(attributes: usize, nodes: &[Node]) -> Result<()> {
-    if nodes.is_empty() || attributes == 0 {
-        return Err(Error::refused("a tree of heavy hitters needs at least 1 attribute and 1 node"));
-    }
+    refuse_if!(nodes.is_empty() || attributes == 0, "a tree of heavy hitters needs at least 1 attribute and 1 node");
     let mut attribute_seen = vec![false; attributes];
     let mut node_seen = vec![false; nodes.len()];
     for (index, node) in nodes.iter().enumerate() {
-        if node.children.is_empty() {
-            return Err(Error::refused(format!("node {index} of the tree joins nothing")));
-        }
+        refuse_if!(node.children.is_empty(), "node {index} of the tree joins nothing");
         for child in &node.children {
             let seen = match *child {
                 Child::Attribute(attribute) => attribute_seen.get_mut(attribute).ok_or_else(|| {
@@ -361,41 +349,35 @@ fn check_joins(attributes: usize, nodes: &[Node]) -> Result<()> {
                 })?,
                 Child::Node(below) if below < index => &mut node_seen[below],
                 Child::Node(below) => {
-                    return Err(Error::refused(format!(
-                        "node {index} of the tree joins node {below}, which comes later"
-                    )));
+                    refuse!("node {index} of the tree joins node {below}, which comes later");
                 }
             };
-            if std::mem::replace(seen, true) {
-                return Err(Error::refused(format!("node {index} of the tree joins what another node joins already")));
-            }
+            refuse_if!(std::mem::replace(seen, true), "node {index} of the tree joins what another node joins already");
         }
     }
     node_seen.pop();
     if let Some(missing) = attribute_seen.iter().position(|seen| !seen) {
-        return Err(Error::refused(format!("attribute {missing} is not in the tree")));
+        refuse!("attribute {missing} is not in the tree");
     }
     if let Some(missing) = node_seen.iter().position(|seen| !seen) {
-        return Err(Error::refused(format!(
-            "node {missing} of the tree is not joined by any other, but it is not the last"
-        )));
+        refuse!("node {missing} of the tree is not joined by any other, but it is not the last");
     }
     Ok(())
 }
 
 fn check_node(index: usize, node: &Node, nodes: &[Node]) -> Result<()> {
     if node.clip < 1 || node.clip > LARGEST_THRESHOLD {
-        return Err(Error::refused(format!("the clip depth of node {index} must be at least 1, not {}", node.clip)));
+        refuse!("the clip depth of node {index} must be at least 1, not {}", node.clip);
     }
     if node.threshold.abs() > LARGEST_THRESHOLD {
-        return Err(Error::refused(format!("the threshold of node {index} is out of range: {}", node.threshold)));
+        refuse!("the threshold of node {index} is out of range: {}", node.threshold);
     }
     for below in node.node_children() {
         let (floor, floor_below) = (node.floor(), nodes[below].floor());
         if floor < floor_below {
-            return Err(Error::refused(format!(
+            refuse!(
                 "the floor of node {index} is {floor}, below the floor {floor_below} of its child {below}: raise its threshold"
-            )));
+            );
         }
     }
     Ok(())

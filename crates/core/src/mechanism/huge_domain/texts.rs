@@ -1,6 +1,6 @@
 //! All texts of up to this many bytes, as the keys 0, 1, 2, …
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// How many characters UTF-8 writes with 1, 2, 3 and 4 bytes (surrogates are none), and the first of each.
 const WIDTHS: [(u128, u32); 4] = [(0x80, 0), (0x780, 0x80), (0xF000, 0x800), (0x10_0000, 0x1_0000)];
@@ -35,9 +35,7 @@ pub struct StringDomain {
 impl StringDomain {
     /// Texts of up to this many bytes, 1 to 17.
     pub fn up_to(bytes: usize) -> Result<Self> {
-        if !(1..=MOST_BYTES).contains(&bytes) {
-            return Err(Error::refused(format!("strings may have up to 1 to {MOST_BYTES} bytes, not {bytes}")));
-        }
+        refuse_if!(!(1..=MOST_BYTES).contains(&bytes), "strings may have up to 1 to {MOST_BYTES} bytes, not {bytes}");
         let mut ways = vec![1u128];
         for length in 1..=bytes {
             // Nothing more, or a character of some width and a text of what is left. 17 bytes are below 2^122.

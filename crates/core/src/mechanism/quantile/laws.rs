@@ -22,7 +22,7 @@ pub(super) fn claim(events: &[Event], scope: &Scope) -> Claim {
                 Word::Exponential { epsilon } => order * (epsilon.get() * shift.by.get()).powi(2) / 8.0,
                 Word::SinhNormal { sigma, a } => {
                     let noise = SinhNormal::new(*sigma, *a).unwrap();
-                    noise.certificate(shift.by.get() as u64).unwrap().renyi_upper(order)
+                    noise.certificate(shift.by.get() as u64).unwrap().renyi_upper(order).get()
                 }
                 other => panic!("{other:?} is no event of a tree"),
             };

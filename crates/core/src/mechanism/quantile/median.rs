@@ -52,7 +52,8 @@ impl RecursiveMedian {
     pub(super) fn new(leaves: Leaves, levels: u32, (rho, omega): (Rho, Omega), beta: f64) -> Result<Self> {
         let plan = MedianBudget::new(leaves, levels, rho.get(), beta);
         let epsilon = Epsilon::new((8.0 * plan.level).sqrt())?;
-        let slope = |noise: &SinhNormal, by: u64| -> Result<f64> { Ok(noise.certificate(by)?.slope_upper(omega)) };
+        let slope =
+            |noise: &SinhNormal, by: u64| -> Result<f64> { Ok(noise.certificate(by)?.slope_upper(omega).get()) };
         let of_nodes = |noise: &SinhNormal| Ok(2.0 * slope(noise, 2)? + 4.0 * slope(noise, 1)?);
         // For a Gaussian D(2) = 4·D(1), so that a move by 2 is a third of the cost of all.
         let nodes = table((Rho::new(plan.nodes)?, omega), (2, 1.0 / 3.0), plan.any_node, of_nodes)?;

@@ -59,9 +59,7 @@ impl QuantileTree {
     /// range `epsilon_per_level` for presence.
     pub fn new(last: u128, levels: u32, epsilon_per_level: Epsilon) -> Result<Self> {
         let places = places(last, levels)?;
-        if epsilon_per_level.get() == 0.0 {
-            return Err(Error::refused("a tree of quantiles needs epsilon above 0"));
-        }
+        refuse_if!(epsilon_per_level.get() == 0.0, "a tree of quantiles needs epsilon above 0");
         Ok(Self { last, levels, places, method: Descent::Exponential(epsilon_per_level) })
     }
 
@@ -242,9 +240,9 @@ impl QuantileTree {
             }
             Descent::Recursive(_, made_for) if beta.get() < made_for.get() => {
                 let (asked, made_for) = (beta.get(), made_for.get());
-                return Err(Error::refused(format!(
+                refuse!(
                     "this tree was made for a failure probability of {made_for}, not {asked}: make one for {asked}"
-                )));
+                );
             }
             Descent::Recursive(median, _) => median.half_width as f64,
         };
@@ -274,9 +272,7 @@ impl QuantileTree {
 
 /// The keys 0, …, last with what breaks ties, padded to a power of two; refuses a number of levels that makes no tree.
 fn places(last: u128, levels: u32) -> Result<Leaves> {
-    if levels == 0 || levels > 20 {
-        return Err(Error::refused(format!("a tree of quantiles has 1 to 20 levels, not {levels}")));
-    }
+    refuse_if!(levels == 0 || levels > 20, "a tree of quantiles has 1 to 20 levels, not {levels}");
     Ok(Leaves::new(u128::BITS - last.leading_zeros(), if levels == 1 { 0 } else { TIE_BITS }))
 }
 

@@ -145,9 +145,7 @@ fn rule_of_table(noise: &SinhNormal, candidates: u64) -> Result<AnswerRule> {
     let whole = BigUint::one() << 128u32;
     let times = |weight: u128| BigUint::from(weight) * candidates;
     if times(table.tail_weight()) > whole {
-        return Err(Error::refused(format!(
-            "{candidates} candidates are too many for this sinh-normal table: use a larger sigma"
-        )));
+        refuse!("{candidates} candidates are too many for this sinh-normal table: use a larger sigma");
     }
     let mut above = table.tail_weight();
     let mut threshold = table.last_index();
@@ -209,9 +207,9 @@ impl NoiseMasses {
                 NoiseShape::Gaussian { rate, sigma }
             }
             _ => {
-                return Err(Error::refused(format!(
+                refuse!(
                     "the obvious answer takes discrete Gaussian noise with sigma up to {LARGEST_GAUSSIAN}: use a coarser grid for the scores"
-                )));
+                );
             }
         };
         Ok(Self { candidates, threshold: 0, shape })

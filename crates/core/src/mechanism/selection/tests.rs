@@ -122,9 +122,12 @@ fn the_obvious_answer_costs_the_noise_of_one_number() {
     ] {
         let certificate = noise.certificate(shift).unwrap();
         let claim = Claim {
-            pure: Some(certificate.epsilon_upper()),
-            deltas: [0.5, 1.0, 3.0].iter().map(|e| (*e, certificate.delta_upper(Epsilon::new(*e).unwrap()))).collect(),
-            renyi: [1.2, 1.4].iter().map(|order| (*order, certificate.renyi_upper(*order))).collect(),
+            pure: Some(certificate.epsilon_upper().get()),
+            deltas: [0.5, 1.0, 3.0]
+                .iter()
+                .map(|e| (*e, certificate.delta_upper(Epsilon::new(*e).unwrap()).get()))
+                .collect(),
+            renyi: [1.2, 1.4].iter().map(|order| (*order, certificate.renyi_upper(*order).get())).collect(),
         };
         check(
             &pairs(neighbours, 7),

@@ -6,7 +6,7 @@
 //! leaves the top, one enters) whose moves add up to 2 in each pair: half of what the paper charges.
 
 use super::ScoreChange;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{Event, Moves, Shift, Touch};
 use crate::mechanism::additive::Noise;
 use crate::mechanism::stability::{Contribution, StabilityHistogram};
@@ -52,9 +52,7 @@ impl GeneralizedHistogram {
 
     /// The same, each with its noisy f: by how much it leads the next best.
     pub fn release_leads<S: BitSource + ?Sized>(&self, scores: &[i64], bits: &mut S) -> Result<Vec<(usize, i64)>> {
-        if scores.len() < self.top {
-            return Err(Error::refused(format!("{} candidates are fewer than the {} wanted", scores.len(), self.top)));
-        }
+        refuse_if!(scores.len() < self.top, "{} candidates are fewer than the {} wanted", scores.len(), self.top);
         let mut noisy = surplus(scores, self.top);
         self.noise.add_to_all(&mut noisy, bits);
         let mut order: Vec<usize> = (0..noisy.len()).collect();
@@ -79,9 +77,7 @@ impl GeneralizedHistogram {
 }
 
 fn within_reason(top: usize) -> Result<usize> {
-    if !(1..=1000).contains(&top) {
-        return Err(Error::refused(format!("the number of best candidates must be 1 to 1000, not {top}")));
-    }
+    refuse_if!(!(1..=1000).contains(&top), "the number of best candidates must be 1 to 1000, not {top}");
     Ok(top)
 }
 

@@ -21,7 +21,7 @@ use crate::event::{Event, Moves, NoiseFamily, Quotient, Shift, SmoothNoise, Touc
 use crate::loss::{self, Loss};
 use crate::noise::tape::{self, Announcement, MechanismInput};
 use crate::noise::{BitSource, Cauchy4, DiscreteGaussian, DiscreteLaplace, Levels};
-use crate::quantity::{Beta, Delta, Epsilon, Scale, Sensitivity, Sigma};
+use crate::quantity::{Beta, Delta, Epsilon, Scale, Sensitivity};
 use crate::scope::{AttributeSet, Scope};
 use std::borrow::Borrow;
 
@@ -121,9 +121,9 @@ impl OwnerSteps {
     fn number(&self, scope: &Scope) -> Result<u64> {
         let furthest = self.moves(1.0)?.shifts(scope).iter().map(|shift| shift.by.get()).fold(0.0, f64::max);
         if furthest == 0.0 {
-            return Err(Error::refused(format!(
+            refuse!(
                 "{scope} moves nothing here, so that nothing is calibrated: choose a scope that the answer depends on"
-            )));
+            );
         }
         Ok((furthest as u64).saturating_mul(scope.members().1.into()))
     }
@@ -239,12 +239,10 @@ impl SmoothMechanism {
 
     fn noised<S: BitSource + ?Sized>(&self, value: i64, level: u32, bits: &mut S) -> i64 {
         let scale = self.levels.scale(level);
-        // Scales are between 1/16 and 1e18, which quantities take.
-        match (self.noise.family(), Scale::new(scale), Sigma::new(scale)) {
-            (NoiseFamily::DiscreteLaplace, Ok(scale), _) => DiscreteLaplace::new(scale).add_to(value, bits),
-            (NoiseFamily::DiscreteGaussian, _, Ok(sigma)) => DiscreteGaussian::new(sigma).add_to(value, bits),
-            (_, Ok(scale), _) => Cauchy4::new(scale).add_to(value, bits),
-            (_, Err(_), _) => unreachable!("scales of levels are quantities"),
+        match self.noise.family() {
+            NoiseFamily::DiscreteLaplace => DiscreteLaplace::new(scale).add_to(value, bits),
+            NoiseFamily::DiscreteGaussian => DiscreteGaussian::new(scale.as_sigma()).add_to(value, bits),
+            NoiseFamily::Cauchy4 => Cauchy4::new(scale).add_to(value, bits),
         }
     }
 
@@ -281,7 +279,7 @@ impl SmoothMechanism {
     }
 
     fn standard_error_at(&self, level: u32) -> f64 {
-        let scale = self.levels.scale(level);
+        let scale = self.levels.scale(level).get();
         match self.noise.family() {
             NoiseFamily::DiscreteLaplace => scale * std::f64::consts::SQRT_2,
             // Of fourth-power tails too: s up to e^{−4.4s}.
@@ -292,10 +290,10 @@ impl SmoothMechanism {
     fn error_at(&self, beta: f64, level: u32) -> Result<f64> {
         let scale = self.levels.scale(level);
         Ok(match self.noise.family() {
-            NoiseFamily::DiscreteLaplace => (scale * (1.0 / beta).ln()).ceil(),
+            NoiseFamily::DiscreteLaplace => (scale.get() * (1.0 / beta).ln()).ceil(),
             // P[|Z| > q] ≤ 2e^{−q²/2σ²}, as for the continuous one.
-            NoiseFamily::DiscreteGaussian => (scale * (2.0 * (2.0 / beta).ln()).sqrt()).ceil(),
-            NoiseFamily::Cauchy4 => Cauchy4::new(Scale::new(scale)?).quantile(beta),
+            NoiseFamily::DiscreteGaussian => (scale.get() * (2.0 * (2.0 / beta).ln()).sqrt()).ceil(),
+            NoiseFamily::Cauchy4 => Cauchy4::new(scale).quantile(beta),
         })
     }
 }
@@ -342,16 +340,14 @@ fn start(family: NoiseFamily, target: Target) -> Result<(u32, f64)> {
             ((4.0 * omega.get()).ceil(), rho.get().sqrt())
         }
         _ => {
-            return Err(Error::refused(format!(
+            refuse!(
                 "smooth noise of the family {} cannot meet {target}: cauchy4 takes epsilon; discrete-laplace epsilon, \
                     delta; discrete-gaussian these, or rho, omega",
                 family.name()
-            )));
+            );
         }
     };
-    if !(1.0..4e9).contains(&growth) || near <= 0.0 {
-        return Err(Error::refused(format!("smooth noise cannot be calibrated to {target}: raise it")));
-    }
+    refuse_if!(!(1.0..4e9).contains(&growth) || near <= 0.0, "smooth noise cannot be calibrated to {target}: raise it");
     Ok((growth as u32, near))
 }
 
@@ -396,9 +392,7 @@ fn largest_alpha(near: f64, holds: impl Fn(Quotient) -> Result<bool>) -> Result<
         let middle = low + (high - low) / 2;
         if holds(quotient(middle)?)? { low = middle } else { high = middle }
     }
-    if low == 0 {
-        return Err(Error::refused("no smooth noise meets the target: raise it"));
-    }
+    refuse_if!(low == 0, "no smooth noise meets the target: raise it");
     Ok((low, unit as u32))
 }
 

@@ -8,7 +8,7 @@
 //!
 //! Nearly always [`crate::mechanism::quantile`] is better.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// The value at a quantile and the bounds of its sensitivity.
 ///
@@ -30,13 +30,9 @@ impl QuantileBounds {
     /// The quantile above/below, strictly between 0 and 1, of values that are brought into the public bounds.
     pub fn new(values: &[i64], quantile: (u32, u32), bounds: (i64, i64)) -> Result<Self> {
         let ((above, below), (lower, upper)) = (quantile, bounds);
-        if above == 0 || above >= below {
-            return Err(Error::refused(format!("a quantile must be strictly between 0 and 1, not {above}/{below}")));
-        }
+        refuse_if!(above == 0 || above >= below, "a quantile must be strictly between 0 and 1, not {above}/{below}");
         if lower > upper || i128::from(upper) - i128::from(lower) >= 1 << 62 {
-            return Err(Error::refused(format!(
-                "bounds need lower ≤ upper, less than 2^62 apart, not {lower} and {upper}"
-            )));
+            refuse!("bounds need lower ≤ upper, less than 2^62 apart, not {lower} and {upper}");
         }
         let mut sorted: Vec<i64> = values.iter().map(|value| *value.clamp(&lower, &upper)).collect();
         sorted.sort_unstable();

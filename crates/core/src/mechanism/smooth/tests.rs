@@ -50,7 +50,7 @@ fn state(smooth: &SmoothMechanism, records: &[Vec<i64>]) -> (u32, i64) {
 
 /// The law of what is published, on a window; what is beyond is not listed.
 fn law(smooth: &SmoothMechanism, state: &(u32, i64)) -> Distribution<i64> {
-    let (family, scale) = (smooth.noise.family(), smooth.levels.scale(state.0));
+    let (family, scale) = (smooth.noise.family(), smooth.levels.scale(state.0).get());
     let weight = |z: i64| match family {
         NoiseFamily::Cauchy4 => 1.0 / (1.0 + (z as f64 / scale).powi(4)),
         NoiseFamily::DiscreteLaplace => (-(z.abs() as f64) / scale).exp(),

@@ -30,9 +30,7 @@ impl Graph {
     /// Refuses loops, repeated edges (in either order) and vertices that are not there, by the place of the edge in the
     /// list, counted from 1.
     pub fn new(vertices: u32, edges: &[(u32, u32)]) -> Result<Self> {
-        if edges.len() > MOST_EDGES {
-            return Err(Error::refused(format!("a graph has at most {MOST_EDGES} edges, not {}", edges.len())));
-        }
+        refuse_if!(edges.len() > MOST_EDGES, "a graph has at most {MOST_EDGES} edges, not {}", edges.len());
         let mut degrees = vec![0u32; vertices as usize];
         for (place, &(a, b)) in edges.iter().enumerate() {
             let wrong = match (a, b) {
@@ -44,7 +42,7 @@ impl Graph {
                     continue;
                 }
             };
-            return Err(Error::refused(format!("edge {} of the list is {a}–{b}: {wrong}", place + 1)));
+            refuse!("edge {} of the list is {a}–{b}: {wrong}", place + 1);
         }
         let names = by_falling_degree(&degrees);
         let graph = Self::sorted(vertices, edges, &names);

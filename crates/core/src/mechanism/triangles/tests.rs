@@ -242,7 +242,7 @@ fn neighbouring_states<T: Ord + Copy>(of: impl Fn(&Graph) -> T) -> [BTreeSet<(T,
 /// beyond is one outcome on each side.
 fn law(smooth: &SmoothMechanism, scale: f64, state: &CountLevel) -> Distribution<(i64, i64)> {
     let (count, level) = (state.0, i64::from(state.1));
-    let spread = smooth.levels().scale(state.1);
+    let spread = smooth.levels().scale(state.1).get();
     let mass = |z: i64| 1.0 / (norm(spread) * (1.0 + ((z - count) as f64 / spread).powi(4)));
     let listed: Vec<f64> = (-80..=90).map(mass).collect();
     let rest = (1.0 - listed.iter().sum::<f64>()).max(0.0) + 1e-12;

@@ -1,8 +1,8 @@
 //! What a move costs under an integer-weight table, computed from the integers that are sampled.
 
 use super::table::SinhNormalTable;
-use crate::error::{Error, Result};
-use crate::quantity::{Epsilon, Omega};
+use crate::error::Result;
+use crate::quantity::{Epsilon, Omega, Upper};
 
 /// Sums of non-negative terms in f64 are inflated by this: their relative error is below 1e-12.
 const INFLATION: f64 = 1.0 + 1e-9;
@@ -17,7 +17,7 @@ const LARGEST_WORK: u64 = 4_000_000;
 /// use scumble::quantity::{Scale, Sigma, omega};
 /// let noise = SinhNormal::new(Sigma::new(8.436)?, Scale::new(25.8)?)?;
 /// let slope = noise.certificate(1)?.slope_upper(omega(10.0)?);
-/// assert!((0.00999..=0.01).contains(&slope)); // (0.01, 10)-tCDP
+/// assert!((0.00999..=0.01).contains(&slope.get())); // (0.01, 10)-tCDP
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -47,9 +47,9 @@ impl Certificate {
     pub(super) fn of(table: &SinhNormalTable, shift: u64) -> Result<Self> {
         let work = shift.saturating_mul(2 * table.last_index() as u64 + shift);
         if shift == 0 || work > LARGEST_WORK {
-            return Err(Error::refused(format!(
+            refuse!(
                 "a move by {shift} is too large for the certificate of this sinh-normal table: use a coarser grid or discrete Gaussian noise"
-            )));
+            );
         }
         let moves = (1..=shift as i64).map(|shift| MoveAtoms::of(table, shift)).collect();
         Ok(Self { moves, digest: *table.digest() })
@@ -62,13 +62,14 @@ impl Certificate {
 
     /// An upper bound of D_α for one cell that moves by up to m, and for several cells whose moves add up to at most m:
     /// the worst way to split m. Both directions are the same, since the noise is symmetric.
-    pub fn renyi_upper(&self, order: f64) -> f64 {
-        self.worst_split(|one| one.renyi(order)) * INFLATION
+    pub fn renyi_upper(&self, order: f64) -> Upper {
+        Upper::of(self.worst_split(|one| one.renyi(order)) * INFLATION)
     }
 
     /// The largest privacy loss of all, max |ln P/Q|, for the worst way to split m.
-    pub fn epsilon_upper(&self) -> f64 {
-        self.worst_split(|one| one.atoms.iter().map(|atom| atom.loss.abs()).fold(0.0, f64::max)) * INFLATION
+    pub fn epsilon_upper(&self) -> Upper {
+        let largest = |one: &MoveAtoms| one.atoms.iter().map(|atom| atom.loss.abs()).fold(0.0, f64::max);
+        Upper::of(self.worst_split(largest) * INFLATION)
     }
 
     /// W(v) = max(cost(v), max_i W(i) + W(v−i)): no assumption that one large move costs more than several small ones.
@@ -83,17 +84,17 @@ impl Certificate {
     }
 
     /// An upper bound of δ(ε) for any of the moves: Σ(P − e^ε·Q)₊.
-    pub fn delta_upper(&self, epsilon: Epsilon) -> f64 {
+    pub fn delta_upper(&self, epsilon: Epsilon) -> Upper {
         let epsilon = epsilon.get();
         let one_move = |one: &MoveAtoms| -> f64 {
             let above = one.atoms.iter().filter(|atom| atom.loss > epsilon);
             above.map(|atom| (atom.ln_q + atom.loss).exp() * -(epsilon - atom.loss).exp_m1()).sum()
         };
-        self.moves.iter().map(one_move).fold(0.0, f64::max) * INFLATION
+        Upper::of(self.moves.iter().map(one_move).fold(0.0, f64::max) * INFLATION)
     }
 
     /// An upper bound of δ(ε) where two cells move by up to m each: Σ P(x)·δ(ε − loss(x)), the exact composition.
-    pub fn delta_of_two_upper(&self, epsilon: Epsilon) -> f64 {
+    pub fn delta_of_two_upper(&self, epsilon: Epsilon) -> Upper {
         let epsilon = epsilon.get();
         let composed = |first: &MoveAtoms, second: &MoveAtoms| -> f64 {
             let mut atoms: Vec<&RatioAtom> = first.atoms.iter().collect();
@@ -103,24 +104,25 @@ impl Certificate {
             atoms.iter().zip(deltas).map(|(atom, delta)| (atom.ln_q + atom.loss).exp() * delta).sum()
         };
         let pairs = self.moves.iter().flat_map(|first| self.moves.iter().map(move |second| composed(first, second)));
-        pairs.fold(0.0, f64::max) * INFLATION
+        Upper::of(pairs.fold(0.0, f64::max) * INFLATION)
     }
 
     /// An upper bound of sup D_α/α over 1 < α ≤ ω: the ρ of a (ρ, ω)-tCDP guarantee.
     ///
     /// K(α) = (α−1)·D_α is convex, so between two orders it lies below its chord, and the chord's largest K/(α(α−1)) is
     /// found exactly; below the first order D is at most that of the first order.
-    pub fn slope_upper(&self, omega: Omega) -> f64 {
+    pub fn slope_upper(&self, omega: Omega) -> Upper {
         const POINTS: usize = 120;
         let order = |i: usize| 1.0 + (omega.get() - 1.0) * ((i + 1) as f64 / POINTS as f64).powi(2);
-        let mut before = (order(0), self.renyi_upper(order(0)) * (order(0) - 1.0));
+        let curve = |order: f64| (order, self.renyi_upper(order).get() * (order - 1.0));
+        let mut before = curve(order(0));
         let mut slope = before.1 / (before.0 - 1.0);
         for i in 1..POINTS {
-            let after = (order(i), self.renyi_upper(order(i)) * (order(i) - 1.0));
+            let after = curve(order(i));
             slope = slope.max(largest_slope_on_chord(before, after));
             before = after;
         }
-        slope
+        Upper::of(slope)
     }
 
     /// The largest move that is covered.

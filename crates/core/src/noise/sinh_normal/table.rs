@@ -32,19 +32,19 @@ impl SinhNormalTable {
     /// weights.
     pub(super) fn build(sigma: &BigRational, a: &BigRational) -> Result<Self> {
         if a < sigma {
-            return Err(Error::refused(format!(
+            refuse!(
                 "sinh-normal noise needs a ≥ sigma (otherwise it is not log-concave), not a = {} with sigma = {}: raise a",
                 shown(a),
                 shown(sigma)
-            )));
+            );
         }
         let shape = (a * a) / (sigma * sigma * BigRational::from_integer(2.into()));
         let extra = 2 * (shape.to_integer().bits() + 2);
         if shown(a) * (f64::from(HOPELESS) / shown(&shape)).sqrt().asinh() > LARGEST_INDEX {
-            return Err(Error::refused(format!(
+            refuse!(
                 "sigma {} needs a sinh-normal table of more than {LARGEST_INDEX} entries: use a coarser grid or discrete Gaussian noise",
                 shown(sigma)
-            )));
+            );
         }
         let densities = densities(&FixedPoint::new(WORKING_BITS + extra), a, &shape);
         let mut weights = floor_weights(&densities);
@@ -52,10 +52,10 @@ impl SinhNormalTable {
             weights.pop();
         }
         if weights.len() < 2 {
-            return Err(Error::refused(format!(
+            refuse!(
                 "sigma {} is too small for sinh-normal noise on the integers: the noise would be 0, so raise sigma or use a finer grid",
                 shown(sigma)
-            )));
+            );
         }
         let tail_bits = tail_bits(weights[weights.len() - 1], sigma, a);
         weights[0] = 0;

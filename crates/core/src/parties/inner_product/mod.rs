@@ -27,7 +27,7 @@ use crate::calibrate::{scale_for_pure, up};
 use crate::error::{Error, Result};
 use crate::event::{AnswerCount, Event, Shift, Word, charged_where_seen};
 use crate::noise::{BitSource, DiscreteLaplace, uniform};
-use crate::quantity::{Beta, Epsilon, Sensitivity};
+use crate::quantity::{Beta, Epsilon, Sensitivity, Upper};
 use crate::scope::AttributeSet;
 
 /// The protocol with its two costs.
@@ -50,7 +50,7 @@ impl InnerProduct {
     pub fn new(first: Epsilon, second: Epsilon) -> Result<Self> {
         let near = (UNIT as f64 / (first.get().exp() + 1.0)).floor().max(1.0) as u64;
         // The least flip whose cost is not above, also in the last digit.
-        let fits = |flips: &u64| up(loss(*flips, UNIT)) <= first.get();
+        let fits = |flips: &u64| loss(*flips, UNIT) <= first.get();
         let flips = (near..near + 3).find(fits).filter(|flips| 2 * flips < UNIT).ok_or_else(|| {
             Error::refused(format!("epsilon of the first party must be a number in [0.0001, ∞), not {first}"))
         })?;
@@ -60,10 +60,10 @@ impl InnerProduct {
     /// With flips of probability `above`/`below`, which is less than ½.
     pub fn with_flip(above: u64, below: u64, second: Epsilon) -> Result<Self> {
         if above == 0 || below > UNIT || 2 * above >= below {
-            return Err(Error::refused(format!(
+            refuse!(
                 "a bit is flipped with a probability above 0 and below 1/2, with a denominator up to {UNIT}, not \
                     {above}/{below}"
-            )));
+            );
         }
         let scale = scale_for_pure(second, Sensitivity::new((below - above) as f64)?)?;
         Ok(Self { flip: (above, below), second, noise: DiscreteLaplace::new(scale) })
@@ -90,15 +90,13 @@ impl InnerProduct {
     /// Σ y_i (b·x̂_i − a): the answer without noise, for tests.
     fn sum(&self, y: &[bool], message: &[bool]) -> Result<i64> {
         if y.len() != message.len() {
-            return Err(Error::refused(format!(
+            refuse!(
                 "the first party has {} bits and the second has {}: both need one for each owner, in the same order",
                 message.len(),
                 y.len()
-            )));
+            );
         }
-        if y.len() as u64 > MOST_OWNERS {
-            return Err(Error::refused(format!("there are {} bits, and at most {MOST_OWNERS} can be summed", y.len())));
-        }
+        refuse_if!(y.len() as u64 > MOST_OWNERS, "there are {} bits, and at most {MOST_OWNERS} can be summed", y.len());
         let (above, below) = (self.flip.0 as i64, self.flip.1 as i64);
         let term = |sent: &bool| if *sent { below - above } else { -above };
         Ok(y.iter().zip(message).filter(|(own, _)| **own).map(|(_, sent)| term(sent)).sum())
@@ -132,7 +130,7 @@ impl InnerProduct {
     }
 
     /// ln((b−a)/a): what the message costs for one bit.
-    pub fn epsilon_first(&self) -> f64 {
+    pub fn epsilon_first(&self) -> Upper {
         loss(self.flip.0, self.flip.1)
     }
 
@@ -144,7 +142,7 @@ impl InnerProduct {
     /// What the first party did, for its ledger: what a change of `attributes` costs. That an owner is on the list is
     /// not protected.
     pub fn events_first(&self, attributes: &AttributeSet) -> Result<Vec<Event>> {
-        let epsilon = Epsilon::new(up(self.epsilon_first()))?;
+        let epsilon = Epsilon::new(self.epsilon_first().get())?;
         let word = Word::RandomizedResponse { epsilon, values: AnswerCount::new(2)? };
         charged_where_seen(word, Shift::one_cell(1.0)?, attributes)
     }
@@ -156,9 +154,9 @@ impl InnerProduct {
     }
 }
 
-/// ln((b−a)/a), to the nearest.
-fn loss(above: u64, below: u64) -> f64 {
-    ((below - above) as f64 / above as f64).ln()
+/// ln((b−a)/a) for a < b/2, by the difference to 1: where the odds are close to 1 their logarithm would lose digits.
+fn loss(above: u64, below: u64) -> Upper {
+    Upper::of(up(((below - 2 * above) as f64 / above as f64).ln_1p()))
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ fn the_vector_comes_out() {
         let wanted = expected[field].as_f64().unwrap();
         assert!((found - wanted).abs() <= 1e-12 * wanted, "{field}: {found} is not {wanted}");
     };
-    near(product.epsilon_first(), "epsilon_first");
+    near(product.epsilon_first().get(), "epsilon_first");
     near(product.noise.scale().get(), "noise_scale");
     let (y, message) = (bools(&input["second"]), bools(&input["message"]));
     assert_eq!(product.sum(&y, &message).unwrap(), expected["unnoised"].as_i64().unwrap());
@@ -64,7 +64,7 @@ fn the_second_partys_view_costs_what_is_claimed() {
                 worst = worst.max(messages(&product, &x).max_divergence_lower(&messages(&product, &other)));
             }
         }
-        assert!((worst - product.epsilon_first()).abs() < 1e-12, "{worst}");
+        assert!((worst - product.epsilon_first().get()).abs() < 1e-12, "{worst}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! The coin of the local model: a lie with probability 1/(e^ε+1), as a whole number of 2^−64.
 
 use super::outward;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::noise::BitSource;
 use crate::noise::refine::Precision;
 use crate::quantity::{Epsilon, Exact};
@@ -16,7 +16,7 @@ use num_traits::{One, ToPrimitive};
 /// use scumble::parties::local::Coin;
 /// use scumble::quantity::Epsilon;
 /// let coin = Coin::new(Epsilon::new(1.0)?)?;
-/// assert!(coin.loss() <= 1.0 && coin.loss() > 1.0 - 1e-15);
+/// assert!((coin.lies() as f64 / 2f64.powi(64) - 1.0 / (1f64.exp() + 1.0)).abs() < 1e-15);
 /// # Ok::<(), scumble::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Coin {
     /// The coin of this ε.
     pub fn new(epsilon: Epsilon) -> Result<Self> {
         if !ALLOWED.contains(&epsilon.get()) {
-            return Err(Error::refused(format!("epsilon of a report must be a number in [1e-9, 40], not {epsilon}")));
+            refuse!("epsilon of a report must be a number in [1e-9, 40], not {epsilon}");
         }
         let precision = Precision { bits: 256 };
         let lighter = precision.exp_minus(Exact::from_f64(epsilon.get())?.rational());
@@ -78,11 +78,6 @@ impl Coin {
     /// How many of the 2^64 draws are lies.
     pub fn lies(&self) -> u64 {
         self.lies
-    }
-
-    /// ln((2^64 − lies)/lies), to the nearest.
-    pub fn loss(&self) -> f64 {
-        (self.gap() / self.lie()).ln_1p()
     }
 
     /// The probability of a lie, to the nearest.

@@ -23,7 +23,7 @@
 
 use super::Coin;
 use super::estimate::{Frequency, success};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{AnswerCount, Event, Shift, Word, charged_where_seen};
 use crate::noise::{BitSource, uniform};
 use crate::quantity::{Beta, Epsilon};
@@ -51,9 +51,7 @@ impl Mean {
     /// Before: `number` is at most [`UNIT`], and this is the owner's only report. After: ε-private for every change of
     /// it.
     pub fn report<S: BitSource + ?Sized>(&self, number: u32, bits: &mut S) -> Result<bool> {
-        if number > UNIT {
-            return Err(Error::refused("a number whose mean is asked for must be in [0, 1]"));
-        }
+        refuse_if!(number > UNIT, "a number whose mean is asked for must be in [0, 1]");
         let rounded = (uniform::below(bits, u64::from(UNIT)) as u32) < number;
         Ok(rounded != self.coin.is_lie(bits))
     }
@@ -67,9 +65,7 @@ impl Mean {
 
     /// The sum of the numbers of the owners who reported, with an interval that holds it with probability 1 − β.
     pub fn estimate(&self, ones: u64, reports: u64, beta: Beta) -> Result<Frequency> {
-        if ones > reports {
-            return Err(Error::refused(format!("{ones} ones are more than {reports} reports")));
-        }
+        refuse_if!(ones > reports, "{ones} ones are more than {reports} reports");
         let (n, lie, gap) = (reports as f64, self.coin.lie(), self.coin.gap());
         let sum = |share: f64| n * (share - lie) / gap;
         let share = if reports == 0 { lie } else { ones as f64 / n };

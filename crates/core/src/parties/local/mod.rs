@@ -37,7 +37,7 @@ use crate::error::{Error, Result};
 use crate::event::{AnswerCount, Event, Moves, Pair, Shift, Touch, Word, charged_where_seen};
 use crate::mechanism::randomized_response::RandomizedResponse;
 use crate::noise::{BitSource, uniform};
-use crate::quantity::{Beta, Epsilon};
+use crate::quantity::{Beta, Epsilon, Upper};
 use crate::scope::AttributeSet;
 
 mod coin;
@@ -53,29 +53,17 @@ pub use tally::Tally;
 
 use estimate::Support;
 
-/// How reports are made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ReportKind {
-    /// The value itself, or any other one.
-    KAry,
-    /// A bit for each value.
-    Unary,
-    /// A row of a Hadamard matrix.
-    Hadamard,
-}
-
-impl ReportKind {
-    /// Every kind.
-    pub const ALL: [Self; 3] = [Self::KAry, Self::Unary, Self::Hadamard];
-
-    /// The word in flags and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::KAry => "k-ary",
-            Self::Unary => "unary",
-            Self::Hadamard => "hadamard",
-        }
+named! {
+    /// How reports are made.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub enum ReportKind {
+        /// The value itself, or any other one.
+        KAry = "k-ary",
+        /// A bit for each value.
+        Unary = "unary",
+        /// A row of a Hadamard matrix.
+        Hadamard = "hadamard",
     }
 }
 
@@ -118,9 +106,7 @@ impl FrequencyOracle {
     pub fn new(kind: ReportKind, epsilon: Epsilon, values: u64) -> Result<Self> {
         let most = if kind == ReportKind::Unary { MOST_UNARY_VALUES } else { MOST_VALUES };
         if !(2..=most).contains(&values) {
-            return Err(Error::refused(format!(
-                "reports of this kind are about one of 2 to {most} values, not {values}"
-            )));
+            refuse!("reports of this kind are about one of 2 to {most} values, not {values}");
         }
         let response = RandomizedResponse::new(epsilon, values)?;
         Ok(Self { kind, epsilon, values, coin: Coin::new(epsilon)?, response })
@@ -198,9 +184,7 @@ impl FrequencyOracle {
     /// that value, against any collector of the reports. A value outside of the range is refused before anything is
     /// drawn.
     pub fn report<S: BitSource + ?Sized>(&self, value: u64, bits: &mut S) -> Result<Report> {
-        if value >= self.values {
-            return Err(Error::refused(format!("a value must be a number from 0 to {}", self.values - 1)));
-        }
+        refuse_if!(value >= self.values, "a value must be a number from 0 to {}", self.values - 1);
         Ok(match self.kind {
             ReportKind::KAry => Report::Value(self.response.release(value, bits)?),
             ReportKind::Unary => self.ones(Some(value), bits),
@@ -247,13 +231,14 @@ impl FrequencyOracle {
     }
 
     /// ε for the presence of an owner, where absent owners report.
-    pub fn epsilon_presence(&self) -> f64 {
+    pub fn epsilon_presence(&self) -> Upper {
         let (odds, k) = (self.epsilon.get().exp_m1(), self.values as f64);
-        match self.kind {
+        let loss = match self.kind {
             // The truth is likelier than for nobody, any other value is less likely.
-            ReportKind::KAry => up((odds * (k - 1.0) / (odds + k)).ln_1p().max((odds / k).ln_1p())),
-            ReportKind::Unary | ReportKind::Hadamard => up((odds / 2.0).ln_1p()),
-        }
+            ReportKind::KAry => (odds * (k - 1.0) / (odds + k)).ln_1p().max((odds / k).ln_1p()),
+            ReportKind::Unary | ReportKind::Hadamard => (odds / 2.0).ln_1p(),
+        };
+        Upper::of(up(loss))
     }
 
     /// What one owner's report is, for a ledger. Where owners without a value are silent, who reports is seen: then

@@ -85,7 +85,7 @@ fn the_claim_is_the_truth_for_somebody_and_nobody() {
         let pairs: Vec<_> = (0..oracle.values).map(|value| (Some(value), None)).collect();
         let events = oracle.events(&value(), AbsentOwners::Report).unwrap();
         let claim = Claim::of(&events, &Scope::Presence, &asked(oracle.epsilon.get() / 2.0));
-        assert!((claim.pure.unwrap() / oracle.epsilon_presence() - 1.0).abs() < 1e-6);
+        assert!((claim.pure.unwrap() / oracle.epsilon_presence().get() - 1.0).abs() < 1e-6);
         check(&pairs, |value| law(&oracle, *value), &claim, Slack { pure: 1e-6, delta: 1e-3, renyi: 1e-3 });
     }
 }

@@ -43,7 +43,7 @@ use crate::calibrate::{ShiftNorms, Target, scale_for_pure};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Touch, Word};
 use crate::noise::{BitSource, NegativeBinomial};
-use crate::quantity::{Beta, Scale};
+use crate::quantity::{Beta, Scale, Upper};
 use crate::scope::{AttributeSet, Scope};
 use std::borrow::Borrow;
 use std::num::NonZeroU64;
@@ -76,19 +76,15 @@ impl Trust {
     /// Up to `colluding` of the parties tell each other and the servers all that they know, and up to `silent` others
     /// do not answer.
     pub fn new(parties: u64, colluding: u64, silent: u64, servers: u64) -> Result<Self> {
-        if !(1..=MOST_PARTIES).contains(&parties) {
-            return Err(Error::refused(format!("there must be 1 to {MOST_PARTIES} parties, not {parties}")));
-        }
+        refuse_if!(!(1..=MOST_PARTIES).contains(&parties), "there must be 1 to {MOST_PARTIES} parties, not {parties}");
         if !(2..=MOST_SERVERS).contains(&servers) {
-            return Err(Error::refused(format!(
-                "there must be 2 to {MOST_SERVERS} servers, not {servers}: one alone would see every number"
-            )));
+            refuse!("there must be 2 to {MOST_SERVERS} servers, not {servers}: one alone would see every number");
         }
         if colluding.saturating_add(silent) >= parties {
-            return Err(Error::refused(format!(
+            refuse!(
                 "of {parties} parties {colluding} may collude and {silent} may be silent, which leaves no noise: both \
                     together must be fewer than the parties"
-            )));
+            );
         }
         Ok(Self { parties, colluding, silent, servers })
     }
@@ -182,33 +178,29 @@ impl SharedSum {
     ) -> Result<Self> {
         let scope = scope.borrow();
         let (Target::Pure(epsilon) | Target::Approximate(epsilon, _)) = target else {
-            return Err(Error::refused(format!(
-                "the sums of many parties are calibrated to an epsilon, not to {target}"
-            )));
+            refuse!("the sums of many parties are calibrated to an epsilon, not to {target}")
         };
         if !matches!(scope, Scope::Presence | Scope::Person) {
-            return Err(Error::refused("the cost of a sum of parties is about presence or person"));
+            refuse!("the cost of a sum of parties is about presence or person");
         }
         Self::new(scale_for_pure(epsilon, ShiftNorms::of(&owner.moves(cells)?, scope))?, cells, owner, trust)
     }
 
     /// `cells` sums, each with noise of this scale.
     pub fn new(scale: Scale, cells: u64, owner: OwnerContribution, trust: Trust) -> Result<Self> {
-        if !(1..=MOST_CELLS).contains(&cells) {
-            return Err(Error::refused(format!("there must be 1 to {MOST_CELLS} cells, not {cells}")));
-        }
+        refuse_if!(!(1..=MOST_CELLS).contains(&cells), "there must be 1 to {MOST_CELLS} cells, not {cells}");
         if !(1..=MOST_CELLS).contains(&owner.cells) {
-            return Err(Error::refused(format!("an owner has 1 to {MOST_CELLS} cells, not {}", owner.cells)));
+            refuse!("an owner has 1 to {MOST_CELLS} cells, not {}", owner.cells);
         }
         if !(1..=MOST_BY).contains(&owner.by) {
-            return Err(Error::refused(format!("an owner counts for 1 to {MOST_BY} in a cell, not {}", owner.by)));
+            refuse!("an owner counts for 1 to {MOST_BY} in a cell, not {}", owner.by);
         }
         if scale.get() > LARGEST_SCALE {
-            return Err(Error::refused(format!(
+            refuse!(
                 "noise of scale {:.0} is too large for sums of whole numbers: raise epsilon, or allow fewer cells for \
                     an owner",
                 scale.get()
-            )));
+            );
         }
         let share = NegativeBinomial::share(scale, trust.honest());
         Ok(Self { trust, cells, owner, scale, share })
@@ -221,9 +213,7 @@ impl SharedSum {
     /// all parties' values together, and the party sends once. After: any all but one of the shares are uniform; opened
     /// with those of h − 1 other honest parties or more, ε for one owner.
     pub fn shares<S: BitSource + ?Sized>(&self, values: &[u64], bits: &mut S) -> Result<Vec<Vec<u64>>> {
-        if values.len() as u64 != self.cells {
-            return Err(Error::refused(format!("there are {} numbers for {} cells", values.len(), self.cells)));
-        }
+        refuse_if!(values.len() as u64 != self.cells, "there are {} numbers for {} cells", values.len(), self.cells);
         let noisy = |value: &u64| {
             let (more, less) = (self.share.sample_word(bits), self.share.sample_word(bits));
             value.wrapping_add(more).wrapping_sub(less)
@@ -235,7 +225,7 @@ impl SharedSum {
     /// The sums, from what each server has added up.
     pub fn opened(&self, servers: &[Vec<u64>]) -> Result<Vec<i64>> {
         if servers.len() as u64 != self.trust.servers || servers.iter().any(|sum| sum.len() as u64 != self.cells) {
-            return Err(Error::refused("a sum is opened with one number for each cell from each server"));
+            refuse!("a sum is opened with one number for each cell from each server");
         }
         let mut total = vec![0; self.cells as usize];
         servers.iter().for_each(|sum| Ring::WORDS.add(&mut total, sum));
@@ -252,15 +242,15 @@ impl SharedSum {
     /// An upper bound of ε in a scope against this many colluding parties, where `answered` parties are in the sum. It
     /// is the planned one as long as h of them are honest; infinite where none is; nothing where the noise is too wide
     /// to say it.
-    pub fn epsilon_against(&self, scope: &Scope, colluding: u64, answered: u64) -> Result<Option<f64>> {
+    pub fn epsilon_against(&self, scope: &Scope, colluding: u64, answered: u64) -> Result<Option<Upper>> {
         let total = TotalNoise::new(self.scale, answered.saturating_sub(colluding), self.trust.honest().get());
         let mut worst = Some(0.0f64);
         for shift in moves(self.cells, self.owner, None)?.shifts(scope) {
             // Cells have independent noise, so that their costs add up.
-            let cost = total.epsilon(shift.by.get() as u64).map(|one| one * shift.cells as f64);
+            let cost = total.epsilon(shift.by.get() as u64).map(|one| one.get() * shift.cells as f64);
             worst = worst.zip(cost).map(|(worst, cost)| worst.max(cost));
         }
-        Ok(worst)
+        Ok(worst.map(Upper::of))
     }
 
     /// The error to plan with: with probability 1 − β no opened cell is off by more, where `answered` parties are in

@@ -45,9 +45,7 @@ impl Ring {
     /// are independent and uniform, whatever the words are. (All but the last are drawn uniformly; the last is the word
     /// less a uniform number that the others determine.)
     pub fn split<S: BitSource + ?Sized>(self, words: &[u64], servers: usize, bits: &mut S) -> Result<Vec<Vec<u64>>> {
-        if servers < 2 {
-            return Err(Error::refused(format!("a secret is shared among at least 2 servers, not {servers}")));
-        }
+        refuse_if!(servers < 2, "a secret is shared among at least 2 servers, not {servers}");
         let mut last: Vec<u64> = words.iter().map(|word| self.reduced(*word)).collect();
         let mut shares = Vec::with_capacity(servers);
         for _ in 1..servers {

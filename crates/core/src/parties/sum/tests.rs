@@ -32,7 +32,7 @@ fn the_vectors_come_out() {
             near(total.probability(z as u64).unwrap(), mass, 1e-12);
         }
         near(total.variance(), &expected["variance"], 1e-12);
-        let epsilon = total.epsilon(1).unwrap();
+        let epsilon = total.epsilon(1).unwrap().get();
         near(epsilon, &expected["epsilon_actual"], 4e-12);
         assert!(epsilon >= expected["epsilon_actual"].as_f64().unwrap() * (1.0 - 1e-15));
     }
@@ -44,11 +44,11 @@ fn a_shortfall_costs_what_the_spec_says() {
     for (epsilon, honest, expected) in
         [(1.0, 9, 1.0989), (1.0, 5, 1.6751), (1.0, 1, 3.2962), (0.5, 9, 0.5860), (0.5, 5, 1.1375)]
     {
-        let found = TotalNoise::new(Scale::new(1.0 / epsilon).unwrap(), honest, 10).epsilon(1).unwrap();
+        let found = TotalNoise::new(Scale::new(1.0 / epsilon).unwrap(), honest, 10).epsilon(1).unwrap().get();
         assert!((found - expected).abs() < 6e-5, "{epsilon} {honest}: {found}");
     }
     let nobody = TotalNoise::new(Scale::new(1.0).unwrap(), 0, 10);
-    assert_eq!(nobody.epsilon(1), Some(f64::INFINITY));
+    assert_eq!(nobody.epsilon(1).unwrap(), f64::INFINITY);
     assert_eq!(TotalNoise::new(Scale::new(1e9).unwrap(), 5, 10).epsilon(1), None, "too wide to say");
 }
 
@@ -202,7 +202,7 @@ fn any_number_of_colluders_is_told_its_guarantee() {
             let share = one_share((-1.0 / scale).exp(), planned, reach);
             for answered in trust.least_answers()..=parties {
                 for colluders in 0..=answered {
-                    let claimed = sum.epsilon_against(&Scope::Presence, colluders, answered).unwrap().unwrap();
+                    let claimed = sum.epsilon_against(&Scope::Presence, colluders, answered).unwrap().unwrap().get();
                     let honest = answered - colluders;
                     if colluders <= colluding {
                         // With at most the planned number of colluders, the promised ε holds.
@@ -294,7 +294,7 @@ fn events_cost_what_was_asked_for() {
         let asked: f64 = epsilon.parse().unwrap();
         assert!((cost(scope.clone()) - asked).abs() < 1e-9 * asked, "{scope:?}");
         assert_eq!(cost(Scope::Attributes(attributes.clone())), cost(Scope::Person));
-        let told = sum.epsilon_against(&scope, 2, 9).unwrap().unwrap();
+        let told = sum.epsilon_against(&scope, 2, 9).unwrap().unwrap().get();
         assert!((told - asked).abs() < 1e-9 * asked);
         assert!(sum.epsilon_against(&scope, 3, 9).unwrap().unwrap() > asked);
     }

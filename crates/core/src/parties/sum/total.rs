@@ -1,7 +1,7 @@
 //! The noise that some honest parties add up to, and what it costs where they are fewer than planned.
 
 use crate::calibrate::up;
-use crate::quantity::Scale;
+use crate::quantity::{Scale, Upper};
 
 /// The law of X − Y for independent X, Y ~ NB(r, e^{−1/scale}), where r is the honest parties that answered over those
 /// that were planned for: P\[z\] = (1−q)^{2r} Σ_k a_k a_{k+|z|} with a_k = q^k (r)_k/k!.
@@ -46,19 +46,19 @@ impl TotalNoise {
 
     /// An upper bound of the cost of moving one noised number by `by`: infinite where nobody is honest, nothing where
     /// it takes too many terms.
-    pub fn epsilon(&self, by: u64) -> Option<f64> {
+    pub fn epsilon(&self, by: u64) -> Option<Upper> {
         let planned = by as f64 / self.scale;
         if by == 0 || self.shape >= 1.0 {
-            return Some(up(planned));
+            return Some(Upper::of(up(planned)));
         }
         if self.shape <= 0.0 {
-            return Some(f64::INFINITY);
+            return Some(Upper::of(f64::INFINITY));
         }
         let (here, there) = (self.sum(0)?, self.sum(by)?);
         let above = (here.sum + here.left) * (1.0 + here.relative);
         let below = there.sum * (1.0 - there.relative);
         // One number's logarithm is off by an ulp; `up` adds more.
-        Some(up((above / below).ln()).max(up(planned)))
+        Some(Upper::of(up((above / below).ln()).max(up(planned))))
     }
 
     /// Σ_k a_k a_{k+z}, what is left out of it at most, and its relative error.

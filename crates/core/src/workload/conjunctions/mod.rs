@@ -27,15 +27,15 @@
 //! # Ok::<(), scumble::Error>(())
 //! ```
 
-use super::limits::RhoLimits;
+use super::limits::{RhoLimits, sigma_of};
 use super::parities::{Bits, binomial, turned};
 use super::people::People;
 use super::psd::parity_events;
-use crate::calibrate::{ShiftNorms, least, rho_of_gaussian, up};
+use crate::calibrate::{ShiftNorms, rho_of_gaussian, up};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Touch, Word};
 use crate::noise::{BitSource, DiscreteGaussian};
-use crate::quantity::{Rho, Sigma};
+use crate::quantity::{Sigma, Upper};
 use crate::scope::AttributeSet;
 
 mod planner;
@@ -49,27 +49,18 @@ pub use summary::{ConjunctionEstimate, ConjunctionSummary};
 /// Releases of more numbers are refused.
 pub const MOST_SETS: u64 = 50_000_000;
 
-/// What is counted of each set of columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Measure {
-    /// For each of the 2ʳ ways to negate its columns, how many people have all of them.
-    Counts,
-    /// How many people have an even number of them, minus how many have an odd number.
-    Parities,
+named! {
+    /// What is counted of each set of columns.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Measure {
+        /// How many people have an even number of them, minus how many have an odd number.
+        Parities = "parities",
+        /// For each of the 2ʳ ways to negate its columns, how many people have all of them.
+        Counts = "counts",
+    }
 }
 
 impl Measure {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Parities, Self::Counts];
-
-    /// The word in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Counts => "counts",
-            Self::Parities => "parities",
-        }
-    }
-
     /// How many numbers there are about the sets of this size.
     pub fn numbers(self, columns: usize, size: usize) -> u64 {
         let each = match self {
@@ -104,9 +95,7 @@ impl BitLayout {
     /// Attributes with this many columns each.
     pub fn new(of_attributes: Vec<usize>) -> Result<Self> {
         let columns = of_attributes.iter().sum();
-        if columns == 0 || of_attributes.contains(&0) {
-            return Err(Error::refused("each attribute needs at least one column of bits"));
-        }
+        refuse_if!(columns == 0 || of_attributes.contains(&0), "each attribute needs at least one column of bits");
         Ok(Self { columns, of_attributes })
     }
 
@@ -174,50 +163,46 @@ impl ConjunctionPlan {
         check(shape, &polynomial, measure)?;
         let variances = relative_variances(shape, &polynomial, measure, limits);
         let at = |scale: f64| {
-            let sigma = |variance: &f64| {
-                let variance = variance * scale;
-                Sigma::new(least(variance.sqrt(), |sigma| sigma * sigma >= variance))
-            };
-            let people = match limits.public_people {
-                Some(people) => People::public(people),
-                None => People::new(Rho::new(0.5 / (variances[0] * scale))?)?,
-            };
-            let noise = variances[1..].iter().map(sigma).collect::<Result<_>>()?;
+            let people = limits.people(0.5 / (variances[0] * scale))?;
+            let noise = variances[1..].iter().map(|variance| sigma_of(variance * scale)).collect::<Result<_>>()?;
             Ok::<Self, Error>(Self { shape: shape.clone(), polynomial: polynomial.clone(), measure, people, noise })
         };
         let trial = at(1.0)?;
-        at(limits.excess(trial.rho_presence(), trial.rho_person(), |attribute| trial.rho_attribute(attribute))?)
+        at(limits.excess(trial.rho_presence().get(), trial.rho_person().get(), |attribute| {
+            trial.rho_attribute(attribute).get()
+        })?)
     }
 
     /// ρ when one person is added or removed.
     ///
     /// # Guarantee
     /// An upper bound \[CKS20\]: one person has C(d, r) sets of r columns, and each moves by 1.
-    pub fn rho_presence(&self) -> f64 {
-        let of =
-            |(size, sigma)| rho_of_gaussian(sigma, ShiftNorms::units(self.shape.squares(self.measure, size).presence));
-        up(self.sizes().map(of).sum::<f64>() + self.people.rho_presence())
+    pub fn rho_presence(&self) -> Upper {
+        let sizes = self.rho_of(|size| self.shape.squares(self.measure, size).presence);
+        Upper::of(up(sizes + self.people.rho_presence().get()))
     }
 
     /// ρ when one person is replaced by another, or by one who is not in the table.
     ///
     /// # Guarantee
     /// An upper bound for every pair of people.
-    pub fn rho_person(&self) -> f64 {
-        let of =
-            |(size, sigma)| rho_of_gaussian(sigma, ShiftNorms::units(self.shape.squares(self.measure, size).person));
-        up(self.sizes().map(of).sum::<f64>() + self.people.rho_presence())
+    pub fn rho_person(&self) -> Upper {
+        let sizes = self.rho_of(|size| self.shape.squares(self.measure, size).person);
+        Upper::of(up(sizes + self.people.rho_presence().get()))
     }
 
     /// ρ when one person's value of one attribute changes.
     ///
     /// # Guarantee
     /// An upper bound; exact where the attribute's columns can change in every way.
-    pub fn rho_attribute(&self, attribute: usize) -> f64 {
+    pub fn rho_attribute(&self, attribute: usize) -> Upper {
         let bits = self.shape.of_attributes.get(attribute).copied().unwrap_or(0);
-        let of =
-            |(size, sigma)| rho_of_gaussian(sigma, ShiftNorms::units(self.shape.squares_of(self.measure, size, bits)));
-        up(self.sizes().map(of).sum::<f64>())
+        Upper::of(up(self.rho_of(|size| self.shape.squares_of(self.measure, size, bits))))
+    }
+
+    /// Of all sizes together, each of which moves by the root of so many.
+    fn rho_of(&self, squares: impl Fn(usize) -> u64) -> f64 {
+        self.sizes().map(|(size, sigma)| rho_of_gaussian(sigma, ShiftNorms::units(squares(size))).get()).sum()
     }
 
     fn sizes(&self) -> impl Iterator<Item = (usize, Sigma)> {
@@ -232,11 +217,7 @@ impl ConjunctionPlan {
     /// them.
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
         if names.len() != self.shape.of_attributes.len() {
-            return Err(Error::refused(format!(
-                "{} attributes have {} names",
-                self.shape.of_attributes.len(),
-                names.len()
-            )));
+            refuse!("{} attributes have {} names", self.shape.of_attributes.len(), names.len());
         }
         let mut events = self.people.events()?;
         let columns = self.shape.columns;
@@ -257,11 +238,7 @@ impl ConjunctionPlan {
     /// noise is exact.
     pub fn release<S: BitSource + ?Sized>(&self, columns: &Bits, bits: &mut S) -> Result<ConjunctionSummary> {
         if columns.columns() != self.shape.columns {
-            return Err(Error::refused(format!(
-                "the data has {} columns, and the release has {}",
-                columns.columns(),
-                self.shape.columns
-            )));
+            refuse!("the data has {} columns, and the release has {}", columns.columns(), self.shape.columns);
         }
         let mut numbers = vec![vec![self.people.noisy(columns.people() as u64, bits)]];
         for ((_, sigma), mut exact) in self.sizes().zip(self.exact(columns)) {
@@ -294,10 +271,7 @@ impl ConjunctionPlan {
     /// the width.
     pub fn error(&self, literals: usize) -> Result<(f64, f64)> {
         if literals > self.polynomial.width() {
-            return Err(Error::refused(format!(
-                "this release answers conjunctions of up to {} literals",
-                self.polynomial.width()
-            )));
+            refuse!("this release answers conjunctions of up to {} literals", self.polynomial.width());
         }
         let sigmas = self.sigmas();
         if summary::is_direct(self.measure, self.noise.len(), literals) {
@@ -335,19 +309,15 @@ pub(super) fn numbers(columns: usize, degree: usize, measure: Measure) -> u64 {
 
 fn check(shape: &BitLayout, polynomial: &Polynomial, measure: Measure) -> Result<()> {
     let (width, columns) = (polynomial.width(), shape.columns);
-    if width > columns {
-        return Err(Error::refused(format!(
-            "conjunctions of {width} literals need {width} columns, and there are {columns}"
-        )));
-    }
+    refuse_if!(width > columns, "conjunctions of {width} literals need {width} columns, and there are {columns}");
     let sets = numbers(columns, polynomial.degree(), measure);
     if sets > MOST_SETS {
-        return Err(Error::refused(format!(
+        refuse!(
             "sets of up to {} of {columns} columns have {sets} {}, more than {MOST_SETS}: lower the width, allow a \
                 larger bias, or leave columns out",
             polynomial.degree(),
             measure.name()
-        )));
+        );
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 //! rounded values nothing of them would be left.
 
 use super::super::parities::binomial;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
@@ -44,9 +44,7 @@ impl Polynomial {
     /// s = ⌈arcosh(1/η)/arcosh((t + 1)/(t − 1))⌉; the exact one where s would be the width.
     pub fn chebyshev(width: usize, bias: f64) -> Result<Self> {
         check(width)?;
-        if !(bias > 0.0 && bias < 1.0) {
-            return Err(Error::refused(format!("the bias must lie strictly between 0 and 1, and is {bias}")));
-        }
+        refuse_if!(!(bias > 0.0 && bias < 1.0), "the bias must lie strictly between 0 and 1, and is {bias}");
         for degree in 1..width {
             let found = Self::chebyshev_of(width, degree)?;
             if found.bias <= bias {
@@ -166,18 +164,14 @@ impl Polynomial {
 }
 
 fn check(width: usize) -> Result<()> {
-    if !(1..=MOST_WIDTH).contains(&width) {
-        return Err(Error::refused(format!("a conjunction has 1 to {MOST_WIDTH} literals, not {width}")));
-    }
+    refuse_if!(!(1..=MOST_WIDTH).contains(&width), "a conjunction has 1 to {MOST_WIDTH} literals, not {width}");
     Ok(())
 }
 
 fn check_degree(width: usize, degree: usize) -> Result<()> {
     check(width)?;
     if !(1..=width).contains(&degree) {
-        return Err(Error::refused(format!(
-            "the degree of a polynomial for {width} literals is 1 to {width}, not {degree}"
-        )));
+        refuse!("the degree of a polynomial for {width} literals is 1 to {width}, not {degree}");
     }
     Ok(())
 }

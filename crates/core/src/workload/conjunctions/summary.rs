@@ -4,7 +4,7 @@ use super::super::NORMAL_95;
 use super::super::parities::{binomial, rank, sets};
 use super::super::psd::{Literal, ParityMoments};
 use super::{Measure, Polynomial};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// The noisy numbers of one release; all else is post-processing.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,10 +53,10 @@ impl ConjunctionSummary {
         let degree = polynomial.degree();
         let fits = |(size, list): (usize, &Vec<i64>)| list.len() as u64 == measure.numbers(columns, size);
         if polynomial.width() > columns || numbers.len() != degree + 1 || !numbers.iter().enumerate().all(fits) {
-            return Err(Error::refused("these are not the numbers of a summary of conjunctions"));
+            refuse!("these are not the numbers of a summary of conjunctions");
         }
         if sigmas.len() != degree + 1 || sigmas.iter().any(|sigma| !(sigma.is_finite() && *sigma >= 0.0)) {
-            return Err(Error::refused("the sigmas of a summary must be numbers from 0 up, one for each size of sets"));
+            refuse!("the sigmas of a summary must be numbers from 0 up, one for each size of sets");
         }
         Ok(Self { columns, width: polynomial.width(), polynomial: polynomial.clone(), measure, sigmas, numbers })
     }
@@ -96,9 +96,7 @@ impl ConjunctionSummary {
     /// [`ConjunctionSummary::answer_projected`]. Of up to 31 columns for products of four, 14 for products of six.
     pub fn projected(&self) -> Result<ParityMoments> {
         if self.measure != Measure::Parities {
-            return Err(Error::refused(
-                "only parities are projected, and this release has counts: publish it with measure = \"parities\"",
-            ));
+            refuse!("only parities are projected, and this release has counts: publish it with measure = \"parities\"");
         }
         ParityMoments::projected(self.columns, &self.numbers)
     }
@@ -108,11 +106,7 @@ impl ConjunctionSummary {
     pub fn answer_projected(&self, literals: &[Literal], projected: &ParityMoments) -> Result<f64> {
         let literals = self.checked(literals)?;
         if literals.len() >= self.numbers.len() {
-            return Err(Error::refused(format!(
-                "projected parities have up to {} columns, not {}",
-                self.numbers.len() - 1,
-                literals.len()
-            )));
+            refuse!("projected parities have up to {} columns, not {}", self.numbers.len() - 1, literals.len());
         }
         let subset = |size: usize| sets(literals.len(), size).into_iter();
         let sum: f64 = (0..=literals.len()).flat_map(subset).fold(0.0, |sum, places| {
@@ -139,17 +133,11 @@ impl ConjunctionSummary {
         sorted.sort_unstable();
         sorted.dedup();
         if sorted.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-            return Err(Error::refused("a column cannot be true and false at once: nobody satisfies that"));
+            refuse!("a column cannot be true and false at once: nobody satisfies that");
         }
-        if sorted.last().is_some_and(|last| last.0 >= self.columns) {
-            return Err(Error::refused(format!("there are {} columns", self.columns)));
-        }
+        refuse_if!(sorted.last().is_some_and(|last| last.0 >= self.columns), "there are {} columns", self.columns);
         if sorted.len() > self.width {
-            return Err(Error::refused(format!(
-                "this release answers conjunctions of up to {} literals, not {}",
-                self.width,
-                sorted.len()
-            )));
+            refuse!("this release answers conjunctions of up to {} literals, not {}", self.width, sorted.len());
         }
         Ok(sorted)
     }

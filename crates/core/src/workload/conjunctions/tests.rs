@@ -1,6 +1,7 @@
 use super::super::parities::sets;
 use super::*;
 use crate::noise::InsecureSeededSource;
+use crate::quantity::Rho;
 use num_traits::ToPrimitive;
 use serde_json::Value;
 

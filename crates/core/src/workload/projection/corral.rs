@@ -6,6 +6,7 @@
 //! residual is computed afresh from the atoms themselves, so that no rounding error accumulates, and only
 //! the *direction* of a step comes from the triangular factor.
 
+use super::super::nested::dot;
 use super::mixture::{Mixture, MixtureAtom, Points, WeightCorrection};
 use std::collections::BTreeSet;
 
@@ -257,15 +258,4 @@ impl CholeskyFactor {
         }
         vector
     }
-}
-
-/// In lanes that a processor multiplies side by side.
-fn dot(left: &[f64], right: &[f64]) -> f64 {
-    let mut lanes = [0.0; 8];
-    let (mut lefts, mut rights) = (left.chunks_exact(8), right.chunks_exact(8));
-    for (left, right) in (&mut lefts).zip(&mut rights) {
-        lanes.iter_mut().zip(left.iter().zip(right)).for_each(|(lane, (left, right))| *lane += left * right);
-    }
-    let rest: f64 = lefts.remainder().iter().zip(rights.remainder()).map(|(left, right)| left * right).sum();
-    lanes.iter().sum::<f64>() + rest
 }

@@ -19,7 +19,7 @@ use crate::calibrate::{ShiftNorms, rho_of_gaussian};
 use crate::error::{Error, Result};
 use crate::event::{Event, Shift, Word, charged_by_scope};
 use crate::noise::{BitSource, DiscreteGaussian};
-use crate::quantity::Sigma;
+use crate::quantity::{Sigma, Upper};
 
 mod corral;
 mod mixture;
@@ -61,7 +61,7 @@ impl Projection {
     ///
     /// # Guarantee
     /// The release is ρ-zCDP for datasets of the same size that differ in these attributes of one person.
-    pub fn rho(&self, attributes: Subset) -> f64 {
+    pub fn rho(&self, attributes: Subset) -> Upper {
         rho_of_gaussian(self.sigma, ShiftNorms::units(self.queries.squared_sensitivity(attributes)))
     }
 
@@ -69,7 +69,7 @@ impl Projection {
     ///
     /// # Guarantee
     /// The larger of [`Projection::rho`] with all attributes and [`Projection::rho_presence`].
-    pub fn rho_person(&self) -> f64 {
+    pub fn rho_person(&self) -> Upper {
         self.rho(self.queries.domain().all()).max(self.rho_presence())
     }
 
@@ -79,7 +79,7 @@ impl Projection {
     /// # Guarantee
     /// As [`Projection::rho`] for datasets that differ in one person's presence; the number of people has to be paid
     /// for by itself ([`super::People`]).
-    pub fn rho_presence(&self) -> f64 {
+    pub fn rho_presence(&self) -> Upper {
         rho_of_gaussian(self.sigma, ShiftNorms::units(self.queries.squared_sensitivity_presence()))
     }
 
@@ -142,11 +142,11 @@ impl Projection {
         bits: &mut S,
     ) -> Result<ProjectedAnswers> {
         if counts.len() != self.queries.domain().cells() {
-            return Err(Error::refused(format!(
+            refuse!(
                 "the table has {} counts, but the domain has {} cells",
                 counts.len(),
                 self.queries.domain().cells()
-            )));
+            );
         }
         let noise = DiscreteGaussian::new(self.sigma);
         let exact = self.queries.answers(counts);

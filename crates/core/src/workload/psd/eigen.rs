@@ -4,8 +4,9 @@
 //! of a linear-algebra library, and a library would be most of this crate's build. The triangle is updated and
 //! multiplied in one pass over the memory; all of the rest is products of matrices.
 
+use super::super::nested::dot;
 use super::divide::divided;
-use super::matrix::{Matrix, dot};
+use super::matrix::Matrix;
 
 /// The eigenvalues, ascending, and a unit eigenvector for each as a row.
 pub(super) struct Eigen {

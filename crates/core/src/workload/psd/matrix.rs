@@ -78,14 +78,3 @@ impl Matrix {
         product
     }
 }
-
-/// Σ xy, in eight partial sums: the compiler may not reorder one sum, but it makes vectors of eight.
-pub(super) fn dot(left: &[f64], right: &[f64]) -> f64 {
-    let mut sums = [0.0; 8];
-    let (lefts, rights) = (left.chunks_exact(8), right.chunks_exact(8));
-    let rest: f64 = lefts.remainder().iter().zip(rights.remainder()).map(|(x, y)| x * y).sum();
-    for (x, y) in lefts.zip(rights) {
-        (0..8).for_each(|lane| sums[lane] += x[lane] * y[lane]);
-    }
-    sums.iter().sum::<f64>() + rest
-}

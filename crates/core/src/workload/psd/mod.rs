@@ -12,14 +12,14 @@
 //! and single columns have a noise of their own. They are hardly any of the cost and half of every table of two.
 
 use super::NORMAL_95;
-use super::limits::RhoLimits;
+use super::limits::{RhoLimits, sigma_of};
 use super::parities::{Bits, binomial, rank, turned};
 use super::people::People;
-use crate::calibrate::{ShiftNorms, least, rho_of_gaussian, up};
+use crate::calibrate::{ShiftNorms, rho_of_gaussian, up};
 use crate::error::{Error, Result};
 use crate::event::{Event, Moves, Shift, Touch, Word};
 use crate::noise::{BitSource, DiscreteGaussian};
-use crate::quantity::{Rho, Sigma};
+use crate::quantity::{Sigma, Upper};
 use crate::scope::AttributeSet;
 
 mod divide;
@@ -65,34 +65,30 @@ impl ColumnPairs {
     /// # Guarantee
     /// Its ρ is within each limit.
     pub fn within(limits: &RhoLimits, columns: usize) -> Result<Self> {
-        if !(2..=MOST_COLUMNS).contains(&columns) {
-            return Err(Error::refused(format!("pairs need 2 to {MOST_COLUMNS} columns, not {columns}")));
-        }
+        refuse_if!(!(2..=MOST_COLUMNS).contains(&columns), "pairs need 2 to {MOST_COLUMNS} columns, not {columns}");
         // A cell's variance is (σ₀² + 2σ₁² + σ₂²)/16 at a cost of 1/σ₀² + d/σ₁² + C(d, 2)/σ₂²: σ² ∝ √(cost/weight).
         let (single, pair) = ((columns as f64 / 2.0).sqrt(), (binomial(columns, 2) as f64).sqrt());
         let at = |scale: f64| {
-            let sigma = |variance: f64| {
-                let variance = variance * scale;
-                Sigma::new(least(variance.sqrt(), |sigma| sigma * sigma >= variance))
-            };
-            let people = match limits.public_people {
-                Some(people) => People::public(people),
-                None => People::new(Rho::new(0.5 / scale)?)?,
-            };
-            Ok::<Self, Error>(Self { columns, single: sigma(single)?, pair: sigma(pair)?, people })
+            let people = limits.people(0.5 / scale)?;
+            Ok::<Self, Error>(Self {
+                columns,
+                single: sigma_of(single * scale)?,
+                pair: sigma_of(pair * scale)?,
+                people,
+            })
         };
         let trial = at(1.0)?;
-        at(limits.excess(trial.rho_presence(), trial.rho_person(), |_| trial.rho_attribute())?)
+        at(limits.excess(trial.rho_presence().get(), trial.rho_person().get(), |_| trial.rho_attribute().get())?)
     }
 
     /// ρ when one person is added or removed.
     ///
     /// # Guarantee
     /// An upper bound \[CKS20\]: each of the d sums and C(d, 2) products moves by 1, and so does the number of people.
-    pub fn rho_presence(&self) -> f64 {
-        let [single, pair] =
-            self.parts().map(|(sigma, size)| rho_of_gaussian(sigma, ShiftNorms::units(binomial(self.columns, size))));
-        up(single + pair + self.people.rho_presence())
+    pub fn rho_presence(&self) -> Upper {
+        let of = |(sigma, size)| rho_of_gaussian(sigma, ShiftNorms::units(binomial(self.columns, size))).get();
+        let [single, pair] = self.parts().map(of);
+        Upper::of(up(single + pair + self.people.rho_presence().get()))
     }
 
     /// ρ when one person is replaced by another, or by one who is not in the table.
@@ -100,22 +96,22 @@ impl ColumnPairs {
     /// # Guarantee
     /// An upper bound for every pair of people: up to d sums and ⌊d²/4⌋ products turn, each by 2 (if all columns turn,
     /// no product does).
-    pub fn rho_person(&self) -> f64 {
+    pub fn rho_person(&self) -> Upper {
         let [single, pair] = self.parts().map(|(sigma, size)| self.rho_of_turned(sigma, size, self.columns));
-        up(single + pair + self.people.rho_presence()).max(self.rho_presence())
+        Upper::of(up(single + pair + self.people.rho_presence().get())).max(self.rho_presence())
     }
 
     /// ρ when one person's value of one column changes.
     ///
     /// # Guarantee
     /// Exact: its sum and the d − 1 products that it is in move by 2.
-    pub fn rho_attribute(&self) -> f64 {
+    pub fn rho_attribute(&self) -> Upper {
         let [single, pair] = self.parts().map(|(sigma, size)| self.rho_of_turned(sigma, size, 1));
-        up(single + pair)
+        Upper::of(up(single + pair))
     }
 
     fn rho_of_turned(&self, sigma: Sigma, size: usize, bits: usize) -> f64 {
-        rho_of_gaussian(sigma, ShiftNorms::units(4 * turned(self.columns, size, bits)))
+        rho_of_gaussian(sigma, ShiftNorms::units(4 * turned(self.columns, size, bits))).get()
     }
 
     fn parts(&self) -> [(Sigma, usize); 2] {
@@ -128,9 +124,7 @@ impl ColumnPairs {
     /// In every scope the events cost at least what is moved there; exactly that for presence and for single
     /// attributes. A change of several attributes is charged all of them.
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
-        if names.len() != self.columns {
-            return Err(Error::refused(format!("{} columns have {} names", self.columns, names.len())));
-        }
+        refuse_if!(names.len() != self.columns, "{} columns have {} names", self.columns, names.len());
         let mut events = self.people.events()?;
         for (sigma, size) in self.parts() {
             let one_each = names.iter().map(|name| (name.as_str(), 1));
@@ -146,11 +140,7 @@ impl ColumnPairs {
     /// exact.
     pub fn release<S: BitSource + ?Sized>(&self, columns: &Bits, bits: &mut S) -> Result<MeasuredPairs> {
         if columns.columns() != self.columns {
-            return Err(Error::refused(format!(
-                "the data has {} columns, and the release has {}",
-                columns.columns(),
-                self.columns
-            )));
+            refuse!("the data has {} columns, and the release has {}", columns.columns(), self.columns);
         }
         let people = self.people.noisy(columns.people() as u64, bits);
         let [single, pair] = self.parts().map(|(sigma, size)| {

@@ -8,7 +8,7 @@
 use super::super::parities::{binomial, rank, sets};
 use super::MOST_COLUMNS;
 use super::nearest::nearest_correlation;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Parities after the projection.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,9 +31,9 @@ impl ParityMoments {
         let half = numbers.len().saturating_sub(1) / 2;
         let products = (1..=half).map(|size| binomial(columns, size)).fold(0, u64::saturating_add);
         if half == 0 || products > MOST_COLUMNS as u64 {
-            return Err(Error::refused(format!(
+            refuse!(
                 "parities of two columns or more are projected, with at most {MOST_COLUMNS} products of half as many columns, not {products}"
-            )));
+            );
         }
         let variables: Vec<Vec<usize>> = (0..=half).flat_map(|size| sets(columns, size)).collect();
         let size = variables.len();

@@ -5,9 +5,10 @@
 //! between a positive and another: a semismooth Newton method \[QS06\], with conjugate gradients for each step and
 //! Armijo's rule. What is found carries its own certificate.
 
+use super::super::nested::dot;
 use super::eigen::{Eigen, eigen};
-use super::matrix::{Matrix, dot};
-use crate::error::{Error, Result};
+use super::matrix::Matrix;
+use crate::error::Result;
 
 /// The nearest correlation matrix, nearly.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,18 +56,16 @@ const MOST_STEPS: usize = 60;
 /// ```
 pub fn nearest_correlation(size: usize, entries: &[f64]) -> Result<NearestCorrelation> {
     if size == 0 || entries.len() != size * size {
-        return Err(Error::refused(format!("a matrix of {size} rows does not have {} entries", entries.len())));
+        refuse!("a matrix of {size} rows does not have {} entries", entries.len());
     }
     let matrix = Matrix { rows: size, columns: size, data: entries.to_vec() };
     for (row, values) in entries.chunks_exact(size).enumerate() {
         for (column, value) in values.iter().enumerate() {
             if !value.is_finite() || value.abs() > 1e100 {
-                return Err(Error::refused(format!(
-                    "row {row} of the matrix has {value} in column {column}, and not a number up to 1e100"
-                )));
+                refuse!("row {row} of the matrix has {value} in column {column}, and not a number up to 1e100");
             }
             if *value != matrix.row(column)[row] {
-                return Err(Error::refused(format!("the matrix is not symmetric: rows {row} and {column} differ")));
+                refuse!("the matrix is not symmetric: rows {row} and {column} differ");
             }
         }
     }

@@ -1,6 +1,7 @@
 use super::super::conjunctions::{self, BitLayout, ConjunctionSummary, Measure, Polynomial};
 use super::*;
 use crate::noise::{DiscreteGaussian, InsecureSeededSource};
+use crate::quantity::Rho;
 use serde_json::Value;
 
 fn vector(name: &str) -> (Value, Value) {

@@ -7,6 +7,7 @@
 use super::super::allocation::{Constraint, precisions};
 use super::super::domain::{Domain, Subset};
 use super::super::limits::RhoLimits;
+use super::super::terms::{constraints, filled};
 use super::{ResidualPlan, ResidualTerm, importance, moved_by_change, moved_by_presence};
 use crate::error::{Error, Result};
 use crate::quantity::{Exact, Rho, Sigma};
@@ -51,7 +52,8 @@ impl ResidualPlan {
             found = filled(&residuals, precisions(&weights, &rows));
         }
         let trial = plan(&found)?;
-        let excess = limits.excess(trial.rho_presence(), trial.rho_person(), |j| trial.rho(Subset::of(&[j])))?;
+        let excess = limits
+            .excess(trial.rho_presence().get(), trial.rho_person().get(), |j| trial.rho(Subset::of(&[j])).get())?;
         found.iter_mut().for_each(|precision| *precision /= excess);
         for step in STEPS {
             found.iter_mut().for_each(|precision| *precision *= 1.0 - step);
@@ -76,7 +78,7 @@ impl ResidualPlan {
             let moved = |set: Subset| set.contains(attribute).then(|| self.squared(set, Some(attribute)));
             all &= most.is_none() || holds(self.exactly(moved), *most)?;
         }
-        Ok(all && (limits.person.is_none() || holds(Exact::from_f64(self.rho_person())?, limits.person)?))
+        Ok(all && (limits.person.is_none() || holds(Exact::from_f64(self.rho_person().get())?, limits.person)?))
     }
 
     /// Σ moved/2σ² over the integer tables that move, each term rounded up to the ledger's grid.
@@ -103,22 +105,10 @@ impl ResidualPlan {
 
 /// The limits as sums over residuals.
 fn rows(domain: &Domain, residuals: &[ResidualTerm], limits: &RhoLimits) -> Result<Vec<Constraint>> {
-    let mut rows = Vec::new();
-    let mut add = |most: Option<Rho>, moved: &dyn Fn(Subset) -> f64| {
-        let costs = residuals.iter().enumerate().map(|(number, (set, ..))| (number, moved(*set)));
-        let costs: Vec<(usize, f64)> = costs.filter(|(_, cost)| *cost > 0.0).collect();
-        rows.extend(most.filter(|_| !costs.is_empty()).map(|most| Constraint { costs, most: most.get() }));
-    };
-    for (attribute, most) in limits.attributes.iter().enumerate().take(domain.attributes()) {
-        add(*most, &|set| moved_by_change(domain, set, Subset::of(&[attribute])));
-    }
-    add(limits.presence, &|set| moved_by_presence(domain, set));
-    add(limits.person, &|set| moved_by_presence(domain, set));
-    add(limits.person, &|set| moved_by_change(domain, set, domain.all()));
-    if rows.is_empty() || rows.iter().any(|row| row.most <= 0.0) {
-        return Err(Error::refused("marginals need a limit above 0 on their cost in some scope"));
-    }
-    Ok(rows)
+    let change = |set: &Subset, attribute: usize| moved_by_change(domain, *set, Subset::of(&[attribute]));
+    let presence = |set: &Subset| moved_by_presence(domain, *set);
+    let all = |set: &Subset| moved_by_change(domain, *set, domain.all());
+    constraints(residuals, limits, domain.attributes(), change, presence, &[&presence, &all])
 }
 
 /// What the worst change of a whole person costs, as [`ResidualPlan::rho`] counts it.
@@ -130,20 +120,4 @@ fn worst_change(domain: &Domain, plan: &ResidualPlan, residuals: &[ResidualTerm]
     };
     let costs = residuals.iter().enumerate().map(|(number, (set, ..))| (number, cost(*set)));
     costs.filter(|(_, cost)| *cost > 0.0).collect()
-}
-
-/// A finite precision for each residual: where none was found, the share of the presence cost that it has in the plan
-/// that is best for presence, where costs go with √(moved·weight).
-fn filled(residuals: &[ResidualTerm], precisions: Vec<f64>) -> Vec<f64> {
-    let (mut spent, mut roots) = (0.0, 0.0);
-    for ((_, moved, weight), precision) in
-        residuals.iter().zip(&precisions).filter(|(_, precision)| precision.is_finite())
-    {
-        spent += moved * precision;
-        roots += (moved * weight).sqrt();
-    }
-    let share = |(_, moved, weight): &ResidualTerm| spent / roots * (moved * weight).sqrt() / moved;
-    let own =
-        |(residual, precision): (&ResidualTerm, f64)| if precision.is_finite() { precision } else { share(residual) };
-    residuals.iter().zip(precisions).map(own).collect()
 }

@@ -173,24 +173,28 @@ fn every_plan_uses_its_limit_up_and_the_ledger_charges_what_it_states() {
         for measure in Measure::ALL {
             for polynomial in [Polynomial::exact(4), Polynomial::chebyshev(4, 0.1), Polynomial::minimax(8, 3)] {
                 let plan = conjunctions::ConjunctionPlan::within(limits, &shape, polynomial.unwrap(), measure).unwrap();
-                let excess = limits.excess(plan.rho_presence(), plan.rho_person(), |j| plan.rho_attribute(j)).unwrap();
+                let excess = limits
+                    .excess(plan.rho_presence().get(), plan.rho_person().get(), |j| plan.rho_attribute(j).get())
+                    .unwrap();
                 let excess = excess * super::super::limits::BELOW;
                 assert!(excess <= 1.0 && excess > 1.0 - 1e-6, "{limits:?}: {excess}");
                 let events = plan.events(&named).unwrap();
                 let charged =
                     |scope: &Scope| Odometer::of(&events, scope).unwrap().rho(&Exact::zero()).unwrap().to_f64_up();
                 let near = |charged: f64, stated: f64| charged <= stated && charged > stated * (1.0 - 1e-11);
-                assert!(near(charged(&Scope::Presence), plan.rho_presence()));
-                assert!(near(charged(&Scope::Person), plan.rho_person()));
+                assert!(near(charged(&Scope::Presence), plan.rho_presence().get()));
+                assert!(near(charged(&Scope::Person), plan.rho_person().get()));
                 for (j, name) in named.iter().enumerate() {
                     let scope = Scope::Attributes(AttributeSet::new([name.clone()]).unwrap());
-                    assert!(near(charged(&scope), plan.rho_attribute(j)), "{name}");
+                    assert!(near(charged(&scope), plan.rho_attribute(j).get()), "{name}");
                 }
                 assert!(plan.events(&named[1..]).is_err());
             }
         }
         let pairs = ColumnPairs::within(limits, 5).unwrap();
-        let excess = limits.excess(pairs.rho_presence(), pairs.rho_person(), |_| pairs.rho_attribute()).unwrap();
+        let excess = limits
+            .excess(pairs.rho_presence().get(), pairs.rho_person().get(), |_| pairs.rho_attribute().get())
+            .unwrap();
         let excess = excess * super::super::limits::BELOW;
         assert!(excess <= 1.0 && excess > 1.0 - 1e-6, "{limits:?}: {excess}");
         assert_eq!(scopes(&Domain::new(vec![2; 2]).unwrap()).len(), 5);

@@ -188,8 +188,8 @@ fn the_ledger_charges_mwem_and_projection_at_least_what_they_state() {
     };
     let projection = Projection::new(queries.clone(), Sigma::new(7.0).unwrap());
     let stated = |scope: &Scope, set: Subset| match scope {
-        Scope::Presence => projection.rho_presence(),
-        _ => projection.rho(set),
+        Scope::Presence => projection.rho_presence().get(),
+        _ => projection.rho(set).get(),
     };
     check(&projection.events(&named).unwrap(), &stated, &|_| true);
     for (families, disjoint) in
@@ -197,8 +197,8 @@ fn the_ledger_charges_mwem_and_projection_at_least_what_they_state() {
     {
         let mwem = Mwem::of_attribute(queries.clone(), 6, disjoint, rho(0.3), families).unwrap();
         let stated = |scope: &Scope, set: Subset| match scope {
-            Scope::Presence => mwem.rho_presence(),
-            _ => mwem.rho(set),
+            Scope::Presence => mwem.rho_presence().get(),
+            _ => mwem.rho(set).get(),
         };
         let exact = |set: Subset| set.len() <= 1 && (families == QueryFamilies::Blocks || disjoint == 1);
         check(&mwem.events(&named).unwrap(), &stated, &exact);

@@ -31,7 +31,7 @@ fn each_attribute_gets_what_it_was_granted() {
                 assert!(spent <= Exact::from_f64(limit).unwrap(), "{attribute}: {spent} of {limit}");
                 assert!(spent.to_f64() > limit * (1.0 - 1e-6), "{attribute}: {spent} of {limit}");
             }
-            assert!(plan.rho_presence() > 0.0 && plan.rho_presence().is_finite());
+            assert!(plan.rho_presence().get() > 0.0 && plan.rho_presence().get().is_finite());
         }
     }
 }
@@ -58,10 +58,10 @@ fn limits_on_presence_persons_and_attributes_hold_together() {
             RhoLimits { presence: presence.map(rho), person: person.map(rho), ..of_attributes(&[0.1, 0.03, 0.1]) };
         let plan = residual(&domain, 2, &limits).unwrap();
         let mut shares = vec![
-            presence.map_or(0.0, |most| plan.rho_presence() / most),
-            person.map_or(0.0, |most| plan.rho_person() / most),
+            presence.map_or(0.0, |most| plan.rho_presence().get() / most),
+            person.map_or(0.0, |most| plan.rho_person().get() / most),
         ];
-        shares.extend([0.1, 0.03, 0.1].iter().enumerate().map(|(j, most)| plan.rho(Subset::of(&[j])) / most));
+        shares.extend([0.1, 0.03, 0.1].iter().enumerate().map(|(j, most)| plan.rho(Subset::of(&[j])).get() / most));
         assert!(shares.iter().all(|share| *share <= 1.0), "{limits:?}: {shares:?}");
         assert!(shares.iter().any(|share| *share > 1.0 - 1e-6), "{limits:?}: {shares:?}");
     }

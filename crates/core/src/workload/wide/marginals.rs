@@ -10,12 +10,13 @@
 use super::super::NORMAL_95;
 use super::super::allocation::{Constraint, precisions};
 use super::super::limits::RhoLimits;
+use super::super::terms::{self, along_axes, constraints, filled, moved_by_change, moved_by_presence};
 use super::records::{Records, check_sizes};
 use crate::calibrate::up;
 use crate::error::{Error, Result};
 use crate::event::{Charge, Event, Shift, Word, charged_by_scope};
 use crate::noise::{BitSource, DiscreteGaussian};
-use crate::quantity::{Rho, Sigma};
+use crate::quantity::{Rho, Sigma, Upper};
 use crate::scope::AttributeSet;
 use std::collections::BTreeMap;
 
@@ -58,7 +59,7 @@ pub struct MeasuredMarginals {
 }
 
 /// A residual: its set, how much one person moves it, and what its variance weighs.
-type WideResidualTerm = (WideSubset, f64, f64);
+type WideResidualTerm = terms::Term<WideSubset>;
 
 impl MarginalPlan {
     /// All marginals of up to `order` attributes with as little noise as these limits allow, as weighted variances
@@ -89,7 +90,7 @@ impl MarginalPlan {
         }
         let at = |rho: f64| Self::at(sizes, order, &residuals, people, rho);
         let trial = at(1.0)?;
-        at(1.0 / limits.excess(trial.rho_presence(), trial.rho_person(), |_| 0.0)?)
+        at(1.0 / limits.excess(trial.rho_presence().get(), trial.rho_person().get(), |_| 0.0)?)
     }
 
     /// σ_A² ∝ √(c_A/v_A) minimises Σ v_A σ_A² subject to Σ c_A/(2σ_A²) = ρ \[XHK23\].
@@ -124,7 +125,11 @@ impl MarginalPlan {
         };
         let trial = plan(1.0)?;
         let of_attributes = trial.rho_by_attribute();
-        plan(limits.excess(trial.rho_presence(), trial.rho_person(), |attribute| of_attributes[attribute])?)
+        plan(
+            limits.excess(trial.rho_presence().get(), trial.rho_person().get(), |attribute| {
+                of_attributes[attribute].get()
+            })?,
+        )
     }
 
     /// The sizes of the columns.
@@ -152,27 +157,31 @@ impl MarginalPlan {
     /// # Guarantee
     /// The release is ρ-zCDP: each integer table moves by ∏d(d − 1) in squared length \[CKS20\], and the tables
     /// compose.
-    pub fn rho_presence(&self) -> f64 {
-        up(self.noise.iter().map(|(set, &sigma)| moved_by_presence(&self.sizes, set) / self.half(set, sigma)).sum())
+    pub fn rho_presence(&self) -> Upper {
+        let cost = |(set, &sigma): (&WideSubset, &Sigma)| {
+            moved_by_presence(&self.sizes, set.iter().copied()) / self.half(set, sigma)
+        };
+        Upper::of(up(self.noise.iter().map(cost).sum()))
     }
 
     /// ρ when one person's value of one attribute changes.
     ///
     /// # Guarantee
     /// As [`MarginalPlan::rho_presence`], for datasets that differ in this attribute of one person.
-    pub fn rho(&self, attribute: usize) -> f64 {
-        self.rho_by_attribute().get(attribute).copied().unwrap_or(0.0)
+    pub fn rho(&self, attribute: usize) -> Upper {
+        self.rho_by_attribute().get(attribute).copied().unwrap_or(Upper::of(0.0))
     }
 
     /// The same of every attribute, in one walk.
-    pub fn rho_by_attribute(&self) -> Vec<f64> {
+    pub fn rho_by_attribute(&self) -> Vec<Upper> {
         let mut costs = vec![0.0; self.sizes.len()];
         for (set, &sigma) in &self.noise {
             for &attribute in set {
-                costs[attribute] += moved_by_change(&self.sizes, set, |one| one == attribute) / self.half(set, sigma);
+                costs[attribute] +=
+                    moved_by_change(&self.sizes, set.iter().copied(), |one| one == attribute) / self.half(set, sigma);
             }
         }
-        costs.into_iter().map(up).collect()
+        costs.into_iter().map(|cost| Upper::of(up(cost))).collect()
     }
 
     /// ρ when one person is replaced by another, or by one who is not in this table.
@@ -180,9 +189,9 @@ impl MarginalPlan {
     /// # Guarantee
     /// An upper bound, at least [`MarginalPlan::rho_presence`]. Exact for tables of up to two attributes with few
     /// different sizes and no limits on attributes; else what each table moves at most is added up.
-    pub fn rho_person(&self) -> f64 {
+    pub fn rho_person(&self) -> Upper {
         let worst = person::worst_by_size(self).unwrap_or_else(|| person::sum_of_worst(self));
-        up(worst).max(self.rho_presence())
+        Upper::of(up(worst)).max(self.rho_presence())
     }
 
     /// What a release did, in the vocabulary of the ledger; `names` are the attributes' names.
@@ -192,14 +201,12 @@ impl MarginalPlan {
     /// persons and single attributes. Several attributes are charged the sum: a residual never moves further than by
     /// the worst of its changed attributes alone (see [`crate::workload::residual`]).
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
-        if names.len() != self.sizes.len() {
-            return Err(Error::refused(format!("there are {} names for {} columns", names.len(), self.sizes.len())));
-        }
+        refuse_if!(names.len() != self.sizes.len(), "there are {} names for {} columns", names.len(), self.sizes.len());
         let one = vec![Shift::one_cell(1.0)?];
         let zcdp = |rho: f64| Ok::<Charge, Error>((Word::Zcdp { rho: Rho::new(rho)? }, one.clone()));
         let own = names.iter().zip(self.rho_by_attribute()).filter(|(_, rho)| *rho > 0.0);
-        let own = own.map(|(name, rho)| Ok((AttributeSet::new([name.clone()])?, zcdp(rho)?)));
-        charged_by_scope(zcdp(self.rho_presence())?, zcdp(self.rho_person())?, own.collect::<Result<_>>()?)
+        let own = own.map(|(name, rho)| Ok((AttributeSet::new([name.clone()])?, zcdp(rho.get())?)));
+        charged_by_scope(zcdp(self.rho_presence().get())?, zcdp(self.rho_person().get())?, own.collect::<Result<_>>()?)
     }
 
     /// The variance of each cell of the unbiased estimate of this table; None if the table was not planned.
@@ -227,7 +234,7 @@ impl MarginalPlan {
     /// [`MarginalPlan::rho_presence`], [`MarginalPlan::rho`] and [`MarginalPlan::rho_person`]; the noise is exact.
     pub fn release<S: BitSource + ?Sized>(&self, records: &Records, bits: &mut S) -> Result<MeasuredMarginals> {
         if records.sizes() != self.sizes || records.people() as u64 >= MOST_PEOPLE {
-            return Err(Error::refused("the records do not have the planned columns, or are more than 2^40"));
+            refuse!("the records do not have the planned columns, or are more than 2^40");
         }
         let mut residuals = BTreeMap::new();
         if let Some(people) = self.people {
@@ -273,9 +280,7 @@ impl MeasuredMarginals {
     /// [`MarginalPlan::cell_variance`]; it may have negative cells. All tables of one release agree: what they say
     /// about fewer attributes is the same.
     pub fn marginal(&self, table: &[usize]) -> Result<Vec<f64>> {
-        if !self.plan.has(table) {
-            return Err(Error::refused(format!("the marginal of {table:?} was not measured")));
-        }
+        refuse_if!(!self.plan.has(table), "the marginal of {table:?} was not measured");
         let sizes = &self.plan.sizes;
         let mut estimate = vec![0.0; cells(sizes, table) as usize];
         for set in subsets(table) {
@@ -317,44 +322,24 @@ fn strides_in(sizes: &[u32], set: &[usize], table: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// Replaces each value by a function of itself, of the sum along an axis and of that axis' size, axis after axis.
-fn along_axes<N>(table: &mut [N], sizes: &[usize], of: impl Fn(N, N, N) -> N)
-where
-    N: Copy + Default + std::ops::AddAssign + TryFrom<i32>,
-{
-    let mut inner = table.len();
-    for &size in sizes {
-        let block = inner;
-        inner /= size;
-        let number = N::try_from(size as i32).unwrap_or_default();
-        for chunk in table.chunks_exact_mut(block) {
-            for fibre in 0..inner {
-                let mut sum = N::default();
-                (0..size).for_each(|row| sum += chunk[row * inner + fibre]);
-                (0..size).for_each(|row| chunk[row * inner + fibre] = of(chunk[row * inner + fibre], sum, number));
-            }
-        }
-    }
-}
-
 fn check(sizes: &[u32], order: usize) -> Result<()> {
     check_sizes(sizes)?;
     if order == 0 || order > sizes.len().min(MOST_ORDER) {
-        return Err(Error::refused(format!(
+        refuse!(
             "marginals of a table with {} columns have 1 to {} attributes, not {order}",
             sizes.len(),
             sizes.len().min(MOST_ORDER)
-        )));
+        );
     }
     let mut largest: Vec<f64> = sizes.iter().map(|&size| f64::from(size)).collect();
     largest.sort_by(|left, right| right.total_cmp(left));
     let one: f64 = largest[..order].iter().product();
     let all: f64 = (1..=order).map(|order| all_cells(sizes, order)).sum();
     if one > MOST_TABLE_CELLS || all > MOST_CELLS {
-        return Err(Error::refused(format!(
+        refuse!(
             "tables of up to {order} columns have {all:.0} cells (limit {MOST_CELLS:.0}), the largest {one:.0} (limit \
                 {MOST_TABLE_CELLS:.0}): lower the order or leave columns out"
-        )));
+        );
     }
     Ok(())
 }
@@ -398,7 +383,7 @@ fn importance(sizes: &[u32], order: usize) -> Vec<WideResidualTerm> {
             }
         }
     }
-    let moved = |(set, weight): (WideSubset, f64)| (set.clone(), moved_by_presence(sizes, &set), weight);
+    let moved = |(set, weight): (WideSubset, f64)| (set.clone(), moved_by_presence(sizes, set.iter().copied()), weight);
     weights.into_iter().map(moved).collect()
 }
 
@@ -420,56 +405,14 @@ fn cells(sizes: &[u32], set: &[usize]) -> f64 {
 /// How much of the variance of a residual reaches one cell of a table.
 fn weight_in(sizes: &[u32], set: &[usize], table: &[usize]) -> f64 {
     let outside = table.iter().filter(|attribute| !set.contains(attribute));
-    let spread: f64 = outside.map(|&attribute| f64::from(sizes[attribute]).powi(-2)).product();
-    moved_by_presence(sizes, set) * spread
-}
-
-/// The squared length by which one person's presence moves a residual: ∏(1 − 1/d_j).
-fn moved_by_presence(sizes: &[u32], set: &[usize]) -> f64 {
-    set.iter().map(|&attribute| 1.0 - 1.0 / f64::from(sizes[attribute])).product()
-}
-
-/// The squared length by which a residual moves when exactly these attributes of one person change:
-/// 2(⟨Pe, e⟩ − ⟨Pe, e'⟩), where the projection P has 1 − 1/d on the diagonal and −1/d off it.
-fn moved_by_change(sizes: &[u32], set: &[usize], changes: impl Fn(usize) -> bool) -> f64 {
-    if !set.iter().any(|&attribute| changes(attribute)) {
-        return 0.0;
-    }
-    let factor = |&attribute: &usize| {
-        let share = 1.0 / f64::from(sizes[attribute]);
-        if changes(attribute) { -share } else { 1.0 - share }
-    };
-    2.0 * (moved_by_presence(sizes, set) - set.iter().map(factor).product::<f64>())
+    terms::weight_in(sizes, set.iter().copied(), outside.copied())
 }
 
 /// The limits as sums over residuals.
 fn rows(sizes: &[u32], residuals: &[WideResidualTerm], limits: &RhoLimits) -> Result<Vec<Constraint>> {
-    let mut rows = Vec::new();
-    let mut add = |most: Option<Rho>, moved: &dyn Fn(&WideSubset) -> f64| {
-        let costs = residuals.iter().enumerate().map(|(number, (set, ..))| (number, moved(set)));
-        let costs: Vec<(usize, f64)> = costs.filter(|(_, cost)| *cost > 0.0).collect();
-        rows.extend(most.filter(|_| !costs.is_empty()).map(|most| Constraint { costs, most: most.get() }));
-    };
-    for (attribute, most) in limits.attributes.iter().enumerate().take(sizes.len()).filter(|(_, most)| most.is_some()) {
-        add(*most, &|set| moved_by_change(sizes, set, |one| one == attribute));
-    }
-    add(limits.presence, &|set| moved_by_presence(sizes, set));
-    add(limits.person, &|set| person::worst(sizes, set).max(moved_by_presence(sizes, set)));
-    if rows.is_empty() || rows.iter().any(|row| row.most <= 0.0) {
-        return Err(Error::refused("marginals need a limit above 0 on their cost in some scope"));
-    }
-    Ok(rows)
-}
-
-/// A finite precision for each residual: where no limit speaks about it, the share of the presence cost that it has in
-/// the plan that is best for presence.
-fn filled(residuals: &[WideResidualTerm], precisions: Vec<f64>) -> Vec<f64> {
-    let finite = || residuals.iter().zip(&precisions).filter(|(_, precision)| precision.is_finite());
-    let spent: f64 = finite().map(|((_, moved, _), precision)| moved * precision).sum();
-    let roots: f64 = finite().map(|((_, moved, weight), _)| (moved * weight).sqrt()).sum();
-    let share = |(_, moved, weight): &WideResidualTerm| spent / roots * (moved * weight).sqrt() / moved;
-    let own = |(residual, &precision): (&WideResidualTerm, &f64)| {
-        if precision.is_finite() { precision } else { share(residual) }
-    };
-    residuals.iter().zip(&precisions).map(own).collect()
+    let change =
+        |set: &WideSubset, attribute: usize| moved_by_change(sizes, set.iter().copied(), |one| one == attribute);
+    let presence = |set: &WideSubset| moved_by_presence(sizes, set.iter().copied());
+    let person = |set: &WideSubset| person::worst(sizes, set).max(presence(set));
+    constraints(residuals, limits, sizes.len(), change, presence, &[&person])
 }

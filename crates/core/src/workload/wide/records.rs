@@ -23,7 +23,7 @@ const MOST_COLUMNS: usize = 4096;
 /// Whether there can be a table with columns of these sizes.
 pub(super) fn check_sizes(sizes: &[u32]) -> Result<()> {
     if sizes.is_empty() || sizes.len() > MOST_COLUMNS {
-        return Err(Error::refused(format!("a table has 1 to {MOST_COLUMNS} columns, not {}", sizes.len())));
+        refuse!("a table has 1 to {MOST_COLUMNS} columns, not {}", sizes.len());
     }
     match sizes.iter().position(|&size| size == 0) {
         Some(empty) => Err(Error::refused(format!("column {empty} of the table has no values"))),
@@ -35,18 +35,14 @@ impl Records {
     /// `columns[j][i]` is person i's value of column j, below `sizes[j]`.
     pub fn new(sizes: Vec<u32>, columns: Vec<Vec<u32>>) -> Result<Self> {
         check_sizes(&sizes)?;
-        if columns.len() != sizes.len() {
-            return Err(Error::refused(format!("there are {} columns for {} sizes", columns.len(), sizes.len())));
-        }
+        refuse_if!(columns.len() != sizes.len(), "there are {} columns for {} sizes", columns.len(), sizes.len());
         for (number, (column, &size)) in columns.iter().zip(&sizes).enumerate() {
-            if column.len() != columns[0].len() {
-                return Err(Error::refused(format!("column {number} does not have as many rows as column 0")));
-            }
+            refuse_if!(column.len() != columns[0].len(), "column {number} does not have as many rows as column 0");
             if let Some(row) = column.iter().position(|&value| value >= size) {
-                return Err(Error::refused(format!(
+                refuse!(
                     "row {row} of column {number} is {}, which is not below {size}, its number of values",
                     column[row]
-                )));
+                );
             }
         }
         Ok(Self { sizes, columns })

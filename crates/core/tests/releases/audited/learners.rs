@@ -52,12 +52,12 @@ pub fn a_halfspace() {
     let candidates = || vec![vec![1], vec![-1]];
     let told = |learnt: Vec<i32>| f64::from(u8::from(learnt == [1]));
     let labels = halfspace::HalfspaceLearner::new(0, 1, (3, 1), Epsilon::new(60.0).unwrap(), candidates()).unwrap();
-    let claimed = labels.epsilon_label();
+    let claimed = labels.epsilon_label().get();
     Audit::claiming("halfspace, label", pure(claimed), pure(claimed / 1.2))
         .tells(1520, |moved, bits| told(labels.learn(&[vec![1]], &[if moved { 1 } else { -1 }], bits).unwrap()));
     let features =
         halfspace::HalfspaceLearner::new(0, 1, (1_000_000, 1), Epsilon::new(1.5).unwrap(), candidates()).unwrap();
-    let claimed = features.epsilon_features(1);
+    let claimed = features.epsilon_features(1).get();
     let too_small = claim_of(&[Event::exponential(Epsilon::new(claimed / 1.2).unwrap())], &Scope::Presence);
     Audit::claiming("halfspace, point", pure(claimed), too_small)
         .tells(1521, |moved, bits| told(features.learn(&[vec![if moved { 1 } else { -1 }]], &[1], bits).unwrap()));
@@ -72,7 +72,7 @@ pub fn a_threshold() {
     let numbers: Vec<u64> = (0..20).map(|i| 12 * i).collect();
     let labels = |ones: usize| -> Vec<bool> { (0..20).map(|i| i >= 20 - ones).collect() };
     let (here, there) = (labels(5), labels(4));
-    let claimed = learner.epsilon_label();
+    let claimed = learner.epsilon_label().get();
     Audit::claiming("threshold", pure(claimed), pure(claimed / 1.2)).tells(1530, |moved, bits| {
         let learnt = learner.learn(&numbers, if moved { &there } else { &here }, 8, bits).unwrap();
         f64::from(u8::from(learnt.from == 255))
@@ -91,7 +91,7 @@ pub fn a_class() {
 /// release.
 pub fn a_parity() {
     let learner = ParityLearner::for_person(Epsilon::new(1.0).unwrap()).unwrap();
-    let claimed = learner.epsilon_person();
+    let claimed = learner.epsilon_person().get();
     let audit = |what: &str| {
         let claim = claim_of(&learner.events(None).unwrap(), &Scope::Person);
         Audit::claiming(what, claim, pure(claimed / 1.2))

@@ -52,7 +52,7 @@ impl Apart {
 
     fn score(&self, released: i64) -> f64 {
         let of = |moved: bool| {
-            let scale = self.levels.scale(self.level + u32::from(!moved));
+            let scale = self.levels.scale(self.level + u32::from(!moved)).get();
             ln_mass(self.family, (released - self.value(moved)) as f64, scale)
         };
         of(true) - of(false)

@@ -15,6 +15,7 @@ use crate::sql::analyse::query::Computation;
 use crate::sql::analyse::sensitivity;
 use crate::sql::execute::integers::Integers;
 use crate::tables::Backend;
+use crate::tables::bounding::Bounds;
 use datafusion::common::ScalarValue;
 use scumble::event::{Event, Moves};
 use scumble::mechanism::anonymized_histogram::{CellKind, ListedCounts};
@@ -67,14 +68,7 @@ impl FewCells {
 
     /// Noise that this cost pays for, all of it pure, and its event; none where there is no such noise.
     pub fn within(&self, cost: &Cost) -> Result<Option<(ListedCounts, Vec<Event>)>> {
-        let demand = Demand {
-            moves: &self.moves,
-            steps: &[None],
-            quantiles: &[],
-            selects_keys: false,
-            default_delta: None,
-            aside: None,
-        };
+        let demand = Demand { moves: &self.moves, steps: &[None], ..Demand::default() };
         let noise = calibrate(&Cost { delta: None, ..cost.clone() }, &demand)?.noises.into_iter().next();
         let Some(Noise::Laplace(laplace)) = &noise else { return Ok(None) };
         let what = match self.counting {
@@ -103,17 +97,10 @@ impl FewCells {
     }
 
     pub fn expected(&self, counts: &ListedCounts) -> ExpectedError {
-        ExpectedError {
-            column: "how_many".into(),
-            standard_error: None,
-            margin: None,
-            cells: Vec::new(),
-            assumed: None,
-            about: format!(
-                "all counts together are off by at most {:.1}, in expectation, however many rows there are",
-                counts.expected_error()
-            ),
-        }
+        let most = counts.expected_error();
+        let about =
+            format!("all counts together are off by at most {most:.1}, in expectation, however many rows there are");
+        ExpectedError::new("how_many", None, about)
     }
 
     /// Which way was chosen, in words.
@@ -133,9 +120,7 @@ impl FewCells {
         json!({
             "sql": self.sql,
             "tables": self.cut.below.tables,
-            "bounding": self.cut.row_bounds().map(|bounds| json!({
-                "groups_per_owner": bounds.groups, "rows_per_group": bounds.rows_per_group, "rows_per_owner": bounds.rows,
-            })),
+            "bounding": self.cut.row_bounds().map(Bounds::rule),
             "keys": { "attributes": query.key_attributes, "cells": counts.cells() },
             "filters": { "attributes": query.rows },
             "way": "listed",

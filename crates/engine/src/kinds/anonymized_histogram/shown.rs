@@ -84,11 +84,10 @@ pub(crate) fn of_cells(counts: &ListedCounts, noisy: &NoisyCells) -> Result<Answ
 
 impl HistogramAnswer<'_> {
     fn answers(self) -> Answers {
-        let column = |name: &str, cells: Vec<Cell>| AnswerColumn { name: name.to_string(), cells, uncertainty: None };
         let runs = || self.partition.runs().rev();
         let columns = vec![
-            column("count", runs().map(|run| Cell::Whole(i128::from(run.count))).collect()),
-            column("how_many", runs().map(|run| Cell::Whole(i128::from(run.values))).collect()),
+            AnswerColumn::plain("count", runs().map(|run| Cell::Whole(i128::from(run.count)))),
+            AnswerColumn::of_unknown_error("how_many", runs().map(|run| Cell::Whole(i128::from(run.values)))),
         ];
         let (notes, facts, curve) = (self.notes(), self.facts(), self.picture());
         let details = Details { curve: Some(curve), facts, limits: self.limits, ..Details::default() };

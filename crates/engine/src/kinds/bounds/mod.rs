@@ -21,19 +21,18 @@ mod table;
 
 use super::histogram;
 use super::sql::{self, AnalysedQuery, SQL, SqlRequest, asked, within_file};
-use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::place::suggestion;
 use crate::project::{Cost, Project, Request};
 use crate::release::estimates::Estimates;
 use crate::release::field::{Field, PlacedValue};
-use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details, SuggestedBounds, Uncertainty};
-use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
+use crate::release::output::{AnswerColumn, Answers, BETA, Cell, ColumnRole, Details, SuggestedBounds, Uncertainty};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, PlanSource, Price};
 use crate::release::price::needs;
 use crate::release::price::noise::{CostShare, Demand, Noise, calibrate, described};
 use crate::release::rows::fields::{BOUNDING, bounding};
 use crate::release::rows::integers::Contributions;
-use crate::release::{CostAbout, DigestOf, Kind};
+use crate::release::{DigestOf, Kind};
 use crate::sql::analyse::sensitivity;
 use crate::tables::bounding::{Bounds, Contribution};
 use scumble::event::{Event, Moves};
@@ -52,7 +51,6 @@ pub(crate) static KIND: Kind = Kind {
     name: NAME,
     about: "the share of rows that each choice of `max_groups_per_owner` and `max_rows_per_group` would cut off in another release, beside the noise; its own bounds say how much of an owner it looks at (default: 1024 rows, 128 groups)",
     fields: &[FOR.listed(), BOUNDING[0], BOUNDING[1], BOUNDING[2]],
-    cost_about: CostAbout::Owners,
     analyse,
     digest: DigestOf::OtherRelease(FOR.name),
     ..Kind::COMMON
@@ -105,7 +103,27 @@ impl Analysis for BoundsSearch {
     }
 
     fn plan(self: Rc<Self>, noises: Noises, events: Vec<Event>) -> Result<Plan> {
-        self.planned(noises, events)
+        let (query, cells) = (Rc::clone(&self.query.cut), self.levels.cells());
+        let line = |column: &str, noise: &Noise, about: String| {
+            ExpectedError::new(column, Some(noise.standard_deviation()), about).with_margin(noise.quantile(BETA))
+        };
+        let about = format!("of each of the {cells} cells that all shares are read off, in rows");
+        let expected = vec![
+            line("rows", &noises.cells, about),
+            line("owners beyond", &noises.beyond, "how many owners have more than is looked at".to_string()),
+        ];
+        let source = PlanSource::query(&query, Estimates::of(Some(self.most), !query.query.keys.is_empty()));
+        let source = source.holding((cells as u64).saturating_mul(4 * needs::NUMBER));
+        Ok(Plan::new(source, events, self.rule(&noises), expected, move |charged| {
+            let mut exact = LevelTable::new(self.levels.clone());
+            charged.read(Contributions {
+                query: &query,
+                groups: self.most.groups.saturating_add(1),
+                visit: |owner: Contribution<'_>| exact.add(owner),
+            })?;
+            let table = exact.noised(&noises.cells, &noises.beyond, charged.bits());
+            self.answers(&table, &noises)
+        }))
     }
 }
 
@@ -144,14 +162,8 @@ impl BoundsSearch {
 
     fn noises(&self, cost: &Cost) -> Result<Noises> {
         let share: Exact = SHARE_BEYOND.parse()?;
-        let demand = Demand {
-            moves: &self.moves[..1],
-            steps: &[None],
-            quantiles: &[],
-            selects_keys: false,
-            default_delta: None,
-            aside: Some(CostShare { share: &share, moves: &self.moves[1..], portions: &[1] }),
-        };
+        let aside = Some(CostShare { share: &share, moves: &self.moves[1..], portions: &[1] });
+        let demand = Demand { moves: &self.moves[..1], steps: &[None], aside, ..Demand::default() };
         let calibrated = calibrate(cost, &demand)?;
         let one = |noises: Vec<Noise>| noises.into_iter().next().ok_or_else(|| Error::machine("noise is missing"));
         Ok(Noises { cells: one(calibrated.noises)?, beyond: one(calibrated.aside)? })
@@ -162,52 +174,12 @@ impl BoundsSearch {
         Ok(vec![noises.cells.event(cells.clone())?, noises.beyond.event(beyond.clone())?])
     }
 
-    fn planned(self: Rc<Self>, noises: Noises, events: Vec<Event>) -> Result<Plan> {
-        let query = Rc::clone(&self.query.cut);
-        let line = |column: &str, noise: &Noise, about: String| ExpectedError {
-            column: column.to_string(),
-            standard_error: Some(noise.standard_deviation()),
-            margin: None,
-            cells: Vec::new(),
-            assumed: None,
-            about,
-        };
-        let about = format!("of each of the {} cells that all shares are read off, in rows", self.levels.cells());
-        Ok(Plan {
-            events,
-            rule: self.rule(&noises),
-            expected: vec![
-                line("rows", &noises.cells, about),
-                line("owners beyond", &noises.beyond, "how many owners have more than is looked at".to_string()),
-            ],
-            notes: Vec::new(),
-            limits: Vec::new(),
-            counted: ReleasedStatistic::default(),
-            estimates: Estimates::of(Some(self.most), !query.query.keys.is_empty()),
-            memory: (self.levels.cells() as u64).saturating_mul(4 * needs::NUMBER),
-            tables: query.below.tables.iter().cloned().collect(),
-            query: Some(Rc::clone(&query)),
-            compute: Box::new(move |charged| {
-                let mut exact = LevelTable::new(self.levels.clone());
-                charged.read(Contributions {
-                    query: &query,
-                    groups: self.most.groups.saturating_add(1),
-                    visit: |owner: Contribution<'_>| exact.add(owner),
-                })?;
-                let table = exact.noised(&noises.cells, &noises.beyond, charged.bits());
-                self.answers(&table, &noises)
-            }),
-        })
-    }
-
     fn rule(&self, noises: &Noises) -> Value {
         json!({
             "for": self.target,
             "sql": self.query.sql,
             "tables": self.query.cut.below.tables,
-            "bounding": {
-                "groups_per_owner": self.most.groups, "rows_per_group": self.most.rows_per_group, "rows_per_owner": self.most.rows,
-            },
+            "bounding": self.most.rule(),
             "keys": { "attributes": self.query.cut.query.key_attributes },
             "filters": { "attributes": self.query.cut.query.rows },
             "cells": self.levels.cells(),
@@ -252,9 +224,10 @@ impl BoundsSearch {
         ];
         let unknown = "Nothing is suggested: the noise is larger than what was measured. Give it more cost, or let it look at fewer rows of an owner (max_rows_per_owner).";
         let notes = [notes, if is_known { Vec::new() } else { vec![unknown.to_string()] }].concat();
-        let bars = lines.iter().map(|line| format!("{} × {}", line.pair.groups, line.pair.rows_per_group));
-        let bars = Some(bars.collect());
-        let details = Details { facts, bars, intervals: vec!["share_cut".to_string()], ..Details::default() };
+        let key = |name: &str| (name.to_string(), ColumnRole::Key);
+        let share = ("share_cut".to_string(), ColumnRole::Level { of: None });
+        let roles = [key("max_groups_per_owner"), key("max_rows_per_group"), share].into();
+        let details = Details { facts, roles, ..Details::default() };
         Ok(Answers { columns: columns(&lines, noises), notes, details })
     }
 
@@ -319,32 +292,22 @@ fn best(lines: &[Line]) -> &Line {
 }
 
 fn columns(lines: &[Line], noises: &Noises) -> Vec<AnswerColumn> {
-    let plain = |name: &str, cell: &dyn Fn(&Line) -> Cell| AnswerColumn {
-        name: name.to_string(),
-        cells: lines.iter().map(cell).collect(),
-        uncertainty: None,
-    };
+    let plain = |name: &str, cell: &dyn Fn(&Line) -> Cell| AnswerColumn::plain(name, lines.iter().map(cell));
     let number = |number: Option<f64>| number.map_or(Cell::Null, Cell::Number);
     let half = noises.cells.quantile(BETA);
-    let of_share = |line: &Line| {
-        let cut = &line.pair.cut;
-        Uncertainty { standard_error: line.pair.standard_error, low: cut.low, high: cut.high }
+    let share = |Line { pair: BoundsPair { cut, standard_error, .. }, .. }: &Line| {
+        (Cell::Number(cut.share), Uncertainty { standard_error: *standard_error, low: cut.low, high: cut.high })
     };
-    let of_cell = |line: &Line| {
-        let rows = line.pair.rows as f64;
-        Uncertainty { standard_error: noises.cells.standard_deviation(), low: rows - half, high: rows + half }
-    };
-    let noisy = |column: AnswerColumn, unsure: &dyn Fn(&Line) -> Uncertainty| AnswerColumn {
-        uncertainty: Some(lines.iter().map(unsure).collect()),
-        ..column
+    let rows = |Line { pair: BoundsPair { rows, .. }, .. }: &Line| {
+        (Cell::Whole(*rows), Uncertainty::around(*rows as f64, noises.cells.standard_deviation(), half))
     };
     vec![
         plain("max_groups_per_owner", &|line| Cell::Whole(i128::from(line.pair.groups))),
         plain("max_rows_per_group", &|line| Cell::Whole(i128::from(line.pair.rows_per_group))),
-        noisy(plain("share_cut", &|line| Cell::Number(line.pair.cut.share)), &of_share),
+        AnswerColumn::noisy("share_cut", lines.iter().map(share)),
         plain("noise", &|line| number(line.noise)),
         plain("error", &|line| number(line.error)),
-        noisy(plain("rows_only_here", &|line| Cell::Whole(line.pair.rows)), &of_cell),
+        AnswerColumn::noisy("rows_only_here", lines.iter().map(rows)),
     ]
 }
 

@@ -43,6 +43,56 @@ fn a_cdf_without_noise_counts_rows_up_to_each_value() {
     assert_eq!(only(&csv, &[0, 1]), ["x,count", "1,1", "2,1", "3,3", "4,4", "5,5"]);
 }
 
+/// The report of a distribution was a hundred counts: nobody saw its median.
+#[test]
+fn quantiles_are_read_off_the_counts() {
+    let rows: String = (1..=100).map(|value| format!("{value}\n")).collect();
+    let folder = Folder::with(&[]);
+    let column = "x = { type = \"int\", lower = 1, upper = 100 }";
+    let release = format!("kind = \"cdf\"\ncolumn = \"x\"\n{CERTAIN}");
+    let project = project(&folder, column, "", &format!("x\n{rows}"), &release);
+    let facts = folder.release(&project, 1).1.remove(0).answers.details.facts;
+    for (one, value) in facts["quantiles"].as_array().unwrap().iter().zip([5, 25, 50, 75, 95]) {
+        // Intervals hold half a row of rounding: the next value could be where the share is reached.
+        let expected = [value, value, value + 1].map(|value| json!(value));
+        assert_eq!([&one["value"], &one["low"], &one["high"]], expected.each_ref());
+    }
+    let bar = CdfErrorBar { standard_error: 2.0, half_width: 5.0 };
+    let below: Vec<f64> = (1..=10).map(|step| f64::from(step) * 10.0).collect();
+    let found = quantiles(&|step| json!(step), &below, &[bar; 10]);
+    // 105 rows at most: half of them are more than the 55 - 5 up to step 5.
+    assert_eq!(found["quantiles"][2], json!({ "share": 0.5, "value": 4, "low": 4, "high": 5 }));
+    assert!(quantiles(&|step| json!(step), &[-1.0, 0.0], &[bar; 2]).is_empty(), "of nobody there is no median");
+}
+
+/// Of 400 releases, the quantile is outside of its interval in 26 at most, as the issue asks of 500 (93.5%).
+#[test]
+fn quantiles_lie_in_their_intervals() {
+    let counts: Vec<i64> = (0..64i64).map(|step| 40 - (step - 30).abs()).collect();
+    let total: i64 = counts.iter().sum();
+    let cdf = Cdf::new(64, Noise::laplace(Scale::new(8.0).unwrap())).unwrap();
+    let truth = SHARES.map(|share| {
+        let mut below = 0;
+        counts.iter().position(|count| {
+            below += count;
+            below as f64 >= share * total as f64
+        })
+    });
+    let mut bits = scumble::noise::InsecureSeededSource::new(41);
+    let mut outside = [0; 5];
+    for _ in 0..400 {
+        let below = cdf.release(&counts, &mut bits).unwrap();
+        let around = cdf.around(&below, &mut bits).unwrap();
+        let found = quantiles(&|step| json!(step), &below, &around);
+        for ((one, truth), outside) in found["quantiles"].as_array().unwrap().iter().zip(truth).zip(&mut outside) {
+            let truth = truth.unwrap() as u64;
+            let holds = one["low"].as_u64().unwrap() <= truth && truth <= one["high"].as_u64().unwrap();
+            *outside += usize::from(!holds);
+        }
+    }
+    assert!(outside.iter().all(|outside| *outside <= 26), "{outside:?}");
+}
+
 #[test]
 fn a_wide_range_of_whole_numbers_is_cut_into_steps_with_whole_ends() {
     let column = "x = { type = \"int\", lower = 0, upper = 20000 }";

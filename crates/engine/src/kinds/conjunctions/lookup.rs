@@ -2,13 +2,12 @@
 //! ledger.
 
 use super::literal::{ParsedConjunction, Test, conjunction};
-use super::{Conjunctions, KIND, number_name};
+use super::{Conjunctions, KIND};
 use crate::error::{Error, Result};
-use crate::project::file_names;
+use crate::project::known_file_names;
 use scumble::workload::conjunctions::{self, ConjunctionEstimate, ConjunctionSummary, Measure, Polynomial};
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::fmt;
 use std::path::Path;
 
 /// The field of the answer's JSON that says how to read its rows.
@@ -82,9 +81,16 @@ impl LookupAnswer {
 /// Reads what was published and nothing else, so that it costs nothing. `projected` asks for the same after the
 /// projection of all parities on what a table of people can nearly have.
 pub fn lookup(folder: &Path, release: &str, text: &str, projected: bool) -> Result<LookupAnswer> {
-    let [.., name] = file_names(release);
-    let path = folder.join(name);
-    let bytes = std::fs::read(&path).map_err(|error| {
+    let known = known_file_names(release).into_iter().map(|[.., name]| folder.join(name)).collect::<Vec<_>>();
+    // The name of a release is not a path.
+    let is_name = !release.contains(['/', '\\']);
+    let Some(path) = known.iter().find(|path| is_name && path.exists()) else {
+        return Err(Error::input(format!(
+            "release '{release}' is not in the folder {}: publish it with scumble release, or name its folder with --out",
+            folder.display()
+        )));
+    };
+    let bytes = std::fs::read(path).map_err(|error| {
         Error::input(format!(
             "release '{release}' is not in the folder {} ({error}): publish it with scumble release, or name its folder with --out",
             folder.display()
@@ -98,7 +104,7 @@ pub fn lookup(folder: &Path, release: &str, text: &str, projected: bool) -> Resu
         ))
     };
     let document: LookupFile = serde_json::from_slice(&bytes).map_err(|_| wrong())?;
-    let (labels, summary, note) = summary(&document).ok_or_else(wrong)?;
+    let (labels, summary, note) = summary(&document.answers).ok_or_else(wrong)?;
     let tests: Vec<Test> = labels.iter().map(|label| Test::parse(label)).collect();
     let ParsedConjunction { literals, turned } = conjunction(text, &tests)?;
     let words = |(place, value): &(usize, bool)| {
@@ -131,7 +137,7 @@ fn with_turned<'a>(note: Option<String>, turned: impl Iterator<Item = (&'a str, 
 }
 
 /// The columns, what was released about them, and what to know about it.
-fn summary(document: &LookupFile) -> Option<(Vec<String>, ConjunctionSummary, Option<String>)> {
+fn summary(document: &LookupFields) -> Option<(Vec<String>, ConjunctionSummary, Option<String>)> {
     let fact = document.facts.get(FACT)?;
     let texts = |key: &str| -> Option<Vec<String>> {
         fact[key].as_array()?.iter().map(|text| text.as_str().map(str::to_string)).collect()
@@ -144,17 +150,16 @@ fn summary(document: &LookupFile) -> Option<(Vec<String>, ConjunctionSummary, Op
     let polynomial = known(width, degree)?
         .into_iter()
         .find(|polynomial| polynomial.newton().iter().map(ToString::to_string).eq(newton.iter().cloned()))?;
-    let mut rows = document.rows.iter().map(|row| row.number);
+    let mut rows = document.rows.iter().map(|row| row.number(measure));
     let mut numbers = Vec::new();
     for size in 0..=degree {
         let many =
             usize::try_from(measure.numbers(labels.len(), size)).ok().filter(|many| *many <= document.rows.len())?;
-        numbers.push(rows.by_ref().take(many).collect::<Vec<i64>>());
+        numbers.push(rows.by_ref().take(many).collect::<Option<Vec<i64>>>()?);
     }
     let note = fact["records"].as_str().map(str::to_string);
-    let is_own = document.rows.first().is_none_or(|row| row.name == number_name(measure));
     let summary = ConjunctionSummary::new(labels.len(), &polynomial, measure, sigmas, numbers).ok()?;
-    (is_own && rows.next().is_none()).then_some((labels, summary, note))
+    rows.next().is_none().then_some((labels, summary, note))
 }
 
 /// The polynomials that a release can have: coefficients are looked up among them and never read, so that a bias is
@@ -166,81 +171,33 @@ fn known(width: usize, degree: usize) -> Option<Vec<Polynomial>> {
 }
 
 /// The parts of a release's JSON file that are needed.
-#[derive(Default)]
+#[derive(Deserialize)]
 struct LookupFile {
+    #[serde(default)]
+    answers: LookupFields,
+}
+
+/// The field `answers` of the file: the rows apart from the facts.
+#[derive(Default, Deserialize)]
+struct LookupFields {
+    #[serde(flatten)]
     facts: Map<String, Value>,
+    #[serde(default)]
     rows: Vec<LookupRow>,
 }
 
-/// A noisy number, and what its column is called.
+/// A row: its noisy number, under the name of what was measured.
+#[derive(Deserialize)]
 struct LookupRow {
-    name: &'static str,
-    number: i64,
+    count: Option<i64>,
+    balance: Option<i64>,
 }
 
-impl<'de> serde::Deserialize<'de> for LookupFile {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        deserializer.deserialize_map(LookupFields { is_inside: false })
-    }
-}
-
-/// Reads the field `answers` of the file, and there the rows apart from the facts.
-struct LookupFields {
-    is_inside: bool,
-}
-
-impl<'de> serde::de::DeserializeSeed<'de> for LookupFields {
-    type Value = LookupFile;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<LookupFile, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for LookupFields {
-    type Value = LookupFile;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the JSON file of a release")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<LookupFile, A::Error> {
-        let mut file = LookupFile::default();
-        while let Some(key) = map.next_key::<String>()? {
-            match (self.is_inside, key.as_str()) {
-                (false, "answers") => file = map.next_value_seed(Self { is_inside: true })?,
-                (false, _) => drop(map.next_value::<serde::de::IgnoredAny>()?),
-                (true, "rows") => file.rows = map.next_value()?,
-                (true, _) => drop(file.facts.insert(key, map.next_value()?)),
-            }
+impl LookupRow {
+    fn number(&self, measure: Measure) -> Option<i64> {
+        match measure {
+            Measure::Counts => self.count,
+            Measure::Parities => self.balance,
         }
-        Ok(file)
-    }
-}
-
-impl<'de> serde::Deserialize<'de> for LookupRow {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        deserializer.deserialize_map(LookupRowVisitor)
-    }
-}
-
-struct LookupRowVisitor;
-
-impl<'de> Visitor<'de> for LookupRowVisitor {
-    type Value = LookupRow;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a row with a count or a balance")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<LookupRow, A::Error> {
-        let mut row = None;
-        while let Some(key) = map.next_key::<String>()? {
-            match Measure::ALL.map(number_name).into_iter().find(|name| *name == key) {
-                Some(name) => row = Some(LookupRow { name, number: map.next_value()? }),
-                None => drop(map.next_value::<serde::de::IgnoredAny>()?),
-            }
-        }
-        row.ok_or_else(|| serde::de::Error::missing_field("balance"))
     }
 }

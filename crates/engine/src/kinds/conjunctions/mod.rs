@@ -8,13 +8,12 @@
 mod literal;
 mod lookup;
 
-use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::place::Place;
 use crate::project::{Cost, Project, Request};
 use crate::release::field::{Field, PlacedValue, Word};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
-use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, PlanSource, Price};
 use crate::release::price::allowance::{ATTRIBUTE_COSTS, Allowance, Exceptions, delta_of_gaussian};
 use crate::release::price::needs;
 use crate::release::rows::fields::private_table;
@@ -79,16 +78,12 @@ pub(crate) static KIND: Kind = Kind {
         records::FIELDS[3],
     ],
     cost_about: CostAbout::OwnersOrAttributes,
-    analyse,
+    analyse: |request, project| Ok(AnalysedRequest::new(Conjunctions::new(request, project)?)),
     ..Kind::COMMON
 };
 
 /// More numbers fill the memory of a small machine when they are written.
 const MOST_NUMBERS: u64 = 2_000_000;
-
-fn analyse(request: &Request, project: &Project) -> Result<AnalysedRequest> {
-    Ok(AnalysedRequest::new(Conjunctions::new(request, project)?))
-}
 
 impl Analysis for Conjunctions {
     /// And what each attribute was granted.
@@ -100,7 +95,21 @@ impl Analysis for Conjunctions {
     }
 
     fn plan(self: Rc<Self>, (chosen, granted): Self::Mechanism, events: Vec<Event>) -> Result<Plan> {
-        plan(self, chosen, granted, events)
+        let ChosenConjunctions { plan, why } = chosen;
+        let labels: Vec<String> = self.tests.iter().map(ToString::to_string).collect();
+        let rule = json!({
+            "records": self.attributes.rule(), "columns": labels, "width": self.width, "degree": plan.polynomial().degree(), "bias": plan.polynomial().bias(),
+            "measure": plan.measure().name(), "sigmas": plan.sigmas(), "public_people": plan.public_people(), "why": why, "granted": granted,
+        });
+        let memory = plan.numbers().saturating_mul(2 * needs::NUMBER + needs::LINE);
+        let source = PlanSource::records(&self.attributes).holding(memory);
+        let (expected, notes) = (expected(&plan, &why)?, notes(&self, &plan));
+        let planned = Plan::new(source, events, rule, expected, move |charged| {
+            let records = charged.read(&self.attributes)?;
+            let summary = plan.release(&self.columns(&records)?, charged.bits())?;
+            Ok(answers(&self, &plan, &summary, &labels))
+        });
+        Ok(Plan { notes, ..planned })
     }
 }
 
@@ -266,32 +275,6 @@ fn width(request: &Request, columns: usize) -> Result<usize> {
     }
 }
 
-fn plan(asked: Rc<Conjunctions>, chosen: ChosenConjunctions, granted: Value, events: Vec<Event>) -> Result<Plan> {
-    let ChosenConjunctions { plan, why } = chosen;
-    let labels: Vec<String> = asked.tests.iter().map(ToString::to_string).collect();
-    let rule = json!({
-        "records": asked.attributes.rule(), "columns": labels, "width": asked.width, "degree": plan.polynomial().degree(), "bias": plan.polynomial().bias(),
-        "measure": plan.measure().name(), "sigmas": plan.sigmas(), "public_people": plan.public_people(), "why": why, "granted": granted,
-    });
-    Ok(Plan {
-        events,
-        rule,
-        expected: expected(&plan, &why)?,
-        notes: notes(&asked, &plan),
-        limits: Vec::new(),
-        counted: ReleasedStatistic::default(),
-        estimates: asked.attributes.estimates(),
-        memory: plan.numbers().saturating_mul(2 * needs::NUMBER + needs::LINE),
-        tables: vec![asked.attributes.table().to_string()],
-        query: None,
-        compute: Box::new(move |charged| {
-            let records = charged.read(&asked.attributes)?;
-            let summary = plan.release(&asked.columns(&records)?, charged.bits())?;
-            Ok(answers(&asked, &plan, &summary, &labels))
-        }),
-    })
-}
-
 /// What somebody should know before this is released.
 fn notes(asked: &Conjunctions, plan: &conjunctions::ConjunctionPlan) -> Vec<String> {
     let polynomial = plan.polynomial();
@@ -319,14 +302,8 @@ fn expected(plan: &conjunctions::ConjunctionPlan, why: &str) -> Result<Vec<Expec
             0.0 => "no bias".to_string(),
             bias => format!("and a bias of up to {:.2}% of the owners", 100.0 * bias),
         };
-        expected.push(ExpectedError {
-            column: number_name(plan.measure()).to_string(),
-            standard_error: Some(standard_error),
-            margin: None,
-            cells: Vec::new(),
-            assumed: None,
-            about: format!("conjunctions of {literals} looked up; {bias}"),
-        });
+        let about = format!("conjunctions of {literals} looked up; {bias}");
+        expected.push(ExpectedError::new(number_name(plan.measure()), Some(standard_error), about));
     }
     if let Some(last) = expected.last_mut() {
         last.about += &format!("; {} of up to {} columns: {why}", plan.measure().name(), plan.polynomial().degree());
@@ -361,27 +338,23 @@ fn answers(
     summary: &ConjunctionSummary,
     labels: &[String],
 ) -> Answers {
-    let (mut names, mut cells, mut bars) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut names, mut noisy) = (Vec::new(), Vec::new());
     for (size, (numbers, sigma)) in summary.numbers().iter().zip(summary.sigmas()).enumerate() {
         let sets = sets(labels.len(), size);
         let each = (numbers.len() / sets.len().max(1)).max(1);
         for (set, numbers) in sets.iter().zip(numbers.chunks(each)) {
             for (values, number) in numbers.iter().enumerate() {
                 names.push(Cell::Text(named(set, values, plan.measure(), labels).into()));
-                cells.push(Cell::Whole(i128::from(*number)));
                 // 95% of a normal law, and half a step of the noise.
                 let half_width = if *sigma == 0.0 { 0.0 } else { NORMAL_95 * sigma + 0.5 };
-                let number = *number as f64;
-                bars.push(Uncertainty { standard_error: *sigma, low: number - half_width, high: number + half_width });
+                let around = Uncertainty::around(*number as f64, *sigma, half_width);
+                noisy.push((Cell::Whole(i128::from(*number)), around));
             }
         }
     }
     let mut details = Details::default();
     details.facts.insert(lookup::FACT.to_string(), lookup::fact(asked, plan, summary, labels));
-    let columns = vec![
-        AnswerColumn { name: "columns".to_string(), cells: names, uncertainty: None },
-        AnswerColumn { name: number_name(plan.measure()).to_string(), cells, uncertainty: Some(bars) },
-    ];
+    let columns = vec![AnswerColumn::plain("columns", names), AnswerColumn::noisy(number_name(plan.measure()), noisy)];
     let mut said = vec![match plan.measure() {
         Measure::Counts => "`count` is the number of owners of whom all of these are true; the first row is the number of owners.",
         Measure::Parities => "`balance` is the number of owners of whom an even number of these columns is true, minus the number of whom an odd number is; the first row is the number of owners.",

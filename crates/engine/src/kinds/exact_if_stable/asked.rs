@@ -75,10 +75,8 @@ impl Scale {
 
     /// What is true of each count; nothing where nothing is published.
     pub fn columns(self, counts: &[Option<u64>]) -> Vec<AnswerColumn> {
-        let column = |name: &str, cell: &dyn Fn(u64) -> Cell| AnswerColumn {
-            name: name.to_string(),
-            cells: counts.iter().map(|count| count.map_or(Cell::Null, cell)).collect(),
-            uncertainty: None,
+        let column = |name: &str, cell: &dyn Fn(u64) -> Cell| {
+            AnswerColumn::plain(name, counts.iter().map(|count| count.map_or(Cell::Null, cell)))
         };
         match self {
             Self::AtLeast(limit) => {

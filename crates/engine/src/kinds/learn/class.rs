@@ -10,11 +10,11 @@ use crate::release::rows::records;
 use crate::release::rows::records::Records;
 use scumble::event::Event;
 use scumble::learn::generic::GenericLearner;
-use scumble::learn::halfspace;
+use scumble::learn::halfspace::HalfspaceLearner;
 use scumble::quantity::{Beta, Epsilon};
 use scumble::scope::AttributeSet;
 use serde_json::json;
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// How many owners have label 0 and label 1, for each combination of values of the columns.
@@ -58,10 +58,10 @@ pub(crate) fn sizes(asked: &LearnRequest, request: &Request, most: usize) -> Res
 }
 
 /// The values of a combination, as codes.
-pub(crate) fn digits(sizes: &[usize], mut cell: usize) -> Vec<usize> {
+pub(crate) fn digits(sizes: &[usize], mut cell: u128) -> Vec<usize> {
     let mut digits = vec![0; sizes.len()];
     for (digit, size) in digits.iter_mut().zip(sizes).rev() {
-        (*digit, cell) = (cell % size, cell / size);
+        (*digit, cell) = ((cell % *size as u128) as usize, cell / *size as u128);
     }
     digits
 }
@@ -81,14 +81,15 @@ pub(crate) fn points(asked: &LearnRequest, request: &Request) -> Result<RuleClas
     let (sizes, cells) = sizes(asked, request, MOST_CELLS)?;
     let (columns, domain) = (asked.columns().to_vec(), asked.domain.clone());
     // A missing value is nobody's point.
-    let is_whole =
-        |cell: &usize| digits(&sizes, *cell).iter().zip(&domain).all(|(code, values)| values[*code] != Cell::Null);
+    let is_whole = |cell: &usize| {
+        digits(&sizes, *cell as u128).iter().zip(&domain).all(|(code, values)| values[*code] != Cell::Null)
+    };
     let points: Rc<Vec<usize>> = Rc::new((0..cells).filter(is_whole).collect());
     let (of, radix) = (Rc::clone(&points), sizes.clone());
     let condition = move |rule: usize| match of.get(rule) {
         None => "FALSE".to_string(),
         Some(cell) => {
-            let parts = digits(&radix, *cell).into_iter().zip(&columns).zip(&domain);
+            let parts = digits(&radix, *cell as u128).into_iter().zip(&columns).zip(&domain);
             let parts = parts.map(|((code, name), values)| equals(name, values, &values[code]));
             parts.collect::<Vec<_>>().join(" AND ")
         }
@@ -99,13 +100,8 @@ pub(crate) fn points(asked: &LearnRequest, request: &Request) -> Result<RuleClas
         let of_point = |cell: &usize| ones - counts[*cell][1] + counts[*cell][0];
         points.iter().map(of_point).chain([ones]).collect()
     };
-    Ok(RuleClass {
-        called: "points".to_string(),
-        sizes,
-        rules,
-        condition: Box::new(condition),
-        mistakes: Box::new(mistakes),
-    })
+    let (condition, mistakes) = (Box::new(condition), Box::new(mistakes));
+    Ok(RuleClass { called: "points".to_string(), sizes, rules, condition, mistakes })
 }
 
 /// At least, or below, each number of one column; never and always among them.
@@ -138,13 +134,8 @@ pub(crate) fn thresholds(asked: &LearnRequest, request: &Request) -> Result<Rule
         }
         mistakes
     };
-    Ok(RuleClass {
-        called: "thresholds".to_string(),
-        sizes,
-        rules: 2 * size,
-        condition: Box::new(condition),
-        mistakes: Box::new(mistakes),
-    })
+    let (condition, mistakes) = (Box::new(condition), Box::new(mistakes));
+    Ok(RuleClass { called: "thresholds".to_string(), sizes, rules: 2 * size, condition, mistakes })
 }
 
 /// Weighted sums of bool columns (1 if true, else −1) and a constant, with whole weights whose sizes add up to one more
@@ -157,24 +148,30 @@ pub(crate) fn halfspaces(asked: &LearnRequest, request: &Request) -> Result<Rule
         return Err(records::COLUMNS
             .error(request, format!("a halfspace is over 1 to {MOST_BOOLS} columns here, not {dimension}")));
     }
-    let net = halfspace::HalfspaceLearner::net(dimension + 1, dimension as u32 + 1)?;
+    let kept = distinct_halfspaces(dimension)?;
     let (sizes, cells) = sizes(asked, request, MOST_CELLS)?;
-    let combinations: Vec<Vec<usize>> = (0..cells).map(|cell| digits(&sizes, cell)).collect();
-    let predicts = |weights: &[i32], values: &[usize]| {
-        let terms = weights.iter().zip(values).map(|(weight, code)| if *code == 1 { *weight } else { -weight });
-        terms.sum::<i32>() + weights[dimension] >= 0
-    };
-    let mut seen: HashMap<Vec<bool>, usize> = HashMap::new();
-    let (mut tables, mut kept) = (Vec::new(), Vec::new());
-    for weights in net {
-        let table: Vec<bool> = combinations.iter().map(|values| predicts(&weights, values)).collect();
-        if seen.insert(table.clone(), kept.len()).is_none() {
-            tables.push(table);
-            kept.push(weights);
-        }
-    }
+    let combinations: Vec<Vec<usize>> = (0..cells).map(|cell| digits(&sizes, cell as u128)).collect();
+    let table = |weights: &Vec<i32>| combinations.iter().map(|values| is_above(weights, values)).collect();
+    let tables = kept.iter().map(table).collect();
     let condition = move |rule: usize| weighted(&columns, &kept[rule]);
     of_tables("halfspaces", sizes, tables, Box::new(condition), request)
+}
+
+/// Whole weights of bool columns whose sizes add up to one more than there are columns, and a constant behind them; of
+/// halfspaces that agree everywhere one.
+pub(super) fn distinct_halfspaces(columns: usize) -> Result<Vec<Vec<i32>>> {
+    let mut all = HalfspaceLearner::net(columns + 1, columns as u32 + 1)?;
+    let points: Vec<Vec<usize>> = (0..1 << columns).map(|point| digits(&vec![2; columns], point)).collect();
+    let mut seen: HashSet<Vec<bool>> = HashSet::new();
+    all.retain(|weights| seen.insert(points.iter().map(|point| is_above(weights, point)).collect()));
+    Ok(all)
+}
+
+/// Whether a weighted sum of codes (1 if it is that of true, else −1) and the constant behind the weights is at least
+/// 0.
+fn is_above(weights: &[i32], codes: &[usize]) -> bool {
+    let terms = weights.iter().zip(codes).map(|(weight, code)| if *code == 1 { *weight } else { -weight });
+    terms.sum::<i32>() + weights[codes.len()] >= 0
 }
 
 /// The condition that a weighted sum of quoted columns (1 if true, else −1) and the constant behind the weights is at

@@ -8,11 +8,10 @@
 
 use super::class::digits;
 use super::{ALPHA, LABEL, POSITIVE};
-use crate::attackers::ReleasedStatistic;
 use crate::error::Result;
 use crate::project::{Cost, Project, Request};
 use crate::release::output::{AnswerColumn, Answers, BETA, Cell, Details};
-use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, PlanSource, Price};
 use crate::release::price::needs;
 use crate::release::rows::fields::private_table;
 use crate::release::rows::records::{Attributes, Records};
@@ -27,6 +26,8 @@ mod counting;
 
 /// The names of the published columns.
 const PUBLISHED: [&str; 2] = ["probability", "within"];
+/// What JSON has beside the first of them.
+const BESIDE: [&str; 2] = ["probability_error", "probability_interval"];
 /// Digits of a promise.
 const DIGITS: usize = 3;
 
@@ -41,7 +42,7 @@ struct DistributionDomain {
 
 impl DistributionDomain {
     fn read(request: &Request, project: &Project) -> Result<Self> {
-        let attributes = Attributes::new(request, project, false, &PUBLISHED)?;
+        let attributes = Attributes::new(request, project, false, &[PUBLISHED[0], PUBLISHED[1], BESIDE[0], BESIDE[1]])?;
         let sizes: Vec<usize> = attributes.sizes().iter().map(|size| size.unwrap_or(1) as usize).collect();
         let combinations = sizes.iter().map(|size| *size as f64).product();
         Ok(Self { attributes, sizes, combinations, public_owners: private_table(request, project)?.public_owners })
@@ -93,57 +94,37 @@ impl Analysis for DistributionDomain {
     }
 
     fn plan(self: Rc<Self>, counting: DistributionMechanism, events: Vec<Event>) -> Result<Plan> {
-        plan(self, counting, events)
+        let enough = counting.off.people_needed(ALPHA, Beta::new(BETA)?)?;
+        let wide = rounded_up(counting.off.above + counting.off.below + counting.off.people, DIGITS);
+        let condition = counting.condition();
+        let promised = match self.public_owners {
+            Some(owners) => rounded_up(counting.off.each(owners as f64), DIGITS),
+            None => format!("{wide} divided by the number of owners that is published beside"),
+        };
+        let about = format!(
+            "{} combinations, {}; with probability 95% no probability is off by more than {promised}{condition}",
+            self.number(),
+            counting.called(),
+        );
+        let mut notes = vec![format!(
+            "{enough} owners are enough that no probability is more than 0.05 off that of the people they were drawn from, with probability 90%{condition}."
+        )];
+        notes.extend(self.public_owners.map(|owners| {
+            format!("Probabilities are shares of the declared public_owners = {owners}: if that is wrong, what is promised of them does not hold.")
+        }));
+        let mut rule = json!({ "concept": "distribution", "combinations": self.number(), "counts_off": wide, "owners_for_5_percent": enough });
+        counting.tell(&mut rule);
+        rule["records"] = self.attributes.rule();
+        let source = PlanSource::records(&self.attributes).holding(self.memory());
+        let (expected, promised) = (vec![ExpectedError::new(PUBLISHED[0], None, about)], notes.clone());
+        let plan = Plan::new(source, events, rule, expected, move |charged| {
+            let records = charged.read(&self.attributes)?;
+            let noisy = counting.count(&self, &records, charged.bits())?;
+            let learnt = LearntDistribution::of(&self, &counting, &noisy);
+            Ok(learnt.answers(&self, &counting, &records.values, promised.clone()))
+        });
+        Ok(Plan { notes, ..plan })
     }
-}
-
-fn plan(domain: Rc<DistributionDomain>, counting: DistributionMechanism, events: Vec<Event>) -> Result<Plan> {
-    let enough = counting.off.people_needed(ALPHA, Beta::new(BETA)?)?;
-    let wide = rounded_up(counting.off.above + counting.off.below + counting.off.people, DIGITS);
-    let condition = counting.condition();
-    let promised = match domain.public_owners {
-        Some(owners) => rounded_up(counting.off.each(owners as f64), DIGITS),
-        None => format!("{wide} divided by the number of owners that is published beside"),
-    };
-    let about = format!(
-        "{} combinations, {}; with probability 95% no probability is off by more than {promised}{condition}",
-        domain.number(),
-        counting.called(),
-    );
-    let mut notes = vec![format!(
-        "{enough} owners are enough that no probability is more than 0.05 off that of the people they were drawn from, with probability 90%{condition}."
-    )];
-    notes.extend(domain.public_owners.map(|owners| {
-        format!("Probabilities are shares of the declared public_owners = {owners}: if that is wrong, what is promised of them does not hold.")
-    }));
-    let mut rule = json!({ "concept": "distribution", "combinations": domain.number(), "counts_off": wide, "owners_for_5_percent": enough });
-    counting.tell(&mut rule);
-    rule["records"] = domain.attributes.rule();
-    Ok(Plan {
-        events,
-        rule,
-        expected: vec![ExpectedError {
-            column: PUBLISHED[0].to_string(),
-            standard_error: None,
-            margin: None,
-            cells: Vec::new(),
-            assumed: None,
-            about,
-        }],
-        notes: notes.clone(),
-        limits: Vec::new(),
-        counted: ReleasedStatistic::default(),
-        estimates: domain.attributes.estimates(),
-        memory: domain.memory(),
-        tables: vec![domain.attributes.table().to_string()],
-        query: None,
-        compute: Box::new(move |charged| {
-            let records = charged.read(&domain.attributes)?;
-            let noisy = counting.count(&domain, &records, charged.bits())?;
-            let learnt = LearntDistribution::of(&domain, &counting, &noisy);
-            Ok(learnt.answers(&domain, &counting, &records.values, notes.clone()))
-        }),
-    })
 }
 
 /// The distribution, and what is promised of it.
@@ -166,7 +147,7 @@ impl LearntDistribution {
     fn of(domain: &DistributionDomain, counting: &DistributionMechanism, noisy: &NoisyDistribution) -> Self {
         let (probabilities, other) = nearest(&noisy.counts, noisy.owners, domain.combinations);
         let codes = |place: usize| match &noisy.places {
-            KeyPlaces::All => digits(&domain.sizes, place),
+            KeyPlaces::All => digits(&domain.sizes, place as u128),
             KeyPlaces::Listed(listed) => listed[place].clone(),
         };
         let likely = probabilities.into_iter().enumerate().filter(|(_, probability)| *probability > 0.0);
@@ -189,15 +170,14 @@ impl LearntDistribution {
         values: &[Vec<Cell>],
         promised: Vec<String>,
     ) -> Answers {
-        let column = |name: &str, cells: Vec<Cell>| AnswerColumn { name: name.to_string(), cells, uncertainty: None };
         let named = |(attribute, name): (usize, &String)| {
             let cell = |codes: &Vec<usize>| values[attribute].get(codes[attribute]).cloned().unwrap_or(Cell::Null);
-            column(name, self.listed.iter().map(|(codes, _)| cell(codes)).collect())
+            AnswerColumn::plain(name, self.listed.iter().map(|(codes, _)| cell(codes)))
         };
         let mut columns: Vec<AnswerColumn> = domain.attributes.names().iter().enumerate().map(named).collect();
         let likely = self.listed.iter().map(|(_, probability)| Cell::Number(*probability));
-        columns.push(column(PUBLISHED[0], likely.collect()));
-        columns.push(column(PUBLISHED[1], vec![Cell::Number(self.within); self.listed.len()]));
+        columns.push(AnswerColumn::of_unknown_error(PUBLISHED[0], likely));
+        columns.push(AnswerColumn::plain(PUBLISHED[1], vec![Cell::Number(self.within); self.listed.len()]));
         let mut details = Details::default();
         details.facts.insert(
             "distribution".to_string(),

@@ -5,7 +5,7 @@
 //! mechanisms, and a column costs a fraction of what a whole person does. It pays where owners lie far from the
 //! boundary (docs/how-to/learn.md has numbers).
 
-use super::class::{MOST_BOOLS, digits, weighted};
+use super::class::{MOST_BOOLS, distinct_halfspaces, weighted};
 use super::{ALPHA, FLIPS, KIND, LearnRequest, LearntRule, Promise, plan};
 use crate::error::{Error, Result};
 use crate::project::{Cost, CostScope, Goal, Request};
@@ -21,7 +21,6 @@ use scumble::learn::halfspace::HalfspaceLearner;
 use scumble::quantity::{Beta, Epsilon, Exact};
 use scumble::scope::AttributeSet;
 use serde_json::{Value, json};
-use std::collections::HashSet;
 use std::rc::Rc;
 
 /// Where nothing else is said: the best of the radii that were measured, or as good
@@ -36,20 +35,6 @@ fn flips(request: &Request, columns: usize) -> Result<u32> {
         Some(flips) if flips.value <= most => Ok(flips.value as u32),
         Some(flips) => Err(flips.error(format!("only 1 to {most} columns can be changed, not {}", flips.value))),
     }
-}
-
-/// Whole weights whose sizes add up to one more than there are columns, and a constant behind them; of halfspaces that
-/// agree everywhere one.
-fn candidates(columns: usize) -> Result<Vec<Vec<i32>>> {
-    let mut candidates = HalfspaceLearner::net(columns + 1, columns as u32 + 1)?;
-    let points: Vec<Vec<usize>> = (0..1usize << columns).map(|point| digits(&vec![2; columns], point)).collect();
-    let predicts = |weights: &[i32], point: &[usize]| {
-        let terms = weights.iter().zip(point).map(|(weight, code)| if *code == 1 { *weight } else { -weight });
-        terms.sum::<i32>() + weights[columns] >= 0
-    };
-    let mut seen: HashSet<Vec<bool>> = HashSet::new();
-    candidates.retain(|weights| seen.insert(points.iter().map(|point| predicts(weights, point)).collect()));
-    Ok(candidates)
 }
 
 /// The learner that this cost allows, its events, and what each attribute was granted.
@@ -124,7 +109,7 @@ pub(super) fn analysed(asked: LearnRequest, request: &Request) -> Result<Analyse
     }
     let flips = flips(request, dimension)?;
     let exceptions = Exceptions::read(request, asked.attributes.names())?;
-    let candidates = candidates(dimension)?;
+    let candidates = distinct_halfspaces(dimension)?;
     Ok(AnalysedRequest::new(RobustAnalysis { asked: Rc::new(asked), exceptions, flips, candidates }))
 }
 

@@ -52,7 +52,7 @@ fn read(project: &Project) -> (LearnRequest, Request) {
 fn universe(asked: &LearnRequest) -> Vec<Vec<u32>> {
     let sizes: Vec<usize> = asked.attributes.sizes().iter().map(|size| size.unwrap() as usize).collect();
     let cells: usize = sizes.iter().product();
-    (0..cells).map(|cell| class::digits(&sizes, cell).into_iter().map(|code| code as u32).collect()).collect()
+    (0..cells).map(|cell| class::digits(&sizes, cell as u128).into_iter().map(|code| code as u32).collect()).collect()
 }
 
 fn records(rows: &[&Vec<u32>], columns: usize) -> Records {

@@ -4,7 +4,7 @@ use super::pairs;
 use super::published::{Bar, ESTIMATE, FITTED, Labels, MarginalsForm};
 use super::work::{FittedMarginals, MarginalsMethod, MethodChoice};
 use crate::error::{Error, Result};
-use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
+use crate::release::output::{AnswerColumn, Answers, Cell, ColumnRole, Details, Uncertainty};
 use crate::release::plan::ExpectedError;
 use scumble::quantity::Rho;
 use scumble::workload::planner::RhoLimits;
@@ -45,12 +45,13 @@ pub(crate) fn answers(
             rows(&model, labels)
         }
         _ => {
-            let (columns, bars) = long_form(work, fitted, labels, tables)?;
-            details.bars = bars;
-            columns
+            details.roles = labels.names.iter().map(|name| (name.clone(), ColumnRole::Key)).collect();
+            let amount = |name: &str| (name.to_string(), ColumnRole::Amount { of: None });
+            details.roles.extend([ESTIMATE, FITTED].map(amount));
+            long_form(work, fitted, labels, tables)?
         }
     };
-    let mut first = vec![note(work, published).to_string()];
+    let mut first = vec![note(work, published)];
     // A projection's unbiased estimates do not know the number of people; those of the residual release do.
     first.extend(work.public_people().map(|people| match fitted.distance {
         Some(_) => format!("The fitted tables add up to the declared public_owners = {people}."),
@@ -66,91 +67,80 @@ pub(crate) fn answers(
     Ok(Answers { columns, notes: first, details })
 }
 
-fn note(work: &MarginalsMethod, published: MarginalsForm) -> &'static str {
+fn note(work: &MarginalsMethod, published: MarginalsForm) -> String {
+    let is_residual = matches!(work, MarginalsMethod::Residual(_));
+    let agree = if is_residual { "all tables agree with each other" } else { AGREE_WITHIN_NOISE };
+    let estimate = format!(
+        "`estimate` is unbiased, and its standard error holds for tables of every size; it may be negative, and {agree}."
+    );
     match (published, work) {
         (MarginalsForm::Rows, _) => {
             "The rows are synthetic: they are a table of counts that was fitted to noisy numbers, and no row is \
                 anybody's. Their counts have no standard error: small ones are too large on average, others too \
                 small, so means of the rows are biased where people are few for the noise."
+                .to_string()
         }
-        (MarginalsForm::Tables, MarginalsMethod::Residual(_)) => {
-            "`estimate` is unbiased, and its standard error holds for tables of every size; it may be negative, and \
-                all tables agree with each other. `fitted` is the likeliest table of counts that are not negative: it \
-                has no standard error (that of `estimate` is not its own), and small counts are too large in it on \
-                average, others too small, so that means and shares from it are biased."
+        (MarginalsForm::Tables, MarginalsMethod::Residual(_) | MarginalsMethod::Projection(..)) => {
+            let (which, others) = match is_residual {
+                true => ("likeliest table of counts that are not negative", ", others too small"),
+                false => ("nearest consistent table", ""),
+            };
+            format!(
+                "{estimate} `fitted` is the {which}: it has no standard error (that of `estimate` is not its own), and \
+                    small counts are too large in it on average{others}, so that means and shares from it are biased."
+            )
         }
-        (MarginalsForm::UnbiasedTables, MarginalsMethod::Residual(_)) => {
-            "`estimate` is unbiased, and its standard error holds for tables of every size; it may be negative, and \
-                all tables agree with each other."
-        }
-        (MarginalsForm::Tables, MarginalsMethod::Projection(..)) => {
-            "`estimate` is unbiased, and its standard error holds for tables of every size; it may be negative, and \
-                tables agree with each other only within their noise. `fitted` is the nearest consistent table: it \
-                has no standard error (that of `estimate` is not its own), and small counts are too large in it on \
-                average, so that means and shares from it are biased."
-        }
-        (MarginalsForm::UnbiasedTables, _) => {
-            "`estimate` is unbiased, and its standard error holds for tables of every size; it may be negative, and \
-                tables agree with each other only within their noise."
-        }
-        (MarginalsForm::FittedTables, _) | (_, MarginalsMethod::Mwem { .. } | MarginalsMethod::Pairs(_)) => {
+        (MarginalsForm::UnbiasedTables, _) => estimate,
+        (MarginalsForm::FittedTables | MarginalsForm::Tables, _) => {
             "`fitted` is one consistent table of counts that are not negative; its error depends on the data, so that \
                 it has no standard error, and small counts are too large in it on average, so that means and shares \
                 from it are biased."
+                .to_string()
         }
     }
 }
 
+/// Of tables that are measured one by one.
+const AGREE_WITHIN_NOISE: &str = "tables agree with each other only within their noise";
+
 /// One column per attribute, empty where a table does not contain it; then `estimate` with its error bars, and
-/// `fitted`, as far as there are any. And what the bars of a chart are called.
+/// `fitted`, as far as there are any.
 fn long_form(
     work: &MarginalsMethod,
     fitted: &FittedMarginals,
     labels: &Labels<'_>,
     tables: &[Subset],
-) -> Result<(Vec<AnswerColumn>, Option<Vec<String>>)> {
+) -> Result<Vec<AnswerColumn>> {
     let sizes = |table: Subset| table.iter().map(|attribute| labels.values[attribute].len() as u32).collect();
     let mut attributes: Vec<Vec<Cell>> = labels.names.iter().map(|_| Vec::new()).collect();
-    let mut bars = Vec::new();
     for &table in tables {
         let own = Domain::new(sizes(table))?;
         for cell in 0..own.cells() {
             let mut codes = own.values(cell).into_iter();
-            let mut bar = Vec::new();
             for (attribute, column) in attributes.iter_mut().enumerate() {
                 let code = if table.contains(attribute) { codes.next() } else { None };
-                let value = code.map_or(Cell::Null, |code| labels.value(attribute, code));
-                bar.extend(code.map(|_| format!("{} {}", labels.names[attribute], value.text())));
-                column.push(value);
+                column.push(code.map_or(Cell::Null, |code| labels.value(attribute, code)));
             }
-            bars.push(bar.join(", "));
         }
     }
-    let named = |(name, cells): (&String, Vec<Cell>)| AnswerColumn { name: name.clone(), cells, uncertainty: None };
-    let mut columns: Vec<AnswerColumn> = labels.names.iter().zip(attributes).map(named).collect();
+    let named = labels.names.iter().zip(attributes).map(|(name, cells)| AnswerColumn::plain(name, cells));
+    let mut columns: Vec<AnswerColumn> = named.collect();
     columns.extend(fitted.estimates.as_ref().map(|estimates| estimated(work, tables, estimates)));
     columns.extend(fitted.model.as_ref().map(|model| {
-        let cells = model.marginals(tables).into_iter().flatten().map(Cell::Number).collect();
-        AnswerColumn { name: FITTED.to_string(), cells, uncertainty: None }
+        AnswerColumn::of_unknown_error(FITTED, model.marginals(tables).into_iter().flatten().map(Cell::Number))
     }));
-    Ok((columns, fitted.estimates.as_ref().map(|_| bars)))
+    Ok(columns)
 }
 
 /// The unbiased estimates with their error bars.
 fn estimated(work: &MarginalsMethod, tables: &[Subset], estimates: &[Vec<f64>]) -> AnswerColumn {
-    let (mut cells, mut uncertainty) = (Vec::new(), Vec::new());
-    for (&table, estimates) in tables.iter().zip(estimates) {
-        let bar = work.bar(table).unwrap_or(Bar { standard_error: f64::NAN, half_width: f64::INFINITY });
-        for &estimate in estimates {
-            cells.push(Cell::Number(estimate));
-            uncertainty.push(Uncertainty {
-                standard_error: bar.standard_error,
-                low: estimate - bar.half_width,
-                high: estimate + bar.half_width,
-            });
-        }
-    }
-    AnswerColumn { name: ESTIMATE.to_string(), cells, uncertainty: Some(uncertainty) }
+    let noisy = tables.iter().zip(estimates).flat_map(|(&table, estimates)| {
+        let unknown = Bar { standard_error: f64::NAN, half_width: f64::INFINITY };
+        let Bar { standard_error, half_width } = work.bar(table).unwrap_or(unknown);
+        let around = move |&number: &f64| Uncertainty::around(number, standard_error, half_width);
+        estimates.iter().map(move |estimate| (Cell::Number(*estimate), around(estimate)))
+    });
+    AnswerColumn::noisy(ESTIMATE, noisy)
 }
 
 /// The model with at most this many people as rows can be published, and what to say about it. How many people there
@@ -168,10 +158,8 @@ fn publishable(model: &CountModel, tables: &[Subset]) -> Result<(CountModel, Opt
 /// Whole rows in the order of the cells.
 fn rows(model: &CountModel, labels: &Labels<'_>) -> Vec<AnswerColumn> {
     let rows = model.rows();
-    let column = |(attribute, name): (usize, &String)| AnswerColumn {
-        name: name.clone(),
-        cells: rows.iter().map(|row| labels.value(attribute, row[attribute])).collect(),
-        uncertainty: None,
+    let column = |(attribute, name): (usize, &String)| {
+        AnswerColumn::plain(name, rows.iter().map(|row| labels.value(attribute, row[attribute])))
     };
     labels.names.iter().enumerate().map(column).collect()
 }
@@ -189,35 +177,29 @@ pub(crate) fn expected(
     }
     let largest = tables.iter().map(|table| table.len()).max().unwrap_or(0);
     let mut expected: Vec<ExpectedError> = Vec::new();
-    let mut tell = |column: &str, standard_error: Option<f64>, about: String| {
-        expected.push(ExpectedError {
-            column: column.to_string(),
-            standard_error,
-            margin: None,
-            cells: Vec::new(),
-            assumed: None,
-            about,
-        });
-    };
     for size in 1..=largest {
-        let error = mean_error(work, tables, size);
-        match (published, error) {
-            (MarginalsForm::Rows, Some(error)) => {
+        match (published, mean_bar(work, tables, size)) {
+            (MarginalsForm::Rows, Some(Bar { standard_error, .. })) => {
                 let about = format!(
                     "tables of {size}: no standard error; the rows are fitted to unbiased tables with a standard \
-                        error of {error:.4}"
+                        error of {standard_error:.4}"
                 );
-                tell("counts of rows", None, about);
+                expected.push(ExpectedError::new("counts of rows", None, about));
             }
-            (MarginalsForm::Rows, None) => tell("counts of rows", None, format!("tables of {size}: no standard error")),
-            (published, Some(_)) if published.has_estimates() => {
-                tell(ESTIMATE, error, format!("tables of {size}: root mean square over their cells"));
+            (MarginalsForm::Rows, None) => {
+                let about = format!("tables of {size}: no standard error");
+                expected.push(ExpectedError::new("counts of rows", None, about));
+            }
+            (published, Some(bar)) if published.has_estimates() => {
+                let about = format!("tables of {size}: root mean square over their cells");
+                let error = ExpectedError::new(ESTIMATE, Some(bar.standard_error), about);
+                expected.push(error.with_margin(bar.half_width));
             }
             _ => {}
         }
     }
     if published != MarginalsForm::Rows && published.has_model() {
-        tell(FITTED, None, "no standard error: depends on the data".to_string());
+        expected.push(ExpectedError::new(FITTED, None, "no standard error: depends on the data"));
     }
     if let Some(last) = expected.last_mut() {
         last.about += &format!("; method {}: {}", choice.method.name(), choice.why);
@@ -225,14 +207,15 @@ pub(crate) fn expected(
     expected
 }
 
-/// The root of the mean variance of a cell of the unbiased tables of this size.
-fn mean_error(work: &MarginalsMethod, tables: &[Subset], size: usize) -> Option<f64> {
+/// The root mean squares over the cells of the unbiased tables of this size: of standard errors and of margins.
+fn mean_bar(work: &MarginalsMethod, tables: &[Subset], size: usize) -> Option<Bar> {
     let domain = work.domain()?;
-    let (mut sum, mut cells) = (0.0, 0.0);
+    let (mut variance, mut margins, mut cells) = (0.0, 0.0, 0.0);
     for &table in tables.iter().filter(|table| table.len() == size) {
-        let number = domain.table_cells(table) as f64;
-        sum += number * work.bar(table)?.standard_error.powi(2);
+        let (number, bar) = (domain.table_cells(table) as f64, work.bar(table)?);
+        variance += number * bar.standard_error.powi(2);
+        margins += number * bar.half_width.powi(2);
         cells += number;
     }
-    Some((sum / cells).sqrt())
+    Some(Bar { standard_error: (variance / cells).sqrt(), half_width: (margins / cells).sqrt() })
 }

@@ -14,18 +14,17 @@ mod published;
 mod wide;
 mod work;
 
-use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::place::Place;
 use crate::project::{Cost, Project, Request};
 use crate::release::field::{Field, PlacedValue, Word};
 use crate::release::floor::Floor;
-use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, Plan, PlanSource, Price};
 use crate::release::price::allowance::{ATTRIBUTE_COSTS, Allowance, Exceptions, delta_of_gaussian};
 use crate::release::price::limits;
 use crate::release::price::limits::AllTables;
 use crate::release::price::needs;
-use crate::release::rows::fields::private_table;
+use crate::release::rows::fields::countable_owners;
 use crate::release::rows::records;
 use crate::release::rows::records::Attributes;
 use crate::release::{CostAbout, Kind, Publication};
@@ -52,9 +51,6 @@ const QUERIES: Field<Option<PlacedValue<u64>>> = Field::new(
 );
 const ESTIMATES: Field<Option<EstimateChoice>> =
     Field::new("estimates", "`both` (the default), `unbiased` (not with `mwem`) or `model` (`fitted` only)");
-
-/// The core counts fewer people than this.
-const MOST_PEOPLE: u64 = 1 << 40;
 
 /// Which estimates are published.
 #[derive(Clone, Copy)]
@@ -101,9 +97,14 @@ fn analyse_marginals(request: &Request, project: &Project) -> Result<AnalysedReq
         EstimateChoice::Model => MarginalsForm::FittedTables,
         EstimateChoice::Unbiased => MarginalsForm::UnbiasedTables,
     };
+    analyse(request, project, published)
+}
+
+/// Tables or rows, by a model of all combinations or where these are too many without one.
+fn analyse(request: &Request, project: &Project, published: MarginalsForm) -> Result<AnalysedRequest> {
     match wide::analysed(request, project, published)? {
         Some(analysed) => Ok(analysed),
-        None => Ok(Marginals::new(request, project, published)?.analysed()),
+        None => Ok(AnalysedRequest::new(Marginals::new(request, project, published)?)),
     }
 }
 
@@ -127,17 +128,10 @@ pub(crate) static SYNTHETIC: Kind = Kind {
         records::FIELDS[3],
     ],
     cost_about: CostAbout::OwnersOrAttributes,
-    analyse: analyse_synthetic,
+    analyse: |request, project| analyse(request, project, MarginalsForm::Rows),
     publishes: Publication::SyntheticRows,
     ..Kind::COMMON
 };
-
-fn analyse_synthetic(request: &Request, project: &Project) -> Result<AnalysedRequest> {
-    match wide::analysed(request, project, MarginalsForm::Rows)? {
-        Some(analysed) => Ok(analysed),
-        None => Ok(Marginals::new(request, project, MarginalsForm::Rows)?.analysed()),
-    }
-}
 
 /// The tables that are asked for, and how.
 struct Marginals {
@@ -176,13 +170,7 @@ impl Marginals {
             Err(_) if may_be_pairs => None,
             Err(error) => return Err(Error::from(error).or_at(records::COLUMNS.place(request))),
         };
-        let public_people = private_table(request, project)?.public_owners;
-        if public_people.is_some_and(|people| people >= MOST_PEOPLE) {
-            return Err(Error::input(format!(
-                "public_owners of the table '{}' must be below 2^40",
-                attributes.table()
-            )));
-        }
+        let public_people = countable_owners(request, project)?;
         // How many there are is public: what could not be published is refused before anything is charged.
         if let (MarginalsForm::Rows, Some(people)) = (published, public_people)
             && people > answers::MOST_ROWS as u64
@@ -210,10 +198,6 @@ impl Marginals {
             published,
             estimates: ESTIMATES.place(request),
         })
-    }
-
-    fn analysed(self) -> AnalysedRequest {
-        AnalysedRequest::new(self)
     }
 
     /// The method that this cost pays for, its events, and what each attribute pays of what it was granted.
@@ -304,31 +288,11 @@ impl Analysis for Marginals {
 
     fn plan(self: Rc<Self>, (work, choice, granted): Self::Mechanism, events: Vec<Event>) -> Result<Plan> {
         let rule = self.rule(&work, &choice, granted);
-        plan(self, work, &choice, rule, events)
-    }
-}
-
-fn plan(
-    asked: Rc<Marginals>,
-    work: MarginalsMethod,
-    choice: &MethodChoice,
-    rule: Value,
-    events: Vec<Event>,
-) -> Result<Plan> {
-    let limits = asked.limits(&work, &events)?;
-    Ok(Plan {
-        events,
-        rule,
-        expected: answers::expected(&work, &asked.tables, asked.published, choice),
-        notes: Vec::new(),
-        limits,
-        counted: ReleasedStatistic::default(),
-        estimates: asked.attributes.estimates(),
-        memory: asked.memory(),
-        tables: vec![asked.attributes.table().to_string()],
-        query: None,
-        compute: Box::new(move |charged| {
-            let Marginals { attributes, tables, published, .. } = &*asked;
+        let limits = self.limits(&work, &events)?;
+        let expected = answers::expected(&work, &self.tables, self.published, &choice);
+        let source = PlanSource::records(&self.attributes).holding(self.memory());
+        let plan = Plan::new(source, events, rule, expected, move |charged| {
+            let Self { attributes, tables, published, .. } = &*self;
             let records = charged.read(attributes)?;
             let labels = published::Labels { names: attributes.names(), values: &records.values };
             let notes = attributes.note().into_iter().collect();
@@ -336,12 +300,13 @@ fn plan(
                 return pairs::answers(pairs, &records.columns, &labels, *published, notes, charged.bits());
             }
             let counts =
-                asked.domain.as_ref().map_or_else(|| Ok(Vec::new()), |domain| domain.count(&records.columns))?;
+                self.domain.as_ref().map_or_else(|| Ok(Vec::new()), |domain| domain.count(&records.columns))?;
             let people = records.number() as u64;
             let fitted = work.release(&counts, people, (tables, *published), charged.bits())?;
             answers::answers(&work, &fitted, &labels, tables, *published, notes)
-        }),
-    })
+        });
+        Ok(Plan { limits, ..plan })
+    }
 }
 
 /// The order, at most the number of attributes.

@@ -38,25 +38,18 @@ pub(crate) fn refusal(attributes: &Attributes, order: usize, published: Marginal
 
 /// What to expect of the tables.
 pub(crate) fn expected(pairs: &ColumnPairs, published: MarginalsForm, choice: &MethodChoice) -> Vec<ExpectedError> {
-    let tell = |column: &str, standard_error: Option<f64>, about: String| ExpectedError {
-        column: column.to_string(),
-        standard_error,
-        margin: None,
-        cells: Vec::new(),
-        assumed: None,
-        about,
-    };
     let mut expected = Vec::new();
     if published.has_estimates() {
         for size in [1, 2] {
             let about = format!("tables of {size}: every cell");
-            expected.push(tell(ESTIMATE, Some(pairs.cell_variance(size).sqrt()), about));
+            let error = ExpectedError::new(ESTIMATE, Some(pairs.cell_variance(size).sqrt()), about);
+            expected.push(error.with_margin(pairs.half_width(size)));
         }
     }
     if published.has_model() {
         let about = "no standard error: depends on the data; all correlations together are no further off than \
                 unprojected ones";
-        expected.push(tell(FITTED, None, about.to_string()));
+        expected.push(ExpectedError::new(FITTED, None, about));
     }
     if let Some(last) = expected.last_mut() {
         last.about += &format!("; method {}: {}", choice.method.name(), choice.why);
@@ -124,7 +117,7 @@ struct PairTable<'a> {
     projected: Option<&'a ProjectedPairs>,
     labels: &'a Labels<'a>,
     keys: [Vec<Cell>; 4],
-    estimates: Option<(Vec<Cell>, Vec<Uncertainty>)>,
+    estimates: Option<Vec<(Cell, Uncertainty)>>,
     fitted: Option<Vec<Cell>>,
 }
 
@@ -136,7 +129,7 @@ impl<'a> PairTable<'a> {
         labels: &'a Labels<'a>,
         published: MarginalsForm,
     ) -> Self {
-        let estimates = published.has_estimates().then(|| (Vec::new(), Vec::new()));
+        let estimates = published.has_estimates().then(Vec::new);
         let fitted = projected.map(|_| Vec::new());
         Self { pairs, measured, projected, labels, keys: Default::default(), estimates, fitted }
     }
@@ -149,14 +142,9 @@ impl<'a> PairTable<'a> {
         self.keys.iter_mut().zip(keys).for_each(|(column, cell)| column.push(cell));
         let estimate = right.map_or_else(|| self.measured.one(left), |right| self.measured.both(left, right));
         let size = 1 + usize::from(right.is_some());
-        if let Some((cells, bars)) = &mut self.estimates {
-            cells.push(Cell::Number(estimate));
-            let half_width = self.pairs.half_width(size);
-            bars.push(Uncertainty {
-                standard_error: self.pairs.cell_variance(size).sqrt(),
-                low: estimate - half_width,
-                high: estimate + half_width,
-            });
+        if let Some(noisy) = &mut self.estimates {
+            let (standard_error, half_width) = (self.pairs.cell_variance(size).sqrt(), self.pairs.half_width(size));
+            noisy.push((Cell::Number(estimate), Uncertainty::around(estimate, standard_error, half_width)));
         }
         if let (Some(cells), Some(projected)) = (&mut self.fitted, self.projected) {
             // A single column is the same in both.
@@ -165,14 +153,10 @@ impl<'a> PairTable<'a> {
     }
 
     fn answers(self, notes: Vec<String>) -> Answers {
-        let named = |name: &str, cells: Vec<Cell>| AnswerColumn { name: name.to_string(), cells, uncertainty: None };
-        let names = ["first", "first_value", "second", "second_value"];
-        let mut columns: Vec<AnswerColumn> =
-            names.iter().zip(self.keys).map(|(name, cells)| named(name, cells)).collect();
-        columns.extend(
-            self.estimates.map(|(cells, bars)| AnswerColumn { uncertainty: Some(bars), ..named(ESTIMATE, cells) }),
-        );
-        columns.extend(self.fitted.map(|cells| named(FITTED, cells)));
+        let names = ["first", "first_value", "second", "second_value"].into_iter();
+        let mut columns: Vec<_> = names.zip(self.keys).map(|(name, cells)| AnswerColumn::plain(name, cells)).collect();
+        columns.extend(self.estimates.map(|noisy| AnswerColumn::noisy(ESTIMATE, noisy)));
+        columns.extend(self.fitted.map(|cells| AnswerColumn::of_unknown_error(FITTED, cells)));
         Answers { columns, notes, details: Details::default() }
     }
 }

@@ -20,7 +20,7 @@ impl MarginalsForm {
     pub fn columns(self) -> &'static [&'static str] {
         match self {
             Self::Rows => &[],
-            _ => &[ESTIMATE, "estimate_error", "estimate_interval", FITTED],
+            _ => &[ESTIMATE, "estimate_error", "estimate_interval", FITTED, "fitted_error", "fitted_interval"],
         }
     }
 

@@ -11,15 +11,14 @@ use super::answers::refuse_noise_alone;
 use super::published::MarginalsForm;
 use super::work::MethodWish;
 use super::{METHOD, ORDER};
-use crate::attackers::ReleasedStatistic;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::project::{Cost, Project, Request};
 use crate::release::field::{Field, PlacedValue};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details};
-use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, PlanSource, Price};
 use crate::release::price::allowance::{Allowance, Exceptions, delta_of_gaussian};
 use crate::release::price::needs;
-use crate::release::rows::fields::private_table;
+use crate::release::rows::fields::countable_owners;
 use crate::release::rows::records;
 use crate::release::rows::records::Attributes;
 use scumble::event::Event;
@@ -122,10 +121,7 @@ pub(crate) fn analysed(
         }
         _ => return Ok(None),
     };
-    let public_people = private_table(request, project)?.public_owners;
-    if public_people.is_some_and(|people| people >= super::MOST_PEOPLE) {
-        return Err(Error::input(format!("public_owners of the table '{}' must be below 2^40", attributes.table())));
-    }
+    let public_people = countable_owners(request, project)?;
     let asked = WideMarginals {
         order: order(request, &sizes, is_rows)?,
         exceptions: Exceptions::read(request, attributes.names())?,
@@ -159,7 +155,32 @@ impl Analysis for WideMarginals {
     }
 
     fn plan(self: Rc<Self>, (work, granted): Self::Mechanism, events: Vec<Event>) -> Result<Plan> {
-        Ok(plan(self, work, granted, events))
+        let (method, parameters) = match &work {
+            WideMethod::Rows(plan) => (
+                "chosen",
+                json!({ "rho_presence": plan.rho_presence().get(), "rho_person": plan.rho_person().get(), "never": self.never.len(), "linked": self.linked, "rows": self.rows }),
+            ),
+            WideMethod::Marginals(plan) => {
+                ("residual", json!({ "residuals_by_sizes": by_sizes(plan), "public_people": plan.public_people() }))
+            }
+        };
+        let rule = json!({
+            "records": self.attributes.rule(), "method": method, "why": self.why, "order": self.order, "work": parameters, "granted": granted,
+        });
+        let source = PlanSource::records(&self.attributes).holding(self.memory());
+        let expected = expected(&self, &work, method);
+        Ok(Plan::new(source, events, rule, expected, move |charged| {
+            let records = charged.read(&self.attributes)?;
+            let people = Records::new(self.sizes.clone(), records.columns)?;
+            let mut answers = match &work {
+                WideMethod::Rows(plan) => {
+                    made(&self, &plan.release(&people, MOST_ROWS, charged.bits())?, &records.values)
+                }
+                WideMethod::Marginals(plan) => tables::published(&self, plan, &people, records.values, charged.bits())?,
+            };
+            answers.notes.extend(self.attributes.note());
+            Ok(answers)
+        }))
     }
 }
 
@@ -268,47 +289,6 @@ impl WideMarginals {
     }
 }
 
-fn plan(asked: Rc<WideMarginals>, work: WideMethod, granted: Value, events: Vec<Event>) -> Plan {
-    let (method, parameters) = match &work {
-        WideMethod::Rows(plan) => (
-            "chosen",
-            json!({ "rho_presence": plan.rho_presence(), "rho_person": plan.rho_person(), "never": asked.never.len(), "linked": asked.linked, "rows": asked.rows }),
-        ),
-        WideMethod::Marginals(plan) => {
-            ("residual", json!({ "residuals_by_sizes": by_sizes(plan), "public_people": plan.public_people() }))
-        }
-    };
-    let rule = json!({
-        "records": asked.attributes.rule(), "method": method, "why": asked.why, "order": asked.order, "work": parameters, "granted": granted,
-    });
-    Plan {
-        events,
-        rule,
-        expected: expected(&asked, &work, method),
-        notes: Vec::new(),
-        limits: Vec::new(),
-        counted: ReleasedStatistic::default(),
-        estimates: asked.attributes.estimates(),
-        memory: asked.memory(),
-        tables: vec![asked.attributes.table().to_string()],
-        query: None,
-        compute: Box::new(move |charged| {
-            let records = charged.read(&asked.attributes)?;
-            let people = Records::new(asked.sizes.clone(), records.columns)?;
-            let mut answers = match &work {
-                WideMethod::Rows(plan) => {
-                    made(&asked, &plan.release(&people, MOST_ROWS, charged.bits())?, &records.values)
-                }
-                WideMethod::Marginals(plan) => {
-                    tables::published(&asked, plan, &people, records.values, charged.bits())?
-                }
-            };
-            answers.notes.extend(asked.attributes.note());
-            Ok(answers)
-        }),
-    }
-}
-
 /// The σ of the noise on each measured table, by the numbers of values of its attributes.
 fn by_sizes(plan: &marginals::MarginalPlan) -> Vec<Value> {
     let mut distinct: Vec<(Vec<u32>, f64, usize)> = Vec::new();
@@ -327,40 +307,31 @@ fn by_sizes(plan: &marginals::MarginalPlan) -> Vec<Value> {
 
 /// The error to expect, from public numbers alone.
 fn expected(asked: &WideMarginals, work: &WideMethod, method: &str) -> Vec<ExpectedError> {
-    let tell = |column: &str, standard_error: Option<f64>, about: String| ExpectedError {
-        column: column.to_string(),
-        standard_error,
-        margin: None,
-        cells: Vec::new(),
-        assumed: None,
-        about,
-    };
     let mut expected = Vec::new();
     match work {
         WideMethod::Rows(_) => {
             let pairs = asked.sizes.len() * asked.sizes.len().saturating_sub(1) / 2;
-            expected.push(tell(
-                "counts of rows",
-                None,
-                format!(
-                    "no standard error: which of {pairs} pairs of columns (and of triples, if few) are measured is \
-                        chosen privately; the report says which and how well"
-                ),
-            ));
+            let about = format!(
+                "no standard error: which of {pairs} pairs of columns (and of triples, if few) are measured is chosen \
+                    privately; the report says which and how well"
+            );
+            expected.push(ExpectedError::new("counts of rows", None, about));
         }
         WideMethod::Marginals(plan) => {
             for size in (1..=asked.order).filter(|_| asked.published.has_estimates()) {
-                let (mut sum, mut cells) = (0.0, 0.0);
+                let (mut variance, mut margins, mut cells) = (0.0, 0.0, 0.0);
                 for table in sets_of_size(asked.sizes.len(), size) {
                     let number: f64 = table.iter().map(|&column| f64::from(asked.sizes[column])).product();
-                    sum += number * plan.cell_variance(&table).unwrap_or(0.0);
+                    variance += number * plan.cell_variance(&table).unwrap_or(0.0);
+                    margins += number * plan.half_width(&table).unwrap_or(0.0).powi(2);
                     cells += number;
                 }
                 let about = format!("tables of {size}: root mean square over their cells");
-                expected.push(tell("estimate", Some((sum / cells).sqrt()), about));
+                let error = ExpectedError::new("estimate", Some((variance / cells).sqrt()), about);
+                expected.push(error.with_margin((margins / cells).sqrt()));
             }
             if asked.has_fitted() {
-                expected.push(tell("fitted", None, "no standard error: depends on the data".to_string()));
+                expected.push(ExpectedError::new("fitted", None, "no standard error: depends on the data"));
             }
         }
     }
@@ -370,15 +341,11 @@ fn expected(asked: &WideMarginals, work: &WideMethod, method: &str) -> Vec<Expec
     expected
 }
 
-fn column(name: impl Into<String>, cells: Vec<Cell>) -> AnswerColumn {
-    AnswerColumn { name: name.into(), cells, uncertainty: None }
-}
-
 /// Rows, and what they were made of.
 fn made(asked: &WideMarginals, made: &SyntheticRows, values: &[Vec<Cell>]) -> Answers {
     let names = asked.attributes.names();
     let of = |(place, name): (usize, &String)| {
-        column(name, made.columns[place].iter().map(|&code| values[place][code as usize].clone()).collect())
+        AnswerColumn::plain(name, made.columns[place].iter().map(|&code| values[place][code as usize].clone()))
     };
     let columns = names.iter().enumerate().map(of).collect();
     let named = |own: &[usize]| own.iter().map(|&column| names[column].clone()).collect::<Vec<String>>();

@@ -167,7 +167,7 @@ impl MarginalsMethod {
             (Some(wish), _) => whole(wish, 10_000)? as u32,
             (None, Some(people)) => {
                 let (trial, _) = planner::mwem(domain, order, 1, queries, limits)?;
-                planner::rounds(domain, order, people, Rho::new(trial.rho(Subset::of(&[0])))?)
+                planner::rounds(domain, order, people, Rho::new(trial.rho(Subset::of(&[0])).get())?)
             }
             (None, None) => USUAL_ROUNDS,
         };

@@ -2,7 +2,8 @@
 
 use super::joint::JointNoise;
 use super::noisy::{CellNumbers, NoisyCell, NoisyIntegers, key_columns};
-use super::uncertainty::{ColumnUncertainty, uncertainties};
+use super::roles::{quantile_of, role};
+use super::uncertainty::{ColumnUncertainty, uncertainties, uncertainties_of_all};
 use super::{QueryMechanism, keys, rank_error};
 use crate::calendar::{SECOND, shown_day, shown_moment};
 use crate::error::{Error, Result};
@@ -19,7 +20,7 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::logical_expr::LogicalPlan;
 use scumble::mechanism::quantile::Quantile;
 use scumble::mechanism::stability::KeySelection;
 use scumble::noise::{BitSource, tape};
@@ -143,7 +144,9 @@ pub(crate) struct NoisyGrouping<'a> {
 pub(crate) fn answers_of_parts(cut: &PrivateQuery, parts: &[NoisyGrouping<'_>]) -> Result<(Answers, Vec<usize>)> {
     let backend = Backend::empty()?;
     let mut notes = Vec::new();
-    let branch = ReleasedQuery::of(cut, parts, &mut notes, backend)?;
+    // Of several groupings a window reads the rows of all.
+    let uncertain = if parts.len() == 1 { uncertainties_of_all } else { uncertainties };
+    let branch = ReleasedQuery::of(cut, parts, uncertain, &mut notes, backend)?;
     let QueryAnswer { batch, rows } = above::run(&cut.plan, &cut.aggregate, &released(cut, &branch.noisy)?, backend)?;
     let places: Vec<ReleasedCell> = rows.iter().map(|cell| ReleasedCell { branch: 0, cell: *cell }).collect();
     Ok((answered(&cut.plan, &[branch], &batch, &places, notes)?, rows))
@@ -158,7 +161,7 @@ pub(crate) fn answers_of_union(
     let backend = Backend::empty()?;
     let (mut notes, mut all, mut batches, mut places) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (index, (cut, part, parts)) in branches.iter().enumerate() {
-        let branch = ReleasedQuery::of(cut, parts, &mut notes, backend)?;
+        let branch = ReleasedQuery::of(cut, parts, uncertainties, &mut notes, backend)?;
         let given = above::run(part, &cut.aggregate, &released(cut, &branch.noisy)?, backend)?;
         places.extend(given.rows.iter().map(|cell| ReleasedCell { branch: index, cell: *cell }));
         batches.push(given.batch);
@@ -168,6 +171,9 @@ pub(crate) fn answers_of_union(
     let places: Vec<ReleasedCell> = rows.into_iter().map(|row| places[row]).collect();
     answered(plan, &all, &batch, &places, notes)
 }
+
+/// How unsure the columns are that have noise.
+type UncertainColumns = Vec<Option<ColumnUncertainty>>;
 
 /// Where a row of an answer comes from.
 #[derive(Clone, Copy)]
@@ -190,6 +196,7 @@ impl<'a> ReleasedQuery<'a> {
     fn of(
         cut: &'a PrivateQuery,
         parts: &[NoisyGrouping<'a>],
+        uncertain: fn(&PrivateQuery, &NoisyIntegers, &QueryMechanism, &Backend) -> Result<UncertainColumns>,
         notes: &mut Vec<String>,
         backend: &Backend,
     ) -> Result<Self> {
@@ -199,7 +206,7 @@ impl<'a> ReleasedQuery<'a> {
             noisy.keys.extend_from_slice(&part.noisy.keys);
             noisy.cells.extend_from_slice(&part.noisy.cells);
             privates.resize(noisy.cells.len(), part.private);
-            join(&mut unsure, uncertainties(cut, part.noisy, part.private, backend)?);
+            join(&mut unsure, uncertain(cut, part.noisy, part.private, backend)?);
             if let Some(selection) = &part.private.selection {
                 notes.push(keys::note(selection)?);
             }
@@ -232,22 +239,6 @@ impl<'a> ReleasedQuery<'a> {
     }
 }
 
-/// The quantile that an output column of a query is, as it is or as a fraction.
-pub(crate) fn quantile_of(cut: &PrivateQuery, output: &Output) -> Option<usize> {
-    let inner = match &output.expression {
-        Expr::Cast(cast) if *cast.field.data_type() == DataType::Float64 => cast.expr.as_ref(),
-        Expr::TryCast(cast) if *cast.field.data_type() == DataType::Float64 => cast.expr.as_ref(),
-        other => other,
-    };
-    match (inner, &output.aggregates[..]) {
-        (Expr::Column(_), [one]) => match cut.query.aggregates[*one] {
-            Computation::Quantile(quantile) => Some(quantile),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
 /// Whether an output column of a query is computed from quantiles.
 pub(crate) fn depends_on_quantiles(cut: &PrivateQuery, output: &Output) -> bool {
     output.aggregates.iter().any(|aggregate| matches!(cut.query.aggregates[*aggregate], Computation::Quantile(_)))
@@ -265,19 +256,16 @@ fn answered(
         notes.push("HAVING and LIMIT choose rows by numbers that have noise: those that are chosen for being large tend to be too large, and fewer than 95% of the intervals may hold.".to_string());
     }
     let mut columns = Vec::new();
-    let mut keys = Vec::new();
-    for index in 0..batch.num_columns() {
-        let made = published(branches, batch, index, places)?;
-        keys.extend(made.first().filter(|first| made.len() == 1 && first.uncertainty.is_none()).cloned());
-        columns.extend(made);
-    }
     let mut details = Details::default();
+    for index in 0..batch.num_columns() {
+        let outputs = branches.iter().map(|branch| (branch.cut, &branch.outputs[index]));
+        let role = role(outputs).map(|role| (batch.schema().field(index).name().clone(), role));
+        details.roles.extend(role);
+        columns.extend(published(branches, batch, index, places)?);
+    }
     if columns.iter().any(|column: &AnswerColumn| column.name.ends_with(RANK_ERROR)) {
         let note = "A quantile has no standard error, because that depends on how dense the values are: with probability 95% it is off by at most";
         notes.push(format!("{note} COLUMN{RANK_ERROR} rows in rank."));
-        // A quantile has no standard error and is no key for it: bars are not called by it.
-        let name = |row: usize| keys.iter().map(|key| key.cells[row].text()).collect::<Vec<_>>().join(", ");
-        details.bars = Some((0..batch.num_rows()).map(name).collect());
     }
     // Branches may say the same.
     let mut said = HashSet::new();
@@ -326,7 +314,7 @@ fn join(unsure: &mut Vec<Option<ColumnUncertainty>>, more: Vec<Option<ColumnUnce
 /// The end of the name of a column that says how many ranks a quantile may be off.
 pub(crate) const RANK_ERROR: &str = "_rank_error";
 
-/// An output column; behind one that depends on quantiles, what is known about its error.
+/// An output column; after one that is a quantile, its error in ranks.
 fn published(
     branches: &[ReleasedQuery<'_>],
     batch: &RecordBatch,
@@ -334,16 +322,12 @@ fn published(
     places: &[ReleasedCell],
 ) -> Result<Vec<AnswerColumn>> {
     let mut column = column(branches, batch, index, places)?;
-    if !branches.iter().any(|branch| branch.depends_on_quantiles(index)) {
-        return Ok(vec![column]);
+    let depends = |branch: &ReleasedQuery<'_>| branch.depends_on_quantiles(index);
+    // Where all of it depends on quantiles, no more is known of any row.
+    if branches.iter().any(depends) && branches.iter().all(|one| depends(one) || one.unsure[index].is_none()) {
+        column.uncertainty = Some(vec![Uncertainty::UNKNOWN; column.cells.len()]);
     }
-    let beside =
-        |end: &str, cells: Vec<Cell>| AnswerColumn { name: format!("{}{end}", column.name), cells, uncertainty: None };
-    let mut columns = Vec::new();
-    // Where all of it depends on quantiles, no row has a standard error.
-    if branches.iter().all(|branch| branch.depends_on_quantiles(index) || branch.unsure[index].is_none()) {
-        columns.push(beside("_error", vec![Cell::Null; column.cells.len()]));
-    }
+    let mut columns = vec![column];
     if branches.iter().any(|branch| branch.quantile(index).is_some()) {
         let error = |place: &ReleasedCell| match branches[place.branch].quantile(index) {
             Some(quantile) => {
@@ -352,12 +336,9 @@ fn published(
             }
             None => Ok(Cell::Null),
         };
-        columns.push(beside(RANK_ERROR, places.iter().map(error).collect::<Result<_>>()?));
+        let cells = places.iter().map(error).collect::<Result<_>>()?;
+        columns.push(AnswerColumn { name: format!("{}{RANK_ERROR}", columns[0].name), cells, uncertainty: None });
     }
-    if columns.first().is_some_and(|column| !column.name.ends_with(RANK_ERROR)) {
-        column.uncertainty = None;
-    }
-    columns.insert(0, column);
     Ok(columns)
 }
 
@@ -392,7 +373,7 @@ fn column(
             }
             // Where there is no number, there is no error either; and an interval that is not known is none (as the
             // number alone it would look exact).
-            _ => Uncertainty { standard_error: f64::NAN, low: f64::NAN, high: f64::NAN },
+            _ => Uncertainty::UNKNOWN,
         }
     };
     let is_unsure = branches.iter().any(|branch| branch.unsure[index].is_some());

@@ -1,13 +1,14 @@
 //! Which columns a query will publish, known from its plan alone: for interfaces that must announce them before
 //! anything is charged.
 
-use super::answer::{RANK_ERROR, depends_on_quantiles, quantile_of};
+use super::answer::{RANK_ERROR, depends_on_quantiles};
+use super::roles::quantile_of;
 use crate::error::Result;
 use crate::project::Project;
+use crate::release::output::{ColumnKind, names_beside};
 use crate::sql::PrivateQuery;
 use crate::sql::above::{self, Output};
 use crate::tables::Backend;
-use datafusion::arrow::datatypes::DataType;
 
 /// A column that will be published.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,46 +19,6 @@ pub struct PublishedColumn {
     pub kind: ColumnKind,
 }
 
-/// What the cells of a column are. A door must know all of them, so the list is exhaustive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ColumnKind {
-    /// Whole numbers.
-    Whole,
-    /// Numbers.
-    Number,
-    /// True or false.
-    Truth,
-    /// Texts.
-    Text,
-    /// Days, written YYYY-MM-DD.
-    Day,
-    /// Times, written YYYY-MM-DDThh:mm:ss.
-    Moment,
-}
-
-impl ColumnKind {
-    /// As the cells of an answer are made of values of this type.
-    fn of(kind: &DataType) -> Self {
-        match kind {
-            DataType::Int64 => Self::Whole,
-            DataType::Boolean => Self::Truth,
-            DataType::Date32 => Self::Day,
-            DataType::Timestamp(..) => Self::Moment,
-            kind if kind.is_numeric() => Self::Number,
-            _ => Self::Text,
-        }
-    }
-
-    /// What columns of both kinds, one below the other, are.
-    fn beside(self, other: Self) -> Self {
-        match (self, other) {
-            (one, other) if one == other => one,
-            (Self::Whole | Self::Number, Self::Whole | Self::Number) => Self::Number,
-            _ => Self::Text,
-        }
-    }
-}
-
 /// The columns of a query, or of a UNION ALL of it and those beside it: its own, and after each noisy one the columns
 /// about its error.
 pub(crate) fn columns(cut: &PrivateQuery) -> Result<Vec<PublishedColumn>> {
@@ -65,22 +26,34 @@ pub(crate) fn columns(cut: &PrivateQuery) -> Result<Vec<PublishedColumn>> {
         .chain(cut.beside())
         .map(|cut| Ok((cut, above::outputs(&cut.plan, &cut.aggregate)?)))
         .collect::<Result<_>>()?;
+    // Each with whether it is noisy.
     let mut all = Vec::new();
     for (index, field) in cut.plan.schema().fields().iter().enumerate() {
         let kinds = branches.iter().map(|(cut, _)| ColumnKind::of(cut.plan.schema().field(index).data_type()));
         let kind = kinds.reduce(ColumnKind::beside).unwrap_or(ColumnKind::Text);
-        all.push(PublishedColumn { name: field.name().clone(), kind });
         let of_any =
             |is: fn(&PrivateQuery, &Output) -> bool| branches.iter().any(|(cut, outputs)| is(cut, &outputs[index]));
-        let beside = |end: &str| PublishedColumn { name: format!("{}{end}", field.name()), kind: ColumnKind::Number };
-        if of_any(depends_on_quantiles) || of_any(|_, output| output.is_number && !output.aggregates.is_empty()) {
-            all.push(beside("_error"));
-        }
+        let is_noisy =
+            of_any(depends_on_quantiles) || of_any(|_, output| output.is_number && !output.aggregates.is_empty());
+        all.push((PublishedColumn { name: field.name().clone(), kind }, is_noisy));
         if of_any(|cut, output| quantile_of(cut, output).is_some()) {
-            all.push(beside(RANK_ERROR));
+            let name = format!("{}{RANK_ERROR}", field.name());
+            all.push((PublishedColumn { name, kind: ColumnKind::Number }, false));
         }
     }
-    Ok(all)
+    let beside = names_beside(all.iter().map(|(column, is_noisy)| (column.name.as_str(), *is_noisy)));
+    let number = |name: String| PublishedColumn { name, kind: ColumnKind::Number };
+    let columns = all.into_iter().zip(beside);
+    Ok(columns.flat_map(|((own, _), names)| [own].into_iter().chain(names.into_iter().flatten().map(number))).collect())
+}
+
+/// The columns of a query whose parameters have any values in their places: none of them decides which columns there
+/// are.
+pub fn columns_of(sql: &str, project: &Project) -> Result<Vec<PublishedColumn>> {
+    let analysed = crate::sql::analyse_columns(sql, project, &Backend::without_data(project)?)?;
+    let mut queries = analysed.queries();
+    let Some(first) = queries.next() else { return Ok(Vec::new()) };
+    columns(&first.clone().with_beside(queries.cloned().collect()))
 }
 
 /// The types of the parameters `$1`, `$2` … of a query, as far as the query determines them; without data.

@@ -8,18 +8,20 @@
 
 use super::answer::released;
 use super::noisy::{NoisyCell, NoisyIntegers};
-use super::uncertainty::uncertainties;
+use super::uncertainty::{uncertainties, uncertainties_of_all};
 use super::{QueryMechanism, rank_error};
 use crate::error::{Error, Result};
 use crate::project::Request;
 use crate::release::field::Field;
 use crate::release::output::Uncertainty;
 use crate::release::plan::{AssumedError, ExpectedError};
-use crate::sql::analyse::query::{Computation, Measure, Summand};
+use crate::sql::analyse::query::{Computation, Measure, Rank, Summand};
 use crate::sql::{PrivateQuery, above};
 use crate::tables::Backend;
 use datafusion::common::ScalarValue;
 
+/// Windows over more cells than this are not tried out.
+const MOST_CELLS: u64 = 400;
 /// How many rows a cell is thought to have where the release does not say.
 const USUAL_ROWS: u64 = 1000;
 
@@ -84,6 +86,15 @@ impl ValuePlacement {
     }
 }
 
+/// Cells of this many rows, for each way in which values may lie: evenly in the first.
+pub(crate) fn made_up_cells(measures: &[Measure], quantiles: usize, rows: u64) -> Vec<NoisyCell> {
+    let cell = |lie: &ValuePlacement| NoisyCell {
+        sums: measures.iter().map(|measure| lie.measure(measure, rows)).collect(),
+        quantiles: vec![0.0; quantiles],
+    };
+    LIES.iter().map(cell).collect()
+}
+
 /// The error to expect of each output column.
 pub(crate) fn expected(
     cut: &PrivateQuery,
@@ -102,9 +113,7 @@ pub(crate) fn expected_of(
     (private, rows): (&QueryMechanism, u64),
     backend: &Backend,
 ) -> Result<Vec<ExpectedError>> {
-    let cell = |sums: Vec<i128>| NoisyCell { sums, quantiles: vec![0.0; private.quantiles.len()] };
-    let lying = |lie: &ValuePlacement| cell(measures.iter().map(|measure| lie.measure(measure, rows)).collect());
-    let cells: Vec<NoisyCell> = LIES.iter().map(lying).collect();
+    let cells = made_up_cells(measures, private.quantiles.len(), rows);
     let points = NoisyIntegers { keys: vec![key; cells.len()], cells };
     let unsure = uncertainties(cut, &points, private, backend)?;
     // An expression that fails on every number, such as an invalid pattern, fails here and not after the charge.
@@ -123,7 +132,11 @@ pub(crate) fn expected_of(
             _ if output.windowed => "a window function over released numbers: no error is given".to_string(),
             (Some(Computation::Quantile(quantile)), _, _) => {
                 let ranks = rank_error(&private.quantiles[*quantile])?;
-                format!("off by at most {ranks:.1} rows in rank with 95% confidence; in value that depends on the data")
+                let rank = cut.query.quantiles[*quantile].rank;
+                format!(
+                    "{}off by at most {ranks:.1} rows in rank with 95% confidence; in value that depends on the data",
+                    end_in_words(rank, ranks, rows)
+                )
             }
             (_, Some(_), _) => "the same for every cell, whatever the data".to_string(),
             (_, None, Some(assumed)) => assumed.words(),
@@ -132,6 +145,53 @@ pub(crate) fn expected_of(
         all.push(ExpectedError { column: output.name, standard_error, margin, cells: Vec::new(), assumed, about });
     }
     Ok(all)
+}
+
+/// Which value MIN and MAX look for: half of their rank error from the end, and never the very last.
+fn end_in_words(rank: Rank, ranks: f64, rows: u64) -> String {
+    let from_end = (ranks / 2.0).ceil().max(1.0);
+    let fraction = (from_end / rows.max(1) as f64).min(1.0);
+    match rank {
+        Rank::Least => format!("value {from_end} from the bottom (of {rows} rows, the quantile {fraction:.3}): "),
+        Rank::Largest => {
+            format!("value {from_end} from the top (of {rows} rows, the quantile {:.3}): ", 1.0 - fraction)
+        }
+        Rank::Fraction(_) => String::new(),
+    }
+}
+
+/// The error to expect of columns with window functions, in the place of what is said of them by row: in cells of this
+/// many rows each, of all keys that are listed.
+pub(crate) fn with_windows(
+    expected: &mut [ExpectedError],
+    cut: &PrivateQuery,
+    (private, rows): (&QueryMechanism, u64),
+    backend: &Backend,
+) -> Result<()> {
+    let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
+    let Some(keys) = cut.query.public.as_ref().filter(|keys| keys.count() <= MOST_CELLS) else { return Ok(()) };
+    if !outputs.iter().any(|output| output.windowed) {
+        return Ok(());
+    }
+    let keys = keys.all();
+    let cell = made_up_cells(&cut.query.measures, private.quantiles.len(), rows).remove(0);
+    let points = NoisyIntegers { cells: vec![cell; keys.len()], keys };
+    let unsure = uncertainties_of_all(cut, &points, private, backend)?;
+    for (output, unsure) in outputs.iter().zip(unsure).filter(|(output, _)| output.windowed) {
+        let mut known: Vec<Uncertainty> = unsure.map_or(Vec::new(), |unsure| unsure.rows);
+        known.retain(|one| one.standard_error.is_finite() && one.standard_error > 0.0);
+        known.sort_by(|one, other| one.standard_error.total_cmp(&other.standard_error));
+        let Some(middle) = known.get(known.len() / 2) else { continue };
+        for one in expected.iter_mut().filter(|one| one.column == output.name) {
+            let (least, most) = (known[0].standard_error, known[known.len() - 1].standard_error);
+            let (standard_error, margin) = (middle.standard_error, middle.margin());
+            one.assumed = Some(AssumedError { rows, standard_error, margin, least, most });
+            one.about = format!(
+                "a window over cells of {rows} rows each ({least:.4} to {most:.4}); expected_rows says another number"
+            );
+        }
+    }
+    Ok(())
 }
 
 fn assumed(rows: u64, lying: &[f64], margin: Option<f64>) -> Option<AssumedError> {

@@ -70,6 +70,9 @@ pub(crate) fn hindrance(query: &AnalysedQuery, cost: &Cost) -> Option<&'static s
     if !matches!(cost.target, Goal::Epsilon(_)) {
         return Some("joint noise is for a cost in epsilon");
     }
+    if query.shares.is_some() {
+        return Some("joint noise is for a query without share");
+    }
     if query.report.is_some() || !query.parts.is_empty() {
         return Some("joint noise is for a query of one grouping without a bounding_report");
     }
@@ -111,7 +114,7 @@ pub(crate) fn shared(query: &AnalysedQuery, each: PricedQuery) -> Result<PricedQ
     }
     let events = vec![joint.event()];
     let private = QueryMechanism { joint: Some(Rc::new(joint)), ..each.private };
-    Ok(PricedQuery { private, events, ..each })
+    Ok(PricedQuery { private, events, portions: Vec::new(), ..each })
 }
 
 /// What the plan says of it: which was taken, and what the other would be.

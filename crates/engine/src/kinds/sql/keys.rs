@@ -38,7 +38,8 @@ pub(crate) fn selected(query: &AnalysedQuery, noisy: &PricedQuery) -> Result<Opt
     let events = selection.events_moving(&query.moves[owners])?;
     let private = QueryMechanism { selection: Some(Rc::new(selection)), threshold: None, ..noisy.private.clone() };
     let (cost, calibrated) = (noisy.cost.clone(), noisy.calibrated.clone());
-    Ok(Some(PricedQuery { cost, calibrated, private, owners_needed: Some(needed), events, parts: Vec::new() }))
+    let (owners_needed, portions, parts) = (Some(needed), Vec::new(), Vec::new());
+    Ok(Some(PricedQuery { cost, calibrated, private, owners_needed, events, portions, parts }))
 }
 
 /// The selection that costs an owner of this many keys at most this ε and δ; none where the cost is no ε.

@@ -11,10 +11,13 @@ mod keys;
 mod made;
 mod noisy;
 pub(crate) mod passed;
+mod quotients;
 mod ratio;
 mod region;
+mod roles;
 mod selection;
 mod sets;
+mod shares;
 mod spread;
 mod uncertainty;
 mod union;
@@ -22,7 +25,7 @@ mod union;
 pub(crate) use answer::{RANK_ERROR, cell, rows_without_a_key};
 pub(crate) use bounding::ShareCut;
 pub(crate) use columns::columns;
-pub use columns::{ColumnKind, PublishedColumn, parameters, refuse_too_long};
+pub use columns::{PublishedColumn, columns_of, parameters, refuse_too_long};
 
 use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
@@ -32,9 +35,9 @@ use crate::project::Bounding;
 use crate::project::{Cost, Goal, Project, Request};
 use crate::release::estimates::Estimates;
 use crate::release::field::{Field, ListedField};
-use crate::release::output::{BETA, ENDS, check_names};
+use crate::release::output::{BETA, check_names};
 use crate::release::plan::{AnalysedRequest, Analysis, Plan, Price};
-use crate::release::price::noise::{CalibratedNoise, Demand, Noise, calibrate, described, threshold};
+use crate::release::price::noise::{CalibratedNoise, Demand, Noise, calibrate, calibrate_shares, described, threshold};
 use crate::release::price::{limits, needs};
 use crate::release::rows::fields::{BOUNDING, bounding};
 use crate::release::rows::integers::IntegersBeside;
@@ -54,6 +57,7 @@ use scumble::mechanism::quantile::Quantile;
 use scumble::mechanism::stability::KeySelection;
 use scumble::quantity::{Beta, Delta, Epsilon, Exact};
 use serde_json::{Value, json};
+use shares::{QuerySlopes, WantedShares};
 use std::rc::Rc;
 use union::UnionQuery;
 
@@ -69,6 +73,7 @@ pub(crate) static KIND: Kind = Kind {
     fields: &[
         SQL.listed(),
         joint::NOISE.listed(),
+        shares::SHARE.listed(),
         expected::ROWS.listed(),
         BOUNDING[0],
         BOUNDING[1],
@@ -143,6 +148,12 @@ impl SqlRequest {
 /// An analysed query of more cells is not kept: its keys would take memory.
 const MOST_KEPT_CELLS: u64 = 10_000;
 
+/// Whether an analysed query is kept for those who ask the same: nothing of a public table is, which may change.
+fn is_kept(query: &SqlQuery) -> bool {
+    let cells = query.queries().map(PrivateQuery::cells).fold(0, u64::saturating_add);
+    cells <= MOST_KEPT_CELLS && query.queries().all(|query| query.public.is_empty())
+}
+
 /// The query of a request, with its bounds and its bounding report.
 pub(crate) fn asked(
     sql: &str,
@@ -157,13 +168,13 @@ pub(crate) fn asked(
     let report = bounding::REPORT.read(request)?;
     let asked = project.kept_query(
         || format!("{bounding:?} {sql}"),
-        |query: &SqlQuery| query.queries().map(PrivateQuery::cells).fold(0, u64::saturating_add) <= MOST_KEPT_CELLS,
+        is_kept,
         || crate::sql::analyse_several(sql, bounding, project, &Backend::without_data(project)?),
     );
     match asked.map_err(&placed)? {
         SqlQuery::One(cut) => {
             let query = AnalysedQuery::of_cut(sql, cut, rows, project).map_err(placed)?;
-            let query = AnalysedQuery { sharing, ..query };
+            let query = AnalysedQuery { sharing, ..query }.with_shares(request)?;
             let reported = match report {
                 Some(wish) => query.with_report(&wish, &request.cost.target)?,
                 None => query,
@@ -177,7 +188,10 @@ pub(crate) fn asked(
         SqlQuery::Several(_) if sharing == Sharing::Joint => Err(Error::input(
             "joint noise is for one query, and this is a UNION ALL of several; write noise = \"each\", or release each by itself",
         )),
-        SqlQuery::Several(union) => UnionQuery::new(sql, union, rows, project).map(SqlRequest::Union).map_err(placed),
+        SqlQuery::Several(union) => {
+            shares::refuse_of_union(request)?;
+            UnionQuery::new(sql, union, rows, project).map(SqlRequest::Union).map_err(placed)
+        }
     }
 }
 
@@ -218,6 +232,9 @@ pub(crate) struct AnalysedQuery {
     default_delta: Option<Exact>,
     /// Whether the numbers of a cell share one noise.
     sharing: Sharing,
+    /// By how much each noisy number moves the columns, and what the release says of their shares.
+    slopes: Rc<QuerySlopes>,
+    shares: Option<WantedShares>,
     /// About how many rows a cell has.
     pub rows: u64,
     /// How many owners there are, if that is public.
@@ -238,6 +255,8 @@ pub(crate) struct PricedQuery {
     /// With how many owners a key is published with probability 95%; none where all keys are public.
     owners_needed: Option<u64>,
     events: Vec<Event>,
+    /// In which proportions the measures and quantiles share the cost; empty where they do so equally.
+    portions: Vec<u64>,
     /// Each grouping, where there are several.
     parts: Vec<Self>,
 }
@@ -278,10 +297,24 @@ impl AnalysedQuery {
 
     fn of_cut(sql: &str, cut: PrivateQuery, rows: u64, project: &Project) -> Result<Self> {
         let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
-        check_names(outputs.iter().map(|output| (output.name.as_str(), !output.aggregates.is_empty())), &[])?;
+        check_names(outputs.iter().map(|output| (output.name.as_str(), !output.aggregates.is_empty())))?;
         let part = |set: &KeyGrouping| Self::of(sql, set.cut.clone(), rows, project);
-        let parts = cut.sets.iter().map(part).collect::<Result<Vec<Self>>>()?;
-        Ok(Self { parts, ..Self::of(sql, cut, rows, project)? })
+        let mut parts = cut.sets.iter().map(part).collect::<Result<Vec<Self>>>()?;
+        let whole = Self::of(sql, cut, rows, project)?;
+        // The columns are those of the whole.
+        parts.iter_mut().for_each(|part| part.slopes = Rc::clone(&whole.slopes));
+        Ok(Self { parts, ..whole })
+    }
+
+    /// The same with the shares that a request asks for.
+    fn with_shares(mut self, request: &Request) -> Result<Self> {
+        self.shares = WantedShares::read(request, &self.cut)?;
+        if self.shares.is_some() && self.sharing == Sharing::Joint {
+            let sentence = "joint noise has no shares: leave out share, or write noise = \"each\"";
+            return Err(shares::SHARE.error(request, sentence));
+        }
+        self.parts.iter_mut().for_each(|part| part.shares.clone_from(&self.shares));
+        Ok(self)
     }
 
     /// A query of one grouping.
@@ -294,9 +327,12 @@ impl AnalysedQuery {
         let public_owners = private.filter_map(|table| table.public_owners).min();
         let statements = window::statements(&cut, project).ok();
         let default_delta = project.budget.smallest_delta();
+        let cut = Rc::new(cut);
         Ok(Self {
             sql: sql.to_string(),
-            cut: Rc::new(cut),
+            slopes: QuerySlopes::new(&cut, rows),
+            shares: None,
+            cut,
             moves,
             steps,
             quantile_moves,
@@ -324,7 +360,6 @@ impl AnalysedQuery {
             ));
         }
         let outputs = above::outputs(&self.cut.plan, &self.cut.aggregate)?;
-        check_names(outputs.iter().map(|output| (output.name.as_str(), !output.aggregates.is_empty())), &ENDS)?;
         self.report = Some(Rc::new(BoundingReport::new(wish, &self.cut.query, &outputs, goal)?));
         Ok(self)
     }
@@ -338,7 +373,7 @@ impl AnalysedQuery {
             _ => None,
         });
         let (moves, quantiles) = moves_of(&query)?;
-        let noises = calibrate(cost, &self.demand(&moves, &quantiles))?.noises;
+        let noises = self.calibrated(cost, &moves, &quantiles)?.0.noises;
         Ok(count.map(|count| noises[count].standard_deviation()))
     }
 
@@ -348,12 +383,31 @@ impl AnalysedQuery {
         if !self.parts.is_empty() {
             return sets::at(self.parts.iter(), cost);
         }
-        let calibrated = calibrate(cost, &self.demand(&self.moves, &self.quantile_moves))?;
-        let noisy = self.priced(cost, calibrated)?;
+        let (calibrated, portions) = self.calibrated(cost, &self.moves, &self.quantile_moves)?;
+        let noisy = PricedQuery { portions, ..self.priced(cost, calibrated)? };
         if let Some(selected) = keys::selected(self, &noisy)? {
             return Ok(selected);
         }
         joint::shared(self, noisy)
+    }
+
+    /// The noise that this cost pays for if the numbers move by this much, and their portions of the cost.
+    fn calibrated(&self, cost: &Cost, moves: &[Moves], quantiles: &[Moves]) -> Result<(CalibratedNoise, Vec<u64>)> {
+        let demand = self.demand(moves, quantiles);
+        let equal = calibrate(cost, &demand)?;
+        match self.portions(cost, &equal)? {
+            portions if portions.is_empty() => Ok((equal, portions)),
+            portions => Ok((calibrate_shares(cost, &demand, &portions)?, portions)),
+        }
+    }
+
+    /// In which proportions the measures and quantiles share a cost, which `equal` pays for with equal shares; empty
+    /// where they share it equally.
+    fn portions(&self, cost: &Cost, equal: &CalibratedNoise) -> Result<Vec<u64>> {
+        if matches!(cost.target, Goal::Accuracy { .. }) || equal.noises.len() + equal.quantiles.len() < 2 {
+            return Ok(Vec::new());
+        }
+        Ok(shares::portions(self.slopes.columns()?, self.shares.as_ref(), equal))
     }
 
     /// The query with this noise.
@@ -386,7 +440,8 @@ impl AnalysedQuery {
             joint: None,
             report: calibrated.aside.clone(),
         };
-        Ok(PricedQuery { cost: cost.clone(), calibrated, private, owners_needed, events, parts: Vec::new() })
+        let (cost, portions, parts) = (cost.clone(), Vec::new(), Vec::new());
+        Ok(PricedQuery { cost, calibrated, private, owners_needed, events, portions, parts })
     }
 
     /// What is to be noised, if it moves by this much.
@@ -405,11 +460,15 @@ impl AnalysedQuery {
         if !self.parts.is_empty() {
             return sets::plan(self, priced);
         }
-        let (rule, mut notes) = (self.rule(&priced), selection::notes(self, &priced)?);
+        let (rule, mut notes) = (self.rule(&priced), self.cut.public.clone());
+        notes.extend(selection::notes(self, &priced)?);
         notes.extend(joint::note(self, &priced));
+        notes.extend(shares::note(self, &priced.portions));
+        notes.extend(quotients::notes(&self.cut, &priced.private, self.rows)?);
         let PricedQuery { calibrated, private, events, .. } = priced;
         let (cut, report) = (Rc::clone(&self.cut), self.report.clone());
         let mut expected = expected::expected(&cut, &private, self.rows, Backend::empty()?)?;
+        expected::with_windows(&mut expected, &cut, (&private, self.rows), Backend::empty()?)?;
         if let Some(report) = &report {
             expected.extend(report.expected((&cut, &private), self.rows)?);
         }

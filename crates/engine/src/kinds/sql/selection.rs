@@ -4,7 +4,7 @@
 use super::keys::{self, MISSED};
 use super::{AnalysedQuery, PricedQuery, Threshold};
 use crate::error::Result;
-use crate::release::price::noise::{CalibratedNoise, Noise, calibrate};
+use crate::release::price::noise::{CalibratedNoise, Noise};
 use crate::sql::analyse::query::Query;
 use crate::sql::analyse::sensitivity;
 use crate::tables::bounding::Bounds;
@@ -76,6 +76,6 @@ fn needed_with_one_group(analysed: &AnalysedQuery, priced: &PricedQuery) -> Resu
     let mut query = analysed.cut.query.clone();
     query.bounds = query.bounds.map(|bounds| Bounds { groups: 1, ..bounds });
     let (moves, quantiles) = super::moves_of(&query)?;
-    let calibrated = calibrate(&priced.cost, &analysed.demand(&moves, &quantiles))?;
+    let (calibrated, _) = analysed.calibrated(&priced.cost, &moves, &quantiles)?;
     by_threshold(&calibrated, &query)
 }

@@ -4,7 +4,8 @@ use super::answer::{DrawnNoise, NoisyGrouping, answers_of_parts, noised};
 use super::expected::{expected_of, made_up_key};
 use super::noisy::NoisyIntegers;
 use super::{
-    AnalysedQuery, CalibratedNoise, Demand, Estimates, Plan, PricedQuery, QueryMechanism, calibrate, selection,
+    AnalysedQuery, CalibratedNoise, Demand, Estimates, Plan, PricedQuery, QueryMechanism, calibrate, calibrate_shares,
+    selection, shares,
 };
 use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
@@ -18,7 +19,7 @@ use scumble::event::Moves;
 use serde_json::{Value, json};
 use std::rc::Rc;
 
-/// The noise that a cost pays for: each measure of each grouping has an equal share.
+/// The noise that a cost pays for: each measure of each grouping has an equal share, or its own within its grouping.
 ///
 /// # Guarantee
 /// As for [`calibrate`], over the measures of all groupings. The δ of key selection is divided among those that select
@@ -37,22 +38,51 @@ pub(crate) fn at<'q>(queries: impl Iterator<Item = &'q AnalysedQuery> + Clone, c
         default_delta: queries.clone().find_map(|part| part.default_delta.clone()),
         aside: None,
     };
-    let calibrated = calibrate(cost, &demand)?;
+    let calibrated = in_portions(queries.clone(), cost, &demand)?;
     let key_delta = calibrated.key_delta.map(|delta| divided(delta, selecting));
-    let (mut noises, mut epsilons) = (calibrated.noises.iter(), calibrated.quantiles.iter());
     let mut parts = Vec::new();
-    for part in queries {
-        let own = CalibratedNoise {
-            noises: noises.by_ref().take(part.moves.len()).cloned().collect(),
-            quantiles: epsilons.by_ref().take(part.quantile_moves.len()).copied().collect(),
-            aside: Vec::new(),
-            key_delta: key_delta.filter(|_| selects(part)),
-        };
+    for (part, own) in of_each(queries, &calibrated) {
+        let own = CalibratedNoise { key_delta: key_delta.filter(|_| selects(part)), ..own };
         parts.push(part.priced(cost, own)?);
     }
     let events = parts.iter().flat_map(|part| part.events.clone()).collect();
     let private = QueryMechanism::default();
-    Ok(PricedQuery { cost: cost.clone(), calibrated, private, owners_needed: None, events, parts })
+    let (cost, portions) = (cost.clone(), Vec::new());
+    Ok(PricedQuery { cost, calibrated, private, owners_needed: None, events, portions, parts })
+}
+
+/// The noise of all groupings, each with its portions of the cost.
+fn in_portions<'q>(
+    queries: impl Iterator<Item = &'q AnalysedQuery> + Clone,
+    cost: &Cost,
+    demand: &Demand<'_>,
+) -> Result<CalibratedNoise> {
+    let equal = calibrate(cost, demand)?;
+    let own = |(part, own): (&AnalysedQuery, CalibratedNoise)| {
+        Ok((part.portions(cost, &own)?, own.noises.len() + own.quantiles.len()))
+    };
+    let portions = of_each(queries, &equal).map(own).collect::<Result<Vec<_>>>()?;
+    match shares::of_several(portions) {
+        portions if portions.is_empty() => Ok(equal),
+        portions => calibrate_shares(cost, demand, &portions),
+    }
+}
+
+/// Each grouping with its part of the noise.
+fn of_each<'q>(
+    queries: impl Iterator<Item = &'q AnalysedQuery>,
+    calibrated: &CalibratedNoise,
+) -> impl Iterator<Item = (&'q AnalysedQuery, CalibratedNoise)> {
+    let (mut noises, mut epsilons) = (calibrated.noises.iter(), calibrated.quantiles.iter());
+    queries.map(move |part| {
+        let own = CalibratedNoise {
+            noises: noises.by_ref().take(part.moves.len()).cloned().collect(),
+            quantiles: epsilons.by_ref().take(part.quantile_moves.len()).copied().collect(),
+            aside: Vec::new(),
+            key_delta: None,
+        };
+        (part, own)
+    })
 }
 
 /// A part of a δ; all parts together are no more than that.

@@ -25,8 +25,11 @@ mod intervals;
 mod keys;
 mod moves;
 mod neighbours;
+mod public_numbers;
 mod refused;
+mod shares;
 mod unknown_keys;
+mod windows;
 
 const PEOPLE: &str = "age,sex,state,income,disease\n\
     30,f,north,100.5,none\n40,m,north,200,flu\n50,f,south,300,none\n150,x,south,999999,hiv\n\

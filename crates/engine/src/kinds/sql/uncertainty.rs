@@ -9,6 +9,10 @@
 //! more wherever the noise ever gets: only what is one value there too is said to be certain. A wider interval of the
 //! part would not do: that of a quotient at 1 − 1e-9 is not its 95% interval times a factor, and often has no end.
 
+mod windowed;
+#[cfg(test)]
+pub(crate) use windowed::tests::intervals_of_draws;
+
 use super::QueryMechanism;
 use super::made::{formula, measures};
 use super::noisy::{NoisyCell, NoisyIntegers, key_columns};
@@ -53,18 +57,44 @@ const UNKNOWN: Uncertainty = Uncertainty { standard_error: f64::NAN, low: f64::N
 /// less than 1. The other half of 5% is for rows in which the number is so large that it does not seem so.
 const LUCKY: f64 = BETA / 2.0;
 
-/// For each output column that is a number and depends on noise, how unsure it is.
+/// For each output column that is a number and depends on noise, how unsure it is; nothing is known of window functions,
+/// which may read rows of other groupings.
 pub(crate) fn uncertainties(
     cut: &PrivateQuery,
     noisy: &NoisyIntegers,
     private: &QueryMechanism,
     backend: &Backend,
 ) -> Result<Vec<Option<ColumnUncertainty>>> {
-    let laws = private.noises.iter().map(NoiseLaw::of).collect();
-    let splits = (ALL_SPLITS / noisy.cells.len().max(1)).clamp(FEWEST_SPLITS, MOST_SPLITS);
-    let known = NoiseContext { cut, private, laws, passed: private.passed(cut), splits };
+    let known = NoiseContext::new(cut, noisy, private);
     let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
     outputs.iter().map(|output| known.output(output, noisy, backend)).collect()
+}
+
+/// The same where these are all released rows.
+pub(crate) fn uncertainties_of_all(
+    cut: &PrivateQuery,
+    noisy: &NoisyIntegers,
+    private: &QueryMechanism,
+    backend: &Backend,
+) -> Result<Vec<Option<ColumnUncertainty>>> {
+    let known = NoiseContext::new(cut, noisy, private);
+    let mut found = uncertainties(cut, noisy, private, backend)?;
+    for (output, unsure) in above::outputs(&cut.plan, &cut.aggregate)?.iter().zip(&mut found) {
+        if let Some(unsure) = unsure.as_mut().filter(|_| output.windowed)
+            && let Some(rows) = known.windowed(output, noisy, backend)?
+        {
+            unsure.rows = rows;
+        }
+    }
+    Ok(found)
+}
+
+impl<'a> NoiseContext<'a> {
+    fn new(cut: &'a PrivateQuery, noisy: &NoisyIntegers, private: &'a QueryMechanism) -> Self {
+        let laws = private.noises.iter().map(NoiseLaw::of).collect();
+        let splits = (ALL_SPLITS / noisy.cells.len().max(1)).clamp(FEWEST_SPLITS, MOST_SPLITS);
+        Self { cut, private, laws, passed: private.passed(cut), splits }
+    }
 }
 
 struct NoiseContext<'a> {
@@ -148,7 +178,16 @@ impl NoiseContext<'_> {
             Computation::Count(measure) => number(*measure, 1.0),
             Computation::Sum { steps, step } => number(*steps, *step),
             Computation::Mean { steps, count, grid, centre } => {
-                cells.iter().map(|cell| self.mean(cell, (*steps, *count), *grid, *centre)).collect()
+                let read = [*steps, *count];
+                let made = formula(aggregate, &|measure| place(&read, measure));
+                let of = |cell: &NoisyCell| {
+                    let usual = self.mean(cell, (*steps, *count), *grid, *centre);
+                    // The count may be the number of owners by which the key was published.
+                    let Some(spans) = self.lucky_box(cell, &read) else { return usual };
+                    let found = bounds(&made, BoxedRow { given: &[], noisy: &spans }, self.splits);
+                    usual.with(found.unwrap_or(Span::new(grid.lower, grid.upper)))
+                };
+                cells.iter().map(of).collect()
             }
             Computation::Spread { .. } | Computation::Pair(_) => {
                 let measures = once(measures(aggregate));
@@ -236,7 +275,8 @@ impl NoiseContext<'_> {
     }
 }
 
-fn is_sum(one: &Computation) -> bool {
+/// Whether an aggregate is a sum of whole numbers with noise, times a constant.
+pub(super) fn is_sum(one: &Computation) -> bool {
     matches!(one, Computation::Count(_) | Computation::Sum { .. })
 }
 

@@ -4,18 +4,16 @@ mod way;
 
 use super::counted::{COLUMN, COLUMNS, CountedColumns, MAX_BYTES, counted};
 use super::sql::{cell, rows_without_a_key};
-use crate::attackers::ReleasedStatistic;
 use crate::error::{Error, Result};
 use crate::place::Place;
 use crate::project::{Bounding, Cost, Domain, Project, Request, Table};
+use crate::release::Kind;
 use crate::release::estimates::Estimates;
 use crate::release::field::{Field, ListedField, PlacedValue, Word};
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty, check_names};
-use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, Price};
-use crate::release::price::needs;
+use crate::release::plan::{AnalysedRequest, Analysis, ExpectedError, Plan, PlanSource, Price};
 use crate::release::price::noise::described;
 use crate::release::rows::fields::{BOUNDING, TABLE, bounding, private_table, quoted};
-use crate::release::{CostAbout, Kind};
 use crate::sql::analyse::sensitivity;
 use crate::sql::{PrivateQuery, analyse as analysed, analyse_what_occurs};
 use crate::tables::Backend;
@@ -47,7 +45,6 @@ pub(crate) static KIND: Kind = Kind {
     name: "top",
     about: "the most frequent values of a column, by the number of their owners. Unlisted values need a delta",
     fields: &FIELDS,
-    cost_about: CostAbout::Owners,
     analyse,
     ..Kind::COMMON
 };
@@ -133,12 +130,28 @@ impl Analysis for TopAnalysis {
     fn at(&self, cost: &Cost) -> Result<Price<TopMechanism>> {
         let way = self.scores.within(cost, self.wanted, self.method)?;
         let columns = self.scores.names.iter().map(|name| (name.as_str(), false));
-        check_names(columns.chain([(way.column(), true)]), &[]).map_err(|error| error.or_at(self.place.clone()))?;
+        check_names(columns.chain([(way.column(), true)])).map_err(|error| error.or_at(self.place.clone()))?;
         Ok(Price { events: way.events.clone(), mechanism: way })
     }
 
     fn plan(self: Rc<Self>, way: TopMechanism, events: Vec<Event>) -> Result<Plan> {
-        self.scores.plan(way, events)
+        let scores = &self.scores;
+        let found = ExpectedError::new(scores.names.join(", "), None, way.promise());
+        let (error, about) = (way.noise.standard_deviation(), "the same for every value, whatever the data");
+        let number = ExpectedError::new(way.column(), Some(error), about);
+        let expected = vec![found, number.with_margin(way.half_width())];
+        let (rule, notes) = (scores.rule(&way), vec![scores.note(&way)]);
+        let source = PlanSource::query(&scores.cut, Estimates::of(scores.cut.row_bounds(), true));
+        let tables = vec![scores.table.clone()];
+        let plan = Plan::new(source, events, rule, expected, move |charged| {
+            let Scores { cut, names, values, .. } = &self.scores;
+            let integers = charged.read(cut)?;
+            let owners = integers.cells.iter().map(|cell| i64::try_from(cell.sums[0]).unwrap_or(i64::MAX));
+            let scored: Vec<(Vec<ScalarValue>, i64)> = integers.keys.into_iter().zip(owners).collect();
+            let found = way.release(values, &scored, charged.bits())?;
+            Ok(answers(names, &way, cut, found))
+        });
+        Ok(Plan { notes, tables, ..plan })
     }
 }
 
@@ -247,46 +260,6 @@ impl Scores {
         }
     }
 
-    fn plan(&self, way: TopMechanism, events: Vec<Event>) -> Result<Plan> {
-        let (cut, names) = (Rc::clone(&self.cut), self.names.clone());
-        let values = self.values.clone();
-        let number = ExpectedError {
-            column: way.column().to_string(),
-            standard_error: Some(way.noise.standard_deviation()),
-            margin: Some(way.half_width()),
-            cells: Vec::new(),
-            assumed: None,
-            about: "the same for every value, whatever the data".to_string(),
-        };
-        let found = ExpectedError {
-            column: self.names.join(", "),
-            standard_error: None,
-            margin: None,
-            cells: Vec::new(),
-            assumed: None,
-            about: way.promise(),
-        };
-        Ok(Plan {
-            rule: self.rule(&way),
-            expected: vec![found, number],
-            notes: vec![self.note(&way)],
-            limits: Vec::new(),
-            counted: ReleasedStatistic::default(),
-            estimates: Estimates::of(cut.row_bounds(), true),
-            memory: needs::of_query(&cut),
-            tables: vec![self.table.clone()],
-            query: Some(Rc::clone(&cut)),
-            events,
-            compute: Box::new(move |charged| {
-                let integers = charged.read(&cut)?;
-                let owners = integers.cells.iter().map(|cell| i64::try_from(cell.sums[0]).unwrap_or(i64::MAX));
-                let scored: Vec<(Vec<ScalarValue>, i64)> = integers.keys.into_iter().zip(owners).collect();
-                let found = way.release(&values, &scored, charged.bits())?;
-                Ok(answers(&names, &way, &cut, found))
-            }),
-        })
-    }
-
     fn note(&self, way: &TopMechanism) -> String {
         let which = match way.method {
             TopMethod::Gap => format!(
@@ -323,7 +296,7 @@ fn bounds(request: &Request, table: &Table) -> Result<Bounding> {
     if table.owner.is_none() {
         return Ok(own);
     }
-    let rows = own.rows.unwrap_or_else(|| own.groups.unwrap_or(1).saturating_mul(own.rows_per_group.unwrap_or(1)));
+    let rows = own.all_rows();
     Ok(Bounding { rows: Some(rows), groups: Some(own.groups.unwrap_or(rows)), ..own })
 }
 
@@ -339,23 +312,14 @@ pub(crate) fn texts(request: &Request, table: &Table, names: &[String]) -> Resul
 }
 
 fn answers(names: &[String], way: &TopMechanism, cut: &PrivateQuery, found: Vec<(Vec<Cell>, i64)>) -> Answers {
-    let value = |(index, name): (usize, &String)| AnswerColumn {
-        name: name.clone(),
-        cells: found.iter().map(|(key, _)| key[index].clone()).collect(),
-        uncertainty: None,
-    };
-    let mut columns: Vec<AnswerColumn> = names.iter().enumerate().map(value).collect();
-    let standard_error = way.noise.standard_deviation();
-    let unsure = |number: &i64| Uncertainty {
-        standard_error,
-        low: *number as f64 - way.half_width(),
-        high: *number as f64 + way.half_width(),
-    };
-    columns.push(AnswerColumn {
-        name: way.column().to_string(),
-        cells: found.iter().map(|(_, number)| Cell::Whole(i128::from(*number))).collect(),
-        uncertainty: Some(found.iter().map(|(_, number)| unsure(number)).collect()),
+    let value =
+        |(index, name): (usize, &String)| AnswerColumn::plain(name, found.iter().map(|(key, _)| key[index].clone()));
+    let (standard_error, half) = (way.noise.standard_deviation(), way.half_width());
+    let noisy = found.iter().map(|(_, number)| {
+        (Cell::Whole(i128::from(*number)), Uncertainty::around(*number as f64, standard_error, half))
     });
+    let noisy = AnswerColumn::noisy(way.column(), noisy);
+    let columns = names.iter().enumerate().map(value).chain([noisy]).collect();
     let mut notes = vec![format!("{}.", way.promise()), way.meaning()];
     notes.extend(rows_without_a_key(&cut.query.keys));
     Answers { columns, notes, details: Details::default() }

@@ -74,16 +74,7 @@ impl TopMechanism {
             }
             (values, _) => (spurious(values, &noise)?, event),
         };
-        let needed = match (threshold, &scores.values) {
-            (Some(threshold), _) => {
-                DetectionBound::Owners(threshold as f64 + noise.maximum(number as f64, Beta::new(BETA)?))
-            }
-            (None, TopValues::Listed(values)) => {
-                DetectionBound::Lead(2.0 * noise.maximum(*values as f64, Beta::new(BETA)?) + 1.0)
-            }
-            (None, _) => return Err(Error::machine("values that are not listed have a threshold")),
-        };
-        Self::new(scores, TopMethod::Counts, number, noise, (threshold, delta), vec![event], needed)
+        Self::new(scores, TopMethod::Counts, number, noise, (threshold, delta), vec![event])
     }
 
     /// Noise on what each of the best leads the next by: m pairs of values move, however many an owner has.
@@ -97,12 +88,7 @@ impl TopMechanism {
             }
             (values, _) => (spurious(values, &noise)?, vec![noise.event(moves)?.repeated(number)?]),
         };
-        let needed = DetectionBound::Lead(match (threshold, &scores.values) {
-            (Some(threshold), _) => threshold as f64 + noise.maximum(number as f64, Beta::new(BETA)?),
-            (None, TopValues::Listed(values)) => 2.0 * noise.maximum(*values as f64, Beta::new(BETA)?) + 1.0,
-            (None, _) => return Err(Error::machine("values that are not listed have a threshold")),
-        });
-        Self::new(scores, TopMethod::Gap, number, noise, (threshold, delta), events, needed)
+        Self::new(scores, TopMethod::Gap, number, noise, (threshold, delta), events)
     }
 
     fn new(
@@ -112,11 +98,18 @@ impl TopMechanism {
         noise: Noise,
         (threshold, delta): (Option<i64>, Option<f64>),
         events: Vec<Event>,
-        needed: DetectionBound,
     ) -> Result<Self> {
+        let beta = Beta::new(BETA)?;
         let most_off = match scores.values {
-            TopValues::Listed(values) => Some(noise.maximum(values as f64, Beta::new(BETA)?)),
+            TopValues::Listed(values) => Some(noise.maximum(values as f64, beta)),
             _ => None,
+        };
+        let above = threshold.map(|threshold| threshold as f64 + noise.maximum(number as f64, beta));
+        let needed = match (above, most_off, method) {
+            (Some(above), _, TopMethod::Counts) => DetectionBound::Owners(above),
+            (Some(above), ..) => DetectionBound::Lead(above),
+            (None, Some(off), _) => DetectionBound::Lead(2.0 * off + 1.0),
+            (None, None, _) => return Err(Error::machine("values that are not listed have a threshold")),
         };
         Ok(Self { method, number, noise, threshold, delta, events, needed, most_off })
     }

@@ -1,9 +1,7 @@
 //! The CSV file of an answer. Tables have up to a hundred million rows: lines are written into one text a part, and an
 //! error that stands in many rows is rounded once.
 
-use super::{
-    AnswerColumn, Answers, Cell, ENDS, UNBOUNDED, Uncertainty, no_formula, six_digits, unsigned_zero, visible,
-};
+use super::{AnswerColumn, Answers, Cell, UNBOUNDED, no_formula, six_digits, unsigned_zero, visible};
 use crate::error::{Error, Result};
 use std::fmt::Write as _;
 use std::io::Write;
@@ -20,16 +18,17 @@ impl Answers {
         Ok(String::from_utf8(bytes).unwrap_or_default())
     }
 
-    /// The query's columns and, after each noisy one, `COLUMN_error`: its standard error, or `unbounded`. Strings are
-    /// those of the data with two exceptions, which JSON and Parquet do not have: characters that a terminal would obey
-    /// are shown as visible characters, and a string that a spreadsheet would take for a formula has an apostrophe
-    /// before it. An empty string is a pair of quotation marks, NULL is nothing.
+    /// The query's columns and, after each noisy one, its standard error and the ends of its interval: numbers,
+    /// `unbounded`, or nothing where they are not known. Strings are those of the data with two exceptions, which JSON
+    /// and Parquet do not have: characters that a terminal would obey are shown as visible characters, and a string
+    /// that a spreadsheet would take for a formula has an apostrophe before it. An empty string is a pair of quotation
+    /// marks, NULL is nothing.
     pub(crate) fn write_csv(&self, out: &mut dyn Write) -> Result<()> {
         let mut write = |lines: &str| {
             let written = out.write_all(lines.as_bytes());
             written.map_err(|error| Error::machine(format!("the answer cannot be written ({error})")))
         };
-        write(&self.names())?;
+        write(&self.first_line())?;
         if self.details.long.is_some() {
             return self.each_part(|part| Ok(self.lines(part, 0..rows(part))), |lines| write(&lines));
         }
@@ -40,21 +39,15 @@ impl Answers {
             .try_for_each(|own| write(&own))
     }
 
-    /// The first line.
-    fn names(&self) -> String {
-        let names = self.columns.iter().flat_map(|column| {
-            let error = column.uncertainty.as_ref().map(|_| format!("{}_error", column.name));
-            let ends = self.interval(column).map(|_| ENDS.map(|end| format!("{}{end}", column.name)));
-            [Some(column.name.clone()), error].into_iter().flatten().chain(ends.into_iter().flatten())
-        });
-        let names: Vec<String> = names.map(|name| quoted(&no_formula(visible(&name)))).collect();
+    /// The names.
+    fn first_line(&self) -> String {
+        let names: Vec<String> = self.names().iter().map(|name| quoted(&no_formula(visible(name)))).collect();
         names.join(",") + "\n"
     }
 
     /// Some rows of a part, a line each.
     fn lines(&self, part: &[AnswerColumn], rows: Range<usize>) -> String {
-        let mut columns: Vec<CsvColumn> =
-            part.iter().map(|column| CsvColumn::new(column, self.interval(column))).collect();
+        let mut columns: Vec<CsvColumn> = part.iter().map(CsvColumn::new).collect();
         let mut lines = String::new();
         for row in rows {
             for (place, column) in columns.iter_mut().enumerate() {
@@ -76,14 +69,13 @@ fn rows(part: &[AnswerColumn]) -> usize {
 /// What stands in a row for one column: its cell, its error, and the ends of its interval.
 struct CsvColumn<'a> {
     column: &'a AnswerColumn,
-    interval: Option<&'a [Uncertainty]>,
     /// The last error, and how it is shown: all cells of a table of marginals have the same.
     last: (u64, String),
 }
 
 impl<'a> CsvColumn<'a> {
-    fn new(column: &'a AnswerColumn, interval: Option<&'a [Uncertainty]>) -> Self {
-        Self { column, interval, last: (f64::NAN.to_bits(), String::new()) }
+    fn new(column: &'a AnswerColumn) -> Self {
+        Self { column, last: (f64::NAN.to_bits(), String::new()) }
     }
 
     fn push(&mut self, line: &mut String, row: usize) {
@@ -95,11 +87,9 @@ impl<'a> CsvColumn<'a> {
             }
             line.push(',');
             line.push_str(&self.last.1);
-        }
-        if let Some(list) = self.interval {
             for end in [list[row].low, list[row].high] {
                 line.push(',');
-                line.push_str(&shown_end(end));
+                push_end(line, end);
             }
         }
     }
@@ -134,11 +124,13 @@ fn shown_error(error: f64) -> String {
 }
 
 /// All digits of the end of an interval: a rounded one might lie inside.
-fn shown_end(end: f64) -> String {
+fn push_end(line: &mut String, end: f64) {
     if end.is_infinite() {
-        return UNBOUNDED.to_string();
+        line.push_str(UNBOUNDED);
+    } else if end.is_finite() {
+        // Writing into a text does not fail.
+        let _ = write!(line, "{}", unsigned_zero(end));
     }
-    if end.is_finite() { format!("{}", unsigned_zero(end)) } else { String::new() }
 }
 
 /// RFC 4180: quotation marks where they are needed.
@@ -178,7 +170,7 @@ mod tests {
 
     #[test]
     fn errors_that_change_are_not_remembered() {
-        let one = |standard_error| Uncertainty { standard_error, low: 0.0, high: 1.0 };
+        let one = |standard_error| super::super::Uncertainty { standard_error, low: 0.0, high: 1.5 };
         let errors = [1.0, 1.0, f64::NAN, f64::INFINITY, 0.0, -0.0, 1.0];
         let column = AnswerColumn {
             name: "n".to_string(),
@@ -186,6 +178,7 @@ mod tests {
             uncertainty: Some(errors.map(one).to_vec()),
         };
         let answers = Answers { columns: vec![column], notes: Vec::new(), details: super::super::Details::default() };
-        assert_eq!(answers.csv().unwrap(), "n,n_error\n7,1\n7,1\n7,\n7,unbounded\n7,0\n7,-0\n7,1\n");
+        let lines = ["1", "1", "", "unbounded", "0", "-0", "1"].map(|error| format!("7,{error},0,1.5\n"));
+        assert_eq!(answers.csv().unwrap(), format!("n,n_se,n_low,n_high\n{}", lines.concat()));
     }
 }

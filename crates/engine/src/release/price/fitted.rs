@@ -3,7 +3,7 @@
 
 use crate::budget::{Odometer, own_share};
 use crate::error::{Error, Result};
-use crate::project::{Cost, CostScope, Goal, Project};
+use crate::project::{Cost, Goal, Project};
 use scumble::event::Event;
 use scumble::mechanism::smooth::OwnerSteps;
 use scumble::quantity::{Delta, Epsilon, Exact};
@@ -42,16 +42,12 @@ impl<'a> FittedCost<'a> {
                 kind
             )));
         };
-        let scope = match cost.scope() {
-            CostScope::Presence => Scope::Presence,
-            CostScope::Person | CostScope::Attribute => Scope::Person,
-        };
         let delta = match (&cost.delta, budget_delta) {
             (Some(delta), _) => own_share(delta),
             (None, Some(delta)) => Exact::from_f64(delta.to_f64_down() / 100.0)?,
             (None, None) => Exact::zero(),
         };
-        Ok(Self { epsilon, delta, scope, kind })
+        Ok(Self { epsilon, delta, scope: cost.scope().of_owners(), kind })
     }
 
     /// Whom the cost is about.

@@ -2,7 +2,7 @@
 
 use crate::budget::own_share;
 use crate::error::{Error, Result};
-use crate::project::{Cost, CostScope, Goal};
+use crate::project::{Cost, Goal};
 use num_bigint::BigInt;
 use scumble::calibrate::{
     ShiftNorms, StopRule, epsilon_for_pure, halve, largest_rho, range_for_zcdp, scale_for_pure, share_of,
@@ -12,7 +12,6 @@ use scumble::event::{Moves, Shift};
 pub use scumble::mechanism::additive::Noise;
 use scumble::mechanism::stability::{Contribution, StabilityHistogram};
 use scumble::quantity::{Delta, Epsilon, Exact, Scale, Sigma};
-use scumble::scope::Scope;
 
 /// A noise in words.
 pub fn described(noise: &Noise) -> String {
@@ -37,6 +36,7 @@ pub struct CalibratedNoise {
 }
 
 /// What is to be noised.
+#[derive(Default)]
 pub struct Demand<'a> {
     /// How far each measure moves.
     pub moves: &'a [Moves],
@@ -62,13 +62,13 @@ pub struct CostShare<'a> {
     pub portions: &'a [u64],
 }
 
+/// From what moves and a share of the cost to noise, and to the ε of a quantile.
+type NoiseFor = fn(&[Shift], &Exact) -> Result<Noise>;
+type QuantileFor = fn(&[Shift], &Exact) -> Result<Epsilon>;
+
 impl CostShare<'_> {
     /// The noises of all numbers that are set aside; a refusal of them is about the share.
-    fn noises(
-        shifts: &[Vec<Shift>],
-        own: &[Exact],
-        noise: fn(&[Shift], &Exact) -> Result<Noise>,
-    ) -> Result<Vec<Noise>> {
+    fn noises(shifts: &[Vec<Shift>], own: &[Exact], noise: NoiseFor) -> Result<Vec<Noise>> {
         let noises = shifts.iter().zip(own).map(|(shifts, own)| noise(shifts, own));
         noises.collect::<Result<_>>().map_err(|_| Self::too_little())
     }
@@ -83,59 +83,78 @@ impl CostShare<'_> {
     fn of(&self, budget: &Exact) -> Result<(Exact, Vec<Exact>)> {
         let own = budget.rational() * self.share.rational();
         let rest = Exact::from_rational(budget.rational() - &own);
-        let all: u64 = self.portions.iter().sum();
-        let portion = |portion: &u64| {
-            let part = &own * BigInt::from(*portion) / BigInt::from(all);
-            share_of(&Exact::from_rational(part), 1).map_err(|_| Self::too_little())
-        };
-        Ok((rest, self.portions.iter().map(portion).collect::<Result<_>>()?))
+        let own = in_portions(&Exact::from_rational(own), self.portions).map_err(|_| Self::too_little())?;
+        Ok((rest, own))
     }
 }
 
+/// A budget in these proportions.
+///
+/// # Guarantee
+/// All parts together are at most the budget, also as the ledger rounds each up.
+fn in_portions(budget: &Exact, portions: &[u64]) -> Result<Vec<Exact>> {
+    let all: BigInt = portions.iter().map(|portion| BigInt::from(*portion)).sum();
+    let part = |portion: &u64| {
+        let part = budget.rational() * BigInt::from(*portion) / &all;
+        Ok(share_of(&Exact::from_rational(part), 1)?)
+    };
+    portions.iter().map(part).collect()
+}
+
 /// Finds the least noise that stays within the cost; equal shares for each measure and each quantile.
+///
+/// # Guarantee
+/// As for [`calibrate_shares`].
+pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<CalibratedNoise> {
+    calibrate_shares(cost, demand, &[])
+}
+
+/// The same with shares in these proportions, first of the measures and then of the quantiles; equal ones where there
+/// are none. An accuracy has no shares.
 ///
 /// # Guarantee
 /// In the cost's scope, the sum of cells·by/scale over the measures and of cells·by·ε over the quantiles is at most ε;
 /// or that of cells·by²/2σ² and of cells·(by·ε)²/8 is at most ρ; in exact arithmetic. δ of key selection is at most the
 /// cost's δ, and of an (ε, δ) at most the share that the ledger's rule leaves to it: so a release fits into a budget of
 /// its own size. What is set aside is taken off ε or ρ first, as exactly, and the sum of its own terms is at most that.
-pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<CalibratedNoise> {
-    let scope = match cost.scope() {
-        // A cost per attribute is refused where it is read; a person's is never below it.
-        CostScope::Person | CostScope::Attribute => Scope::Person,
-        CostScope::Presence => Scope::Presence,
-    };
+pub fn calibrate_shares(cost: &Cost, demand: &Demand<'_>, portions: &[u64]) -> Result<CalibratedNoise> {
+    // A cost per attribute is refused where it is read; a person's is never below it.
+    let scope = cost.scope().of_owners();
     let key_delta = key_delta(cost, demand)?;
     let parts = (demand.moves.len() + demand.quantiles.len()).max(1);
+    let shares = |budget: &Exact| match portions {
+        [] => Ok(vec![share_of(budget, parts)?; parts]),
+        portions => in_portions(budget, portions),
+    };
     let measures: Vec<Vec<Shift>> = demand.moves.iter().map(|moves| moves.shifts(&scope)).collect();
     let quantiles: Vec<Vec<Shift>> = demand.quantiles.iter().map(|moves| moves.shifts(&scope)).collect();
     let aside = demand.aside.as_ref();
     let shifts_aside: Vec<Vec<Shift>> =
         aside.map_or(Vec::new(), |aside| aside.moves.iter().map(|moves| moves.shifts(&scope)).collect());
     let divided = |budget: &Exact| aside.map_or_else(|| Ok((budget.clone(), Vec::new())), |aside| aside.of(budget));
-    let pure = |epsilon: &Exact| -> Result<CalibratedNoise> {
-        let (rest, own) = divided(epsilon)?;
-        let share = share_of(&rest, parts)?;
+    let shared = |budget: &Exact, noise: NoiseFor, quantile: QuantileFor| -> Result<CalibratedNoise> {
+        let (rest, own) = divided(budget)?;
+        let shares = shares(&rest)?;
+        let (of_measures, of_quantiles) = shares.split_at(measures.len());
         Ok(CalibratedNoise {
-            aside: CostShare::noises(&shifts_aside, &own, laplace)?,
-            noises: measures.iter().map(|shifts| laplace(shifts, &share)).collect::<Result<_>>()?,
-            quantiles: quantiles.iter().map(|shifts| pure_quantile(shifts, &share)).collect::<Result<_>>()?,
+            aside: CostShare::noises(&shifts_aside, &own, noise)?,
+            noises: measures
+                .iter()
+                .zip(of_measures)
+                .map(|(shifts, share)| noise(shifts, share))
+                .collect::<Result<_>>()?,
+            quantiles: quantiles
+                .iter()
+                .zip(of_quantiles)
+                .map(|(shifts, share)| quantile(shifts, share))
+                .collect::<Result<_>>()?,
             key_delta,
         })
     };
-    let concentrated = |rho: &Exact| -> Result<CalibratedNoise> {
-        let (rest, own) = divided(rho)?;
-        let share = share_of(&rest, parts)?;
-        Ok(CalibratedNoise {
-            aside: CostShare::noises(&shifts_aside, &own, gaussian)?,
-            noises: measures.iter().map(|shifts| gaussian(shifts, &share)).collect::<Result<_>>()?,
-            quantiles: quantiles.iter().map(|shifts| concentrated_quantile(shifts, &share)).collect::<Result<_>>()?,
-            key_delta,
-        })
-    };
+    let concentrated = |rho: &Exact| shared(rho, gaussian, concentrated_quantile);
     match &cost.target {
         Goal::Epsilon(epsilon) => {
-            let pure = pure(epsilon)?;
+            let pure = shared(epsilon, laplace, pure_quantile)?;
             let Some(given) = &cost.delta else { return Ok(pure) };
             // With δ there is a choice. The ledger's rule keeps the δ of keys and that of Gaussian noise apart by
             // itself.
@@ -170,11 +189,7 @@ pub fn calibrate(cost: &Cost, demand: &Demand<'_>) -> Result<CalibratedNoise> {
 /// # Guarantee
 /// As for [`calibrate`] of this many measures.
 pub fn calibrate_runs(cost: &Cost, moves: &Moves, runs: usize) -> Result<Noise> {
-    let scope = match cost.scope() {
-        CostScope::Person | CostScope::Attribute => Scope::Person,
-        CostScope::Presence => Scope::Presence,
-    };
-    let shifts = moves.shifts(&scope);
+    let shifts = moves.shifts(&cost.scope().of_owners());
     match &cost.target {
         Goal::Epsilon(epsilon) => {
             let pure = laplace(&shifts, &share_of(epsilon, runs)?)?;
@@ -268,7 +283,9 @@ pub fn threshold(noise: &Noise, delta: f64, keys: u64) -> Result<i64> {
 mod tests {
     use super::*;
     use crate::budget::Odometer;
+    use crate::project::CostScope;
     use scumble::event::{Event, Word};
+    use scumble::scope::Scope;
 
     fn laplace_of(scale: f64) -> Noise {
         Noise::laplace(Scale::new(scale).unwrap())
@@ -325,6 +342,49 @@ mod tests {
             assert!((calibrated.quantiles[0].get() - 0.25 / k as f64).abs() < 1e-12);
             let Noise::Laplace(noise) = &calibrated.noises[0] else { panic!("Laplace was asked for") };
             assert!((noise.scale().get() - 4.0 * k as f64).abs() < 1e-12, "{k}: {}", noise.scale());
+        }
+    }
+
+    /// Shares in any proportions are those proportions of the cost, and all of them together no more than it.
+    #[test]
+    fn shares_cost_their_proportions_and_no_more_together() {
+        let shift = Shift::new(3, 7.0).unwrap();
+        let (moves, quantiles) =
+            (vec![Moves::everywhere(shift); 3], [Moves::everywhere(Shift::one_cell(1.5).unwrap())]);
+        let steps = [Some(1.0); 3];
+        let demand = Demand {
+            moves: &moves,
+            steps: &steps,
+            quantiles: &quantiles,
+            selects_keys: false,
+            default_delta: None,
+            aside: None,
+        };
+        for decimal in ["0.1", "0.7", "1e-3", "2.5"] {
+            for portions in [[1, 1, 1, 1], [1, 999, 3, 7], [1_000_000_000, 1, 1, 1], [3, 3, 3, 1]] {
+                for target in [Goal::Epsilon(decimal.parse().unwrap()), Goal::Rho(decimal.parse().unwrap())] {
+                    let cost = Cost { target: target.clone(), delta: None, said_scope: None };
+                    let found = calibrate_shares(&cost, &demand, &portions).unwrap();
+                    let noised = found.noises.iter().zip(&moves).map(|(n, m)| n.event(m.clone()).unwrap());
+                    let picked = Event::new(Word::Exponential { epsilon: found.quantiles[0] }, quantiles[0].clone());
+                    let events: Vec<Event> = noised.chain([picked]).collect();
+                    let spent = |events: &[Event]| {
+                        let spent = Odometer::of(events, &Scope::Person).unwrap();
+                        match &target {
+                            Goal::Epsilon(_) => spent.epsilon(&Exact::zero()).unwrap(),
+                            _ => spent.rho(&Exact::zero()).unwrap(),
+                        }
+                    };
+                    let limit: Exact = decimal.parse().unwrap();
+                    assert!(spent(&events) <= limit, "{decimal}, {portions:?}: {} is more", spent(&events));
+                    let all: u64 = portions.iter().sum();
+                    for (event, portion) in events.iter().zip(portions) {
+                        let expected = limit.to_f64() * portion as f64 / all as f64;
+                        let own = spent(std::slice::from_ref(event)).to_f64();
+                        assert!((own / expected - 1.0).abs() < 1e-9, "{decimal}, {portions:?}: {own} for {expected}");
+                    }
+                }
+            }
         }
     }
 

@@ -10,14 +10,13 @@ use crate::error::Result;
 use crate::project::{Graph as Declared, Project, Request};
 use crate::release::estimates::Estimates;
 use crate::release::field::ListedField;
-use crate::release::rows::fields::{BOUNDING, TABLE, bounding, private_table, quoted};
+use crate::release::rows::fields::{BOUNDING, TABLE, bounding, private_table, selected};
 use crate::release::rows::read::{PrivateRows, ReadRows};
 use crate::tables::hash::{Key, SipHasher};
 use crate::tables::{Backend, failed_on_data};
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::Int64Type;
 use datafusion::error::DataFusionError;
-use datafusion::prelude::DataFrame;
 use futures::StreamExt;
 use scumble::mechanism::smooth::OwnerSteps;
 use scumble::mechanism::triangles::Graph;
@@ -138,17 +137,11 @@ impl Edges {
     fn list(&self, backend: &Backend, key: Key) -> Result<Vec<Edge>> {
         let owner = self.owner.as_ref().map(|(owner, _)| owner);
         let ends = [&self.declared.from, &self.declared.to];
-        let columns: Vec<String> = owner.into_iter().chain(ends).map(|name| quoted(name)).collect();
-        let sql = format!("SELECT {} FROM {}", columns.join(", "), quoted(&self.table));
-        let state = backend.context.state();
-        let plan = backend
-            .wait(state.create_logical_plan(&sql))
-            .and_then(|plan| backend.with_sources(plan))
-            .map_err(|error| failed_on_data(&error))?;
+        let rows = selected(backend, &self.table, owner.into_iter().chain(ends))?;
         let mut found = EdgesReader::new(self, key);
         backend
             .wait(async {
-                let mut stream = DataFrame::new(state, plan).execute_stream().await?;
+                let mut stream = rows.execute_stream().await?;
                 while let Some(batch) = stream.next().await {
                     found.add(&batch?)?;
                 }

@@ -19,7 +19,7 @@ use crate::project::{Column, Domain, Project, Request};
 use crate::release::estimates::Estimates;
 use crate::release::field::{Field, ListedField, PlacedValue, Word};
 use crate::release::output::Cell;
-use crate::release::rows::fields::{BOUNDING, TABLE, bounding, column, private_table, quoted};
+use crate::release::rows::fields::{BOUNDING, TABLE, bounding, column, private_table, selected};
 use crate::release::rows::read::{PrivateRows, ReadRows};
 use crate::tables::bounding::{LostRows, RowsByOwner};
 use crate::tables::hash::{Key, SipHasher};
@@ -29,7 +29,6 @@ use datafusion::arrow::array::{ArrayRef, AsArray, BooleanArray, Int64Array, Reco
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::error::DataFusionError;
 use datafusion::physical_plan::execute_stream;
-use datafusion::prelude::DataFrame;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
@@ -92,6 +91,21 @@ enum AttributeValues {
     Steps(Steps),
     Truth,
     Unknown,
+}
+
+impl AttributeValues {
+    /// The value of each code, without that of a missing one; nothing where values are not public.
+    fn cells(&self) -> Vec<Cell> {
+        match self {
+            Self::Truth => vec![Cell::Truth(false), Cell::Truth(true)],
+            Self::Whole { lower, number } => {
+                (0..i64::from(*number)).map(|step| Cell::Whole(i128::from(lower + step))).collect()
+            }
+            Self::Texts(texts) => texts.iter().map(|text| Cell::Text(text.as_str().into())).collect(),
+            Self::Steps(steps) => steps.cells(),
+            Self::Unknown => Vec::new(),
+        }
+    }
 }
 
 /// Whose record it is.
@@ -256,35 +270,18 @@ impl Attributes {
 
     /// What the values of each attribute are called, in the order of their codes.
     pub fn labels(&self) -> Vec<Vec<String>> {
-        let own = (self.missing == MissingPolicy::Value).then(|| MISSING_TEXT.to_string());
-        let named = |values: &AttributeValues| -> Vec<String> {
-            let known: Vec<String> = match values {
-                AttributeValues::Truth => vec!["false".to_string(), "true".to_string()],
-                AttributeValues::Whole { lower, number } => {
-                    (0..i64::from(*number)).map(|step| (lower + step).to_string()).collect()
-                }
-                AttributeValues::Texts(texts) => texts.clone(),
-                AttributeValues::Steps(steps) => steps.cells().iter().map(Cell::text).collect(),
-                AttributeValues::Unknown => return Vec::new(),
-            };
-            known.into_iter().chain(own.clone()).collect()
-        };
-        self.values.iter().map(named).collect()
+        let label = |cell: Cell| if let Cell::Text(text) = cell { text.to_string() } else { cell.text() };
+        (0..self.names.len()).map(|attribute| self.listed(attribute).into_iter().map(label).collect()).collect()
     }
 
     /// The value of each code of an attribute; nothing where values are not public.
     pub fn listed(&self, attribute: usize) -> Vec<Cell> {
-        let mut listed = match &self.values[attribute] {
-            AttributeValues::Truth => vec![Cell::Truth(false), Cell::Truth(true)],
-            AttributeValues::Whole { lower, number } => {
-                (0..i64::from(*number)).map(|step| Cell::Whole(i128::from(lower + step))).collect()
-            }
-            AttributeValues::Texts(texts) => texts.iter().map(|text| Cell::Text(text.as_str().into())).collect(),
-            AttributeValues::Steps(steps) => steps.cells(),
-            AttributeValues::Unknown => return Vec::new(),
-        };
-        listed.extend((self.missing == MissingPolicy::Value).then(|| Cell::Text(MISSING_TEXT.into())));
-        listed
+        self.coded(&self.values[attribute], Cell::Text(MISSING_TEXT.into()))
+    }
+
+    fn coded(&self, values: &AttributeValues, missing: Cell) -> Vec<Cell> {
+        let is_added = self.missing == MissingPolicy::Value && !matches!(values, AttributeValues::Unknown);
+        values.cells().into_iter().chain(is_added.then_some(missing)).collect()
     }
 
     /// Whether a code of an attribute is that of a missing value.
@@ -294,20 +291,7 @@ impl Attributes {
 
     /// The public values of each attribute, by code, nothing for a missing one; no values where they are not public.
     pub fn domain(&self) -> Vec<Vec<Cell>> {
-        let listed = |values: &AttributeValues| -> Vec<Cell> {
-            let missing = (self.missing == MissingPolicy::Value).then_some(Cell::Null);
-            let known: Vec<Cell> = match values {
-                AttributeValues::Texts(texts) => texts.iter().map(|text| Cell::Text(text.as_str().into())).collect(),
-                AttributeValues::Whole { lower, number } => {
-                    (0..i64::from(*number)).map(|step| Cell::Whole(i128::from(lower + step))).collect()
-                }
-                AttributeValues::Truth => vec![Cell::Truth(false), Cell::Truth(true)],
-                AttributeValues::Steps(steps) => steps.cells(),
-                AttributeValues::Unknown => Vec::new(),
-            };
-            known.into_iter().chain(missing).collect()
-        };
-        self.values.iter().map(listed).collect()
+        self.values.iter().map(|values| self.coded(values, Cell::Null)).collect()
     }
 
     /// Whether another value of one attribute may mean another record altogether.
@@ -361,17 +345,11 @@ impl Attributes {
             Owners::Rows => None,
             Owners::EachAttribute(owner) | Owners::WholeRow(owner) => Some(owner),
         };
-        let columns: Vec<String> = owner.into_iter().chain(&self.names).map(|name| quoted(name)).collect();
-        let sql = format!("SELECT {} FROM {}", columns.join(", "), quoted(&self.table));
-        let state = backend.context.state();
-        let plan = backend
-            .wait(state.create_logical_plan(&sql))
-            .and_then(|plan| backend.with_sources(plan))
-            .map_err(|error| failed_on_data(&error))?;
+        let rows = selected(backend, &self.table, owner.into_iter().chain(&self.names))?;
         let mut reader = RecordsReader::new(self, key, backend)?;
         backend
             .wait(async {
-                let (plan, task) = backend.physical(&DataFrame::new(state, plan), 1.0).await?;
+                let (plan, task) = backend.physical(&rows, 1.0).await?;
                 let mut stream = execute_stream(plan, task)?;
                 while let Some(batch) = stream.next().await {
                     reader.add(&batch?)?;
@@ -628,12 +606,6 @@ impl<'a> RecordsReader<'a> {
     /// The values of the codes; unknown ones are put into order first, so that nothing depends on the order of rows.
     fn known_values(&mut self, attribute: usize) -> Vec<Cell> {
         match &self.attributes.values[attribute] {
-            AttributeValues::Truth => vec![Cell::Truth(false), Cell::Truth(true)],
-            AttributeValues::Whole { lower, number } => {
-                (0..i64::from(*number)).map(|step| Cell::Whole(i128::from(lower + step))).collect()
-            }
-            AttributeValues::Texts(texts) => texts.iter().map(|text| Cell::Text(text.as_str().into())).collect(),
-            AttributeValues::Steps(steps) => steps.cells(),
             AttributeValues::Unknown => {
                 let mut order: Vec<(String, u32)> =
                     std::mem::take(&mut self.found[attribute]).into_iter().zip(0..).collect();
@@ -644,6 +616,7 @@ impl<'a> RecordsReader<'a> {
                 column.iter_mut().filter(|code| **code != MISSING).for_each(|code| *code = place[*code as usize]);
                 order.into_iter().map(|(text, _)| Cell::Text(text.into())).collect()
             }
+            known => known.cells(),
         }
     }
 }

@@ -30,7 +30,9 @@ mod state;
 
 pub use state::AnswerSource;
 
+use super::exclusivity;
 use super::kept::request_digest;
+use super::metadata::metadata;
 use super::publish::Places;
 use crate::error::{Error, ErrorKind, Result};
 use crate::guarded::guarded;
@@ -40,7 +42,7 @@ use crate::ledger::{self, DrawMode, Ledger, LedgerState, Pass, Proposal, Receipt
 use crate::place::{Origin, Place};
 use crate::project::{Request, file_names};
 use crate::release::field::PlacedValue;
-use crate::release::output::{AnswerColumn, Answers, Cell, Details, Uncertainty};
+use crate::release::output::{AnswerColumn, Answers, Cell, ColumnRole, Details, Uncertainty};
 use crate::release::plan::ChargedAccess;
 use crate::release::run::Marks;
 use crate::release::run::charge::{ChargeLife, ChargeStep, interrupted, uncommitted};
@@ -124,7 +126,7 @@ impl Runner<'_> {
         let backend = self.preflight(one)?;
         let marks = self.checked(one, &before)?;
         self.refuse_own_files(out, one)?;
-        drop(places(out, &round)?);
+        drop(places(self, out, &round)?);
         let kept = StateFile::hold(self.ledger(), &request.name)?;
         let rounds = self.charged_rounds(&request.name, &digest)?;
         let is_known = |seal: &String| rounds.iter().any(|round| round.life.states().contains(seal));
@@ -176,7 +178,9 @@ impl Runner<'_> {
         };
         before.agrees(&self.project().budget.in_force(), &self.project().path.display().to_string())?;
         let folder = ledger::folder(self.ledger())?;
-        ledger::joined(before.declared(), &self.declared(planned, &folder)?, &folder)?;
+        let tables = self.declared(planned, &folder)?;
+        ledger::joined(before.declared(), &tables, &folder)?;
+        exclusivity::in_its_own_ledger(self.project(), &tables, self.ledger())?;
         Ok(before)
     }
 }
@@ -253,8 +257,8 @@ impl InteractiveSession<'_> {
     /// As the module says.
     pub fn ask(&mut self, question: &str, bits: &mut dyn BitSource) -> Result<InteractiveAnswer> {
         let understood = self.understood(question)?;
-        let places = places(&self.out, &self.round)?;
         let runner = self.runner;
+        let places = places(runner, &self.out, &self.round)?;
         let mut ledger = runner.ledger.created()?;
         let mut asked = AskedQuestion { session: self, question, understood, bits, notes: Vec::new(), charged: None };
         let given = ChargeStep::Unpaid { ready: places }.committed(&mut asked, &mut ledger)?;
@@ -411,25 +415,18 @@ impl InteractiveSession<'_> {
         let PlannedRelease { request, plan, .. } = &self.round;
         let document = release_document(request, &pass, &answers, &plan.limits, &plan.counted);
         ledger.in_place()?;
-        let (_, output) = places.put_answers(&pass, &answers, &document)?;
+        let (_, output) = places.put_answers(&pass, &answers, &document, &metadata(request, &pass))?;
         ledger.commit(pass, output).map(drop).map_err(|_| uncommitted(name))
     }
 
     /// The answers so far as a table.
     fn answers(&self) -> Answers {
         let given = &self.state.answers;
-        let uncertainty = given.iter().map(|given| match self.within(given.how) {
-            Some(within) => Uncertainty {
-                standard_error: within as f64 / NORMAL_95,
-                low: given.answer as f64 - within as f64,
-                high: given.answer as f64 + within as f64,
-            },
-            None => Uncertainty { standard_error: f64::INFINITY, low: f64::NEG_INFINITY, high: f64::INFINITY },
-        });
-        let uncertainty: Vec<Uncertainty> = uncertainty.collect();
-        let column = |name: &str, cell: &dyn Fn(&GivenAnswer) -> Cell, uncertainty: Option<Vec<Uncertainty>>| {
-            AnswerColumn { name: name.to_string(), cells: given.iter().map(cell).collect(), uncertainty }
+        let unsure = |given: &GivenAnswer| match self.within(given.how).map(|within| within as f64) {
+            Some(within) => Uncertainty::around(given.answer as f64, within / NORMAL_95, within),
+            None => Uncertainty::UNBOUNDED,
         };
+        let noisy = given.iter().map(|given| (Cell::Whole(i128::from(given.answer)), unsure(given)));
         let [question, answer, how] = interactive::PUBLISHED;
         let mut notes = vec![
             "All intervals together hold with probability 95%. What is not checked is an answer of the model that nobody has compared with the data: it may be off by anything.".to_string(),
@@ -438,14 +435,14 @@ impl InteractiveSession<'_> {
         notes.extend(self.opened.declared.universe.attributes.note());
         Answers {
             columns: vec![
-                column(question, &|given| Cell::Text(given.question.as_str().into()), None),
-                column(answer, &|given| Cell::Whole(i128::from(given.answer)), Some(uncertainty)),
-                column(how, &|given| Cell::Text(given.how.words().into()), None),
+                AnswerColumn::plain(question, given.iter().map(|given| Cell::Text(given.question.as_str().into()))),
+                AnswerColumn::noisy(answer, noisy),
+                AnswerColumn::plain(how, given.iter().map(|given| Cell::Text(given.how.words().into()))),
             ],
             notes,
             details: Details {
-                bars: Some(given.iter().map(|given| given.question.clone()).collect()),
-                intervals: vec![answer.to_string()],
+                roles: [(question.to_string(), ColumnRole::Key), (answer.to_string(), ColumnRole::Amount { of: None })]
+                    .into(),
                 ..Details::default()
             },
         }
@@ -483,8 +480,11 @@ impl InteractiveSession<'_> {
 }
 
 /// The places of the files of all rounds, which replace those of the rounds before: nothing of them is kept apart.
-fn places(out: &Path, round: &PlannedRelease) -> Result<Places> {
-    Places::claim(out, &file_names(&round.request.name))
+fn places(runner: &Runner<'_>, out: &Path, round: &PlannedRelease) -> Result<Places> {
+    let name = &round.request.name;
+    let places = Places::claim(out, &file_names(name))?;
+    let before = runner.existing_ledger()?.map_or(Ok(None), |ledger| ledger.last_committed(name))?;
+    Ok(places.replacing(before.as_ref().map(|(charge, _)| charge)))
 }
 
 fn lost(entry: u64) -> String {

@@ -8,6 +8,7 @@
 
 use super::exclusivity;
 use super::kept::request_digest;
+use super::metadata::metadata;
 use super::publish::Places;
 use super::published::release_document;
 use super::waiting::ChargeLock;
@@ -15,7 +16,7 @@ use super::{Marks, PlannedRelease, ReleaseOutcome, Runner};
 use crate::error::{Error, Result};
 use crate::guarded::{caught, guarded};
 use crate::ledger::{self, Ledger, Pass, Proposal, Receipt, RuleFacts};
-use crate::release::output::Answers;
+use crate::release::output::{Answers, ColumnKind};
 use crate::release::plan::ChargedAccess;
 use crate::remote::{IntegerSource, OWN_HASH};
 use crate::room::with_room;
@@ -112,6 +113,8 @@ struct ReleaseCharge<'a> {
     sources: &'a ReleaseSources<'a>,
     bits: &'a mut dyn BitSource,
     proposal: Proposal,
+    /// What is known of its columns.
+    kinds: Vec<(String, ColumnKind)>,
     /// Whether the same release may go on with its charge: its noise is secure, and its integers do not come from files
     /// that somebody has brought.
     may_go_on: bool,
@@ -159,7 +162,8 @@ impl<'a> ReleaseCharge<'a> {
             rule,
             about: runner.about(planned, sources.marks)?,
         };
-        Ok(Self { runner, planned, sources, bits, proposal, may_go_on })
+        let kinds = runner.column_kinds(planned)?;
+        Ok(Self { runner, planned, sources, bits, proposal, kinds, may_go_on })
     }
 
     /// From rows to answers. Whatever goes wrong here may depend on the data.
@@ -168,6 +172,7 @@ impl<'a> ReleaseCharge<'a> {
         let mut charged = ChargedAccess::new(receipt, self.sources.backend, self.bits).with(self.sources.elsewhere);
         let mut answers = with_room(|| (plan.compute)(&mut charged))?;
         plan.estimates.iter().for_each(|estimates| estimates.say_in(&mut answers));
+        answers.know_kinds(self.kinds.clone());
         Ok(answers)
     }
 }
@@ -233,7 +238,8 @@ impl ChargeLife for ReleaseCharge<'_> {
             let (answers, document) = documented(self.planned, answers, &pass);
             // A charge in a ledger that is gone is none.
             ledger.in_place()?;
-            let (files, output) = places.put_answers(&pass, &answers, &document)?;
+            let metadata = metadata(&self.planned.request, &pass);
+            let (files, output) = places.put_answers(&pass, &answers, &document, &metadata)?;
             Ok((answers, files, output))
         });
         let made = made.ok_or_else(|| interrupted(name))?;

@@ -7,7 +7,7 @@
 
 use crate::error::{Error, Result};
 use crate::kinds::registry;
-use crate::ledger::{self, Declarations, Ledger, LedgerState, folder};
+use crate::ledger::{self, Declaration, Declarations, Ledger, LedgerState, folder};
 use crate::project::Project;
 use crate::release::Exclusivity;
 use crate::release::run::PlannedRelease;
@@ -110,9 +110,43 @@ pub(crate) fn among_ledgers(
     Ok(())
 }
 
+/// Releases of a project are charged in its own ledger. Where another was named, and one that can be seen from here
+/// has charged releases of the same private tables, nobody would see what both add up to.
+///
+/// Whether tables are the same is told by paths and links alone, never by what is in a file: rows in memory have none.
+pub(crate) fn in_its_own_ledger(project: &Project, tables: &Declarations, here: &Path) -> Result<()> {
+    if real(here) == real(&project.ledger()) {
+        return Ok(());
+    }
+    let home = folder(here)?;
+    for path in others(project, here) {
+        // One that cannot be read, or says nothing of its tables, is no reason.
+        let Ok(Some((standing, _))) =
+            Ledger::open_existing(&path).and_then(|ledger| ledger.map(|ledger| ledger.standing(&[])).transpose())
+        else {
+            continue;
+        };
+        let there = folder(&path)?;
+        let is_known =
+            |table: &Declaration| standing.declared().values().any(|other| table.meets(&home, other, &there));
+        let is_file = |name: &str| project.tables.get(name).is_some_and(|table| table.rows.is_none());
+        let mut private = tables.iter().filter(|(name, table)| !table.public && is_file(name));
+        if let Some((name, _)) = private.find(|(_, table)| is_known(table))
+            && standing.releases() > 0
+        {
+            return Err(Error::budget(format!(
+                "ledger {} has charged releases of table '{name}', and {} would not count them: leave out --ledger, \
+                    or name the ledger in the project file",
+                path.display(),
+                here.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// The other ledgers that can be seen.
 fn others(project: &Project, here: &Path) -> Vec<PathBuf> {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let mut folders: BTreeSet<PathBuf> = [here, &project.ledger(), &project.path].into_iter().map(beside).collect();
     for table in project.tables.values() {
         folders.insert(beside(&real(&table.source)));
@@ -130,6 +164,10 @@ fn others(project: &Project, here: &Path) -> Vec<PathBuf> {
         .filter(|path| *path != real(here))
         .collect();
     found.into_iter().collect()
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }
 
 fn beside(path: &Path) -> PathBuf {

@@ -12,8 +12,8 @@ use crate::attackers::declared;
 use crate::digest::digest_of;
 use crate::error::{Error, Result};
 use crate::ledger::{self, Charge, OutputDigests};
-use crate::project::file_names;
-use crate::project::{Bounding, Graph, Project, Request, Table};
+use crate::project::known_file_names;
+use crate::project::{Bounding, Graph, Presentation, Project, Request, Table};
 use crate::release::run::{PlannedRelease, Runner};
 use crate::release::{DigestOf, Publication};
 use crate::tables::check;
@@ -54,13 +54,65 @@ impl KeptRelease {
     }
 }
 
+/// A release that is published already and would be charged a second time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SecondCharge {
+    /// Its name.
+    pub name: String,
+    /// Its cost, in words.
+    pub cost: String,
+    /// The entry of what is published.
+    pub sequence: u64,
+    /// The name under which that was published, if it was another.
+    pub published_as: Option<String>,
+}
+
+impl SecondCharge {
+    /// In one sentence: what is published, and what would be charged.
+    pub fn words(&self) -> String {
+        let Self { name, cost, sequence, published_as } = self;
+        match published_as {
+            None => {
+                format!("'{name}' is published with another declaration (entry {sequence}): it would cost {cost} again")
+            }
+            Some(other) => format!(
+                "'{name}' is published as '{other}' (entry {sequence}): under another name it would cost {cost} again"
+            ),
+        }
+    }
+}
+
 impl Runner<'_> {
-    /// For each release what is kept of it; none where it is new, was declared otherwise, was never completed, or is
-    /// named in `again`. Charges nothing.
+    /// The releases that are published already, under their name with another declaration or as they are under a name
+    /// that no release has any more, and would be charged a second time. Those that are named in `again` are not among
+    /// them, nor are those that go on with a charge.
+    pub fn second_charges(&self, releases: &[PlannedRelease], again: &[String]) -> Result<Vec<SecondCharge>> {
+        let mut found = Vec::new();
+        for planned in releases.iter().filter(|planned| !again.contains(&planned.request.name)) {
+            let prior = match self.published_otherwise(planned)? {
+                Some(sequence) => Some((sequence, None)),
+                None if self.published_before(planned)?.is_some() => None,
+                None => self.published_as(planned)?.map(|(other, sequence)| (sequence, Some(other))),
+            };
+            let Some((sequence, published_as)) = prior else { continue };
+            if self.resumed_entry(planned)?.is_none() {
+                let (name, cost) = (planned.request.name.clone(), planned.request.cost.to_string());
+                found.push(SecondCharge { name, cost, sequence, published_as });
+            }
+        }
+        Ok(found)
+    }
+
+    /// For each release what is kept of it; none where it is new, was never completed, or is named in `again`. Charges
+    /// nothing.
     ///
-    /// Where a release was published and its files in `out` are gone or changed, that is an error: whether it is paid
-    /// for again is for somebody to say.
+    /// What would be charged a second time is an error, and so is a release whose files in `out` are gone or changed:
+    /// whether these are paid for again is for somebody to say.
     pub fn kept(&self, releases: &[PlannedRelease], out: &Path, again: &[String]) -> Result<Vec<Option<KeptRelease>>> {
+        if let [first, more @ ..] = &self.second_charges(releases, again)?[..] {
+            return Err(charged_twice(first, more));
+        }
         let Some(ledger) = self.existing_ledger()? else { return Ok(vec![None; releases.len()]) };
         let (mut kept, mut gone) = (Vec::new(), Vec::new());
         let (standing, folder) = (ledger.standing(&[])?.0, ledger::folder(self.ledger())?);
@@ -76,9 +128,9 @@ impl Runner<'_> {
                 kept.push(None);
                 continue;
             }
-            match changed_file(out, &charge) {
-                Some(what) => gone.push((name, charge, what)),
-                None => kept.push(Some(self.one_kept(charge, &planned.plan.tables, &marks, out)?)),
+            match intact_files(out, &charge) {
+                Err(what) => gone.push((name, charge, what)),
+                Ok(files) => kept.push(Some(self.one_kept(charge, files, &planned.plan.tables, &marks)?)),
             }
         }
         match gone.is_empty() {
@@ -112,6 +164,17 @@ impl Runner<'_> {
         Ok(None)
     }
 
+    /// The tables whose files are not those that the ledger saw last, as far as that can be told. Reads the files, and
+    /// gives no value of them.
+    pub fn changed_tables(&self) -> Result<Vec<String>> {
+        let Some(ledger) = self.existing_ledger()? else { return Ok(Vec::new()) };
+        let standing = ledger.standing(&[])?.0;
+        let is_known = |name: &&String| standing.mark(name).is_some();
+        let known: Vec<String> = self.project().tables.keys().filter(is_known).cloned().collect();
+        let now = self.marks_now(&known)?.unwrap_or_default();
+        Ok(now.into_iter().filter(|(table, mark)| standing.mark(table) != Some(mark)).map(|(table, _)| table).collect())
+    }
+
     /// The entries of charges of a release that published nothing: the process that made them was interrupted, or is
     /// still at work. They stay.
     pub fn interrupted(&self, name: &str) -> Result<Vec<u64>> {
@@ -136,19 +199,18 @@ impl Runner<'_> {
     /// they are as they were.
     pub fn lost_file(&self, name: &str, out: &Path) -> Result<Option<String>> {
         let Some(ledger) = self.existing_ledger()? else { return Ok(None) };
-        Ok(ledger.last_committed(name)?.and_then(|(charge, _)| changed_file(out, &charge)))
+        Ok(ledger.last_committed(name)?.and_then(|(charge, _)| intact_files(out, &charge).err()))
     }
 
     fn one_kept(
         &self,
         charge: Charge,
+        files: Vec<PathBuf>,
         tables: &[String],
         marks: &BTreeMap<String, String>,
-        out: &Path,
     ) -> Result<KeptRelease> {
         let data_changed =
             self.marks_now(tables)?.map(|now| now.iter().any(|(table, mark)| marks.get(table) != Some(mark)));
-        let files = file_names(&charge.release).map(|name| out.join(name)).to_vec();
         let Charge { release: name, kind, sequence, time, .. } = charge;
         Ok(KeptRelease { name, kind, sequence, time, files, data_changed: data_changed.filter(|_| !marks.is_empty()) })
     }
@@ -231,10 +293,15 @@ fn normal(project: &Project, planned: &PlannedRelease) -> Value {
             fields.remove("noise");
         }
     }
-    if let Some(statement) = said["sql"].as_str().and_then(crate::sql::statement) {
-        said["sql"] = statement.into();
-    }
+    as_statement(&mut said);
     said
+}
+
+/// Puts a query in the words of its statement.
+fn as_statement(fields: &mut Value) {
+    if let Some(statement) = fields["sql"].as_str().and_then(crate::sql::statement) {
+        fields["sql"] = statement.into();
+    }
 }
 
 /// The same as the first charges had it.
@@ -243,29 +310,29 @@ fn plain_digest(project: &Project, planned: &PlannedRelease) -> Result<String> {
 }
 
 fn declared_digest(project: &Project, planned: &PlannedRelease, fields: Value) -> Result<String> {
-    let PlannedRelease { request, plan, .. } = planned;
-    let tables = plan.tables.iter().filter_map(|name| project.tables.get(name));
-    let tables: Value = tables.map(|table| (table.name.clone(), of_table(table))).collect();
-    let mut said = json!({ "fields": fields, "kind": request.kind, "tables": tables });
-    if decided_by(request) == DigestOf::DeclaredAttacker {
+    let mut said = with_tables(project, planned, fields);
+    if decided_by(&planned.request) == DigestOf::DeclaredAttacker {
         said["attacker"] = declared(project)?;
     }
     Ok(crate::digest(said.to_string().as_bytes()))
 }
 
+/// Fields, their kind, and what answers depend on of the tables.
+fn with_tables(project: &Project, PlannedRelease { request, plan, .. }: &PlannedRelease, fields: Value) -> Value {
+    let tables = plan.tables.iter().filter_map(|name| project.tables.get(name));
+    let tables: Value = tables.map(|table| (table.name.clone(), of_table(table))).collect();
+    json!({ "fields": fields, "kind": request.kind, "tables": tables })
+}
+
 /// The digest of what is asked, whatever the release is called: a query in the words of its statement, so that neither
 /// spaces, comments nor the case of keywords make it another one, and the plan that it becomes.
 pub(crate) fn question_digest(project: &Project, planned: &PlannedRelease) -> Result<String> {
-    let PlannedRelease { request, plan, .. } = planned;
-    let tables = plan.tables.iter().filter_map(|name| project.tables.get(name));
-    let tables: Value = tables.map(|table| (table.name.clone(), of_table(table))).collect();
-    let mut fields = fields(request, project);
+    let mut fields = fields(&planned.request, project);
     fields.as_object_mut().map(|fields| fields.remove("name"));
-    if let Some(statement) = fields["sql"].as_str().and_then(crate::sql::statement) {
-        fields["sql"] = statement.into();
-    }
-    let steps = plan.query.as_ref().map(|cut| cut.plan.display_indent().to_string());
-    let said = json!({ "fields": fields, "kind": request.kind, "tables": tables, "steps": steps });
+    as_statement(&mut fields);
+    let steps = planned.plan.query.as_ref().map(|cut| cut.plan.display_indent().to_string());
+    let mut said = with_tables(project, planned, fields);
+    said["steps"] = json!(steps);
     Ok(crate::digest(said.to_string().as_bytes()))
 }
 
@@ -279,6 +346,10 @@ fn of_table(table: &Table) -> Value {
 /// All that a request says, and what the release says whose bounds it asks for.
 fn fields(request: &Request, project: &Project) -> Value {
     let mut fields = request.fields.json();
+    // How numbers are shown can change without a charge.
+    if let Some(fields) = fields.as_object_mut() {
+        fields.retain(|key, _| !Presentation::KEYS.contains(&key.as_str()));
+    }
     if let Some(sql) = fields["sql"].as_str().map(one_line) {
         fields["sql"] = sql.into();
     }
@@ -330,17 +401,27 @@ fn comparable(rule: &Value) -> Value {
     }
 }
 
-/// What is wrong with the files of a charge, if they are not there as they were published.
-fn changed_file(out: &Path, charge: &Charge) -> Option<String> {
-    let Some(output) = charge.state.output() else { return Some("it was not completed".to_string()) };
-    file_names(&charge.release).into_iter().find_map(|name| {
-        let path = out.join(&name);
-        match digest_of(&path) {
-            Err(_) => Some(format!("{} is not there any more", path.display())),
-            Ok(digest) if is_published(output, &name, &digest) => None,
-            Ok(_) => Some(format!("{} is not what was published", path.display())),
-        }
-    })
+/// The files of a charge, under the names of today or of an earlier version, if they are there as they were published;
+/// else what is wrong with them.
+fn intact_files(out: &Path, charge: &Charge) -> std::result::Result<Vec<PathBuf>, String> {
+    let Some(output) = charge.state.output() else { return Err("it was not completed".to_string()) };
+    let wrong = |names: &[String; 3]| names.iter().find_map(|name| changed_file(&out.join(name), name, output));
+    let known = known_file_names(&charge.release);
+    if let Some(names) = known.iter().find(|names| wrong(names).is_none()) {
+        return Ok(names.iter().map(|name| out.join(name)).collect());
+    }
+    // What is said is about names that some file has, if any has one.
+    let there = known.iter().find(|names| names.iter().any(|name| out.join(name).exists()));
+    Err(there.or(known.first()).and_then(wrong).unwrap_or_default())
+}
+
+/// What is wrong with a file, if it is not what was published.
+fn changed_file(path: &Path, name: &str, output: &OutputDigests) -> Option<String> {
+    match digest_of(path) {
+        Err(_) => Some(format!("{} is not there any more", path.display())),
+        Ok(digest) if is_published(output, name, &digest) => None,
+        Ok(_) => Some(format!("{} is not what was published", path.display())),
+    }
 }
 
 /// Whether a file with this digest is what the ledger knows of it, as far as it knows it.
@@ -348,6 +429,17 @@ pub(crate) fn is_published(output: &OutputDigests, name: &str, found: &str) -> b
     let end = name.rsplit('.').next().unwrap_or_default();
     let known = output.files.get(end).or_else(|| Some(&output.values).filter(|_| end == "csv"));
     known.is_none_or(|digest| digest == found)
+}
+
+/// The one sentence for releases that would be charged a second time.
+fn charged_twice(first: &SecondCharge, more: &[SecondCharge]) -> Error {
+    let others = match more.len() {
+        0 => String::new(),
+        1 => " (and so would another release)".to_string(),
+        others => format!(" (and so would {others} other releases)"),
+    };
+    let flags: Vec<String> = std::iter::once(first).chain(more).map(|one| again(&one.name)).collect();
+    Error::budget(format!("{}{others}; nothing was charged: undo that, or use {}", first.words(), flags.join(" ")))
 }
 
 /// The one sentence for files that are gone.

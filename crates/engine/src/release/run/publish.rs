@@ -8,8 +8,9 @@
 use super::kept::is_published;
 use crate::digest::{DigestWriter, digest_of};
 use crate::error::{Error, Result};
+use crate::file::identity;
 use crate::ledger::{Charge, OutputDigests, Pass};
-use crate::project::FILE_ENDS;
+use crate::project::{FILE_ENDS, known_file_names};
 use crate::release::output::Answers;
 use scumble::noise::{BitSource, SecureSource};
 use serde_json::Value;
@@ -25,6 +26,8 @@ const BUFFER: usize = 1 << 20;
 pub(crate) struct Places {
     folder: PathBuf,
     files: Vec<PendingFile>,
+    /// What the new files replace under other names.
+    replaced: Vec<PathBuf>,
 }
 
 struct PendingFile {
@@ -39,7 +42,7 @@ impl Places {
     pub fn claim(folder: &Path, names: &[String]) -> Result<Self> {
         fs::create_dir_all(folder)
             .map_err(|error| Error::input(format!("the folder {} cannot be created ({error})", folder.display())))?;
-        let mut places = Self { folder: folder.to_path_buf(), files: Vec::new() };
+        let mut places = Self { folder: folder.to_path_buf(), files: Vec::new(), replaced: Vec::new() };
         for name in names {
             let place = folder.join(name);
             free(&place)?;
@@ -59,13 +62,32 @@ impl Places {
     /// The same, where files that will be replaced stay in the folder [`EARLIER`]: what was published was published.
     /// They get their second names now, before anything is charged. `charge` is what the ledger knows of them.
     pub fn keeping_earlier(self, charge: Option<&Charge>) -> Result<Self> {
-        let kept = self.files.iter().try_for_each(|pending| keep(&self.folder, &pending.place, charge));
-        kept.map(|()| self).map_err(|(place, error)| {
+        let places = self.replacing(charge);
+        let mut taken = places.files.iter().map(|pending| &pending.place).chain(&places.replaced);
+        let kept = taken.try_for_each(|place| keep(&places.folder, place, charge));
+        kept.map(|()| places).map_err(|(place, error)| {
             Error::input(format!(
                 "what is published cannot be kept in {} ({error}): move that out of the way, or give another --out",
                 place.display()
             ))
         })
+    }
+
+    /// The same, where the files of this charge go away that have the names of an earlier version: the new ones are
+    /// those of the same release.
+    pub fn replacing(mut self, charge: Option<&Charge>) -> Self {
+        let Some((charge, output)) = charge.and_then(|charge| Some((charge, charge.state.output()?))) else {
+            return self;
+        };
+        for name in known_file_names(&charge.release).into_iter().skip(1).flatten() {
+            let place = self.folder.join(&name);
+            // On some disks the files of 'A' and 'a' are the same ones.
+            let is_new = self.files.iter().any(|new| same_file(&new.place, &place));
+            if !is_new && digest_of(&place).is_ok_and(|digest| is_published(output, &name, &digest)) {
+                self.replaced.push(place);
+            }
+        }
+        self
     }
 
     /// Writes the contents, in the order of the names, and puts all of them in their places; gives these.
@@ -77,20 +99,21 @@ impl Places {
         self.rename().map_err(|error| self.unwritten(&error))
     }
 
-    /// Writes answers in the forms of [`FILE_ENDS`], the last with what stands around them, and puts all of them in
-    /// their places; gives these, and what the ledger writes down about them. The pass proves that the entry `drawn` is
-    /// durable.
+    /// Writes answers in the forms of [`FILE_ENDS`], the Parquet file with its metadata and the JSON file with what
+    /// stands around them, and puts all of them in their places; gives these, and what the ledger writes down about
+    /// them. The pass proves that the entry `drawn` is durable.
     pub fn put_answers(
         mut self,
         _: &Pass,
         answers: &Answers,
         document: &Value,
+        metadata: &[(String, String)],
     ) -> Result<(Vec<PathBuf>, OutputDigests)> {
         assert_eq!(FILE_ENDS.len(), self.files.len(), "an answer has its places");
         let json = format!("{document:#}\n").into_bytes();
         let digests = [
             self.write(0, |out| answers.write_csv(out))?,
-            self.write(1, |out| crate::release::output::parquet::write(answers, out))?,
+            self.write(1, |out| crate::release::output::parquet::write(answers, metadata, out))?,
             self.write(2, |out| out.write_all(&json).map_err(|error| self.unwritten(&error)))?,
         ];
         let files = self.rename().map_err(|error| self.unwritten(&error))?;
@@ -133,6 +156,8 @@ impl Places {
             return Err(error);
         }
         self.files.clear();
+        // One that stays is not in the way: what is new is found first.
+        self.replaced.iter().for_each(|place| drop(fs::remove_file(place)));
         Ok(put)
     }
 }
@@ -140,6 +165,15 @@ impl Places {
 impl Drop for Places {
     fn drop(&mut self) {
         self.files.iter().for_each(|pending| drop(fs::remove_file(&pending.temporary)));
+    }
+}
+
+/// Whether two paths lead to one file. Where the system does not say so, names that differ in capital letters alone may.
+fn same_file(one: &Path, other: &Path) -> bool {
+    let lower = |path: &Path| path.to_string_lossy().to_lowercase();
+    match (identity(one), identity(other)) {
+        (None, None) => lower(one) == lower(other),
+        (one, other) => one == other,
     }
 }
 

@@ -16,7 +16,7 @@ use super::publish::{earlier, unknown_earlier};
 use crate::attackers::ReleasedStatistic;
 use crate::kinds::registry;
 use crate::ledger::Charge;
-use crate::project::file_names;
+use crate::project::{FILE_ENDS, known_file_names};
 use crate::release::Publication;
 use crate::release::floor::Floor;
 use crate::release::output::{AnswerColumn, Answers, Cell, Details, IntervalChart, UNBOUNDED, Uncertainty};
@@ -54,6 +54,11 @@ pub struct PublishedRelease {
 }
 
 impl PublishedRelease {
+    /// Whether it is the result of a query that somebody has written.
+    pub fn is_query(&self) -> bool {
+        publishes(&self.charge, Publication::QueryResult)
+    }
+
     /// Whether its rows are made up: they are for programs, and no reader wants them in a report.
     pub fn is_synthetic(&self) -> bool {
         publishes(&self.charge, Publication::SyntheticRows)
@@ -110,11 +115,13 @@ fn replaced(charge: &Charge) -> OutputError {
 }
 
 fn read(out: &Path, charge: &Charge, charges: &[Charge]) -> Result<PublishedRelease, OutputError> {
-    let (here, bytes) = found(out, charge, "json")?;
+    let (place, bytes) = found(out, charge, "json")?;
     let document: Document = serde_json::from_slice(&bytes).map_err(|_| OutputError::unreadable())?;
     let (answers, limits, counted) = of_document(&document).ok_or_else(OutputError::other_version)?;
-    let kept = kept_place(out, charge, "csv").filter(|_| !here);
-    let file = kept.or_else(|| Some(out.join(name(charge, "csv")?))).ok_or_else(OutputError::unreadable)?;
+    // The table stands beside it; a second name of each file has its own digest in it.
+    let kept = kept_places(out, charge, "csv").into_iter().find(|place| place.exists());
+    let here = place.parent() == Some(out);
+    let file = kept.filter(|_| !here).unwrap_or_else(|| place.with_extension("csv"));
     let (charge, events) = (charge.clone(), events(charge, charges)?);
     Ok(PublishedRelease {
         charge,
@@ -179,40 +186,50 @@ pub fn published_file(out: &Path, charge: &Charge, end: &str) -> Result<Vec<u8>,
     found(out, charge, end).map(|(_, bytes)| bytes)
 }
 
-/// The same, and whether they are in their place, not among the earlier files.
-fn found(out: &Path, charge: &Charge, end: &str) -> Result<(bool, Vec<u8>), OutputError> {
+/// The same, and where they are: in their place, or among the earlier files.
+fn found(out: &Path, charge: &Charge, end: &str) -> Result<(PathBuf, Vec<u8>), OutputError> {
     let incomplete = || OutputError::new(OutputErrorKind::Incomplete, "charged, and not completed");
-    let formless = || OutputError::new(OutputErrorKind::NoSuchForm, format!("there is no file .{end} of an answer"));
     let output = charge.state.output().ok_or_else(incomplete)?;
-    let name = name(charge, end).ok_or_else(formless)?;
-    let is_right = |bytes: &Vec<u8>| is_published(output, &name, &crate::digest(bytes));
-    let here = std::fs::read(out.join(&name));
-    if let Some(bytes) = here.as_ref().ok().filter(|bytes| is_right(bytes)) {
-        return Ok((true, bytes.clone()));
+    if !FILE_ENDS.contains(&end) {
+        let sentence = format!("there is no file .{end} of an answer");
+        return Err(OutputError::new(OutputErrorKind::NoSuchForm, sentence));
     }
-    let kept = kept_place(out, charge, end).and_then(|place| std::fs::read(place).ok()).filter(is_right);
-    kept.map(|bytes| (false, bytes)).ok_or_else(|| match here {
-        Ok(_) => OutputError::new(OutputErrorKind::Changed, "its files are not what was published"),
-        Err(_) => OutputError::new(OutputErrorKind::Missing, "its files are not in this folder"),
+    let mut places: Vec<PathBuf> = names(charge, end).iter().map(|name| out.join(name)).collect();
+    let is_there = places.iter().any(|place| place.exists());
+    places.extend(kept_places(out, charge, end));
+    for place in places {
+        if let Ok(bytes) = std::fs::read(&place)
+            && is_published(output, end, &crate::digest(&bytes))
+        {
+            return Ok((place, bytes));
+        }
+    }
+    Err(match is_there {
+        true => OutputError::new(OutputErrorKind::Changed, "its files are not what was published"),
+        false => OutputError::new(OutputErrorKind::Missing, "its files are not in this folder"),
     })
 }
 
-fn name(charge: &Charge, end: &str) -> Option<String> {
-    file_names(&charge.release).into_iter().find(|name| name.ends_with(&format!(".{end}")))
+/// The names that a charge's file of a form may have.
+fn names(charge: &Charge, end: &str) -> Vec<String> {
+    let ends = |name: &String| name.rsplit_once('.').is_some_and(|(_, own)| own == end);
+    known_file_names(&charge.release).into_iter().flatten().filter(ends).collect()
 }
 
-/// Where a charge's file is once another has its place.
-fn kept_place(out: &Path, charge: &Charge, end: &str) -> Option<PathBuf> {
-    let output = charge.state.output()?;
-    let (name, digest) =
-        (name(charge, end)?, output.files.get(end).or_else(|| Some(&output.values).filter(|_| end == "csv"))?);
-    let by_digest = unknown_earlier(out, &name, digest);
-    earlier(out, &name, charge).filter(|place| place.exists()).or(Some(by_digest))
+/// Where a charge's file may be once another has its place.
+fn kept_places(out: &Path, charge: &Charge, end: &str) -> Vec<PathBuf> {
+    let Some(output) = charge.state.output() else { return Vec::new() };
+    let digest = output.files.get(end).or_else(|| Some(&output.values).filter(|_| end == "csv"));
+    let names = names(charge, end);
+    let of_charge = names.iter().filter_map(|name| earlier(out, name, charge));
+    let by_digest = digest.into_iter().flat_map(|digest| names.iter().map(|name| unknown_earlier(out, name, digest)));
+    of_charge.chain(by_digest).collect()
 }
 
 fn of_document(document: &Document) -> Option<(Answers, Vec<Floor>, ReleasedStatistic)> {
     let report = ReportPart::deserialize(&document.report).ok()?;
-    let columns = report.columns.into_iter().map(|ColumnPart { name, noisy }| {
+    let kinds = report.columns.iter().filter_map(|column| Some((column.name.clone(), column.kind?))).collect();
+    let columns = report.columns.into_iter().map(|ColumnPart { name, noisy, .. }| {
         let cells = document.first.iter().map(|row| cell(&row[&name])).collect();
         let uncertainty = noisy.then(|| document.first.iter().map(|row| uncertainty(row, &name)).collect());
         AnswerColumn { name, cells, uncertainty }
@@ -221,12 +238,12 @@ fn of_document(document: &Document) -> Option<(Answers, Vec<Floor>, ReleasedStat
     let notes = facts.remove("notes").and_then(|notes| serde_json::from_value(notes).ok()).unwrap_or_default();
     let details = Details {
         curve: report.curve,
-        bars: report.bars,
+        roles: report.roles,
         facts,
         limits: Vec::new(),
-        intervals: report.intervals,
         long: None,
         drawn: report.drawn.map(IntervalChart::from),
+        kinds,
     };
     Some((Answers { columns: columns.collect(), notes, details }, report.limits, report.counted))
 }

@@ -3,7 +3,9 @@
 use crate::error::{Error, Result};
 use crate::kinds::registry;
 use crate::memory::Batches;
-use crate::project::{Cost, CostScope, Project, Request, Section, cost, given, project, project_of_json};
+use crate::project::{
+    Cost, CostScope, Presentation, Project, Request, Section, cost, file_stem, given, project, project_of_json,
+};
 use crate::release::{CostAbout, Kind, Publication};
 use crate::tables::key_sets::with_key_sets;
 use serde_json::{Map, Value};
@@ -111,10 +113,15 @@ fn read(section: &Section, known_cost: Option<Cost>) -> Result<Request> {
         );
         return Err(name.error(sentence));
     }
-    if text.eq_ignore_ascii_case("report") {
-        return Err(name.error(
-            "a release cannot be called 'report', because report.json is the report's own file; give it another name",
-        ));
+    if file_stem(text) == "report" {
+        return Err(name.error(format!(
+            "a release cannot be called '{text}', because report.json is the report's own file; give it another name"
+        )));
+    }
+    if text.to_lowercase().ends_with(".vl") {
+        return Err(
+            name.error("a release's name cannot end in '.vl', because NAME.vl.json is a chart's file; give it another")
+        );
     }
     let kind = match section.get("kind") {
         Some(spot) => registry::find(spot.text()?).map_err(|error| error.or_at(spot.place()))?,
@@ -122,7 +129,8 @@ fn read(section: &Section, known_cost: Option<Cost>) -> Result<Request> {
         None => return Err(section.error(format!("release '{}' needs 'sql' or a 'kind'", name.text()?))),
     };
     let fields = kind.fields;
-    let known: Vec<&str> = COMMON.into_iter().chain(fields.iter().map(|field| field.name)).collect();
+    let common = COMMON.into_iter().chain(Presentation::KEYS);
+    let known: Vec<&str> = common.chain(fields.iter().map(|field| field.name)).collect();
     section.only(&known)?;
     if let Some(missing) = fields.iter().find(|field| field.required && section.get(field.name).is_none()) {
         let sentence = format!("release '{}' of kind {} needs '{}'", name.text()?, kind.name, missing.name);
@@ -135,6 +143,7 @@ fn read(section: &Section, known_cost: Option<Cost>) -> Result<Request> {
         kind: kind.name.to_string(),
         cost: may_cost,
         label,
+        presentation: Presentation::read(section)?,
         fields: section.clone(),
     })
 }

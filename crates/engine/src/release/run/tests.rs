@@ -113,7 +113,7 @@ fn project_of(folder: &Folder) -> Project {
 /// All releases on a machine, with the noise of a seed: their names and their answers, as they are published.
 fn released(folder: &Folder, project: &Project, machine: Machine) -> Result<Vec<(String, String)>> {
     let name = format!("{}-{}-{}", machine.memory, machine.disk, machine.threads);
-    let mut runner = Runner::with_ledger(project, folder.file(&format!("{name}.ledger")));
+    let mut runner = Runner::with_ledger(project, folder.file(&format!("{name}.db")));
     runner.scarce = Some(machine);
     let planned = project.releases.iter().map(|request| runner.plan(request)).collect::<Result<Vec<_>>>()?;
     let (outcomes, _) = runner.release(&planned, &folder.file(&name), &mut InsecureSeededSource::new(7), |_| ())?;
@@ -155,7 +155,7 @@ fn a_full_disk_is_a_failure_behind_the_charge() {
     let failed = released(&folder, &project, machine).unwrap_err();
     assert_eq!(failed.to_string(), interrupted("sums").to_string());
     assert!(is_clean(&folder) && !folder.file("0-3000-2/sums.csv").exists());
-    let ledger = folder.file("0-3000-2.ledger");
+    let ledger = folder.file("0-3000-2.db");
     let charges = Runner::with_ledger(&project, ledger).charges().unwrap();
     assert!(charges.len() == 1 && charges[0].release == "sums" && charges[0].state == ChargeState::Reserved);
     // There was something to write, and with room for it there is an answer.

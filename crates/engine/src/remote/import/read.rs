@@ -6,11 +6,11 @@ use crate::calendar;
 use crate::error::{Error, Result};
 use crate::sql::analyse::execution::{CellKey, CellRank, Execution};
 use crate::sql::execute::cell::ExactCell;
-use crate::sql::execute::integers::{Integers, taken};
+use crate::sql::execute::integers::{Integers, empty_cell, taken};
 use crate::sql::text;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// How the name of the column begins by which a result is known again.
@@ -146,7 +146,6 @@ pub(crate) fn of_query<'a>(
     next: &mut dyn FnMut(bool) -> Result<SheetRows<'a>>,
 ) -> Result<Integers> {
     let (keys, sums) = (execution.keys().len(), execution.sums().len());
-    let empty = || ExactCell { sums: vec![0; sums], ranked: vec![BTreeMap::new(); execution.ranked().len()] };
     let mut cells: HashMap<Vec<ScalarValue>, ExactCell> = HashMap::new();
     if sums > 0 {
         for (path, at, values) in next(false)?.rows {
@@ -154,7 +153,7 @@ pub(crate) fn of_query<'a>(
             let key = key_of(execution, &values[..keys]).map_err(|what| wrong(&what))?;
             let whole = |value: &Option<&str>| whole(*value).ok_or_else(|| wrong("has a sum that is no whole number"));
             let sums = values[keys..keys + sums].iter().map(whole).collect::<Result<Vec<i128>>>()?;
-            if cells.insert(key, ExactCell { sums, ..empty() }).is_some() {
+            if cells.insert(key, ExactCell { sums, ..empty_cell(execution) }).is_some() {
                 return Err(wrong("has a key that another row has too"));
             }
         }
@@ -170,7 +169,7 @@ pub(crate) fn of_query<'a>(
             let times = whole(values[keys + 1]).and_then(|times| u64::try_from(times).ok()).filter(|times| *times > 0);
             let times = times.ok_or_else(|| wrong("gives a step a count that is not a number"))?;
             let cell = match sums {
-                0 => cells.entry(key).or_insert_with(empty),
+                0 => cells.entry(key).or_insert_with(|| empty_cell(execution)),
                 _ => cells.get_mut(&key).ok_or_else(|| wrong("has a key that statement 1 of its query lacks"))?,
             };
             if cell.ranked[index].insert(ranked.key(step), times).is_some() {

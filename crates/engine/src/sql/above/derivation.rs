@@ -382,8 +382,5 @@ fn compared(how: NumberRelation, left: Formula, right: Formula) -> Formula {
 pub(crate) fn failed(error: &DataFusionError) -> Error {
     let message = error.strip_backtrace();
     let line = refusals::plain(message.lines().next().unwrap_or_default());
-    if line.contains("limit") {
-        return Error::input("query: LIMIT and OFFSET take a whole number that is not negative");
-    }
     Error::input(format!("query: what is done with the aggregates fails: {line}"))
 }

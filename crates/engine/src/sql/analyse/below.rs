@@ -2,9 +2,10 @@
 //! columns.
 
 use super::casts::{total, total_named};
-use super::dates;
+use super::dates::{self, UnreadableDate};
 use super::describe::{Describer, ValueFacts};
 use super::described::{DescribedPlan, Ownership};
+use super::impossible::refuse_impossible;
 use super::per_owner::inner_rows;
 use super::possible::{JoinCondition, PossibleRows};
 use crate::calendar;
@@ -171,11 +172,14 @@ impl Walker<'_> {
             attributes.extend(of_parts);
             conditions.push(condition);
         }
+        let tried = || conditions.iter().filter(|condition| !matches!(condition, Expr::InSubquery(_)));
+        if let Some(together) = conjunction(tried().cloned()) {
+            refuse_impossible(&together, &inner.possible, &self.describer(&inner))?;
+        }
         let DescribedPlan { plan, columns, possible, mut rows, owner, mut tables, bounding, first } = inner;
         rows.extend(attributes);
         tables.extend(more);
-        let tried = conditions.iter().filter(|condition| !matches!(condition, Expr::InSubquery(_)));
-        let possible = possible.filtered(tried, plan.schema());
+        let possible = possible.filtered(tried(), plan.schema());
         let Some(predicate) = conjunction(conditions) else {
             return Err(self.source.error("where", "the condition is empty"));
         };
@@ -233,8 +237,12 @@ impl Walker<'_> {
             rows.extend(passed(&self.describer(&right), on_right)?.attributes);
         }
         let outer = join.join_type == JoinType::Left;
-        let on_right =
-            right.columns.iter().map(|known| ValueFacts { missing: known.missing || outer, ..known.clone() });
+        let beside = |known: &ValueFacts| ValueFacts {
+            missing: known.missing || outer,
+            present: known.present && !outer,
+            ..known.clone()
+        };
+        let on_right = right.columns.iter().map(beside);
         let columns: Vec<ValueFacts> = left.columns.iter().cloned().chain(on_right).collect();
         let equal = match join.null_equality {
             NullEquality::NullEqualsNothing => Operator::Eq,
@@ -316,11 +324,12 @@ impl Walker<'_> {
     }
 
     fn internal(&self, error: &DataFusionError) -> crate::Error {
-        let message = error.message();
-        if let Some((written, _)) = message.split_once(dates::NO_DATE) {
-            return self.source.error(written, message.as_ref());
+        if let DataFusionError::External(cause) = error.find_root()
+            && let Some(date) = cause.downcast_ref::<UnreadableDate>()
+        {
+            return self.source.error(&date.written, date.to_string());
         }
-        self.source.error("", format!("the query cannot be planned with its owner ({message})"))
+        self.source.error("", format!("the query cannot be planned with its owner ({})", error.message()))
     }
 }
 
@@ -387,7 +396,8 @@ fn known(table: &Table, name: &str) -> ValueFacts {
         return ValueFacts { is_owner: true, ..ValueFacts::default() };
     }
     let attributes = if table.public { BTreeSet::new() } else { [name.to_string()].into() };
-    let mut known = ValueFacts { attributes, ..ValueFacts::default() };
+    let present = table.column(name).is_some_and(|column| column.never_missing);
+    let mut known = ValueFacts { attributes, present, ..ValueFacts::default() };
     match table.column(name).map(|column| &column.domain) {
         Some(Domain::Int { bounds: Some((lower, upper)) }) => known.interval = Some((*lower as f64, *upper as f64)),
         Some(Domain::Float { bounds, granularity }) => {

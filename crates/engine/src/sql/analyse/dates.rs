@@ -15,6 +15,7 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, lit,
 };
+use std::fmt;
 use std::sync::Arc;
 
 /// The parts of a date or time that can be extracted, with the least and the largest number where that is always the
@@ -101,16 +102,29 @@ pub(crate) fn in_sql(call: ScalarFunction) -> Expr {
     Expr::ScalarFunction(ScalarFunction { func, args: call.args })
 }
 
-/// What is said of such a literal.
-pub(crate) const NO_DATE: &str = " is not a date or time";
+/// A literal that was written as a date or time, and cannot be read as one.
+#[derive(Debug)]
+pub(crate) struct UnreadableDate {
+    pub written: String,
+}
 
-/// A literal that was written as a date or time and is none.
+impl fmt::Display for UnreadableDate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} is not a date or time from 1678 to 2261 as in '2013-12-31' or '2013-12-31T23:59:59'",
+            self.written
+        )
+    }
+}
+
+impl std::error::Error for UnreadableDate {}
+
+/// Refuses such a literal.
 pub(crate) fn refuse_unread(written: &ScalarValue, made: &ScalarValue, to: &DataType) -> DataFusionResult<()> {
     let is_text = written.try_as_str().flatten().is_some();
     if is_text && made.is_null() && is_date(to) {
-        return Err(DataFusionError::Plan(format!(
-            "{written}{NO_DATE} from 1678 to 2261 as in '2013-12-31' or '2013-12-31T23:59:59'"
-        )));
+        return Err(DataFusionError::External(Box::new(UnreadableDate { written: written.to_string() })));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use super::casts::{is_answered, is_float};
 use super::limits::{self, LARGEST_SIZE};
-use crate::error::{Error, Result};
+use crate::error::{Error, QueryMistake, Result};
 use crate::sql::QuerySource;
 use crate::sql::functions::{self, Ends, Interval};
 use crate::tables::functions::{FINITE, FITTED};
@@ -50,6 +50,8 @@ pub(crate) struct ValueFacts {
     pub is_owner: bool,
     /// Whether an outer join may have left the owner's name out.
     pub missing: bool,
+    /// Whether it is NULL on no row, whatever the data is; false where that is not known.
+    pub present: bool,
 }
 
 impl ValueFacts {
@@ -68,6 +70,12 @@ impl ValueFacts {
     fn of_bool(attributes: BTreeSet<String>) -> Self {
         Self { attributes, ..Self::default() }
     }
+
+    /// The same; present if all of its parts are and it has bounds: a number beyond all others would be NULL.
+    fn present_as(self, parts: &[&Self]) -> Self {
+        let present = self.interval.is_some() && parts.iter().all(|part| part.present);
+        Self { present, ..self }
+    }
 }
 
 /// Describes expressions over the output of one plan node.
@@ -82,7 +90,8 @@ impl Describer<'_> {
     pub fn column(&self, column: &Column) -> Result<&ValueFacts> {
         let index = self.schema.maybe_index_of_column(column);
         index.and_then(|index| self.columns.get(index)).ok_or_else(|| {
-            self.source.error_at_column(&column.name, format!("there is no declared column '{}'", column.name))
+            let sentence = format!("there is no declared column '{}'", column.name);
+            self.source.error_at_column(&column.name, sentence).with_mistake(QueryMistake::UnknownColumn)
         })
     }
 
@@ -163,7 +172,7 @@ impl Describer<'_> {
             Expr::Negative(inner) => {
                 let known = self.expression(inner)?;
                 let interval = self.fitting(expression, known.interval.map(|(low, high)| (-high, -low)))?;
-                Ok(ValueFacts { interval, null: false, ..known })
+                Ok(ValueFacts { interval, null: false, ..known.clone() }.present_as(&[&known]))
             }
             Expr::Case(case) => self.case(case),
             Expr::Cast(cast) => self.cast(&cast.expr, cast.field.data_type()),
@@ -275,7 +284,8 @@ impl Describer<'_> {
                 return Err(self.refused(format!("the operator {other} is not supported on private rows")));
             }
         };
-        Ok(ValueFacts { attributes, interval: self.fitting(whole, interval)?, ..ValueFacts::default() })
+        let made = ValueFacts { attributes, interval: self.fitting(whole, interval)?, ..ValueFacts::default() };
+        Ok(made.present_as(&[&left, &right]))
     }
 
     /// A quotient or a remainder. Zero must be out of the question, and so must −2⁶³ / −1, which fits no type.
@@ -312,7 +322,9 @@ impl Describer<'_> {
         }
         let branches = case.when_then_expr.iter().map(|(_, then)| then).chain(&case.else_expr);
         let branches = branches.map(|branch| self.expression(branch)).collect::<Result<Vec<ValueFacts>>>()?;
-        Ok(either(attributes, &branches))
+        // Without ELSE it is NULL where no condition is true.
+        let present = case.else_expr.is_some() && branches.iter().all(|branch| branch.present);
+        Ok(ValueFacts { present, ..either(attributes, &branches) })
     }
 
     /// A cast; what does not fit is NULL.
@@ -337,7 +349,11 @@ impl Describer<'_> {
             _ => None,
         };
         let bytes = if from == DataType::Utf8 { known.bytes } else { LONGEST_NUMBER };
-        Ok(ValueFacts { interval, granularity, bytes, null: false, ..known })
+        // What does not fit is NULL: only what has bounds within the type does.
+        let within = |(low, high): (f64, f64)| range_of(to).is_none_or(|(least, most)| least <= low && high <= most);
+        let fits = between_numbers && known.interval.is_some_and(within);
+        let present = known.present && (fits || from == *to);
+        Ok(ValueFacts { interval, granularity, bytes, null: false, present, ..known })
     }
 
     fn function(&self, function: &ScalarFunction, whole: &Expr) -> Result<ValueFacts> {
@@ -354,7 +370,7 @@ impl Describer<'_> {
             });
         }
         if let (FINITE, [inner]) = (name, function.args.as_slice()) {
-            return self.expression(inner);
+            return Ok(ValueFacts { present: false, ..self.expression(inner)? });
         }
         if let Some(known) = self.date_function(function)? {
             return Ok(known);
@@ -365,11 +381,13 @@ impl Describer<'_> {
         let interval = match record.interval {
             Interval::Chosen(left) => {
                 let known = either(attributes, &arguments);
-                return Ok(ValueFacts { interval: left(&function.args, known.interval), ..known });
+                // NULLs are skipped: one argument that is present is enough.
+                let present = arguments.iter().any(|argument| argument.present);
+                return Ok(ValueFacts { interval: left(&function.args, known.interval), present, ..known });
             }
             Interval::First => {
                 let first = arguments.into_iter().next().unwrap_or_default();
-                return Ok(ValueFacts { attributes, ..first });
+                return Ok(ValueFacts { attributes, present: false, ..first });
             }
             Interval::Fitting(from, _) if function.args.len() >= from => self.fitting(whole, interval)?,
             _ => interval,
@@ -406,7 +424,8 @@ impl Describer<'_> {
         };
         let granularity = number.filter(|number| number.fract() == 0.0).map(|_| 1.0);
         let bytes = value.try_as_str().flatten().map_or(0, str::len) as u64;
-        Ok(ValueFacts { interval: number.map(|number| (number, number)), granularity, bytes, ..ValueFacts::default() })
+        let interval = number.map(|number| (number, number));
+        Ok(ValueFacts { interval, granularity, bytes, present: true, ..ValueFacts::default() })
     }
 }
 

@@ -5,6 +5,7 @@ use super::casts::total;
 use super::dates;
 use super::describe::{Describer, LARGEST_WHOLE, ValueFacts, named, shown, type_word};
 use super::described::{DescribedPlan, Ownership};
+use super::impossible::refuse_impossible;
 use super::pair::{Moments, Pair};
 use super::query::{ColumnQuantile, Computation, GroupKey, Measure, PublicKeys, Query, Rank, RankedColumn, Summand};
 use crate::error::Result;
@@ -15,7 +16,7 @@ use crate::tables::bounding::Bounds;
 use crate::tables::functions::{Grid, MOMENT};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
-use datafusion::logical_expr::expr::AggregateFunction;
+use datafusion::logical_expr::expr::{AggregateFunction, Case};
 use datafusion::logical_expr::{Aggregate, Expr, cast, lit, when};
 use scumble::quantity::Probability;
 use std::collections::BTreeSet;
@@ -64,6 +65,9 @@ pub(crate) fn query(
     }
     let key_attributes = known.iter().flat_map(|known| known.attributes.clone()).collect();
     let public = public_keys(&mut keys, &known, below, source)?;
+    for filter in aggregate.aggr_expr.iter().filter_map(filter_of) {
+        refuse_impossible(&made_total(&describer, filter.clone())?, &below.possible, &describer)?;
+    }
     let bounding = bounding.or(below.bounding);
     let bounds = match &below.first {
         Some(first) => Some(first.outer_bounds(&keys, &below.plan, source)?),
@@ -83,6 +87,15 @@ pub(crate) fn query(
         return Err(source.error("group by", UNASKED));
     }
     finished(query, bounds, source)
+}
+
+/// The condition after FILTER (WHERE …), if an aggregate has one.
+fn filter_of(aggregate: &Expr) -> Option<&Expr> {
+    match aggregate {
+        Expr::Alias(alias) => filter_of(&alias.expr),
+        Expr::AggregateFunction(function) => function.params.filter.as_deref(),
+        _ => None,
+    }
 }
 
 /// Adds what key selection needs and checks the number of cells.
@@ -116,6 +129,10 @@ fn finished(mut query: Query, bounds: Option<Bounds>, source: &QuerySource<'_>) 
 
 fn owners() -> Measure {
     Measure { what: Summand::Owners, expression: None, attributes: BTreeSet::new(), range: (0, 1) }
+}
+
+fn rows() -> Measure {
+    Measure { what: Summand::Rows, expression: None, attributes: BTreeSet::new(), range: (0, 1) }
 }
 
 /// How much of an owner counts; none where each row is one person.
@@ -288,7 +305,7 @@ impl MeasureBuilder<'_> {
                 let (known, grid) = self.grid(&argument, "AVG")?;
                 let centre = centre(grid);
                 let steps = self.steps(&argument, &known, grid, centre);
-                let count = self.present(&argument, &known);
+                let count = self.present(&argument, &known)?;
                 Ok(Computation::Mean { steps, count, grid, centre })
             }
             Some(SqlStatistic::Spread { sample, root }) => {
@@ -297,7 +314,7 @@ impl MeasureBuilder<'_> {
                 let centre = centre(grid);
                 let steps = self.steps(&argument, &known, grid, centre);
                 let squares = self.squares(&argument, &known, grid, centre);
-                let count = self.present(&argument, &known);
+                let count = self.present(&argument, &known)?;
                 Ok(Computation::Spread { steps, squares, count, grid, sample, root })
             }
             Some(SqlStatistic::Least) => self.quantile(&argument, name, Rank::Least),
@@ -335,6 +352,9 @@ impl MeasureBuilder<'_> {
         };
         let (y, x) = (read(y)?, read(x)?);
         let both = |one: &Expr, other: &Expr| {
+            if self.describer.expression(other)?.present {
+                return Ok(one.clone());
+            }
             let present = when(other.clone().is_not_null(), one.clone()).end();
             present.map_err(|error| self.describer.refused(error.message().to_string()))
         };
@@ -347,7 +367,7 @@ impl MeasureBuilder<'_> {
         let product = from_middle(x.clone(), &of_x) * from_middle(y, &of_y);
         let (of_product, grid) = self.grid(&product, name)?;
         let products = self.steps(&product, &of_product, grid, 0);
-        let count = self.present(&x, &known);
+        let count = self.present(&x, &known)?;
         Ok(Computation::Pair(Pair { asked, x: of_x, y: of_y, products, step: grid.step, count }))
     }
 
@@ -395,12 +415,11 @@ impl MeasureBuilder<'_> {
             && !value.is_null()
             && !distinct
         {
-            let rows = Measure { what: Summand::Rows, expression: None, attributes: BTreeSet::new(), range: (0, 1) };
-            return Ok(Computation::Count(self.measure(rows)));
+            return Ok(Computation::Count(self.measure(rows())));
         }
         let known = self.describer.expression(&argument)?;
         if !distinct {
-            return Ok(Computation::Count(self.present(&argument, &known)));
+            return Ok(Computation::Count(self.present(&argument, &known)?));
         }
         // Found by the generator of adversarial queries: DataFusion counts one value in COUNT(DISTINCT NULL), with and
         // without rows.
@@ -413,14 +432,24 @@ impl MeasureBuilder<'_> {
         Ok(Computation::Count(self.measure(measure)))
     }
 
-    fn present(&mut self, argument: &Expr, known: &ValueFacts) -> usize {
-        let expression = Some(argument.clone());
-        self.measure(Measure {
-            what: Summand::Present,
-            expression,
-            attributes: known.attributes.clone(),
-            range: (0, 1),
-        })
+    /// The number of rows in which an argument is present. Where none can be missing that is the number of rows, and
+    /// where a FILTER alone leaves rows out it is that of the rows that the filter lets through: the same numbers as
+    /// COUNT(*) has, which are noised once.
+    fn present(&mut self, argument: &Expr, known: &ValueFacts) -> Result<usize> {
+        if known.present {
+            return Ok(self.measure(rows()));
+        }
+        let (mut expression, mut attributes) = (argument.clone(), known.attributes.clone());
+        if let Expr::Case(Case { expr: None, when_then_expr, else_expr: None }) = argument
+            && let [(condition, then)] = &when_then_expr[..]
+            && self.describer.expression(then)?.present
+        {
+            attributes = self.describer.expression(condition)?.attributes;
+            let one = when(condition.as_ref().clone(), lit(1i64)).end();
+            expression = one.map_err(|error| self.describer.refused(error.message().to_string()))?;
+        }
+        let expression = Some(expression);
+        Ok(self.measure(Measure { what: Summand::Present, expression, attributes, range: (0, 1) }))
     }
 
     fn steps(&mut self, argument: &Expr, known: &ValueFacts, grid: Grid, centre: i64) -> usize {

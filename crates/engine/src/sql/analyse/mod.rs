@@ -10,12 +10,14 @@ pub(crate) mod describe;
 pub(crate) mod described;
 pub(crate) mod distinct;
 pub(crate) mod execution;
+pub(crate) mod impossible;
 pub(crate) mod limits;
 pub(crate) mod measure;
 pub(crate) mod pair;
 pub(crate) mod per_owner;
 pub(crate) mod position;
 pub(crate) mod possible;
+pub(crate) mod public;
 pub(crate) mod query;
 pub(crate) mod refusals;
 pub(crate) mod refuse;
@@ -24,7 +26,7 @@ pub(crate) mod sets;
 pub(crate) mod total;
 pub(crate) mod union;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, QueryMistake, Result};
 use crate::place::{Origin, Place, suggestion};
 use crate::project::{Bounding, Project};
 use crate::room::with_room;
@@ -33,11 +35,13 @@ use crate::tables::Backend;
 use crate::tables::bounding::Bounds;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DataFusionError, SchemaError};
+use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{Aggregate, LogicalPlan};
 use datafusion::sql::sqlparser::tokenizer::Location;
 use described::{DescribedPlan, PerOwner};
 use execution::Execution;
 use position::Positions;
+use public::SeparatedQuery;
 use query::{GroupKey, Query};
 use sets::{GroupByClause, KeyGrouping};
 use std::collections::HashSet;
@@ -62,6 +66,8 @@ pub(crate) struct QueryParts {
     pub sets: Vec<KeyGrouping>,
     /// Names that the query does not use.
     pub hidden: HiddenNames,
+    /// What is public in each group, in sentences: it was taken off what is released.
+    pub public: Vec<String>,
 }
 
 /// A query whose results are made private. Its parts can be read and not changed, so that what runs is what was
@@ -257,7 +263,12 @@ pub(crate) fn analyse_what_occurs(
 
 /// The same for a query that may be a UNION ALL of several.
 pub(crate) fn analyse_several(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<SqlQuery> {
-    in_room(|| several(sql, bounding, project, backend))
+    in_room(|| several(&QuerySource::new(sql, true), bounding, project, backend))
+}
+
+/// The same for who wants to know which columns there are, and has not all values of its conditions yet.
+pub(crate) fn analyse_columns(sql: &str, project: &Project, backend: &Backend) -> Result<SqlQuery> {
+    in_room(|| several(&QuerySource::new(sql, false), Bounding::default(), project, backend))
 }
 
 /// Does what may call itself as often as a query is deep, and cuts what a refusal quotes of the query.
@@ -265,15 +276,14 @@ fn in_room<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     with_room(work).map_err(Error::quoting_little)
 }
 
-fn several(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<SqlQuery> {
-    let source = QuerySource::new(sql, true);
-    let (plan, hidden) = planned(&source, project, backend)?;
-    let Some(branches) = union::branches(&plan, &source)? else {
-        return cut(plan, hidden, bounding, project, &source).map(SqlQuery::One);
+fn several(source: &QuerySource<'_>, bounding: Bounding, project: &Project, backend: &Backend) -> Result<SqlQuery> {
+    let (plan, hidden) = planned(source, project, backend)?;
+    let Some(branches) = union::branches(&plan, source)? else {
+        return cut(plan, hidden, bounding, (project, Some(backend)), source).map(SqlQuery::One);
     };
-    let cut = |branch: Branch| Ok((cut(branch.whole, hidden.clone(), bounding, project, &source)?, branch.part));
+    let cut = |branch: Branch| Ok((cut(branch.whole, hidden.clone(), bounding, (project, None), source)?, branch.part));
     let branches = branches.into_iter().map(cut).collect::<Result<Vec<_>>>()?;
-    union::refuse_too_long(&branches, &source)?;
+    union::refuse_too_long(&branches, source)?;
     Ok(SqlQuery::Several(UnionOfQueries { plan, branches }))
 }
 
@@ -282,7 +292,7 @@ fn analysed(source: QuerySource<'_>, bounding: Bounding, project: &Project, back
     if union::branches(&plan, &source)?.is_some() {
         return Err(source.error("union", "UNION ALL is supported in releases of kind sql only"));
     }
-    cut(plan, hidden, bounding, project, &source)
+    cut(plan, hidden, bounding, (project, None), &source)
 }
 
 /// The plan of a query, its types coerced, and names that it does not use.
@@ -292,10 +302,10 @@ fn planned(source: &QuerySource<'_>, project: &Project, backend: &Backend) -> Re
     let state = backend.context.state();
     let plan = backend
         .wait(state.statement_to_plan(datafusion::sql::parser::Statement::Statement(Box::new(statement))))
-        .map_err(|error| not_planned(source, &error))?;
+        .map_err(|error| not_planned(source, backend, &error))?;
     union::refuse_mixed(&plan, source)?;
     compared::refuse_strangers(&plan, project, source)?;
-    Ok((backend.coerced(plan).map_err(|error| not_planned(source, &error))?, hidden))
+    Ok((backend.coerced(plan).map_err(|error| not_planned(source, backend, &error))?, hidden))
 }
 
 /// The parameters of a query, by their numbers from 1, and their types as far as the query tells.
@@ -311,7 +321,8 @@ fn numbered(sql: &str, project: &Project, backend: &Backend) -> Result<Vec<Param
     let statement = refuse::check(&source, project)?;
     let statement = datafusion::sql::parser::Statement::Statement(Box::new(statement));
     let plan = backend.wait(backend.context.state().statement_to_plan(statement));
-    let types = plan.and_then(|plan| plan.get_parameter_types()).map_err(|error| not_planned(&source, &error))?;
+    let types =
+        plan.and_then(|plan| plan.get_parameter_types()).map_err(|error| not_planned(&source, backend, &error))?;
     let number = |name: &str| {
         name.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok()).filter(|number| *number > 0)
     };
@@ -325,12 +336,13 @@ fn numbered(sql: &str, project: &Project, backend: &Backend) -> Result<Vec<Param
 /// The most parameters of a query.
 const MOST_PARAMETERS: usize = 1_000;
 
-/// A plan, cut at its one aggregate.
+/// A plan, cut at its one aggregate; what is public in each group is looked for where there is a session to read public
+/// rows.
 fn cut(
     plan: LogicalPlan,
     hidden: HiddenNames,
     bounding: Bounding,
-    project: &Project,
+    (project, public): (&Project, Option<&Backend>),
     source: &QuerySource<'_>,
 ) -> Result<PrivateQuery> {
     let mut aggregate = aggregate::find_aggregate(&plan, source)?;
@@ -338,7 +350,8 @@ fn cut(
     describe::dates::refuse_above(&plan, source)?;
     let whole = |aggregate, below, query| {
         let (plan, hidden) = (plan.clone(), hidden.clone());
-        QueryParts { plan, aggregate, below, query, per_owner: None, sets: Vec::new(), hidden }
+        let (sets, public) = (Vec::new(), Vec::new());
+        QueryParts { plan, aggregate, below, query, per_owner: None, sets, hidden, public }
     };
     if let Some(sets) = GroupByClause::of(&aggregate, source)? {
         let below = below::below(&aggregate.input, bounding, project, &hidden, source)?;
@@ -358,8 +371,29 @@ fn cut(
         return Err(source.error("group by", "the columns of GROUP BY cannot be distinguished; name each once"));
     }
     let below = below::below(&aggregate.input, bounding, project, &hidden, source)?;
-    let query = measure::query(&aggregate, &below, bounding, source)?;
-    per_owner::unfolded(whole(aggregate, below, query), source).and_then(PrivateQuery::of)
+    let separated = match public {
+        Some(backend) => public::separated((&plan, &aggregate), &below, (project, backend), source)?,
+        None => None,
+    };
+    let parts = match separated {
+        Some(SeparatedQuery { plan, aggregate, below, notes }) => {
+            let query = measure::query(&aggregate, &below, bounding, source)?;
+            QueryParts { plan, public: notes, ..whole(aggregate, below, query) }
+        }
+        None => {
+            let query = measure::query(&aggregate, &below, bounding, source)?;
+            whole(aggregate, below, query)
+        }
+    };
+    per_owner::unfolded(parts, source).and_then(PrivateQuery::of)
+}
+
+/// Whether there is a function of this name, in the query's words or the planner's.
+fn is_function(name: &str, state: &SessionState) -> bool {
+    functions::written(name).is_some()
+        || state.scalar_functions().contains_key(name)
+        || state.aggregate_functions().contains_key(name)
+        || state.window_functions().contains_key(name)
 }
 
 /// The refusal of two columns of one name.
@@ -372,21 +406,22 @@ fn same_name(source: &QuerySource<'_>, name: &str) -> Error {
 }
 
 /// DataFusion's reason in one sentence. Planning sees no data, so nothing private can be in it.
-fn not_planned(source: &QuerySource<'_>, error: &DataFusionError) -> Error {
+fn not_planned(source: &QuerySource<'_>, backend: &Backend, error: &DataFusionError) -> Error {
     match error.find_root() {
         DataFusionError::SchemaError(inner, _) => match inner.as_ref() {
             SchemaError::FieldNotFound { field, valid_fields } => {
                 if let Some(capital) = valid_fields.iter().find(|column| column.name.to_lowercase() == field.name) {
                     let sentence =
                         format!("a name with capital letters needs double quotes: write \"{}\"", capital.name);
-                    return source.error_at_column(&field.name, sentence);
+                    return source.error_at_column(&field.name, sentence).with_mistake(QueryMistake::UnknownColumn);
                 }
                 let hint = suggestion(&field.name, valid_fields.iter().map(|column| column.name.as_str()));
                 let text = match source.positions().has_quoted_column(&field.name) {
                     true => format!("; if it is a string, write it in single quotes: '{}'", field.name),
                     false => String::new(),
                 };
-                source.error_at_column(&field.name, format!("there is no declared column '{}'{hint}{text}", field.name))
+                let sentence = format!("there is no declared column '{}'{hint}{text}", field.name);
+                source.error_at_column(&field.name, sentence).with_mistake(QueryMistake::UnknownColumn)
             }
             SchemaError::AmbiguousReference { field } => source.error_at_column(
                 &field.name,
@@ -419,13 +454,14 @@ fn not_planned(source: &QuerySource<'_>, error: &DataFusionError) -> Error {
             if line.contains("UNION queries have different number of columns") {
                 return source.error("union", "the SELECTs of a UNION ALL must have the same number of columns");
             }
-            if let Some(name) = line.split("Invalid function '").nth(1).and_then(|rest| rest.split('\'').next()) {
+            let state = backend.context.state();
+            if let Some(name) = source.positions().call_but(|name| is_function(name, &state)) {
                 let sentence = format!(
                     "there is no function {name}; the aggregates are {}; of functions on private rows {}",
                     SqlAggregate::answered(),
                     functions::answered()
                 );
-                return source.error_at_call(name, sentence);
+                return source.error_at_call(name, sentence).with_mistake(QueryMistake::UnknownFunction);
             }
             source.error("", format!("the query cannot be planned: {}", refusals::plain(&line)))
         }

@@ -230,12 +230,17 @@ impl InnerReader<'_> {
             SqlStatistic::Least => InnerComputation::Least(place, grid),
             _ => InnerComputation::Largest(place, grid),
         };
-        Ok((how, ValueFacts { interval: Some(interval), granularity, ..ValueFacts::default() }))
+        // An inner row is made of at least one row.
+        let present = known.present;
+        Ok((how, ValueFacts { interval: Some(interval), granularity, present, ..ValueFacts::default() }))
     }
 
     fn count(&mut self, argument: Expr, distinct: bool) -> Result<(InnerComputation, ValueFacts)> {
-        let up_to =
-            |least: f64, rows: u64| ValueFacts { interval: Some((least, rows as f64)), ..ValueFacts::default() };
+        let up_to = |least: f64, rows: u64| ValueFacts {
+            interval: Some((least, rows as f64)),
+            present: true,
+            ..ValueFacts::default()
+        };
         if matches!(&argument, Expr::Literal(value, _) if !value.is_null()) && !distinct {
             return Ok((InnerComputation::Rows, up_to(1.0, self.rows)));
         }

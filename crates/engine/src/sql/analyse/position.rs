@@ -61,6 +61,12 @@ impl Positions {
         earliest(self.calls.iter().filter(|call| functions::planned_name(&call.name) == planned))
     }
 
+    /// The name of the first call but those of functions that are known.
+    pub fn call_but(&self, is_known: impl Fn(&str) -> bool) -> Option<&str> {
+        let unknown = self.calls.iter().filter(|call| !is_known(&functions::planned_name(&call.name)));
+        unknown.min_by_key(|call| call.at).map(|call| call.name.as_str())
+    }
+
     /// Of a column.
     pub fn column(&self, name: &str) -> Option<Location> {
         first(&self.columns, name)

@@ -5,6 +5,7 @@
 //! columns can hold.
 
 pub(crate) mod keys;
+mod public;
 
 use super::describe::ValueFacts;
 use crate::project::{Domain, Table};
@@ -12,6 +13,7 @@ use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema};
 use datafusion::logical_expr::{Expr, Operator, binary_expr, not, or, when};
+use public::PublicField;
 
 /// The deepest expression that is put together from those of sub-queries: others are taken as unknown.
 const DEEPEST: usize = 200;
@@ -44,6 +46,8 @@ struct DeclaredColumn {
     values: Option<ValueDomain>,
     /// Whether it can be NULL.
     missing: bool,
+    /// Where it is one of a public table.
+    public: Option<PublicField>,
 }
 
 /// Values that can be tried out one by one.
@@ -101,7 +105,8 @@ pub(crate) struct JoinCondition<'a> {
 }
 
 impl PossibleRows {
-    /// The rows of a table, read for the `read`-th time: any value of each column's domain, and NULL.
+    /// The rows of a table, read for the `read`-th time: any value of each column's domain, and NULL unless
+    /// none is missing.
     pub fn of_table(table: &Table, fields: &[FieldRef], known: &[ValueFacts], read: usize) -> Self {
         let mut possible = Self::default();
         for (field, known) in fields.iter().zip(known) {
@@ -113,7 +118,10 @@ impl PossibleRows {
             let values = table.column(field.name()).and_then(|column| ValueDomain::declared(&column.domain));
             let kind = field.data_type().clone();
             possible.columns.push(Some(DeclaredExpression::column(&name)));
-            possible.declared.push(DeclaredColumn { name, kind, known: known.clone(), values, missing: true });
+            let missing = !known.present;
+            let public = || PublicField { read, table: table.name.clone(), field: field.name().clone() };
+            let public = table.public.then(public);
+            possible.declared.push(DeclaredColumn { name, kind, known: known.clone(), values, missing, public });
         }
         possible
     }
@@ -146,7 +154,8 @@ impl PossibleRows {
                 let values =
                     known.listed().filter(|_| kind.is_integer()).map(|(low, high)| ValueDomain::Whole(low, high));
                 let column = DeclaredExpression::column(&name);
-                declared.push(DeclaredColumn { name, kind, known, values, missing: !never_null });
+                let missing = !never_null;
+                declared.push(DeclaredColumn { name, kind, known, values, missing, public: None });
                 Some(column)
             }
         });
@@ -182,6 +191,7 @@ impl PossibleRows {
                 known,
                 values,
                 missing: false,
+                public: None,
             });
             columns
                 .extend(right.columns.into_iter().map(|column| column.and_then(|column| column.where_found(&found))));
@@ -194,6 +204,16 @@ impl PossibleRows {
             conditions.extend(of_right);
         }
         Self { declared, columns, conditions }
+    }
+
+    /// The strings that a column of `schema` can hold, where it is a declared one that lists them.
+    pub fn listed_texts(&self, column: &Column, schema: &DFSchema) -> Option<&[String]> {
+        let made = self.columns.get(schema.maybe_index_of_column(column)?)?.as_ref()?;
+        let Expr::Column(Column { name, .. }) = &made.expression else { return None };
+        match self.declared.iter().find(|declared| declared.name == *name)?.values.as_ref()? {
+            ValueDomain::Texts(texts) => Some(texts),
+            _ => None,
+        }
     }
 
     /// An expression over the columns of `schema` as one over declared columns.

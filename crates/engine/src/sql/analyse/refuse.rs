@@ -2,7 +2,7 @@
 
 use super::sets::MOST_SETS;
 use crate::calendar::day;
-use crate::error::{Error, Result};
+use crate::error::{Error, QueryMistake, Result};
 use crate::place::{Origin, Place, suggestion};
 use crate::project::{Column, Domain, Project};
 use crate::room::with_room;
@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
     SetExpr, SetOperator, SetQuantifier, Spanned, Statement, TableFactor, Value, Visit, Visitor, visit_expressions_mut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Span;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -22,13 +22,13 @@ use std::ops::ControlFlow;
 /// Parses one SELECT and refuses what can never be private.
 pub(crate) fn check(source: &QuerySource<'_>, project: &Project) -> Result<Statement> {
     limits::refuse_too_long(source.sql)?;
-    let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, source.sql).map_err(|error| {
-        let message = error.to_string();
-        let message = message.trim_start_matches("sql parser error: ").to_string();
-        if message.contains("recursion limit") {
-            return Error::input("query: it is nested too deeply; compute parts of it in WITH");
+    let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, source.sql).map_err(|error| match error {
+        ParserError::RecursionLimitExceeded => {
+            Error::input("query: it is nested too deeply; compute parts of it in WITH")
         }
-        Error::input(format!("query: this is not SQL ({message})"))
+        ParserError::TokenizerError(reason) | ParserError::ParserError(reason) => {
+            Error::input(format!("query: this is not SQL ({reason})")).with_mistake(QueryMistake::Syntax)
+        }
     })?;
     if statements.len() != 1 {
         return Err(Error::input("query: give exactly one SELECT statement"));
@@ -39,14 +39,14 @@ pub(crate) fn check(source: &QuerySource<'_>, project: &Project) -> Result<State
     }
     limits::statement(&statement)?;
     if let Some((span, sentence)) = distinct::refusal(&statement) {
-        return Err(located(span, sentence));
+        return Err(located(span, Error::input(sentence)));
     }
     let mut names: BTreeSet<String> = project.tables.keys().cloned().collect();
     collect_common_tables(&statement, &mut names);
     let mut refuser = Refuser { names, project };
     match statement.visit(&mut refuser) {
         ControlFlow::Continue(()) => Ok(in_other_words(statement)),
-        ControlFlow::Break((span, sentence)) => Err(located(span, sentence)),
+        ControlFlow::Break((span, error)) => Err(located(span, error)),
     }
 }
 
@@ -107,12 +107,12 @@ fn plain_arguments(function: &Function) -> Option<Vec<Expr>> {
     list.args.iter().map(plain).collect::<Option<Vec<_>>>().filter(|_| is_plain)
 }
 
-fn located(span: Span, sentence: String) -> Error {
+fn located(span: Span, error: Error) -> Error {
     let (line, column) = (span.start.line as usize, span.start.column as usize);
-    if line == 0 {
-        return Error::input(format!("query: {sentence}"));
+    match line {
+        0 => error.or_while("query"),
+        _ => error.or_at(Place { origin: Origin::Query, line, column }),
     }
-    Error::at(Place { origin: Origin::Query, line, column }, sentence)
 }
 
 /// The names of common table expressions are tables too.
@@ -139,10 +139,10 @@ struct Refuser<'a> {
     project: &'a Project,
 }
 
-type RefusalFlow = ControlFlow<(Span, String)>;
+type RefusalFlow = ControlFlow<(Span, Error)>;
 
 impl Visitor for Refuser<'_> {
-    type Break = (Span, String);
+    type Break = (Span, Error);
 
     fn pre_visit_query(&mut self, query: &Query) -> RefusalFlow {
         if query.with.as_ref().is_some_and(|with| with.recursive) {
@@ -186,7 +186,8 @@ impl Visitor for Refuser<'_> {
             return ControlFlow::Continue(());
         }
         let hint = suggestion(&name, self.project.tables.keys().map(String::as_str));
-        refused(relation, &format!("there is no table '{relation}' in the project file{hint}"))
+        let unknown = Error::input(format!("there is no table '{relation}' in the project file{hint}"));
+        ControlFlow::Break((relation.span(), unknown.with_mistake(QueryMistake::UnknownTable)))
     }
 
     fn pre_visit_expr(&mut self, expression: &Expr) -> RefusalFlow {
@@ -276,5 +277,5 @@ fn set_expression(body: &SetExpr, query: &Query) -> RefusalFlow {
 
 /// The place is looked for only now: finding it walks through all of the part.
 fn refused(part: &impl Spanned, sentence: &str) -> RefusalFlow {
-    ControlFlow::Break((part.span(), sentence.to_string()))
+    ControlFlow::Break((part.span(), Error::input(sentence)))
 }

@@ -163,7 +163,7 @@ fn within_range(execution: &Execution, cell: &ExactCell) -> std::result::Result<
 }
 
 /// A cell that nothing is in.
-fn empty_cell(execution: &Execution) -> ExactCell {
+pub(crate) fn empty_cell(execution: &Execution) -> ExactCell {
     ExactCell { sums: vec![0; execution.sums().len()], ranked: vec![BTreeMap::new(); execution.ranked().len()] }
 }
 

@@ -118,7 +118,7 @@ fn names_that_collide_are_refused_with_their_place() {
         ),
         (
             "Report",
-            "scumble.toml:6:8: a release cannot be called 'report', because report.json is the report's own file",
+            "scumble.toml:6:8: a release cannot be called 'Report', because report.json is the report's own file",
         ),
         ("../x", "scumble.toml:6:8: a release's name becomes a file name: 1 to 150 letters"),
     ] {

@@ -191,6 +191,100 @@ fn a_clash_of_names_says_of_which() {
     folder.in_our_words("SELECT AVG(age) AS n_error, COUNT(*) AS n FROM people", words);
 }
 
+const DECIDED: &str = r#"
+[dataset.t]
+source = "t.csv"
+owner = "id"
+max_rows_per_owner = 6
+[dataset.t.columns]
+race = { type = "category", values = ["Black", "White"] }
+state = { type = "category", values = ["Ohio", "Iowa"], unlisted = "other" }
+free = { type = "category" }
+age = { type = "int", lower = 0, upper = 110 }
+cost = { type = "float", lower = 0, upper = 500 }
+day = { type = "date", lower = "2020-01-01", upper = "2021-12-31" }
+begins = { type = "timestamp", lower = "2020-01-01T00:00:00", upper = "2021-12-31T23:59:59" }
+"#;
+
+fn decided() -> Refusing {
+    let row = "p,Black,Ohio,x,5,1.5,2020-05-05,2020-05-05T10:00:00\n";
+    Refusing::with(&[("t.csv", &format!("id,race,state,free,age,cost,day,begins\n{row}")), ("scumble.toml", DECIDED)])
+}
+
+/// `race = 'black'` where 'Black' is listed cost ε 0.5 for a constant 0.
+#[test]
+fn a_condition_that_the_declarations_decide_is_refused() {
+    let folder = decided();
+    let near = "race is never 'black', and so the condition is true of no row (did you mean 'Black'?)";
+    let bounds = "by the domains that the project file declares, ";
+    for (condition, words) in [
+        ("race = 'black'", near),
+        ("'black' = race", near),
+        ("race IN ('black', 'white')", near),
+        ("race = 'black' AND age > 5", near),
+        ("age > 5 AND (race = 'black' OR cost > 500)", near),
+        ("race = 'Martian'", "; its values are 'Black', 'White'"),
+        ("state = 'other ' AND free = 'x'", "state is never 'other '"),
+        ("race = 'Black' AND race = 'White'", bounds),
+        ("UPPER(race) = 'Black'", bounds),
+        ("age > 110", bounds),
+        ("age < 0", bounds),
+        ("age = 200", bounds),
+        ("age BETWEEN 120 AND 130", bounds),
+        ("age + 1 > 111", bounds),
+        ("cost > 500", bounds),
+        ("cost < 0", bounds),
+        ("day > DATE '2021-12-31'", bounds),
+        ("begins < TIMESTAMP '2020-01-01T00:00:00'", bounds),
+    ] {
+        let said = folder.query(&format!("SELECT COUNT(*) AS n FROM t WHERE {condition}"), "epsilon=0.5", words);
+        assert!(said.contains("query:1:"), "{said}");
+        folder.query(
+            &format!("SELECT race, COUNT(*) AS n FROM t WHERE {condition} GROUP BY race"),
+            "epsilon=0.5",
+            words,
+        );
+    }
+    let filtered = "SELECT COUNT(*) FILTER (WHERE race = 'black') AS n, COUNT(*) AS m FROM t";
+    folder.query(filtered, "epsilon=0.5", near);
+    let inner = "SELECT AVG(cost) AS c FROM (SELECT cost FROM t WHERE race = 'black') AS s";
+    folder.query(inner, "epsilon=0.5", near);
+    // Nobody has more rows than count.
+    let many = "SELECT COUNT(*) AS n FROM (SELECT id, COUNT(*) AS rows FROM t GROUP BY id) AS s WHERE rows > 6";
+    folder.query(many, "epsilon=0.5", bounds);
+}
+
+/// What some data could fulfil is answered, whatever is in these.
+#[test]
+fn a_condition_that_some_row_may_fulfil_is_answered() {
+    let project = decided().project().unwrap();
+    for condition in [
+        "race = 'Black'",
+        "race IN ('black', 'Black')",
+        "race <> 'black'",
+        "NOT race = 'black'",
+        "race IS NULL",
+        "COALESCE(race, 'unknown') = 'unknown'",
+        "race = 'black' OR age > 5",
+        "LOWER(race) = 'black'",
+        "state = 'other'",
+        "free = 'anything'",
+        "age >= 110",
+        "age = 0",
+        "cost >= 500 OR cost <= 0",
+        "cost BETWEEN 500 AND 600",
+        "day = DATE '2021-12-31'",
+        "begins <= TIMESTAMP '2020-01-01T00:00:00'",
+        "age IS NULL AND race = 'White'",
+    ] {
+        let sql = format!("SELECT COUNT(*) AS n FROM t WHERE {condition}");
+        let request = Request::sql("query", &sql, &"epsilon=0.5".parse().unwrap()).unwrap();
+        if let Err(error) = Runner::new(&project).plan(&request) {
+            panic!("{condition}: {error}");
+        }
+    }
+}
+
 /// What is not answered is said with its reason, before anything is charged.
 #[test]
 fn refusals_of_dates() {

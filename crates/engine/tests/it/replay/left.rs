@@ -18,14 +18,24 @@ pub struct Left {
     ledger: Vec<String>,
 }
 
-/// Without what is different in every run: hashes of entries, which hold a time and the marks of files.
+/// Without what is different in every run: hashes of entries, which hold a time and the marks of files. In JSON and in
+/// the metadata of Parquet files they are 64 digits soon after their name.
 fn without_heads(text: &str) -> String {
+    const NAME: &str = "ledger_head";
     let mut shown = String::new();
     let mut rest = text;
-    while let Some(at) = rest.find("\"ledger_head\"") {
-        let end = rest[at..].find(['\n', ',', '}']).map_or(rest.len(), |end| at + end);
-        shown += &rest[..at];
-        rest = &rest[end..];
+    while let Some(at) = rest.find(NAME) {
+        let (before, after) = rest.split_at(at + NAME.len());
+        shown += before;
+        rest = after;
+        let hash = (0..8).find_map(|skipped| {
+            let digits = rest.get(skipped..skipped + 64)?;
+            digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(skipped)
+        });
+        if let Some(skipped) = hash {
+            shown += &rest[..skipped];
+            rest = &rest[skipped + 64..];
+        }
     }
     shown + rest
 }

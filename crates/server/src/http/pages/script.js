@@ -84,7 +84,8 @@ const ordered = (answer) => {
 // The first noisy column of an answer, with the names of its rows.
 const bars = (answer) => {
   const rows = answer.rows, all = rows.length ? Object.keys(rows[0]) : [], names = [...ordered(answer), ...all.filter((name) => name.endsWith("_interval"))];
-  const noisy = names.find((name) => names.includes(`${name}_interval`) && typeof rows[0][name] === "number");
+  // Of a median, for example, no interval is known.
+  const noisy = names.find((name) => typeof rows[0][name] === "number" && rows.some((row) => row[`${name}_interval`]));
   if (!noisy) return null;
   const beside = /_(error|interval)$/;
   // What has an error beside it, such as a median, is no key.

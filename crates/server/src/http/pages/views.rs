@@ -53,14 +53,9 @@ fn end(number: f64) -> String {
     if number.is_infinite() { UNBOUNDED.to_string() } else { readable(number) }
 }
 
-/// The cells beside a noisy number: its error, and its interval where one is known.
-fn beside(uncertainty: &Uncertainty) -> [Markup; 2] {
-    let Uncertainty { low, high, .. } = *uncertainty;
-    let error = end(uncertainty.published_error());
-    match low.is_nan() || high.is_nan() {
-        true => [html! { (error) }, plain(NOTHING)],
-        false => [html! { (error) }, html! { (end(low)) " to " (end(high)) }],
-    }
+/// The cells beside a noisy number: its error, and the ends of its interval.
+fn beside(uncertainty: &Uncertainty) -> [Markup; 3] {
+    [uncertainty.published_error(), uncertainty.low, uncertainty.high].map(|number| html! { (end(number)) })
 }
 
 /// A table with a caption, which scrolls on its own where the page is narrow.
@@ -240,8 +235,8 @@ pub(super) fn answers(answers: &[PublishedAnswer]) -> Markup {
 
 /// One answer, with its downloads; the script draws it.
 pub(super) fn answer(sequence: u64, release: &str, answers: &Answers) -> Markup {
-    let header: Vec<String> = answers.columns.iter().flat_map(headings).collect();
-    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    let names = answers.names();
+    let header: Vec<&str> = names.iter().map(String::as_str).collect();
     let rows = answers.rows();
     let cells = (0..rows.min(SHOWN)).map(|row| answers.columns.iter().flat_map(|column| cells(column, row)).collect());
     html! {
@@ -258,13 +253,6 @@ pub(super) fn answer(sequence: u64, release: &str, answers: &Answers) -> Markup 
         @if rows > SHOWN { p { "The first " (SHOWN) " of " (rows) " rows; the files have all." } }
         @for note in &answers.notes { p { (note) } }
     }
-}
-
-/// The name of a column, and the names of what stands beside it.
-fn headings(column: &AnswerColumn) -> Vec<String> {
-    let beside = column.uncertainty.iter().flat_map(|_| ["_error", "_interval"]);
-    let beside = beside.map(|end| format!("{}{end}", column.name));
-    std::iter::once(column.name.clone()).chain(beside).collect()
 }
 
 /// The cells of a column in a row.
@@ -533,18 +521,17 @@ mod tests {
         let shown = answer(1, evil, &answered).into_string();
         let columns: Vec<&str> =
             shown.split("<th scope=\"col\">").skip(2).map(|part| part.split('<').next().unwrap()).collect();
-        assert_eq!(columns, ["n", "n_error", "n_interval"]);
-        assert!(shown.contains("<td>28.2813</td><td>-1 to 3.25</td>"), "{shown}");
+        assert_eq!(columns, ["n", "n_se", "n_low", "n_high"]);
+        assert!(shown.contains("<td>28.2813</td><td>-1</td><td>3.25</td>"), "{shown}");
     }
 
     #[test]
     fn what_is_not_known_is_said_so() {
         let beside = |low, high, standard_error| {
-            let [error, interval] = beside(&Uncertainty { standard_error, low, high });
-            format!("{} | {}", error.into_string(), interval.into_string())
+            beside(&Uncertainty { standard_error, low, high }).map(|cell| cell.into_string()).join(" | ")
         };
-        assert_eq!(beside(f64::NEG_INFINITY, 2.0, f64::INFINITY), "unbounded | unbounded to 2");
-        assert_eq!(beside(f64::NAN, f64::NAN, f64::NAN), "– | –");
+        assert_eq!(beside(f64::NEG_INFINITY, 2.0, f64::INFINITY), "unbounded | unbounded | 2");
+        assert_eq!(beside(f64::NAN, f64::NAN, f64::NAN), "– | – | –");
         assert_eq!(value(&Cell::Number(f64::NAN)).into_string(), "–");
         assert_eq!(value(&Cell::Null).into_string(), "–");
         assert_eq!(spent(Some(f64::INFINITY)), "∞");

@@ -1,22 +1,18 @@
 //! Expressions over the tables of the catalogue: their values, and their types without any row.
 
-use super::function::{self, called};
-use super::query::{CommonTables, query};
-use super::scope::{EmptyScope, NameScope, folded, last_word};
-use super::{Catalogue, length, tables};
+use super::cast::{cast, elements, is_number, is_whole, listed, type_name};
+use super::context::EvaluationContext;
+use super::function;
+use super::length;
+use super::operator::{ESCAPE, among, compare, escaped_like, is_true, not_if, operated, paid, same};
+use super::scope::{EmptyScope, JoinedRow, NameScope, folded, last_word};
 use crate::postgres::refused::{SqlError, code};
 use crate::postgres::value::{CellValue, PgType};
 use sqlparser::ast::{
-    AccessExpr, BinaryOperator, DataType, Expr, FunctionArguments, Subscript, UnaryOperator, Value as Literal,
+    AccessExpr, BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Subscript,
+    UnaryOperator, Value as Literal, ValueWithSpan, WindowType,
 };
 use std::cmp::Ordering;
-
-/// What an expression is evaluated in, besides its row.
-#[derive(Clone, Copy)]
-pub(super) struct EvaluationContext<'c> {
-    pub world: &'c Catalogue<'c>,
-    pub names: &'c CommonTables,
-}
 
 /// The value of an expression; NULL where it is of a sort that is not known.
 pub(super) fn value_of(
@@ -73,8 +69,7 @@ fn evaluated(expression: &Expr, context: EvaluationContext<'_>, scope: &NameScop
             Ok(not_if(*negated, among(&of(expr)?, &list)))
         }
         Expr::InSubquery { expr, subquery, negated } => {
-            let table = query(subquery, context.world, context.names, Some(scope))?;
-            let list: Vec<CellValue> = table.rows.iter().filter_map(|row| row.first().cloned()).collect();
+            let list = first_column(subquery, context, scope)?;
             Ok(not_if(*negated, among(&of(expr)?, &list)))
         }
         Expr::Between { expr, negated, low, high } => {
@@ -85,22 +80,20 @@ fn evaluated(expression: &Expr, context: EvaluationContext<'_>, scope: &NameScop
             Ok(not_if(*negated, within.unwrap_or(CellValue::Null)))
         }
         Expr::Like { negated, expr, pattern, escape_char, .. } => {
-            let escape = escape_char.as_ref().map(|value| &value.value);
             let (text, pattern) = (of(expr)?, of(pattern)?);
-            paid(&text, std::slice::from_ref(&pattern), context)?;
-            Ok(not_if(*negated, escaped_like(&text, &pattern, false, escape)))
+            paid(&text, std::slice::from_ref(&pattern), context.world)?;
+            Ok(not_if(*negated, escaped_like(&text, &pattern, false, escape(escape_char.as_ref()))))
         }
         Expr::ILike { negated, expr, pattern, escape_char, .. } => {
-            let escape = escape_char.as_ref().map(|value| &value.value);
             let (text, pattern) = (of(expr)?, of(pattern)?);
-            paid(&text, std::slice::from_ref(&pattern), context)?;
-            Ok(not_if(*negated, escaped_like(&text, &pattern, true, escape)))
+            paid(&text, std::slice::from_ref(&pattern), context.world)?;
+            Ok(not_if(*negated, escaped_like(&text, &pattern, true, escape(escape_char.as_ref()))))
         }
         Expr::AnyOp { left, compare_op, right, .. } => {
             let (left, right) = (of(left)?, list_of(right, context, scope)?);
-            paid(&left, &right, context)?;
+            paid(&left, &right, context.world)?;
             for right in &right {
-                if is_true(&operated(&left, compare_op, right, context)?) {
+                if is_true(&operated(&left, compare_op, right, context.world)?) {
                     return truth(true);
                 }
             }
@@ -108,9 +101,9 @@ fn evaluated(expression: &Expr, context: EvaluationContext<'_>, scope: &NameScop
         }
         Expr::AllOp { left, compare_op, right } => {
             let (left, right) = (of(left)?, list_of(right, context, scope)?);
-            paid(&left, &right, context)?;
+            paid(&left, &right, context.world)?;
             for right in &right {
-                if !is_true(&operated(&left, compare_op, right, context)?) {
+                if !is_true(&operated(&left, compare_op, right, context.world)?) {
                     return truth(false);
                 }
             }
@@ -131,11 +124,11 @@ fn evaluated(expression: &Expr, context: EvaluationContext<'_>, scope: &NameScop
             else_result.as_ref().map_or(Ok(CellValue::Null), |result| of(result))
         }
         Expr::Exists { subquery, negated } => {
-            let table = query(subquery, context.world, context.names, Some(scope))?;
+            let table = context.query(subquery, Some(scope))?;
             truth(table.rows.is_empty() == *negated)
         }
         Expr::Subquery(subquery) => {
-            let table = query(subquery, context.world, context.names, Some(scope))?;
+            let table = context.query(subquery, Some(scope))?;
             Ok(table.rows.first().and_then(|row| row.first()).cloned().unwrap_or(CellValue::Null))
         }
         Expr::Array(array) => Ok(CellValue::List(array.elem.iter().map(of).collect::<Result<_, SqlError>>()?)),
@@ -173,7 +166,7 @@ fn evaluated(expression: &Expr, context: EvaluationContext<'_>, scope: &NameScop
             }
             _ => CellValue::Null,
         }),
-        Expr::Function(function) => called(function, context, scope),
+        Expr::Function(call) => called(call, context, scope),
         _ => Ok(CellValue::Null),
     }
 }
@@ -200,6 +193,11 @@ fn column(
     }
 }
 
+/// The character that LIKE escapes others with: a backslash, or what ESCAPE names; none where that is empty.
+fn escape(named: Option<&ValueWithSpan>) -> Option<char> {
+    named.map_or(Some(ESCAPE), |named| literal(&named.value).shown()?.chars().next())
+}
+
 fn literal(value: &Literal) -> CellValue {
     match value {
         Literal::Number(digits, _) => match (digits.parse(), digits.parse()) {
@@ -210,81 +208,6 @@ fn literal(value: &Literal) -> CellValue {
         Literal::Boolean(truth) => CellValue::Truth(*truth),
         other => other.clone().into_string().map_or(CellValue::Null, CellValue::Text),
     }
-}
-
-/// The name of a type in small letters, without its schema.
-pub(super) fn type_name(kind: &DataType) -> String {
-    let name = kind.to_string().to_lowercase().replace('"', "");
-    name.strip_prefix("pg_catalog.").unwrap_or(&name).to_string()
-}
-
-/// A value as another type. A name becomes the number of what it names, and a number the name.
-fn cast(value: CellValue, to: &str, world: &Catalogue<'_>) -> CellValue {
-    let unqualified = |text: &str| text.rsplit('.').next().unwrap_or_default().replace('"', "");
-    match (to, value) {
-        (_, CellValue::Null) => CellValue::Null,
-        ("regclass", CellValue::Text(text)) => match text.parse() {
-            Ok(number) => CellValue::Whole(number),
-            Err(_) => function::class(&unqualified(&text), world),
-        },
-        ("regclass", CellValue::Whole(oid)) => {
-            let found = tables::numbered(world).find(|(known, _)| *known == oid);
-            found.map_or(CellValue::Text(oid.to_string()), |(_, table)| CellValue::text(&table.name))
-        }
-        ("regtype", CellValue::Text(text)) => function::type_number(&unqualified(&text)),
-        ("regtype", CellValue::Whole(oid)) => function::type_written(oid),
-        ("regnamespace", CellValue::Text(text)) => function::schema_number(&text),
-        ("regnamespace", CellValue::Whole(oid)) => {
-            let found = tables::SCHEMAS.iter().find(|(known, _)| *known == oid);
-            found.map_or(CellValue::Null, |(_, name)| CellValue::text(*name))
-        }
-        ("regproc" | "regprocedure", CellValue::Text(text)) => CellValue::Text(unqualified(&text)),
-        ("regrole", CellValue::Whole(_)) => CellValue::text(world.settings.user()),
-        ("bool" | "boolean", CellValue::Text(text)) => match text.to_lowercase().as_str() {
-            "t" | "true" | "1" | "on" | "yes" => CellValue::Truth(true),
-            "f" | "false" | "0" | "off" | "no" => CellValue::Truth(false),
-            _ => CellValue::Null,
-        },
-        ("bool" | "boolean", CellValue::Whole(number)) => CellValue::Truth(number != 0),
-        (to, CellValue::Truth(truth)) if is_whole(to) => CellValue::Whole(i64::from(truth)),
-        (to, CellValue::Text(text)) if is_whole(to) => text.trim().parse().map_or(CellValue::Null, CellValue::Whole),
-        (to, CellValue::Number(number)) if is_whole(to) => CellValue::Whole(number.round() as i64),
-        (to, CellValue::Text(text)) if is_number(to) => text.trim().parse().map_or(CellValue::Null, CellValue::Number),
-        (to, CellValue::Whole(number)) if is_number(to) => CellValue::Number(number as f64),
-        (to, value @ CellValue::List(_)) if to.ends_with("[]") => value,
-        (to, CellValue::Text(text)) if to.ends_with("[]") => CellValue::List(elements(&text)),
-        ("text" | "varchar" | "name", CellValue::Truth(truth)) => CellValue::text(if truth { "true" } else { "false" }),
-        (to, value)
-            if ["text", "name", "bpchar", "cstring"].contains(&to)
-                || to.starts_with("varchar")
-                || to.starts_with("char") =>
-        {
-            value.shown().map_or(CellValue::Null, CellValue::Text)
-        }
-        (_, value) => value,
-    }
-}
-
-fn is_whole(kind: &str) -> bool {
-    ["int", "int2", "int4", "int8", "integer", "bigint", "smallint", "oid", "xid"].contains(&kind)
-}
-
-fn is_number(kind: &str) -> bool {
-    ["float", "float4", "float8", "real", "double precision", "double", "numeric", "decimal"].contains(&kind)
-}
-
-/// How many bytes the elements of an array's text take, at most.
-fn listed(value: &CellValue) -> usize {
-    match value {
-        CellValue::Text(text) => text.len() + 32 * text.matches(',').count(),
-        other => length(other),
-    }
-}
-
-/// The elements of an array's text, without quotes.
-fn elements(text: &str) -> Vec<CellValue> {
-    let inner = text.trim().trim_start_matches('{').trim_end_matches('}');
-    inner.split(',').filter(|part| !part.is_empty()).map(|part| CellValue::text(part.trim_matches('"'))).collect()
 }
 
 /// The list behind ANY and ALL: an array, the text of one, or the rows of a query.
@@ -298,8 +221,7 @@ fn list_of(
         other => other,
     };
     if let Expr::Subquery(subquery) = inner {
-        let table = query(subquery, context.world, context.names, Some(scope))?;
-        return Ok(table.rows.iter().filter_map(|row| row.first().cloned()).collect());
+        return first_column(subquery, context, scope);
     }
     let value = value_of(inner, context, scope)?;
     context.world.weigh(listed(&value))?;
@@ -327,236 +249,104 @@ fn binary(
     let second = value_of(right, context, scope)?;
     match op {
         BinaryOperator::StringConcat => context.world.weigh(length(&first).saturating_add(length(&second)))?,
-        _ => paid(&first, std::slice::from_ref(&second), context)?,
+        _ => paid(&first, std::slice::from_ref(&second), context.world)?,
     }
-    operated(&first, op, &second, context)
+    operated(&first, op, &second, context.world)
 }
 
-/// What is done with a text and a pattern takes as long as both are, multiplied.
-fn paid(value: &CellValue, others: &[CellValue], context: EvaluationContext<'_>) -> Result<(), SqlError> {
-    let long =
-        |value: &CellValue| if matches!(value, CellValue::Text(_) | CellValue::List(_)) { length(value) } else { 0 };
-    let work = others.iter().map(|other| long(value).saturating_mul(long(other)) / 64);
-    context.world.spend(work.fold(0, usize::saturating_add))
+/// The value of a call.
+fn called(call: &Function, context: EvaluationContext<'_>, scope: &NameScope<'_>) -> Result<CellValue, SqlError> {
+    let name = last_word(&call.name);
+    let arguments = match &call.args {
+        FunctionArguments::Subquery(subquery) => {
+            let list = first_column(subquery, context, scope)?;
+            return Ok(if name == "array" { CellValue::List(list) } else { CellValue::Null });
+        }
+        FunctionArguments::List(list) => &list.args[..],
+        FunctionArguments::None => &[],
+    };
+    if let Some(window) = &call.over {
+        return counted(&name, window, context, scope);
+    }
+    if function::is_aggregate(&name) {
+        return aggregate(&name, arguments, context, scope);
+    }
+    function::called(&name, &arguments_of(arguments, context, scope)?, context.world)
 }
 
-fn operated(
-    left: &CellValue,
-    op: &BinaryOperator,
-    right: &CellValue,
+/// The values of a call's arguments.
+pub(super) fn arguments_of(
+    arguments: &[FunctionArg],
     context: EvaluationContext<'_>,
-) -> Result<CellValue, SqlError> {
-    let compared = |holds: fn(Ordering) -> bool| {
-        compare(left, right).map_or(CellValue::Null, |order| CellValue::Truth(holds(order)))
-    };
-    let whole = |compute: fn(i64, i64) -> Option<i64>| match (left, right) {
-        (CellValue::Whole(left), CellValue::Whole(right)) => {
-            compute(*left, *right).map_or(CellValue::Null, CellValue::Whole)
-        }
-        _ => CellValue::Null,
-    };
-    let matched = |ignores_case: bool| context.world.matched(left, right, ignores_case);
-    Ok(match op {
-        BinaryOperator::And => match (left, right) {
-            (CellValue::Truth(false), _) | (_, CellValue::Truth(false)) => CellValue::Truth(false),
-            (CellValue::Truth(true), CellValue::Truth(true)) => CellValue::Truth(true),
-            _ => CellValue::Null,
-        },
-        BinaryOperator::Or => match (left, right) {
-            (CellValue::Truth(true), _) | (_, CellValue::Truth(true)) => CellValue::Truth(true),
-            (CellValue::Truth(false), CellValue::Truth(false)) => CellValue::Truth(false),
-            _ => CellValue::Null,
-        },
-        BinaryOperator::Eq => compared(Ordering::is_eq),
-        BinaryOperator::NotEq => compared(Ordering::is_ne),
-        BinaryOperator::Lt => compared(Ordering::is_lt),
-        BinaryOperator::LtEq => compared(Ordering::is_le),
-        BinaryOperator::Gt => compared(Ordering::is_gt),
-        BinaryOperator::GtEq => compared(Ordering::is_ge),
-        BinaryOperator::StringConcat => joined(left, right),
-        BinaryOperator::Plus => whole(i64::checked_add),
-        BinaryOperator::Minus => whole(i64::checked_sub),
-        BinaryOperator::Multiply => whole(i64::checked_mul),
-        BinaryOperator::Divide => whole(i64::checked_div),
-        BinaryOperator::Modulo => whole(i64::checked_rem),
-        BinaryOperator::BitwiseAnd => whole(|left, right| Some(left & right)),
-        BinaryOperator::BitwiseOr => whole(|left, right| Some(left | right)),
-        BinaryOperator::PGRegexMatch => matched(false)?,
-        BinaryOperator::PGRegexIMatch => matched(true)?,
-        BinaryOperator::PGRegexNotMatch => not_if(true, matched(false)?),
-        BinaryOperator::PGRegexNotIMatch => not_if(true, matched(true)?),
-        BinaryOperator::PGLikeMatch => liked(left, right, false),
-        BinaryOperator::PGILikeMatch => liked(left, right, true),
-        BinaryOperator::PGNotLikeMatch => not_if(true, liked(left, right, false)),
-        BinaryOperator::PGNotILikeMatch => not_if(true, liked(left, right, true)),
-        BinaryOperator::PGCustomBinaryOperator(words) => match words.last().map(String::as_str) {
-            Some("=") => compared(Ordering::is_eq),
-            Some("<>" | "!=") => compared(Ordering::is_ne),
-            Some("~") => matched(false)?,
-            Some("~*") => matched(true)?,
-            Some("!~") => not_if(true, matched(false)?),
-            Some("!~*") => not_if(true, matched(true)?),
-            Some("~~") => liked(left, right, false),
-            Some("!~~") => not_if(true, liked(left, right, false)),
-            _ => CellValue::Null,
-        },
-        _ => CellValue::Null,
-    })
+    scope: &NameScope<'_>,
+) -> Result<Vec<CellValue>, SqlError> {
+    arguments.iter().filter_map(plain).map(|argument| value_of(argument, context, scope)).collect()
 }
 
-fn joined(left: &CellValue, right: &CellValue) -> CellValue {
-    match (left, right) {
-        (CellValue::List(left), CellValue::List(right)) => CellValue::List([&left[..], &right[..]].concat()),
-        (CellValue::List(list), one) | (one, CellValue::List(list)) if *one == CellValue::Null => {
-            CellValue::List(list.clone())
-        }
-        (left, right) => match (left.shown(), right.shown()) {
-            (Some(left), Some(right)) => CellValue::Text(left + &right),
-            _ => CellValue::Null,
-        },
-    }
+/// The first column of a query inside.
+fn first_column(
+    query: &Query,
+    context: EvaluationContext<'_>,
+    scope: &NameScope<'_>,
+) -> Result<Vec<CellValue>, SqlError> {
+    let table = context.query(query, Some(scope))?;
+    Ok(table.rows.iter().filter_map(|row| row.first().cloned()).collect())
 }
 
-pub(super) fn is_true(value: &CellValue) -> bool {
-    *value == CellValue::Truth(true)
-}
-
-fn not_if(negated: bool, value: CellValue) -> CellValue {
-    match value {
-        CellValue::Truth(truth) => CellValue::Truth(truth != negated),
-        other => other,
-    }
-}
-
-/// Which of two values comes first; none where one is NULL, or where they cannot be compared.
-pub(super) fn compare(left: &CellValue, right: &CellValue) -> Option<Ordering> {
-    match (left, right) {
-        (CellValue::Null, _) | (_, CellValue::Null) => None,
-        (CellValue::Truth(left), CellValue::Truth(right)) => Some(left.cmp(right)),
-        (CellValue::Whole(left), CellValue::Whole(right)) => Some(left.cmp(right)),
-        (CellValue::Text(left), CellValue::Text(right)) => Some(left.cmp(right)),
-        (CellValue::List(left), CellValue::List(right)) => {
-            let unequal =
-                left.iter().zip(right).find_map(|(left, right)| compare(left, right).filter(|order| order.is_ne()));
-            Some(unequal.unwrap_or(left.len().cmp(&right.len())))
-        }
-        (CellValue::Truth(truth), CellValue::Text(text)) | (CellValue::Text(text), CellValue::Truth(truth)) => {
-            let other = match text.to_lowercase().as_str() {
-                "t" | "true" | "on" | "1" => true,
-                "f" | "false" | "off" | "0" => false,
-                _ => return None,
-            };
-            Some(truth.cmp(&other))
-        }
-        (CellValue::List(_), CellValue::Text(text)) => left.shown().map(|left| left.cmp(text)),
-        (CellValue::Text(text), CellValue::List(_)) => right.shown().map(|right| text.cmp(&right)),
-        _ => number(left)?.partial_cmp(&number(right)?),
-    }
-}
-
-/// An order of all values, whatever they are, for sorting: `compare` knows none between a text and a number, and a sort
-/// by what is no order may panic.
-pub(super) fn ordered(left: &CellValue, right: &CellValue) -> Ordering {
-    let rank = |value: &CellValue| match value {
-        CellValue::Truth(_) => 0,
-        CellValue::Whole(_) | CellValue::Number(_) => 1,
-        CellValue::Text(_) => 2,
-        CellValue::List(_) => 3,
-        CellValue::Null => 4,
-    };
-    match (left, right) {
-        (CellValue::Truth(left), CellValue::Truth(right)) => left.cmp(right),
-        (CellValue::Whole(left), CellValue::Whole(right)) => left.cmp(right),
-        // Of a whole number and a rounded one that are equal as such, the whole one comes first.
-        (CellValue::Whole(left), CellValue::Number(right)) => (*left as f64).total_cmp(right).then(Ordering::Less),
-        (CellValue::Number(left), CellValue::Whole(right)) => left.total_cmp(&(*right as f64)).then(Ordering::Greater),
-        (CellValue::Number(left), CellValue::Number(right)) => left.total_cmp(right),
-        (CellValue::Text(left), CellValue::Text(right)) => left.cmp(right),
-        (CellValue::List(left), CellValue::List(right)) => {
-            let unequal = left.iter().zip(right).map(|(left, right)| ordered(left, right)).find(|order| order.is_ne());
-            unequal.unwrap_or(left.len().cmp(&right.len()))
-        }
-        _ => rank(left).cmp(&rank(right)),
-    }
-}
-
-fn number(value: &CellValue) -> Option<f64> {
-    match value {
-        CellValue::Whole(number) => Some(*number as f64),
-        CellValue::Number(number) => Some(*number),
-        CellValue::Text(text) => text.trim().parse().ok(),
+/// An argument that is an expression.
+fn plain(argument: &FunctionArg) -> Option<&Expr> {
+    match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expression))
+        | FunctionArg::Named { arg: FunctionArgExpr::Expr(expression), .. } => Some(expression),
         _ => None,
     }
 }
 
-fn same(left: &CellValue, right: &CellValue) -> bool {
-    match (left, right) {
-        (CellValue::Null, CellValue::Null) => true,
-        _ => compare(left, right) == Some(Ordering::Equal),
+/// `row_number()`: how many rows with the same values of PARTITION BY came so far. Other window functions are NULL.
+fn counted(
+    name: &str,
+    window: &WindowType,
+    context: EvaluationContext<'_>,
+    scope: &NameScope<'_>,
+) -> Result<CellValue, SqlError> {
+    let WindowType::WindowSpec(window) = window else { return Ok(CellValue::Null) };
+    if name != "row_number" {
+        return Ok(CellValue::Null);
     }
+    context.world.spend(8)?;
+    let mut key = window.to_string();
+    context.world.spend(key.len() / 16)?;
+    for one in &window.partition_by {
+        key.push_str(&format!(";{:?}", value_of(one, context, scope)?));
+    }
+    let mut counters = scope.counters.borrow_mut();
+    let count = counters.entry(key).or_insert(0);
+    *count += 1;
+    Ok(CellValue::Whole(*count))
 }
 
-fn among(value: &CellValue, list: &[CellValue]) -> CellValue {
-    if list.iter().any(|one| compare(value, one) == Some(Ordering::Equal)) {
-        return CellValue::Truth(true);
-    }
-    match *value == CellValue::Null || list.contains(&CellValue::Null) {
-        true => CellValue::Null,
-        false => CellValue::Truth(false),
-    }
-}
-
-fn liked(value: &CellValue, pattern: &CellValue, ignores_case: bool) -> CellValue {
-    escaped_like(value, pattern, ignores_case, None)
-}
-
-/// `%` stands for any letters, `_` for one, and what follows a backslash, or the letter that ESCAPE names, for itself.
-fn escaped_like(value: &CellValue, pattern: &CellValue, ignores_case: bool, escape: Option<&Literal>) -> CellValue {
-    let escape = match escape {
-        Some(escape) => literal(escape).shown().and_then(|text| text.chars().next()),
-        None => Some('\\'),
+fn aggregate(
+    name: &str,
+    arguments: &[FunctionArg],
+    context: EvaluationContext<'_>,
+    scope: &NameScope<'_>,
+) -> Result<CellValue, SqlError> {
+    let alone = [scope.row.to_vec()];
+    let rows: &[JoinedRow] = scope.group.unwrap_or(&alone);
+    let mut arguments = arguments.iter().filter_map(plain);
+    let Some(first) = arguments.next() else {
+        return Ok(if name == "count" { CellValue::Whole(rows.len() as i64) } else { CellValue::Null });
     };
-    let (Some(mut text), Some(mut pattern)) = (value.shown(), pattern.shown()) else { return CellValue::Null };
-    if ignores_case {
-        (text, pattern) = (text.to_lowercase(), pattern.to_lowercase());
+    let mut values = Vec::new();
+    for row in rows {
+        let here = NameScope { row, group: None, ..*scope };
+        values.extend(Some(value_of(first, context, &here)?).filter(|value| *value != CellValue::Null));
     }
-    let text: Vec<char> = text.chars().collect();
-    let mut parts: Vec<PatternPart> = Vec::new();
-    let mut letters = pattern.chars();
-    while let Some(letter) = letters.next() {
-        parts.push(match letter {
-            letter if Some(letter) == escape => PatternPart::Letter(letters.next().unwrap_or(letter)),
-            '%' => PatternPart::Any,
-            '_' => PatternPart::One,
-            letter => PatternPart::Letter(letter),
-        });
-    }
-    // Where the last % was met, and how much of the text it stands for so far.
-    let (mut here, mut part, mut back) = (0, 0, None);
-    while here < text.len() {
-        match parts.get(part) {
-            Some(PatternPart::Any) => {
-                back = Some((part, here));
-                part += 1;
-            }
-            Some(PatternPart::One) => (here, part) = (here + 1, part + 1),
-            Some(PatternPart::Letter(letter)) if *letter == text[here] => (here, part) = (here + 1, part + 1),
-            _ => match back {
-                Some((any, start)) => {
-                    back = Some((any, start + 1));
-                    (here, part) = (start + 1, any + 1);
-                }
-                None => return CellValue::Truth(false),
-            },
-        }
-    }
-    CellValue::Truth(parts[part..].iter().all(|part| matches!(part, PatternPart::Any)))
-}
-
-enum PatternPart {
-    Any,
-    One,
-    Letter(char),
+    let between = match name {
+        "string_agg" if !values.is_empty() => arguments.next().map(|between| value_of(between, context, scope)),
+        _ => None,
+    };
+    function::aggregated(name, values, between.transpose()?, context.world)
 }
 
 /// The type of an expression, whatever the rows are.
@@ -651,17 +441,17 @@ pub(super) fn kind_of(
         Expr::Subquery(subquery) => {
             let nowhere = EmptyScope::default();
             let inner = nowhere.scope(Some(scope));
-            let table = query(subquery, context.world, context.names, Some(&inner))?;
+            let table = context.query(subquery, Some(&inner))?;
             table.columns.first().map_or(PgType::Text, |column| column.kind)
         }
         Expr::Position { .. } => PgType::Int,
-        Expr::Function(function) => {
-            let first = match &function.args {
-                FunctionArguments::List(list) => list.args.iter().find_map(function::plain),
+        Expr::Function(call) => {
+            let first = match &call.args {
+                FunctionArguments::List(list) => list.args.iter().find_map(plain),
                 _ => None,
             };
             let first = first.map(of).transpose()?;
-            function::kind(&last_word(&function.name), first)
+            function::kind(&last_word(&call.name), first)
         }
         _ => PgType::Text,
     })

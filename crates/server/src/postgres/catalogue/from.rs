@@ -1,8 +1,9 @@
 //! FROM and WHERE: joins as nested loops, conditions as soon as what they need is there.
 
-use super::expression::{EvaluationContext, compare, is_true, value_of};
-use super::function::rows_of;
-use super::query::query;
+use super::context::EvaluationContext;
+use super::expression::{arguments_of, value_of};
+use super::function;
+use super::operator::{compare, is_true};
 use super::scope::{EmptyScope, FromTable, JoinedRow, NameScope, folded, last_word};
 use super::{Catalogue, ResultColumn, ResultTable, length, weight};
 use crate::postgres::refused::SqlError;
@@ -82,10 +83,10 @@ fn factor<'q>(
             (last, table, alias)
         }
         TableFactor::Table { name, alias, args: Some(args), .. } => {
-            (last_word(name), function(name, &args.args, context, outer)?, alias)
+            (last_word(name), called(name, &args.args, context, outer)?, alias)
         }
         TableFactor::Function { name, alias, args, .. } => {
-            (last_word(name), function(name, args, context, outer)?, alias)
+            (last_word(name), called(name, args, context, outer)?, alias)
         }
         TableFactor::UNNEST { alias, array_exprs, .. } => {
             let nowhere = EmptyScope::default();
@@ -94,9 +95,7 @@ fn factor<'q>(
             let cells = if let Some(CellValue::List(list)) = list { list } else { Vec::new() };
             ("unnest".to_string(), Rc::new(one_column("unnest", cells)), alias)
         }
-        TableFactor::Derived { subquery, alias, .. } => {
-            (String::new(), query(subquery, context.world, context.names, outer)?, alias)
-        }
+        TableFactor::Derived { subquery, alias, .. } => (String::new(), context.query(subquery, outer)?, alias),
         TableFactor::NestedJoin { table_with_joins, .. } => {
             // What joins the whole joins its first table: the conditions of the rest come with it.
             let before = steps.len();
@@ -117,8 +116,8 @@ fn factor<'q>(
     Ok(())
 }
 
-/// The rows of a function in FROM.
-fn function(
+/// The table of a function in FROM.
+fn called(
     name: &ObjectName,
     arguments: &[FunctionArg],
     context: EvaluationContext<'_>,
@@ -127,7 +126,7 @@ fn function(
     let nowhere = EmptyScope::default();
     let scope = nowhere.scope(outer);
     let name = last_word(name);
-    let cells = rows_of(&name, arguments, context, &scope)?;
+    let cells = function::rows(&name, &arguments_of(arguments, context, &scope)?, context.world)?;
     Ok(Rc::new(one_column(&name, cells)))
 }
 

@@ -1,13 +1,10 @@
-//! The functions that the catalogue's queries call. What is not here is NULL.
+//! The functions that the catalogue's queries call, over values. What is not here is NULL.
 
-use super::expression::{EvaluationContext, compare, is_true, value_of};
-use super::query::query;
-use super::scope::{JoinedRow, NameScope, last_word};
+use super::operator::{compare, is_true};
 use super::{Catalogue, length, tables};
 use crate::postgres::refused::{SqlError, code};
 use crate::postgres::settings::{DATABASE, VERSION};
 use crate::postgres::value::{CellValue, PgType, now};
-use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, WindowType};
 use std::cmp::Ordering;
 
 /// The most rows that a function makes.
@@ -22,31 +19,9 @@ pub(super) fn is_aggregate(name: &str) -> bool {
 }
 
 /// The value of a call.
-pub(super) fn called(
-    function: &Function,
-    context: EvaluationContext<'_>,
-    scope: &NameScope<'_>,
-) -> Result<CellValue, SqlError> {
-    let name = last_word(&function.name);
-    let arguments = match &function.args {
-        FunctionArguments::Subquery(subquery) => {
-            let table = query(subquery, context.world, context.names, Some(scope))?;
-            let list = table.rows.iter().filter_map(|row| row.first().cloned()).collect();
-            return Ok(if name == "array" { CellValue::List(list) } else { CellValue::Null });
-        }
-        FunctionArguments::List(list) => &list.args[..],
-        FunctionArguments::None => &[],
-    };
-    if let Some(window) = &function.over {
-        return counted(&name, window, context, scope);
-    }
-    if is_aggregate(&name) {
-        return aggregate(&name, arguments, context, scope);
-    }
-    let values = arguments.iter().filter_map(plain).map(|argument| value_of(argument, context, scope));
-    let values = values.collect::<Result<Vec<_>, SqlError>>()?;
-    context.world.weigh(made(&name, &values))?;
-    Ok(value(&name, &values, context.world))
+pub(super) fn called(name: &str, values: &[CellValue], world: &Catalogue<'_>) -> Result<CellValue, SqlError> {
+    world.weigh(made(name, values))?;
+    Ok(value(name, values, world))
 }
 
 /// How many bytes a function is about to make of its arguments, at most; [`value`] sees to REPLACE itself.
@@ -61,59 +36,13 @@ fn made(name: &str, values: &[CellValue]) -> usize {
     }
 }
 
-/// An argument that is an expression.
-pub(super) fn plain(argument: &FunctionArg) -> Option<&Expr> {
-    match argument {
-        FunctionArg::Unnamed(FunctionArgExpr::Expr(expression))
-        | FunctionArg::Named { arg: FunctionArgExpr::Expr(expression), .. } => Some(expression),
-        _ => None,
-    }
-}
-
-/// `row_number()`: how many rows with the same values of PARTITION BY came so far. Other window functions are NULL.
-fn counted(
+/// What an aggregate makes of the values that are not NULL; `between` stands between strings that are joined.
+pub(super) fn aggregated(
     name: &str,
-    window: &WindowType,
-    context: EvaluationContext<'_>,
-    scope: &NameScope<'_>,
+    values: Vec<CellValue>,
+    between: Option<CellValue>,
+    world: &Catalogue<'_>,
 ) -> Result<CellValue, SqlError> {
-    let WindowType::WindowSpec(window) = window else { return Ok(CellValue::Null) };
-    if name != "row_number" {
-        return Ok(CellValue::Null);
-    }
-    context.world.spend(8)?;
-    let mut key = window.to_string();
-    context.world.spend(key.len() / 16)?;
-    for one in &window.partition_by {
-        key.push_str(&format!(";{:?}", value_of(one, context, scope)?));
-    }
-    let mut counters = scope.counters.borrow_mut();
-    let count = counters.entry(key).or_insert(0);
-    *count += 1;
-    Ok(CellValue::Whole(*count))
-}
-
-fn aggregate(
-    name: &str,
-    arguments: &[FunctionArg],
-    context: EvaluationContext<'_>,
-    scope: &NameScope<'_>,
-) -> Result<CellValue, SqlError> {
-    let alone = [scope.row.to_vec()];
-    let rows: &[JoinedRow] = scope.group.unwrap_or(&alone);
-    let arguments: Vec<&Expr> = arguments.iter().filter_map(plain).collect();
-    let of = |argument: &Expr| {
-        let values = rows.iter().map(|row| {
-            let here =
-                NameScope { sources: scope.sources, row, group: None, counters: scope.counters, outer: scope.outer };
-            value_of(argument, context, &here)
-        });
-        values.collect::<Result<Vec<_>, SqlError>>()
-    };
-    let Some(first) = arguments.first() else {
-        return Ok(if name == "count" { CellValue::Whole(rows.len() as i64) } else { CellValue::Null });
-    };
-    let values: Vec<CellValue> = of(first)?.into_iter().filter(|value| *value != CellValue::Null).collect();
     let best = |wanted: Ordering| {
         let better =
             |best: CellValue, value: CellValue| if compare(&value, &best) == Some(wanted) { value } else { best };
@@ -137,10 +66,9 @@ fn aggregate(
             }
         }
         "string_agg" if !values.is_empty() => {
-            let between = arguments.get(1).map(|between| value_of(between, context, scope)).transpose()?;
             let between = between.and_then(|between| between.shown()).unwrap_or_default();
             let length = values.iter().map(|value| length(value).saturating_add(between.len()));
-            context.world.weigh(length.fold(0, usize::saturating_add))?;
+            world.weigh(length.fold(0, usize::saturating_add))?;
             let shown: Vec<String> = values.iter().filter_map(CellValue::shown).collect();
             CellValue::Text(shown.join(&between))
         }
@@ -149,22 +77,15 @@ fn aggregate(
 }
 
 /// The rows of a function in FROM.
-pub(super) fn rows_of(
-    name: &str,
-    arguments: &[FunctionArg],
-    context: EvaluationContext<'_>,
-    scope: &NameScope<'_>,
-) -> Result<Vec<CellValue>, SqlError> {
-    let values = arguments.iter().filter_map(plain).map(|argument| value_of(argument, context, scope));
-    let values = values.collect::<Result<Vec<_>, SqlError>>()?;
-    Ok(match (name, &values[..]) {
+pub(super) fn rows(name: &str, values: &[CellValue], world: &Catalogue<'_>) -> Result<Vec<CellValue>, SqlError> {
+    Ok(match (name, values) {
         ("generate_series", [CellValue::Whole(from), CellValue::Whole(to), ..]) => {
             let to = (*to).min(from.saturating_add(MOST_ROWS));
-            context.world.spend(usize::try_from(to.saturating_sub(*from)).unwrap_or(0))?;
+            world.spend(usize::try_from(to.saturating_sub(*from)).unwrap_or(0))?;
             (*from..=to).map(CellValue::Whole).collect()
         }
         ("unnest", [CellValue::List(list), ..]) => {
-            context.world.spend(list.len())?;
+            world.spend(list.len())?;
             list.clone()
         }
         _ => Vec::new(),

@@ -1,14 +1,18 @@
 //! The catalogue: what `psql`, drivers and their tools ask a PostgreSQL server about itself, answered from the
 //! declarations.
 //!
-//! `tables` are the tables that there are (`pg_class`, `pg_attribute`, …), made of the project's declarations; `query`,
-//! `from`, `output`, `expression` and `function` are a small interpreter of SELECT over them. It is made to please: a
-//! table of the catalogue that is not there is empty, a function or a column that is not there is NULL. It knows no
-//! data: no private table can be named here.
+//! `tables` are the tables that there are (`pg_class`, `pg_attribute`, …), made of the project's declarations. Over
+//! them runs a small interpreter of SELECT: `operator`, `function` and `cast` compute with values, `expression`
+//! evaluates, `from` and `output` are the two ends of a query, and `query` answers it. The queries inside a query are
+//! answered through its `context`. The interpreter is made to please: a table of the catalogue that is not there is
+//! empty, a function or a column that is not there is NULL. It knows no data: no private table can be named here.
 
+mod cast;
+mod context;
 mod expression;
 mod from;
 mod function;
+mod operator;
 mod output;
 mod query;
 mod scope;
@@ -92,7 +96,7 @@ impl<'a> Catalogue<'a> {
         let Statement::Query(query) = statement else {
             return Err(SqlError::new(code::UNSUPPORTED, "only SELECT is answered"));
         };
-        let table = query::query(query, self, &query::CommonTables::default(), None)?;
+        let table = query::answer(query, self)?;
         if weight(&table) > MOST_RESULT {
             let sentence = format!(
                 "a result of a query of the catalogue has at most {MOST_RESULT} bytes; ask for fewer rows or columns"

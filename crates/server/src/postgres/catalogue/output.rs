@@ -1,7 +1,10 @@
 //! The columns of a result: their names and types, their order, and what makes rows one.
 
-use super::expression::{EvaluationContext, kind_of, ordered, type_name, value_of};
+use super::cast::type_name;
+use super::context::EvaluationContext;
+use super::expression::{kind_of, value_of};
 use super::function::is_aggregate;
+use super::operator::ordered;
 use super::scope::{NameScope, folded, last_word};
 use super::{Catalogue, ResultColumn, ResultTable, row_weight};
 use crate::postgres::refused::SqlError;

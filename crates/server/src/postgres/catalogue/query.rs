@@ -1,7 +1,9 @@
 //! SELECT over the tables of the catalogue.
 
-use super::expression::{EvaluationContext, is_true, kind_of, value_of};
+use super::context::{CommonTables, EvaluationContext, InnerQueries};
+use super::expression::{kind_of, value_of};
 use super::from::{JoinSearch, MOST_SOURCES, joined, renamed};
+use super::operator::is_true;
 use super::output::{OutputColumn, by_keys, distinct, fitted, number_of, output_of, outputs, row_key, sort_outputs};
 use super::scope::{EmptyScope, JoinedRow, NameScope, folded};
 use super::{Catalogue, ResultColumn, ResultTable};
@@ -15,32 +17,39 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// The common tables that a query can name.
-#[derive(Default, Clone)]
-pub(super) struct CommonTables(Vec<(Rc<str>, Rc<ResultTable>)>);
+/// Answers a query.
+pub(super) fn answer(query: &Query, world: &Catalogue<'_>) -> Result<Rc<ResultTable>, SqlError> {
+    let context = EvaluationContext { world, names: &CommonTables::default(), inner: &SelectInterpreter };
+    self::query(query, context, None)
+}
 
-impl CommonTables {
-    /// The table of a name; the last one, if there are several.
-    pub fn find(&self, name: &str) -> Option<Rc<ResultTable>> {
-        self.0.iter().rev().find(|(known, _)| **known == *name).map(|(_, table)| Rc::clone(table))
+/// Queries inside others are answered as those are.
+struct SelectInterpreter;
+
+impl InnerQueries for SelectInterpreter {
+    fn answer(
+        &self,
+        query: &Query,
+        context: EvaluationContext<'_>,
+        outer: Option<&NameScope<'_>>,
+    ) -> Result<Rc<ResultTable>, SqlError> {
+        self::query(query, context, outer)
     }
 }
 
-/// Answers a query.
-pub(super) fn query(
+fn query(
     query: &Query,
-    world: &Catalogue<'_>,
-    names: &CommonTables,
+    context: EvaluationContext<'_>,
     outer: Option<&NameScope<'_>>,
 ) -> Result<Rc<ResultTable>, SqlError> {
-    world.spend(1 + names.0.len() / 4)?;
-    let mut names = names.clone();
+    context.world.spend(1 + context.names.count() / 4)?;
+    let mut names = context.names.clone();
     for common in query.with.iter().flat_map(|with| &with.cte_tables) {
-        let made = self::query(&common.query, world, &names, outer)?;
-        let table = renamed(made, Some(&common.alias), world)?;
-        names.0.push((folded(&common.alias.name).into(), table));
+        let made = self::query(&common.query, EvaluationContext { names: &names, ..context }, outer)?;
+        let table = renamed(made, Some(&common.alias), context.world)?;
+        names.add(folded(&common.alias.name), table);
     }
-    let context = EvaluationContext { world, names: &names };
+    let context = EvaluationContext { names: &names, ..context };
     let order = match query.order_by.as_ref().map(|order| &order.kind) {
         Some(OrderByKind::Expressions(order)) => &order[..],
         _ => &[],
@@ -61,7 +70,7 @@ fn set(body: &SetExpr, context: EvaluationContext<'_>, outer: Option<&NameScope<
     match body {
         SetExpr::Select(one) => select(one, &[], context, outer),
         SetExpr::Query(inner) => {
-            let table = query(inner, context.world, context.names, outer)?;
+            let table = query(inner, context, outer)?;
             Ok(Rc::try_unwrap(table).unwrap_or_else(|table| (*table).clone()))
         }
         SetExpr::SetOperation { left, op, set_quantifier, right } => {
@@ -187,8 +196,7 @@ fn grouped(
     }
     let (mut places, mut groups): (HashMap<String, usize>, Vec<Vec<JoinedRow>>) = (HashMap::new(), Vec::new());
     for row in rows {
-        let here =
-            NameScope { sources: scope.sources, row: &row, group: None, counters: scope.counters, outer: scope.outer };
+        let here = NameScope { row: &row, group: None, ..*scope };
         let mut key = String::new();
         for one in by {
             // A number stands for the column of that number.

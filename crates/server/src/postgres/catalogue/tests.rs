@@ -435,9 +435,9 @@ fn whatever_is_sorted_has_an_order() {
         CellValue::List(vec![CellValue::Whole(1)]),
     ];
     for (left, right) in values.iter().flat_map(|left| values.iter().map(move |right| (left, right))) {
-        assert_eq!(expression::ordered(left, right), expression::ordered(right, left).reverse(), "{left:?} {right:?}");
+        assert_eq!(operator::ordered(left, right), operator::ordered(right, left).reverse(), "{left:?} {right:?}");
         for third in &values {
-            let le = |left: &CellValue, right: &CellValue| expression::ordered(left, right).is_le();
+            let le = |left: &CellValue, right: &CellValue| operator::ordered(left, right).is_le();
             assert!(!(le(left, right) && le(right, third)) || le(left, third), "{left:?} {right:?} {third:?}");
         }
     }

@@ -4,7 +4,7 @@ mod figures;
 
 use super::directory;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::print_json;
 use crate::progress::Progress;
 use clap::Args;
 use serde_json::json;
@@ -34,7 +34,7 @@ pub fn run(arguments: &ReproduceAttackersArguments, quiet: bool) -> Result<(), F
         written.push(path);
     }
     match arguments.json {
-        true => print(&format!("{:#}\n", json!({ "figures": written }))),
+        true => print_json(&json!({ "figures": written })),
         false => Ok(()),
     }
 }

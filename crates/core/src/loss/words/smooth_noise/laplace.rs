@@ -82,7 +82,7 @@ impl LossShape for SmoothLaplaceShape {
     /// Tails of two scales have no bounded ratio.
     fn pure(&self) -> f64 {
         if self.levels.last() == 0 {
-            f64::from(self.owners) * self.levels.reach(0) as f64 / self.levels.scale(0) * (1.0 + 1e-15)
+            f64::from(self.owners) * self.levels.reach(0) as f64 / self.levels.scale(0).get() * (1.0 + 1e-15)
         } else {
             f64::INFINITY
         }

@@ -40,7 +40,7 @@ fn cauchy4_of_all_levels_is_the_golden_one() {
     let scales = ["3", "27/8", "61/16", "69/16"]
         .map(|text| expected["scales_first"].as_array().unwrap().iter().any(|s| s == text));
     assert_eq!(scales, [true; 4]);
-    assert_eq!([0, 1, 2, 3].map(|level| levels.scale(level)), [3.0, 27.0 / 8.0, 61.0 / 16.0, 69.0 / 16.0]);
+    assert_eq!([0, 1, 2, 3].map(|level| levels.scale(level).get()), [3.0, 27.0 / 8.0, 61.0 / 16.0, 69.0 / 16.0]);
     close(norm(3.0), &expected["norm"], 1e-12);
     close(1.0 / norm(3.0), &expected["p0"], 1e-12);
     close(1.0 / (norm(3.0) * (1.0 + (5f64 / 3.0).powi(4))), &expected["p5"], 1e-12);
@@ -158,7 +158,7 @@ fn weight(family: NoiseFamily, scale: f64, z: f64) -> f64 {
 
 /// The law of the output, on a window; what is beyond is not listed.
 fn law(family: NoiseFamily, levels: &Levels, state: &LevelAnswer, reach: i64) -> Distribution<i64> {
-    let scale = levels.scale(state.0);
+    let scale = levels.scale(state.0).get();
     let total: f64 = match family {
         NoiseFamily::Cauchy4 => norm(scale),
         _ => (-20_000..=20_000).map(|z| weight(family, scale, f64::from(z))).sum(),

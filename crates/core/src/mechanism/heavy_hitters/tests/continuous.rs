@@ -68,7 +68,7 @@ fn paths_and_trees_cost_what_the_vectors_say() {
             near(gained, number(&set["antichain"]), set);
             near(both, number(&set["eps"]), set);
             // Discrete noise of the same scale costs a little more, never less.
-            assert!(tree.epsilon(&subset(set)) >= both * (1.0 - 1e-12), "{set}");
+            assert!(tree.epsilon(&subset(set)).get() >= both * (1.0 - 1e-12), "{set}");
         }
         let all: Vec<usize> = (0..tree.attributes()).collect();
         let (lost, gained, person) = parts(&tree, &all);

@@ -118,7 +118,7 @@ fn the_moves_of_raw_counts_would_claim_too_little() {
     // A6.4 counts values, and one more moves one node by 1; here even four nodes by 1 are less than the truth.
     let mut median = tiny_median(Leaves::new(2, 0), 3);
     median.recursion.epsilon = Epsilon::new(0.1).unwrap();
-    let certified = |noise: &SinhNormal| noise.certificate(1).unwrap().renyi_upper(2.0);
+    let certified = |noise: &SinhNormal| noise.certificate(1).unwrap().renyi_upper(2.0).get();
     let too_little = 4.0 * certified(&median.recursion.nodes) + certified(&median.recursion.before) + 2.0 * 0.01 / 8.0;
     let claim = Claim { renyi: vec![(2.0, too_little)], ..Claim::default() };
     let universe: Vec<i64> = (0..4).collect();
@@ -155,7 +155,7 @@ fn the_budget_holds_and_the_plan_is_consistent() {
                 Word::Exponential { epsilon } => (epsilon.get() * shift.by.get()).powi(2) / 8.0,
                 Word::SinhNormal { sigma, a } => {
                     let noise = SinhNormal::new(*sigma, *a).unwrap();
-                    noise.certificate(shift.by.get() as u64).unwrap().slope_upper(omega)
+                    noise.certificate(shift.by.get() as u64).unwrap().slope_upper(omega).get()
                 }
                 other => panic!("{other:?}"),
             };

@@ -1,6 +1,7 @@
 //! What the replacement of a whole person costs at most: a maximum over which of the attributes really change.
 
-use super::{MarginalPlan, WideSubset, moved_by_change, subsets};
+use super::super::super::terms::moved_by_change;
+use super::{MarginalPlan, WideSubset, subsets};
 use std::collections::BTreeMap;
 
 /// Numbers of changed attributes, size by size, that are tried.
@@ -13,7 +14,8 @@ pub(super) fn sum_of_worst(plan: &MarginalPlan) -> f64 {
 
 /// What one residual moves at most, whichever of its attributes change.
 pub(super) fn worst(sizes: &[u32], set: &[usize]) -> f64 {
-    let changes = subsets(set).map(|really| moved_by_change(sizes, set, |attribute| really.contains(&attribute)));
+    let changes =
+        subsets(set).map(|really| moved_by_change(sizes, set.iter().copied(), |attribute| really.contains(&attribute)));
     changes.fold(0.0, f64::max)
 }
 
@@ -59,8 +61,9 @@ impl QuadraticCost {
             .collect();
         let cost = |mut set: WideSubset, really: &[usize]| {
             set.sort_unstable();
-            let moved =
-                |sigma| moved_by_change(&plan.sizes, &set, |one| really.contains(&one)) / plan.half(&set, sigma);
+            let moved = |sigma| {
+                moved_by_change(&plan.sizes, set.iter().copied(), |one| really.contains(&one)) / plan.half(&set, sigma)
+            };
             plan.noise.get(&set).copied().map_or(0.0, moved)
         };
         let pair = |one: usize, two: usize| -> Option<(usize, usize)> {

@@ -75,7 +75,7 @@ fn limits_are_used_up_and_none_is_passed() {
     let limits =
         RhoLimits { attributes: vec![Some(rho(0.2)), Some(rho(0.05)), None, Some(rho(0.3))], ..RhoLimits::default() };
     let plan = MarginalPlan::within(&limits, &sizes, 2).unwrap();
-    let shares = [plan.rho(0) / 0.2, plan.rho(1) / 0.05, plan.rho(3) / 0.3];
+    let shares = [plan.rho(0).get() / 0.2, plan.rho(1).get() / 0.05, plan.rho(3).get() / 0.3];
     assert!(shares.iter().all(|share| *share <= 1.0 && *share > 0.999), "{shares:?}");
     let person =
         MarginalPlan::within(&RhoLimits { person: Some(rho(0.1)), ..RhoLimits::default() }, &sizes, 2).unwrap();
@@ -90,7 +90,7 @@ fn noise_and_variances_are_those_of_the_residual_release_of_the_whole_domain() {
     for order in 1..=3 {
         let whole = planner::residual(&domain, order, &presence(0.3)).unwrap();
         let wide = MarginalPlan::within(&presence(0.3), &sizes, order).unwrap();
-        assert!((wide.rho_presence() / whole.rho_presence() - 1.0).abs() < 1e-8);
+        assert!((wide.rho_presence().get() / whole.rho_presence().get() - 1.0).abs() < 1e-8);
         for size in 1..=order {
             for set in sets_of_size(sizes.len(), size) {
                 let (left, right) = (wide.cell_variance(&set).unwrap(), whole.cell_variance(Subset::of(&set)).unwrap());
@@ -98,7 +98,7 @@ fn noise_and_variances_are_those_of_the_residual_release_of_the_whole_domain() {
             }
         }
         for attribute in 0..sizes.len() {
-            let (left, right) = (wide.rho(attribute), whole.rho(Subset::of(&[attribute])));
+            let (left, right) = (wide.rho(attribute).get(), whole.rho(Subset::of(&[attribute])).get());
             assert!((left - right).abs() <= 1e-7 * right, "{attribute}: {left} {right}");
         }
     }

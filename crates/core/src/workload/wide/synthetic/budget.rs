@@ -7,7 +7,7 @@
 //! that are fixed beforehand, and those are what is charged (adaptive composition \[BS16\]).
 
 use super::super::super::limits::RhoLimits;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::quantity::Rho;
 
 /// The most ρ of one step when a person comes or goes, when a person changes, and when an attribute changes; infinite
@@ -51,7 +51,7 @@ impl Caps {
         };
         let all = caps.attributes.iter().chain([&caps.presence, &caps.person]);
         if !caps.of_tables().presence.is_finite() || all.into_iter().any(|cap| *cap <= 0.0) {
-            return Err(Error::refused("synthetic rows need a limit above 0 on their cost in some scope"));
+            refuse!("synthetic rows need a limit above 0 on their cost in some scope");
         }
         Ok(caps)
     }

@@ -19,7 +19,7 @@ use crate::calibrate::up;
 use crate::error::{Error, Result};
 use crate::event::{Charge, Event, Shift, Word, charged_by_scope};
 use crate::noise::{BitSource, DiscreteGaussian};
-use crate::quantity::Rho;
+use crate::quantity::{Rho, Upper};
 use crate::scope::AttributeSet;
 use budget::{Caps, Costs, OF_SCORE, OF_TABLE};
 use question::LevelRecords;
@@ -100,10 +100,10 @@ impl SyntheticPlan {
         check_sizes(sizes)?;
         let values: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
         if values > MOST_VALUES {
-            return Err(Error::refused(format!(
+            refuse!(
                 "the columns have {values} values together, more than {MOST_VALUES}: join values, with bins or a map, \
                     or leave columns out"
-            )));
+            );
         }
         let caps = Caps::new(limits, sizes.len())?;
         let (people, rows) = (limits.public_people, None);
@@ -127,9 +127,7 @@ impl SyntheticPlan {
         most: usize,
         bits: &mut S,
     ) -> Result<SyntheticRows> {
-        if records.sizes() != self.sizes {
-            return Err(Error::refused("the records do not have the planned columns"));
-        }
+        refuse_if!(records.sizes() != self.sizes, "the records do not have the planned columns");
         let mut session = Session::new(self, bits.next_u64())?;
         while !session.asked.is_empty() {
             let answers = answered(&session, records, bits);
@@ -200,16 +198,16 @@ impl SyntheticPlan {
     ///
     /// # Guarantee
     /// The release is ρ-zCDP: each step is, whatever was noisily learnt before it, and steps compose \[BS16\].
-    pub fn rho_presence(&self) -> f64 {
-        up(self.fixed_costs().presence + self.chosen_costs().presence)
+    pub fn rho_presence(&self) -> Upper {
+        Upper::of(up(self.fixed_costs().presence + self.chosen_costs().presence))
     }
 
     /// ρ when one person is replaced by another, or by one who is not in this table.
     ///
     /// # Guarantee
     /// As [`SyntheticPlan::rho_presence`]: two cells of each table move by 1, and each score by at most 2.
-    pub fn rho_person(&self) -> f64 {
-        up(self.fixed_costs().person + self.chosen_costs().person)
+    pub fn rho_person(&self) -> Upper {
+        Upper::of(up(self.fixed_costs().person + self.chosen_costs().person))
     }
 
     /// ρ when one person's value of one attribute changes: only tables and scores that have it count, but any table may
@@ -217,9 +215,9 @@ impl SyntheticPlan {
     ///
     /// # Guarantee
     /// As [`SyntheticPlan::rho_person`], for datasets that differ in this attribute of one person.
-    pub fn rho(&self, attribute: usize) -> f64 {
+    pub fn rho(&self, attribute: usize) -> Upper {
         let of = |costs: Costs| costs.attributes.get(attribute).copied().unwrap_or(0.0);
-        up(of(self.fixed_costs()) + of(self.chosen_costs()))
+        Upper::of(up(of(self.fixed_costs()) + of(self.chosen_costs())))
     }
 
     /// What a release did, in the vocabulary of the ledger; `names` are the attributes' names.
@@ -229,9 +227,7 @@ impl SyntheticPlan {
     /// persons and single attributes; several attributes are charged the sum of their own, except that tables which any
     /// of them may be in are charged once.
     pub fn events(&self, names: &[String]) -> Result<Vec<Event>> {
-        if names.len() != self.sizes.len() {
-            return Err(Error::refused(format!("there are {} names for {} columns", names.len(), self.sizes.len())));
-        }
+        refuse_if!(names.len() != self.sizes.len(), "there are {} names for {} columns", names.len(), self.sizes.len());
         let one = vec![Shift::one_cell(1.0)?];
         let zcdp = |rho: f64| Ok::<Charge, Error>((Word::Zcdp { rho: Rho::new(rho)? }, one.clone()));
         let (fixed, chosen) = (self.fixed_costs(), self.chosen_costs());
@@ -245,7 +241,7 @@ impl SyntheticPlan {
         for (name, rho) in names.iter().zip(own).filter(|(_, rho)| *rho > 0.0) {
             changes.push((AttributeSet::new([name.clone()])?, zcdp(up(rho))?));
         }
-        charged_by_scope(zcdp(self.rho_presence())?, zcdp(self.rho_person())?, changes)
+        charged_by_scope(zcdp(self.rho_presence().get())?, zcdp(self.rho_person().get())?, changes)
     }
 }
 

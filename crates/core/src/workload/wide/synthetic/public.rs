@@ -30,22 +30,20 @@ impl SyntheticPlan {
                 self.sizes.get(column).is_some_and(|&size| values.len() == size as usize)
             };
             if !ascending || one.values.len() != one.columns.len() || !one.columns.iter().zip(&one.values).all(fits) {
-                return Err(Error::refused(
-                    "an impossible combination needs columns of the table, and true or false for each value",
-                ));
+                refuse!("an impossible combination needs columns of the table, and true or false for each value");
             }
         }
         self.never = never;
         let shares: Vec<Vec<f64>> = (0..self.sizes.len()).map(|column| self.possible(column, Vec::new())).collect();
         if shares.iter().any(|own| own.iter().all(|share| *share == 0.0)) {
-            return Err(Error::refused("the impossible combinations leave a column without any value"));
+            refuse!("the impossible combinations leave a column without any value");
         }
         let levels: Vec<ColumnLevels> =
             shares.iter().enumerate().map(|(column, own)| ColumnLevels::new(own, &self.classes(column))).collect();
         let masks = self.masks(&levels);
         let sets: Vec<LevelColumns> = masks.iter().map(|mask| mask.set.clone()).collect();
         let Some(tree) = JunctionTree::new(&levels, &sets, room(&levels)) else {
-            return Err(Error::refused("the impossible combinations link too many columns: leave some out"));
+            refuse!("the impossible combinations link too many columns: leave some out")
         };
         match JunctionModel::independent(&levels, tree, &shares, &masks).mass() {
             mass if mass > 0.0 => Ok(self),
@@ -61,10 +59,10 @@ impl SyntheticPlan {
                 let (one, two) = (two[0].min(two[1]), two[0].max(two[1]));
                 let cells = |column: usize| self.sizes.get(column).map_or(f64::INFINITY, |&size| f64::from(size));
                 if one == two || cells(one) * cells(two) > super::session::MOST_SCORED as f64 {
-                    return Err(Error::refused(format!(
+                    refuse!(
                         "linked columns must be different columns of the table with at most {} pairs of values",
                         super::session::MOST_SCORED
-                    )));
+                    );
                 }
                 self.linked.push((one, two));
             }

@@ -10,6 +10,7 @@ use super::DistributionDomain;
 use crate::error::{Error, Result};
 use crate::kinds::heavy_hitters::{HeavyHittersRequest, fitted};
 use crate::kinds::learn::KIND;
+use crate::kinds::learn::class::digits;
 use crate::project::{Cost, CostScope, Goal};
 use crate::release::output::BETA;
 use crate::release::price::allowance::Exceptions;
@@ -204,11 +205,7 @@ impl DistributionMechanism {
                 (0..records.number()).for_each(|record| *counts.entry(domain.key(records, record)).or_default() += 1);
                 let found = histogram.release(&counts.into_iter().collect::<Vec<_>>(), bits)?;
                 let (keys, counts): (Vec<u128>, Vec<i64>) = found.into_iter().unzip();
-                (
-                    counts,
-                    KeyPlaces::Listed(keys.into_iter().map(|key| wide_digits(&domain.sizes, key)).collect()),
-                    false,
-                )
+                (counts, KeyPlaces::Listed(keys.into_iter().map(|key| digits(&domain.sizes, key)).collect()), false)
             }
             CountingMethod::Tree(finder) => {
                 let found = finder.release(&records.columns, bits)?;
@@ -226,15 +223,6 @@ impl DistributionMechanism {
     }
 }
 
-/// The codes of a numbered combination.
-fn wide_digits(sizes: &[usize], mut key: u128) -> Vec<usize> {
-    let mut digits = vec![0; sizes.len()];
-    for (digit, size) in digits.iter_mut().zip(sizes).rev() {
-        (*digit, key) = ((key % *size as u128) as usize, key / *size as u128);
-    }
-    digits
-}
-
 /// The noise of each combination and of the number of owners, with all that both cost.
 ///
 /// # Guarantee
@@ -248,9 +236,7 @@ fn noises(cost: &Cost, domain: &DistributionDomain) -> Result<(Noise, Option<Noi
     let touch = Touch { attributes: all, shifts: two.clone() };
     let calibrated = |moves: &Moves, aside: Option<CostShare<'_>>| {
         let moves = std::slice::from_ref(moves);
-        let demand =
-            Demand { moves, steps: &[Some(1.0)], quantiles: &[], selects_keys: false, default_delta: None, aside };
-        calibrate(cost, &demand)
+        calibrate(cost, &Demand { moves, steps: &[Some(1.0)], aside, ..Demand::default() })
     };
     if domain.public_owners.is_none() && cost.scope() != CostScope::Presence {
         let moves = Moves::by_scope(two.clone(), two, vec![touch]);

@@ -12,8 +12,8 @@ const FIELDS: &str = "concept = \"robust-halfspace\"\ncolumns = [\"member\"]\n";
 #[test]
 fn records_are_signs_and_rules_are_halfspaces() {
     let (asked, request) = asked_at("cost = { epsilon = 1, scope = \"attribute\" }", FIELDS);
-    assert_eq!(candidates(1).unwrap().len(), class::halfspaces(&asked, &request).unwrap().rules);
-    assert_eq!(candidates(1).unwrap().len(), 4);
+    assert_eq!(distinct_halfspaces(1).unwrap().len(), class::halfspaces(&asked, &request).unwrap().rules);
+    assert_eq!(distinct_halfspaces(1).unwrap().len(), 4);
     let records = Records { columns: vec![vec![0, 1, 2, 1], vec![1, 0, 2, 1]], values: Vec::new() };
     let (points, labels) = signs(&asked, &records);
     assert_eq!((points.concat(), labels), (vec![-1, 1, -1, 1], vec![1, -1, -1, 1]));
@@ -30,7 +30,8 @@ fn each_attribute_pays_its_own() {
     ] {
         let (asked, request) = asked_at("cost = { epsilon = 0.7, scope = \"attribute\" }", &format!("{FIELDS}{costs}"));
         let exceptions = Exceptions::read(&request, asked.attributes.names()).unwrap();
-        let (_, events, granted) = fitted(&asked, &request.cost, &exceptions, 1, &candidates(1).unwrap()).unwrap();
+        let (_, events, granted) =
+            fitted(&asked, &request.cost, &exceptions, 1, &distinct_halfspaces(1).unwrap()).unwrap();
         let pays = |scope: &Scope| Odometer::of(&events, scope).unwrap().pure_sum().unwrap().to_f64();
         let single = |name: &str| pays(&one_attribute(name).unwrap());
         assert!(single("member") <= column && single("member") > 0.9999 * column, "{costs} {granted}");

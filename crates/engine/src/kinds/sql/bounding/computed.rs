@@ -79,7 +79,6 @@ impl BoundingReport {
                 let (low, high) = if is_short { computed.limits } else { (low, high) };
                 *interval = Uncertainty { low, high, ..*interval };
             }
-            answers.details.intervals.push(computed.column.clone());
         }
         Ok(())
     }

@@ -104,7 +104,6 @@ impl BoundingReport {
                 let (low, high) = if is_short { opened(found, &measures[measure]) } else { found };
                 *interval = Uncertainty { low: in_units(low, step), high: in_units(high, step), ..*interval };
             }
-            answers.details.intervals.push(widened.column.clone());
         }
         self.say_computed((answers, rows), (noisy, private), &drawn.beside, (cut, is_short))?;
         let is_cut = self.share_cut(&drawn, Number::RowsCut, Number::RowsKept).is_some_and(|cut| cut.low > 0.0);

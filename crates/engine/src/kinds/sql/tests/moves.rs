@@ -185,6 +185,49 @@ x = { type = "int", lower = -2, upper = 5 }
     assert_eq!(reached[&one_attribute("x").unwrap()], 1.0, "{reached:?}");
 }
 
+/// A column that is never missing counts its lower bound where a file has nothing: no value moves the number of rows,
+/// which a mean shares with COUNT(*), and every other value moves the sum by what its range says.
+#[test]
+fn a_value_that_is_never_missing_moves_no_count() {
+    let project = r#"
+[dataset.t]
+source = "t.csv"
+[dataset.t.columns]
+k = { type = "category", values = ["a", "b"], missing = "never" }
+x = { type = "int", lower = -2, upper = 5, missing = "never" }
+"#;
+    let mut versions = vec![Vec::new()];
+    for k in ["a", "b", "", "z"] {
+        versions.extend(["-2", "", "5", "99"].map(|x| vec![format!("{k},{x}")]));
+    }
+    let sql = "SELECT k, COUNT(*) AS n, AVG(x) AS a, COUNT(x) AS m FROM t GROUP BY k";
+    let reached = check(project, sql, "k,x", &["a,1", "b,2"], &versions);
+    for scope in [Scope::Presence, Scope::Person, one_attribute("k").unwrap(), one_attribute("x").unwrap()] {
+        assert_eq!(reached[&scope], 1.0, "{scope}: {reached:?}");
+    }
+}
+
+/// The count that a mean and COUNT(*) share under one FILTER moves with the attributes of its condition.
+#[test]
+fn a_shared_count_moves_with_its_filter() {
+    let project = r#"
+[dataset.t]
+source = "t.csv"
+[dataset.t.columns]
+w = { type = "bool" }
+x = { type = "int", lower = -2, upper = 5, missing = "never" }
+"#;
+    let mut versions = vec![Vec::new()];
+    for w in ["true", "false", ""] {
+        versions.extend(["-2", "", "5"].map(|x| vec![format!("{w},{x}")]));
+    }
+    let sql = "SELECT COUNT(*) FILTER (WHERE w) AS n, AVG(x) FILTER (WHERE w) AS a FROM t";
+    let reached = check(project, sql, "w,x", &["true,1"], &versions);
+    assert_eq!(reached[&one_attribute("w").unwrap()], 1.0, "{reached:?}");
+    let request = Request::sql("test", sql, &"epsilon=1".parse().unwrap()).unwrap();
+    assert_eq!(SqlPlan::new(sql, &request, &TinyTables::new(project, sql).project).unwrap().events.len(), 2);
+}
+
 /// The law of the loss where the cells of an event's noise move by these, enumerated.
 fn losses(event: &Event, moved: &[i64]) -> BTreeMap<i64, f64> {
     type Loss = fn(i64, i64) -> i64;

@@ -16,7 +16,6 @@
 use crate::digest::{digest, unhex};
 use crate::error::{Error, Result};
 use crate::ledger::{Head, beside};
-use crate::project::file_stem;
 use crate::tables::hash::Key;
 use scumble::noise::{BitSource, SecureSource};
 use serde::{Deserialize, Serialize};
@@ -55,8 +54,8 @@ impl std::fmt::Debug for OpenRound {
     }
 }
 
-/// An answer that was given.
-#[derive(Debug, Clone, PartialEq)]
+/// An answer that was given, as the file has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct GivenAnswer {
     pub question: String,
     pub how: AnswerSource,
@@ -66,7 +65,8 @@ pub(crate) struct GivenAnswer {
 }
 
 /// Where an answer comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum AnswerSource {
     /// The count, with noise.
@@ -74,12 +74,11 @@ pub enum AnswerSource {
     /// The model, which was found to be near.
     Model,
     /// The model, and nobody has looked how near it is.
+    #[serde(rename = "not checked")]
     NotChecked,
 }
 
 impl AnswerSource {
-    const ALL: [Self; 3] = [Self::Measured, Self::Model, Self::NotChecked];
-
     /// In words.
     pub fn words(self) -> &'static str {
         match self {
@@ -122,7 +121,7 @@ struct StateDocument {
     /// Two numbers of 64 bits in hexadecimal digits.
     key: Option<String>,
     open: Option<OpenDocument>,
-    answers: Vec<GivenDocument>,
+    answers: Vec<GivenAnswer>,
 }
 
 /// An open round in the file.
@@ -134,15 +133,6 @@ struct OpenDocument {
     secret: String,
 }
 
-/// A given answer in the file.
-#[derive(Serialize, Deserialize)]
-struct GivenDocument {
-    question: String,
-    how: String,
-    answer: i64,
-    expected: u64,
-}
-
 impl StateDocument {
     fn of(state: &RoundState, salt: String) -> Self {
         Self {
@@ -151,7 +141,7 @@ impl StateDocument {
             request: state.request.clone(),
             key: state.key.map(|(one, other)| format!("{one:016x}{other:016x}")),
             open: state.open.as_ref().map(OpenDocument::of),
-            answers: state.answers.iter().map(GivenDocument::of).collect(),
+            answers: state.answers.clone(),
         }
     }
 
@@ -166,8 +156,7 @@ impl StateDocument {
             Some(open) => Some(open.round()?),
             None => None,
         };
-        let answers = self.answers.into_iter().map(GivenDocument::answer).collect::<Option<_>>()?;
-        Some(RoundState { request: self.request, key, open, answers })
+        Some(RoundState { request: self.request, key, open, answers: self.answers })
     }
 }
 
@@ -179,18 +168,6 @@ impl OpenDocument {
     fn round(&self) -> Option<OpenRound> {
         let head = Head { entries: self.entry, hash: unhex(&self.hash)? };
         Some(OpenRound { head, secret: self.secret.parse().ok()? })
-    }
-}
-
-impl GivenDocument {
-    fn of(given: &GivenAnswer) -> Self {
-        let GivenAnswer { question, how, answer, expected } = given;
-        Self { question: question.clone(), how: how.words().to_string(), answer: *answer, expected: *expected }
-    }
-
-    fn answer(self) -> Option<GivenAnswer> {
-        let how = AnswerSource::ALL.into_iter().find(|one| one.words() == self.how)?;
-        Some(GivenAnswer { question: self.question, how, answer: self.answer, expected: self.expected })
     }
 }
 
@@ -211,8 +188,8 @@ pub(crate) struct StateFile {
 impl StateFile {
     /// Waits until nobody else is asking the same release.
     pub fn hold(ledger: &Path, release: &str) -> Result<Self> {
-        let path = beside(ledger, &format!(".{}.state", file_stem(release)))?;
-        let lock = beside(ledger, &format!(".{}.state.lock", file_stem(release)))?;
+        let path = beside(ledger, &format!(".{}.state", release.trim()))?;
+        let lock = beside(ledger, &format!(".{}.state.lock", release.trim()))?;
         let file = private(OpenOptions::new().write(true).create(true).truncate(false)).open(&lock);
         let file = file.map_err(|error| {
             Error::input(format!(

@@ -78,6 +78,10 @@ fn graph_cases() -> Vec<KeyCase> {
 fn column_cases(of: &str) -> Vec<KeyCase> {
     match of {
         "int" => vec![
+            of_columns(
+                "missing",
+                ["type = 'int', lower = 0, upper = 9", "type = 'int', lower = 0, upper = 9, missing = 'never'"],
+            ),
             of_columns("type", ["type = 'int'", "type = 'float'"]),
             of_columns("lower", ["type = 'int', lower = 0, upper = 9", "type = 'int', lower = 1, upper = 9"]),
             of_columns("upper", ["type = 'int', lower = 0, upper = 9", "type = 'int', lower = 0, upper = 8"]),
@@ -98,6 +102,10 @@ fn column_cases(of: &str) -> Vec<KeyCase> {
             ),
         ],
         "float" => vec![
+            of_columns(
+                "missing",
+                ["type = 'float', lower = 0, upper = 9", "type = 'float', lower = 0, upper = 9, missing = 'never'"],
+            ),
             of_columns("type", ["type = 'float'", "type = 'int'"]),
             of_columns("lower", ["type = 'float', lower = 0, upper = 9", "type = 'float', lower = 0.5, upper = 9"]),
             of_columns("upper", ["type = 'float', lower = 0, upper = 9", "type = 'float', lower = 0, upper = 8"]),
@@ -115,6 +123,10 @@ fn column_cases(of: &str) -> Vec<KeyCase> {
             ),
         ],
         "category" => vec![
+            of_columns(
+                "missing",
+                ["type = 'category', values = ['a', 'b']", "type = 'category', values = ['a', 'b'], missing = 'never'"],
+            ),
             of_columns("type", ["type = 'category'", "type = 'bool'"]),
             of_columns("values", ["type = 'category', values = ['a', 'b']", "type = 'category', values = ['a', 'c']"]),
             of_columns(
@@ -130,8 +142,18 @@ fn column_cases(of: &str) -> Vec<KeyCase> {
                 ["type = 'category', values = ['a', 'b']", "type = 'category', values = ['a', 'b'], unlisted = 'b'"],
             ),
         ],
-        "bool" => vec![of_columns("type", ["type = 'bool'", "type = 'category', values = ['true', 'false']"])],
+        "bool" => vec![
+            of_columns("type", ["type = 'bool'", "type = 'category', values = ['true', 'false']"]),
+            of_columns("missing", ["type = 'bool'", "type = 'bool', missing = 'never'"]),
+        ],
         "date" => vec![
+            of_columns(
+                "missing",
+                [
+                    "type = 'date', lower = '2020-01-01', upper = '2021-01-01'",
+                    "type = 'date', lower = '2020-01-01', upper = '2021-01-01', missing = 'never'",
+                ],
+            ),
             of_columns("type", ["type = 'date'", "type = 'timestamp'"]),
             of_columns(
                 "lower",
@@ -163,6 +185,13 @@ fn column_cases(of: &str) -> Vec<KeyCase> {
             ),
         ],
         "timestamp" => vec![
+            of_columns(
+                "missing",
+                [
+                    "type = 'timestamp', lower = '2020-01-01T00:00:00', upper = '2021-01-01T00:00:00'",
+                    "type = 'timestamp', lower = '2020-01-01T00:00:00', upper = '2021-01-01T00:00:00', missing = 'never'",
+                ],
+            ),
             of_columns("type", ["type = 'timestamp'", "type = 'date'"]),
             of_columns(
                 "lower",
@@ -205,8 +234,9 @@ fn column_cases(of: &str) -> Vec<KeyCase> {
     }
 }
 
-/// No answer depends on these: `sensitive` decides which columns a report looks at, `password_file` opens a door.
-const OF_NO_ANSWER: [&str; 2] = ["sensitive", "password_file"];
+/// No answer depends on these: `sensitive` decides which columns a report looks at, `password_file` opens a door, the
+/// others are for readers.
+const OF_NO_ANSWER: [&str; 4] = ["sensitive", "password_file", "label", "unit"];
 
 fn project(text: &str) -> Project {
     Project::parse(Path::new("scumble.toml"), text).unwrap_or_else(|error| panic!("{error}\n{text}"))

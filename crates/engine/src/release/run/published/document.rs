@@ -2,7 +2,8 @@
 //! megabytes long.
 
 use crate::release::run::published::MOST_ROWS;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -28,66 +29,26 @@ impl Document {
 
 impl<'de> Deserialize<'de> for Document {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(DocumentSeed)
+        let DocumentFields { answers: AnswerFields { rows, facts }, report } = Deserialize::deserialize(deserializer)?;
+        Ok(Self { first: rows.first, rows: rows.number, facts, report })
     }
 }
 
-struct DocumentSeed;
-
-impl<'de> Visitor<'de> for DocumentSeed {
-    type Value = Document;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the JSON file of a release")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
-        let mut document = Document::default();
-        while let Some(key) = map.next_key::<String>()? {
-            match key.as_str() {
-                "answers" => {
-                    let AnswerFields { rows, facts } = map.next_value()?;
-                    (document.first, document.rows, document.facts) = (rows.first, rows.number, facts);
-                }
-                "report" => document.report = map.next_value()?,
-                _ => drop(map.next_value::<IgnoredAny>()?),
-            }
-        }
-        Ok(document)
-    }
+/// The fields of the file that are looked at.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct DocumentFields {
+    answers: AnswerFields,
+    report: Value,
 }
 
 /// The field `answers`.
+#[derive(Default, Deserialize)]
 struct AnswerFields {
+    #[serde(default)]
     rows: DocumentRows,
+    #[serde(flatten)]
     facts: Map<String, Value>,
-}
-
-impl<'de> Deserialize<'de> for AnswerFields {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(DocumentFields)
-    }
-}
-
-struct DocumentFields;
-
-impl<'de> Visitor<'de> for DocumentFields {
-    type Value = AnswerFields;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the answers of a release")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<AnswerFields, A::Error> {
-        let mut answered = AnswerFields { rows: DocumentRows::default(), facts: Map::new() };
-        while let Some(key) = map.next_key::<String>()? {
-            match key.as_str() {
-                "rows" => answered.rows = map.next_value()?,
-                _ => drop(answered.facts.insert(key, map.next_value()?)),
-            }
-        }
-        Ok(answered)
-    }
 }
 
 /// The first rows, and how many there are.

@@ -4,19 +4,18 @@ use crate::attackers::ReleasedStatistic;
 use crate::ledger::Pass;
 use crate::project::Request;
 use crate::release::floor::Floor;
-use crate::release::output::{AnswerColumn, Answers, BandedCurve, IntervalChart};
+use crate::release::output::{AnswerColumn, Answers, BandedCurve, ColumnKind, ColumnRole, IntervalChart};
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// What reports need beside the answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ReportPart {
     pub columns: Vec<ColumnPart>,
-    #[serde(default, deserialize_with = "if_known")]
-    pub bars: Option<Vec<String>>,
-    #[serde(default, deserialize_with = "if_known")]
-    pub intervals: Vec<String>,
+    #[serde(default, deserialize_with = "if_known", skip_serializing_if = "BTreeMap::is_empty")]
+    pub roles: BTreeMap<String, ColumnRole>,
     #[serde(default, deserialize_with = "if_known")]
     pub curve: Option<BandedCurve>,
     #[serde(default, deserialize_with = "if_known")]
@@ -30,6 +29,9 @@ pub(crate) struct ReportPart {
 pub(crate) struct ColumnPart {
     pub name: String,
     pub noisy: bool,
+    /// What its cells are, where they do not say so by themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<ColumnKind>,
 }
 
 /// What is drawn: label, column, title and the ends of intervals, in a list.
@@ -85,12 +87,15 @@ pub(crate) fn release_document(
 
 /// The part of these answers.
 pub(super) fn part(answers: &Answers, limits: &[Floor], counted: &ReleasedStatistic) -> ReportPart {
-    let column = |column: &AnswerColumn| ColumnPart { name: column.name.clone(), noisy: column.uncertainty.is_some() };
+    let column = |column: &AnswerColumn| ColumnPart {
+        name: column.name.clone(),
+        noisy: column.uncertainty.is_some(),
+        kind: Some(answers.kind(column)).filter(|kind| *kind != column.own_kind()),
+    };
     let details = &answers.details;
     ReportPart {
         columns: answers.columns.iter().map(column).collect(),
-        bars: details.bars.clone(),
-        intervals: details.intervals.clone(),
+        roles: details.roles.clone(),
         curve: details.curve.clone(),
         drawn: details.drawn.clone().map(DrawnPart::from),
         limits: limits.to_vec(),

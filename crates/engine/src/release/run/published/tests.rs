@@ -1,6 +1,6 @@
 use super::report_part::part;
 use super::*;
-use crate::release::output::BandedCurve;
+use crate::release::output::{BandedCurve, ColumnKind, ColumnRole};
 use scumble::quantity::Sigma;
 use scumble_adversary::attacker::{AddedNoise, Ratio, Statistic};
 use serde_json::json;
@@ -16,6 +16,8 @@ fn column(name: &str, cells: Vec<Cell>, noisy: bool) -> AnswerColumn {
 fn a_release_is_read_back_as_it_was_written() {
     let cells = vec![Cell::Text("z".into()), Cell::Null, Cell::Truth(true)];
     let numbers = vec![Cell::Whole(-7), Cell::Number(12.0), Cell::Number(0.1)];
+    // Their kind is read back too: a date is a string in JSON.
+    let days = vec![Cell::Null, Cell::Text("2025-12-31".into()), Cell::Null];
     let curve = BandedCurve {
         title: "t".to_string(),
         x: "x".to_string(),
@@ -25,11 +27,15 @@ fn a_release_is_read_back_as_it_was_written() {
     };
     let details = Details {
         curve: Some(curve),
-        bars: Some(vec!["a".to_string(), "b".to_string(), "c".to_string()]),
+        roles: [
+            ("z".to_string(), ColumnRole::Key),
+            ("n".to_string(), ColumnRole::Quantile { of: "x".to_string(), share: 0.5 }),
+        ]
+        .into(),
         facts: [("total".to_string(), json!(3))].into_iter().collect(),
         limits: Vec::new(),
-        intervals: vec!["n".to_string()],
         long: None,
+        kinds: [("day".to_string(), ColumnKind::Day)].into(),
         drawn: Some(IntervalChart {
             column: "n".to_string(),
             label: "l".to_string(),
@@ -38,7 +44,7 @@ fn a_release_is_read_back_as_it_was_written() {
         }),
     };
     let answers = Answers {
-        columns: vec![column("z", cells, false), column("n", numbers, true)],
+        columns: vec![column("z", cells, false), column("n", numbers, true), column("day", days, false)],
         notes: vec!["a note".to_string()],
         details,
     };

@@ -165,7 +165,7 @@ fn a_ledger_that_was_put_back_does_not_know_the_head() {
     failed(&folder, &project);
     let copy = std::fs::read(project.ledger()).unwrap();
     ReleaseAttempt::default().release(&folder, &project).unwrap();
-    let shown: Value = serde_json::from_slice(&std::fs::read(folder.file("out/by clinic.json")).unwrap()).unwrap();
+    let shown: Value = serde_json::from_slice(&std::fs::read(folder.file("out/by-clinic.json")).unwrap()).unwrap();
     let seen = shown["ledger_head"].as_str().unwrap().to_string();
     let known = || Ledger::open_existing(&project.ledger()).unwrap().unwrap().knows_head(&seen).unwrap();
     assert!(known());

@@ -27,7 +27,7 @@ pub(crate) fn literal(value: &ScalarValue) -> Option<ValueFacts> {
         ScalarValue::TimestampNanosecond(Some(moment), None) => seconds((*moment, *moment)),
         _ => return None,
     };
-    Some(ValueFacts { interval: Some(interval), ..ValueFacts::default() })
+    Some(ValueFacts { interval: Some(interval), present: true, ..ValueFacts::default() })
 }
 
 /// The bounds of a date or time in days that are whole.
@@ -127,6 +127,7 @@ impl Describer<'_> {
                 interval,
                 granularity,
                 null: known.null,
+                present: known.present,
                 ..ValueFacts::default()
             })
         };

@@ -42,6 +42,8 @@ use std::sync::Arc;
 const MOST_COMBINATIONS: u128 = 1 << 18;
 /// The most operators that are evaluated for it, once per combination each.
 const MOST_OPERATIONS: u128 = 1 << 24;
+/// The most combinations that are tried out for one condition: a query may have thousands of these.
+const MOST_TRIED: u128 = 1 << 12;
 /// The most bytes of texts.
 const MOST_BYTES: u128 = 1 << 28;
 /// How many combinations are evaluated at a time.
@@ -98,6 +100,20 @@ impl PossibleRows {
         }
         occurring.parts.extend(missing.into_iter().filter_map(by_bounds));
         occurring
+    }
+}
+
+impl PossibleRows {
+    /// Whether a condition is true of no row of this plan; false where that cannot be tried out.
+    pub fn never(&self, condition: &Expr, schema: &DFSchema, source: &QuerySource<'_>) -> bool {
+        let Some(mut trial) = KeyVariables::new(self, source) else { return false };
+        let over = self.over(condition, schema);
+        let Some(tried) = over.and_then(|condition| trial.tried(&condition.expression)) else { return false };
+        let variables = trial.variables_of(&tried);
+        let group = VariableGroup { variables, keys: Vec::new(), conditions: vec![0] };
+        let plan = VariableGrouping { trial: &trial, keys: &[], conditions: &[tried], known: &[] };
+        let is_quick = plan.combinations(&group) <= MOST_TRIED && plan.is_small(&group);
+        is_quick && plan.occurring(&group, &[]).is_ok_and(|(found, _)| found.is_empty())
     }
 }
 

@@ -27,7 +27,7 @@ fn triangles_with_smooth_noise() {
     let (events, answers) = released(&format!("{ENDS}\nvertices = 60"), "a,b\n", request, 140, 21);
     let Word::SmoothNoise(noise) = events[0].word() else { panic!("{events:?}") };
     let table = noise.table().unwrap();
-    let scale = table.scale(level_of_nothing(&table, 58));
+    let scale = table.scale(level_of_nothing(&table, 58)).get();
     let within = |scale: f64, q: i64| {
         let weight = |z: i64| 1.0 / (1.0 + (z as f64 / scale).powi(4));
         (-q..=q).map(weight).sum::<f64>() / (-20_000..=20_000).map(weight).sum::<f64>()
@@ -56,7 +56,7 @@ fn triangles_with_other_smooth_noise() {
         )
         .unwrap();
         let table = smooth.noise().table().unwrap();
-        let scale = table.scale(level_of_nothing(&table, 18));
+        let scale = table.scale(level_of_nothing(&table, 18)).get();
         let within = |scale: f64, q: i64| {
             let weight = |z: i64| match family {
                 NoiseFamily::DiscreteLaplace => (-(z.abs() as f64) / scale).exp(),
@@ -277,7 +277,7 @@ fn smooth_quantiles() {
     let Word::SmoothNoise(noise) = events[0].word() else { panic!("{events:?}") };
     assert_eq!(events.len(), 2 * fractions.len());
     let table = noise.table().unwrap();
-    let scale = table.scale(0);
+    let scale = table.scale(0).get();
     let drawn: Vec<i64> =
         answers.iter().flat_map(|answers| numbers(answers, "value")).map(|value| value as i64 - 500).collect();
     let law = |factor: f64| {
