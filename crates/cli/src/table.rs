@@ -10,7 +10,7 @@ pub const WIDTH: usize = 100;
 pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
     let mut table = comfy_table::Table::new();
     table.load_preset(comfy_table::presets::NOTHING);
-    table.set_style(TableComponent::HeaderLines, '─').set_style(TableComponent::MiddleHeaderIntersections, '─');
+    table.set_style(TableComponent::HeaderLines, '─');
     // Each line begins with a space, which is cut off.
     let width = u16::try_from(WIDTH + 1).unwrap_or(u16::MAX);
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);

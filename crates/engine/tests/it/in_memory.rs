@@ -68,7 +68,7 @@ fn rows_in_memory_are_answered_like_those_of_a_file() {
     assert_eq!(charged(&file), charged(&memory));
     // The ledger, its key, and what was published: no row.
     let names = walked(memory.path());
-    assert!(names.iter().all(|name| name.starts_with("scumble.ledger") || name.starts_with("by sex.")), "{names:?}");
+    assert!(names.iter().all(|name| name.starts_with("scumble.ledger") || name.starts_with("by-sex.")), "{names:?}");
 }
 
 /// 3,000 owners with one to nine rows, and rows of nobody among them. The same seed draws the same key, by which an

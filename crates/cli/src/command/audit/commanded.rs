@@ -18,7 +18,7 @@ pub struct ExternalMechanismArguments {
     #[arg(long, value_name = "COMMAND", requires_all = ["neighbours", "runs"])]
     pub command: Option<String>,
     /// The two tables, which differ in one person
-    #[arg(long, num_args = 2, value_names = ["TABLE", "NEIGHBOUR"], requires = "command")]
+    #[arg(long, num_args = 2, value_names = ["FILE", "FILE"], requires = "command")]
     neighbours: Vec<PathBuf>,
     /// How many outputs of each table
     #[arg(long, value_name = "N", default_value_t = 0, requires = "command")]

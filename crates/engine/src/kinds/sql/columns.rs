@@ -50,10 +50,20 @@ pub(crate) fn columns(cut: &PrivateQuery) -> Result<Vec<PublishedColumn>> {
 /// The columns of a query whose parameters have any values in their places: none of them decides which columns there
 /// are.
 pub fn columns_of(sql: &str, project: &Project) -> Result<Vec<PublishedColumn>> {
-    let analysed = crate::sql::analyse_columns(sql, project, &Backend::without_data(project)?)?;
-    let mut queries = analysed.queries();
-    let Some(first) = queries.next() else { return Ok(Vec::new()) };
-    columns(&first.clone().with_beside(queries.cloned().collect()))
+    // Those of a query that reads a public table are not kept, as its rows may change.
+    type Described = (Vec<PublishedColumn>, bool);
+    let (columns, _) = project.kept_query(
+        || format!("columns of {sql}"),
+        |(_, reads_public): &Described| !reads_public,
+        || {
+            let analysed = crate::sql::analyse_columns(sql, project, &Backend::without_data(project)?)?;
+            let reads_public = analysed.queries().any(|query| !query.public.is_empty());
+            let mut queries = analysed.queries();
+            let Some(first) = queries.next() else { return Ok((Vec::new(), reads_public)) };
+            Ok((columns(&first.clone().with_beside(queries.cloned().collect()))?, reads_public))
+        },
+    )?;
+    Ok(columns)
 }
 
 /// The types of the parameters `$1`, `$2` … of a query, as far as the query determines them; without data.

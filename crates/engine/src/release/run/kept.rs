@@ -110,14 +110,13 @@ impl Runner<'_> {
     /// What would be charged a second time is an error, and so is a release whose files in `out` are gone or changed:
     /// whether these are paid for again is for somebody to say.
     pub fn kept(&self, releases: &[PlannedRelease], out: &Path, again: &[String]) -> Result<Vec<Option<KeptRelease>>> {
+        self.refuse_other_tables(releases)?;
         if let [first, more @ ..] = &self.second_charges(releases, again)?[..] {
             return Err(charged_twice(first, more));
         }
         let Some(ledger) = self.existing_ledger()? else { return Ok(vec![None; releases.len()]) };
         let (mut kept, mut gone) = (Vec::new(), Vec::new());
-        let (standing, folder) = (ledger.standing(&[])?.0, ledger::folder(self.ledger())?);
         for planned in releases {
-            ledger::joined(standing.declared(), &self.declared(planned, &folder)?, &folder)?;
             let name = &planned.request.name;
             let found = if again.contains(name) { None } else { ledger.last_committed(name)? };
             let Some((charge, marks)) = found else {
@@ -137,6 +136,17 @@ impl Runner<'_> {
             true => Ok(kept),
             false => Err(lost(&gone)),
         }
+    }
+
+    /// Refuses tables that are not declared as earlier releases read them. Paying again would be refused as well, so
+    /// this comes before a question about a second charge.
+    pub fn refuse_other_tables(&self, releases: &[PlannedRelease]) -> Result<()> {
+        let Some(ledger) = self.existing_ledger()? else { return Ok(()) };
+        let (standing, folder) = (ledger.standing(&[])?.0, ledger::folder(self.ledger())?);
+        for planned in releases {
+            ledger::joined(standing.declared(), &self.declared(planned, &folder)?, &folder)?;
+        }
+        Ok(())
     }
 
     /// The entry of what was published under a release's name, if it was declared otherwise: a new run pays for it

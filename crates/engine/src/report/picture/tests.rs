@@ -25,26 +25,26 @@ fn project() -> Project {
 }
 
 /// A column of an answer with its role.
-struct Given(&'static str, Option<ColumnRole>, AnswerColumn);
+struct GivenColumn(&'static str, Option<ColumnRole>, AnswerColumn);
 
-fn texts(name: &'static str, cells: impl IntoIterator<Item = String>) -> Given {
+fn texts(name: &'static str, cells: impl IntoIterator<Item = String>) -> GivenColumn {
     let cells =
         cells.into_iter().map(|cell| if cell.is_empty() { Cell::Null } else { Cell::Text(cell.as_str().into()) });
-    Given(name, Some(KEY), AnswerColumn { name: name.to_string(), cells: cells.collect(), uncertainty: None })
+    GivenColumn(name, Some(KEY), AnswerColumn { name: name.to_string(), cells: cells.collect(), uncertainty: None })
 }
 
 /// Noisy numbers with a margin of 5.
-fn numbers(name: &'static str, role: ColumnRole, numbers: impl IntoIterator<Item = f64>) -> Given {
+fn numbers(name: &'static str, role: ColumnRole, numbers: impl IntoIterator<Item = f64>) -> GivenColumn {
     let cells: Vec<Cell> = numbers.into_iter().map(Cell::Number).collect();
     let unsure = |cell: &Cell| {
         let number = cell.number().unwrap();
         Uncertainty { standard_error: 2.5, low: number - 5.0, high: number + 5.0 }
     };
     let uncertainty = Some(cells.iter().map(unsure).collect());
-    Given(name, Some(role), AnswerColumn { name: name.to_string(), cells, uncertainty })
+    GivenColumn(name, Some(role), AnswerColumn { name: name.to_string(), cells, uncertainty })
 }
 
-fn sure(mut given: Given) -> Given {
+fn sure(mut given: GivenColumn) -> GivenColumn {
     given.2.uncertainty = None;
     given
 }
@@ -53,10 +53,10 @@ fn named(prefix: &str, count: usize) -> impl Iterator<Item = String> {
     (0..count).map(move |index| format!("{prefix}{index}"))
 }
 
-fn answers(columns: Vec<Given>) -> Answers {
-    let roles = columns.iter().filter_map(|Given(name, role, _)| Some((name.to_string(), role.clone()?)));
+fn answers(columns: Vec<GivenColumn>) -> Answers {
+    let roles = columns.iter().filter_map(|GivenColumn(name, role, _)| Some((name.to_string(), role.clone()?)));
     let details = Details { roles: roles.collect(), ..Details::default() };
-    Answers { columns: columns.into_iter().map(|Given(.., column)| column).collect(), notes: Vec::new(), details }
+    Answers { columns: columns.into_iter().map(|GivenColumn(.., column)| column).collect(), notes: Vec::new(), details }
 }
 
 fn drawn(answers: &Answers, rows: usize) -> Option<Plate> {
@@ -92,7 +92,7 @@ fn shown(panel: &Panel) -> String {
 }
 
 /// A picture as lines: the large panel, small ones, notes.
-fn lines(columns: Vec<Given>) -> Vec<String> {
+fn lines(columns: Vec<GivenColumn>) -> Vec<String> {
     let answers = answers(columns);
     let Some(plate) = drawn(&answers, answers.rows()) else { return vec!["none".to_string()] };
     let large = plate.big.iter().map(|panel| format!("LARGE {}", shown(panel)));
@@ -130,7 +130,7 @@ fn one_key_is_bars_dots_or_lines() {
     assert_eq!(two, ["LARGE Bars 2 series 1 apart 0: Number of visits"]);
     let ages = |count: usize| {
         let cells = (0..count).map(|age| Cell::Whole(age as i128)).collect();
-        Given("age", Some(KEY), AnswerColumn { name: "age".to_string(), cells, uncertainty: None })
+        GivenColumn("age", Some(KEY), AnswerColumn { name: "age".to_string(), cells, uncertainty: None })
     };
     let curve = lines(vec![ages(40), numbers("n", AMOUNT, up(40))]);
     assert_eq!(curve, ["LARGE lines over numbers [40]: Number of visits by age, with 95% intervals"]);
@@ -207,7 +207,7 @@ fn totals_stand_apart() {
         ["LARGE Bars 4 series 1 apart 0: Number of visits", "Number of visits in all: 10\u{202f}000 (± 5)."]
     );
     let means = numbers("m", LEVEL, [10.0, 20.0, 30.0, 40.0, 25.0]);
-    assert_eq!(lines(vec![keys(), means])[0], "LARGE Dots 5 series 1 apart 1: m");
+    assert_eq!(lines(vec![keys(), means])[0], "LARGE Dots 5 series 1 apart 1: m (visits)");
     let (mut left, mut right) = pairs(6, 7);
     for index in 0..6 {
         left.push(format!("a{index}"));
@@ -229,12 +229,12 @@ fn totals_stand_apart() {
 fn quantiles_are_drawn_as_values() {
     let share = |cells: Vec<f64>| {
         let cells = cells.into_iter().map(Cell::Number).collect();
-        Given("quantile", Some(KEY), AnswerColumn { name: "quantile".to_string(), cells, uncertainty: None })
+        GivenColumn("quantile", Some(KEY), AnswerColumn { name: "quantile".to_string(), cells, uncertainty: None })
     };
     let shares = || share(vec![0.25, 0.5, 0.75]);
     let value = sure(numbers("value", ColumnRole::Level { of: Some("cost".into()) }, [10.0, 20.0, 50.0]));
     let error = sure(numbers("rank_error", AMOUNT, [7.0, 7.0, 7.0]));
-    let error = Given(error.0, None, error.2);
+    let error = GivenColumn(error.0, None, error.2);
     assert_eq!(lines(vec![shares(), value, error]), ["LARGE Dots 3 series 1 apart 0: value (€)"]);
     // Dates stand on an axis of dates.
     let mut days = texts("value", ["2013-01-01", "2013-06-01", "2014-01-01"].map(str::to_string));
@@ -248,14 +248,14 @@ fn quantiles_are_drawn_as_values() {
         numbers(name, role, (0..5).map(|index| 10.0 * share + f64::from(index)))
     };
     let all = || vec![quantile("h", 0.75), quantile("l", 0.25), quantile("m", 0.5)];
-    let boxes: Vec<Given> =
+    let boxes: Vec<GivenColumn> =
         std::iter::once(texts("clinic", named("c", 5))).chain(all().into_iter().map(sure)).collect();
     let answer = answers(boxes);
     let plate = drawn(&answer, 5).unwrap();
     assert_eq!(shown(plate.big.as_ref().unwrap()), "Boxes 5 series 3 apart 0: cost (€)");
     let Some(PanelForm::Categories(panel)) = plate.big.as_ref().map(|panel| &panel.form) else { panic!() };
     assert_eq!(panel.series, ["25%", "median", "75%"], "in their order");
-    let dots: Vec<Given> = std::iter::once(texts("clinic", named("c", 5))).chain(all()).collect();
+    let dots: Vec<GivenColumn> = std::iter::once(texts("clinic", named("c", 5))).chain(all()).collect();
     assert_eq!(lines(dots), ["LARGE Dots 5 series 3 apart 0: cost (€)"]);
     // Without groups.
     let one = |name, share: f64| sure(numbers(name, ColumnRole::Quantile { of: "cost".to_string(), share }, [share]));
@@ -270,7 +270,7 @@ fn what_was_asked_for_is_large_and_the_rest_is_small() {
         numbers("n", AMOUNT, (0..5).map(f64::from)),
         numbers("rate", ColumnRole::Derived, (0..5).map(f64::from)),
         sure(numbers("typical", ColumnRole::Quantile { of: "cost".to_string(), share: 0.5 }, (0..5).map(f64::from))),
-        Given("note", None, texts("note", named("x", 5)).2),
+        GivenColumn("note", None, texts("note", named("x", 5)).2),
     ];
     assert_eq!(
         lines(columns),

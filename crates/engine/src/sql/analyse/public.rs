@@ -2,12 +2,12 @@
 //! residents`, where each city has one number of residents in the public table.
 //!
 //! That is proved from the table, which is read before anything is charged, and never assumed. Let D be the keys that
-//! are equal, on every row of the join, to expressions over the rows of one public table: because they read it alone, or
-//! because the join or a filter says so. Of the table's rows only those count for which everything holds that is true
-//! of every joined row and reads the table alone. If no two of these agree in D and differ in e (NULL is a value here),
-//! all rows of a group have one e, whatever the private rows are, and however often a row of the table is repeated. So e
-//! is a function of the group's key: it is taken off what is released, and put back above the aggregate as a
-//! [`PublicFunction`] of the keys, which no noise moves.
+//! are equal, on every row of the join, to expressions over the rows of one public table: because they read it alone,
+//! or because the join or a filter says so. Of the table's rows only those count for which everything holds that is
+//! true of every joined row and reads the table alone. If no two of these agree in D and differ in e (NULL is a value
+//! here), all rows of a group have one e, whatever the private rows are, and however often a row of the table is
+//! repeated. So e is a function of the group's key: it is taken off what is released, and put back above the aggregate
+//! as a [`PublicFunction`] of the keys, which no noise moves.
 //!
 //! A left join may find no row, which the private rows decide: nothing is proved there.
 //!
@@ -175,9 +175,9 @@ impl<'a> GroupReader<'a> {
             let (place, shown, table) = (one.place, one.shown.clone(), table.clone());
             Some(DeterminedColumn { place, read, shown, table, by: by.to_vec(), values: Arc::new(values) })
         };
-        // Keys whose values are not declared first, from the last one on: those that stay decide which groups there are.
-        // Of rows that are one for each owner, all inner keys stay among the outer ones: how many rows of an owner are
-        // in a group must not depend on what the table says.
+        // Keys whose values are not declared first, from the last one on: those that stay decide which groups there
+        // are. Of rows that are one for each owner, all inner keys stay among the outer ones: how many rows of an owner
+        // are in a group must not depend on what the table says.
         let has_rows_of_owners = self.below.first.is_some();
         let mut ordered: Vec<(usize, &&PublicCandidate)> =
             own.iter().enumerate().filter(|(_, one)| is_key(one) && !has_rows_of_owners).collect();
@@ -326,13 +326,14 @@ impl DeterminedColumn {
             let value = self.values.values().next().cloned();
             return Ok(Expr::Literal(value.unwrap_or(ScalarValue::try_from(kind)?), None));
         }
-        let function = PublicFunction::of(self.kinds(keys), kind.clone(), Answered::Value(Arc::clone(&self.values)));
+        let function =
+            PublicFunction::of(self.kinds(keys), kind.clone(), PublicAnswer::Value(Arc::clone(&self.values)));
         Ok(function.call(arguments))
     }
 
     /// Whether its table has a row for these keys.
     fn has_row(&self, keys: &[(Expr, DataType)]) -> ScalarUDF {
-        PublicFunction::of(self.kinds(keys), DataType::Boolean, Answered::HasRow(Arc::clone(&self.values)))
+        PublicFunction::of(self.kinds(keys), DataType::Boolean, PublicAnswer::HasRow(Arc::clone(&self.values)))
     }
 }
 
@@ -343,18 +344,18 @@ struct PublicFunction {
     /// The types of the keys, and of what is said.
     keys: Vec<DataType>,
     kind: DataType,
-    says: Answered,
+    says: PublicAnswer,
 }
 
 /// What is said of keys.
-enum Answered {
+enum PublicAnswer {
     /// The value; NULL where there is no row.
     Value(Arc<HashMap<Vec<ScalarValue>, ScalarValue>>),
     /// Whether there is a row, or a key that is NULL, of which nothing is known.
     HasRow(Arc<HashMap<Vec<ScalarValue>, ScalarValue>>),
 }
 
-impl Answered {
+impl PublicAnswer {
     fn values(&self) -> &Arc<HashMap<Vec<ScalarValue>, ScalarValue>> {
         match self {
             Self::Value(values) | Self::HasRow(values) => values,
@@ -362,39 +363,39 @@ impl Answered {
     }
 }
 
-impl PartialEq for Answered {
+impl PartialEq for PublicAnswer {
     fn eq(&self, other: &Self) -> bool {
         matches!(self, Self::Value(_)) == matches!(other, Self::Value(_)) && Arc::ptr_eq(self.values(), other.values())
     }
 }
 
-impl Eq for Answered {}
+impl Eq for PublicAnswer {}
 
-impl Hash for Answered {
+impl Hash for PublicAnswer {
     fn hash<H: Hasher>(&self, state: &mut H) {
         Arc::as_ptr(self.values()).hash(state);
     }
 }
 
-impl fmt::Debug for Answered {
+impl fmt::Debug for PublicAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} public values", self.values().len())
     }
 }
 
 impl PublicFunction {
-    fn of(keys: Vec<DataType>, kind: DataType, says: Answered) -> ScalarUDF {
+    fn of(keys: Vec<DataType>, kind: DataType, says: PublicAnswer) -> ScalarUDF {
         let signature = Signature::any(keys.len(), Volatility::Immutable);
         ScalarUDF::new_from_impl(Self { signature, keys, kind, says })
     }
 
     fn said(&self, key: &[ScalarValue]) -> DataFusionResult<ScalarValue> {
         Ok(match &self.says {
-            Answered::Value(values) => match values.get(key) {
+            PublicAnswer::Value(values) => match values.get(key) {
                 Some(value) => value.clone(),
                 None => ScalarValue::try_from(&self.kind)?,
             },
-            Answered::HasRow(values) => {
+            PublicAnswer::HasRow(values) => {
                 let has_row = key.iter().any(ScalarValue::is_null) || values.contains_key(key);
                 ScalarValue::Boolean(Some(has_row))
             }

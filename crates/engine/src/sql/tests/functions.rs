@@ -156,6 +156,8 @@ impl Sentences {
     }
 }
 
+const COUNT_OF_ROWS: &str = "a count of rows";
+
 /// On private rows: what is known of the value, and as what it runs.
 fn on_rows(tables: &TableFolder, sql: &str) -> (String, Option<String>) {
     let cut = match tables.cut(sql) {
@@ -165,7 +167,7 @@ fn on_rows(tables: &TableFolder, sql: &str) -> (String, Option<String>) {
     let source = QuerySource::new(sql, true);
     let describer = Describer { schema: cut.below.plan.schema(), columns: &cut.below.columns, source: &source };
     let Some(runs) = cut.query.measures.first().and_then(|measure| measure.expression.clone()) else {
-        return ("a count of rows".to_string(), None);
+        return (COUNT_OF_ROWS.to_string(), None);
     };
     let known = describer.expression(&runs).unwrap();
     let said = format!(
@@ -235,7 +237,13 @@ fn of_each_function_the_same_is_said_everywhere() {
     for name in words(FUNCTIONS) {
         let (mut rows, mut texts, mut above) = (Sentences::default(), Sentences::default(), Sentences::default());
         for arguments in ARGUMENTS {
-            let (said, written) = on_rows(&tables, &format!("SELECT COUNT({name}({arguments})) AS n FROM t"));
+            let called = format!("{name}({arguments})");
+            let (mut said, mut written) = on_rows(&tables, &format!("SELECT COUNT({called}) AS n FROM t"));
+            // What is never NULL is a count of rows; NULLIF may be NULL, as far as types tell.
+            if said == COUNT_OF_ROWS {
+                let of_some = format!("SELECT COUNT(NULLIF({called}, NULL)) AS n FROM t");
+                (said, written) = on_rows(&tables, &of_some);
+            }
             rows.note(arguments, said);
             written.into_iter().for_each(|written| texts.note(arguments, written));
         }

@@ -231,16 +231,16 @@ n = { type = "int", lower = 0, upper = 9 }
         let backend = Backend::without_data(&project).unwrap();
         for (sql, fits) in [
             ("SELECT COUNT(*) AS n FROM t WHERE x * x > 2.5", true),
-            ("SELECT COUNT(*) AS n FROM t WHERE x * 0.001 + n * 0.5 - 1e3 > 2.5", true),
-            ("SELECT COUNT(*) AS n FROM t WHERE x / 1e100 > 2.5", true),
+            ("SELECT COUNT(*) AS n FROM t WHERE x * 0.001 + n * 0.5 - 1e3 > -999.5", true),
+            ("SELECT COUNT(*) AS n FROM t WHERE x / 1e100 < 2.5", true),
             ("SELECT SUM(CASE WHEN n > 2 THEN x * 2 ELSE 0 END) AS s FROM t", true),
             ("SELECT COUNT(*) AS n FROM t WHERE x * x * x * x > 2.5", false),
             ("SELECT COUNT(*) AS n FROM t WHERE wide * wide > 2.5", false),
             ("SELECT COUNT(*) AS n FROM t WHERE wide * 1e20 > 2.5", false),
             ("SELECT COUNT(*) AS n FROM t WHERE x / 1e-300 > 2.5", false),
-            ("SELECT COUNT(*) AS n FROM t WHERE x * 1e-250 > 2.5", false),
+            ("SELECT COUNT(*) AS n FROM t WHERE x * 1e-250 < 2.5", false),
             ("SELECT COUNT(*) AS n FROM (SELECT x * x AS y FROM t) s WHERE y * y > 2.5", false),
-            ("SELECT COUNT(*) AS n FROM t WHERE COALESCE(x * 1e-200, 1.5) * 1e-200 > 2.5", false),
+            ("SELECT COUNT(*) AS n FROM t WHERE COALESCE(x * 1e-200, 1.5) * 1e-200 < 2.5", false),
         ] {
             let cut = analyse(sql, Bounding::default(), &project, &backend).unwrap();
             let written = job(&cut, &project, Engine::Postgres, "s", |_| "mark".to_string());

@@ -55,7 +55,8 @@ struct RowWindow {
     otherwise: Option<f64>,
 }
 
-/// What a window's argument is in each row: its value, and its slopes by the row's measures; none where it is no number.
+/// What a window's argument is in each row: its value, and its slopes by the row's measures; none where it is no
+/// number.
 type ArgumentValues = Vec<Option<(f64, Vec<f64>)>>;
 
 /// A column, with the windows that have no row replaced by what they are then.
@@ -152,6 +153,15 @@ impl<'a> WindowedColumn<'a> {
             Formula::Noisy(place) if place.checked_sub(aggregates).is_some_and(|window| empty[window]) => {
                 let otherwise = self.windows[place - aggregates].otherwise;
                 Some(otherwise.map_or(Formula::First(Vec::new()), Formula::Constant))
+            }
+            _ => None,
+        });
+        // A window that has a row is a number there (`points` gives no interval where it is not), so COALESCE takes
+        // it.
+        let whole = whole.replaced(&|part| match part {
+            Formula::First(parts) => {
+                let first = parts.iter().find(|part| **part != Formula::First(Vec::new()))?;
+                matches!(first, Formula::Noisy(place) if *place >= aggregates).then(|| first.clone())
             }
             _ => None,
         });
