@@ -1,13 +1,13 @@
 //! Public numbers that are constants of a group: `MAX(p.residents)` beside `GROUP BY city`, and `GROUP BY city,
 //! residents`, where each city has one number of residents in the public table.
 //!
-//! That is proved from the table, which is read before anything is charged, and never assumed. Let D be the keys that
-//! are equal, on every row of the join, to expressions over the rows of one public table: because they read it alone, or
-//! because the join or a filter says so. Of the table's rows only those count for which everything holds that is true
-//! of every joined row and reads the table alone. If no two of these agree in D and differ in e (NULL is a value here),
-//! all rows of a group have one e, whatever the private rows are, and however often a row of the table is repeated. So e
-//! is a function of the group's key: it is taken off what is released, and put back above the aggregate as a
-//! [`PublicFunction`] of the keys, which no noise moves.
+//! This is proved from the table, which is read before anything is charged; it is never assumed. Let D be the keys that
+//! are equal, on every row of the join, to expressions over the rows of one public table, because they read it alone or
+//! because the join or a filter makes them equal. A row of the table counts only if it meets every condition that reads
+//! the table alone and holds on every joined row. If no two of the rows that count agree in D and differ in e (NULL is
+//! a value here), all rows of a group have the same e, whatever the private rows are, and however often a row of the
+//! table is repeated. So e is a function of the group's key. It is removed from what is released, and put back above
+//! the aggregate as a [`PublicFunction`] of the keys, which no noise changes.
 //!
 //! A left join may find no row, which the private rows decide: nothing is proved there.
 //!
@@ -175,9 +175,9 @@ impl<'a> GroupReader<'a> {
             let (place, shown, table) = (one.place, one.shown.clone(), table.clone());
             Some(DeterminedColumn { place, read, shown, table, by: by.to_vec(), values: Arc::new(values) })
         };
-        // Keys whose values are not declared first, from the last one on: those that stay decide which groups there are.
-        // Of rows that are one for each owner, all inner keys stay among the outer ones: how many rows of an owner are
-        // in a group must not depend on what the table says.
+        // Keys without declared values come first, beginning with the last: the keys that stay decide which groups
+        // there are. In queries with one row for each owner, all inner keys stay among the outer ones: how many rows of
+        // an owner are in a group must not depend on the table.
         let has_rows_of_owners = self.below.first.is_some();
         let mut ordered: Vec<(usize, &&PublicCandidate)> =
             own.iter().enumerate().filter(|(_, one)| is_key(one) && !has_rows_of_owners).collect();

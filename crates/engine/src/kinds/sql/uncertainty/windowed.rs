@@ -55,7 +55,7 @@ struct RowWindow {
     otherwise: Option<f64>,
 }
 
-/// What a window's argument is in each row: its value, and its slopes by the row's measures; none where it is no number.
+/// The value of a window's argument in each row, and its slopes by the row's measures; none where it is not a number.
 type ArgumentValues = Vec<Option<(f64, Vec<f64>)>>;
 
 /// A column, with the windows that have no row replaced by what they are then.
