@@ -61,7 +61,7 @@ const COUNTING: f64 = 0.1;
 /// A table of this many owners is planned for where nothing is said.
 const USUAL_PEOPLE: u64 = 1000;
 
-/// What is asked.
+/// A request of this kind.
 struct SmallTableRequest {
     universe: Universe,
     names: Vec<String>,

@@ -165,7 +165,7 @@ pub struct Column {
 pub(crate) struct KeySet {
     pub table: String,
     pub column: String,
-    /// Where that is said.
+    /// The position of this declaration.
     pub place: Place,
 }
 
@@ -242,7 +242,7 @@ pub struct Attacker {
     pub known_rows: f64,
     /// Whether what the attacker knows may be what it chose; otherwise it only happens to know it (passive).
     pub active: bool,
-    /// How unsure the attacker is about each other row: the least probability of a value; 0 if that was not said.
+    /// The attacker's uncertainty about each other row: the least probability of a value; 0 if not declared.
     pub uncertainty: f64,
     /// Whether it was declared that the attacker considers different owners independent.
     pub independent: bool,

@@ -73,7 +73,7 @@ pub struct Runner<'a> {
     project: &'a Project,
     ledger: OpenLedger,
     asker: Option<Asker>,
-    /// Whether nothing is charged: releases go on with charges whose draws nobody has seen.
+    /// Whether nothing is charged: releases resume charges whose draws were never seen.
     is_going_on: bool,
     watch: Arc<Watch>,
     /// What the machine has, for tests in which that is little.

@@ -23,7 +23,7 @@ pub fn scopes(project: &Project) -> Result<Vec<Scope>> {
     Ok(scopes)
 }
 
-/// The δ at which plans are shown where nobody names one: the budget's smallest.
+/// The δ at which plans are shown by default: the budget's smallest.
 pub fn usual_delta(project: &Project) -> Result<Exact> {
     Ok(project.budget.smallest_delta().map_or_else(|| super::USUAL_DELTA.parse(), Ok)?)
 }
@@ -77,7 +77,7 @@ pub struct ReleaseForecast {
     pub costs: PerScope<ScopeCost>,
     /// The errors to expect.
     pub errors: Vec<ExpectedError>,
-    /// What nobody could beat.
+    /// Errors that no mechanism could beat.
     pub limits: Vec<Floor>,
     /// What a reader should know.
     pub notes: Vec<String>,

@@ -7,7 +7,7 @@ use datafusion::arrow::datatypes::{Float64Type, Int64Type};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// A longer text is nobody's category and nobody's name.
+/// Longer strings are refused, as categories and as owners.
 pub(crate) const LONGEST_TEXT: usize = 1 << 16;
 
 /// What a declared column of a text file must hold.

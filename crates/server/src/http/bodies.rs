@@ -47,7 +47,7 @@ pub(super) struct ProgressBody {
 #[derive(Serialize)]
 pub(super) struct EmptyBody {}
 
-/// A body that is asked for: which keys there may be is what its fields are called.
+/// The body of a request; its keys are the names of its fields.
 pub(super) trait RequestBody: DeserializeOwned {
     /// The keys.
     const KEYS: &'static [&'static str];
@@ -128,7 +128,7 @@ enum Decimal {
     Text(String),
 }
 
-/// What is said has a value; null is none.
+/// A value that is present; null is not a value.
 fn said<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     T::deserialize(from).map(Some)
 }

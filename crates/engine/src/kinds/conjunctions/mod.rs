@@ -113,7 +113,7 @@ impl Analysis for Conjunctions {
     }
 }
 
-/// What is asked for.
+/// A request of this kind.
 struct Conjunctions {
     attributes: Attributes,
     tests: Vec<Test>,

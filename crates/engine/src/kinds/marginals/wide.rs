@@ -50,7 +50,7 @@ const MOST_ROWS: usize = 10_000_000;
 /// Tables of this many attributes are fitted; larger ones have unbiased estimates alone.
 const FITTED_ORDER: usize = 2;
 
-/// What is asked for.
+/// A request for marginals of many columns.
 struct WideMarginals {
     attributes: Attributes,
     sizes: Vec<u32>,

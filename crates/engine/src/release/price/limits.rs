@@ -1,5 +1,5 @@
-//! What an optimal mechanism could have done: a release's expected error beside what nobody can promise at the same
-//! privacy.
+//! What an optimal mechanism could have done: a release's expected error beside the least error that any mechanism can
+//! promise at the same privacy.
 
 use super::noise::Noise;
 use crate::budget::{Odometer, rounded_up};
@@ -45,7 +45,7 @@ impl Privacy {
         }
     }
 
-    /// The same where nothing is said about the noise: what the events add up to, as ε if all have one, otherwise as ρ.
+    /// The same without knowledge of the noise: the sum of the events, as ε if all have one, otherwise as ρ.
     fn by_sums(events: &[Event], scope: &Scope) -> Result<Option<Self>> {
         let spent = Odometer::of(events, scope)?;
         if let Some(epsilon) = spent.pure_sum() {

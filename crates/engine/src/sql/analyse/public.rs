@@ -52,7 +52,7 @@ pub(crate) struct SeparatedQuery {
 struct PublicCandidate {
     /// Its place among the aggregate's columns.
     place: usize,
-    /// Which reading of which table it is over, and what it is of a row.
+    /// Which reading of which table it uses, and its value in a row.
     read: usize,
     value: Expr,
     /// As a reader would write it.
@@ -340,17 +340,17 @@ impl DeterminedColumn {
 #[derive(PartialEq, Eq, Hash, Debug)]
 struct PublicFunction {
     signature: Signature,
-    /// The types of the keys, and of what is said.
+    /// The types of the keys, and of the result.
     keys: Vec<DataType>,
     kind: DataType,
     says: Answered,
 }
 
-/// What is said of keys.
+/// The result for keys.
 enum Answered {
     /// The value; NULL where there is no row.
     Value(Arc<HashMap<Vec<ScalarValue>, ScalarValue>>),
-    /// Whether there is a row, or a key that is NULL, of which nothing is known.
+    /// Whether there is a row with these keys; true if a key is NULL, because then it is not known.
     HasRow(Arc<HashMap<Vec<ScalarValue>, ScalarValue>>),
 }
 
