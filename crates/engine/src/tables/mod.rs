@@ -183,7 +183,7 @@ impl Backend {
         let planner = Arc::new(UnicodeFunctionPlanner);
         context
             .register_expr_planner(planner)
-            .map_err(|_| Error::machine("the functions on texts could not be registered"))?;
+            .map_err(|_| Error::machine("the functions on strings could not be registered"))?;
         let (memory, watch) = (Memory::default(), Arc::default());
         Ok(Self { context, runtime, sources: HashMap::new(), stop: Stop::default(), memory, threads, watch })
     }
