@@ -176,7 +176,7 @@ fn named(source: &Path, written: &LayoutOptions) -> Result<Vec<(String, Option<D
     Ok(columns.into_iter().chain(of_folders).collect())
 }
 
-/// What is said about a project file, about the flags with which one is made.
+/// A sentence about keys of a project file, changed to one about the flags of `init`.
 fn of_flags(sentence: &str) -> String {
     let keys = ["separator", "quote", "encoding", "header"];
     let said =

@@ -66,7 +66,7 @@ pub struct Options {
     pub answer_time: Option<Duration>,
     /// This many connections at once.
     pub connections: usize,
-    /// This many of them from one address; half of them where nothing is said.
+    /// The most connections from one address; half of all by default.
     pub connections_each: Option<usize>,
     /// Whether requests are logged, without what they hold, on standard error.
     pub logs: bool,

@@ -72,7 +72,7 @@ pub struct Project {
     pub analysts: BTreeMap<String, Budget>,
     /// Whether work on it should stop.
     pub stop: Stop,
-    /// How many bytes of memory a release may take, if that was said.
+    /// How many bytes of memory a release may take, if declared.
     pub memory: Option<u64>,
     /// The cluster that computes the integers of tables that are files, if they are not read here.
     pub cluster: Option<Cluster>,
@@ -246,7 +246,7 @@ pub struct Attacker {
     pub uncertainty: f64,
     /// Whether it was declared that the attacker considers different owners independent.
     pub independent: bool,
-    /// The δ at which ε is shown; the budget's smallest if that was not said.
+    /// The δ at which ε is shown; by default the budget's smallest.
     pub delta: Option<Delta>,
 }
 

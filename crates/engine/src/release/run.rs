@@ -298,7 +298,7 @@ impl<'a> Runner<'a> {
     /// folder.
     ///
     /// # Guarantee
-    /// As for [`Runner::release`], except that no row is read: what is wrong with the files is said before the charge,
+    /// As for [`Runner::release`], except that no row is read: errors of the files are reported before the charge,
     /// and their one-time number is charged at most once. That the integers are those of the job's statements is the
     /// responsibility of the operator of the job.
     pub fn release_given(

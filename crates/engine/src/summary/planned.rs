@@ -28,8 +28,7 @@ pub fn usual_delta(project: &Project) -> Result<Exact> {
     Ok(project.budget.smallest_delta().map_or_else(|| super::USUAL_DELTA.parse(), Ok)?)
 }
 
-/// The δ at which a release is shown where nobody asked for one: the usual one, or that of its cost, or the least at
-/// which it has an ε.
+/// The δ at which a release is shown by default: the usual one, or that of its cost, or the least at which it has an ε.
 pub fn delta_of(planned: &PlannedRelease, scopes: &[Scope], usual: &Exact) -> Result<Exact> {
     let mut delta = planned.request.cost.delta.clone().map_or_else(|| usual.clone(), |own| own.max(usual.clone()));
     for scope in scopes {

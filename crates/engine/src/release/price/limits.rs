@@ -92,7 +92,7 @@ impl Privacy {
 /// The limits of counts below each of many thresholds; `expected` is this release's own error with probability 95%.
 ///
 /// Packing (Vadhan 2017, 7.5.13, corrected): tables in which m owners have one value, whichever it is, are all near the
-/// empty one and must be answered differently, so that nobody is within (m* − 1)/2 owners with probability 95%. And
+/// empty one and must be answered differently, so no mechanism is within (m* − 1)/2 owners with probability 95%. And
 /// [`apart`].
 pub(crate) fn of_thresholds(
     events: &[Event],

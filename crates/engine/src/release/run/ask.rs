@@ -342,7 +342,7 @@ impl InteractiveSession<'_> {
         ledger.reserve(&proposal, |standing| runner.fits(round, standing))
     }
 
-    /// The answer, in memory alone. What is said if this fails does not depend on whether it was measured.
+    /// The answer, in memory alone. The error of a failure does not depend on whether the count was measured.
     fn given(
         &mut self,
         receipt: &Receipt,

@@ -472,7 +472,7 @@ impl<'a> NoiseSum<'a> {
     }
 }
 
-/// Everything that the whole may be where its core is in its interval; where that is one value, nothing is said.
+/// The interval of the whole, given that of its core. If it is a single value, the uncertainty is unknown.
 fn whole(around: &Formula, core: Uncertainty, given: &[Option<f64>], splits: usize) -> Uncertainty {
     let span = Span::new(core.low, core.high);
     if !span.is_finite() {
