@@ -3,7 +3,7 @@
 //! - [`attacker`]: what attackers who know less than everything learn from events, under stated assumptions.
 //! - [`attack`]: what published numbers alone give away.
 //! - [`audit`]: what outputs prove against a claim. It proves lower bounds and never says "private".
-//! - [`limits`]: what nobody can beat, with explicit constants.
+//! - [`limits`]: errors that no mechanism can beat, with explicit constants.
 //!
 //! All of it reads events and published numbers, never private rows, through the public doors of `scumble`; nothing
 //! here weakens what [`scumble::Loss`] says, and no mechanism uses it.

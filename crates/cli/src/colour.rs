@@ -1,4 +1,4 @@
-//! Colour, where a terminal shows what is printed and nobody has said NO_COLOR: never in a pipe or a file.
+//! Colour, on a terminal without NO_COLOR: never in a pipe or a file.
 
 use std::io::IsTerminal;
 
@@ -44,7 +44,7 @@ impl Ink {
     }
 }
 
-/// Whether nobody has asked for none: <https://no-color.org>.
+/// Whether colour is not switched off: <https://no-color.org>.
 fn is_wanted() -> bool {
     let is_said = std::env::var_os("NO_COLOR").is_some_and(|said| !said.is_empty());
     !is_said && std::env::var_os("TERM").is_none_or(|terminal| terminal != "dumb")

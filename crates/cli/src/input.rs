@@ -23,7 +23,7 @@ pub fn json(path: &Path) -> Result<Value, Failure> {
     scumble_wire::parse(&text(path)?).map_err(|wrong| self::wrong(path, &wrong))
 }
 
-/// What is read of the JSON document in `path`; what is wrong with it is said with the file.
+/// Reads the JSON document in `path`; errors name the file.
 pub fn read<T>(path: &Path, read: impl FnOnce(&LocatedValue<'_>) -> WireResult<T>) -> Result<T, Failure> {
     let document = json(path)?;
     read(&LocatedValue::root(&document)).map_err(|wrong| self::wrong(path, &wrong))

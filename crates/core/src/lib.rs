@@ -169,8 +169,8 @@
 //! # Ok::<(), scumble::Error>(())
 //! ```
 //!
-//! **A budget for questions that nobody knows yet**: a filter admits what fits, exactly, even if each question depends
-//! on earlier answers.
+//! **A budget for queries that are not known yet**: a filter admits exactly what fits, even if each query depends on
+//! earlier answers.
 //! ```
 //! use scumble::quantity::epsilon;
 //! use scumble::loss::filter::{Filter, Limit};
@@ -212,7 +212,7 @@
 //! [`quantity`] (checked numbers, exact budgets) → [`noise`] (exact samplers) → [`scope`], [`event`] (who is protected,
 //! what was done) → [`loss`] (what it costs) → [`calibrate`] (from a target to noise) → [`mechanism`] → [`parties`] →
 //! [`workload`], [`learn`]. Beside them stands the package `scumble-adversary`: what attackers learn who know less,
-//! what published numbers give away, what outputs prove against a claim, and what nobody can beat.
+//! what published numbers give away, what outputs prove against a claim, and which errors no mechanism can beat.
 //!
 //! # Features and minimum Rust version
 //! - `harness` (off): exact output distributions and all neighbours of small datasets, with which this crate checks

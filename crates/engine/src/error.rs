@@ -43,8 +43,8 @@ impl Error {
         Self::new(ErrorKind::Input, sentence)
     }
 
-    /// Wrong input at a place. On the command line there are none: nobody has the text in front of them that was made
-    /// of it.
+    /// Wrong input at a place. Input from the command line has no place, because the user does not see the text that
+    /// was made from it.
     pub fn at(place: Place, sentence: impl Into<String>) -> Self {
         Self::input(sentence).or_at(place)
     }
@@ -105,7 +105,7 @@ impl Error {
         Self { sentence: shortened(&self.sentence), ..self }
     }
 
-    /// The same without its place, for texts that nobody has in front of them.
+    /// The same without its place, for texts that the user does not see.
     pub fn without_place(self) -> Self {
         Self { place: None, ..self }
     }

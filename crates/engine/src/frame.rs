@@ -52,7 +52,7 @@ impl Frame {
     }
 
     /// Whom a predicate in SQL counts, such as `age BETWEEN 20 AND 29 AND sex = 'f'`: the places of their rows, from 0.
-    /// NULL counts nobody.
+    /// NULL counts as false.
     pub fn counted(&self, predicate: &str) -> Result<Vec<u32>> {
         if predicate.len() > LONGEST {
             return Err(Error::input(format!("a predicate has at most {LONGEST} characters, not {}", predicate.len())));

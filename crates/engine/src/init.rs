@@ -1,8 +1,7 @@
 //! A first project file from a table's column names and types, and from who its owner is. No row is looked at.
 //!
-//! It declares what can be stood by: a type that a text file does not say, or bounds that nobody has named, are
-//! comments to be filled in. (Once a release has read a column, a ledger holds it to its declaration: a guess would
-//! stay.)
+//! It declares only what is certain. Types that a text file does not show, and bounds, are comments to be filled in.
+//! (Once a release has read a column, the ledger holds it to its declaration: a guess would stay.)
 
 use crate::calendar;
 use crate::error::{Error, Result};
@@ -70,8 +69,8 @@ pub fn columns(source: &Path, written: &LayoutOptions) -> Result<Vec<String>> {
     Ok(named(source, written)?.into_iter().map(|(name, _)| name).collect())
 }
 
-/// What the first row of the table's first CSV file makes doubtful of what is said about names, in a sentence without a
-/// value of it: a row that is nobody's names is somebody's data.
+/// A warning if the first row of the table's first CSV file may not be column names, in a sentence without its values:
+/// such a row is somebody's data.
 pub fn doubt(source: &Path, written: &LayoutOptions) -> Result<Option<String>> {
     let layout = written.layout()?.of_source(source);
     let files = files(source, &layout)?;
@@ -177,7 +176,7 @@ fn named(source: &Path, written: &LayoutOptions) -> Result<Vec<(String, Option<D
     Ok(columns.into_iter().chain(of_folders).collect())
 }
 
-/// What is said about a project file, about the flags with which one is made.
+/// A sentence about keys of a project file, changed to one about the flags of `init`.
 fn of_flags(sentence: &str) -> String {
     let keys = ["separator", "quote", "encoding", "header"];
     let said =

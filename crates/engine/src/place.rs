@@ -10,7 +10,7 @@ pub enum Origin {
     File(String),
     /// The text of a SQL query, wherever it stands.
     Query,
-    /// What was made of arguments of the command line: nobody wants to know a position in it.
+    /// A text made from arguments of the command line: a position in it would not help.
     CommandLine,
     /// A value that a program gave, by the keys that lead to it. It has no line and no column.
     Given(Vec<String>),

@@ -1,7 +1,7 @@
 //! Asking for the end of work that is under way, from another thread.
 //!
-//! What is asked to stop unwinds, without a word. Before a charge that leaves nothing behind; behind one it is a
-//! failure like every other: the charge stays, as interrupted.
+//! Work that is asked to stop unwinds without a message. Before a charge it leaves nothing behind; after a charge it
+//! is a failure like every other: the charge stays, as interrupted.
 
 use futures::task::AtomicWaker;
 use std::future::{Future, poll_fn};

@@ -43,7 +43,7 @@ pub fn sums_of(charges: &[Charge], sets: &[AttributeSet]) -> Result<Sums> {
     Ok(sums)
 }
 
-/// What is said of presence, of a person and of each attribute or set of attributes, as far as something is.
+/// Values for presence, for a person, and for each attribute or set of attributes, as far as they exist.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PerScope<T> {
     /// About an owner who is there or not.
@@ -75,7 +75,7 @@ impl<T> PerScope<T> {
         }
     }
 
-    /// Presence and person by their names, as far as something is said of them.
+    /// The values of presence and person with their names, as far as they exist.
     pub fn whole(&self) -> impl Iterator<Item = (&'static str, &T)> {
         [("presence", &self.presence), ("person", &self.person)]
             .into_iter()

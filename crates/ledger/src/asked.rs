@@ -29,7 +29,7 @@ impl RequestOrigin {
         }
     }
 
-    /// None where nobody is named.
+    /// None if the entry names no analyst.
     pub(crate) fn read(field: &Field<RequestOriginEntry>, sequence: u64) -> Result<Option<Self>, String> {
         if field.is_empty() {
             return Ok(None);

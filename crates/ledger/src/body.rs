@@ -210,7 +210,7 @@ pub(crate) struct CommitEntry {
     pub time: Field<String>,
 }
 
-/// What is said of each table: what it is, or the mark of its files.
+/// An entry about tables: for each its declaration, or the mark of its files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "T: DeserializeOwned"))]
 pub(crate) struct TablesEntry<T> {
@@ -227,7 +227,7 @@ impl<T: Clone> TablesEntry<T> {
         Self { tables: Field::Here(tables.collect()), time: Field::Here(time::now()) }
     }
 
-    /// What is said; none where it is in a form that this version does not know.
+    /// The tables; none if they have a form that this version does not know.
     pub fn known(&self) -> Option<BTreeMap<String, T>> {
         self.tables.get()?.iter().map(|(name, table)| Some((name.clone(), table.get()?.clone()))).collect()
     }

@@ -24,7 +24,7 @@ pub struct Proposal {
     pub kind: String,
     /// SHA-256 of the project file.
     pub project: Option<String>,
-    /// The digest of what was declared; none where nobody will ask whether it is the same again.
+    /// The digest of the declaration; none if it will never be compared with another.
     pub request: Option<String>,
     /// The charge.
     pub events: Vec<Event>,
@@ -83,8 +83,8 @@ pub enum ChargeState {
     /// Nothing of it can have been seen: the process is still at work, failed, or died, and the same release may go on
     /// with it.
     Reserved,
-    /// Something of it may have been seen, and nobody knows whether the outputs are in place. Charges of older
-    /// versions, which do not say what was drawn, are here.
+    /// Its answer may have been seen, and it is not known whether the outputs are in place. Charges of older versions
+    /// have no entry `drawn`, and belong here.
     Drawn,
     /// The outputs are in place; their digests.
     Committed(OutputDigests),

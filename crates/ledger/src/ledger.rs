@@ -1,9 +1,9 @@
-//! An open ledger: one file, and what is asked of it.
+//! An open ledger: one file and its operations.
 //!
-//! A release asks three times: [`Ledger::reserve`] before any row is read, [`Ledger::drawn`] before anything that was
-//! drawn leaves the process, [`Ledger::commit`] when the outputs are in place. Each needs the proof that the one before
-//! it gave ([`Receipt`], [`Pass`]). There is no way to take a charge back; one that stopped before the second may be
-//! gone on with. What a reservation costs in time does not depend on how many there are ([`LedgerState`]).
+//! A release calls it three times: [`Ledger::reserve`] before any row is read, [`Ledger::drawn`] before anything that
+//! was drawn leaves the process, [`Ledger::commit`] when the outputs are in place. Each needs the proof that the one
+//! before it gave ([`Receipt`], [`Pass`]). No charge can be taken back; one that stopped before
+//! the second call can be resumed. The time of a reservation does not depend on how many there are ([`LedgerState`]).
 
 use crate::asked::{Remark, RemarkContent};
 use crate::body::{BudgetEntry, Entry, TablesEntry};
@@ -49,9 +49,9 @@ pub struct Ledger {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BudgetChange {
-    /// Somebody may lose more than before.
+    /// Some limit allows a larger loss than before.
     Raise,
-    /// Nobody may.
+    /// No limit does.
     Lower,
 }
 
@@ -226,7 +226,7 @@ impl Ledger {
         Ok(Receipt { sequence: head.entries, head: head.clone(), time })
     }
 
-    /// The charges of a release whose draws nobody can have seen, newest first.
+    /// The charges of a release whose draws cannot have been seen, newest first.
     pub fn undrawn(&self, release: &str) -> Result<Vec<UndrawnCharge>> {
         self.read(|connection| store::undrawn(connection, release))
     }
@@ -381,8 +381,8 @@ impl Ledger {
         self.read(|connection| store::answered(connection, question))
     }
 
-    /// The names of the releases that were charged for an analyst's question and whose draws nobody can have seen,
-    /// newest first.
+    /// The names of the releases that were charged for an analyst's query and whose draws cannot have been seen, newest
+    /// first.
     pub fn unanswered(&self, question: &str, by: &str) -> Result<Vec<String>> {
         let found = self.read(|connection| store::unanswered(connection, question, by))?;
         Ok(found.into_iter().map(|undrawn| undrawn.charge.release).collect())
@@ -394,7 +394,7 @@ impl Ledger {
     }
 
     /// Writes down a project's first budget, if it has one and the ledger holds none; gives the head if it did. Nothing
-    /// is read or charged, and no reason is needed: first limits allow nobody more.
+    /// is read or charged, and no reason is needed: first limits allow no larger loss.
     ///
     /// # Guarantee
     /// From here on the limits change by an entry with a reason alone, whether or not anything is ever charged under

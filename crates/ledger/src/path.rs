@@ -36,7 +36,7 @@ pub(crate) fn resolved(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// What is said if a ledger cannot be opened.
+/// The error if a ledger cannot be opened.
 pub(crate) fn cannot_open(path: &Path) -> Error {
     let place = path.display();
     Error::input(format!("the ledger {place} cannot be opened; does its folder exist, and may you write there?"))

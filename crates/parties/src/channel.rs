@@ -28,7 +28,7 @@ pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
 /// How long until a server that does not answer is tried again.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// The keys that somebody may show; there are no certificates, so that nobody can issue a false one.
+/// The keys that are accepted. There are no certificates, so no authority can issue a false one.
 #[derive(Debug)]
 struct PinnedKeys {
     keys: Vec<PublicKey>,

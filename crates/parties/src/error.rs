@@ -23,7 +23,7 @@ impl Error {
         Self { kind: ErrorKind::Input, sentence: sentence.into() }
     }
 
-    /// A failure that is nobody's input.
+    /// A failure that no input caused.
     pub fn failed(sentence: impl Into<String>) -> Self {
         Self { kind: ErrorKind::Failed, sentence: sentence.into() }
     }

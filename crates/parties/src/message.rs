@@ -1,4 +1,4 @@
-//! What is said: a kind, a length and a body, and what bodies mean.
+//! Messages: a kind, a length and a body, and what bodies mean.
 
 use crate::error::{Error, Result};
 use sha2::{Digest, Sha256};

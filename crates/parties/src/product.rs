@@ -194,8 +194,8 @@ pub struct SecondParty<'a> {
 }
 
 impl<'a> SecondParty<'a> {
-    /// Waits for the first party's bits until `wait` is over. Everybody who connects has a thread of their own, and
-    /// strangers keep nobody else waiting.
+    /// Waits for the first party's bits until `wait` is over. Every connection has a thread of its own, so
+    /// strangers do not delay the first party.
     pub fn listen(plan: &'a ProductPlan, key: &Key, listener: &TcpListener, wait: Duration) -> Result<Self> {
         let deadline = Instant::now() + wait;
         let mut door = GuestListener::open(plan, key, listener, deadline)?;

@@ -1,7 +1,8 @@
-//! A project served to many: a curator sets the budget, analysts ask, everybody sees what is left, nobody can pass it.
+//! A project served to many people: a curator sets the budget, analysts query, everybody sees what is left, and nobody
+//! can exceed it.
 //!
-//! The door is [`serve`], and [`access`] for who may ask. Inside, whatever door somebody comes through,
-//! [`service::Service`] knows who they are and answers them, with the engine and the ledger of the command line.
+//! [`serve`] starts it, and [`access`] says who may query. Behind every protocol, [`service::Service`] identifies the
+//! person and answers, with the engine and the ledger of the command line.
 
 pub mod access;
 mod addresses;
@@ -65,7 +66,7 @@ pub struct Options {
     pub answer_time: Option<Duration>,
     /// This many connections at once.
     pub connections: usize,
-    /// This many of them from one address; half of them where nothing is said.
+    /// The most connections from one address; half of all by default.
     pub connections_each: Option<usize>,
     /// Whether requests are logged, without what they hold, on standard error.
     pub logs: bool,

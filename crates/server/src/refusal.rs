@@ -20,7 +20,7 @@ pub enum RefusalKind {
     Input,
     /// It does not fit a budget.
     Budget,
-    /// No token, or one that nobody has.
+    /// No token, or an unknown one.
     Token,
     /// This role may not.
     Role,

@@ -9,7 +9,7 @@ use scumble::quantity::{Delta, Epsilon};
 use scumble::scope::{AttributeSet, Scope};
 use serde_json::Value;
 
-/// What is asked of the events.
+/// The number to compute from the events.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum AccountQuestion {
     /// ε at this δ.
@@ -26,7 +26,7 @@ pub struct Account {
     pub events: Vec<Event>,
     /// Who is protected: presence for add-remove neighbours, a person for replace.
     pub scope: Scope,
-    /// What is asked.
+    /// The number to compute.
     pub ask: AccountQuestion,
 }
 

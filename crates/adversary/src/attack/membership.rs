@@ -9,7 +9,7 @@ use super::chernoff::{ScoreStep, check_probabilities, exact_tail, threshold};
 use scumble::error::Result;
 use scumble::quantity::Probability;
 
-/// Published means and what is known of the population.
+/// Published means, and the attributes' frequencies in the population.
 #[derive(Debug, Clone)]
 pub struct MembershipAttack {
     steps: Vec<ScoreStep>,

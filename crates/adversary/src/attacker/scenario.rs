@@ -131,9 +131,9 @@ pub enum PublishedStatistic {
     KAnonymity {
         /// Released from here on.
         k: u64,
-        /// Whether an uncertain category exists whose number is never released; `None` if that was not said.
+        /// Whether an uncertain category exists whose number is never released; `None` if not declared.
         hidden_bottom: Option<bool>,
-        /// How the categories were chosen; `None` if that was not said.
+        /// How the categories were chosen; `None` if not declared.
         generalisation: Option<Generalisation>,
     },
 }
@@ -148,7 +148,7 @@ pub enum Generalisation {
     DataDependent,
 }
 
-/// What is asked.
+/// The guarantee to compute.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum GuaranteeQuery {

@@ -35,7 +35,7 @@ pub struct Comparison {
 /// # Guarantee
 /// Before: the outputs of each sample are independent runs of one mechanism, `first` on a table and `second` on its
 /// neighbour. After: except with probability β, the mechanism is not (ε, δ)-private for that pair with an ε below
-/// `epsilon_lower`; and a claim that is said to be refuted is false.
+/// `epsilon_lower`; and a claim that is reported as refuted is false.
 ///
 /// ```
 /// use scumble::quantity::epsilon;

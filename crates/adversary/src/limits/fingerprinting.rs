@@ -182,8 +182,8 @@ mod tests {
         assert!(people_lower(0, 1.0.try_into().unwrap(), 0.0.try_into().unwrap(), 0.1).is_err());
     }
 
-    /// The limit of counts is that of means: at every error e, as many people as it takes have counts off by at least
-    /// what is said here for so many people.
+    /// The limit for counts follows from the limit for means: with the number of people that means need at error e,
+    /// counts are off by at least the limit here.
     #[test]
     fn counts_and_means_agree() {
         for (epsilon, delta) in [(0.1, 0.0), (0.5, 1e-6), (1.0, 1e-9)] {

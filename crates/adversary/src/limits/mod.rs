@@ -1,4 +1,4 @@
-//! What nobody can beat: lower bounds with explicit constants, printed beside the error that a plan expects.
+//! Lower bounds of the error of every mechanism, with explicit constants, printed beside the error that a plan expects.
 
 pub mod anonymized_histogram;
 pub mod count;

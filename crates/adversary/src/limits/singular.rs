@@ -80,7 +80,7 @@ impl Matrix {
     }
 }
 
-/// What nobody can beat, for one set of columns.
+/// The lower bound of the error for one set of columns.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ReconstructionLimit {

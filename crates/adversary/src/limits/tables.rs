@@ -15,7 +15,7 @@ use scumble::quantity::Probability;
 /// Groups of more owners are not tried.
 const MOST_OWNERS: u64 = 1 << 40;
 
-/// What nobody can beat, and for which tables it is shown.
+/// A lower bound of the error, and the tables for which it is proven.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct CountLimit {

@@ -47,7 +47,7 @@ pub enum DailyCommand {
     Plan(engine::plan::PlanArguments),
     /// Charges the ledger, and publishes what is not published yet
     Release(engine::release::ReleaseArguments),
-    /// Says what is spent, published, to run and changed, on one screen
+    /// Shows what is published, what would run, what changed, what is spent
     Status(engine::status::StatusArguments),
     /// Lists what is published, or prints the answers of one release
     Show(engine::show::ShowArguments),

@@ -96,8 +96,8 @@ fn in_bash(script: &str) -> String {
     made
 }
 
-/// Names may have spaces: they stand in the command line as the shell would quote them, or as they are where a
-/// quotation mark was typed before them. The project file is the one that the command line names.
+/// Names may have spaces. They are completed as the shell would quote them, or as they are if a quotation mark was
+/// typed before them. The project file is the one that the command line names.
 const BASH_NAMES: &str = r#"_scumble_names() {
     local name shown word file=scumble.toml begun="$1" quoted=
     for word in "${COMP_WORDS[@]:1}"; do

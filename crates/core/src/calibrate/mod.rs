@@ -1,6 +1,6 @@
 //! From a privacy target to noise: one search, one rounding, towards privacy.
 //!
-//! - [`Target`] is what is asked for, in one of four notions.
+//! - [`Target`] is the privacy that is requested, in one of four notions.
 //! - The closed forms Δ/ε, Δ/√(2ρ) and their kin ([`scale_for_pure`], [`sigma_for_zcdp`], [`epsilon_for_pure`],
 //!   [`range_for_zcdp`], [`pure_for_zcdp`]) give the least f64 whose cost, in exact arithmetic, is at most the target.
 //! - [`calibrate`] searches for the noise, the rate or the number of runs of any [`Event`](crate::event::Event) on
@@ -12,8 +12,7 @@
 //!   f64.
 //!
 //! # Guarantee
-//! The cost of what is returned, as accounting computes it, is at most what was asked for. Nothing here is rounded to
-//! the nearest.
+//! The cost of the result, as accounting computes it, is at most the target. Nothing here is rounded to the nearest.
 //!
 //! ```
 //! use scumble::calibrate::{scale_for_pure, sigma_for_zcdp};

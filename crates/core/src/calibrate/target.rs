@@ -1,4 +1,4 @@
-//! What is asked for.
+//! The targets of calibration: an amount of privacy in one of four notions.
 
 use super::{ShiftNorms, epsilon_for_pure, range_for_zcdp};
 use crate::error::{Error, Result};

@@ -239,8 +239,8 @@ impl Loss {
 
     /// The privacy-loss distributions, the worst of what neighbours can choose.
     ///
-    /// Of one run alone the worst choice counts. Where there is more, what is asked later may depend on earlier
-    /// answers, and the choice with it: that is at most what one pair costs that dominates every choice.
+    /// For a single run the worst choice counts. With more runs, a later query and its choice may depend on earlier
+    /// answers: the cost is then at most that of one pair that dominates every choice.
     fn by_choices(&self, question: LossQuery) -> Option<Answer> {
         let case = |components: Vec<Component>| Self { components: merged(components), tolerance: self.tolerance };
         if let [only] = &self.components[..]

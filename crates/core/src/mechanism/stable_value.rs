@@ -1,8 +1,9 @@
 //! An exact value, if the data is far from any with another one; otherwise nothing.
 //!
-//! d(x) ≥ 1 is how many owners must change until the value is another. The value is published exactly with probability
-//! π(d), π(1) = δ, the sequence of [`KeySelection`], the best that any (ε, δ) mechanism can do; (ε, δ), *also when
-//! nothing is said*. \[TS13\] and the survey have noise on d and a threshold, with twice the δ that it needs.
+//! d(x) ≥ 1 is the number of owners that must change until the value changes. The value is published exactly with
+//! probability π(d), π(1) = δ, the sequence of [`KeySelection`], the best that any (ε, δ) mechanism can do; it costs
+//! (ε, δ), *even if nothing is published*. \[TS13\] and the survey have noise on d and a threshold, with twice the δ
+//! that it needs.
 //!
 //! The mode: the most common key, ties to the smaller one. Its distances are exact (the survey's ⌈gap/2⌉ is too small
 //! where the rival loses ties). In a public domain every key is a rival; otherwise a key that does not occur is one
@@ -146,8 +147,8 @@ pub struct Mode {
     pub presence: u64,
 }
 
-/// The mode of counts in the order of their keys, one for each owner; none if there is no key, or if keys are not
-/// public and nobody has one.
+/// The mode of counts in the order of their keys, one key for each owner; none if there is no key, or if keys are not
+/// public and no owner has one.
 ///
 /// ```
 /// use scumble::mechanism::stable_value::{KeyDomain, mode};

@@ -1,10 +1,10 @@
 //! A record of what mechanisms were given and what they drew, for a test that replays it
 //! (`crates/engine/tests/it/replay.rs`).
 //!
-//! A source of bits may carry a tape ([`BitSource::tape`]); those that releases use carry none. While it records, each
-//! mechanism notes its input and what it drew. While it replays, each gives what it drew before, whatever its input now
-//! is, and the input is noted. So a release on a neighbour's table publishes the same bytes, unless something else than
-//! a mechanism carries the data out.
+//! A source of bits may carry a tape ([`BitSource::tape`]); the sources that releases use carry none. While it records,
+//! each mechanism notes its input and what it drew. While it replays, each gives what it drew before, whatever its
+//! input now is, and the input is noted. So a release on a neighbour's table publishes the same bytes, unless something
+//! else than a mechanism carries the data out.
 
 pub use super::record::{Announcement, CallPair, MechanismInput, RecordedLaw, Tape};
 
@@ -20,8 +20,8 @@ pub fn through<S: BitSource + ?Sized, T: Clone + 'static>(
     through_or(bits, said, None, draw)
 }
 
-/// The same for what may be about a key that nobody knows beforehand: if it was not there when the tape was recorded,
-/// it is `unseen` now.
+/// The same for a value about a key that is not known beforehand: if the key did not occur when the tape was recorded,
+/// the result is `unseen`.
 pub fn through_or<S: BitSource + ?Sized, T: Clone + 'static>(
     bits: &mut S,
     said: impl FnOnce() -> Announcement,

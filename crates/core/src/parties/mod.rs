@@ -1,4 +1,4 @@
-//! More than one curator: protocols in which nobody is trusted with all of the data.
+//! Protocols of several parties, in which no party is trusted with all of the data.
 //!
 //! [`local`]: every owner randomizes their own report, and the collector is not trusted at all. [`sum`]: parties that
 //! each hold the counts of many owners publish their sums through servers that are not trusted

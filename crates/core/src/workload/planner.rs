@@ -27,8 +27,8 @@ named! {
         Projection = "projection",
         /// [`super::mwem`]: the worst answers, round after round.
         Mwem = "mwem",
-        /// [`super::psd`]: pairs of binary columns, projected by their eigenvalues. [`promises`] leaves it out: it
-        /// needs no domain.
+        /// [`super::psd`]: pairs of binary columns, projected by their eigenvalues. [`promises`] leaves it out, because
+        /// it needs no domain.
         Psd = "psd",
     }
 }

@@ -53,7 +53,7 @@ use std::rc::Rc;
 /// What is proven about a layout's error is about so many times what is measured
 /// (docs/how-to/anonymized-histograms.md).
 const PROVEN_TO_MEASURED: f64 = 3.0;
-/// Where nothing is said of the number of rows, each listed value is taken to have so many, to choose between the ways.
+/// If the number of rows is not declared, each listed value is assumed to have this many, to choose between layouts.
 const ASSUMED_ROWS: u64 = 100;
 
 pub(crate) const AT_MOST: Field<Option<u64>> = Field::new(

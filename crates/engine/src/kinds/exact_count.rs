@@ -155,8 +155,8 @@ fn answers(learned: &ReleaseAssessment, count: i128) -> Answers {
     Answers { columns: vec![column], notes, details: Details { facts, ..Details::default() } }
 }
 
-/// Beliefs that the count itself shows to be absurd protect nobody (spec 2.5): then nothing is published, and why is
-/// not said.
+/// If the count contradicts the declared beliefs, they protect no one: then nothing is published, and the reason is not
+/// printed.
 fn contradicted(learned: &ReleaseAssessment, count: i128) -> Result<()> {
     let mut scenario = learned.scenario.clone();
     scenario.release.observed = Some(u64::try_from(count).unwrap_or(0).min(1 << 40));

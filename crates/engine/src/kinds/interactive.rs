@@ -58,7 +58,7 @@ pub(crate) static KIND: Kind = Kind {
     ..Kind::COMMON
 };
 
-/// This many questions are planned for where nothing is said.
+/// The number of questions that is planned for by default.
 const USUAL_QUESTIONS: u64 = 1000;
 /// The names of the published columns.
 pub(crate) const PUBLISHED: [&str; 3] = ["question", "answer", "how"];

@@ -104,7 +104,7 @@ pub(crate) static KIND: Kind = Kind {
 
 /// The names of the published columns.
 const PUBLISHED: [&str; 2] = ["rule", "is_published"];
-/// The share of mistakes that the number of owners is said for.
+/// The share of mistakes for which the note gives the number of owners.
 const ALPHA: f64 = 0.05;
 
 /// The columns and the label of a request.
@@ -174,7 +174,7 @@ impl LearnRequest {
         }
     }
 
-    /// What becomes of labels that are neither 0 nor 1: whether there are any is not said.
+    /// How labels that are neither 0 nor 1 count. Whether there are any is not published.
     fn other_labels(&self) -> Option<String> {
         let label = self.attributes.names().last()?;
         let is_whole = matches!(self.attributes.domain().last()?.first(), Some(Cell::Whole(_)));
@@ -239,7 +239,7 @@ fn fitted(cost: &Cost, moves: &Moves, is_choice: bool) -> Result<crate::release:
 /// Of no more combinations of values than this something is held at once.
 const MOST_HELD: u64 = 1_000_000;
 
-/// What is said of a rule before it is learnt.
+/// The promise about a rule, made before it is learnt.
 struct Promise {
     /// How well it does, in words.
     about: String,

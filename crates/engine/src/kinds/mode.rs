@@ -21,7 +21,7 @@ use std::rc::Rc;
 const COLUMN: Field<PlacedValue<String>> =
     Field::new("column", "a category (listed or not), a bool, or an int with bounds");
 
-/// What is said where nothing is published.
+/// The note if nothing is published.
 pub(crate) const CHARGED: &str = "It was charged all the same: silence gives something away too.";
 
 /// The kind `mode`.

@@ -56,12 +56,12 @@ pub(crate) static KIND: Kind = Kind {
     ..Kind::COMMON
 };
 
-/// The part of the cost that counts the owners where nobody has declared how many there are.
+/// The part of the cost that counts the owners, if their number is not declared.
 const COUNTING: f64 = 0.1;
-/// A table of this many owners is planned for where nothing is said.
+/// The number of owners that is planned for by default.
 const USUAL_PEOPLE: u64 = 1000;
 
-/// What is asked.
+/// A request of this kind.
 struct SmallTableRequest {
     universe: Universe,
     names: Vec<String>,

@@ -36,7 +36,7 @@ const COMMON: Field<Option<u64>> = Field::new(
     "about how many neighbours two vertices share at most, from public knowledge (default: 100); only the plan's errors and `auto` depend on it",
 );
 
-/// What is assumed where nothing is said.
+/// The number of common neighbours that is assumed by default.
 const COMMON_DEFAULT: u64 = 100;
 /// Which part of ε bounds the sensitivity, and which tests the proposed one.
 const BOUND_SHARE: f64 = 0.2;
@@ -207,7 +207,7 @@ impl TriangleRequest {
         })
     }
 
-    /// The standard error if no pair has more common neighbours than was said.
+    /// The standard error if no pair has more common neighbours than declared.
     fn standard_error(&self, mechanism: &TriangleMechanism) -> Result<f64> {
         let most = EdgeSensitivity::most(self.edges.vertices());
         Ok(match mechanism {

@@ -74,7 +74,7 @@ impl Keys {
                 let texts = StringDomain::up_to(usize::try_from(most).unwrap_or(usize::MAX));
                 let wrong = |_| match &bytes {
                     Some(bytes) => bytes.error(format!("max_bytes must be 1 to 17, not {most}")),
-                    None => asked.error("texts have too many bytes"),
+                    None => asked.error("the strings have too many bytes"),
                 };
                 Ok(Self::Texts(texts.map_err(wrong)?))
             }

@@ -8,10 +8,10 @@ use std::fmt;
 /// The keys of `[engine]`.
 const KEYS: [&str; 2] = ["cluster", "timeout"];
 
-/// What addresses begin with, and the port where none is said; `remote::CONNECT` has who connects to each.
+/// The beginnings of addresses, and the default port of each; `remote::CONNECT` has their connections.
 const SCHEMES: &[(&str, u16)] = &[("ballista", 50050)];
 
-/// After how many seconds a statement is given up, where nothing is said.
+/// The default timeout of a statement, in seconds.
 const TIMEOUT: u64 = 3600;
 
 /// The scheduler of a cluster.

@@ -168,7 +168,7 @@ fn day(spot: &Spot) -> Result<i64> {
     calendar::day(spot.text().map_err(|_| wrong())?).filter(|day| calendar::day_within(*day) == *day).ok_or_else(wrong)
 }
 
-/// A bound of a time. It has one of day, because nobody could tell whether a date alone means its beginning or its end.
+/// A bound of a time. It has one of day, because a date alone could mean its beginning or its end.
 fn moment(spot: &Spot) -> Result<i64> {
     let wrong = || {
         let sentence = "this must be a local time of the column's zone, from 1678-01-01T00:00:00 to \

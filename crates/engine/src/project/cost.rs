@@ -30,7 +30,7 @@ pub struct Cost {
     pub target: Goal,
     /// δ, where the release needs one.
     pub delta: Option<Exact>,
-    /// Whom the number is about, if that was said.
+    /// The scope of the cost, if it was given.
     pub(crate) said_scope: Option<CostScope>,
 }
 

@@ -24,7 +24,7 @@ pub struct Layout {
     pub header: Option<Vec<String>>,
     /// What stands for a missing value, beside nothing at all.
     pub null: Vec<String>,
-    /// Whether spaces around texts are taken away; where that is not said, there must be none.
+    /// Whether spaces around strings are removed. If this is not declared, such spaces are refused.
     pub trim: Option<bool>,
 }
 

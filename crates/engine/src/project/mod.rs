@@ -72,7 +72,7 @@ pub struct Project {
     pub analysts: BTreeMap<String, Budget>,
     /// Whether work on it should stop.
     pub stop: Stop,
-    /// How many bytes of memory a release may take, if that was said.
+    /// How many bytes of memory a release may take, if declared.
     pub memory: Option<u64>,
     /// The cluster that computes the integers of tables that are files, if they are not read here.
     pub cluster: Option<Cluster>,
@@ -165,7 +165,7 @@ pub struct Column {
 pub(crate) struct KeySet {
     pub table: String,
     pub column: String,
-    /// Where that is said.
+    /// The position of this declaration.
     pub place: Place,
 }
 
@@ -242,11 +242,11 @@ pub struct Attacker {
     pub known_rows: f64,
     /// Whether what the attacker knows may be what it chose; otherwise it only happens to know it (passive).
     pub active: bool,
-    /// How unsure the attacker is about each other row: the least probability of a value; 0 if that was not said.
+    /// The attacker's uncertainty about each other row: the least probability of a value; 0 if not declared.
     pub uncertainty: f64,
     /// Whether it was declared that the attacker considers different owners independent.
     pub independent: bool,
-    /// The δ at which ε is shown; the budget's smallest if that was not said.
+    /// The δ at which ε is shown; by default the budget's smallest.
     pub delta: Option<Delta>,
 }
 

@@ -232,7 +232,7 @@ fn table(name: &str, section: &Section, path: &Path) -> Result<Table> {
     })
 }
 
-/// Listed values that no file can bring would silently count nobody.
+/// Listed values that no file can contain would silently count no rows.
 fn refuse_unreachable(columns: &[Column], layout: &Layout, section: &Section) -> Result<()> {
     // What becomes of a bin or of another text is not looked for in files.
     for column in columns.iter().filter(|column| column.recoding.is_none()) {

@@ -108,8 +108,8 @@ pub(super) fn bins<T: PartialOrd>(
 }
 
 impl BinEdges {
-    /// What the intervals are called where nobody says it: of whole numbers and dates both ends that are in it, of
-    /// others the end that is not.
+    /// The default names of the intervals: for whole numbers and dates both ends, inclusive; for others the end that is
+    /// not included.
     fn labels(&self) -> Vec<String> {
         match self {
             Self::Whole(edges) => intervals(edges, i64::to_string, |edge| (edge - 1).to_string(), "or more"),

@@ -18,7 +18,7 @@ pub struct Server {
     pub port: u16,
     /// The database.
     pub database: String,
-    /// The table's schema, if it is said.
+    /// The table's schema, if it is given.
     pub schema: Option<String>,
     /// The table's name in its schema.
     pub table: String,
@@ -32,7 +32,7 @@ pub struct Server {
     pub password_file: Option<PathBuf>,
 }
 
-/// After how many seconds a statement is given up, where nothing is said.
+/// The default timeout of a statement, in seconds.
 const TIMEOUT: u64 = 3600;
 
 impl Server {

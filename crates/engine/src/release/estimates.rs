@@ -44,7 +44,7 @@ const OF: &str = "the bounded table";
 
 /// What becomes of the rest.
 const CUT_OFF: &str = "What an owner has beyond that is cut off: it is in no number";
-/// And what is not said of it.
+/// And that no error covers it.
 const UNCOVERED: &str = ", and no error or interval covers it.";
 
 impl Estimates {

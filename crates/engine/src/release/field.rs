@@ -215,7 +215,7 @@ pub(crate) trait Word: Copy + 'static {
     /// All of them, in the order in which they are listed.
     const WORDS: &'static [(&'static str, Self)];
 
-    /// What is said of another word.
+    /// The error for any other word.
     fn unknown(word: &str) -> String;
 }
 

@@ -18,8 +18,8 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// What is said of a published number holds except with this probability. All kinds share it, because intervals of
-/// different releases are read beside each other: 95%, as readers of statistics expect.
+/// The probability with which an interval of a published number may miss. All kinds share it, because readers compare
+/// intervals of different releases: 95%, as readers of statistics expect.
 pub const BETA: f64 = 0.05;
 
 /// A published table.
@@ -42,7 +42,7 @@ pub struct Details {
     pub roles: BTreeMap<String, ColumnRole>,
     /// More fields of the answer's JSON.
     pub facts: Map<String, Value>,
-    /// What nobody could beat, where that is known only with the answer.
+    /// Errors that no mechanism could beat, if they are known only with the answer.
     pub limits: Vec<Floor>,
     /// All rows, where they are too many to be held.
     pub long: Option<LongTable>,
@@ -52,7 +52,7 @@ pub struct Details {
     pub kinds: BTreeMap<String, ColumnKind>,
 }
 
-/// Columns by their names that are drawn together: what is said of each bar, its number, and the ends of its interval.
+/// Columns, by name, that are drawn together: the label of each bar, its number, and the ends of its interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IntervalChart {
     /// What stands beside a bar.
@@ -352,7 +352,7 @@ fn end(number: f64) -> Value {
     if number.is_infinite() { json!(UNBOUNDED) } else { json!(unsigned_zero(number)) }
 }
 
-/// Nobody reads -0 as what it is.
+/// Readers take -0 for something else than 0.
 pub(crate) fn unsigned_zero(number: f64) -> f64 {
     if number == 0.0 { 0.0 } else { number }
 }

@@ -121,7 +121,7 @@ pub struct Plan {
     pub expected: Vec<ExpectedError>,
     /// What else somebody should know before this is released, a sentence each.
     pub notes: Vec<String>,
-    /// What nobody could beat at this release's privacy, where that is known.
+    /// Errors that no mechanism could beat at this release's privacy, as far as they are known.
     pub limits: Vec<Floor>,
     /// What is counted, for attackers who know only part of the rows.
     pub counted: ReleasedStatistic,
@@ -133,13 +133,12 @@ pub struct Plan {
     pub tables: Vec<String>,
     /// The query that it runs, where it is one: whether the sources fit is looked at before anything is charged.
     pub(crate) query: Option<Rc<PrivateQuery>>,
-    /// From rows to answers. Why it fails is said to nobody.
+    /// From rows to answers. The reason of a failure is not printed.
     pub compute: Compute,
 }
 
 impl Plan {
-    /// A plan of which nothing more is to say: no notes, no limits, and nothing that attackers with partial knowledge
-    /// would look at.
+    /// A plan without notes, without limits, and without a statistic for attackers with partial knowledge.
     pub(crate) fn new(
         source: PlanSource,
         events: Vec<Event>,
@@ -272,7 +271,7 @@ pub struct AssumedError {
 }
 
 impl ExpectedError {
-    /// The error of a column of which nothing else is known; none where it depends on the data.
+    /// The error of a column without further facts; none if it depends on the data.
     pub(crate) fn new(column: impl Into<String>, standard_error: Option<f64>, about: impl Into<String>) -> Self {
         let (column, about) = (column.into(), about.into());
         Self { column, standard_error, margin: None, cells: Vec::new(), assumed: None, about }

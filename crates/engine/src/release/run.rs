@@ -73,7 +73,7 @@ pub struct Runner<'a> {
     project: &'a Project,
     ledger: OpenLedger,
     asker: Option<Asker>,
-    /// Whether nothing is charged: releases go on with charges whose draws nobody has seen.
+    /// Whether nothing is charged: releases resume charges whose draws were never seen.
     is_going_on: bool,
     watch: Arc<Watch>,
     /// What the machine has, for tests in which that is little.
@@ -298,7 +298,7 @@ impl<'a> Runner<'a> {
     /// folder.
     ///
     /// # Guarantee
-    /// As for [`Runner::release`], except that no row is read: what is wrong with the files is said before the charge,
+    /// As for [`Runner::release`], except that no row is read: errors of the files are reported before the charge,
     /// and their one-time number is charged at most once. That the integers are those of the job's statements is the
     /// responsibility of the operator of the job.
     pub fn release_given(

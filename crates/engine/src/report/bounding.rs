@@ -33,7 +33,7 @@ pub(super) fn statement(report: &Report<'_>) -> Markup {
     }
 }
 
-/// The notes of an answer without what was said before.
+/// The notes of an answer, without the statement on bounding that stands above.
 pub(super) fn other_notes(answers: &Answers) -> impl Iterator<Item = &str> {
     let said = said(answers);
     answers.notes.iter().map(String::as_str).filter(move |note| Some(*note) != said)

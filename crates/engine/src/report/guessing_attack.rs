@@ -19,7 +19,7 @@ const COINS: u32 = 10_000;
 /// This many noisy numbers are drawn for each question at most.
 const NUMBERS: u64 = 400_000;
 
-/// With this probability at most, what is said to be expected at least is more than that.
+/// The largest probability that a printed lower bound of an attack's expected success is too high.
 const SCATTER: f64 = 1e-4;
 
 /// One question about one release.

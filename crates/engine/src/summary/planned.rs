@@ -23,13 +23,12 @@ pub fn scopes(project: &Project) -> Result<Vec<Scope>> {
     Ok(scopes)
 }
 
-/// The δ at which plans are shown where nobody names one: the budget's smallest.
+/// The δ at which plans are shown by default: the budget's smallest.
 pub fn usual_delta(project: &Project) -> Result<Exact> {
     Ok(project.budget.smallest_delta().map_or_else(|| super::USUAL_DELTA.parse(), Ok)?)
 }
 
-/// The δ at which a release is shown where nobody asked for one: the usual one, or that of its cost, or the least at
-/// which it has an ε.
+/// The δ at which a release is shown by default: the usual one, or that of its cost, or the least at which it has an ε.
 pub fn delta_of(planned: &PlannedRelease, scopes: &[Scope], usual: &Exact) -> Result<Exact> {
     let mut delta = planned.request.cost.delta.clone().map_or_else(|| usual.clone(), |own| own.max(usual.clone()));
     for scope in scopes {
@@ -77,7 +76,7 @@ pub struct ReleaseForecast {
     pub costs: PerScope<ScopeCost>,
     /// The errors to expect.
     pub errors: Vec<ExpectedError>,
-    /// What nobody could beat.
+    /// Errors that no mechanism could beat.
     pub limits: Vec<Floor>,
     /// What a reader should know.
     pub notes: Vec<String>,

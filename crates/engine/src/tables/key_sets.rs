@@ -90,7 +90,7 @@ fn listed(project: &Project, set: &KeySet) -> Result<Vec<String>> {
     let frame = frame.select(vec![datafusion::prelude::ident(name)]).map_err(unread)?;
     let mut values = BTreeSet::new();
     for batch in backend.wait(frame.collect()).map_err(unread)? {
-        let texts = batch.column(0).as_string_opt::<i32>().ok_or_else(|| Error::machine("texts of another type"))?;
+        let texts = batch.column(0).as_string_opt::<i32>().ok_or_else(|| Error::machine("strings of another type"))?;
         values.extend(texts.iter().flatten().map(str::to_string));
     }
     match values.len() {

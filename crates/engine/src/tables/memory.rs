@@ -4,7 +4,7 @@ use crate::project::Project;
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
-/// What is taken where nobody said how much, and the system does not tell what is free.
+/// The default where the system does not report its free memory.
 const OTHERWISE: u64 = 2_000_000_000;
 /// With less than this, a file would be written to for every few rows: better to try.
 const LEAST_FREE: u64 = 256_000_000;

@@ -183,7 +183,7 @@ impl Backend {
         let planner = Arc::new(UnicodeFunctionPlanner);
         context
             .register_expr_planner(planner)
-            .map_err(|_| Error::machine("the functions on texts could not be registered"))?;
+            .map_err(|_| Error::machine("the functions on strings could not be registered"))?;
         let (memory, watch) = (Memory::default(), Arc::default());
         Ok(Self { context, runtime, sources: HashMap::new(), stop: Stop::default(), memory, threads, watch })
     }
@@ -319,7 +319,7 @@ fn known_failure(error: &(dyn StdError + 'static)) -> Option<Error> {
 mod tests {
     use super::*;
 
-    /// Messages were searched for words: a value such as "overflow" decided what was said of an error that quoted it.
+    /// Messages were searched for words: a value such as "overflow" decided how an error that quoted it was reported.
     #[test]
     fn what_is_said_of_data_depends_on_kinds_of_errors_and_quotes_nothing() {
         let arrow = |error: ArrowError| DataFusionError::ArrowError(Box::new(error), None);

@@ -1,4 +1,4 @@
-//! The different rows of a public table, read before anything is charged: what is said of them is about nobody.
+//! The different rows of a public table. They are about nobody, so they are read before anything is charged.
 
 use super::key_sets::refuse_private;
 use super::sources::{TEXT, expected_rows, rows, source_files};

@@ -119,7 +119,7 @@ impl PartitionStream for TextFiles {
     }
 }
 
-/// Nobody reads why: the check has named what can be wrong with a file before.
+/// The reason is not shown: the check before has reported all that can be wrong with a file.
 fn unreadable() -> DataFusionError {
     DataFusionError::Execution("a file cannot be read".to_string())
 }

@@ -7,7 +7,7 @@ use datafusion::arrow::datatypes::{Float64Type, Int64Type};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// A longer text is nobody's category and nobody's name.
+/// Longer strings are refused, as categories and as owners.
 pub(crate) const LONGEST_TEXT: usize = 1 << 16;
 
 /// What a declared column of a text file must hold.
@@ -134,8 +134,8 @@ pub(crate) fn missing_hint(word: &str) -> String {
     format!(" (if this stands for a missing value, set null = [\"{shown}\"] for the table)")
 }
 
-/// Whether a string looks like a number with separators between thousands: 2,500, 1.234,5, 1,234.5. What 2,500 means
-/// nobody can know, and a guess could be wrong by a factor of 1000.
+/// Whether a string looks like a number with separators between thousands: 2,500, 1.234,5, 1,234.5. The meaning of
+/// 2,500 is ambiguous, and a guess could be wrong by a factor of 1000.
 fn has_thousands(text: &str) -> bool {
     let text = text.trim_start_matches('-');
     let grouped = |sign: char, other: char| {

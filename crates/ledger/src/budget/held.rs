@@ -44,7 +44,7 @@ impl HeldLimits {
         }
     }
 
-    /// Each limit by whom it is for, in words; of a form that is not known, those that are words there.
+    /// Each limit as a sentence, with its scope; for an unknown form, the entries that are strings.
     pub fn lines(&self) -> Vec<(String, String)> {
         let shown = match self {
             Self::Known(budget) => ShownLimits::of(budget),

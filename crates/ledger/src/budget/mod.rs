@@ -117,7 +117,7 @@ fn in_short(limit: &str) -> String {
 /// A number that takes more room than this is shown in another way.
 const LONGEST_NUMBER: usize = 12;
 
-/// A limit's number: as it was said, or never above it.
+/// A limit's number: as it was given, or rounded down.
 fn short_number(text: &str) -> String {
     if text.len() <= LONGEST_NUMBER {
         return text.to_string();
@@ -156,7 +156,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// The sentence: what was asked, what is left, in which scope, and the largest cost that would fit (in words).
+    /// The sentence: the requested cost, what is left, in which scope, and the largest cost that would fit (in words).
     pub fn error(&self, release: &str, largest: &str) -> Error {
         let word = self.limit.word();
         let shown = |spent: &Odometer| match self.limit.measure(spent) {

@@ -56,7 +56,7 @@ impl Sums {
         Ok(self.others.add_all(&everywhere, &Scope::Person)?)
     }
 
-    /// What has been spent in a scope; none for a set of attributes that nobody has asked about, and for groups.
+    /// The loss so far in a scope; none for groups, and for a set of attributes that was not requested.
     pub fn spent(&self, scope: &Scope) -> Option<&Odometer> {
         let Scope::Attributes(set) = scope else { return self.by_scope.get(scope) };
         // An attribute that no event names adds nothing to those that are named.

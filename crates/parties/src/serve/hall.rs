@@ -37,7 +37,7 @@ impl ListenerState {
         self.shares.iter().map(|(party, (sending, _))| (*party, *sending)).collect()
     }
 
-    /// Whether nobody is missing who can still be on every server's list.
+    /// Whether all parties that can still be on every server's list have sent.
     pub(super) fn has_all(&self, parties: u32) -> bool {
         let lists: Vec<&Vec<ShareEntry>> = self.others.values().filter_map(|other| other.list.as_ref()).collect();
         // Lists are in the plan's order.

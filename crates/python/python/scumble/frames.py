@@ -180,7 +180,7 @@ def _no_frame(name: str, frame: Any, library: str) -> InputError:
 
 def _foreign(name: str, column: str, kind: Any) -> InputError:
     return InputError(
-        f"table '{name}': column '{column}' holds {kind}, which is not known here; make it numbers, texts (.astype(str)) or dates first, or do not declare it"
+        f"table '{name}': column '{column}' holds {kind}, which is not known here; make it numbers, strings (.astype(str)) or dates first, or do not declare it"
     )
 
 

@@ -140,8 +140,7 @@ impl AccessDocument {
     }
 }
 
-/// Sees to it that the file has a secret: what is said for a name that nobody has must not change when a server begins
-/// anew.
+/// Makes sure that the file has a secret: the reply to an unknown name must not change when a server restarts.
 pub(crate) fn prepare(ledger: &Path) -> Result<()> {
     match AccessList::read(ledger)?.secret {
         Some(_) => Ok(()),

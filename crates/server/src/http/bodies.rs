@@ -47,7 +47,7 @@ pub(super) struct ProgressBody {
 #[derive(Serialize)]
 pub(super) struct EmptyBody {}
 
-/// A body that is asked for: which keys there may be is what its fields are called.
+/// The body of a request; its keys are the names of its fields.
 pub(super) trait RequestBody: DeserializeOwned {
     /// The keys.
     const KEYS: &'static [&'static str];
@@ -96,7 +96,7 @@ impl RequestBody for QuestionBody {
 impl QuestionBody {
     /// The question, with the request's own key.
     pub fn question(self, key: Option<String>) -> Result<QueryRequest, Refusal> {
-        let sql = self.sql.or_refuse("'sql' must be a text: the query")?;
+        let sql = self.sql.or_refuse("'sql' must be a string: the query")?;
         let fresh = self.fresh.map(|fresh| fresh.or_refuse("'fresh' must be true or false")).transpose()?;
         let cost = self.cost.or_refuse(UNLIKE_A_COST)?.cost()?;
         Ok(QueryRequest { sql, cost, fresh: fresh.unwrap_or(false), key })
@@ -128,7 +128,7 @@ enum Decimal {
     Text(String),
 }
 
-/// What is said has a value; null is none.
+/// A value that is present; null is not a value.
 fn said<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     T::deserialize(from).map(Some)
 }
@@ -196,8 +196,8 @@ impl RequestBody for AddPersonBody {
 impl AddPersonBody {
     /// The name, and what they may do.
     pub fn person(self) -> Result<Person, Refusal> {
-        let name = self.name.or_refuse("'name' must be a text")?;
-        let role = self.role.or_refuse("'role' must be a text")?;
+        let name = self.name.or_refuse("'name' must be a string")?;
+        let role = self.role.or_refuse("'role' must be a string")?;
         Ok(Person { name, role: role.parse::<Role>().map_err(Refusal::input)? })
     }
 }
@@ -265,8 +265,8 @@ mod tests {
         let two = of_cost(json!({ "epsilon": 1, "rho": 1 }));
         assert_eq!(two.unwrap_err(), "a cost has exactly one of epsilon, rho and accuracy");
         let cost = json!({ "epsilon": 1 });
-        assert_eq!(read(json!({ "cost": cost })).unwrap_err(), "'sql' must be a text: the query");
-        assert_eq!(read(json!({ "sql": 1, "cost": cost })).unwrap_err(), "'sql' must be a text: the query");
+        assert_eq!(read(json!({ "cost": cost })).unwrap_err(), "'sql' must be a string: the query");
+        assert_eq!(read(json!({ "sql": 1, "cost": cost })).unwrap_err(), "'sql' must be a string: the query");
         let fresh = |fresh: Value| read(json!({ "sql": "SELECT 1", "cost": cost, "fresh": fresh }));
         assert_eq!(fresh(json!("yes")).unwrap_err(), "'fresh' must be true or false");
         assert_eq!((fresh(json!(true)).unwrap().1, fresh(json!(null)).unwrap().1), (true, false));

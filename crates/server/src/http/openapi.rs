@@ -85,7 +85,7 @@ fn number() -> Value {
     json!({ "type": ["number", "string"] })
 }
 
-/// What is asked.
+/// The schema of a request.
 pub(super) fn question() -> Value {
     json!({
         "type": "object", "required": ["sql", "cost"], "additionalProperties": false,

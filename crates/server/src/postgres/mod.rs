@@ -5,8 +5,8 @@
 //! line → login (exchange) → session → statement → bound, catalogue → answer
 //! ```
 //! `line` reads and writes messages, `login` lets somebody in whose token is proved, `session` answers them;
-//! `statement` tells what a text asks for, `bound` puts parameters into it, `catalogue` answers what is asked about the
-//! tables' declarations, and `answer` asks the service. Nothing here reads a table or computes a cost. A session exists
+//! `statement` classifies a text, `bound` puts parameters into it, `catalogue` answers queries about the tables'
+//! declarations, and `answer` calls the service. Nothing here reads a table or computes a cost. A session exists
 //! for somebody who is known and in no other way.
 
 mod answer;

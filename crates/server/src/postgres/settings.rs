@@ -15,8 +15,8 @@ pub(super) const COST: &str = "scumble.cost";
 /// Whether new numbers are paid for although there are some.
 pub(super) const FRESH: &str = "scumble.fresh";
 
-/// What clients look at: the name, the value, whether it is sent at the start and at each change, and whether nobody
-/// can change it: what the server is, and how days and times are written.
+/// The settings that clients read: the name, the value, whether it is sent at the start and at each change, and whether
+/// it is fixed, as the server's version and the format of dates and times are.
 const KNOWN: [(&str, &str, bool, bool); 43] = [
     ("application_name", "", true, false),
     ("bytea_output", "hex", false, false),

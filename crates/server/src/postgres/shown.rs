@@ -72,7 +72,7 @@ fn rows(whose: &'static str, state: &BudgetState) -> impl Iterator<Item = Vec<Ce
     })
 }
 
-/// Presence, person and each attribute, as far as something is said about them.
+/// The values of presence, person and each attribute, as far as they exist.
 fn scopes<T>(said: &PerScope<T>) -> impl Iterator<Item = (String, &T)> {
     let attributes = said.attributes.iter().map(|(name, said)| (format!("attribute {name}"), said));
     said.whole().map(|(scope, said)| (scope.to_string(), said)).chain(attributes)

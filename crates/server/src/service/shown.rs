@@ -1,4 +1,4 @@
-//! What there is to see: tables as they are declared, what is left, what was asked, what was published.
+//! What people can see: declared tables, the budget that is left, earlier requests, published answers.
 
 use super::ask::columns;
 use super::history::History;

@@ -41,7 +41,7 @@ pub struct DegreeArguments {
 struct OutputArguments {
     #[command(flatten)]
     mechanism: MechanismArguments,
-    /// The shares of the most frequent values, for these numbers of values
+    /// Shares of this many most frequent values
     #[arg(long, value_delimiter = ',', default_value = "1,10,100")]
     top: Vec<u64>,
     /// How likely the stated error and the band may be exceeded

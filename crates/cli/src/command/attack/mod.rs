@@ -99,7 +99,7 @@ impl AttackScoringArguments {
         print(&if self.json { format!("{}\n", answer.numbers) } else { answer.words })
     }
 
-    /// Of how many it is said right whether they were there, beside the best constant guess and the ceiling.
+    /// For how many people the attack is right, beside the best constant guess and the ceiling.
     fn judge(&self, answer: &mut Findings, file: &Path) -> Result<(), Failure> {
         let (truth, shown) = (published::column(file)?, file.display());
         let count = answer.numbers["scores"].as_array().map(Vec::len);
@@ -115,8 +115,8 @@ impl AttackScoringArguments {
     }
 }
 
-/// How much of what is said is true, beside the best constant guess and the ceiling; in words, what was done and what
-/// the ceiling is of.
+/// How much of the attack's result is true, beside the best constant guess and the ceiling; with a sentence about the
+/// attack and one about the ceiling.
 fn judge(
     answer: &mut Findings,
     (said, truth): (&[bool], &[bool]),

@@ -14,16 +14,16 @@ use std::time::{Duration, Instant};
 /// A command, the tables that it is run on, and how often.
 #[derive(Args)]
 pub struct ExternalMechanismArguments {
-    /// A command that prints outputs of the mechanism, one per line; {table} stands for the table
+    /// Prints one output per line; {table} stands for the table
     #[arg(long, value_name = "COMMAND", requires_all = ["neighbours", "runs"])]
     pub command: Option<String>,
-    /// The two tables, which differ in one person
-    #[arg(long, num_args = 2, value_names = ["FILE", "FILE"], requires = "command")]
+    /// Two tables that differ in one person
+    #[arg(long, num_args = 2, value_names = ["TABLE", "NEIGHBOUR"], requires = "command")]
     neighbours: Vec<PathBuf>,
-    /// How many outputs of each table
+    /// Outputs of each table
     #[arg(long, value_name = "N", default_value_t = 0, requires = "command")]
     runs: usize,
-    /// The most seconds of one run
+    /// Seconds for one run
     #[arg(long, default_value_t = 60.0, value_name = "SECONDS")]
     timeout: f64,
     #[command(flatten)]

@@ -64,7 +64,7 @@ pub fn something_published(epsilon: Epsilon) -> Result<(), Failure> {
 }
 
 impl AuditClaimArguments {
-    /// δ, if it was said, β and whether JSON is wanted.
+    /// δ, if given, β and whether JSON is wanted.
     pub(super) fn settings(&self) -> (Option<Delta>, f64, bool) {
         (self.delta, self.beta, self.json)
     }

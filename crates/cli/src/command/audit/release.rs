@@ -34,13 +34,13 @@ pub struct AuditReleaseArguments {
     /// The name of the release
     #[arg(long, value_name = "NAME", requires = "file")]
     release: Option<String>,
-    /// How many runs on each table, in each scope
+    /// Runs on each table
     #[arg(long, value_name = "N", default_value_t = 1000)]
     outputs: usize,
-    /// How many pairs of neighbours are tried in a short run, before the worst is audited
+    /// Pairs of tables to try first
     #[arg(long, value_name = "N", default_value_t = 4)]
     pairs: u64,
-    /// Only this scope: presence, person, or an attribute
+    /// Only presence, person or an attribute
     #[arg(long, value_name = "SCOPE")]
     scope: Option<String>,
 }

@@ -30,7 +30,7 @@ pub struct LedgerCommandArguments {
     json: bool,
 }
 
-/// What to do with the ledger; `show` if nothing is said.
+/// What to do with the ledger; `show` by default.
 #[derive(Subcommand)]
 enum LedgerCommand {
     /// Shows what was spent and what is left, in every scope

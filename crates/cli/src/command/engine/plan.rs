@@ -25,8 +25,8 @@ use std::path::{Path, PathBuf};
 
 /// What `plan` takes.
 #[derive(Args)]
-#[command(after_help = "Reads no row, except for --suggest-bounds. The exit status is 3 if the releases do\n\
-                  not fit the budget together.\n\n\
+#[command(after_help = "Reads no row, except for --suggest-bounds. The exit status is 3 if the releases\n\
+                  do not fit the budget together.\n\n\
                   Examples:\n  \
                   scumble plan            # cost and error of each release\n  \
                   scumble plan --details  # every scope, every error, limits, weaker attackers\n  \

@@ -15,9 +15,8 @@ use std::path::{Path, PathBuf};
 
 /// What `release` takes.
 #[derive(Args)]
-#[command(after_help = "What is published with the same declaration is kept and not charged again. What\n\
-                  is published with another one stops a release, with exit status 3, until --again\n\
-                  names it.\n\n\
+#[command(after_help = "A published release is kept and not charged again. If its declaration has\n\
+                  changed, the command stops with exit status 3 unless --again names it.\n\n\
                   Examples:\n  \
                   scumble release                      # everything that is not published yet\n  \
                   scumble release --only \"by clinic\"\n  \

@@ -98,7 +98,7 @@ enum ReleaseState {
     Published,
     /// Charge it, and publish it.
     ToRun,
-    /// Publish it under a charge of which nothing was seen.
+    /// Publish it under an earlier charge whose draw was never seen.
     Resumed,
     /// Stop: it is published otherwise, and would be charged a second time.
     Changed,

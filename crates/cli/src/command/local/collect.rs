@@ -65,7 +65,7 @@ fn counted(presence: Option<f64>, value: Epsilon, attributes: &AttributeSet) -> 
     Ok(charged_by_scope(charge(presence), charge(word), changes)?)
 }
 
-/// What a value is called that nobody has named.
+/// The name of a value that has none in the alphabet.
 const UNNAMED: &str = "value";
 
 /// What the reports say.

@@ -40,7 +40,7 @@ pub fn run(arguments: &LocalArguments) -> Result<(), Failure> {
     }
 }
 
-/// What is asked of every owner; the same on both sides.
+/// The question to every owner; the same on both sides.
 #[derive(Args)]
 struct LocalQuestionArguments {
     /// The ε of one report

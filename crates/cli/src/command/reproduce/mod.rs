@@ -30,7 +30,7 @@ enum ReproduceCommand {
     Attackers(attackers::ReproduceAttackersArguments),
 }
 
-/// Pictures take a while to compute: where they cannot go is said before.
+/// Pictures take a while to compute, so a folder that cannot be written is reported first.
 fn directory(path: &Path) -> Result<&Path, Failure> {
     match path.is_dir() {
         true => Ok(path),

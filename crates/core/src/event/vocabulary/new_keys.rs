@@ -1,4 +1,4 @@
-//! The word for a release with keys that nobody knows beforehand.
+//! The word for a release whose keys are not known beforehand.
 
 use super::Word;
 use crate::error::{Error, Result};
@@ -9,7 +9,7 @@ use std::num::NonZeroU64;
 ///
 /// The event's moves are those of the numbers. δ belongs to the threshold: each of the at most `keys` keys that one
 /// owner alone has is published with probability at most 1 − (1 − δ)^{1/keys}, so that any of them is with at most δ.
-/// Whatever else the release says about a key, it says only of those that are published, and has events of its own.
+/// All other numbers about a key are published only for published keys, and have events of their own.
 ///
 /// ```
 /// use scumble::event::{Word, NewKeys};

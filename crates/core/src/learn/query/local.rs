@@ -1,4 +1,4 @@
-//! Nobody is trusted: every ask is answered by owners of its own, each with one randomized bit.
+//! The local model: each query is answered by its own group of owners, each with one randomized bit.
 
 use super::{QueryBatch, QueryFunction, StatisticalQueries, UNIT, at_least_one, exhausted};
 use crate::error::Result;

@@ -79,8 +79,8 @@ impl<'a, Row> QueryBatch<'a, Row> {
     /// The same where less moves when only some attributes of a row change.
     ///
     /// # Guarantee
-    /// The caller knows that a change of these attributes moves no more cells than are said here, and one of the
-    /// attributes of several touches no more than all of these together.
+    /// The caller guarantees that a change of these attributes moves at most the cells given here, and that an
+    /// attribute in several touches moves at most the cells of all these touches together.
     pub fn with_touches(self, touches: Vec<Touch>) -> Self {
         Self { touches, ..self }
     }

@@ -23,7 +23,7 @@ use cells::{AtomicPair, BasePair, ExponentialPair, GaussianPair};
 use compose::{ComposedLaw, GriddedSource, OutsideMass, RepeatedSource, compose};
 use source::DirectedPair;
 
-/// What is asked of the composition.
+/// The number to compute from the composition.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum LossQuery {
     /// The least ε at this δ.

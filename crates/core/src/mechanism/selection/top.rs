@@ -1,4 +1,4 @@
-//! The best m of many at once: the generalised histogram ([`GeneralizedHistogram`]), also of keys that nobody knows
+//! The best m of many at once: the generalised histogram ([`GeneralizedHistogram`]), also for keys that are not known
 //! beforehand ([`UnknownTop`]).
 //!
 //! f_j = max(score_j − score_(m+1), 0) is zero except for m candidates; every candidate gets noise, the m largest are
@@ -98,8 +98,7 @@ pub fn moves_of_a_pair(change: ScoreChange, touches: Vec<AttributeSet>) -> Resul
     Ok(Moves::by_scope(presence, general.clone(), touches.collect()))
 }
 
-/// The most frequent m keys, where nobody knows beforehand which keys there are, and an owner may be in any number of
-/// them.
+/// The m most frequent keys, if the keys are not known beforehand. An owner may be in any number of them.
 ///
 /// f_j = max(owners of j − owners of the (m+1)-st key, 0) is above 0 for at most m keys; those get noise, and are
 /// published where the noisy f reaches a threshold. The price is that of m keys, however many an owner is in.

@@ -1,4 +1,4 @@
-//! How many owners have both of two bits, where each party knows one of the bits (survey 7.9.4; spec §10.3).
+//! How many owners have both of two bits, where each party knows one of the bits (survey 7.9.4).
 //!
 //! The first party has x, the second y, a bit for each owner in an order that both know. The first sends x̂, each bit
 //! flipped with probability a/b; the second answers z = Σ y_i (b·x̂_i − a) + DLap((b−a)/ε), a whole number; z/(b−2a) is

@@ -71,9 +71,9 @@ named! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AbsentOwners {
-    /// They send nothing: that somebody takes part is not protected.
+    /// They send nothing, so participation is not protected.
     Silent,
-    /// They send a report of nobody ([`FrequencyOracle::absent`]).
+    /// They send a report that holds no value ([`FrequencyOracle::absent`]).
     Report,
 }
 

@@ -4,7 +4,7 @@
 //! Each of m parties adds a *share* of noise to its numbers, X − Y with X, Y ~ NB(1/h, e^{−1/scale}), splits the result
 //! into one additive share for each of s servers, uniform modulo 2^64, and sends each server its own. Servers agree on
 //! whose shares all of them have, add these up, and open the sum together. Shapes add: the noise of h honest parties is
-//! discrete Laplace noise of that scale, though nobody knows it.
+//! discrete Laplace noise of that scale, though no single party knows it.
 //!
 //! # Guarantee
 //! Against everybody together with up to `colluding` parties and all servers but one, who follow the protocol and keep

@@ -18,7 +18,7 @@ pub struct TotalNoise {
     shape: f64,
 }
 
-/// More terms are not added up: then nothing is said.
+/// The most terms that are added up; beyond that there is no bound.
 const MOST_TERMS: usize = 4_000_000;
 
 impl TotalNoise {

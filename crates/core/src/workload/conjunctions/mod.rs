@@ -200,7 +200,7 @@ impl ConjunctionPlan {
         Upper::of(up(self.rho_of(|size| self.shape.squares_of(self.measure, size, bits))))
     }
 
-    /// Of all sizes together, each of which moves by the root of so many.
+    /// The ρ of all sizes together, if each moves by the root of this number.
     fn rho_of(&self, squares: impl Fn(usize) -> u64) -> f64 {
         self.sizes().map(|(size, sigma)| rho_of_gaussian(sigma, ShiftNorms::units(squares(size))).get()).sum()
     }

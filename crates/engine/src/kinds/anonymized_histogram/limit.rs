@@ -23,7 +23,7 @@ pub(crate) struct TableReach {
     largest: u64,
     /// How many owners there are, where that is public: then nobody comes or goes, and neighbours replace.
     owners: Option<u64>,
-    /// Whether nothing is known: then nothing is said.
+    /// Whether nothing is known: then there is no limit.
     is_unknown: bool,
 }
 

@@ -56,7 +56,7 @@ pub(crate) static KIND: Kind = Kind {
     ..Kind::COMMON
 };
 
-/// How much of an owner is looked at where nothing else is said.
+/// How much of an owner is looked at by default.
 const ROWS: u64 = 1024;
 const GROUPS: u64 = 128;
 /// Bounds are not suggested if the interval of what they cut off is wider than this.

@@ -33,7 +33,7 @@ pub use lookup::{LookupAnswer, lookup};
 
 const COLUMNS: Field<Vec<PlacedValue<String>>> = Field::new(
     "columns",
-    "binary columns, or comparisons such as `age >= 65` or `region = north`; with a missing value, a comparison and its negation are both false",
+    "binary columns, or comparisons such as `age >= 65` or `region = north`; if a value is missing, the comparison is false and its NOT is true",
 );
 const WIDTH: Field<PlacedValue<u64>> = Field::new("width", "the most literals of a conjunction");
 const BIAS: Field<Option<PlacedValue<Probability>>> = Field::new(
@@ -113,7 +113,7 @@ impl Analysis for Conjunctions {
     }
 }
 
-/// What is asked for.
+/// A request of this kind.
 struct Conjunctions {
     attributes: Attributes,
     tests: Vec<Test>,

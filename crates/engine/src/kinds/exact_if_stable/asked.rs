@@ -92,7 +92,7 @@ impl Scale {
         }
     }
 
-    /// What is said beside these answers.
+    /// The notes beside these answers.
     pub fn note(self, counts: &[Option<u64>], counting: &CountQuery) -> String {
         let unit = counting.unit;
         let silent = counts.iter().filter(|count| count.is_none()).count();

@@ -23,7 +23,7 @@ use scumble::scope::AttributeSet;
 use serde_json::{Value, json};
 use std::rc::Rc;
 
-/// Where nothing else is said: the best of the radii that were measured, or as good
+/// The default: the best of the radii that were measured, or as good
 /// (`crates/core/tests/methods_compared.rs`).
 const USUAL_FLIPS: u64 = 2;
 
@@ -74,7 +74,7 @@ fn fitted(
     }
 }
 
-/// What is said of a learner before it learns.
+/// The promise about a learner, made before it learns.
 fn promise(learner: &HalfspaceLearner, rules: usize, flips: u32, granted: &Value) -> Result<Promise> {
     let (most, owners) =
         (learner.error(Beta::new(BETA)?)?.floor(), learner.rows_needed(ALPHA, Beta::new(BETA)?)?.ceil());

@@ -10,7 +10,7 @@ use scumble::quantity::Rho;
 use scumble::workload::planner::RhoLimits;
 use scumble::workload::{CountModel, Domain, Subset};
 
-/// More made-up rows help nobody and fill the memory.
+/// The most synthetic rows; more would be of no use and fill the memory.
 pub(crate) const MOST_ROWS: f64 = 1e7;
 /// Where the number of people has a larger standard error, their rows would be made up of noise, and take minutes.
 const MOST_NOISE: f64 = 1e6;

@@ -4,8 +4,8 @@
 //! Three methods of the core can do it, each with its own cost per attribute, and a fourth for the pairs of up to 500
 //! binary columns ([`pairs`]); `auto` takes the one that promises the smallest error. The three end in a fitted table
 //! of counts that is consistent and not negative; rows are drawn from it. A table of such counts is biased wherever
-//! counts are small, and nobody knows its error: so `marginals` publishes the unbiased estimates with their error bars,
-//! and the fitted counts beside them, without any.
+//! counts are small, and its error is unknown. So `marginals` publishes the unbiased estimates with their standard
+//! errors, and beside them the fitted counts, without any.
 
 mod answers;
 mod never;
@@ -235,7 +235,7 @@ impl Marginals {
         delta_of_gaussian(cost, self.budget_delta.as_ref(), what)
     }
 
-    /// What nobody could beat: in tables of this order there are those of each column by itself.
+    /// The error that no mechanism can beat: tables of this order contain the table of each single column.
     fn limits(&self, work: &MarginalsMethod, events: &[Event]) -> Result<Vec<Floor>> {
         let sizes: Option<Vec<u32>> = self.attributes.sizes().into_iter().collect();
         let Some(sizes) = sizes else { return Ok(Vec::new()) };

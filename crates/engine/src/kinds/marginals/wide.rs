@@ -45,12 +45,12 @@ pub(crate) const ROWS: Field<Option<PlacedValue<u64>>> = Field::new(
     "the number of synthetic rows; by default the number of people, from `public_owners` or noisy counts (method `chosen`)",
 );
 
-/// More made-up rows help nobody and fill the memory.
+/// The most synthetic rows; more would be of no use and fill the memory.
 const MOST_ROWS: usize = 10_000_000;
 /// Tables of this many attributes are fitted; larger ones have unbiased estimates alone.
 const FITTED_ORDER: usize = 2;
 
-/// What is asked for.
+/// A request for marginals of many columns.
 struct WideMarginals {
     attributes: Attributes,
     sizes: Vec<u32>,

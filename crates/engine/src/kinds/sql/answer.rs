@@ -35,9 +35,9 @@ pub(crate) trait Chance {
     fn noised_jointly(&mut self, joint: &JointNoise, exact: Vec<i128>) -> Vec<i128>;
     /// The key that a quantile is released as.
     fn chosen(&mut self, quantile: &Quantile, counts: &BTreeMap<u128, u64>) -> u128;
-    /// Whether a key of this many owners is published, where only keys are asked for.
+    /// Whether a key with this many owners is published, in a query for keys alone.
     fn is_shown(&mut self, selection: &KeySelection, owners: u64) -> bool;
-    /// What comes next is about this key, which nobody knows beforehand; none where that ends. Only a replay asks.
+    /// The next draws are about this key, which is not known beforehand; none after the last key. For replays only.
     fn about(&mut self, _key: Option<&[ScalarValue]>) {}
 }
 
@@ -182,7 +182,7 @@ struct ReleasedCell {
     cell: usize,
 }
 
-/// The released cells of a query, or of a branch, and what is known of its columns.
+/// The released cells of a query, or of a branch, and facts about its columns.
 struct ReleasedQuery<'a> {
     cut: &'a PrivateQuery,
     noisy: NoisyIntegers,
@@ -299,7 +299,7 @@ pub(crate) fn rows_without_a_key(keys: &[GroupKey]) -> Option<String> {
     ))
 }
 
-/// Puts what is known of more rows behind what is known of some.
+/// Appends the uncertainties of more rows.
 fn join(unsure: &mut Vec<Option<ColumnUncertainty>>, more: Vec<Option<ColumnUncertainty>>) {
     if unsure.is_empty() {
         *unsure = more;

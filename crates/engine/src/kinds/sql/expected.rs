@@ -160,8 +160,8 @@ fn end_in_words(rank: Rank, ranks: f64, rows: u64) -> String {
     }
 }
 
-/// The error to expect of columns with window functions, in the place of what is said of them by row: in cells of this
-/// many rows each, of all keys that are listed.
+/// Replaces the expected errors of columns with window functions: for cells of this many rows each, over all listed
+/// keys.
 pub(crate) fn with_windows(
     expected: &mut [ExpectedError],
     cut: &PrivateQuery,

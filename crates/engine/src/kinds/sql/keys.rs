@@ -66,7 +66,7 @@ pub(crate) fn within(cost: &Cost, delta: f64, keys: u64) -> Result<Option<KeySel
     Ok(fits.then_some(selection))
 }
 
-/// What is said beside the answer.
+/// The note beside the answer.
 pub(crate) fn note(selection: &KeySelection) -> Result<String> {
     Ok(format!(
         "Groups are not public: the more owners one has, the likelier it is shown, with probability 95% from {} owners on and surely from {} on.",

@@ -241,7 +241,7 @@ pub(crate) struct AnalysedQuery {
     public_owners: Option<u64>,
     /// What is noised, as SQL text with window functions; none where the plan has no such text.
     statements: Option<Vec<String>>,
-    /// What is said about rows that are cut off.
+    /// The report on rows that are cut off.
     report: Option<Rc<BoundingReport>>,
     /// Its groupings, where there are several: then nothing else of it is noised.
     parts: Vec<Self>,
@@ -270,7 +270,7 @@ struct QueryMechanism {
     quantiles: Vec<Quantile>,
     /// The least noisy number of owners of a key that is published; none where all keys are public.
     threshold: Option<i64>,
-    /// Which keys are published instead, where nothing but keys is asked for.
+    /// How keys are selected instead, in a query for keys alone.
     selection: Option<Rc<KeySelection>>,
     /// The one noise of all measures of a cell, instead of that of each.
     joint: Option<Rc<JointNoise>>,

@@ -1,6 +1,6 @@
 //! How a query's cost is divided over its noisy numbers.
 //!
-//! A published column that depends on numbers i with slopes aᵢ has the variance Σ aᵢ²σᵢ². With equal shares number i
+//! A published column that depends on numbers i with slopes aᵢ has the variance Σ aᵢ²σᵢ². With equal shares, number i
 //! has the part fᵢ = aᵢ²σᵢ² / Σ aⱼ²σⱼ² of it; with shares sᵢ that part is in proportion to sᵢ⁻² (Laplace noise) or sᵢ⁻¹
 //! (Gaussian noise, shares of ρ). The sum over all columns of their variances, each relative to what equal shares give,
 //! is Σ wᵢ·sᵢ⁻² or Σ wᵢ·sᵢ⁻¹ with wᵢ = Σ over columns of fᵢ. It is least where sᵢ is in proportion to ∛wᵢ or √wᵢ

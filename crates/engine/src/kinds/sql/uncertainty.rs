@@ -57,8 +57,8 @@ const UNKNOWN: Uncertainty = Uncertainty { standard_error: f64::NAN, low: f64::N
 /// less than 1. The other half of 5% is for rows in which the number is so large that it does not seem so.
 const LUCKY: f64 = BETA / 2.0;
 
-/// For each output column that is a number and depends on noise, how unsure it is; nothing is known of window
-/// functions, which may read rows of other groupings.
+/// The uncertainty of each output column that is a number and depends on noise. Window functions may read rows of other
+/// groupings, so theirs is unknown.
 pub(crate) fn uncertainties(
     cut: &PrivateQuery,
     noisy: &NoisyIntegers,

@@ -85,7 +85,7 @@ impl ColumnKind {
 }
 
 impl Answers {
-    /// What the cells of a column are: what is known of it, if they fit; else what they are by themselves.
+    /// The kind of a column: the declared one if its cells fit, otherwise the kind of the cells.
     pub(crate) fn kind(&self, column: &AnswerColumn) -> ColumnKind {
         let known = self.details.kinds.get(&column.name).copied();
         known.filter(|kind| kind.hold(&column.cells)).unwrap_or_else(|| column.own_kind())

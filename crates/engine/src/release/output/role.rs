@@ -27,7 +27,7 @@ pub enum ColumnRole {
         /// The share.
         share: f64,
     },
-    /// A number that a query computes from others: what was asked for.
+    /// A number that a query computes from others.
     Derived,
 }
 

@@ -10,12 +10,12 @@ const MOST_DIGITS: i32 = 9;
 const SKEW: f64 = 0.1;
 
 impl Cell {
-    /// A published number rounded to its error, with its 95% margin: `424 ± 98`. Where the interval is not symmetric
-    /// its ends stand there, as in `27 (-43 … 5092)`; where none is known, the number alone.
+    /// A published number rounded to its error, with its 95% margin: `424 ± 98`. An interval that is not symmetric is
+    /// shown by its ends, as in `27 (-43 … 5092)`. Without an interval, the number stands alone.
     ///
     /// # Guarantee
-    /// What is shown holds the published interval: the margin is rounded up, from the number as it is shown, and ends
-    /// are rounded outwards.
+    /// The interval that is shown contains the published one: the margin is rounded up, from the number as it is shown,
+    /// and ends are rounded outwards.
     pub fn with_margin(&self, unsure: Option<&Uncertainty>) -> String {
         match (self.number(), unsure) {
             (Some(number), Some(unsure)) if !(unsure.low.is_nan() || unsure.high.is_nan()) => {

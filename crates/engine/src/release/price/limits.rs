@@ -1,5 +1,5 @@
-//! What an optimal mechanism could have done: a release's expected error beside what nobody can promise at the same
-//! privacy.
+//! What an optimal mechanism could have done: a release's expected error beside the least error that any mechanism can
+//! promise at the same privacy.
 
 use super::noise::Noise;
 use crate::budget::{Odometer, rounded_up};
@@ -45,7 +45,7 @@ impl Privacy {
         }
     }
 
-    /// The same where nothing is said about the noise: what the events add up to, as ε if all have one, otherwise as ρ.
+    /// The same without knowledge of the noise: the sum of the events, as ε if all have one, otherwise as ρ.
     fn by_sums(events: &[Event], scope: &Scope) -> Result<Option<Self>> {
         let spent = Odometer::of(events, scope)?;
         if let Some(epsilon) = spent.pure_sum() {
@@ -92,7 +92,7 @@ impl Privacy {
 /// The limits of counts below each of many thresholds; `expected` is this release's own error with probability 95%.
 ///
 /// Packing (Vadhan 2017, 7.5.13, corrected): tables in which m owners have one value, whichever it is, are all near the
-/// empty one and must be answered differently, so that nobody is within (m* − 1)/2 owners with probability 95%. And
+/// empty one and must be answered differently, so no mechanism is within (m* − 1)/2 owners with probability 95%. And
 /// [`apart`].
 pub(crate) fn of_thresholds(
     events: &[Event],

@@ -1,7 +1,7 @@
 //! `scumble ask`: questions to an interactive release, one after the other.
 //!
 //! # What a question does, in this order
-//! 1. The condition is tried out on all combinations of values, in public: what is wrong with it is said now.
+//! 1. The condition is evaluated on all combinations of values, without data: its errors are reported now.
 //! 2. The process takes a lock, so that no other asks the same release meanwhile. (Nothing below depends on it.)
 //! 3. If a round is open and the state is the one that its last answer left ([`state`]), the ledger gets an entry
 //!    `reading`; otherwise a round is **reserved**. Either is durable before a row is read, and says that answer n of
@@ -342,7 +342,7 @@ impl InteractiveSession<'_> {
         ledger.reserve(&proposal, |standing| runner.fits(round, standing))
     }
 
-    /// The answer, in memory alone. What is said if this fails does not depend on whether it was measured.
+    /// The answer, in memory alone. The error of a failure does not depend on whether the count was measured.
     fn given(
         &mut self,
         receipt: &Receipt,
@@ -493,7 +493,7 @@ fn lost(entry: u64) -> String {
     )
 }
 
-/// The model answers alone, under the last round that was charged; why is said.
+/// The model answers alone, under the last round that was charged, with the reason.
 fn model_alone(
     ledger: &Ledger,
     rounds: &[Reservation],

@@ -2,8 +2,8 @@
 //! of two.
 //!
 //! No row is read here. The publisher asks for the charge first, and gets what the ledger needs afterwards. The first
-//! message of a protocol is drawn and leaves at once, and nobody goes on with such a charge: so its entry `drawn` is
-//! written with it, and nothing can leave before.
+//! message of a protocol is drawn and leaves at once, and such a charge is never resumed. So its entry `drawn` is
+//! written with the charge, and nothing can leave before.
 
 use super::charge::{ChargeLife, ChargeStep};
 use super::exclusivity::holds_lonely;
@@ -52,7 +52,7 @@ pub struct ExternalCharge {
     pub release: String,
     /// Its kind in the ledger.
     pub kind: &'static str,
-    /// SHA-256 of the plan that it goes by, hexadecimal: the same plan is charged once, unless it is asked for again.
+    /// SHA-256 of its plan, hexadecimal: the same plan is charged once, unless a second charge is requested.
     pub plan: String,
     /// The charge.
     pub events: Vec<Event>,

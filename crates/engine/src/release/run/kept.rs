@@ -334,8 +334,8 @@ fn with_tables(project: &Project, PlannedRelease { request, plan, .. }: &Planned
     json!({ "fields": fields, "kind": request.kind, "tables": tables })
 }
 
-/// The digest of what is asked, whatever the release is called: a query in the words of its statement, so that neither
-/// spaces, comments nor the case of keywords make it another one, and the plan that it becomes.
+/// The digest of a request, without the name of its release: the statement of a query as parsed, so that spaces,
+/// comments and the case of keywords do not matter, and its plan.
 pub(crate) fn question_digest(project: &Project, planned: &PlannedRelease) -> Result<String> {
     let mut fields = fields(&planned.request, project);
     fields.as_object_mut().map(|fields| fields.remove("name"));

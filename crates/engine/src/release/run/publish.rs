@@ -168,8 +168,7 @@ impl Drop for Places {
     }
 }
 
-/// Whether two paths lead to one file. Where the system does not say so, names that differ in capital letters alone
-/// may.
+/// Whether two paths lead to one file. Where the system does not say, names that differ only in case may be one file.
 fn same_file(one: &Path, other: &Path) -> bool {
     let lower = |path: &Path| path.to_string_lossy().to_lowercase();
     match (identity(one), identity(other)) {

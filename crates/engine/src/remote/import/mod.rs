@@ -11,7 +11,7 @@
 //! - A number is charged at most once: the ledger holds those that were, and nobody charges between that look and the
 //!   charge.
 //! - A job that was printed for another query, other bounds or other columns has another number, and is refused.
-//! - Everything that can be wrong with what comes back is said before the charge; noise is drawn after it is durable.
+//! - All errors of the imported files are reported before the charge; noise is drawn after it is durable.
 //!
 //! What no program can see is whether the integers are those of the statements, and of the rows: that an owner moves
 //! them by no more than is charged depends on the operator of the job, as it depends on us that our own pass is right.

@@ -432,7 +432,7 @@ impl QuantityChart<'_> {
         vec![self.heat(&down, *across, rows)]
     }
 
-    /// A total of amounts dwarfs what it is of: it is a sentence.
+    /// A grand total would dwarf its parts in a chart, so it is a sentence.
     fn grand_total(&self) -> Option<String> {
         if self.draws_totals() || !self.quantity.is_amount {
             return None;

@@ -27,7 +27,7 @@ pub(super) struct TableKey {
 
 /// Numbers that are drawn together: those of one column, or several quantiles of one.
 pub(super) struct Quantity {
-    /// What is said of it in a sentence.
+    /// Its name in a sentence.
     pub label: String,
     pub axis: AxisWords,
     pub unit: Option<String>,

@@ -35,7 +35,7 @@ pub(crate) struct DescribedPlan {
 /// Whose rows a plan gives.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Ownership {
-    /// Nobody's: public rows.
+    /// No owners: public rows.
     Public,
     /// Each row is one person.
     EachRow,

@@ -148,7 +148,7 @@ pub(crate) fn bounds(below: &DescribedPlan, bounding: Bounding, grouped: bool) -
     Some(Bounds { groups, rows_per_group, rows })
 }
 
-/// A key under its name, and what is known of it.
+/// A key with its name, and its facts.
 pub(crate) fn group_key(name: String, expression: &Expr, describer: &Describer<'_>) -> Result<(GroupKey, ValueFacts)> {
     let known = describer.expression(expression)?;
     let (expression, kind) = match describer.kind(expression)? {

@@ -246,7 +246,7 @@ impl<'a> QuerySource<'a> {
 /// Parses, plans and analyses a query.
 ///
 /// # Guarantee
-/// After: what is known of keys, measures and rows is known of the very expressions that [`integers`] runs.
+/// After: the facts about keys, measures and rows hold for the very expressions that [`integers`] runs.
 pub(crate) fn analyse(sql: &str, bounding: Bounding, project: &Project, backend: &Backend) -> Result<PrivateQuery> {
     in_room(|| analysed(QuerySource::new(sql, true), bounding, project, backend))
 }

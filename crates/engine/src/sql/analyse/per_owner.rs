@@ -35,7 +35,7 @@ use datafusion::logical_expr::{Aggregate, EmptyRelation, Expr, LogicalPlan, cast
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-/// A column of the inner aggregate, and what is known of it; none where it names the owner.
+/// A column of the inner aggregate with its facts; none if it names the owner.
 type DescribedColumn = Option<(InnerComputation, ValueFacts)>;
 
 /// Reads an inner aggregate over `inner`: what is known of the table of inner rows.

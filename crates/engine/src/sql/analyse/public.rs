@@ -1,13 +1,13 @@
 //! Public numbers that are constants of a group: `MAX(p.residents)` beside `GROUP BY city`, and `GROUP BY city,
 //! residents`, where each city has one number of residents in the public table.
 //!
-//! That is proved from the table, which is read before anything is charged, and never assumed. Let D be the keys that
-//! are equal, on every row of the join, to expressions over the rows of one public table: because they read it alone,
-//! or because the join or a filter says so. Of the table's rows only those count for which everything holds that is
-//! true of every joined row and reads the table alone. If no two of these agree in D and differ in e (NULL is a value
-//! here), all rows of a group have one e, whatever the private rows are, and however often a row of the table is
-//! repeated. So e is a function of the group's key: it is taken off what is released, and put back above the aggregate
-//! as a [`PublicFunction`] of the keys, which no noise moves.
+//! This is proved from the table, which is read before anything is charged; it is never assumed. Let D be the keys that
+//! are equal, on every row of the join, to expressions over the rows of one public table, because they read it alone or
+//! because the join or a filter makes them equal. A row of the table counts only if it meets every condition that reads
+//! the table alone and holds on every joined row. If no two of the rows that count agree in D and differ in e (NULL is
+//! a value here), all rows of a group have the same e, whatever the private rows are, and however often a row of the
+//! table is repeated. So e is a function of the group's key. It is removed from what is released, and put back above
+//! the aggregate as a [`PublicFunction`] of the keys, which no noise changes.
 //!
 //! A left join may find no row, which the private rows decide: nothing is proved there.
 //!
@@ -52,7 +52,7 @@ pub(crate) struct SeparatedQuery {
 struct PublicCandidate {
     /// Its place among the aggregate's columns.
     place: usize,
-    /// Which reading of which table it is over, and what it is of a row.
+    /// Which reading of which table it uses, and its value in a row.
     read: usize,
     value: Expr,
     /// As a reader would write it.
@@ -175,9 +175,9 @@ impl<'a> GroupReader<'a> {
             let (place, shown, table) = (one.place, one.shown.clone(), table.clone());
             Some(DeterminedColumn { place, read, shown, table, by: by.to_vec(), values: Arc::new(values) })
         };
-        // Keys whose values are not declared first, from the last one on: those that stay decide which groups there
-        // are. Of rows that are one for each owner, all inner keys stay among the outer ones: how many rows of an owner
-        // are in a group must not depend on what the table says.
+        // Keys without declared values come first, beginning with the last: the keys that stay decide which groups
+        // there are. In queries with one row for each owner, all inner keys stay among the outer ones: how many rows of
+        // an owner are in a group must not depend on the table.
         let has_rows_of_owners = self.below.first.is_some();
         let mut ordered: Vec<(usize, &&PublicCandidate)> =
             own.iter().enumerate().filter(|(_, one)| is_key(one) && !has_rows_of_owners).collect();
@@ -341,17 +341,17 @@ impl DeterminedColumn {
 #[derive(PartialEq, Eq, Hash, Debug)]
 struct PublicFunction {
     signature: Signature,
-    /// The types of the keys, and of what is said.
+    /// The types of the keys, and of the result.
     keys: Vec<DataType>,
     kind: DataType,
     says: PublicAnswer,
 }
 
-/// What is said of keys.
-enum PublicAnswer {
+/// The result for keys.
+enum Answered {
     /// The value; NULL where there is no row.
     Value(Arc<HashMap<Vec<ScalarValue>, ScalarValue>>),
-    /// Whether there is a row, or a key that is NULL, of which nothing is known.
+    /// Whether there is a row with these keys; true if a key is NULL, because then it is not known.
     HasRow(Arc<HashMap<Vec<ScalarValue>, ScalarValue>>),
 }
 

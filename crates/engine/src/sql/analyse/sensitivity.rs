@@ -1,4 +1,4 @@
-//! How far each measure can move in each scope, derived from the plan (spec §4).
+//! How far each measure can move in each scope, derived from the plan.
 
 use super::query::{ColumnQuantile, Measure, Query, Summand};
 use crate::error::Result;
@@ -37,8 +37,8 @@ pub(crate) fn moves(measure: &Measure, query: &Query) -> Result<Moves> {
     moves_of(&row, query)
 }
 
-/// The moves of something that is said of each cell by itself and that one owner moves by at most 1 wherever it is,
-/// with however few rows.
+/// The moves of a number that is computed for each cell separately. One owner moves it by at most 1 in a cell, even
+/// with a single row there.
 ///
 /// # Guarantee
 /// As for [`moves`], but no row makes up for another: R rows of an owner are in up to k = min(g, R) cells, which may be

@@ -333,7 +333,7 @@ impl StreamReader {
         Ok(())
     }
 
-    /// Takes in a row as one of its key's, where nobody else is asked for.
+    /// Adds a row to its key, if the query has no column of owners.
     #[inline]
     fn add_to_key(&mut self, keys: &[KeyColumn<'_>], row: usize) -> DataFusionResult<()> {
         let name = Name::Text(encoded(keys, row, &mut self.encoded));

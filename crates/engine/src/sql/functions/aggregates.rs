@@ -36,7 +36,7 @@ pub(crate) enum SqlStatistic {
     Pair(PairStatistic),
 }
 
-/// What is asked of two columns.
+/// A statistic of two columns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum PairStatistic {
     /// Of the sample or of the population.

@@ -105,7 +105,7 @@ pub(crate) enum Argument {
     AnyText,
 }
 
-/// What is asked of a date or a time.
+/// A function of a date or a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum CalendarFunction {
     /// A part of it.
@@ -114,13 +114,13 @@ pub(crate) enum CalendarFunction {
     Start,
 }
 
-/// The bounds of a value, by what is known of the arguments.
+/// The bounds of a value, from those of the arguments.
 pub(crate) enum Interval {
     /// There are none.
     Unknown,
     /// It is the first argument or NULL.
     First,
-    /// It is one of its arguments: of the bounds of all of them, those that are left.
+    /// It is one of its arguments: the bounds that remain of all of theirs.
     Chosen(fn(&[Expr], Ends) -> Ends),
     /// A number of its own, by the arguments and their bounds.
     Of(fn(&[Expr], &[Ends]) -> Ends),
@@ -161,7 +161,7 @@ pub(crate) enum Shape {
     Elementary(ElementaryFunction),
     /// In steps: its argument, to as many digits as a second one says.
     Rounded(Rounding),
-    /// A number of its own, which is a whole one where this is said.
+    /// A number of its own; whole if the flag is set.
     Computed(fn(&[Formula], bool) -> Option<Formula>),
     /// One of its arguments.
     Chosen(fn(Vec<Formula>) -> Option<Formula>),

@@ -101,7 +101,7 @@ pub(super) fn numbered<'a>(world: &Catalogue<'a>) -> impl Iterator<Item = (i64, 
     world.tables.iter().zip(0i64..).map(|(table, index)| (FIRST + index, table))
 }
 
-/// What is said about a table or a column: its declaration.
+/// The description of a table or a column: its declaration.
 pub(super) fn description(world: &Catalogue<'_>, table: i64, column: i64) -> CellValue {
     let Some((_, shown)) = numbered(world).find(|(oid, _)| *oid == table) else { return CellValue::Null };
     match usize::try_from(column).ok().and_then(|column| column.checked_sub(1)) {

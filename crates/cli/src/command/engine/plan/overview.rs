@@ -71,7 +71,7 @@ impl Overview {
         }
     }
 
-    /// Something to know of a release; what is true of several is said once.
+    /// A note on a release; one that holds for several releases is printed once.
     pub fn note(&mut self, name: &str, note: &str) {
         match self.notes.iter_mut().find(|(said, _)| said == note) {
             Some((_, names)) => names.push(name.to_string()),

@@ -1,4 +1,4 @@
-//! What is asked of the data, and the exact integers that answer it. Only this file sees records.
+//! Queries to the data, and their exact integer answers. Only this file sees records.
 
 use super::super::records::Records;
 use super::levels::ColumnLevels;
@@ -36,7 +36,7 @@ impl Measurement {
 pub(super) struct LevelRecords<'a> {
     records: &'a Records,
     levels: &'a [ColumnLevels],
-    /// The last table that was counted: the same columns are asked for at coarser levels next.
+    /// The last table that was counted: its columns are needed at coarser levels next.
     last: Option<(LevelColumns, Vec<i64>)>,
 }
 

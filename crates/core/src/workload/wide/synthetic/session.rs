@@ -1,4 +1,4 @@
-//! What is asked next, and what was learnt from noisy answers. Nothing here sees records, so that everything here is
+//! Which queries come next, and what the model learnt from noisy answers. This file sees no records, so all of it is
 //! post-processing.
 
 use super::super::marginals::fitted::{by_halves, nearest, with_margins};
@@ -56,7 +56,7 @@ pub(super) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Before anything is known: all columns are asked for, one by one.
+    /// The first step: counts of every single column.
     pub(super) fn new(plan: &'a SyntheticPlan, seed: u64) -> Result<Self> {
         let even =
             |&size: &u32| ColumnLevels::new(&vec![1.0 / f64::from(size); size as usize], &vec![0; size as usize]);
@@ -81,7 +81,7 @@ impl<'a> Session<'a> {
         Ok(session)
     }
 
-    /// Takes in noisy answers to what is asked, and asks on; nothing is asked at the end.
+    /// Learns from the noisy answers to the current queries, and chooses the next ones; none at the end.
     pub(super) fn learn(&mut self, answers: &[Vec<i64>]) -> Result<()> {
         let asked = std::mem::take(&mut self.asked);
         match self.step {

@@ -2,7 +2,7 @@
 //! columns is inside one of them.
 //!
 //! Its nodes are columns at levels. A column that is wanted at several levels has a node for each, and neighbouring
-//! levels are linked: what is known of a coarse level elsewhere does not need the fine one. Nodes are removed one by
+//! levels are linked: a table at the coarse level does not need the fine one. Nodes are removed one by
 //! one, each time the one whose neighbours make the smallest table; a node and its neighbours are a clique.
 
 use super::levels::ColumnLevels;

@@ -66,7 +66,7 @@ pub(crate) const REPORT: Field<Option<BoundingRequest>> = Field::new(
     "`{ share = 0.05 }` spends this share of the cost on what the bounds cut off, and makes intervals about all rows; its own `max_…` keys say how much of an owner it looks at (default: 16 times the release's)",
 );
 
-/// How much wider the report looks where nothing else is said.
+/// How many times the bounds of the release the report looks at, unless it has bounds of its own.
 const TIMES: u64 = 16;
 
 /// What a request says.

@@ -123,7 +123,7 @@ pub(crate) fn within(claimed: &Moves, scope: &Scope, moved: Vec<f64>) -> Result<
 }
 
 /// Whether for some share of each of two alternatives the k largest moves add up to at most those of the mixture, for
-/// each k; of more alternatives nothing is said.
+/// each k; more alternatives are not compared.
 fn is_mixed(shifts: &[Shift], falling: &[f64]) -> bool {
     let [one, other] = shifts else { return true };
     let (many, few) = if one.by.get() <= other.by.get() { (one, other) } else { (other, one) };

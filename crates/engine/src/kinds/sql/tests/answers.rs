@@ -103,9 +103,8 @@ fn a_quantile_is_published_with_its_rank_error_and_without_a_standard_error() {
         let cells: Vec<&str> = line.split(',').collect();
         let (m, ranks): (f64, f64) = (cells[1].parse().unwrap(), cells[5].parse().unwrap());
         assert!((0.0..=120.0).contains(&m) && cells[2].is_empty() && cells[11].is_empty() && !cells[7].is_empty());
-        // With four equal parts of 2, a person who is replaced moves a median by 2: ε = 1/4, ranks
-        // (2·½/ε)·ln(121/0.05). The shares of a query are not equal: a median that stands alone has a little more than
-        // one that is subtracted.
+        // With four equal parts of 2, replacing a person moves a median by 2: ε = 1/4, ranks (2·½/ε)·ln(121/0.05). The
+        // shares of a query are not equal: a median that stands alone has a little more than one that is subtracted.
         let equal = 4.0 * (121.0f64 / 0.05).ln();
         assert!(ranks < equal && ranks > 0.8 * equal, "{ranks}");
     }

@@ -1,4 +1,4 @@
-//! Columns of public tables that are constants of a group cost nothing and are exact; columns that only look like it
+//! Columns of public tables that are constant in a group cost nothing and are exact. Columns that only look constant
 //! are paid for as before.
 
 use super::*;

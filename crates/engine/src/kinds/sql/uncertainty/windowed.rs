@@ -55,8 +55,7 @@ struct RowWindow {
     otherwise: Option<f64>,
 }
 
-/// What a window's argument is in each row: its value, and its slopes by the row's measures; none where it is no
-/// number.
+/// The value of a window's argument in each row, and its slopes by the row's measures; none where it is not a number.
 type ArgumentValues = Vec<Option<(f64, Vec<f64>)>>;
 
 /// A column, with the windows that have no row replaced by what they are then.
@@ -482,7 +481,7 @@ impl<'a> NoiseSum<'a> {
     }
 }
 
-/// Everything that the whole may be where its core is in its interval; where that is one value, nothing is said.
+/// The interval of the whole, given that of its core. If it is a single value, the uncertainty is unknown.
 fn whole(around: &Formula, core: Uncertainty, given: &[Option<f64>], splits: usize) -> Uncertainty {
     let span = Span::new(core.low, core.high);
     if !span.is_finite() {

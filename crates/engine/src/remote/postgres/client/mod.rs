@@ -82,8 +82,8 @@ impl PostgresSession {
         self.connection.run(statement).map_err(|trouble| while_running(&place, &trouble))
     }
 
-    /// The rows of a statement after the charge: why there are none is said in sentences that depend on no value. The
-    /// server's code for a failure may.
+    /// The rows of a statement after the charge. The errors are sentences that depend on no value, which the server's
+    /// code for a failure may do.
     pub fn charged_rows(&mut self, statement: &str) -> Result<Vec<PostgresRow>> {
         let place = place(&self.server);
         self.connection.run(statement).map_err(|trouble| after_the_charge(&place, &trouble))

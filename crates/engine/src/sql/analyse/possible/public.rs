@@ -5,7 +5,7 @@ use super::PossibleRows;
 use datafusion::common::DFSchema;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 
-/// Which column of which public table a declared column is, and for the how manyth time the table is read.
+/// The public table and column that a declared column is, and which reading of that table it belongs to.
 #[derive(Debug, Clone)]
 pub(super) struct PublicField {
     pub read: usize,
