@@ -286,8 +286,10 @@ impl ExpectedError {
 impl AssumedError {
     pub(crate) fn words(&self) -> String {
         let Self { rows, least, most, .. } = self;
+        let (least, most) = (format!("{least:.4}"), format!("{most:.4}"));
+        let otherwise = if least == most { String::new() } else { format!(" ({least} to {most} otherwise)") };
         format!(
-            "for a cell of {rows} rows with values spread evenly over their bounds ({least:.4} to {most:.4} otherwise); expected_rows says another number"
+            "for a cell of {rows} rows with values spread evenly over their bounds{otherwise}; expected_rows changes this"
         )
     }
 }

@@ -17,6 +17,8 @@ fn names_that_collide_are_refused() {
         "two published columns would be called 'n_error'",
     );
     check(counts().replace("\"counts\"", "\"(Report)\""), "a release cannot be called '(Report)'");
+    // The chart of a release 'a' is a.vl.json.
+    check(counts().replace("\"counts\"", "\"a.vl +\""), "a release's name cannot end in '.vl'");
     check([counts(), counts()].concat(), "two releases are called 'counts'");
     check(
         [counts().replace("\"counts\"", "\"a b\""), counts().replace("\"counts\"", "\"a, b\"")].concat(),

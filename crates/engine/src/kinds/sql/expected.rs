@@ -28,7 +28,7 @@ const USUAL_ROWS: u64 = 1000;
 /// The field that says it.
 pub(crate) const ROWS: Field<Option<u64>> = Field::new(
     "expected_rows",
-    "about how many rows a cell has, from public knowledge (default: 1000); only the plan's errors of AVG, VAR, STDDEV and quotients depend on it",
+    "about how many rows a cell has, from public knowledge (default: 1000); it decides the plan's errors of AVG, VAR, STDDEV and quotients, and how a query divides its cost over them",
 );
 
 /// What the request says.
@@ -160,9 +160,9 @@ fn end_in_words(rank: Rank, ranks: f64, rows: u64) -> String {
     }
 }
 
-/// Replaces the expected errors of columns with window functions: for cells of this many rows each, over all listed
-/// keys.
-pub(crate) fn with_windows(
+/// Replaces the expected errors of columns with window functions, and of those whose error differs from key to key: for
+/// cells of this many rows each, over all listed keys.
+pub(crate) fn over_all_keys(
     expected: &mut [ExpectedError],
     cut: &PrivateQuery,
     (private, rows): (&QueryMechanism, u64),
@@ -170,15 +170,13 @@ pub(crate) fn with_windows(
 ) -> Result<()> {
     let outputs = above::outputs(&cut.plan, &cut.aggregate)?;
     let Some(keys) = cut.query.public.as_ref().filter(|keys| keys.count() <= MOST_CELLS) else { return Ok(()) };
-    if !outputs.iter().any(|output| output.windowed) {
-        return Ok(());
-    }
     let keys = keys.all();
     let cell = made_up_cells(&cut.query.measures, private.quantiles.len(), rows).remove(0);
     let points = NoisyIntegers { cells: vec![cell; keys.len()], keys };
     let unsure = uncertainties_of_all(cut, &points, private, backend)?;
-    for (output, unsure) in outputs.iter().zip(unsure).filter(|(output, _)| output.windowed) {
-        let mut known: Vec<Uncertainty> = unsure.map_or(Vec::new(), |unsure| unsure.rows);
+    let unsure = unsure.into_iter().zip(&outputs).filter_map(|(unsure, output)| Some((output, unsure?)));
+    for (output, unsure) in unsure.filter(|(output, unsure)| output.windowed || unsure.differs_by_key) {
+        let mut known: Vec<Uncertainty> = unsure.rows;
         known.retain(|one| one.standard_error.is_finite() && one.standard_error > 0.0);
         known.sort_by(|one, other| one.standard_error.total_cmp(&other.standard_error));
         let Some(middle) = known.get(known.len() / 2) else { continue };
@@ -186,9 +184,8 @@ pub(crate) fn with_windows(
             let (least, most) = (known[0].standard_error, known[known.len() - 1].standard_error);
             let (standard_error, margin) = (middle.standard_error, middle.margin());
             one.assumed = Some(AssumedError { rows, standard_error, margin, least, most });
-            one.about = format!(
-                "a window over cells of {rows} rows each ({least:.4} to {most:.4}); expected_rows says another number"
-            );
+            let of = if output.windowed { "a window over cells" } else { "by key, for cells" };
+            one.about = format!("{of} of {rows} rows each ({least:.4} to {most:.4}); expected_rows changes this");
         }
     }
     Ok(())

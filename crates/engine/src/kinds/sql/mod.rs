@@ -468,7 +468,7 @@ impl AnalysedQuery {
         let PricedQuery { calibrated, private, events, .. } = priced;
         let (cut, report) = (Rc::clone(&self.cut), self.report.clone());
         let mut expected = expected::expected(&cut, &private, self.rows, Backend::empty()?)?;
-        expected::with_windows(&mut expected, &cut, (&private, self.rows), Backend::empty()?)?;
+        expected::over_all_keys(&mut expected, &cut, (&private, self.rows), Backend::empty()?)?;
         if let Some(report) = &report {
             expected.extend(report.expected((&cut, &private), self.rows)?);
         }

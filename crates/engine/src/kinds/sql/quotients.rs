@@ -108,11 +108,9 @@ fn divisor(
     let one = |(above, below): &(Formula, Formula)| {
         let here = made(below).enclosed(BoxedRow { given: &given[0], noisy: &points }, Order::Slopes);
         let slopes = here.slopes.as_ref().filter(|_| here.is_number())?;
-        let factors = slopes.first.iter().zip(&private.noises).filter(|(slope, _)| slope.middle() != 0.0);
-        let number = factors.clone().count().max(1) as f64;
-        let (noises, far): (Vec<_>, Vec<f64>) = factors
-            .map(|(slope, noise)| ((slope.middle(), NoiseLaw::of(noise)), noise.quantile(BETA / number)))
-            .unzip();
+        let factors = slopes.first.iter().zip(&private.noises);
+        let noises: Vec<_> = factors.map(|(slope, noise)| (slope.middle(), NoiseLaw::of(noise))).collect();
+        let far = |place: usize, parts: usize| private.noises[place].quantile(BETA / parts as f64);
         let (margin, expected) = (half_width(&noises, &far), here.span.middle().abs());
         Some(NoisyDivisor { margin, expected, is_share: counts(above) && counts(below) })
     };

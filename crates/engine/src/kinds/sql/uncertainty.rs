@@ -32,6 +32,8 @@ use crate::tables::Backend;
 use crate::tables::functions::{Grid, in_units};
 use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::datatypes::DataType;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 /// How unsure the rows of an output column are.
 pub(crate) struct ColumnUncertainty {
@@ -39,6 +41,8 @@ pub(crate) struct ColumnUncertainty {
     pub rows: Vec<Uncertainty>,
     /// Whether they are equally unsure whatever the numbers are.
     pub is_everywhere_the_same: bool,
+    /// Whether that may differ from key to key: in a rate, by how many live there.
+    pub differs_by_key: bool,
 }
 
 /// How many rows are looked at together.
@@ -132,7 +136,9 @@ impl NoiseContext<'_> {
             return Ok(None);
         }
         let of = |aggregate: &usize| &self.cut.query.aggregates[*aggregate];
-        let unsure = |rows, is_everywhere_the_same| Ok(Some(ColumnUncertainty { rows, is_everywhere_the_same }));
+        let unsure = |rows, is_everywhere_the_same| {
+            Ok(Some(ColumnUncertainty { rows, is_everywhere_the_same, differs_by_key: false }))
+        };
         // What depends on other rows is off by what these are.
         if output.windowed {
             return unsure(vec![UNKNOWN; noisy.cells.len()], false);
@@ -155,8 +161,10 @@ impl NoiseContext<'_> {
             let keys = key_columns(self.cut, &noisy.keys[start..end])?;
             rows.extend(derived.intervals(&noisy.cells[start..end], &keys)?);
         }
-        let is_even = derived.around.is_none() && matches!(derived.core, Core::Linear(_));
-        unsure(rows, is_even && self.is_even(&derived.measures))
+        let is_linear = derived.around.is_none() && matches!(derived.core, Core::Linear(_));
+        let differs_by_key = !derived.derivation.keys.is_empty();
+        let is_everywhere_the_same = is_linear && !differs_by_key && self.is_even(&derived.measures);
+        Ok(Some(ColumnUncertainty { rows, is_everywhere_the_same, differs_by_key }))
     }
 
     /// How unsure an aggregate is that is published as it is.
@@ -224,8 +232,7 @@ impl NoiseContext<'_> {
             factors.iter().zip(measures).map(|(factor, measure)| (*factor, self.laws[*measure])).collect();
         let mut sum = Cumulants::default();
         noises.iter().for_each(|(factor, law)| sum.add(factor * law.deviation, law.kurtosis));
-        let several = factors.iter().filter(|factor| **factor != 0.0).count() > 1;
-        let half = half_width(&noises, if several { &fars.together } else { &fars.alone });
+        let half = half_width(&noises, &|place, parts| fars.get(self, measures, place, parts));
         let (down, up) = match self.is_lucky(cell, measures, BETA) {
             true => self.box_of(cell, measures, &noises),
             false => (half, half),
@@ -352,10 +359,15 @@ struct OuterFormula {
     far: FarReach,
 }
 
-/// How far each noise gets with probability 95%, and how far all of them get together.
-struct NoiseReach {
-    alone: Vec<f64>,
-    together: Vec<f64>,
+/// How far each noise gets with probability 5%, divided by a number of parts: few are asked for.
+#[derive(Default)]
+struct NoiseReach(RefCell<BTreeMap<(usize, usize), f64>>);
+
+impl NoiseReach {
+    fn get(&self, known: &NoiseContext<'_>, measures: &[usize], place: usize, parts: usize) -> f64 {
+        let noise = &known.private.noises[measures[place]];
+        *self.0.borrow_mut().entry((place, parts)).or_insert_with(|| noise.quantile(BETA / parts as f64))
+    }
 }
 
 /// The part through which all noise comes in.
@@ -402,9 +414,7 @@ impl<'a> DerivedColumn<'a> {
                 None => Core::Several(NoisyFormula::new(known, made(other), measures.clone())),
             },
         };
-        let far = |p: f64| measures.iter().map(|measure| known.private.noises[*measure].quantile(p)).collect();
-        let fars = NoiseReach { alone: far(BETA), together: far(BETA / measures.len().max(1) as f64) };
-        Ok(Self { known, derivation, measures, core, around, fars })
+        Ok(Self { known, derivation, measures, core, around, fars: NoiseReach::default() })
     }
 
     fn intervals(&self, cells: &[NoisyCell], keys: &[ArrayRef]) -> Result<Vec<Uncertainty>> {
@@ -462,13 +472,13 @@ impl<'a> DerivedColumn<'a> {
             return ANYTHING;
         }
         let known = self.known;
-        let shared = |(((measure, far), above), below): (((&usize, &f64), f64), f64)| SharedNoise {
+        let shared = |((place, above), below): ((usize, f64), f64)| SharedNoise {
             above,
             below,
-            law: known.laws[*measure],
-            far: *far,
+            law: known.laws[self.measures[place]],
+            far: self.fars.get(known, &self.measures, place, self.measures.len()),
         };
-        let both = self.measures.iter().zip(&self.fars.together).zip(self.factors(up)).zip(self.factors(down));
+        let both = (0..self.measures.len()).zip(self.factors(up)).zip(self.factors(down));
         let noises: Vec<SharedNoise> = both.map(shared).collect();
         let usual = ratio::quotient(up.span.middle(), down.span.middle(), &noises);
         match known.lucky_box(cell, &self.measures) {

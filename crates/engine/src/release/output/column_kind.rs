@@ -87,7 +87,8 @@ impl ColumnKind {
 impl Answers {
     /// The kind of a column: the declared one if its cells fit, otherwise the kind of the cells.
     pub(crate) fn kind(&self, column: &AnswerColumn) -> ColumnKind {
-        let known = self.details.kinds.get(&column.name).copied();
+        // Of a table that is written in parts only the first cells are here: later ones need not fit.
+        let known = self.details.kinds.get(&column.name).copied().filter(|_| self.details.long.is_none());
         known.filter(|kind| kind.hold(&column.cells)).unwrap_or_else(|| column.own_kind())
     }
 

@@ -118,7 +118,7 @@ fn read(section: &Section, known_cost: Option<Cost>) -> Result<Request> {
             "a release cannot be called '{text}', because report.json is the report's own file; give it another name"
         )));
     }
-    if text.to_lowercase().ends_with(".vl") {
+    if file_stem(text).to_lowercase().ends_with(".vl") {
         return Err(
             name.error("a release's name cannot end in '.vl', because NAME.vl.json is a chart's file; give it another")
         );

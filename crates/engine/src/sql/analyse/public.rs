@@ -348,7 +348,7 @@ struct PublicFunction {
 }
 
 /// The result for keys.
-enum Answered {
+enum PublicAnswer {
     /// The value; NULL where there is no row.
     Value(Arc<HashMap<Vec<ScalarValue>, ScalarValue>>),
     /// Whether there is a row with these keys; true if a key is NULL, because then it is not known.

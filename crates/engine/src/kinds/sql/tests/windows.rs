@@ -24,8 +24,11 @@ fn query(project: &Project, sql: &str) -> AnalysedQuery {
 
 const INNER: &str = "FROM (SELECT y, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY y)";
 
+const BOTH: &str = "FROM (SELECT y, x, COUNT(*) AS n FROM t GROUP BY y, x)";
+
 /// What is asked, and whether it has an interval in all rows with a number.
-const COLUMNS: [&str; 13] = [
+const COLUMNS: [&str; 14] = [
+    "n - AVG(n) OVER ()",
     "100.0 * n / SUM(n) OVER ()",
     "n - LAG(n) OVER (ORDER BY y)",
     "100.0 * (n - LAG(n) OVER (ORDER BY y)) / LAG(n) OVER (ORDER BY y)",
@@ -148,6 +151,28 @@ fn intervals_of_windows_are_those_of_the_sums_that_they_are() {
     is(of("before", 4), 250.0, 20.0);
 }
 
+/// Ties matter to a frame in rows alone, and where all keys order the rows there are none.
+#[test]
+fn windows_over_two_keys_have_intervals_where_the_rows_are_known() {
+    let (_folder, project) = table(&[40, 38, 42, 5, 60, 10]);
+    let backend = Backend::with_data(&project, &["t".to_string()]).unwrap();
+    for window in [
+        "n - LAG(n, 1, 0) OVER (PARTITION BY x ORDER BY y)",
+        "SUM(n) OVER (ORDER BY x, y ROWS UNBOUNDED PRECEDING)",
+        "SUM(n) OVER (ORDER BY y)",
+        "SUM(n) OVER (PARTITION BY x)",
+        "AVG(n) OVER (PARTITION BY y % 2 ORDER BY x RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)",
+    ] {
+        let query = query(&project, &format!("SELECT y, x, {window} AS c {BOTH}"));
+        let private = query.at(&"epsilon=1".parse().unwrap()).unwrap().private;
+        let exact = integers(&query.cut, &backend, Key(1, 2)).unwrap();
+        let noisy = noised(&query.cut, exact, &private, &mut DrawnNoise(&mut InsecureSeededSource::new(3)));
+        let found = answers(&query.cut, &noisy, &private).unwrap();
+        let column = found.columns.iter().find(|column| column.name == "c").unwrap();
+        assert!(column.uncertainty.iter().flatten().all(|one| one.low < one.high), "{window}: {column:?}");
+    }
+}
+
 /// Where released numbers decide which rows a window reads, or what it makes of them is no sum, nothing is said.
 #[test]
 fn windows_that_numbers_choose_have_no_interval() {
@@ -166,6 +191,12 @@ fn windows_that_numbers_choose_have_no_interval() {
         "SELECT y, SUM(COUNT(*)) OVER () AS c FROM t GROUP BY y HAVING COUNT(*) > 20".to_string(),
         format!("SELECT y, SUM(n) OVER () AS c FROM (SELECT y, n {INNER} ORDER BY n LIMIT 3)"),
         "SELECT k, SUM(COUNT(*)) OVER () AS c FROM t GROUP BY k".to_string(),
+        // Where rows are tied, the engine takes them in any order, and in another one beside other windows.
+        format!("SELECT y, x, SUM(n) OVER (ORDER BY y ROWS UNBOUNDED PRECEDING) AS c {BOTH}"),
+        format!("SELECT y, x, n - LAG(n) OVER (ORDER BY y) AS c {BOTH}"),
+        format!("SELECT y, SUM(n) OVER (ROWS UNBOUNDED PRECEDING) AS c {INNER}"),
+        format!("SELECT y, LAG(n) OVER () AS c {INNER}"),
+        format!("SELECT y, FIRST_VALUE(n) OVER (ORDER BY y % 2) AS c {INNER}"),
         "SELECT y, SUM(COUNT(*)) OVER () AS c FROM t GROUP BY ROLLUP (y)".to_string(),
     ] {
         let query = query(&project, &sql);

@@ -26,7 +26,10 @@ use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, ScalarValue};
 use datafusion::functions_aggregate::array_agg::array_agg_udaf;
 use datafusion::logical_expr::expr::WindowFunction;
-use datafusion::logical_expr::{Aggregate, Expr, ExprSchemable, LogicalPlan, WindowFunctionDefinition};
+use datafusion::logical_expr::{
+    Aggregate, Expr, ExprSchemable, LogicalPlan, WindowFrameUnits, WindowFunctionDefinition,
+};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -301,6 +304,21 @@ impl RowWindow {
             "lag" | "lead" | "first_value" | "last_value" => (WindowValue::One, numbered as _),
             _ => return Ok(None),
         };
+        // A frame in rows, and a window that takes one row, read other rows where two have the same place in the order:
+        // which, the engine decides anew each time. No two rows have all keys in common.
+        let is_key = |expression: &Expr| matches!(expression, Expr::Column(_));
+        let ordered = parameters.partition_by.iter().chain(parameters.order_by.iter().map(|order| &order.expr));
+        let mut own: Vec<usize> =
+            ordered.filter(|one| is_key(one)).flat_map(|one| mentioned(one, &cut.aggregate)).collect();
+        own.sort_unstable();
+        own.dedup();
+        let is_total = cut.sets.is_empty() && own.len() == keys;
+        let frame = &parameters.window_frame;
+        let is_whole = frame.start_bound.is_unbounded() && frame.end_bound.is_unbounded();
+        let is_by_place = frame.units == WindowFrameUnits::Rows && !is_whole;
+        if (value == WindowValue::One || is_by_place) && !is_total {
+            return Ok(None);
+        }
         let by_keys = parameters.partition_by.iter().all(is_known)
             && parameters.order_by.iter().all(|order| is_known(&order.expr))
             && parameters.args.iter().skip(1).all(is_known);
@@ -421,13 +439,13 @@ struct NoiseSum<'a> {
     factors: Vec<(f64, f64)>,
     measures: usize,
     /// How far a noise gets with a part of 5%: few are asked for.
-    far: BTreeMap<(usize, usize), f64>,
+    far: RefCell<BTreeMap<(usize, usize), f64>>,
 }
 
 impl<'a> NoiseSum<'a> {
     fn new(known: &'a NoiseContext<'a>, cells: usize) -> Self {
         let measures = known.cut.query.measures.len();
-        Self { known, factors: vec![(0.0, 0.0); cells * measures], measures, far: BTreeMap::new() }
+        Self { known, factors: vec![(0.0, 0.0); cells * measures], measures, far: RefCell::default() }
     }
 
     fn noise(&mut self, cell: usize, measure: usize) -> &mut (f64, f64) {
@@ -446,19 +464,19 @@ impl<'a> NoiseSum<'a> {
     }
 
     /// How far a measure's noise gets with probability 5%, divided by this number of noises.
-    fn far(&mut self, measure: usize, noises: usize) -> f64 {
+    fn far(&self, measure: usize, noises: usize) -> f64 {
         let noise = &self.known.private.noises[measure];
-        *self.far.entry((measure, noises)).or_insert_with(|| noise.quantile(BETA / noises.max(1) as f64))
+        let mut known = self.far.borrow_mut();
+        *known.entry((measure, noises)).or_insert_with(|| noise.quantile(BETA / noises.max(1) as f64))
     }
 
     fn linear(&mut self, value: f64) -> Uncertainty {
         let all = self.taken();
         let noises: Vec<(f64, NoiseLaw)> =
             all.iter().map(|(measure, (factor, _))| (*factor, self.known.laws[*measure])).collect();
-        let far: Vec<f64> = all.iter().map(|(measure, _)| self.far(*measure, all.len())).collect();
         let mut sum = Cumulants::default();
         noises.iter().for_each(|(factor, law)| sum.add(factor * law.deviation, law.kurtosis));
-        let half = half_width(&noises, &far);
+        let half = half_width(&noises, &|place, parts| self.far(all[place].0, parts));
         Uncertainty { standard_error: sum.standard_error(), low: value - half, high: value + half }
     }
 
