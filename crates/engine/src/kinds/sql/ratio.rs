@@ -199,9 +199,9 @@ mod tests {
 
     #[test]
     fn a_large_group_has_the_interval_of_the_tangent() {
-        let (sum, count) = (law(100.0), law(20.0));
+        let (sum, count) = (law(100.0), law(40.0));
         let found = mean((3e6, sum), (1e6, count), 0.0, 10.0);
-        let tangent = (1e4f64 + 9.0 * 400.0).sqrt() / 1e6;
+        let tangent = (1e4f64 + 9.0 * 1600.0).sqrt() / 1e6;
         assert!((found.standard_error / tangent - 1.0).abs() < 1e-6, "{found:?}");
         assert!((found.high - 3.0) / tangent > 1.959 && (3.0 - found.low) / tangent < 1.961, "{found:?}");
     }
