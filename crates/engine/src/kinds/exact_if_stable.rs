@@ -273,7 +273,7 @@ impl Stability {
 
     /// From where on something is published.
     fn about(&self, needed: u64) -> String {
-        let (unit, start) = (self.counting.unit, "exact or nothing; published with probability 95% if");
+        let (unit, start) = (self.counting.unit, "exact, or not published; published with probability 95% if");
         match (self.asked, self.counting.lists_keys()) {
             (StableQuestion::Where(_), true) => {
                 format!("{start} {needed} {unit} or more must come or go until something else is true")

@@ -70,7 +70,7 @@ impl Analysis for ModeAnalysis {
         // A lead of g owners is at least ⌊g/2⌋ replaced ones away from another mode.
         let lead = 2 * stable.published_from(Beta::new(BETA)?)?;
         let about = format!(
-            "exact or nothing; published with probability 95% if it has {lead} owners more than any other value"
+            "exact, or not published; published with probability 95% if it has {lead} owners more than any other value"
         );
         let expected = vec![ExpectedError::new(&attributes.names()[0], None, about)];
         let mut rule = attributes.rule();
@@ -105,7 +105,7 @@ fn published(
 
 fn answers(attributes: &Attributes, found: Option<Cell>) -> Answers {
     let mut notes = vec![match &found {
-        Some(_) => "This is the most common value, exactly; how many have it is not said.".to_string(),
+        Some(_) => "This is the most common value, exactly; its count is not published.".to_string(),
         None => format!("Nothing is published: the most common value may not lead by enough. {CHARGED}"),
     }];
     notes.extend(attributes.note());

@@ -128,7 +128,7 @@ impl Quantiles {
         };
         let [few, many] = PLANNED.map(error);
         let about = format!(
-            "depends on how the values lie around the quantile: standard error {} lie evenly between the bounds, {}; what it is stands beside the answer",
+            "depends on how the values lie around the quantile: standard error {} lie evenly between the bounds, {}; the answer has its standard error",
             few?, many?
         );
         let columns = self.fractions.iter().map(|fraction| format!("value at {fraction}"));

@@ -107,7 +107,7 @@ pub(super) fn section(report: &Report<'_>, all: &[AttackerFinding]) -> Result<Ma
             h2 { "What weaker attackers learn" }
             p.warning { (brittleness()) }
             p {
-                "Everything above holds against somebody who knows all about everybody else. The project file also \
+                "Everything above holds against an attacker who knows everybody else's data. The project file also \
                  declares a weaker attacker: "
                 (declared(attacker))
                 ". If all of that is true, then each release, " em { "taken alone" }

@@ -54,7 +54,7 @@ pub(super) fn verdict(report: &Report<'_>) -> Result<Vec<String>> {
     let mut sentences = vec![match report.spent(&Scope::Person)?.epsilon(&report.delta(&Scope::Person)?) {
         None => "Nothing is promised to anybody: something was published without noise.".to_string(),
         Some(_) => format!(
-            "{}: {together} somebody who knows all about everybody else guess a yes-or-no fact about a person with probability at most {}, where tossing a coin has 50%.",
+            "{}: {together} an attacker who knows everybody else's data guess a yes-or-no fact about a person with probability at most {}, where tossing a coin has 50%.",
             grade(guess),
             percent_up(guess)
         ),

@@ -58,7 +58,7 @@ fn the_page_does_what_it_says() {
     assert!((epsilon(&folder.json(&["ledger", "show", "--json"])["person"]) - 4.0).abs() < 1e-9);
     let report = folder.read("out/report.html");
     assert!(
-        report.contains("how many that makes is not said") && report.contains("costs nothing more"),
+        report.contains("their number is not published") && report.contains("costs nothing more"),
         "the report explains the rule"
     );
 }

@@ -66,7 +66,7 @@ fn keys_share_the_cost() {
     assert_eq!(epsilon(&shown["costs"]["attributes"]["clinic"]), spent("person"));
     assert_eq!(epsilon(&shown["costs"]["attributes"]["reason"]), 0.0);
     let about = shown["errors"][0]["about"].as_str().unwrap();
-    assert!(about.starts_with("exact or nothing; published with probability 95% if"), "{about}");
+    assert!(about.starts_with("exact, or not published; published with probability 95% if"), "{about}");
     assert_eq!(shown["rule"]["rows_per_owner"], 4, "{shown}");
     // The largest is one answer.
     folder.write("scumble.toml", &asking(&format!("{query}\nlargest = true")));

@@ -107,7 +107,7 @@ impl Analysis for BoundsSearch {
         let line = |column: &str, noise: &Noise, about: String| {
             ExpectedError::new(column, Some(noise.standard_deviation()), about).with_margin(noise.quantile(BETA))
         };
-        let about = format!("of each of the {cells} cells that all shares are read off, in rows");
+        let about = format!("of each of the {cells} cells from which all shares are computed, in rows");
         let expected = vec![
             line("rows", &noises.cells, about),
             line("owners beyond", &noises.beyond, "how many owners have more than is looked at".to_string()),

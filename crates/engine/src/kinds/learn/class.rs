@@ -239,7 +239,7 @@ impl Analysis for ClassAnalysis {
             "one of {rules} {called}; with probability 95% it makes at most {more} mistakes more than the best of them"
         );
         let said = format!(
-            "One of {rules} {called}. With probability 95% it makes at most {more} mistakes more than the best of them; how many that makes is not said."
+            "One of {rules} {called}. With probability 95% it makes at most {more} mistakes more than the best of them; their number is not published."
         );
         let promise = Promise {
             about,

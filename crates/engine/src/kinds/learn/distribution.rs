@@ -107,7 +107,7 @@ impl Analysis for DistributionDomain {
             counting.called(),
         );
         let mut notes = vec![format!(
-            "{enough} owners are enough that no probability is more than 0.05 off that of the people they were drawn from, with probability 90%{condition}."
+            "{enough} owners suffice: no probability is then more than 0.05 off that of the people they were drawn from, with probability 90%{condition}."
         )];
         notes.extend(self.public_owners.map(|owners| {
             format!("Probabilities are shares of the declared public_owners = {owners}: if that is wrong, what is promised of them does not hold.")

@@ -63,7 +63,7 @@ impl Analysis for ParityAnalysis {
             about: format!("if some parity is always right, one is published with probability {success:.0}%"),
             notes: vec![
                 format!(
-                    "If some parity is always right, {owners} owners are enough that what is published errs on at most 5% of the people they were drawn from, with probability 95%."
+                    "If some parity is always right, {owners} owners suffice: what is published then errs on at most 5% of the people they were drawn from, with probability 95%."
                 ),
                 format!(
                     "The cost is charged also if nothing is published; one wrong label in the {:.0}% of owners that are looked at may be the reason.",

@@ -47,7 +47,7 @@ pub(crate) fn expected(pairs: &ColumnPairs, published: MarginalsForm, choice: &M
         }
     }
     if published.has_model() {
-        let about = "no standard error: depends on the data; all correlations together are no further off than \
+        let about = "no standard error: depends on the data; all correlations together have at most the error of \
                 unprojected ones";
         expected.push(ExpectedError::new(FITTED, None, about));
     }

@@ -214,7 +214,7 @@ impl<'a> ReleasedQuery<'a> {
                 let which = part.named.as_ref().map_or(String::new(), |named| format!(" {named}"));
                 notes.push(format!(
                     "Groups{which} are not public: only those with at least {least} owners, counted with noise, are \
-                        shown. The number of owners of a group that is shown by luck is too large: its interval \
+                        shown. The number of owners of a group that is shown by chance is too large: its interval \
                         allows for that."
                 ));
             }

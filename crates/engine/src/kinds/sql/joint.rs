@@ -135,7 +135,7 @@ pub(crate) fn note(query: &AnalysedQuery, priced: &PricedQuery) -> Option<String
         ""
     };
     Some(format!(
-        "Each of the {numbers} numbers of a cell has noise of its own: with one noise for all (noise = \"joint\") the errors would be {:.2} times these{why}.",
+        "Each of the {numbers} numbers of a cell has separate noise: with joint noise (noise = \"joint\") the errors would be {:.2} times these{why}.",
         joint.total() / apart
     ))
 }

@@ -1,6 +1,6 @@
 //! A number that is published because it is large enough: the noisy number of owners of a key that is not public.
 //!
-//! Of a key that few own and that is shown by luck the number is too large, by more than an interval of the noise
+//! Of a key that few own and that is shown by chance the number is too large, by more than an interval of the noise
 //! allows. So the interval is that of the noise *given* that the key is shown: n is in it unless
 //! P\[n + Z ≥ x | n + Z ≥ τ\] < 2.5%, for the published x and the threshold τ (the inversion of the truncated law, as
 //! after any selection: Lee, Sun, Sun and Taylor 2016, §5). Above, the interval of the noise holds as it is: who passes

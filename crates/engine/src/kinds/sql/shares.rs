@@ -196,7 +196,7 @@ impl WantedShares {
                 let hint = crate::place::suggestion(&name, names());
                 let columns = names().collect::<Vec<_>>().join(", ");
                 return Err(
-                    share.error(format!("share names '{name}', which is no column with noise{hint}: {columns}"))
+                    share.error(format!("share names '{name}', which is not a column with noise{hint}: {columns}"))
                 );
             }
             let number = share.value.to_f64();

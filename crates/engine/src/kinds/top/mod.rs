@@ -261,17 +261,19 @@ impl Scores {
     }
 
     fn note(&self, way: &TopMechanism) -> String {
+        let values = |number: u64| if number == 1 { "1 value".to_string() } else { format!("{number} values") };
         let which = match way.method {
             TopMethod::Gap => format!(
-                "The noise is on what each of the best {} leads the next value by, and pays for {} values.",
-                way.number, way.number
+                "The noise is on what each of the best {} leads the next value by, and covers {}.",
+                way.number,
+                values(way.number)
             ),
             _ => format!(
-                "The noise is on every value's number of owners, and pays for {} values of one owner.",
-                self.keys
+                "The noise is on every value's number of owners, and covers {} of one owner.",
+                values(self.keys)
             ),
         };
-        format!("{which} {}.", way.promise())
+        format!("{which} {}", way.promise_sentence())
     }
 
     fn rule(&self, way: &TopMechanism) -> Value {
@@ -320,7 +322,7 @@ fn answers(names: &[String], way: &TopMechanism, cut: &PrivateQuery, found: Vec<
     });
     let noisy = AnswerColumn::noisy(way.column(), noisy);
     let columns = names.iter().enumerate().map(value).chain([noisy]).collect();
-    let mut notes = vec![format!("{}.", way.promise()), way.meaning()];
+    let mut notes = vec![way.promise_sentence(), way.meaning()];
     notes.extend(rows_without_a_key(&cut.query.keys));
     Answers { columns, notes, details: Details::default() }
 }

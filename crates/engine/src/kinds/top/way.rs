@@ -198,6 +198,12 @@ impl TopMechanism {
     }
 
     /// What can be relied on.
+    pub fn promise_sentence(&self) -> String {
+        let promise = self.promise();
+        format!("{}{}.", promise[..1].to_uppercase(), &promise[1..])
+    }
+
+    /// The same, to stand after a name.
     pub fn promise(&self) -> String {
         let Self { number, .. } = self;
         let values = if *number == 1 {
@@ -225,7 +231,7 @@ impl TopMechanism {
     pub fn meaning(&self) -> String {
         let what = match self.method {
             TopMethod::Gap => format!(
-                "A lead is by how many owners a value has more than value number {}, with noise; how many have it is not said.",
+                "A lead is by how many owners a value has more than value number {}, with noise; its count is not published.",
                 self.number + 1
             ),
             _ => "A count is how many owners have the value, with noise.".to_string(),

@@ -132,7 +132,7 @@ fn apart(column: &str, (presence, all): (&Privacy, &str), moved: f64, expected: 
         expected,
         least: found.count_error_at_least * moved,
         about: format!(
-            "presence, {}{all}, by the least singular value, for {} there or not",
+            "presence, {}{all}, by the least singular value, for {} present or absent",
             presence.words(),
             owners(found.group)
         ),
@@ -184,7 +184,7 @@ pub(crate) fn of_tables(events: &[Event], tables: &AllTables<'_>) -> Result<Vec<
         let (who, kinds) = (if tables.people.is_some() { "person" } else { "presence" }, singular.kinds);
         let kinds = if kinds == 1 { String::new() } else { format!(" of each of {kinds} kinds") };
         let about = format!(
-            "{who}, {}{of}, by the least singular value, for {}{kinds} there or not",
+            "{who}, {}{of}, by the least singular value, for {}{kinds} present or absent",
             own.words(),
             owners(singular.group)
         );

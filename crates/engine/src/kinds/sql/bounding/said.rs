@@ -225,7 +225,7 @@ impl BoundingReport {
         let mut text = String::new();
         if !all.is_empty() {
             text.push_str(&format!(
-                "The 95% intervals of {all} are about all rows of owners with {looked} (bounding report); of owners with more they hold that much."
+                "The 95% intervals of {all} are about all rows of owners with {looked} (bounding report); for owners with more, they include that much."
             ));
         }
         if !bounded.is_empty() {
@@ -284,7 +284,7 @@ impl ShareCut {
     fn words(&self, what: &str, is_short: bool) -> String {
         let percent = |share: f64| format!("{:.1}%", share * 100.0);
         let of = if what == "groups" { "the groups that owners are in" } else { "the rows" };
-        let of = &format!("{of}, as far as it looks,");
+        let of = &format!("{of} among the rows that it looks at,");
         if is_short {
             return format!("At least {} of {of} are cut off.", percent(self.low));
         }
@@ -360,7 +360,7 @@ mod tests {
         let unknown = ShareCut::within(-5.0, 3.0, 1.0, 10.0);
         assert_eq!((unknown.share, unknown.low, unknown.high), (0.0, 0.0, 1.0));
         assert!(
-            unknown.words("rows", false).starts_with("Of the rows, as far as it looks, 0.0% to 100.0% are cut off"),
+            unknown.words("rows", false).starts_with("Of the rows among the rows that it looks at, 0.0% to 100.0% are cut off"),
             "{}",
             unknown.words("rows", false)
         );
@@ -369,6 +369,6 @@ mod tests {
             "{}",
             found.words("rows", false)
         );
-        assert_eq!(found.words("rows", true), "At least 21.1% of the rows, as far as it looks, are cut off.");
+        assert_eq!(found.words("rows", true), "At least 21.1% of the rows among the rows that it looks at, are cut off.");
     }
 }

@@ -336,7 +336,7 @@ fn what_is_made_of_owners_holds_given_that_the_key_is_shown() {
     }
 }
 
-/// A key of one owner that is shown by luck has a number far above what it owns. Whether more than 3 own it was said to
+/// A key of one owner that is shown by chance has a number far above what it owns. Whether more than 3 own it was said to
 /// be certain from where the interval of 95% (or the box of 97.5%) does not go down to 3 any more: at 10 scales above
 /// the threshold, where one shown key of one owner in 22,000 is.
 #[test]

@@ -255,8 +255,8 @@ fn shares_that_mean_nothing_are_refused_where_they_stand() {
         assert!(error.contains(words) && error.contains("scumble.toml:"), "{error}\n not: {words}");
         assert!(error.split(": ").skip(1).collect::<Vec<_>>().join(": ").len() <= 160, "{error}");
     };
-    refused(format!("{sql}share = {{ n = 1, mean = 2 }}"), "share names 'mean', which is no column with noise");
-    refused(format!("{sql}share = {{ n = 1, g = 2 }}"), "share names 'g', which is no column with noise");
+    refused(format!("{sql}share = {{ n = 1, mean = 2 }}"), "share names 'mean', which is not a column with noise");
+    refused(format!("{sql}share = {{ n = 1, g = 2 }}"), "share names 'g', which is not a column with noise");
     refused(format!("{sql}share = {{ n = 1 }}"), "share lacks the column 'a'");
     refused(format!("{sql}share = {{ n = 0, a = 1 }}"), "a share must be a number from");
     refused(format!("{sql}share = {{ n = -1, a = 1 }}"), "a share must be a number from");
