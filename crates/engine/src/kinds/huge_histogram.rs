@@ -125,8 +125,8 @@ impl TextCounts {
             integers.keys.iter().zip(rows).filter_map(|(text, rows)| Some((key(text)?, rows))).collect();
         let mut found = made.release(&present, bits)?;
         found.sort_by_key(|(_, noisy)| std::cmp::Reverse(*noisy));
-        // Of a text that few have and that is shown by chance the number is too large: the interval is that of the noise
-        // given that it is shown.
+        // Of a text that few have and that is shown by chance the number is too large: the interval is that of the
+        // noise given that it is shown.
         let (half, passed) = (noise.quantile(BETA), ThresholdEvidence::new(noise, made.threshold()));
         let unsure = |(_, noisy): &(u128, i64)| {
             let number = *noisy as f64;

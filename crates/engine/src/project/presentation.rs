@@ -28,11 +28,25 @@ impl Presentation {
 
     /// Their JSON schemas.
     pub(crate) fn schema() -> impl Iterator<Item = (String, Value)> {
-        let line = json!({ "type": "string", "minLength": 1, "maxLength": LONGEST });
-        Self::KEYS.into_iter().map(move |key| {
-            let labels = json!({ "type": "object", "additionalProperties": line });
-            (key.to_string(), if key == "labels" { labels } else { line.clone() })
+        Self::KEYS.into_iter().map(|key| {
+            let line = json!({ "type": "string", "minLength": 1, "maxLength": LONGEST });
+            let mut schema = match key {
+                "labels" => json!({ "type": "object", "additionalProperties": line }),
+                _ => line,
+            };
+            schema["description"] = Self::about(key).into();
+            (key.to_string(), schema)
         })
+    }
+
+    /// A key in one sentence.
+    fn about(key: &str) -> &'static str {
+        match key {
+            "title" => "the title of the chart (default: the release's name)",
+            "unit" => "what the numbers count or measure, where their columns do not say",
+            "source" => "where the data are from, below the chart",
+            _ => "what published columns are called in charts, by their names",
+        }
     }
 
     /// What a release says of itself.

@@ -90,7 +90,10 @@ fn a_project_has_its_limits_beside_its_releases() {
     let told = printed(folder.run(&["limits", "scumble.toml"]));
     assert!(told.contains("people (a person: epsilon 1)") && told.contains("n: nobody promises a"), "{told}");
     assert!(told.contains("middle") && told.contains("no lower bound is known"), "{told}");
-    assert!(told.contains("for 2 owners there or not") || told.contains("for one owner there or not"), "{told}");
+    assert!(
+        told.contains("for 2 owners present or absent") || told.contains("for one owner present or absent"),
+        "{told}"
+    );
     folder.refused(&["limits", "none.toml"], 2, "none.toml");
     // No row was read: there is no table.
     assert!(!folder.file("people.csv").exists());

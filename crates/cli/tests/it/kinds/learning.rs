@@ -87,10 +87,10 @@ fn every_concept_finds_the_rule_that_is_there() {
     assert_eq!(rule(&released, 3), "nothing", "no parity is right on so many");
     assert_eq!(released["releases"][3]["answers"]["rows"][0]["is_published"], false);
     assert_eq!(rule(&released, 4), "CASE WHEN FALSE THEN 1 ELSE 0 END", "no age is mostly in the west");
-    // What was promised is published with the rule: how many owners are enough.
+    // What was promised is published with the rule: how many owners suffice.
     for name in ["a", "b", "d", "f"] {
         let shown = folder.json_file(&format!("out/{}.json", name.replace(' ', "-"))).to_string();
-        assert!(shown.contains("owners are enough"), "{name}: {shown}");
+        assert!(shown.contains("owners suffice"), "{name}: {shown}");
     }
 }
 
@@ -237,7 +237,7 @@ fn a_robust_halfspace_is_learnt_far_from_its_boundary() {
     let cost = "cost = { epsilon = 1, scope = \"attribute\" }";
     let folder = folder_of(1, &robust(&format!("{cost}\nattribute_costs = {{ ill = 1.5 }}")));
     let plan = folder.stdout(&["plan", "--details"]);
-    assert!(plan.contains("even where any one column is changed") && plan.contains("owners are enough"), "{plan}");
+    assert!(plan.contains("even where any one column is changed") && plan.contains("owners suffice"), "{plan}");
     let released = folder.json(&["release", "--json"]);
     let rule = rule(&released, 0);
     let held = rusqlite::Connection::open_in_memory().unwrap();
@@ -302,7 +302,7 @@ fn a_distribution_of_many_columns_lists_what_many_share() {
     ] {
         let folder = of(columns, cost);
         let plan = folder.stdout(&["plan", "--details"]);
-        assert!(plan.contains(words) && plan.contains("owners are enough"), "{plan}");
+        assert!(plan.contains(words) && plan.contains("owners suffice"), "{plan}");
         let released = folder.json(&["release", "--json"]);
         let answers = &released["releases"][0]["answers"];
         let half = &answers["rows"][0];

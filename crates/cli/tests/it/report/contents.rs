@@ -66,7 +66,7 @@ fn a_report_says_what_it_means_first() {
     assert!(head.contains(day) && head.contains("<code>people.csv</code>") && head.contains("scumble.toml"), "{head}");
     // ε = 1: a coin is guessed right with probability e / (1 + e) at most.
     let verdict = report["verdict"][0].as_str().unwrap();
-    assert!(verdict.contains(": all 2 published statistics together let somebody"), "{verdict}");
+    assert!(verdict.contains(": all 2 published statistics together let an attacker"), "{verdict}");
     let percent = verdict.split("probability at most ").nth(1).and_then(|rest| rest.split('%').next()).unwrap();
     assert!((55.0..=73.2).contains(&percent.parse::<f64>().unwrap()), "{verdict}");
     assert!(page.find(verdict).unwrap() < page.find("<table").unwrap(), "words come first");

@@ -160,6 +160,10 @@ impl Runner<'_> {
     /// The name and the entry of what was published with the same declaration under a name that no release has any
     /// more: a renamed release is charged anew.
     pub fn published_as(&self, planned: &PlannedRelease) -> Result<Option<(String, u64)>> {
+        // A release that no project file lists has the name that somebody gave it just now: nothing was renamed.
+        if self.project().releases.iter().all(|request| request.name != planned.request.name) {
+            return Ok(None);
+        }
         let Some(ledger) = self.existing_ledger()? else { return Ok(None) };
         let is_gone = |charge: &Charge| self.project().releases.iter().all(|request| request.name != charge.release);
         for charge in ledger.recent(MOST_CHARGES)?.into_iter().rev() {

@@ -284,7 +284,7 @@ impl ShareCut {
     fn words(&self, what: &str, is_short: bool) -> String {
         let percent = |share: f64| format!("{:.1}%", share * 100.0);
         let of = if what == "groups" { "the groups that owners are in" } else { "the rows" };
-        let of = &format!("{of} among the rows that it looks at,");
+        let of = &format!("{of}, as far as the report looks,");
         if is_short {
             return format!("At least {} of {of} are cut off.", percent(self.low));
         }
@@ -360,7 +360,9 @@ mod tests {
         let unknown = ShareCut::within(-5.0, 3.0, 1.0, 10.0);
         assert_eq!((unknown.share, unknown.low, unknown.high), (0.0, 0.0, 1.0));
         assert!(
-            unknown.words("rows", false).starts_with("Of the rows among the rows that it looks at, 0.0% to 100.0% are cut off"),
+            unknown
+                .words("rows", false)
+                .starts_with("Of the rows, as far as the report looks, 0.0% to 100.0% are cut off"),
             "{}",
             unknown.words("rows", false)
         );
@@ -369,6 +371,6 @@ mod tests {
             "{}",
             found.words("rows", false)
         );
-        assert_eq!(found.words("rows", true), "At least 21.1% of the rows among the rows that it looks at, are cut off.");
+        assert_eq!(found.words("rows", true), "At least 21.1% of the rows, as far as the report looks, are cut off.");
     }
 }

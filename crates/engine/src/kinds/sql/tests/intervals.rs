@@ -336,9 +336,9 @@ fn what_is_made_of_owners_holds_given_that_the_key_is_shown() {
     }
 }
 
-/// A key of one owner that is shown by chance has a number far above what it owns. Whether more than 3 own it was said to
-/// be certain from where the interval of 95% (or the box of 97.5%) does not go down to 3 any more: at 10 scales above
-/// the threshold, where one shown key of one owner in 22,000 is.
+/// A key of one owner that is shown by chance has a number far above what it owns. Whether more than 3 own it was said
+/// to be certain from where the interval of 95% (or the box of 97.5%) does not go down to 3 any more: at 10 scales
+/// above the threshold, where one shown key of one owner in 22,000 is.
 #[test]
 fn what_passed_a_threshold_is_certain_only_where_luck_is_not_seen() {
     let text = "[dataset.t]\nsource = \"t.csv\"\nowner = \"o\"\nmax_rows_per_owner = 1\n[dataset.t.columns]\nk = { type = \"category\" }\nx = { type = \"int\", lower = 0, upper = 20 }\n";
