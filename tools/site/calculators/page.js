@@ -198,7 +198,7 @@
             return outer;
         };
         const event = (given) => {
-            const line = make("li");
+            const line = make("div", "", { class: "try-event", role: "group" });
             const name = make("label", "Mechanism ");
             const select = make("select", "", { name: "mechanism" });
             select.append(...words.map((word) => make("option", word.name, { value: word.name })));
@@ -233,8 +233,7 @@
         };
         // Which of several events a field belongs to is said to those who do not see it.
         const named = () => {
-            all("li", list).forEach((line, place) => {
-                line.setAttribute("role", "group");
+            all(".try-event", list).forEach((line, place) => {
                 line.setAttribute("aria-label", `event ${place + 1}`);
                 find(".try-remove", line).setAttribute("aria-label", `Remove event ${place + 1}`);
             });
@@ -243,11 +242,12 @@
             list.replaceChildren(...document.events.map(event));
             named();
             form.elements.ask.value = document.epsilon === undefined ? "delta" : "epsilon";
-            form.elements.given.value = String(document.delta ?? document.epsilon);
+            const asked = document.delta ?? document.epsilon;
+            form.elements.given.value = asked && asked < 1e-3 ? asked.toExponential() : String(asked);
             form.elements.neighbours.value = document.neighbours ?? "add-remove";
         };
         const written = () => {
-            const events = all("li", list).map((line) => {
+            const events = all(".try-event", list).map((line) => {
                 const one = { mechanism: find("select", line).value };
                 for (const input of all("input", line)) {
                     if (input.name === "rate") {

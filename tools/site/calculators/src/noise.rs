@@ -183,7 +183,10 @@ fn quantile(cost: &Cost) -> Result<Value, Refusal> {
     let share = (ranks / people).min(0.5);
     let (low, high) = ((0.5 - share).max(0.0), (0.5 + share).min(1.0));
     let shares = shares_below();
-    let age = |at: f64| shares.iter().position(|share| *share >= at).unwrap_or(OLDEST as usize);
+    // A key is at most so far off if at most that many ranks too many are below it, and above it.
+    let first =
+        |is_there: &dyn Fn(f64) -> bool| shares.iter().position(|share| is_there(*share)).unwrap_or(OLDEST as usize);
+    let (youngest, oldest) = (first(&|share| share >= low), first(&|share| share > high));
     let claim = match share >= 0.5 {
         true => "At this cost nothing is promised about the median of so few people: it may be any age".to_string(),
         false => format!(
@@ -198,8 +201,8 @@ fn quantile(cost: &Cost) -> Result<Value, Refusal> {
             "between the {}% and the {}% point; of the made-up ages below, from {} to {}",
             rounded_down(100.0 * low, 4),
             rounded_up(100.0 * high, 4),
-            age(low),
-            age(high),
+            youngest,
+            oldest,
         ),
     };
     let points = shares.iter().enumerate().map(|(age, share)| (age as f64, 100.0 * share)).collect();

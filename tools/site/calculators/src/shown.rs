@@ -63,7 +63,6 @@ mod tests {
 
     #[test]
     fn numbers_are_shown_as_the_program_shows_them() {
-        // As in docs/how-to and docs/tutorial, whose commands are run.
         assert_eq!(digits(50.911_688_245), "50.9117");
         assert_eq!(digits(1_234_567.0), "1\u{202f}234\u{202f}567");
         assert_eq!((digits(0.0), digits(1234.5), digits(f64::NAN)), ("0".into(), "1234.5".into(), "–".into()));

@@ -127,6 +127,9 @@ fn what_is_wrong_is_said_with_its_line() {
         ),
         ("[budget]", "[budgets]", "scumble.toml:9:2: unknown key 'budgets' in the file (did you mean 'budget'?)"),
         ("epsilon = 0.75", "epsilon = -1", "scumble.toml:14:20: epsilon must be a number in [0, ∞), not -1"),
+        ("values =", "value =", "unknown key 'value' in 'clinic' in 'columns'"),
+        ("\"int\"", "\"integer\"", "unknown type 'integer'; types are: int, float"),
+        ("sql =", "sqll =", "needs 'sql' or a 'kind'"),
         ("upper = 500", "upper = -1", "the bounds are inverted: lower is 0 and upper is -1"),
         ("[dataset.visits]", "[dataset.visits", "this is not TOML"),
     ] {

@@ -189,12 +189,15 @@ pub fn one_attribute(name: &str) -> Result<Scope> {
     Ok(Scope::Attributes(AttributeSet::new([name])?))
 }
 
-/// The keys of a table that a plan of counts and sums depends on, and those that say how its files are written.
+/// The keys of a table that a plan of counts and sums depends on, those that this page does not read, and those that
+/// say how its files are written.
 const TABLE: [&str; 6] =
     ["source", "owner", "max_rows_per_owner", "max_groups_per_owner", "max_rows_per_group", "columns"];
+const UNREAD: [&str; 4] = ["password_file", "public", "public_owners", "graph"];
 const WRITTEN: [&str; 8] = ["label", "separator", "decimal", "quote", "encoding", "header", "null", "trim"];
 
 fn table(name: &str, section: &Section) -> Result<Table> {
+    section.only(&[&TABLE[..], &WRITTEN, &UNREAD].concat())?;
     section.need("source")?.text()?;
     let other = section.iter().map(|(key, _)| key).find(|key| !TABLE.contains(key) && !WRITTEN.contains(key));
     if let Some(key) = other {
@@ -240,9 +243,29 @@ fn table(name: &str, section: &Section) -> Result<Table> {
     Ok(Table { owner, bounding, columns, left_out: None })
 }
 
+/// The keys of a column of any type, and the types.
+const COLUMN: [&str; 14] = [
+    "type",
+    "lower",
+    "upper",
+    "granularity",
+    "values",
+    "map",
+    "unlisted",
+    "bins",
+    "labels",
+    "zone",
+    "missing",
+    "sensitive",
+    "label",
+    "unit",
+];
+const TYPES: [&str; 6] = ["int", "float", "category", "bool", "date", "timestamp"];
+
 fn column(section: &Section) -> Result<Column> {
     let kind = section.need("type")?;
     let never_missing = section.get("missing").is_some();
+    section.only(&COLUMN)?;
     let plain = ["type", "lower", "upper", "granularity", "values", "missing", "sensitive", "label", "unit"];
     if section.iter().any(|(key, _)| !plain.contains(&key)) {
         return Ok(Column::Other { why: "is recoded or binned", never_missing });
@@ -273,7 +296,8 @@ fn column(section: &Section) -> Result<Column> {
             };
         }
         "bool" => return Ok(Column::Listed { values: 2, never_missing }),
-        _ => return Ok(Column::Other { why: "is a date or a time", never_missing }),
+        "date" | "timestamp" => return Ok(Column::Other { why: "is a date or a time", never_missing }),
+        other => return Err(kind.error(format!("unknown type '{other}'; types are: {}", TYPES.join(", ")))),
     };
     let (Some((lower, upper)), Some(step)) = (bounds, step) else {
         let why = if bounds.is_none() { "has no bounds" } else { "has no granularity" };
@@ -289,9 +313,11 @@ fn column(section: &Section) -> Result<Column> {
     })
 }
 
-/// The fields of a release that a plan of counts and sums depends on, and those that none does.
+/// The fields of a release that a plan of counts and sums depends on, those that are left to the program, and those on
+/// which none depends.
 const RELEASE: [&str; 8] =
     ["name", "kind", "sql", "cost", "noise", "max_rows_per_owner", "max_groups_per_owner", "max_rows_per_group"];
+const LEFT: [&str; 3] = ["accuracy", "share", "bounding_report"];
 const SHOWN: [&str; 5] = ["title", "unit", "source", "labels", "expected_rows"];
 
 fn release(section: &Section, scope: Option<&DefaultScope>) -> Result<Release> {
@@ -307,6 +333,7 @@ fn query(section: &Section, scope: Option<&DefaultScope>) -> Result<std::result:
     let Some(sql) = section.get("sql") else {
         return Err(section.error(format!("release '{}' needs 'sql' or a 'kind'", section.need("name")?.text()?)));
     };
+    section.only(&[&RELEASE[..], &SHOWN, &LEFT].concat())?;
     if let Some((key, _)) = section.iter().find(|(key, _)| !RELEASE.contains(key) && !SHOWN.contains(key)) {
         return Ok(Err(format!("its field '{key}' is read by the program alone")));
     }
