@@ -259,7 +259,8 @@
             const { ask, neighbours } = fields(["ask", "neighbours"]);
             return JSON.stringify({ events, [ask]: given(form.elements.given.value), neighbours }, null, 2);
         };
-        const curves = new Calculator((answer) => draw(chart, answer.svg), () => {});
+        const drawing = (isBusy) => chart.classList.toggle("try-drawing", isBusy);
+        const curves = new Calculator((answer) => draw(chart, answer.svg), drawing);
         const bounds = new Calculator((answer, asked) => {
             if (refused(section, answer.refused)) return;
             found();
@@ -474,6 +475,8 @@ cost = { epsilon = 0.25 }
         ask();
     }
 
+    find(".try-busy", section).textContent = "Computing …";
+    busy(false);
     if (!code) {
         refused(section, "This build of the site has no calculators: Rust's wasm32-unknown-unknown was missing.");
         return;

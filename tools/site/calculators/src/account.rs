@@ -110,7 +110,7 @@ fn sample(event: &Event) -> String {
 }
 
 /// How many points a curve has beside the first, and the most events that have a curve of their own.
-const POINTS: u32 = 40;
+const POINTS: u32 = 30;
 const MOST_EVENTS: usize = 6;
 
 /// δ(ε) of the whole, and of the first few events.
@@ -175,7 +175,10 @@ mod tests {
         assert_eq!(shown["claim"], format!("ε ≤ {} at δ = 1e-6", upper(own.upper)));
         let alone = Loss::of([training], Scope::Presence).unwrap().epsilon(Delta::new(1e-6).unwrap());
         assert_eq!(shown["events"][0]["alone"], upper(alone.upper));
-        assert_eq!((&shown["events"][1]["alone"], &shown["events"][1]["sample"]), (&json!("0.1"), &json!("everybody")));
+        assert_eq!(
+            (&shown["events"][0]["sample"], &shown["events"][1]["sample"]),
+            (&json!("poisson 0.01"), &json!("everybody"))
+        );
     }
 
     #[test]

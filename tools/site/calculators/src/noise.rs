@@ -321,10 +321,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_in_a_sentence() {
-        assert_eq!(
-            asked("count", -1.0, 0.0, "person", 1, 2)["refused"],
-            "epsilon: epsilon must be a number in [0, ∞), not -1"
-        );
+        assert_eq!(asked("count", -1.0, 0.0, "person", 1, 2)["refused"], "epsilon must be a number in [0, ∞), not -1");
         assert_eq!(
             asked("mean", 1.0, 0.0, "person", 1, 2)["refused"],
             "the statistic is count, histogram or quantile, not \"mean\""

@@ -16,10 +16,14 @@ impl From<scumble::Error> for Refusal {
     }
 }
 
-/// A form has no JSON in front of its reader: the field is named, without the `$` of the root.
+/// A form has no JSON in front of its reader: the field is named once, without the `$` of the root.
 impl From<WireError> for Refusal {
     fn from(error: WireError) -> Self {
-        Self(error.of_field())
+        let name = error.path().trim_start_matches("$.");
+        match error.sentence().starts_with(name) {
+            true => Self(error.sentence().to_string()),
+            false => Self(error.of_field()),
+        }
     }
 }
 

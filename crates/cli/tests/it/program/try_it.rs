@@ -126,7 +126,7 @@ fn noises(browser: &mut Browser, site: &Path) {
     browser.until("document.querySelector('.try-chart svg').textContent.includes('ε = 1.1')");
     assert!(browser.look("location.pathname").as_str().unwrap().ends_with("/try/noise.html"));
     fill(browser, "[name=epsilon]", "-1");
-    says(browser, ".try-error", "epsilon: epsilon must be a number in [0, ∞), not -1");
+    says(browser, ".try-error", "epsilon must be a number in [0, ∞), not -1");
 }
 
 /// Exact counts give everything away, whatever is drawn. With noise at ε = 0.1 nobody expects more than 105 of 200, and
