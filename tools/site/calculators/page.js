@@ -314,7 +314,7 @@
         new Calculator((answer) => {
             if (refused(section, answer.refused)) return;
             words = answer.words;
-            fill(EXAMPLES.training);
+            fill(EXAMPLES.counts);
             changed();
         }, busy).ask({ calculator: "words" });
     }
