@@ -20,7 +20,7 @@ const DRAWN: u64 = 12;
 const OLDEST: u32 = 120;
 
 /// What is asked of all three.
-struct Cost {
+struct StatisticCost {
     epsilon: Epsilon,
     delta: Delta,
     scope: Scope,
@@ -28,7 +28,7 @@ struct Cost {
     size: Size,
 }
 
-impl Cost {
+impl StatisticCost {
     fn target(&self) -> Target {
         if self.delta.get() == 0.0 { Target::pure(self.epsilon) } else { Target::approximate(self.epsilon, self.delta) }
     }
@@ -36,7 +36,7 @@ impl Cost {
 
 /// What a published number is off by.
 pub fn noise(question: &Question<'_>) -> Result<Value, Refusal> {
-    let cost = Cost {
+    let cost = StatisticCost {
         epsilon: question.epsilon()?,
         delta: question.delta()?,
         scope: question.scope()?,
@@ -51,7 +51,7 @@ pub fn noise(question: &Question<'_>) -> Result<Value, Refusal> {
     }
 }
 
-fn count(cost: &Cost) -> Result<Value, Refusal> {
+fn count(cost: &StatisticCost) -> Result<Value, Refusal> {
     let additive = Additive::count().within(cost.target(), &cost.scope)?;
     let margin = additive.error(Beta::new(BETA)?)?;
     let row = NoiseRow::of(additive.noise(), additive.noise().name(), None, margin);
@@ -65,7 +65,7 @@ fn count(cost: &Cost) -> Result<Value, Refusal> {
     }))
 }
 
-fn histogram(cost: &Cost, groups: u64) -> Result<Value, Refusal> {
+fn histogram(cost: &StatisticCost, groups: u64) -> Result<Value, Refusal> {
     let beta = Beta::new(BETA)?;
     let candidates = NoisePlanner::within(cost.target(), &cost.scope, 1)?.candidates(groups, groups, beta)?;
     // Every cell is public here, so that a threshold would only lose counts.
@@ -150,7 +150,7 @@ fn made_up(people: u64, groups: u64) -> Vec<(String, u64)> {
 }
 
 /// Bars with margins. What reaches beyond the picture has an arrow.
-fn bars(cost: &Cost, counts: &[(String, u64)], margin: f64, title: &str, axis: &str) -> String {
+fn bars(cost: &StatisticCost, counts: &[(String, u64)], margin: f64, title: &str, axis: &str) -> String {
     // The axis depends on the counts alone: where ε is moved, only the margins move.
     let end = 1.5 * counts.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1) as f64;
     let bar = |(name, count): &(String, u64)| {
@@ -168,7 +168,7 @@ fn bars(cost: &Cost, counts: &[(String, u64)], margin: f64, title: &str, axis: &
 }
 
 /// The median of ages.
-fn quantile(cost: &Cost) -> Result<Value, Refusal> {
+fn quantile(cost: &StatisticCost) -> Result<Value, Refusal> {
     if cost.delta.get() > 0.0 {
         return Err(Refusal("the quantile of this page is chosen with a pure cost: set delta to 0".to_string()));
     }
