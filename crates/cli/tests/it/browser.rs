@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What keys are called, their number, and the text that they give.
-const KEYS: [(&str, u32, &str); 3] = [("Tab", 9, ""), ("Enter", 13, "\r"), (" ", 32, " ")];
+const KEYS: [(&str, u32, &str); 4] = [("Tab", 9, ""), ("Enter", 13, "\r"), (" ", 32, " "), ("ArrowRight", 39, "")];
 
 /// A browser with one page; it ends with this.
 pub struct Browser {

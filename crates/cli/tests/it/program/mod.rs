@@ -16,3 +16,4 @@ mod show;
 mod site;
 mod tidy;
 mod tree;
+mod try_it;

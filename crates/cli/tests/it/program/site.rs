@@ -6,8 +6,11 @@ use crate::program::tidy::files;
 use crate::report::in_a_browser::browser;
 use std::path::{Path, PathBuf};
 
+/// What a page of `try/` shows once it has answered, or has said that it cannot.
+const ANSWERED: &str = ".try-found:not([hidden]), .try-answer > .try-error:not([hidden])";
+
 /// Where the site is built, if it is.
-fn site() -> Option<PathBuf> {
+pub fn site() -> Option<PathBuf> {
     let folder = std::env::var_os("SCUMBLE_SITE").map(PathBuf::from);
     if folder.is_none() {
         eprintln!("NOT TESTED: the site is not built here (SCUMBLE_SITE), so its pages are not looked at");
@@ -43,6 +46,10 @@ fn every_page_fits_a_phone_and_can_be_read_by_everybody() {
             browser.go(&format!("file://{}", page.display()));
             let theme = if *is_dark { "navy" } else { "light" };
             browser.until(&format!("document.documentElement.classList.contains('{theme}')"));
+            // A calculator is looked at with its first answer.
+            browser.until(&format!(
+                "!document.querySelector('[data-calculator]') || document.querySelector('{ANSWERED}')"
+            ));
             let wide = browser.look("document.documentElement.scrollWidth");
             assert!(wide.as_u64() <= Some(u64::from(*width)), "{place}: {wide} pixels are wider than {width}");
             // The content scrolls by itself: what is too wide in it does not widen the page.
