@@ -90,8 +90,12 @@ fn every_concept_finds_the_rule_that_is_there() {
     // What was promised is published with the rule: how many owners suffice.
     for name in ["a", "b", "d", "f"] {
         let shown = folder.json_file(&format!("out/{}.json", name.replace(' ', "-"))).to_string();
-        assert!(shown.contains("owners suffice"), "{name}: {shown}");
+        assert!(says_how_many(&shown), "{name}: {shown}");
     }
+}
+
+fn says_how_many(text: &str) -> bool {
+    ["owners suffice", "owners are enough"].iter().any(|words| text.contains(words))
 }
 
 /// Nobody is ill with certainty: the parity that made the labels is found.
@@ -237,7 +241,7 @@ fn a_robust_halfspace_is_learnt_far_from_its_boundary() {
     let cost = "cost = { epsilon = 1, scope = \"attribute\" }";
     let folder = folder_of(1, &robust(&format!("{cost}\nattribute_costs = {{ ill = 1.5 }}")));
     let plan = folder.stdout(&["plan", "--details"]);
-    assert!(plan.contains("even where any one column is changed") && plan.contains("owners suffice"), "{plan}");
+    assert!(plan.contains("even where any one column is changed") && says_how_many(&plan), "{plan}");
     let released = folder.json(&["release", "--json"]);
     let rule = rule(&released, 0);
     let held = rusqlite::Connection::open_in_memory().unwrap();

@@ -10,6 +10,8 @@ use crate::report::in_a_browser::browser;
 use crate::support::{Folder, printed, scumble, scumble_on};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 const PAGES: [&str; 4] = ["account", "noise", "epsilon", "plan"];
 
@@ -114,9 +116,15 @@ fn noises(browser: &mut Browser, site: &Path) {
         });
         let rows: Vec<[String; 3]> = rows.collect();
         browser.until(&format!("document.querySelectorAll('.try-found tbody tr').length === {}", rows.len()));
-        let shown: Vec<[String; 3]> =
-            cells(browser).into_iter().map(|row| [row[0].clone(), row[2].clone(), row[3].clone()]).collect();
-        assert_eq!(shown, rows, "ε = {epsilon}, δ = {delta}");
+        let shown = |browser: &mut Browser| -> Vec<[String; 3]> {
+            cells(browser).into_iter().map(|row| [row[0].clone(), row[2].clone(), row[3].clone()]).collect()
+        };
+        // What stood there before the last field was filled may have as many rows.
+        let began = Instant::now();
+        while shown(browser) != rows && began.elapsed() < Duration::from_secs(60) {
+            sleep(Duration::from_millis(100));
+        }
+        assert_eq!(shown(browser), rows, "ε = {epsilon}, δ = {delta}");
     }
     // An arrow moves the slider, and turns no page.
     fill(browser, "[name=delta]", "0");
