@@ -40,6 +40,9 @@ Proof.
   rewrite Nat.add_succ_r. cbn. rewrite IH. lra.
 Qed.
 
+Lemma sum_first n f : sum (S n) f = f O + sum n (fun i => f (S i)).
+Proof. change (S n) with (1 + n)%nat. rewrite sum_split. cbn. lra. Qed.
+
 (** Rows one after the other. *)
 Lemma sum_rows a s f : sum a (fun v => sum s (fun u => f (v * s + u)%nat)) = sum (a * s) f.
 Proof.
@@ -177,6 +180,13 @@ Proof.
     + rewrite sum_O. cbn. unfold scal; cbn. unfold mult; cbn. unfold one; cbn. field.
     + rewrite sum_Sn, IH. cbn [sum]. unfold plus; cbn -[Factorial.fact].
       unfold scal; cbn -[Factorial.fact]. unfold mult; cbn -[Factorial.fact].
-      unfold Rdiv. rewrite ?pow_n_pow. cbn -[Factorial.fact]. now rewrite pow_n_pow.
+      unfold Rdiv. rewrite ?pow_n_pow. cbn -[Factorial.fact]. do 3 f_equal.
   - exact h.
+Qed.
+
+Lemma terms_vanish f v : sums f v -> is_lim_seq f 0.
+Proof.
+  intros h. apply (is_lim_seq_ext (fun n => sum (S n) f - sum n f)); [intros; cbn; lra|].
+  replace (Finite 0) with (Finite (v - v)) by (f_equal; lra).
+  apply is_lim_seq_minus'; [|exact h]. now apply -> is_lim_seq_incr_1 in h.
 Qed.

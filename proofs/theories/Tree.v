@@ -357,6 +357,54 @@ Proof.
   now replace v with w by lra.
 Qed.
 
+(** The averages over at most [n] rounds, whatever they are. *)
+Fixpoint rounds {I A} (body : I -> tree (I + A)) (f : A -> R) (n : nat) (i : I) : R :=
+  match n with
+  | O => 0
+  | S n => real (Lim_seq (fun k => wp k (body i) (round (rounds body f n) f)))
+  end.
+
+Lemma ev_real {A} (t : tree A) f : test f -> Ev t f (real (Lim_seq (fun k => wp k t f))).
+Proof.
+  intros unit_f. destruct (ev_exists t f unit_f) as [w hw]. unfold Ev in *.
+  now rewrite (is_lim_seq_unique _ _ hw).
+Qed.
+
+Lemma test_round {I A} (h : I -> R) (f : A -> R) : test h -> test f -> test (round h f).
+Proof. intros hh hf [i|a]; cbn; [apply hh|apply hf]. Qed.
+
+Lemma test_rounds {I A} (body : I -> tree (I + A)) f n : test f -> test (rounds body f n).
+Proof.
+  intros unit_f. induction n as [|n IH]; intros i; cbn; [lra|].
+  eapply ev_test; [|apply ev_real]; now apply test_round.
+Qed.
+
+Lemma rounds_S {I A} (body : I -> tree (I + A)) f n i v :
+  test f -> Ev (body i) (round (rounds body f n) f) v -> rounds body f (S n) i = v.
+Proof.
+  intros unit_f h. eapply ev_unique; [|exact h]. cbn. apply ev_real, test_round; [|exact unit_f].
+  now apply test_rounds.
+Qed.
+
+Theorem ev_rounds {I A} (body : I -> tree (I + A)) f i (v : R) :
+  test f -> is_lim_seq (fun n => rounds body f n i) v -> Ev (iter body i) f v.
+Proof.
+  intros unit_f limit. apply ev_iter with (rounds body f); [exact unit_f|reflexivity| |exact limit].
+  intros n j. cbn. apply ev_real, test_round; [|exact unit_f]. now apply test_rounds.
+Qed.
+
+Lemma ev_iter_next {I A} (body : I -> tree (I + A)) f i v :
+  test f ->
+  (forall h, test h -> (forall j, Ev (iter body j) f (h j)) -> Ev (body i) (round h f) v) ->
+  Ev (iter body i) f v.
+Proof.
+  intros unit_f next.
+  assert (he : forall j, Ev (iter body j) f (real (Lim_seq (fun k => wp k (iter body j) f)))).
+  { intros j. now apply ev_real. }
+  eapply ev_iter_once; [exact unit_f|exact he|]. apply next; [|exact he].
+  intros j. now apply (ev_test (iter body j) f).
+Qed.
+
 Definition kept {A} (f : A -> R) (o : option A) : R := match o with Some a => f a | None => 0 end.
 Definition missed {A} (o : option A) : R := match o with Some _ => 0 | None => 1 end.
 
