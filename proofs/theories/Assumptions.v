@@ -1,0 +1,32 @@
+From Scumble Require Import Privacy Mechanisms Theta Renyi Adequacy Theorems.
+
+(* Meaning *)
+Print Assumptions meaning.
+Print Assumptions mass_left.
+Print Assumptions within_mass_left.
+Print Assumptions run_prefix.
+Print Assumptions run_more.
+(* Laws *)
+Print Assumptions uniform_u64.
+Print Assumptions uniform_big.
+Print Assumptions bernoulli_rational.
+Print Assumptions bernoulli_exp_minus.
+Print Assumptions bernoulli_logistic.
+Print Assumptions geometric_noise.
+Print Assumptions laplace_noise.
+Print Assumptions gaussian_noise.
+(* Privacy *)
+Print Assumptions post_processing.
+Print Assumptions composition.
+Print Assumptions group.
+Print Assumptions laplace_is_private.
+Print Assumptions randomized_response_private.
+Print Assumptions exponential_mechanism_private.
+Print Assumptions exponential_mechanism_monotonic.
+Print Assumptions laplace_tail.
+Print Assumptions stable_delta.
+Print Assumptions stable_private.
+Print Assumptions centred_is_largest.
+Print Assumptions gaussian_is_zcdp.
+Print Assumptions zcdp_composition.
+Print Assumptions zcdp_post_processing.
