@@ -113,7 +113,7 @@ Section Gaussian.
           { rewrite <- minus_IZR, <- abs_IZR, INR_IZR_INZ. now apply IZR_le. }
           replace ((IZR x - IZR x') * (IZR x - IZR x')) with (Rabs (IZR x - IZR x') * Rabs (IZR x - IZR x')).
           -- apply Rmult_le_compat; try exact dist; apply Rabs_pos.
-          -- rewrite <- Rabs_mult. apply Rabs_pos_eq. nra.
+          -- rewrite <- Rabs_mult. apply Rabs_pos_eq. exact (Rle_0_sqr (IZR x - IZR x')).
       + intros y _. rewrite same_p, same_q. apply power_bell.
   Qed.
 End Gaussian.
@@ -138,11 +138,10 @@ Proof.
   intros a. apply ev_bind with (fun y => is da a0 a * is db b0 y); [apply test_is| |].
   - intros y. eapply ev_eq; [|apply ev_ret]. unfold is.
     destruct (pair_dec da db (a0, b0) (a, y)) as [e|e], (da a0 a), (db b0 y); try congruence; ring.
-  - rewrite Rmult_comm. unfold is at 2. destruct (da a0 a) as [<-|other].
-    + rewrite Rmult_1_l. apply (ev_ext _ (is db b0)); [|apply hg]. intros y. unfold is at 2.
-      destruct (da a0 a0); [ring|congruence].
-    + rewrite Rmult_0_l. apply (ev_ext _ (fun _ => 0)); [|apply ev_zero]. intros y. unfold is at 1.
-      destruct (da a0 a); [congruence|ring].
+  - destruct (da a0 a) as [<-|other].
+    + rewrite Rmult_comm. apply ev_scale, hg.
+    + assert (zero : is da a0 a = 0) by (unfold is; destruct (da a0 a); [congruence|reflexivity]).
+      rewrite zero, Rmult_0_r. apply (ev_ext _ (fun _ => 0)); [|apply ev_zero]. intros y. ring.
 Qed.
 
 Lemma power_mul alpha u v x y : 0 <= u -> 0 <= x -> (v = 0 -> u = 0) -> (y = 0 -> x = 0) -> 0 <= v -> 0 <= y ->
@@ -189,11 +188,11 @@ Proof.
     apply Rmult_integral in zero as [zero|zero].
     + rewrite (abs1 a zero). ring.
     + destruct (close2 a) as [abs2 _]. rewrite (abs2 y zero). ring.
-  - intros alpha big l nodup.
+  - intros alpha big l uniq.
     set (la := nodup da (map fst l)). set (lb := nodup db (map snd l)).
     eapply Rle_trans; [apply lsum_incl with (m := list_prod la lb)|].
     + intros x. apply power_pos.
-    + exact nodup.
+    + exact uniq.
     + intros [a y] inside. apply in_prod_iff. split; apply nodup_In.
       * apply (in_map fst _ _ inside).
       * apply (in_map snd _ _ inside).
@@ -253,6 +252,14 @@ Proof.
     assert (0 < Rpower r (alpha - 1) * r * v) by (apply Rmult_lt_0_compat; [nra|exact hv]). nra.
 Qed.
 
+Lemma power_ratio alpha u v : 0 < u -> 0 < v -> power alpha u v = Rpower (u / v) alpha * v.
+Proof.
+  intros pu pv. unfold power. destruct (Rlt_dec 0 u) as [_|out]; [|contradiction].
+  unfold Rpower. rewrite ln_div by assumption.
+  transitivity (exp (alpha * (ln u - ln v)) * exp (ln v)); [|now rewrite exp_ln].
+  rewrite <- !exp_plus. f_equal. ring.
+Qed.
+
 (** Sums are no farther apart than their terms. *)
 Lemma power_lsum {A} alpha (u v : A -> R) l : 1 < alpha ->
   (forall a, 0 <= u a) -> (forall a, 0 <= v a) -> (forall a, v a = 0 -> u a = 0) ->
@@ -273,11 +280,7 @@ Proof.
     + rewrite lsum_plus, !lsum_scale.
       assert (back : alpha * Rpower r (alpha - 1) * r * lsum v l = alpha * Rpower r (alpha - 1) * lsum u l).
       { unfold r at 2. field. lra. }
-      assert (power alpha (lsum u l) (lsum v l) = Rpower r alpha * lsum v l).
-      { unfold power. destruct (Rlt_dec 0 (lsum u l)); [|lra].
-        unfold r, Rpower. rewrite ln_div by assumption.
-        replace (lsum v l) with (exp (ln (lsum v l))) at 4 by (now rewrite exp_ln).
-        rewrite <- !exp_plus. f_equal. ring. }
+      rewrite (power_ratio alpha (lsum u l) (lsum v l)) by assumption. fold r.
       lra.
     + apply lsum_le; intros a _. destruct (hv a) as [pv'|zero].
       * pose proof (power_tangent alpha (u a) (v a) r big (hu a) pv' hr). lra.
