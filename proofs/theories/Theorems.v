@@ -61,7 +61,7 @@ Theorem uniform_u64 n : (0 < n)%N ->
   (forall i, (i < n)%N -> Ev (below_u64 n) (is_n i) (1 / NR n)) /\ stops (below_u64 n).
 Proof.
   intros pos. split.
-  - intros i less. rewrite <- mean_at by exact less. apply ev_below_u64; [exact pos|apply test_is_n].
+  - intros i less. rewrite <- (mean_at n i less). apply ev_below_u64; [exact pos|apply test_is_n].
   - eapply ev_eq; [apply (mean_one n pos)|]. apply ev_below_u64; [exact pos|intros x; lra].
 Qed.
 
@@ -69,7 +69,7 @@ Theorem uniform_big n : (0 < n)%N ->
   (forall i, (i < n)%N -> Ev (below_big n) (is_n i) (1 / NR n)) /\ stops (below_big n).
 Proof.
   intros pos. split.
-  - intros i less. rewrite <- mean_at by exact less. apply ev_below_big; [exact pos|apply test_is_n].
+  - intros i less. rewrite <- (mean_at n i less). apply ev_below_big; [exact pos|apply test_is_n].
   - eapply ev_eq; [apply (mean_one n pos)|]. apply ev_below_big; [exact pos|intros x; lra].
 Qed.
 
