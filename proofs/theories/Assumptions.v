@@ -1,32 +1,34 @@
+(** What all theorems together stand on; [check] compares it with axioms.txt. *)
+
 From Scumble Require Import Privacy Mechanisms Theta Renyi Adequacy Theorems.
 
-(* Meaning *)
-Print Assumptions meaning.
-Print Assumptions mass_left.
-Print Assumptions within_mass_left.
-Print Assumptions run_prefix.
-Print Assumptions run_more.
-(* Laws *)
-Print Assumptions uniform_u64.
-Print Assumptions uniform_big.
-Print Assumptions bernoulli_rational.
-Print Assumptions bernoulli_exp_minus.
-Print Assumptions bernoulli_logistic.
-Print Assumptions geometric_noise.
-Print Assumptions laplace_noise.
-Print Assumptions gaussian_noise.
-(* Privacy *)
-Print Assumptions post_processing.
-Print Assumptions composition.
-Print Assumptions group.
-Print Assumptions laplace_is_private.
-Print Assumptions randomized_response_private.
-Print Assumptions exponential_mechanism_private.
-Print Assumptions exponential_mechanism_monotonic.
-Print Assumptions laplace_tail.
-Print Assumptions stable_delta.
-Print Assumptions stable_private.
-Print Assumptions centred_is_largest.
-Print Assumptions gaussian_is_zcdp.
-Print Assumptions zcdp_composition.
-Print Assumptions zcdp_post_processing.
+Definition all_theorems :=
+  (@meaning,
+   @mass_left,
+   @within_mass_left,
+   @run_prefix,
+   @run_more,
+   @uniform_u64,
+   @uniform_big,
+   @bernoulli_rational,
+   @bernoulli_exp_minus,
+   @bernoulli_logistic,
+   @geometric_noise,
+   @laplace_noise,
+   @gaussian_noise,
+   @post_processing,
+   @composition,
+   @group,
+   @laplace_is_private,
+   @randomized_response_private,
+   @exponential_mechanism_private,
+   @exponential_mechanism_monotonic,
+   @laplace_tail,
+   @stable_delta,
+   @stable_private,
+   @centred_is_largest,
+   @gaussian_is_zcdp,
+   @zcdp_composition,
+   @zcdp_post_processing).
+
+Print Assumptions all_theorems.
