@@ -1,6 +1,6 @@
 (** What all theorems together stand on; [check] compares it with axioms.txt. *)
 
-From Scumble Require Import Privacy Mechanisms Theta Renyi Adequacy Theorems.
+From Scumble Require Import Privacy Mechanisms Theta Renyi Blocks Adequacy Theorems.
 
 Definition all_theorems :=
   (@meaning,
@@ -16,6 +16,10 @@ Definition all_theorems :=
    @geometric_noise,
    @laplace_noise,
    @gaussian_noise,
+   @search_exact,
+   @enclosed_coin,
+   @scan_sound,
+   @blocks_exact,
    @post_processing,
    @composition,
    @group,
