@@ -299,7 +299,13 @@ Proof.
     + intros key. apply post_processing. apply IH. now injection same.
 Qed.
 
-(** All of it: keys that both neighbours have, with counts [distance] apart, and keys that only one has. *)
+Lemma distance_comm counts counts' : distance counts counts' = distance counts' counts.
+Proof.
+  revert counts'. induction counts as [|count counts IH]; intros [|count' counts']; try reflexivity.
+  cbn. rewrite (IH counts'). lia.
+Qed.
+
+(** All of it, both ways: keys that both neighbours have, with counts [distance] apart, and keys that only one has. *)
 Theorem stable_private s t threshold counts counts' fresh (m : nat) :
   (0 < s)%N -> (0 < t)%N -> (0 < m)%nat -> length counts = length counts' ->
   List.Forall (fun count => (Z.of_nat m = threshold - count)%Z) fresh ->
@@ -308,10 +314,15 @@ Theorem stable_private s t threshold counts counts' fresh (m : nat) :
   let more := keys <- stable_histogram s t threshold counts;;
     new <- stable_histogram s t threshold fresh;; Ret (keys, new) in
   let less := keys <- stable_histogram s t threshold counts';; new <- Ret (map (fun _ => None) fresh);; Ret (keys, new) in
-  0 <= delta -> indist epsilon delta more less.
+  indist epsilon delta more less /\ indist epsilon delta less more.
 Proof.
-  intros hs ht some same all epsilon delta more less pos.
+  intros hs ht some same all epsilon delta more less.
+  assert (pos : 0 <= delta).
+  { pose proof (ev_test _ _ _ (test_all_hidden (length fresh)) (new_keys_hidden s t threshold fresh m hs ht some all)).
+    unfold delta. lra. }
   replace epsilon with (epsilon + 0) by lra. replace delta with (0 + delta) by lra.
-  apply composition; [exact pos|now apply stable_common|].
-  intros keys. apply post_processing. now apply stable_delta.
+  destruct (stable_delta s t threshold fresh m hs ht some all) as [forth back].
+  split; (apply composition; [exact pos| |intros keys; apply post_processing; assumption]).
+  - now apply stable_common.
+  - unfold epsilon. rewrite distance_comm. now apply stable_common.
 Qed.
