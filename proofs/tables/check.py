@@ -4,10 +4,10 @@
 Reads certificates from standard input, as the example `table_certificates` prints them. Everything is integers: a real
 is enclosed between two of them in units of 2^-PRECISION, rounded down and up. Nothing is shared with the Rust code.
 
-What is checked are the hypotheses of Blocks.v: each stored end is a lower bound of the cumulative probability, which is
-below the end plus the uncertainty (`certified`); a decided first word lies wholly inside its cell (`sound`); the scan of
-an undecided word starts at a cell that begins at or below it; cells cut the integers; and what is surely kept is at most
-what is kept at the far end of the block.
+What is checked are the hypotheses of Blocks.v: each stored end is a lower bound of the cumulative probability, which
+is below the end plus the uncertainty (`certified`); a decided first word lies wholly inside its cell (`sound`); the
+scan of an undecided word starts at a cell that begins at or below it; cells cut the integers; and what is surely kept
+is at most what is kept at the far end of the block.
 """
 
 import math
@@ -77,7 +77,7 @@ class Law:
 
 
 def cut(law, cells):
-    """Complains unless the cells cut the integers from the mode outwards: right, left, right, left ... in one length."""
+    """Complains unless cells of one length cut the integers from the mode outwards: right, left, right, left ..."""
     lengths = {length for _, _, length, _, _ in cells}
     if len(lengths) != 1:
         return "the blocks are of several lengths"
