@@ -1,8 +1,8 @@
 //! What the integer samplers make of which bits, for the comparison with the proved model (`proofs/compare`).
 //!
 //! `cargo run -p scumble --release --example recorded_bits -- exhaustive 20` goes through all strings of 20 bits,
-//! `… -- random 10000000 7` draws that many times from the seed 7. Each line is a sampler, its parameters, the bits that
-//! it read and what it gave; `?` is a string of bits after which it asked for more.
+//! `… -- random 10000000 7` draws that many times from the seed 7. Each line is a sampler, its parameters, the bits
+//! that it read and what it gave; `?` is a string of bits after which it asked for more.
 
 use num_bigint::BigUint;
 use scumble::mechanism::randomized_response::RandomizedResponse;

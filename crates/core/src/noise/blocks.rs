@@ -174,6 +174,31 @@ impl BlockTable {
         Self { offsets, first_cells, candidates, cells, ends, uncertainty, one_word: largest_length <= PLACE_BITS }
     }
 
+    /// All that the hot loop decides by, in words: `proofs/tables/check.py` checks it against the law with an
+    /// arithmetic of its own.
+    #[cfg(any(test, feature = "harness"))]
+    fn certificate(&self, law: &str) -> String {
+        let mut lines = vec![format!("table {law}"), format!("uncertainty {}", self.uncertainty)];
+        let cells = self.cells.iter().zip(&self.ends);
+        lines.extend(cells.map(|(cell, end)| {
+            let BlockCell { start, surely_kept, length_log2, side_mask } = cell;
+            format!("cell {side_mask} {start} {length_log2} {surely_kept} {end}")
+        }));
+        for first in 0..FIRST_WORDS {
+            let cell = match self.first_cells[first] {
+                UNDECIDED_CELL => "-".to_string(),
+                cell => cell.to_string(),
+            };
+            let offset = match self.offsets.as_ref().map(|offsets| offsets[first]) {
+                None | Some(UNDECIDED) => "-".to_string(),
+                Some(offset) => offset.to_string(),
+            };
+            lines.push(format!("first {first} {} {cell} {offset}", self.candidates[first]));
+        }
+        lines.push("end".to_string());
+        lines.join("\n")
+    }
+
     /// One draw, as an offset from the mode.
     #[inline]
     pub(super) fn sample<T: UnimodalWeights, S: BitSource + ?Sized>(&self, shape: &T, bits: &mut S) -> i128 {
@@ -542,6 +567,12 @@ fn boxed<T: Copy>(value: T) -> Box<[T; FIRST_WORDS]> {
         Ok(array) => array,
         Err(_) => unreachable!("a vector of FIRST_WORDS entries has FIRST_WORDS entries"),
     }
+}
+
+/// The certificate of a shape's table; `law` says which law it is, for the checker.
+#[cfg(any(test, feature = "harness"))]
+pub(super) fn certificate<T: UnimodalWeights>(shape: &T, law: &str) -> String {
+    BlockTable::new(shape).certificate(law)
 }
 
 #[cfg(test)]

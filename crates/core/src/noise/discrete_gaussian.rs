@@ -1,6 +1,8 @@
 //! Discrete Gaussian noise: P\[z\] ∝ e^{−z²/2σ²} on the integers.
 
 use super::bernoulli::exp_minus_ratio;
+#[cfg(any(test, feature = "harness"))]
+use super::blocks::certificate;
 use super::blocks::{BlockLayout, ModeSide, UnimodalWeights};
 use super::certified::{Arithmetic, Interval};
 use super::fraction::Fraction;
@@ -36,6 +38,15 @@ impl DiscreteGaussian {
     /// The parameter σ.
     pub fn sigma(&self) -> Sigma {
         self.sigma
+    }
+
+    /// What the table of this distribution decides by, for `proofs/tables/check.py`.
+    #[cfg(any(test, feature = "harness"))]
+    #[doc(hidden)]
+    pub fn certificate(&self) -> String {
+        let parameter = &self.prepared.shape().sigma;
+        let law = format!("gaussian {} {}", parameter.numerator(), parameter.denominator());
+        certificate(self.prepared.shape(), &law)
     }
 
     #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Discrete Laplace noise (two-sided geometric): P\[z\] ∝ e^{−|z|/scale} on the integers.
 
+#[cfg(any(test, feature = "harness"))]
+use super::blocks::certificate;
 use super::fraction::Fraction;
 use super::geometric::{self, ExponentialWeights};
 use super::prepared::{DirectSampling, PreparedSampler};
@@ -30,6 +32,15 @@ impl DiscreteLaplace {
     /// Of this scale, which is the rational that the f64 denotes.
     pub fn new(scale: Scale) -> Self {
         Self { scale, prepared: PreparedSampler::new(ExponentialWeights::new(scale)) }
+    }
+
+    /// What the table of this distribution decides by, for `proofs/tables/check.py`.
+    #[cfg(any(test, feature = "harness"))]
+    #[doc(hidden)]
+    pub fn certificate(&self) -> String {
+        let parameter = &self.prepared.shape().scale;
+        let law = format!("laplace {} {}", parameter.numerator(), parameter.denominator());
+        certificate(self.prepared.shape(), &law)
     }
 
     #[cfg(test)]

@@ -1,6 +1,8 @@
 //! One-sided geometric noise: P\[n\] ∝ e^{−n/scale} on 0, 1, 2, …
 
 use super::bernoulli::{exp_minus_ratio, run_of_exp_minus_one};
+#[cfg(any(test, feature = "harness"))]
+use super::blocks::certificate;
 use super::blocks::{BlockLayout, ModeSide, UnimodalWeights};
 use super::certified::{Arithmetic, Interval};
 use super::fraction::Fraction;
@@ -30,6 +32,15 @@ impl Geometric {
     /// Of this scale, which is the rational that the f64 denotes.
     pub fn new(scale: Scale) -> Self {
         Self { prepared: PreparedSampler::new(ExponentialWeights::new(scale)) }
+    }
+
+    /// What the table of this distribution decides by, for `proofs/tables/check.py`.
+    #[cfg(any(test, feature = "harness"))]
+    #[doc(hidden)]
+    pub fn certificate(&self) -> String {
+        let parameter = &self.prepared.shape().scale;
+        let law = format!("geometric {} {}", parameter.numerator(), parameter.denominator());
+        certificate(self.prepared.shape(), &law)
     }
 
     #[cfg(test)]
