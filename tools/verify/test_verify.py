@@ -96,6 +96,16 @@ class WhatTheProgramPrinted(unittest.TestCase):
         self.assertEqual(status, 0, out)
         self.assertIn("groups of 3, person, ρ: 13.5328", out)
 
+    def test_every_running_sum_in_ledgers_of_older_versions_is_confirmed(self):
+        """By the rule of their time, which counted a person less for local reports and products of two parties."""
+        for version, entries, numbers in ((3, 32, 792), (4, 50, 1596), (5, 73, 2298), (6, 10, 36)):
+            found, out = verify.Out(), io.StringIO()
+            bodies, heads = verify.chain(str(TESTDATA / f"version-{version}.ledger"), found)
+            verify.history(bodies, heads, found)
+            with contextlib.redirect_stdout(out):
+                self.assertEqual(found.end(), 0, out.getvalue())
+            self.assertEqual((len(bodies), found.count["confirmed"]), (entries, 1 + numbers), version)
+
     def test_every_number_that_is_one_percent_off_is_found(self):
         points = [point for curve in REPORT["curves"] for point in curve["epsilon_delta"]]
         for names, factor in ((["epsilon", "rho"], 1.01), (["epsilon", "rho"], 0.99), (["delta"], 1.01)):

@@ -486,44 +486,467 @@ fn a_ledger_of_version_1_costs_what_it_cost() {
     assert_eq!(version(&path), 7, "a program of version 1 must not add to it without sums");
 }
 
-/// Ledgers that the programs of versions 3, 4 and 5 wrote, of all kinds of entries that they knew: they verify, nothing
-/// is written by reading them, they take another charge, and an edited entry is noticed.
-#[test]
-fn ledgers_of_versions_3_to_5_verify_and_go_on() {
-    for (number, expected) in [
-        (3, "b418fdf5cda9b4dc440e07e19236121b1b142ba8e9e1780ba8c8687c33807ef1"),
-        (4, "ace52faa4b46ff66ec2c95a967a63bec2f472377b1107630705a696e5ed597c1"),
-        (5, "4aa1ffba7cda7e82472b2aa53d701bb6798f50e85adca39fc690b51e2c54b551"),
-    ] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("old.ledger");
-        let old = format!("../../testdata/ledger/version-{number}.ledger");
-        fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(old), &path).unwrap();
-        let mut ledger = Ledger::open_existing(&path).unwrap().unwrap();
-        let head = ledger.verify().unwrap();
-        assert_eq!((head.hex(), version(&path)), (expected.to_string(), number));
-        let before = ledger.charges().unwrap().len();
-        ledger.change_budget(&Budget::default(), "the limits are another's", BudgetChange::Raise).unwrap();
-        let receipt = ledger.reserve(&proposal("next"), |_| Result::Ok(())).unwrap();
-        committed(&mut ledger, receipt, "00");
-        ledger.verify().unwrap();
-        assert_eq!((ledger.charges().unwrap().len(), version(&path)), (before + 1, 7));
-        assert!(ledger.knows_head(&head.hex()).unwrap());
-        drop(ledger);
-        let edited = "UPDATE entry SET body = replace(body, 'sql', 'SQL') WHERE sequence = \
-            (SELECT min(sequence) FROM entry WHERE body LIKE '%\"reserve\"%')";
-        assert_eq!(Connection::open(&path).unwrap().execute(edited, []).unwrap(), 1);
-        let noticed = Ledger::open_existing(&path).and_then(|ledger| ledger.unwrap().verify().map(drop));
-        assert!(noticed.is_err(), "version {number}");
-    }
-}
-
 fn version(path: &Path) -> i32 {
     Connection::open(path).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
 }
 
 fn exact(text: &str) -> Exact {
     text.parse().unwrap()
+}
+
+/// A copy of a ledger that an older version wrote, of all kinds of entries that it knew, by the code of the last commit
+/// before the version rose.
+fn of_version(folder: &Path, number: i32) -> (PathBuf, Ledger) {
+    let name = format!("version-{number}.ledger");
+    let path = folder.join(&name);
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/ledger").join(&name), &path).unwrap();
+    assert_eq!(version(&path), number);
+    let ledger = Ledger::open_existing(&path).unwrap().unwrap();
+    (path, ledger)
+}
+
+/// The numbers of a line of sums that are not the other's, as far as exp and tanh are the same on all machines.
+fn other_numbers(one: &str, other: &str) -> Vec<&'static str> {
+    let is_other = |one: &str, other: &str| match (one.parse::<f64>(), other.parse::<f64>()) {
+        (Ok(one), Ok(other)) if one.is_finite() => (one - other).abs() > 1e-12 * other.abs(),
+        _ => one != other,
+    };
+    assert_eq!((one.split(' ').count(), other.split(' ').count()), (6, 6));
+    let names = ["Σε", "Σρ without ε", "Σρ", "Σρ up to ω", "ω", "Σδ"].into_iter();
+    let both = one.split(' ').zip(other.split(' '));
+    names.zip(both).filter(|(_, (one, other))| is_other(one, other)).map(|(name, _)| name).collect()
+}
+
+/// The sums that stand in an entry, by scope.
+fn sums_in(body: &str) -> Vec<(Scope, String)> {
+    let after = &serde_json::from_str::<Value>(body).unwrap()["after"];
+    assert_eq!(after["rule"], 1, "all versions before 6 counted by the first rule");
+    let text = |value: &Value| value.as_str().unwrap().to_string();
+    let sums = &after["sums"];
+    let mut found = vec![(Scope::Presence, text(&sums["presence"])), (Scope::Person, text(&sums["person"]))];
+    found.push((one_attribute("nobody's").unwrap(), text(&sums["others"])));
+    found.extend(
+        sums["attributes"].as_object().unwrap().iter().map(|(name, sum)| (one_attribute(name).unwrap(), text(sum))),
+    );
+    for set in sums["sets"].as_array().unwrap() {
+        let names = set["attributes"].as_array().unwrap().iter().map(|name| name.as_str().unwrap());
+        found.push((Scope::Attributes(AttributeSet::new(names).unwrap()), text(&set["spent"])));
+    }
+    found
+}
+
+/// The numbers in a ledger's sums that are others today: after which charge, in which scope, which.
+fn counted_differently(ledger: &Ledger) -> Vec<String> {
+    let (charges, all) = (ledger.charges().unwrap(), bodies(ledger));
+    let events: Vec<&[Event]> = charges.iter().map(|charge| charge.events.as_slice()).collect();
+    let (mut today, mut found) = (Sums::nothing(), Vec::new());
+    for (index, charge) in charges.iter().enumerate() {
+        today.add(events[index]).unwrap();
+        for (scope, was) in sums_in(&all[charge.sequence as usize - 1]) {
+            if let Scope::Attributes(set) = &scope {
+                today.ask(set, events[..=index].iter().copied()).unwrap();
+            }
+            let others = other_numbers(&today.spent(&scope).unwrap().to_text(), &was);
+            if !others.is_empty() {
+                found.push(format!("{}, {scope}: {}", charge.release, others.join(", ")));
+            }
+        }
+    }
+    found
+}
+
+/// In sums by the first rule one event of `every word` is too small: a black box for which a person moves 6 cells by 1.5
+/// or one by 7. The first rule took the larger of both, and a mixture may be more (docs/officers/mistakes.md). `others` are
+/// the releases from some one on, and which further numbers are others there.
+fn too_small(ledger: &Ledger, others: Option<(&str, &str)>) -> Vec<String> {
+    let (mut found, mut further) = (Vec::new(), String::new());
+    for charge in ledger.charges().unwrap() {
+        if let Some((_, numbers)) = others.filter(|(release, _)| *release == charge.release) {
+            further = format!(", {numbers}");
+        }
+        if charge.release == "every word" || !found.is_empty() {
+            found.push(format!("{}, person: Σρ up to ω{further}", charge.release));
+        }
+    }
+    assert!(!found.is_empty());
+    found
+}
+
+/// Verifying notices one bit of a body, of a hash and of the head, in every entry, and one bit in the file.
+fn is_watched(number: i32) {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, ledger) = of_version(folder.path(), number);
+    let entries = bodies(&ledger);
+    let connection = Connection::open(&path).unwrap();
+    let noticed = |what: &str, change: &str, back: &str| {
+        assert_eq!(connection.execute(change, []).unwrap(), 1, "{what}");
+        assert!(ledger.verify().is_err(), "version {number}: {what}");
+        connection.execute(back, []).unwrap();
+    };
+    for (body, place) in entries.iter().zip(1..) {
+        let flipped = |place: usize| {
+            let mut bytes = body.clone().into_bytes();
+            bytes[place] ^= 1;
+            String::from_utf8(bytes).unwrap().replace('\'', "''")
+        };
+        let set = |body: &str| format!("UPDATE entry SET body = '{body}' WHERE sequence = {place}");
+        for at in [1, body.len() / 3, body.len() / 2, body.len() - 2] {
+            noticed(&format!("byte {at} of entry {place}"), &set(&flipped(at)), &set(&body.replace('\'', "''")));
+        }
+        let hash: String = connection
+            .query_row(&format!("SELECT hex(hash) FROM entry WHERE sequence = {place}"), [], |row| row.get(0))
+            .unwrap();
+        let other = hash.replacen(&hash[..1], if hash.starts_with('0') { "1" } else { "0" }, 1);
+        let set = |hash: &str| format!("UPDATE entry SET hash = x'{hash}' WHERE sequence = {place}");
+        noticed(&format!("the hash of entry {place}"), &set(&other), &set(&hash));
+    }
+    noticed("the head", "UPDATE head SET entries = entries - 1", "UPDATE head SET entries = entries + 1");
+    assert!(ledger.verify().is_ok(), "all of it was put back");
+    drop((connection, ledger));
+    let name = b"\"release\":\"by town\"";
+    let mut bytes = fs::read(&path).unwrap();
+    let at = bytes.windows(name.len()).position(|window| window == name).expect("a body stands in the file as it is");
+    bytes[at + name.len() - 2] ^= 1;
+    let edited = folder.path().join("edited.ledger");
+    fs::write(&edited, bytes).unwrap();
+    let error = Ledger::open_existing(&edited).unwrap().unwrap().verify().unwrap_err().to_string();
+    assert!(error.contains("or its place in the chain was edited"), "{error}");
+}
+
+/// Limits with all numbers of their notion.
+fn tcdp(rho: &str, delta: &str) -> Limit {
+    Limit::Tcdp { rho: exact(rho), omega: exact("10"), delta: exact(delta) }
+}
+
+/// What a ledger of these fixtures holds in the end: its costs, and each charge with what became of it.
+fn shown(ledger: &Ledger) -> String {
+    let pair = AttributeSet::new(["age", "diagnosis"]).unwrap();
+    let (standing, _) = ledger.standing(std::slice::from_ref(&pair)).unwrap();
+    let attributes = ["age", "town", "nobody's"].map(|name| one_attribute(name).unwrap());
+    let scopes = [Scope::Presence, Scope::Person].into_iter().chain(attributes).chain([Scope::Attributes(pair)]);
+    // Eight digits are the same on every machine.
+    let short = |word: &str| word.parse::<f64>().map_or(word.to_string(), |number| format!("{number:.7e}"));
+    let mut text = String::new();
+    for scope in scopes {
+        let spent = standing.sums().unwrap().spent(&scope).unwrap().to_text();
+        text += &format!("{scope}: {}\n", spent.split(' ').map(short).collect::<Vec<_>>().join(" "));
+    }
+    for charge in ledger.charges().unwrap() {
+        let state = match &charge.state {
+            ChargeState::Reserved => "reserved".to_string(),
+            ChargeState::Drawn => "drawn".to_string(),
+            ChargeState::Committed(output) => {
+                let ends: Vec<&str> = output.files.keys().map(String::as_str).collect();
+                format!("committed {}", ends.join(" "))
+            }
+        };
+        text += format!("{} {} {}: {state}", charge.sequence, charge.kind, charge.release).trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// Every limit was raised once and one was lowered; the last limits are in force, and no others.
+fn is_under(ledger: &mut Ledger, last: &Budget) {
+    let budgets = ledger.budgets().unwrap();
+    let because: Vec<Option<&str>> = budgets.iter().map(|one| one.because.as_deref()).collect();
+    assert_eq!(because, [None, Some("a second wave of questions"), Some("ages are enough")]);
+    let first = Budget {
+        presence: Some(Limit::Zcdp { rho: exact("0.4"), delta: exact("1e-6") }),
+        person: Some(Limit::Approximate { epsilon: exact("3"), delta: exact("1e-6") }),
+        attributes: [("age".to_string(), Limit::Zcdp { rho: exact("0.5"), delta: exact("1e-6") })].into(),
+        every_attribute: Some(Limit::Approximate { epsilon: exact("6"), delta: exact("1e-5") }),
+    };
+    assert_eq!((&budgets[0].limits, &budgets[2].limits), (&first.in_force(), &last.in_force()));
+    assert_eq!(ledger.standing(&[]).unwrap().0.budget().as_ref(), Some(last));
+    let mut other = proposal("under the first limits");
+    other.about.budget = first.in_force();
+    let refused = ledger.reserve(&other, anything).unwrap_err().to_string();
+    assert!(refused.contains(&format!("differs from ledger entry {}", budgets[2].sequence)), "{refused}");
+    // The limits hold: what fits into none of them is refused.
+    let kind = Word::DiscreteLaplace { scale: Scale::new(0.01).unwrap() };
+    let events = vec![Event::new(kind, Moves::everywhere(Shift::one_cell(1.0).unwrap()))];
+    other = Proposal { events, about: ReleaseContext { budget: last.in_force(), ..other.about }, ..other };
+    ledger.reserve(&other, within(last, &other)).unwrap_err();
+}
+
+/// A release of today is charged to it, and its sums go on.
+fn goes_on(path: &Path, ledger: &mut Ledger, limits: &Budget) {
+    let old = ledger.verify().unwrap();
+    let pair = AttributeSet::new(["age", "diagnosis"]).unwrap();
+    for name in ["next", "and one more"] {
+        let mut next = proposal(name);
+        next.about.budget = limits.in_force();
+        next.about.sets = vec![pair.clone()];
+        let receipt = ledger.reserve(&next, within(limits, &next)).unwrap();
+        let body = bodies(ledger).pop().unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&body).unwrap()["after"]["rule"], 2, "what is read next is this");
+        committed(ledger, receipt, "00");
+    }
+    let charges = ledger.charges().unwrap();
+    let events = || charges.iter().map(|charge| charge.events.as_slice());
+    let mut all = Sums::of(events()).unwrap();
+    all.ask(&pair, events()).unwrap();
+    let (standing, _) = ledger.standing(std::slice::from_ref(&pair)).unwrap();
+    for scope in [Scope::Presence, Scope::Person, one_attribute("new").unwrap(), Scope::Attributes(pair)] {
+        assert_eq!(standing.sums().unwrap().spent(&scope), all.spent(&scope), "{scope}");
+    }
+    assert_eq!(standing.releases(), charges.len() as u64);
+    assert_eq!(ledger.verify().unwrap().entries, old.entries + 6);
+    assert!(ledger.knows_head(&old.hex()).unwrap());
+    assert_eq!(version(path), 7, "an older program must not add to it");
+}
+
+/// Its rounds have more commits than one. The model alone may answer in them, without rows; what was kept of a round
+/// beside an older ledger is not believed, so that no row is read for it again.
+fn rounds_go_on_without_rows(ledger: &mut Ledger) {
+    let rounds = ledger.reservations("one by one").unwrap();
+    let answers: Vec<(u64, u64)> = rounds.iter().map(|one| (one.life.answers(), one.life.commits())).collect();
+    assert_eq!(answers, [(3, 3), (1, 1)]);
+    let (last, state) = (&rounds[1].head, "ab".repeat(32));
+    assert!(rounds[1].life.is_seen() && ledger.reading(last, &state).unwrap().is_none());
+    let receipt = |ledger: &Ledger| ledger.resumed(last).unwrap();
+    for wrong in [1, 3] {
+        assert!(ledger.drawn_answer(receipt(ledger), wrong, &state).unwrap().is_none(), "answer {wrong}");
+    }
+    assert!(ledger.drawn(receipt(ledger)).unwrap().is_none());
+    let pass = ledger.drawn_answer(receipt(ledger), 2, &state).unwrap().unwrap();
+    ledger.commit(pass, "02").unwrap();
+    assert!(ledger.drawn_answer(receipt(ledger), 2, &state).unwrap().is_none(), "once");
+    ledger.verify().unwrap();
+}
+
+/// The limits of versions 3 and 4 in the end.
+fn limits_of_versions_3_and_4() -> Budget {
+    Budget {
+        presence: Some(tcdp("25.5", "1e-6")),
+        person: Some(tcdp("60", "1e-5")),
+        attributes: [("age".to_string(), tcdp("25.5", "1e-6"))].into(),
+        every_attribute: Some(tcdp("50", "1e-5")),
+    }
+}
+
+const VERSION_3: &str = "\
+presence: 4.9459904e0 none none 7.6911552e-1 9.0000000e1 1.6010000e-9
+person: 8.1303444e0 none none 3.0696609e0 9.0000000e1 1.8070909e-9
+attributes {age}: 4.9580567e0 none none 2.7780983e0 9.0000000e1 5.0709091e-10
+attributes {town}: 2.6104939e0 1.8664638e0 2.1314084e0 2.1314084e0 inf 1.1000000e-9
+attributes {nobody's}: 0.0000000e0 2.0166667e-3 2.0166667e-3 2.0166667e-3 inf 0.0000000e0
+attributes {age, diagnosis}: 5.1870111e0 none none 2.7888686e0 9.0000000e1 5.0709091e-10
+4 sql by sex: committed csv json parquet
+6 sql by town: committed csv json parquet
+8 cdf ages: committed csv json parquet
+11 quantiles incomes: committed csv json parquet
+13 heavy-hitters frequent: drawn
+16 sql visits: committed csv json parquet
+19 sql by sex: committed csv json parquet
+21 interactive one by one: committed csv json parquet
+25 interactive one by one: committed csv json parquet
+27 other every word: committed csv json parquet
+29 sql seeded: committed csv json parquet
+32 sql the last: drawn
+";
+
+/// Version 3: two tables, whose files changed; limits that changed; rounds of questions; every word that sums can add
+/// up. Nothing says what was drawn: a charge without a commit may have been seen.
+#[test]
+fn a_ledger_of_version_3_costs_what_it_cost_or_more() {
+    is_watched(3);
+    let folder = tempfile::tempdir().unwrap();
+    let (path, mut ledger) = of_version(folder.path(), 3);
+    let head = ledger.verify().unwrap();
+    assert_eq!(head.hex(), "b418fdf5cda9b4dc440e07e19236121b1b142ba8e9e1780ba8c8687c33807ef1");
+    assert_eq!(shown(&ledger), VERSION_3);
+    assert_eq!(counted_differently(&ledger), too_small(&ledger, None));
+    is_under(&mut ledger, &limits_of_versions_3_and_4());
+    // The tables are what they were, and each charge knows the files that it read.
+    let standing = ledger.standing(&[]).unwrap().0;
+    assert!(standing.declared().keys().eq(["people", "visits"]));
+    let (by_sex, marks) = ledger.last_committed("by sex").unwrap().unwrap();
+    let (_, earlier) = ledger.last_committed("by town").unwrap().unwrap();
+    assert_eq!(standing.mark("people"), marks.get("people").map(String::as_str));
+    assert!(marks["people"] != earlier["people"] && !earlier.contains_key("visits"));
+    assert!(by_sex.request.is_some() && by_sex.asked.is_none());
+    let seeded = ledger.last_committed("seeded").unwrap().unwrap().0;
+    assert!(!seeded.facts().is_secure() && by_sex.facts().is_secure());
+    // Nobody goes on with a charge that may have been seen.
+    assert!(ledger.undrawn("the last").unwrap().is_empty());
+    let last = ledger.reservations("the last").unwrap().remove(0);
+    let receipt = ledger.resumed(&last.head).unwrap();
+    assert!(last.life.is_seen() && ledger.drawn(receipt).unwrap().is_none());
+    assert_eq!(ledger.verify().unwrap(), head, "nothing was written so far");
+    goes_on(&path, &mut ledger, &limits_of_versions_3_and_4());
+    rounds_go_on_without_rows(&mut ledger);
+}
+
+const VERSION_4: &str = "\
+presence: 6.1991918e0 none none 8.9658876e-1 9.0000000e1 1.6010000e-9
+person: 1.0597011e1 none none 3.3554094e0 9.0000000e1 1.8070909e-9
+attributes {age}: 5.1247234e0 none none 2.7850387e0 9.0000000e1 5.0709091e-10
+attributes {town}: 2.6104939e0 1.8664638e0 2.1314084e0 2.1314084e0 inf 1.1000000e-9
+attributes {nobody's}: 0.0000000e0 2.0166667e-3 2.0166667e-3 2.0166667e-3 inf 0.0000000e0
+attributes {age, diagnosis}: 6.8536777e0 none none 2.9823385e0 9.0000000e1 5.0709091e-10
+4 sql by sex: committed csv json parquet
+6 sql by town: committed csv json parquet
+8 cdf ages: committed csv json parquet
+12 quantiles incomes: committed csv json parquet
+14 heavy-hitters frequent: drawn
+17 sql visits: committed csv json parquet
+20 sql by sex: committed csv json parquet
+22 interactive one by one: committed csv json parquet
+26 interactive one by one: committed csv json parquet
+28 other every word: committed csv json parquet
+30 sql q-1: committed csv json parquet
+35 sql q-2: committed csv json parquet
+37 sql q-3: drawn
+38 sql job: committed csv json parquet
+40 parties flu in the north: committed csv json
+42 parties flu in the south: committed
+44 parties flu in the west: drawn
+45 local mode of transport: committed
+47 sql seeded: committed csv json parquet
+50 sql the last: drawn
+";
+
+/// Version 4: what a server and its analysts asked, a job, sums of parties, and local reports of all owners.
+#[test]
+fn a_ledger_of_version_4_costs_what_it_cost_or_more() {
+    is_watched(4);
+    let folder = tempfile::tempdir().unwrap();
+    let (path, mut ledger) = of_version(folder.path(), 4);
+    let head = ledger.verify().unwrap();
+    assert_eq!(head.hex(), "ace52faa4b46ff66ec2c95a967a63bec2f472377b1107630705a696e5ed597c1");
+    assert_eq!(shown(&ledger), VERSION_4);
+    assert_eq!(counted_differently(&ledger), too_small(&ledger, None));
+    is_under(&mut ledger, &limits_of_versions_3_and_4());
+    asked_and_answered(&mut ledger);
+    goes_on(&path, &mut ledger, &limits_of_versions_3_and_4());
+    rounds_go_on_without_rows(&mut ledger);
+}
+
+/// What a server wrote is found by name, question and key; and so is a job.
+fn asked_and_answered(ledger: &mut Ledger) {
+    let (charges, remarks) = ledger.history().unwrap();
+    let charge = |release: &str| charges.iter().find(|charge| charge.release == release).unwrap();
+    let [one, two, three] = ["q-1", "q-2", "q-3"].map(charge);
+    let asked = one.asked.clone().unwrap();
+    assert_eq!((asked.by.as_str(), &two.asked.as_ref().unwrap().question), ("ada", &asked.question));
+    let came: Vec<(&str, bool, Option<u64>)> = remarks
+        .iter()
+        .map(|remark| match &remark.remarked.came {
+            RemarkOutcome::Stored(of) => (remark.remarked.by.as_str(), remark.remarked.key.is_some(), Some(*of)),
+            RemarkOutcome::Refused(_) => (remark.remarked.by.as_str(), remark.remarked.key.is_some(), None),
+            RemarkOutcome::Planned(_) => unreachable!("no version before 7 wrote that"),
+        })
+        .collect();
+    let stored = Some(one.sequence);
+    assert_eq!(came, [("ada", false, None), ("bert", true, stored), ("carl", false, None), ("bert", false, stored)]);
+    let RemarkOutcome::Refused(why) = &remarks[0].remarked.came else { unreachable!("see above") };
+    assert!(why.starts_with("release 'too much' was refused and nothing was charged"), "{why}");
+    // By key: the own one, and one under which somebody else was given the same answer.
+    for key in [&asked.key, &remarks[1].remarked.key] {
+        assert_eq!(ledger.keyed(key.as_ref().unwrap()).unwrap().unwrap().sequence, one.sequence);
+    }
+    let again =
+        Proposal { about: ReleaseContext { asked: Some(asked.clone()), ..Default::default() }, ..proposal("again") };
+    let refused = ledger.reserve(&again, anything).unwrap_err().to_string();
+    assert!(refused.contains("a request with this key was charged before"), "{refused}");
+    // By question: the answer that was published last. By name: what was charged for somebody.
+    assert_eq!(ledger.answered(&asked.question).unwrap().unwrap().sequence, two.sequence);
+    for (name, own) in [("ada", vec![one, three]), ("bert", vec![two]), ("carl", vec![])] {
+        let own = Sums::of(own.into_iter().map(|charge| charge.events.as_slice())).unwrap();
+        assert_eq!(ledger.charged_to(name).unwrap(), own, "{name}");
+    }
+    let job = charge("job");
+    assert!(job.facts().is_of_job() && !one.facts().is_of_job());
+    assert_eq!(ledger.jobs(job.rule["job"]["digest"].as_str().unwrap()).unwrap(), ["7c9f2a31"]);
+}
+
+const VERSION_5: &str = "\
+presence: 6.3191918e0 none none 8.9898844e-1 9.0000000e1 3.0000000e0
+person: 1.1886979e1 none none 3.5584064e0 9.0000000e1 3.0000000e0
+attributes {age}: 5.1247234e0 none none 2.7850387e0 9.0000000e1 5.0709091e-10
+attributes {town}: 2.8504939e0 1.8664638e0 2.1362078e0 2.1362078e0 inf 1.1000000e-9
+attributes {nobody's}: 0.0000000e0 2.0166667e-3 2.0166667e-3 2.0166667e-3 inf 0.0000000e0
+attributes {age, diagnosis}: 6.8536777e0 none none 2.9823385e0 9.0000000e1 5.0709091e-10
+4 sql by sex: committed csv json parquet
+7 sql by town: committed csv json parquet
+10 cdf ages: committed csv json parquet
+15 quantiles incomes: committed csv json parquet
+18 heavy-hitters frequent: reserved
+21 sql visits: committed csv json parquet
+25 sql by sex: committed csv json parquet
+28 interactive one by one: committed csv json parquet
+32 interactive one by one: committed csv json parquet
+34 other every word: committed csv json parquet
+37 sql q-1: committed csv json parquet
+43 sql q-2: committed csv json parquet
+46 sql q-3: reserved
+47 sql job: committed csv json parquet
+50 parties flu in the north: committed csv json
+52 parties flu in the south: committed
+54 parties flu in the west: drawn
+55 local mode of transport: committed
+57 local favourite colour: committed
+59 product smokers with flu (first): committed
+61 product smokers with flu (second): committed
+63 sql drawn and not written: drawn
+65 sql waiting: reserved
+66 sql gone on with: committed csv json parquet
+69 sql seeded: committed csv json parquet
+73 sql the last: reserved
+";
+
+/// Version 5: one draw for each charge of a release, none for rounds and for what was published without a release.
+/// It charged a person less for local reports without `--presence` and for products of two parties than presence
+/// (docs/officers/mistakes.md), which its ledgers are held to today.
+#[test]
+fn a_ledger_of_version_5_costs_what_it_cost_or_more() {
+    is_watched(5);
+    let folder = tempfile::tempdir().unwrap();
+    let (path, mut ledger) = of_version(folder.path(), 5);
+    let head = ledger.verify().unwrap();
+    assert_eq!(head.hex(), "4aa1ffba7cda7e82472b2aa53d701bb6798f50e85adca39fc690b51e2c54b551");
+    assert_eq!(shown(&ledger), VERSION_5);
+    assert_eq!(counted_differently(&ledger), too_small(&ledger, Some(("favourite colour", "Σδ"))));
+    // A charge that was not drawn goes on, once; what was drawn is not drawn again.
+    assert_eq!(ledger.unanswered(&asked_question(&ledger), "ada").unwrap(), ["q-3"]);
+    let of = |ledger: &Ledger, name: &str| ledger.undrawn(name).unwrap();
+    for name in ["drawn and not written", "gone on with", "by sex", "one by one", "flu in the west"] {
+        assert!(of(&ledger, name).is_empty(), "{name}");
+        let head = ledger.reservations(name).unwrap().remove(0).head;
+        let receipt = ledger.resumed(&head).unwrap();
+        assert!(ledger.drawn(receipt).unwrap().is_none(), "{name}");
+    }
+    assert_eq!(ledger.verify().unwrap(), head, "nothing was written so far");
+    let waiting = of(&ledger, "waiting").remove(0);
+    assert!(waiting.marks.contains_key("people"));
+    let [receipt, too_late] = [(), ()].map(|()| ledger.resumed(&waiting.at).unwrap());
+    committed(&mut ledger, receipt, "01");
+    assert!(ledger.drawn(too_late).unwrap().is_none());
+    // Nothing more that touches a person fits a limit of a person: it has to go, which is written down.
+    let limits = Budget {
+        presence: None,
+        person: Some(Limit::Renyi { order: exact("8"), epsilon: exact("80"), delta: exact("1e-5") }),
+        ..limits_of_versions_3_and_4()
+    };
+    is_under(&mut ledger, &limits);
+    asked_and_answered(&mut ledger);
+    let mut next = proposal("next");
+    next.about.budget = limits.in_force();
+    let refused = ledger.reserve(&next, within(&limits, &next)).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Budget);
+    assert!(refused.to_string().contains("in the scope person"), "{refused}");
+    let without = Budget { person: None, ..limits };
+    ledger.change_budget(&without, "who takes part is known", BudgetChange::Raise).unwrap();
+    goes_on(&path, &mut ledger, &without);
+    rounds_go_on_without_rows(&mut ledger);
+}
+
+fn asked_question(ledger: &Ledger) -> String {
+    let charges = ledger.charges().unwrap();
+    let lost = charges.into_iter().find(|charge| charge.release == "q-3").unwrap();
+    lost.asked.unwrap().question
 }
 
 /// The limits that `testdata/ledger/version-6.ledger` holds in its last entry about them: each notion, in words.
