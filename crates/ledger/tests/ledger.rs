@@ -555,9 +555,9 @@ fn counted_differently(ledger: &Ledger) -> Vec<String> {
     found
 }
 
-/// In sums by the first rule one event of `every word` is too small: a black box for which a person moves 6 cells by 1.5
-/// or one by 7. The first rule took the larger of both, and a mixture may be more (docs/officers/mistakes.md). `others` are
-/// the releases from some one on, and which further numbers are others there.
+/// In sums by the first rule one event of `every word` is too small: a black box for which a person moves 6 cells by
+/// 1.5 or one by 7. The first rule took the larger of both, and a mixture may be more (docs/officers/mistakes.md).
+/// `others` are the releases from some one on, and which further numbers are others there.
 fn too_small(ledger: &Ledger, others: Option<(&str, &str)>) -> Vec<String> {
     let (mut found, mut further) = (Vec::new(), String::new());
     for charge in ledger.charges().unwrap() {

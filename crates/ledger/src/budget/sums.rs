@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Which rule counted a sum. It goes up with any change of what some event costs, so that no sum by an older rule is
 /// used.
 ///
-/// 2: a person costs at least what presence does in each charge, and a mixture of alternatives may cost more than each of
-/// them. Before, collections of local reports, products of two parties, and black boxes with alternatives of several
+/// 2: a person costs at least what presence does in each charge, and a mixture of alternatives may cost more than each
+/// of them. Before, collections of local reports, products of two parties, and black boxes with alternatives of several
 /// cells counted less.
 pub(crate) const RULE: u32 = 2;
 
