@@ -127,7 +127,7 @@ fn stroked(run: &[Point], width: f64) -> Vec<Vec<Point>> {
 
 /// A line as its dashes.
 fn dashed(run: &[Point], dash: &[f64]) -> Vec<Vec<Point>> {
-    if dash.is_empty() {
+    if dash.is_empty() || run.is_empty() {
         return vec![run.to_vec()];
     }
     let (mut dashes, mut index, mut left) = (vec![run[..1].to_vec()], 0, dash[0]);
